@@ -1,0 +1,33 @@
+//! What can be tuned in an engine.
+
+use crate::policy::{Multiplexing, Striping};
+
+/// Longest inject (libfabric: `inject_size`), in bytes: such messages are copied and need no acknowledgement to complete.
+pub const INJECT_SIZE: u64 = 16 * 1024;
+
+/// Most subchannels (rails x streams) of one virtual channel. Bounds the arrays of the scheduler.
+pub const MAX_SUBCHANNELS: usize = 64;
+
+/// Settings of one engine; the same for all of its virtual channels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How whole messages are spread.
+    pub multiplexing: Multiplexing,
+    /// How long messages are cut.
+    pub striping: Striping,
+    /// Longest message, in bytes, that is sent without a handshake.
+    pub eager_limit: u64,
+    /// Bytes of unexpected messages that one peer may leave here.
+    pub grant: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            multiplexing: Multiplexing::default(),
+            striping: Striping::default(),
+            eager_limit: 64 * 1024,
+            grant: 4 * 1024 * 1024,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Memory as descriptors. The engine decides where bytes go; only a driver touches them.
+
+/// A piece of user memory known to the driver: an address in a real driver, an index in a simulated one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Region(pub u64);
+
+/// `len` bytes of `region`, starting `offset` bytes into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// The memory this is a part of.
+    pub region: Region,
+    /// First byte, counted from the start of the region.
+    pub offset: u64,
+    /// Length in bytes.
+    pub len: u64,
+}
+
+impl Extent {
+    /// Bytes `[from, from + len)` of this extent. Clamped to its end.
+    pub fn slice(self, from: u64, len: u64) -> Extent {
+        let from = from.min(self.len);
+        Extent { region: self.region, offset: self.offset + from, len: len.min(self.len - from) }
+    }
+}
+
+/// The memory of one operation: one extent, or several that follow each other (libfabric: an iovec).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// One contiguous piece; the usual case, without allocation.
+    One(Extent),
+    /// Several pieces, in order.
+    Many(Box<[Extent]>),
+}
+
+impl Payload {
+    /// No bytes at all.
+    pub const EMPTY: Payload = Payload::One(Extent { region: Region(0), offset: 0, len: 0 });
+
+    /// The pieces, in order.
+    pub fn extents(&self) -> &[Extent] {
+        match self {
+            Payload::One(extent) => std::slice::from_ref(extent),
+            Payload::Many(extents) => extents,
+        }
+    }
+
+    /// Length in bytes of all pieces together.
+    pub fn len(&self) -> u64 {
+        self.extents().iter().map(|extent| extent.len).sum()
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes `[from, from + len)` of the whole. Clamped to its end.
+    pub fn slice(&self, from: u64, len: u64) -> Payload {
+        match self {
+            Payload::One(extent) => Payload::One(extent.slice(from, len)),
+            Payload::Many(extents) => {
+                let (mut skip, mut left) = (from, len);
+                let mut out = Vec::new();
+                for extent in extents {
+                    let part = extent.slice(skip, left);
+                    skip -= skip.min(extent.len);
+                    left -= part.len;
+                    if part.len > 0 {
+                        out.push(part);
+                    }
+                }
+                if out.len() == 1 { Payload::One(out[0]) } else { Payload::Many(out.into()) }
+            }
+        }
+    }
+}
+
+/// A buffer of the driver, holding an eager message that no receive was posted for (yet).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BounceId(pub u32);
+
+/// Where the payload that follows a header goes. Bytes beyond the destination's length are dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Straight into user memory.
+    User(Payload),
+    /// Into a new buffer of the driver, of the payload's length, under this name.
+    Bounce(BounceId),
+    /// Nowhere.
+    Discard,
+}
+
+/// What the engine asks the driver to do with memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryAction {
+    /// Copy the start of a bounce buffer into user memory, as much as fits.
+    Copy {
+        /// Source.
+        from: BounceId,
+        /// Destination.
+        to: Payload,
+    },
+    /// The bounce buffer is no longer needed.
+    Release(BounceId),
+}

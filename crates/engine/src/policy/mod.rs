@@ -1,0 +1,5 @@
+//! Scheduling policies: which subchannel carries what.
+
+mod spec;
+
+pub use spec::{Multiplexing, Striping, UnknownPolicy};

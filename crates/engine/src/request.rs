@@ -1,0 +1,143 @@
+//! What the user of an endpoint asks for, and what it is told at the end.
+
+use crate::ids::{Context, VcId};
+use crate::memory::{Extent, Payload};
+
+/// The matching space and, within the tagged one, the tag of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Envelope {
+    /// Untagged: matches untagged receives in order (libfabric: `FI_MSG`).
+    Message,
+    /// Tagged (libfabric: `FI_TAGGED`).
+    Tagged(u64),
+}
+
+/// What a receive or a peek matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Which matching space.
+    pub space: Space,
+    /// Only messages of this peer; `None` for any.
+    pub source: Option<VcId>,
+}
+
+/// A matching space with its criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Any untagged message.
+    Message,
+    /// Tagged messages whose tag equals `tag` in every bit that is 0 in `ignore`.
+    Tagged {
+        /// The wanted tag.
+        tag: u64,
+        /// Bits that do not matter.
+        ignore: u64,
+    },
+}
+
+/// A message to send.
+#[derive(Clone, Debug)]
+pub struct SendRequest {
+    /// To whom.
+    pub vc: VcId,
+    /// Matching space and tag.
+    pub envelope: Envelope,
+    /// Immediate data that travels with the envelope (libfabric: remote CQ data).
+    pub data: Option<u64>,
+    /// The bytes. Must stay valid and unchanged until the completion, unless `inject`.
+    pub payload: Payload,
+    /// The payload may be reused as soon as the call returns; at most `Config::inject_size` bytes.
+    pub inject: bool,
+    /// Report a successful completion. Errors are reported always.
+    pub notify: bool,
+    /// Returned in the completion.
+    pub context: Context,
+}
+
+/// A buffer to receive into.
+#[derive(Clone, Debug)]
+pub struct RecvRequest {
+    /// What may be received.
+    pub pattern: Pattern,
+    /// Where to. Must stay valid until the completion.
+    pub buffer: Payload,
+    /// `Some(min_free)`: a multi-receive buffer (libfabric: `FI_MULTI_RECV`); it takes messages one behind the
+    /// other until fewer than `min_free` bytes are left. Must be one extent.
+    pub multi_min_free: Option<u64>,
+    /// Report a successful completion. Errors are reported always.
+    pub notify: bool,
+    /// Returned in the completion.
+    pub context: Context,
+}
+
+/// A look at the unexpected messages (libfabric: `FI_PEEK`).
+#[derive(Clone, Copy, Debug)]
+pub struct PeekRequest {
+    /// What is looked for.
+    pub pattern: Pattern,
+    /// What happens to the message that is found.
+    pub then: PeekAction,
+    /// Returned in the completion; also names a claim.
+    pub context: Context,
+}
+
+/// What a successful peek does to the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeekAction {
+    /// Leave it.
+    Leave,
+    /// Take it out of matching, for a later `claim` with the same context (`FI_CLAIM`).
+    Claim,
+    /// Drop it (`FI_DISCARD`).
+    Discard,
+}
+
+/// Which kind of operation a completion ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A send.
+    Send,
+    /// A receive, or one message into a multi-receive buffer.
+    Recv,
+    /// A peek.
+    Peek,
+}
+
+/// The end of an operation. Exactly one is reported for each, apart from multi-receive buffers (one a message).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Of the request.
+    pub context: Context,
+    /// What has ended.
+    pub operation: Operation,
+    /// Envelope of the message; of the request where no message came.
+    pub envelope: Envelope,
+    /// Immediate data, where the message carried some.
+    pub data: Option<u64>,
+    /// Bytes sent or received; for a peek, the length of the message.
+    pub len: u64,
+    /// Sender of the message; `None` for sends and where no message came.
+    pub source: Option<VcId>,
+    /// First byte received, where the receive was into one extent.
+    pub placed: Option<Extent>,
+    /// The multi-receive buffer is used up: no completion of it follows.
+    pub buffer_released: bool,
+    /// Success, or why not.
+    pub result: Result<(), Failure>,
+}
+
+/// Why an operation failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The message was longer than the buffer, by so many bytes; the start was received.
+    Truncated {
+        /// Bytes that did not fit.
+        excess: u64,
+    },
+    /// Cancelled by the user.
+    Cancelled,
+    /// A peek found nothing.
+    NoMessage,
+    /// The peer is gone or was never reached; the text names it, its rails, and the cause.
+    PeerLost(std::sync::Arc<str>),
+}

@@ -1,0 +1,3 @@
+//! The program `fishplate`.
+
+fn main() {}

@@ -1,0 +1,11 @@
+//! Real rails for the Fishplate engine: TCP sockets, one or more a network interface and peer, and the driver that
+//! pumps an engine over them.
+#![deny(unsafe_code)]
+
+pub mod address;
+pub mod endpoint;
+pub mod settings;
+
+pub use address::{ADDRESS_LEN, Address};
+pub use endpoint::{Endpoint, OpenError, PostError};
+pub use settings::Settings;

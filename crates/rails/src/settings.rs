@@ -1,0 +1,282 @@
+//! What a user can set: one `FISHPLATE_*` environment variable each.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use fishplate_engine::policy::{Multiplexing, Striping};
+
+/// Everything that the environment can say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Interfaces (names or addresses) to use as rails, in this order; empty: found by themselves.
+    pub rails: Vec<String>,
+    /// TCP connections a rail and peer.
+    pub streams: u8,
+    /// How long messages are cut.
+    pub striping: Striping,
+    /// How whole messages are spread.
+    pub multiplexing: Multiplexing,
+    /// Longest message, in bytes, sent without a handshake.
+    pub eager_limit: u64,
+    /// Bytes of unexpected messages that a peer may leave here.
+    pub grant: u64,
+    /// How long a peer may be out of reach before its operations fail.
+    pub timeout: Duration,
+    /// TCP congestion control of the rails' sockets; `None`: the system's.
+    pub congestion: Option<String>,
+    /// Where counters are appended at the end.
+    pub stats: Option<PathBuf>,
+}
+
+/// A documented environment variable.
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it sets.
+    pub meaning: &'static str,
+    /// Which values it may have.
+    pub allowed: &'static str,
+    /// What holds when it is not set.
+    pub default: &'static str,
+}
+
+/// All variables, in the order in which documentation shows them.
+pub const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "FISHPLATE_RAILS",
+        meaning: "network interfaces to use as rails, in this order",
+        allowed: "interface names or addresses, separated by commas",
+        default: "every interface that is up, addressed and physical",
+    },
+    Variable { name: "FISHPLATE_STREAMS", meaning: "TCP connections a rail and peer", allowed: "1 to 8", default: "1" },
+    Variable {
+        name: "FISHPLATE_STRIPING",
+        meaning: "how a long message is cut over the rails",
+        allowed: Striping::ALLOWED,
+        default: "earliest",
+    },
+    Variable {
+        name: "FISHPLATE_MULTIPLEXING",
+        meaning: "how whole messages are spread over the rails",
+        allowed: Multiplexing::ALLOWED,
+        default: "earliest",
+    },
+    Variable {
+        name: "FISHPLATE_EAGER_LIMIT",
+        meaning: "longest message sent without a handshake",
+        allowed: "bytes, K or M behind the number for 2^10 or 2^20; 0 to 1M",
+        default: "64K",
+    },
+    Variable {
+        name: "FISHPLATE_GRANT",
+        meaning: "unexpected messages that one peer may leave in this process's memory",
+        allowed: "bytes, K or M behind the number for 2^10 or 2^20; 64K to 1024M",
+        default: "4M",
+    },
+    Variable {
+        name: "FISHPLATE_TIMEOUT",
+        meaning: "how long a peer may be out of reach before its operations fail",
+        allowed: "seconds, 1 to 86400",
+        default: "30",
+    },
+    Variable {
+        name: "FISHPLATE_CONGESTION",
+        meaning: "TCP congestion control of the rails",
+        allowed: "a name from /proc/sys/net/ipv4/tcp_allowed_congestion_control",
+        default: "the system's",
+    },
+    Variable {
+        name: "FISHPLATE_STATS",
+        meaning: "file to which each process appends its per-rail counters when it ends",
+        allowed: "a path in an existing folder",
+        default: "no counters are written",
+    },
+];
+
+/// A variable with a value that it cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingError {
+    /// The variable.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}=\"{}\" is not a valid setting; allowed: {}", self.name, self.value, self.allowed)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let engine = fishplate_engine::Config::default();
+        Settings {
+            rails: Vec::new(),
+            streams: 1,
+            striping: engine.striping,
+            multiplexing: engine.multiplexing,
+            eager_limit: engine.eager_limit,
+            grant: engine.grant,
+            timeout: Duration::from_secs(30),
+            congestion: None,
+            stats: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the process's environment. An unset or empty variable leaves the default.
+    pub fn from_env() -> Result<Settings, SettingError> {
+        Settings::from_lookup(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    /// Reads variables from any source of them.
+    pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<String>) -> Result<Settings, SettingError> {
+        let reader = Reader { lookup };
+        let default = Settings::default();
+        let congestion = reader.parse("FISHPLATE_CONGESTION", congestion_control)?;
+        let stats = reader.parse("FISHPLATE_STATS", stats_path)?;
+        Ok(Settings {
+            rails: reader.parse("FISHPLATE_RAILS", interface_list)?.unwrap_or(default.rails),
+            streams: reader.parse("FISHPLATE_STREAMS", |t| within(t.parse().ok(), 1, 8))?.unwrap_or(default.streams),
+            striping: reader.parse("FISHPLATE_STRIPING", from_str)?.unwrap_or(default.striping),
+            multiplexing: reader.parse("FISHPLATE_MULTIPLEXING", from_str)?.unwrap_or(default.multiplexing),
+            eager_limit: reader
+                .parse("FISHPLATE_EAGER_LIMIT", |t| within(bytes(t), 0, 1 << 20))?
+                .unwrap_or(default.eager_limit),
+            grant: reader.parse("FISHPLATE_GRANT", |t| within(bytes(t), 64 << 10, 1 << 30))?.unwrap_or(default.grant),
+            timeout: reader
+                .parse("FISHPLATE_TIMEOUT", |t| within(t.parse().ok(), 1, 86_400).map(Duration::from_secs))?
+                .unwrap_or(default.timeout),
+            congestion,
+            stats,
+        })
+    }
+
+    /// The part that the engine needs.
+    pub fn engine_config(&self) -> fishplate_engine::Config {
+        fishplate_engine::Config {
+            multiplexing: self.multiplexing.clone(),
+            striping: self.striping.clone(),
+            eager_limit: self.eager_limit,
+            grant: self.grant,
+        }
+    }
+}
+
+struct Reader<L> {
+    lookup: L,
+}
+
+impl<L: Fn(&'static str) -> Option<String>> Reader<L> {
+    fn parse<T>(&self, name: &'static str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, SettingError> {
+        let Some(value) = (self.lookup)(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+        match parse(&value) {
+            Some(parsed) => Ok(Some(parsed)),
+            None => Err(SettingError { name, value, allowed: allowed(name) }),
+        }
+    }
+}
+
+/// What `name` may be set to, with this machine's choices where it depends on the machine.
+fn allowed(name: &str) -> String {
+    if name == "FISHPLATE_CONGESTION" {
+        return allowed_congestion_controls().join(", ");
+    }
+    VARIABLES.iter().find(|variable| variable.name == name).map_or("", |variable| variable.allowed).to_string()
+}
+
+fn allowed_congestion_controls() -> Vec<String> {
+    let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
+    listed.split_whitespace().map(str::to_string).collect()
+}
+
+fn congestion_control(text: &str) -> Option<String> {
+    allowed_congestion_controls().into_iter().find(|name| name == text)
+}
+
+fn stats_path(text: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(text);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let usable = folder.is_none_or(|folder| folder.is_dir()) && !path.is_dir();
+    usable.then_some(path)
+}
+
+fn interface_list(text: &str) -> Option<Vec<String>> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_string()).collect();
+    let distinct = names.iter().enumerate().all(|(at, name)| !name.is_empty() && !names[..at].contains(name));
+    (distinct && names.len() <= crate::address::MAX_RAILS).then_some(names)
+}
+
+fn from_str<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+fn within<T: PartialOrd>(value: Option<T>, least: T, most: T) -> Option<T> {
+    value.filter(|value| *value >= least && *value <= most)
+}
+
+/// `64K`, `4M`, `65536`.
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.strip_suffix(['K', 'k']) {
+        Some(digits) => (digits, 1 << 10),
+        None => text.strip_suffix(['M', 'm']).map_or((text, 1), |digits| (digits, 1 << 20)),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &'static str, value: &str) -> Result<Settings, SettingError> {
+        Settings::from_lookup(|asked| (asked == name).then(|| value.to_string()))
+    }
+
+    #[test]
+    fn an_empty_environment_gives_the_defaults() {
+        assert_eq!(Settings::from_lookup(|_| None).unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn values_are_read() {
+        assert_eq!(read("FISHPLATE_STREAMS", "3").unwrap().streams, 3);
+        assert_eq!(read("FISHPLATE_EAGER_LIMIT", "8K").unwrap().eager_limit, 8192);
+        assert_eq!(read("FISHPLATE_GRANT", "1M").unwrap().grant, 1 << 20);
+        assert_eq!(read("FISHPLATE_RAILS", "eth0, eth1").unwrap().rails, ["eth0", "eth1"]);
+        assert_eq!(read("FISHPLATE_STRIPING", "weighted:4,1").unwrap().striping, Striping::Weighted(vec![4, 1]));
+    }
+
+    #[test]
+    fn every_variable_refuses_nonsense_and_says_which_value_and_what_is_allowed() {
+        for variable in VARIABLES {
+            let nonsense = if variable.name == "FISHPLATE_STATS" { "/no/such/folder/x" } else { "a,,b" };
+            let error = read(variable.name, nonsense).expect_err(variable.name);
+            let text = error.to_string();
+            assert!(text.contains(variable.name) && text.contains(nonsense), "{text}");
+            assert!(!error.allowed.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_hold() {
+        for (name, value) in [
+            ("FISHPLATE_STREAMS", "0"),
+            ("FISHPLATE_STREAMS", "9"),
+            ("FISHPLATE_GRANT", "1K"),
+            ("FISHPLATE_EAGER_LIMIT", "2M"),
+            ("FISHPLATE_EAGER_LIMIT", "99999999999999999999M"),
+            ("FISHPLATE_TIMEOUT", "0"),
+            ("FISHPLATE_RAILS", "eth0,eth0"),
+        ] {
+            assert!(read(name, value).is_err(), "{name}={value}");
+        }
+    }
+}
