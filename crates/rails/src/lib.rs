@@ -3,8 +3,11 @@
 #![deny(unsafe_code)]
 
 pub mod address;
+pub mod discover;
 pub mod endpoint;
 pub mod settings;
+#[allow(unsafe_code)]
+mod sys;
 
 pub use address::{ADDRESS_LEN, Address};
 pub use endpoint::{Endpoint, OpenError, PostError};

@@ -1,0 +1,271 @@
+//! Which network interfaces are rails, and why others are not.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use crate::address::MAX_RAILS;
+use crate::sys::interface;
+
+/// One network interface of this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its addresses, those that a rail can use first.
+    pub addresses: Vec<IpAddr>,
+    /// Prefix lengths of the addresses, in the same order.
+    pub prefixes: Vec<u8>,
+    /// Mbit/s, where the driver says.
+    pub speed_mbps: Option<u64>,
+    /// Bytes.
+    pub mtu: u32,
+    /// Whether it is a rail.
+    pub verdict: Verdict,
+}
+
+/// Whether an interface is a rail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is, with this address.
+    Rail(IpAddr),
+    /// It is not, for this reason.
+    Excluded(String),
+}
+
+/// The rails that were asked for cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiscoverError {
+    /// No interface has this name or address.
+    Unknown {
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        present: String,
+    },
+    /// It cannot carry anything, for this reason.
+    Unusable {
+        /// What was asked for.
+        wanted: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The kernel would not list interfaces.
+    System(String),
+}
+
+impl fmt::Display for DiscoverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DiscoverError::Unknown { wanted, present } => {
+                write!(f, "FISHPLATE_RAILS: no interface is called \"{wanted}\"; there are: {present}")
+            }
+            DiscoverError::Unusable { wanted, reason } => {
+                write!(f, "FISHPLATE_RAILS: interface \"{wanted}\" cannot be a rail: {reason}")
+            }
+            DiscoverError::System(cause) => write!(f, "the network interfaces cannot be listed: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for DiscoverError {}
+
+/// Drivers of interfaces that lead no further than this machine, or over another interface.
+const VIRTUAL_DRIVERS: &[(&str, &str)] = &[
+    ("bridge", "a bridge of this machine"),
+    ("tun", "a tunnel"),
+    ("dummy", "a dummy"),
+    ("ifb", "an intermediate device"),
+    ("openvswitch", "a bridge of this machine"),
+];
+
+/// Names that container and virtual-machine managers give to the interfaces of their private networks.
+const CONTAINER_PREFIXES: &[&str] =
+    &["docker", "br-", "virbr", "vnet", "cni", "flannel", "cali", "cilium", "lxc", "lxd", "podman", "kube"];
+
+/// All interfaces, rails first, in the order in which they are numbered. `wanted` names the rails by interface or
+/// address; empty: every interface that is up, addressed and leads out of the machine, or loopback where none does.
+pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
+    let mut interfaces = list()?;
+    if wanted.is_empty() {
+        choose(&mut interfaces);
+    } else {
+        interfaces = pick(interfaces, wanted)?;
+    }
+    Ok(interfaces)
+}
+
+/// Whether `peer` can be routed to from `rail`'s address. Sends nothing.
+pub fn route_to(rail: IpAddr, peer: IpAddr) -> io::Result<()> {
+    let socket = UdpSocket::bind(SocketAddr::new(rail, 0))?;
+    // The port does not matter: connecting a datagram socket only looks up the route.
+    socket.connect(SocketAddr::new(peer, 9))
+}
+
+/// Whether two addresses agree in their first `prefix` bits.
+pub fn same_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
+    match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => {
+            let differ = u32::from(a) ^ u32::from(b);
+            differ.leading_zeros() >= u32::from(prefix.min(32))
+        }
+        (IpAddr::V6(a), IpAddr::V6(b)) => {
+            let differ = u128::from(a) ^ u128::from(b);
+            differ.leading_zeros() >= u32::from(prefix.min(128))
+        }
+        _ => false,
+    }
+}
+
+fn list() -> Result<Vec<Interface>, DiscoverError> {
+    let addresses = if_addrs::get_if_addrs().map_err(|error| DiscoverError::System(error.to_string()))?;
+    let mut interfaces: Vec<Interface> = Vec::new();
+    for address in &addresses {
+        if !interfaces.iter().any(|known| known.name == address.name) {
+            interfaces.push(describe(&address.name, &addresses));
+        }
+    }
+    Ok(interfaces)
+}
+
+fn describe(name: &str, all: &[if_addrs::Interface]) -> Interface {
+    let mut usable: Vec<(IpAddr, u8)> =
+        all.iter().filter(|a| a.name == name && !a.is_link_local()).map(|a| (a.ip(), prefix(&a.addr))).collect();
+    usable.sort_by_key(|(ip, _)| ip.is_ipv6());
+    let facts = interface::facts(name);
+    let verdict = match (&facts, usable.first()) {
+        (Err(error), _) => Verdict::Excluded(format!("the kernel does not describe it: {error}")),
+        (Ok(facts), _) if !facts.up => Verdict::Excluded("it is down".into()),
+        (Ok(facts), _) if !facts.running => Verdict::Excluded("it has no carrier".into()),
+        (_, None) => Verdict::Excluded("it has no address other than a link-local one".into()),
+        (Ok(_), Some((ip, _))) => Verdict::Rail(*ip),
+    };
+    Interface {
+        name: name.to_string(),
+        prefixes: usable.iter().map(|(_, prefix)| *prefix).collect(),
+        addresses: usable.into_iter().map(|(ip, _)| ip).collect(),
+        speed_mbps: facts.as_ref().ok().and_then(|facts| facts.speed_mbps),
+        mtu: facts.as_ref().map_or(0, |facts| facts.mtu),
+        verdict,
+    }
+}
+
+fn prefix(address: &if_addrs::IfAddr) -> u8 {
+    match address {
+        if_addrs::IfAddr::V4(v4) => u32::from(v4.netmask).leading_ones() as u8,
+        if_addrs::IfAddr::V6(v6) => u128::from(v6.netmask).leading_ones() as u8,
+    }
+}
+
+/// Automatic choice.
+fn choose(interfaces: &mut Vec<Interface>) {
+    let leads_out = |interface: &Interface| {
+        matches!(interface.verdict, Verdict::Rail(_)) && reason_to_leave_out(&interface.name).is_none()
+    };
+    let any_leads_out = interfaces.iter().any(leads_out);
+    let mut rails = 0;
+    for interface in interfaces.iter_mut() {
+        if !matches!(interface.verdict, Verdict::Rail(_)) {
+            continue;
+        }
+        let reason = reason_to_leave_out(&interface.name);
+        let last_resort = !any_leads_out && reason.as_deref() == Some(LOOPBACK);
+        match reason {
+            Some(reason) if !last_resort => interface.verdict = Verdict::Excluded(reason),
+            _ if rails == MAX_RAILS => {
+                interface.verdict = Verdict::Excluded(format!("{MAX_RAILS} rails are the most that are used"));
+            }
+            _ => rails += 1,
+        }
+    }
+    interfaces.sort_by_key(|interface| matches!(interface.verdict, Verdict::Excluded(_)));
+}
+
+const LOOPBACK: &str = "loopback";
+
+/// Why an interface that could carry traffic is not chosen unless it is named.
+fn reason_to_leave_out(name: &str) -> Option<String> {
+    let facts = interface::facts(name).ok()?;
+    if facts.loopback {
+        return Some(LOOPBACK.into());
+    }
+    if let Some((_, what)) = VIRTUAL_DRIVERS.iter().find(|(driver, _)| *driver == facts.driver) {
+        return Some((*what).into());
+    }
+    if facts.point_to_point {
+        return Some("a tunnel".into());
+    }
+    let prefix = CONTAINER_PREFIXES.iter().find(|prefix| name.starts_with(**prefix))?;
+    Some(format!("named {prefix}... as by a container or virtual-machine manager"))
+}
+
+/// The user's choice.
+fn pick(interfaces: Vec<Interface>, wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
+    let present: Vec<&str> = interfaces.iter().map(|interface| interface.name.as_str()).collect();
+    let present = present.join(", ");
+    let mut rest = interfaces;
+    let mut chosen = Vec::new();
+    for wanted in wanted {
+        let as_address: Option<IpAddr> = wanted.parse().ok();
+        let named = |interface: &Interface| {
+            interface.name == *wanted || as_address.is_some_and(|ip| interface.addresses.contains(&ip))
+        };
+        let Some(position) = rest.iter().position(named) else {
+            return Err(DiscoverError::Unknown { wanted: wanted.clone(), present });
+        };
+        let mut interface = rest.remove(position);
+        match (&interface.verdict, as_address) {
+            (Verdict::Excluded(reason), _) => {
+                return Err(DiscoverError::Unusable { wanted: wanted.clone(), reason: reason.clone() });
+            }
+            (Verdict::Rail(_), Some(ip)) => interface.verdict = Verdict::Rail(ip),
+            (Verdict::Rail(_), None) => {}
+        }
+        chosen.push(interface);
+    }
+    for mut interface in rest {
+        if matches!(interface.verdict, Verdict::Rail(_)) {
+            interface.verdict = Verdict::Excluded("not named by FISHPLATE_RAILS".into());
+        }
+        chosen.push(interface);
+    }
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_can_be_named_by_name_and_by_address() {
+        for wanted in ["lo", "127.0.0.1"] {
+            let interfaces = survey(&[wanted.to_string()]).unwrap();
+            assert_eq!(interfaces[0].verdict, Verdict::Rail("127.0.0.1".parse().unwrap()));
+            assert!(interfaces[1..].iter().all(|other| matches!(other.verdict, Verdict::Excluded(_))));
+        }
+    }
+
+    #[test]
+    fn an_unknown_rail_is_named_beside_what_there_is() {
+        let text = survey(&["eth77".into()]).unwrap_err().to_string();
+        assert!(text.contains("eth77") && text.contains("lo"), "{text}");
+    }
+
+    #[test]
+    fn something_is_always_found_and_rails_come_first() {
+        let interfaces = survey(&[]).unwrap();
+        let rails = interfaces.iter().take_while(|i| matches!(i.verdict, Verdict::Rail(_))).count();
+        assert!(rails > 0);
+        assert!(interfaces[rails..].iter().all(|i| matches!(i.verdict, Verdict::Excluded(_))));
+    }
+
+    #[test]
+    fn networks_compare_by_prefix() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert!(same_network(ip("10.1.2.3"), ip("10.1.9.9"), 16));
+        assert!(!same_network(ip("10.1.2.3"), ip("10.1.9.9"), 24));
+        assert!(same_network(ip("fd00::1"), ip("fd00::2"), 64));
+        assert!(!same_network(ip("10.1.2.3"), ip("fd00::2"), 0));
+        assert!(same_network(ip("10.1.2.3"), ip("11.1.2.3"), 0));
+    }
+}

@@ -1,0 +1,142 @@
+//! What the kernel says of a network interface. Asked by ioctl, which answers for the network namespace of this
+//! process, where /sys/class/net may still show another one.
+
+use std::ffi::{CStr, c_char};
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+
+/// Facts of one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Enabled by the administrator.
+    pub up: bool,
+    /// Carrier present.
+    pub running: bool,
+    /// Loopback.
+    pub loopback: bool,
+    /// Point to point (VPN tunnels).
+    pub point_to_point: bool,
+    /// Bytes.
+    pub mtu: u32,
+    /// Kernel driver: `veth`, `bridge`, `tun`, `mlx5_core`; empty where it does not say.
+    pub driver: String,
+    /// Mbit/s, where it says.
+    pub speed_mbps: Option<u64>,
+}
+
+const ETHTOOL_GSET: u32 = 0x1;
+const ETHTOOL_GDRVINFO: u32 = 0x3;
+/// `SPEED_UNKNOWN` of linux/ethtool.h, in the width that `ethtool_cmd` holds it.
+const SPEED_UNKNOWN: u32 = u32::MAX;
+
+/// `struct ethtool_cmd` of linux/ethtool.h.
+#[repr(C)]
+#[derive(Default)]
+struct EthtoolCmd {
+    cmd: u32,
+    supported: u32,
+    advertising: u32,
+    speed: u16,
+    duplex_to_mdio: [u8; 6],
+    maxtxpkt: u32,
+    maxrxpkt: u32,
+    speed_hi: u16,
+    eth_tp_mdix: [u8; 2],
+    lp_advertising: u32,
+    reserved: [u32; 2],
+}
+
+/// `struct ethtool_drvinfo` of linux/ethtool.h.
+#[repr(C)]
+struct EthtoolDrvinfo {
+    cmd: u32,
+    driver: [c_char; 32],
+    rest: [u8; 160],
+}
+
+/// Asks the kernel about interface `name`.
+pub fn facts(name: &str) -> io::Result<Facts> {
+    let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0"))?;
+    let flags = i32::from(flags(&socket, name)?);
+    Ok(Facts {
+        up: flags & libc::IFF_UP != 0,
+        running: flags & libc::IFF_RUNNING != 0,
+        loopback: flags & libc::IFF_LOOPBACK != 0,
+        point_to_point: flags & libc::IFF_POINTOPOINT != 0,
+        mtu: mtu(&socket, name)?,
+        driver: driver(&socket, name).unwrap_or_default(),
+        speed_mbps: speed(&socket, name).ok().flatten(),
+    })
+}
+
+fn flags(socket: &UdpSocket, name: &str) -> io::Result<i16> {
+    let mut request = request(name)?;
+    ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
+    // SAFETY: the kernel filled the flags member of the union on success.
+    Ok(unsafe { request.ifr_ifru.ifru_flags })
+}
+
+fn mtu(socket: &UdpSocket, name: &str) -> io::Result<u32> {
+    let mut request = request(name)?;
+    ioctl(socket, libc::SIOCGIFMTU, &mut request)?;
+    // SAFETY: the kernel filled the mtu member of the union on success.
+    Ok(unsafe { request.ifr_ifru.ifru_mtu }.max(0) as u32)
+}
+
+fn driver(socket: &UdpSocket, name: &str) -> io::Result<String> {
+    let mut info = EthtoolDrvinfo { cmd: ETHTOOL_GDRVINFO, driver: [0; 32], rest: [0; 160] };
+    ethtool(socket, name, (&raw mut info).cast())?;
+    info.driver[31] = 0;
+    // SAFETY: the array is owned and ends with the zero byte set above.
+    Ok(unsafe { CStr::from_ptr(info.driver.as_ptr()) }.to_string_lossy().into_owned())
+}
+
+fn speed(socket: &UdpSocket, name: &str) -> io::Result<Option<u64>> {
+    let mut command = EthtoolCmd { cmd: ETHTOOL_GSET, ..Default::default() };
+    ethtool(socket, name, (&raw mut command).cast())?;
+    let mbps = u32::from(command.speed) | (u32::from(command.speed_hi) << 16);
+    Ok(Some(u64::from(mbps)).filter(|_| mbps != 0 && mbps != SPEED_UNKNOWN))
+}
+
+fn ethtool(socket: &UdpSocket, name: &str, data: *mut c_char) -> io::Result<()> {
+    let mut request = request(name)?;
+    request.ifr_ifru.ifru_data = data;
+    ioctl(socket, libc::SIOCETHTOOL, &mut request)
+}
+
+fn request(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: ifreq is plain data; all zeros is a valid value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as c_char;
+    }
+    Ok(request)
+}
+
+fn ioctl(socket: &UdpSocket, operation: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
+    // SAFETY: request is a valid ifreq; where the operation follows its data pointer, `ethtool`'s caller passed a
+    // structure of the size that the command in its first word asks for.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), operation as _, request as *mut libc::ifreq) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_known() {
+        let facts = facts("lo").unwrap();
+        assert!(facts.loopback && facts.mtu > 0);
+    }
+
+    #[test]
+    fn a_missing_interface_is_an_error() {
+        assert!(facts("no-such-if").is_err());
+        assert!(facts("a-name-that-is-too-long-for-linux").is_err());
+    }
+}

@@ -1,0 +1,3 @@
+//! The only place of this crate that may use `unsafe`: system calls that the standard library lacks, and user memory.
+
+pub mod interface;
