@@ -1,3 +1,23 @@
 //! The program `fishplate`.
+#![forbid(unsafe_code)]
 
-fn main() {}
+mod cli;
+mod commands;
+mod supervise;
+mod testbed;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match commands::run(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("fishplate: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

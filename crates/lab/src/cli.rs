@@ -1,0 +1,30 @@
+//! What can be typed after `fishplate`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands;
+
+/// All network rails of a machine as one transport for unmodified MPI programs.
+#[derive(Parser)]
+#[command(name = "fishplate", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    /// Set by the program when it starts itself again inside its own namespaces: the folder of that testbed.
+    #[arg(long, hide = true, value_name = "FOLDER")]
+    pub inside: Option<PathBuf>,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Subcommand)]
+pub enum Command {
+    Testbed(commands::testbed::Args),
+    #[command(hide = true)]
+    HoldHost(commands::inner::HoldHost),
+    #[command(hide = true)]
+    EnterHost(commands::inner::EnterHost),
+}

@@ -1,0 +1,78 @@
+//! `fishplate testbed`: hosts and rails out of nothing, for the time of one command.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::supervise::{self, Signals};
+use crate::testbed::schedule::Schedule;
+use crate::testbed::{Rate, Spec, Testbed, isolate, launch};
+
+/// Runs a command on hosts and rails that exist only for it.
+///
+/// The hosts are network namespaces on this machine, the rails virtual Ethernet links shaped to the rates given, in
+/// both directions. COMMAND runs on the first host. A plain `mpiexec` in it, of MPICH or of Open MPI, starts its ranks
+/// on the hosts in turn. Nothing outside is changed, and nothing stays behind, however the command ends. Works as root,
+/// and without where the system lets users make namespaces.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Rate of each rail in Mbit/s; 0 or "unshaped": as fast as this machine can.
+    #[arg(long, value_name = "RATE,...", default_value = "1000,250", value_delimiter = ',')]
+    rails: Vec<Rate>,
+
+    /// Number of hosts; with more than two, each rail is a switch.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+    hosts: u8,
+
+    /// Changes while COMMAND runs: "SECONDSs RAIL=RATE|down|up ...; ...".
+    #[arg(long, value_name = "CHANGES")]
+    schedule: Option<Schedule>,
+
+    /// What to run on the first host.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate testbed --rails 1000,250 -- mpiexec -n 2 ./program
+  fishplate testbed --rails unshaped -- fishplate run -- mpiexec -n 2 ./program
+  fishplate testbed --rails 1000,1000 --schedule '3s r0=250; 6s r0=1000' -- mpiexec -n 2 ./program
+  fishplate testbed --hosts 4 -- sh -c '$FISHPLATE_TESTBED_LAUNCH node3 ip address'
+
+COMMAND finds in its environment:
+  FISHPLATE_TESTBED_LAUNCH     a remote shell: LAUNCH HOST COMMAND...
+  FISHPLATE_TESTBED_HOSTS      the hosts' names: node0,node1,...
+  FISHPLATE_TESTBED_RAILS      the rails' interfaces: r0,r1,...
+  FISHPLATE_TESTBED_ADDRESSES  addresses on the rails, host by host: 10.77.0.1,10.77.1.1;10.77.0.2,...
+Beside the rails each host has an interface \"mgmt\" (a bridge, not a rail) for starting processes.";
+
+/// The command.
+pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
+    let spec = Spec { hosts: args.hosts.into(), rails: args.rails };
+    spec.check()?;
+    if let Some(schedule) = &args.schedule {
+        schedule.check(spec.rails.len())?;
+    }
+    let Some(folder) = inside else { return isolate::run_again_inside() };
+
+    let signals = Signals::take()?;
+    isolate::settle()?;
+    let testbed = Testbed::build(&spec, &folder)?;
+    let mut command = testbed.command(0, &args.command);
+    command.envs(launch::environment(&testbed)?);
+    let mut child = supervise::spawn(&mut command, &args.command[0])?;
+    std::thread::scope(|scope| {
+        let (cancel, cancelled) = std::sync::mpsc::channel();
+        if let Some(schedule) = &args.schedule {
+            let testbed = &testbed;
+            scope.spawn(move || schedule.play(testbed, &cancelled));
+        }
+        let ended = signals.wait(&mut child, Some(supervise::GRACE));
+        drop(cancel);
+        Ok(ended?.exit_code())
+    })
+}

@@ -1,0 +1,112 @@
+//! Starting another program and waiting for it, while signals come.
+
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::poll::{PollFd, PollFlags, PollTimeout};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::Pid;
+
+/// How long a program may take to end after a signal before it is killed.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// `si_code` of a signal that another process sent, as opposed to the terminal, which has told the child too.
+const SI_USER: i32 = 0;
+
+/// Signals that end this program, taken as events from now on. Children start with an untouched signal mask.
+pub struct Signals {
+    fd: SignalFd,
+}
+
+/// How a program ended.
+pub struct Ended {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// The first signal that this program got while it waited.
+    pub signal: Option<Signal>,
+}
+
+/// Starts `command`; `name` is what the user called it.
+pub fn spawn(command: &mut Command, name: &OsStr) -> Result<Child> {
+    use std::io::ErrorKind::{NotFound, PermissionDenied};
+    let name = name.to_string_lossy();
+    match command.spawn() {
+        Ok(child) => Ok(child),
+        Err(e) if e.kind() == NotFound => bail!("command not found: {name}"),
+        Err(e) if e.kind() == PermissionDenied => bail!("cannot run {name}: permission denied"),
+        Err(e) => Err(e).with_context(|| format!("cannot run {name}")),
+    }
+}
+
+impl Signals {
+    /// Takes them. To be called before any thread is started.
+    pub fn take() -> Result<Signals> {
+        let mut set = SigSet::empty();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
+            set.add(signal);
+        }
+        set.thread_block().context("cannot block signals")?;
+        let fd = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
+            .context("cannot receive signals")?;
+        Ok(Signals { fd })
+    }
+
+    /// Waits for `child`, and passes on what it would not get by itself. With `grace`, kills it that long after a signal.
+    pub fn wait(&self, child: &mut Child, grace: Option<Duration>) -> Result<Ended> {
+        let mut first = None;
+        let mut deadline = None;
+        loop {
+            if let Some(status) = child.try_wait().context("cannot wait for a child process")? {
+                return Ok(Ended { status, signal: first });
+            }
+            if let Some(signal) = self.pass_on(child)? {
+                first.get_or_insert(signal);
+                deadline = deadline.or(grace.map(|grace| Instant::now() + grace));
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                child.kill().context("cannot kill a child process")?;
+            }
+        }
+    }
+
+    /// Sleeps until a signal comes, but not long.
+    fn pass_on(&self, child: &Child) -> Result<Option<Signal>> {
+        let mut polled = [PollFd::new(self.fd.as_fd(), PollFlags::POLLIN)];
+        // SIGCHLD wakes this up; the limit only covers the deadline.
+        let _ = nix::poll::poll(&mut polled, PollTimeout::from(200u16));
+        let mut found = None;
+        while let Some(info) = self.fd.read_signal().context("cannot read signals")? {
+            let Ok(signal) = Signal::try_from(info.ssi_signo as i32) else { continue };
+            if signal == Signal::SIGCHLD {
+                continue;
+            }
+            found = Some(signal);
+            if info.ssi_code == SI_USER {
+                // It may have ended meanwhile; the next try_wait says so.
+                let _ = kill(Pid::from_raw(child.id() as i32), signal);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Ended {
+    /// What a shell would report.
+    pub fn exit_code(&self) -> ExitCode {
+        match self.signal {
+            Some(signal) => ExitCode::from(128 + signal as u8),
+            None => exit_code(self.status),
+        }
+    }
+}
+
+/// What a shell would report: the code, or 128 and the signal.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    ExitCode::from(code as u8)
+}

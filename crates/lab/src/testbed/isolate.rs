@@ -1,0 +1,127 @@
+//! The program again, in namespaces of its own that vanish with it.
+
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::{Uid, getgid, getuid};
+use tempfile::TempDir;
+
+use crate::supervise::{self, Signals};
+use crate::tools;
+
+/// How the folder of a testbed begins.
+const FOLDER_PREFIX: &str = "fishplate-testbed-";
+/// File in that folder which its testbed keeps locked.
+const LOCK: &str = "lock";
+/// A folder younger than this may still be about to be locked.
+const SETTLING: Duration = Duration::from_secs(10);
+/// How long the part inside may take to clean up after a signal: it gives its own child [`supervise::GRACE`].
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Starts this program with the same arguments and `--inside FOLDER`, as the first process of new namespaces: when it
+/// ends, or this process does, the kernel ends everything that it started.
+pub fn run_again_inside() -> Result<ExitCode> {
+    tools::iproute2("ip")?;
+    tools::iproute2("tc")?;
+    remove_leftovers();
+    let folder = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir().context("cannot make a temporary folder")?;
+    let _lock = lock(&folder)?;
+
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let mut args: Vec<OsString> = vec!["--inside".into(), folder.path().into()];
+    args.extend(std::env::args_os().skip(1));
+
+    let signals = Signals::take()?;
+    become_parent_of_namespaces()?;
+    let mut child = supervise::spawn(Command::new(program).args(args), "fishplate".as_ref())?;
+    let ended = signals.wait(&mut child, Some(PATIENCE))?;
+    folder.close().context("cannot remove the temporary folder")?;
+    Ok(ended.exit_code())
+}
+
+/// To be called first by the program that finds itself inside: mounts, network and life of its own.
+pub fn settle() -> Result<()> {
+    ensure!(std::process::id() == 1, "--inside is for this program's own use");
+    prctl::set_pdeathsig(Signal::SIGKILL).context("cannot tie this process to its parent")?;
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).map_err(refused)?;
+    make_mounts_private()?;
+    // Where a container hides parts of /proc this is refused; then the outer one stays, which serves as well.
+    let _ = mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), None::<&str>);
+    let mut ip = Command::new(tools::iproute2("ip")?);
+    ip.args(["link", "set", "lo", "up"]);
+    tools::run_quietly(ip, "").context("cannot bring up the loopback interface of a new network namespace")?;
+    Ok(())
+}
+
+/// Keeps mounts made from now on from showing up elsewhere.
+pub fn make_mounts_private() -> Result<()> {
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
+        .map_err(refused)
+        .context("cannot make mounts private")
+}
+
+/// From here on children are born into a new process namespace, with rights over what they make.
+fn become_parent_of_namespaces() -> Result<()> {
+    if Uid::effective().is_root() {
+        return unshare(CloneFlags::CLONE_NEWPID).map_err(refused);
+    }
+    let (uid, gid) = (getuid(), getgid());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWPID).map_err(refused)?;
+    let write = |file: &str, text: String| {
+        fs::write(format!("/proc/self/{file}"), text).with_context(|| format!("cannot write /proc/self/{file}"))
+    };
+    write("setgroups", "deny".into())?;
+    write("uid_map", format!("0 {uid} 1"))?;
+    write("gid_map", format!("0 {gid} 1"))
+}
+
+/// Why namespaces could not be had, and what to do.
+fn refused(errno: Errno) -> anyhow::Error {
+    if matches!(errno, Errno::EPERM | Errno::ENOSPC | Errno::EACCES) {
+        return anyhow::anyhow!(
+            "this system does not let this user make namespaces ({}): run it as root, or allow user namespaces \
+             (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, \
+             kernel.apparmor_restrict_unprivileged_userns=0; in a container: --privileged)",
+            errno.desc()
+        );
+    }
+    anyhow::anyhow!("cannot make namespaces: {}", errno.desc())
+}
+
+fn lock(folder: &TempDir) -> Result<File> {
+    let file = File::create(folder.path().join(LOCK)).context("cannot create a lock file")?;
+    file.lock().context("cannot lock a file")?;
+    Ok(file)
+}
+
+/// Removes folders of testbeds that were killed. (Their namespaces went with them.)
+fn remove_leftovers() {
+    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(FOLDER_PREFIX) && is_abandoned(&entry.path()) {
+            // Best effort: what cannot be removed now can be the next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_abandoned(folder: &Path) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(folder) else { return false };
+    let old = metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > SETTLING));
+    let mine = metadata.is_dir() && metadata.uid() == getuid().as_raw();
+    let free = || match File::open(folder.join(LOCK)) {
+        Ok(file) => !matches!(file.try_lock(), Err(TryLockError::WouldBlock | TryLockError::Error(_))),
+        Err(_) => true,
+    };
+    old && mine && free()
+}

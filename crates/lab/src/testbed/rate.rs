@@ -1,0 +1,96 @@
+//! How fast a rail is.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Highest rate in Mbit/s; beyond it a single core cannot follow anyway.
+const MAX_MBIT: u32 = 100_000;
+/// Bucket of the shaper as time at the full rate: what timers may be late by (15 to 50 us here) with room to spare.
+const BUCKET_US: u64 = 200;
+/// Smallest bucket in bytes: two frames.
+const MIN_BUCKET: u64 = 3_028;
+/// Queue in front of the shaper in bytes. TCP keeps its own share of it short (small queues); only several senders at
+/// one switch port can fill it.
+const QUEUE: u64 = 4 << 20;
+
+/// Rate of a rail, counted in bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// So many Mbit/s.
+    Mbit(u32),
+    /// Not limited.
+    Unshaped,
+}
+
+impl Rate {
+    /// Lines for `tc -batch` that give `device` this rate, whatever it had.
+    pub fn tc_lines(self, device: &str) -> String {
+        match self {
+            Rate::Unshaped => format!("qdisc replace dev {device} root noqueue\n"),
+            Rate::Mbit(mbit) => {
+                let bucket = (u64::from(mbit) * BUCKET_US / 8).max(MIN_BUCKET);
+                // Replacing the class of an existing shaper keeps what is queued.
+                format!(
+                    "class replace dev {device} parent 1: classid 1:1 htb \
+                     rate {mbit}mbit ceil {mbit}mbit burst {bucket} cburst {bucket} quantum 65536\n"
+                )
+            }
+        }
+    }
+
+    /// Lines for `tc -batch` that put a shaper on `device`, which has none.
+    pub fn tc_install_lines(self, device: &str) -> String {
+        match self {
+            Rate::Unshaped => String::new(),
+            Rate::Mbit(_) => format!(
+                "qdisc replace dev {device} root handle 1: htb default 1\n{}\
+                 qdisc replace dev {device} parent 1:1 handle 10: bfifo limit {QUEUE}\n",
+                self.tc_lines(device)
+            ),
+        }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rate, String> {
+        match text.trim() {
+            "0" | "unshaped" => Ok(Rate::Unshaped),
+            number => match number.parse() {
+                Ok(mbit) if mbit <= MAX_MBIT => Ok(Rate::Mbit(mbit)),
+                _ => Err(format!("a rate is a whole number of Mbit/s from 1 to {MAX_MBIT}, or 0 or \"unshaped\"")),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rate::Mbit(mbit) => write!(f, "{mbit} Mbit/s"),
+            Rate::Unshaped => f.write_str("unshaped"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read() {
+        assert_eq!("250".parse(), Ok(Rate::Mbit(250)));
+        assert_eq!("0".parse(), Ok(Rate::Unshaped));
+        assert_eq!("unshaped".parse(), Ok(Rate::Unshaped));
+        for text in ["", "-1", "1.5", "fast", "100001"] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_bucket_follows_the_rate() {
+        assert!(Rate::Mbit(1000).tc_lines("r0").contains("burst 25000 "));
+        assert!(Rate::Mbit(10).tc_lines("r0").contains("burst 3028 "));
+    }
+}
