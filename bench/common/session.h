@@ -1,0 +1,29 @@
+// The life of a program: MPI, options agreed between the ranks, the end.
+#ifndef FISHPLATE_BENCH_SESSION_H
+#define FISHPLATE_BENCH_SESSION_H
+
+#include "options.h"
+
+// Exit codes beside 0.
+enum { EXIT_USAGE = 2, EXIT_WRONG_DATA = 3, EXIT_MEMORY = 4 };
+
+struct session {
+    const struct program *program;
+    struct options options; // those of rank 0, on every rank
+    int rank, ranks; // in MPI_COMM_WORLD
+};
+
+// Does not return when there is nothing to run: after --help, --version or an error,
+// which rank 0 prints.
+void session_start(struct session *session, const struct program *program, int argc, char **argv);
+
+// Ends every rank with exit code 2 unless `fits`; rank 0 says what is needed, for
+// instance "exactly 2 ranks". `fits` must be the same on every rank.
+void session_require_ranks(const struct session *session, int fits, const char *needed);
+
+int session_finish(void);
+
+// Prints one line on this rank and ends the whole job.
+_Noreturn void session_abort(int code, const char *format, ...);
+
+#endif

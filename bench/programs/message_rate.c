@@ -1,0 +1,108 @@
+// Pairs of ranks, each a sender with windows of messages to a receiver, all at once.
+#include "idle.h"
+#include "session.h"
+#include "sweep.h"
+#include "window.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct program program = {
+    .name = "message_rate",
+    .purpose = "n pairs of ranks: ranks 0..n/2-1 send windows to rank + n/2, in messages/s",
+    .takes = OPTION_BIT(OPTION_SIZES) | OPTION_BIT(OPTION_ITERATIONS) | OPTION_BIT(OPTION_SECONDS)
+        | OPTION_BIT(OPTION_WARMUP) | OPTION_BIT(OPTION_REPEATS) | OPTION_BIT(OPTION_CHECK)
+        | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_PAIRS),
+    .default_sizes = "1:4K",
+};
+
+struct senders {
+    const struct session *session;
+    MPI_Comm comm; // ranks that talk
+    int half; // distance between sender and receiver
+    uint64_t pairs;
+    struct window window;
+};
+
+static uint64_t open_size(void *state, size_t size)
+{
+    struct senders *senders = state;
+    int rank = senders->session->rank;
+    bool sends = rank < senders->half;
+    window_open(&senders->window, senders->session,
+                sends ? rank + senders->half : rank - senders->half, size,
+                sends ? WINDOW_SENDS : WINDOW_RECEIVES);
+    return senders->window.count;
+}
+
+static void close_size(void *state)
+{
+    struct senders *senders = state;
+    window_close(&senders->window);
+}
+
+static double run_batch(void *state, uint64_t count, struct series *samples)
+{
+    // Windows of one pair say nothing about the rate of all.
+    (void)samples;
+    struct senders *senders = state;
+    MPI_Barrier(senders->comm);
+    window_ready(&senders->window);
+    double start = MPI_Wtime();
+    double checking = 0.0;
+    for (uint64_t i = 0; i < count; i++) {
+        double before = MPI_Wtime();
+        double round = window_run(&senders->window);
+        checking += MPI_Wtime() - before - round;
+    }
+    double seconds = MPI_Wtime() - start;
+    return senders->session->options.check ? seconds - checking : seconds;
+}
+
+static double messages_per_second(const void *state, uint64_t iterations, double seconds)
+{
+    const struct senders *senders = state;
+    return (double)senders->pairs * (double)senders->window.count * (double)iterations / seconds;
+}
+
+// Pairs are half of the ranks apart even when fewer of them talk, so that with the
+// usual placement the two ranks of a pair are on different hosts.
+static void run_pairs(struct senders *senders, const struct benchmark *benchmark)
+{
+    const struct session *session = senders->session;
+    uint64_t place = (uint64_t)(session->rank % senders->half);
+    int talks = place < senders->pairs;
+    MPI_Comm_split(MPI_COMM_WORLD, talks, session->rank, &senders->comm);
+    if (talks)
+        sweep(session, benchmark, senders, senders->comm, senders->pairs);
+    idle_until_all_done(MPI_COMM_WORLD);
+    MPI_Comm_free(&senders->comm);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct benchmark benchmark = {
+        .column = "Messages/s",
+        .unit = "messages/s",
+        .decimals = 0,
+        .method = "Windows of messages from the lower half of the ranks to the upper half",
+        .open = open_size,
+        .batch = run_batch,
+        .value = messages_per_second,
+        .close = close_size,
+    };
+    struct session session;
+    session_start(&session, &program, argc, argv);
+    session_require_ranks(&session, session.ranks >= 2 && session.ranks % 2 == 0,
+                          "an even number of ranks, at least 2");
+    struct senders senders = {
+        .session = &session, .half = session.ranks / 2, .pairs = session.options.pairs};
+    if (senders.pairs == 0)
+        senders.pairs = (uint64_t)senders.half;
+    char needed[64];
+    snprintf(needed, sizeof needed, "at least %" PRIu64 " for --pairs %" PRIu64,
+             2 * senders.pairs, senders.pairs);
+    session_require_ranks(&session, senders.pairs <= (uint64_t)senders.half, needed);
+    run_pairs(&senders, &benchmark);
+    return session_finish();
+}
