@@ -5,6 +5,10 @@ use crate::policy::{Multiplexing, Striping};
 /// Longest inject (libfabric: `inject_size`), in bytes: such messages are copied and need no acknowledgement to complete.
 pub const INJECT_SIZE: u64 = 16 * 1024;
 
+/// Most bytes of injected messages that are kept while no subchannel can take them. Large, as a non-blocking send of
+/// MPI may not wait: it only keeps a runaway sender from filling the machine.
+pub const MOST_INJECTED: u64 = 256 << 20;
+
 /// Most subchannels (rails x streams) of one virtual channel. Bounds the arrays of the scheduler.
 pub const MAX_SUBCHANNELS: usize = 64;
 

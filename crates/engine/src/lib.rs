@@ -2,14 +2,21 @@
 //! rendezvous protocols, matching. Free of I/O: it reads no clock, opens no socket, touches no payload byte.
 #![forbid(unsafe_code)]
 
+mod channel;
 pub mod config;
+mod engine;
 pub mod ids;
+mod matching;
 pub mod memory;
 pub mod policy;
 pub mod request;
+mod table;
 pub mod time;
+pub mod wire;
 
+pub use channel::send::Source;
 pub use config::{Config, INJECT_SIZE};
+pub use engine::{Engine, Misbehaviour, PathSample, PostError, Refused, SendKey, Transmit};
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
 pub use memory::{BounceId, Extent, MemoryAction, Payload, Placement, Region};
 pub use request::{

@@ -93,6 +93,13 @@ pub enum Placement {
 /// What the engine asks the driver to do with memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryAction {
+    /// Copy user memory into a new bounce buffer.
+    Fill {
+        /// Destination, of the source's length.
+        into: BounceId,
+        /// Source.
+        from: Payload,
+    },
     /// Copy the start of a bounce buffer into user memory, as much as fits.
     Copy {
         /// Source.

@@ -1,5 +1,119 @@
-//! Scheduling policies: which subchannel carries what.
+//! Scheduling policies: which subchannel carries what. One file each; the scheduler knows only the two traits.
 
+mod adaptive;
+mod binding;
+mod earliest;
+mod round_robin;
 mod spec;
+mod view;
+mod weighted;
 
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
+pub use view::{View, Views};
+
+/// Spreads whole messages.
+pub trait Multiplex: Send {
+    /// Position in `views` of the subchannel that carries the next message, of `len` bytes, when `pending` bytes in
+    /// all wait in the virtual channel. `None`: wait until a subchannel opens or drains.
+    fn choose(&mut self, len: u64, pending: u64, views: &[View]) -> Option<usize>;
+
+    /// Its name and present state, for people.
+    fn explain(&self) -> String;
+}
+
+/// Cuts long messages.
+pub trait Stripe: Send {
+    /// Called when the first stripe of a message of `len` bytes is about to be cut.
+    fn plan(&mut self, len: u64, views: &[View]) -> Plan;
+
+    /// For messages planned as [`Plan::Open`]: which subchannel takes the next piece, and its length in bytes (at
+    /// most `remaining`), when `pending` bytes in all wait in the virtual channel. `None`: wait.
+    fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)>;
+
+    /// All stripes of an assigned message have been delivered: bytes and nanoseconds for each subchannel of the plan.
+    fn delivered(&mut self, stripes: &[Delivered]);
+
+    /// Its name and present state, for people.
+    fn explain(&self) -> String;
+}
+
+/// Delivery of one subchannel's stripe.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Delivered {
+    /// Length of the stripe.
+    pub bytes: u64,
+    /// From handing its first byte to the subchannel to the acknowledgement of its last.
+    pub ns: u64,
+}
+
+/// How a message will be cut.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// Piece by piece, by [`Stripe::cut`].
+    Open,
+    /// One stripe a subchannel, of these lengths in bytes, one behind the other.
+    Assigned(Lengths),
+}
+
+/// Lengths of the stripes of a message, one a subchannel.
+pub type Lengths = Vec<u64>;
+
+impl Multiplexing {
+    /// The policy, for the virtual channel to peer number `peer`.
+    pub fn build(&self, peer: u32) -> Box<dyn Multiplex> {
+        match self {
+            Multiplexing::Binding => Box::new(binding::Binding::new(peer)),
+            Multiplexing::RoundRobin => Box::new(round_robin::WindowRoundRobin::new(1)),
+            Multiplexing::WeightedRoundRobin(weights) => {
+                Box::new(round_robin::WeightedRoundRobin::new(weights.clone()))
+            }
+            Multiplexing::WindowRoundRobin(window) => Box::new(round_robin::WindowRoundRobin::new(*window)),
+            Multiplexing::Earliest => Box::new(earliest::Earliest::default()),
+        }
+    }
+}
+
+impl Striping {
+    /// The policy, for the virtual channel to peer number `peer`.
+    pub fn build(&self, peer: u32) -> Box<dyn Stripe> {
+        match self {
+            Striping::Binding => Box::new(binding::Binding::new(peer)),
+            Striping::Even => Box::new(weighted::Weighted::even()),
+            Striping::Weighted(weights) => Box::new(weighted::Weighted::new(weights.clone())),
+            Striping::Adaptive { alpha } => Box::new(adaptive::Adaptive::new(*alpha)),
+            Striping::Earliest => Box::new(earliest::Earliest::default()),
+        }
+    }
+}
+
+/// Cuts `len` bytes in proportion to `weights`; every byte is in exactly one part.
+fn proportional(len: u64, weights: impl Iterator<Item = f64> + Clone) -> Lengths {
+    let total: f64 = weights.clone().sum();
+    let mut lengths = Lengths::new();
+    let (mut sum, mut cut) = (0.0, 0);
+    for weight in weights {
+        sum += weight;
+        let end = ((len as f64 * (sum / total)).round() as u64).clamp(cut, len);
+        lengths.push(end - cut);
+        cut = end;
+    }
+    if let Some(last) = lengths.last_mut() {
+        *last += len - cut;
+    }
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn stripes_cover_each_byte_once(len in 0u64..1 << 62, weights in prop::collection::vec(0.001f64..1e12, 1..64)) {
+            let lengths = proportional(len, weights.iter().copied());
+            prop_assert_eq!(lengths.len(), weights.len());
+            prop_assert_eq!(lengths.iter().sum::<u64>(), len);
+        }
+    }
+}

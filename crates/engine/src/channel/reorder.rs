@@ -1,0 +1,106 @@
+//! The out-of-order queue: messages that overtook others on a faster subchannel wait here for their turn.
+
+use std::collections::VecDeque;
+
+use crate::ids::MessageSeq;
+
+/// Messages ahead of the expected one. Bounded by the grant, as every waiting message was charged to it.
+pub struct Reorder<T> {
+    expected: MessageSeq,
+    /// Position `i` holds message `expected + 1 + i`.
+    ahead: VecDeque<Option<T>>,
+    most_ahead: u32,
+}
+
+/// A sequence number that has been seen, or lies farther ahead than any grant allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadSequence;
+
+impl<T> Reorder<T> {
+    /// Expects message 0; messages up to `most_ahead` positions ahead can wait.
+    pub fn new(most_ahead: u32) -> Self {
+        Reorder { expected: MessageSeq(0), ahead: VecDeque::new(), most_ahead }
+    }
+
+    /// Whether `seq` is next.
+    pub fn is_next(&self, seq: MessageSeq) -> bool {
+        seq == self.expected
+    }
+
+    /// The next message has been taken. Returns the one that follows it, if it waits here; it is then next.
+    pub fn advance(&mut self) -> Option<T> {
+        self.expected = self.expected.next();
+        self.ahead.pop_front().flatten()
+    }
+
+    /// Stores a message that is not next.
+    pub fn store(&mut self, seq: MessageSeq, message: T) -> Result<(), BadSequence> {
+        let distance = seq.distance_from(self.expected);
+        if distance == 0 || distance > self.most_ahead {
+            return Err(BadSequence);
+        }
+        let position = distance as usize - 1;
+        if self.ahead.len() <= position {
+            self.ahead.resize_with(position + 1, || None);
+        }
+        match &mut self.ahead[position] {
+            Some(_) => Err(BadSequence),
+            empty => {
+                *empty = Some(message);
+                Ok(())
+            }
+        }
+    }
+
+    /// Everything that waits, in order; the queue is then empty.
+    pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
+        self.ahead.drain(..).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Feeds messages in the given order; returns the order in which they come out.
+    fn feed(start: u32, order: &[u32]) -> Vec<u32> {
+        let mut reorder = Reorder::new(1 << 16);
+        reorder.expected = MessageSeq(start);
+        let mut out = Vec::new();
+        for offset in order {
+            let seq = MessageSeq(start.wrapping_add(*offset));
+            if !reorder.is_next(seq) {
+                reorder.store(seq, *offset).unwrap();
+                continue;
+            }
+            out.push(*offset);
+            while let Some(message) = reorder.advance() {
+                out.push(message);
+            }
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_comes_out_in_sequence(start: u32, order in Just((0u32..60).collect::<Vec<_>>()).prop_shuffle()) {
+            prop_assert_eq!(feed(start, &order), (0..60).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn wraps() {
+        assert_eq!(feed(u32::MAX - 1, &[3, 1, 0, 2]), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn repeated_and_distant_numbers_are_refused() {
+        let mut reorder = Reorder::new(10);
+        reorder.store(MessageSeq(5), ()).unwrap();
+        assert_eq!(reorder.store(MessageSeq(5), ()), Err(BadSequence));
+        assert_eq!(reorder.store(MessageSeq(0), ()), Err(BadSequence));
+        assert_eq!(reorder.store(MessageSeq(11), ()), Err(BadSequence));
+        assert_eq!(reorder.store(MessageSeq(u32::MAX), ()), Err(BadSequence));
+    }
+}

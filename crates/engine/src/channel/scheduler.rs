@@ -1,0 +1,203 @@
+//! The communication scheduler: which frame goes out next, and over which subchannel.
+
+use super::credit::MESSAGE_CHARGE;
+use super::send::{Send, Source, Stage};
+use super::stripes::Stripes;
+use super::subchannel::Cargo;
+use super::{State, VirtualChannel};
+use crate::ids::SubchannelId;
+use crate::memory::Payload;
+use crate::policy::{View, Views};
+use crate::table::Table;
+use crate::time::Instant;
+use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef};
+
+/// A frame for the driver to send.
+#[derive(Clone, Debug)]
+pub struct Transmit {
+    /// Over which subchannel.
+    pub subchannel: SubchannelId,
+    /// Its header.
+    pub header: Header,
+    /// Its payload.
+    pub source: Source,
+    /// The payload is lent only now: copy it before returning to the user.
+    pub copy: bool,
+}
+
+const NOTHING: Source = Source::User(Payload::EMPTY);
+
+impl VirtualChannel {
+    /// The next frame, if there is one that some subchannel can take.
+    pub fn next_transmit(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+        if self.state != State::Open || self.subchannels.is_empty() {
+            return None;
+        }
+        self.clearance(now)
+            .or_else(|| self.assigned_message(now, sends))
+            .or_else(|| self.queued_message(now, sends))
+            .or_else(|| self.piece(now, sends))
+            .or_else(|| self.acknowledgement(now))
+    }
+
+    /// A frame of `cargo` over subchannel `index`.
+    fn frame(&mut self, now: Instant, index: usize, body: Body, source: Source, cargo: Cargo) -> Transmit {
+        let subchannel = &mut self.subchannels[index];
+        let ack = subchannel.pay_ack();
+        if body.is_counted() {
+            subchannel.sent(now, cargo, MAX_HEADER_LEN as u64 + source.len());
+        }
+        Transmit {
+            subchannel: SubchannelId { vc: self.id, index: index as u8 },
+            header: Header { ack, credit: self.debt.tell(), body },
+            source,
+            copy: false,
+        }
+    }
+
+    fn views(&self, now: Instant) -> Views {
+        let view = |subchannel: &super::Subchannel| View {
+            rail: subchannel.rail.0,
+            open: subchannel.budget > 0,
+            in_flight: subchannel.estimate.under_way(now),
+            rate: subchannel.estimate.rate(),
+            delay_ns: subchannel.estimate.delay_ns(),
+        };
+        self.subchannels.iter().map(view).collect()
+    }
+
+    fn clearance(&mut self, now: Instant) -> Option<Transmit> {
+        self.clearances.front()?;
+        let views = self.views(now);
+        let open = views.iter().enumerate().filter(|(_, view)| view.open);
+        let (index, _) = open.min_by(|(_, a), (_, b)| a.finish_ns(0).total_cmp(&b.finish_ns(0)))?;
+        let body = self.clearances.pop_front()?;
+        Some(self.frame(now, index, body, NOTHING, Cargo::Control))
+    }
+
+    /// A message that a policy has put on a subchannel earlier, when that was busy.
+    fn assigned_message(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+        for index in 0..self.subchannels.len() {
+            if self.subchannels[index].budget == 0 {
+                continue;
+            }
+            if let Some(key) = self.subchannels[index].assigned.pop_front() {
+                return self.message(now, index, key, sends);
+            }
+        }
+        None
+    }
+
+    /// The oldest message without a subchannel. Credit is spent in the order of sequence numbers: a later message
+    /// must not use up what an earlier one, which the receiver has to match first, still needs.
+    fn queued_message(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+        loop {
+            let key = *self.queued.front()?;
+            let Some(send) = sends.get_mut(key) else {
+                self.queued.pop_front();
+                continue;
+            };
+            let len = send.len();
+            let credit = self.credit.available();
+            let eager = len <= self.eager_limit && credit >= len + MESSAGE_CHARGE;
+            if !eager && credit < MESSAGE_CHARGE {
+                return None;
+            }
+            let carried = if eager { len } else { 0 };
+            let views = self.views(now);
+            let index = self.multiplex.choose(carried, self.pending, &views)?;
+            self.queued.pop_front();
+            self.credit.spend(carried + MESSAGE_CHARGE);
+            self.pending -= len;
+            send.eager = eager;
+            if views[index].open {
+                return self.message(now, index, key, sends);
+            }
+            self.subchannels[index].assigned.push_back(key);
+        }
+    }
+
+    /// The first, or only, frame of a message.
+    fn message(&mut self, now: Instant, index: usize, key: u64, sends: &mut Table<Send>) -> Option<Transmit> {
+        let send = sends.get_mut(key)?;
+        let (seq, envelope, data) = (send.seq, send.envelope, send.data);
+        if !send.eager {
+            send.stage = Stage::Requested;
+            let body = Body::Request { seq, envelope, data, total: send.len(), send: SendRef(key) };
+            return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
+        }
+        let body = Body::Eager { seq, envelope, data, len: send.len() as u32, prompt: send.is_awaited() };
+        send.stage = Stage::Sent;
+        send.unacknowledged = 1;
+        let copy = send.inject && send.bounce().is_none();
+        let source = std::mem::replace(&mut send.source, NOTHING);
+        Some(Transmit { copy, ..self.frame(now, index, body, source, Cargo::Send(key)) })
+    }
+
+    /// A piece of a cleared message.
+    fn piece(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+        let mut at = 0;
+        while let Some(&key) = self.cleared.get(at) {
+            let Some((landing, stripes)) = sends.get_mut(key).and_then(cleared) else {
+                self.cleared.remove(at);
+                continue;
+            };
+            let views = self.views(now);
+            if let Stripes::Unplanned(len) = *stripes {
+                *stripes = Stripes::planned(len, self.stripe.plan(len, &views));
+            }
+            let cut = match stripes {
+                Stripes::Open { .. } => {
+                    // The front message is served before those behind it: what cannot be cut now waits.
+                    let (index, len) = self.stripe.cut(stripes.remaining(), self.pending, &views)?;
+                    Some((index, stripes.cut_open(len)))
+                }
+                _ => {
+                    let mut open = (0..views.len()).filter(|index| views[*index].open);
+                    let index = open.find(|index| stripes.assigned_to(*index) > 0);
+                    index.map(|index| (index, stripes.cut_assigned(index, now)))
+                }
+            };
+            let Some((index, piece)) = cut else {
+                at += 1;
+                continue;
+            };
+            if stripes.remaining() == 0 {
+                self.cleared.remove(at);
+            }
+            self.pending -= piece.len;
+            let send = sends.get_mut(key)?;
+            send.unacknowledged += 1;
+            let source = send.source.slice(piece.offset, piece.len);
+            let body = Body::Stripe { landing, offset: piece.offset, len: piece.len as u32 };
+            return Some(self.frame(now, index, body, source, Cargo::Send(key)));
+        }
+        None
+    }
+
+    /// An acknowledgement that is due and that no other frame has carried.
+    fn acknowledgement(&mut self, now: Instant) -> Option<Transmit> {
+        let due = |subchannel: &super::Subchannel| subchannel.ack_due().is_some_and(|due| due <= now);
+        let index = match self.subchannels.iter().position(due) {
+            Some(index) => index,
+            None if self.debt.is_worth_telling() => 0,
+            None => return None,
+        };
+        Some(self.frame(now, index, Body::Ack, NOTHING, Cargo::Control))
+    }
+
+    /// The last piece of a striped message has been acknowledged: the policy hears what the stripes took.
+    pub fn stripes_delivered(&mut self, stripes: &Stripes) {
+        let delivered = stripes.delivered();
+        if !delivered.is_empty() {
+            self.stripe.delivered(&delivered);
+        }
+    }
+}
+
+fn cleared(send: &mut Send) -> Option<(LandingRef, &mut Stripes)> {
+    match &mut send.stage {
+        Stage::Cleared { landing, stripes } => Some((*landing, stripes)),
+        _ => None,
+    }
+}

@@ -1,0 +1,160 @@
+//! One subchannel: its budget, its frames that wait for acknowledgement, and the acknowledgements that it owes.
+
+use std::collections::VecDeque;
+
+use super::estimate::Estimate;
+use crate::ids::RailId;
+use crate::time::Instant;
+
+/// A completion waits at the peer for this acknowledgement: it is held only as long as a reply is likely to carry it.
+pub const PROMPT_ACK_DELAY_NS: u64 = 15_000;
+/// Nothing waits for this acknowledgement but the peer's record of what is under way.
+pub const LAZY_ACK_DELAY_NS: u64 = 2_000_000;
+/// Bytes received after which an acknowledgement is sent at once.
+pub const ACK_EVERY_BYTES: u64 = 512 << 10;
+/// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
+pub const ACK_EVERY_FRAMES: u32 = 512;
+
+/// What a frame in flight belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cargo {
+    /// A message or a piece of it: the send's key.
+    Send(u64),
+    /// A protocol frame that nobody waits for.
+    Control,
+}
+
+struct Frame {
+    cargo: Cargo,
+    bytes: u64,
+}
+
+/// State of one subchannel.
+pub struct Subchannel {
+    /// The rail that it runs over.
+    pub rail: RailId,
+    /// What is known of its path.
+    pub estimate: Estimate,
+    /// Bytes that the driver can take now.
+    pub budget: u64,
+    /// Messages that a policy has put on this subchannel and that it has not taken yet: keys of sends.
+    pub assigned: VecDeque<u64>,
+    in_flight: VecDeque<Frame>,
+    acked: u32,
+    received: u32,
+    told: u32,
+    untold_bytes: u64,
+    ack_due: Option<Instant>,
+}
+
+/// The peer acknowledges more than was sent to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadAck;
+
+impl Subchannel {
+    /// A new subchannel over `rail`, whose speed is known or not, in bytes per second.
+    pub fn new(rail: RailId, speed: Option<f64>) -> Self {
+        Subchannel {
+            rail,
+            estimate: Estimate::new(speed),
+            budget: 0,
+            assigned: VecDeque::new(),
+            in_flight: VecDeque::new(),
+            acked: 0,
+            received: 0,
+            told: 0,
+            untold_bytes: 0,
+            ack_due: None,
+        }
+    }
+
+    /// A counted frame of `bytes`, header included, is handed to the driver.
+    pub fn sent(&mut self, now: Instant, cargo: Cargo, bytes: u64) {
+        self.budget = self.budget.saturating_sub(bytes);
+        self.estimate.sent(now, bytes);
+        self.in_flight.push_back(Frame { cargo, bytes });
+    }
+
+    /// A counted frame of `bytes` has arrived whole.
+    pub fn received(&mut self, now: Instant, bytes: u64, prompt: bool) {
+        self.received = self.received.wrapping_add(1);
+        self.untold_bytes += bytes;
+        let many = self.received.wrapping_sub(self.told) >= ACK_EVERY_FRAMES || self.untold_bytes >= ACK_EVERY_BYTES;
+        let delay_ns = match (many, prompt) {
+            (true, _) => 0,
+            (false, true) => PROMPT_ACK_DELAY_NS,
+            (false, false) => LAZY_ACK_DELAY_NS,
+        };
+        let due = now.plus_ns(delay_ns);
+        self.ack_due = Some(self.ack_due.map_or(due, |earlier| earlier.min(due)));
+    }
+
+    /// The acknowledgement to put into the header of a frame; the debt is then paid.
+    pub fn pay_ack(&mut self) -> u32 {
+        self.told = self.received;
+        self.untold_bytes = 0;
+        self.ack_due = None;
+        self.received
+    }
+
+    /// When an acknowledgement must be on its way even if nothing else is sent.
+    pub fn ack_due(&self) -> Option<Instant> {
+        self.ack_due
+    }
+
+    /// The peer says that it has received `ack` frames in all. Calls `delivered` for each that this news covers.
+    pub fn acknowledged(&mut self, now: Instant, ack: u32, mut delivered: impl FnMut(Cargo)) -> Result<(), BadAck> {
+        let news = ack.wrapping_sub(self.acked);
+        if news == 0 {
+            return Ok(());
+        }
+        if news as usize > self.in_flight.len() {
+            return Err(BadAck);
+        }
+        self.acked = ack;
+        let mut bytes = 0;
+        for frame in self.in_flight.drain(..news as usize) {
+            bytes += frame.bytes;
+            delivered(frame.cargo);
+        }
+        self.estimate.acknowledged(now, bytes);
+        Ok(())
+    }
+
+    /// Whether everything that was sent has been acknowledged.
+    pub fn is_quiet(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledgements_are_cumulative_and_wrap() {
+        let mut subchannel = Subchannel::new(RailId(0), None);
+        subchannel.acked = u32::MAX - 1;
+        for key in 0..4 {
+            subchannel.sent(Instant(0), Cargo::Send(key), 10);
+        }
+        let mut seen = Vec::new();
+        subchannel.acknowledged(Instant(1), 1, |cargo| seen.push(cargo)).unwrap();
+        assert_eq!(seen, [Cargo::Send(0), Cargo::Send(1), Cargo::Send(2)]);
+        assert_eq!(subchannel.acknowledged(Instant(1), 3, |_| ()), Err(BadAck));
+        assert_eq!(subchannel.acknowledged(Instant(1), 0, |_| ()), Err(BadAck));
+    }
+
+    #[test]
+    fn a_prompt_frame_hastens_the_acknowledgement_and_a_reply_pays_it() {
+        let mut subchannel = Subchannel::new(RailId(0), None);
+        subchannel.received(Instant(0), 10, false);
+        assert_eq!(subchannel.ack_due(), Some(Instant(LAZY_ACK_DELAY_NS)));
+        subchannel.received(Instant(5), 10, true);
+        assert_eq!(subchannel.ack_due(), Some(Instant(5 + PROMPT_ACK_DELAY_NS)));
+        assert_eq!(subchannel.pay_ack(), 2);
+        assert_eq!(subchannel.ack_due(), None);
+        subchannel.received(Instant(9), ACK_EVERY_BYTES, false);
+        assert_eq!(subchannel.ack_due(), Some(Instant(9)));
+    }
+}

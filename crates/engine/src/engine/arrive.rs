@@ -1,0 +1,386 @@
+//! Events: what comes from peers.
+
+use std::fmt;
+
+use super::Engine;
+use crate::channel::credit::MESSAGE_CHARGE;
+use crate::channel::send::Stage;
+use crate::channel::subchannel::Cargo;
+use crate::channel::{State, Stripes};
+use crate::ids::{MessageSeq, SubchannelId, VcId};
+use crate::matching::arrival::{self, Arrival, Then};
+use crate::matching::landing::Landing;
+use crate::matching::posted::Taken;
+use crate::memory::{MemoryAction, Placement};
+use crate::time::Instant;
+use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef};
+
+pub use crate::channel::estimate::PathSample;
+
+/// What a peer may not do. It loses its virtual channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misbehaviour {
+    /// It acknowledged what was not sent.
+    Acknowledgement,
+    /// It returned credit that was not used.
+    Credit,
+    /// It left more here than it was granted.
+    Grant,
+    /// It repeated a sequence number, or ran too far ahead.
+    Sequence,
+    /// It cleared a message that did not ask for it, or more than there is.
+    Clearance,
+    /// It sent a stripe that was not cleared, twice, or outside of its message.
+    Stripe,
+}
+
+impl fmt::Display for Misbehaviour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Misbehaviour::Acknowledgement => "it acknowledged frames that were not sent",
+            Misbehaviour::Credit => "it returned credit that was not used",
+            Misbehaviour::Grant => "it sent more than it was granted",
+            Misbehaviour::Sequence => "it used a sequence number out of range",
+            Misbehaviour::Clearance => "it cleared a message that did not ask for it",
+            Misbehaviour::Stripe => "it sent a stripe out of place",
+        })
+    }
+}
+
+impl std::error::Error for Misbehaviour {}
+
+/// What is being read from a subchannel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Incoming {
+    into: Target,
+    len: u64,
+    prompt: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Target {
+    /// Nothing that anybody waits for.
+    #[default]
+    Nothing,
+    /// A receive: its landing.
+    Landing(u64),
+    /// A message without a receive.
+    Arrival(u64),
+}
+
+impl Engine {
+    /// A header has come. Where its payload goes; if that is not empty, [`Engine::payload_placed`] must follow before
+    /// the next header of this subchannel.
+    pub fn handle_header(
+        &mut self,
+        now: Instant,
+        subchannel: SubchannelId,
+        header: &Header,
+    ) -> Result<Placement, Misbehaviour> {
+        let vc = subchannel.vc;
+        if self.vcs[vc.0 as usize].state != State::Open {
+            return Ok(Placement::Discard);
+        }
+        self.handle_ack(now, subchannel, header.ack)?;
+        let news = self.vcs[vc.0 as usize].credit.returned(header.credit).map_err(|_| Misbehaviour::Credit)?;
+        if news {
+            self.make_ready(vc);
+        }
+        let (into, placement) = match header.body {
+            Body::Eager { seq, envelope, data, len, .. } => {
+                let body = arrival::Body::Eager { bounce: None, whole: len == 0, then: Then::Wait };
+                let charge = u64::from(len) + MESSAGE_CHARGE;
+                self.handle_message(seq, Arrival { vc, envelope, data, len: u64::from(len), body, charge })?
+            }
+            Body::Request { seq, envelope, data, total, send } => {
+                let body = arrival::Body::Request(send);
+                self.handle_message(seq, Arrival { vc, envelope, data, len: total, body, charge: MESSAGE_CHARGE })?
+            }
+            Body::Clear { send, landing, len } => {
+                self.handle_clear(vc, send, landing, len)?;
+                (Target::Nothing, Placement::Discard)
+            }
+            Body::Stripe { landing, offset, len } => self.handle_stripe(vc, landing, offset, len)?,
+            Body::Ack | Body::Bye => (Target::Nothing, Placement::Discard),
+        };
+        if header.body.is_counted() {
+            let prompt = !matches!(header.body, Body::Eager { prompt: false, .. });
+            let incoming = Incoming { into, len: u64::from(header.body.payload_len()), prompt };
+            self.incoming[vc.0 as usize][usize::from(subchannel.index)] = incoming;
+            if incoming.len == 0 {
+                self.payload_placed(now, subchannel);
+            }
+        }
+        Ok(placement)
+    }
+
+    /// The payload of the last header of this subchannel is where it belongs.
+    pub fn payload_placed(&mut self, now: Instant, subchannel: SubchannelId) {
+        let vc = subchannel.vc.0 as usize;
+        if self.vcs[vc].state != State::Open {
+            return;
+        }
+        let incoming = std::mem::take(&mut self.incoming[vc][usize::from(subchannel.index)]);
+        let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
+        counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.prompt);
+        if let Some(due) = counted.ack_due() {
+            self.hasten(due);
+        }
+        match incoming.into {
+            Target::Nothing => {}
+            Target::Landing(key) => self.placed(key, incoming.len),
+            Target::Arrival(key) => self.arrived(key),
+        }
+    }
+
+    /// The driver has measured the path of a subchannel.
+    pub fn sample_path(&mut self, subchannel: SubchannelId, sample: PathSample) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
+            subchannel.estimate.sample(sample);
+        }
+    }
+
+    fn handle_ack(&mut self, now: Instant, subchannel: SubchannelId, ack: u32) -> Result<(), Misbehaviour> {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        let index = usize::from(subchannel.index);
+        let sends = &mut self.sends;
+        let mut done = std::mem::take(&mut self.delivered);
+        let delivered = |cargo: Cargo| {
+            let Cargo::Send(key) = cargo else { return };
+            let Some(send) = sends.get_mut(key) else { return };
+            send.unacknowledged -= 1;
+            if let Stage::Cleared { stripes, .. } = &mut send.stage {
+                stripes.acknowledged(index, now);
+            }
+            if send.is_delivered() {
+                done.push(key);
+            }
+        };
+        channel.subchannels[index].acknowledged(now, ack, delivered).map_err(|_| Misbehaviour::Acknowledgement)?;
+        for key in done.drain(..) {
+            self.finish_send(key);
+        }
+        self.delivered = done;
+        Ok(())
+    }
+
+    /// The completion filter lets one completion through.
+    fn finish_send(&mut self, key: u64) {
+        let Some(send) = self.sends.remove(key) else { return };
+        if let Stage::Cleared { stripes, .. } = &send.stage {
+            self.vcs[send.vc.0 as usize].stripes_delivered(stripes);
+        }
+        if let Some(bounce) = send.bounce() {
+            self.injected -= send.len();
+            self.release(bounce);
+        }
+        self.completions.extend(send.completion(Ok(())));
+    }
+
+    /// A message, or the request to send one, in whatever order it came.
+    fn handle_message(&mut self, seq: MessageSeq, arrival: Arrival) -> Result<(Target, Placement), Misbehaviour> {
+        let channel = &mut self.vcs[arrival.vc.0 as usize];
+        channel.debt.hold(arrival.charge).map_err(|_| Misbehaviour::Grant)?;
+        if !channel.reorder.is_next(seq) {
+            let key = self.arrivals.insert(arrival);
+            let channel = &mut self.vcs[arrival.vc.0 as usize];
+            channel.reorder.store(seq, key).map_err(|_| Misbehaviour::Sequence)?;
+            return Ok(self.park(key));
+        }
+        let target = self.handle_in_turn(arrival);
+        while let Some(key) = self.vcs[arrival.vc.0 as usize].reorder.advance() {
+            self.match_arrival(key);
+        }
+        Ok(target)
+    }
+
+    /// A message whose turn it is, and whose payload, if it has one, follows.
+    fn handle_in_turn(&mut self, arrival: Arrival) -> (Target, Placement) {
+        let Arrival { vc, envelope, data, len, .. } = arrival;
+        let eager_with_payload = matches!(arrival.body, arrival::Body::Eager { whole: false, .. });
+        if !eager_with_payload {
+            let key = self.arrivals.insert(arrival);
+            self.match_arrival(key);
+            return (Target::Nothing, Placement::Discard);
+        }
+        match self.posted.take_match(vc, envelope, len) {
+            Some(taken) => {
+                self.free(vc, arrival.charge);
+                let mut landing = Landing::new(taken, vc, envelope, data, len);
+                let placement = landing.place_all();
+                (Target::Landing(self.landings.insert(landing)), placement)
+            }
+            None => {
+                let key = self.arrivals.insert(arrival);
+                self.unexpected.push(vc, envelope, key);
+                self.park(key)
+            }
+        }
+    }
+
+    /// The payload of an arrival without a receive follows: it goes into a buffer.
+    fn park(&mut self, key: u64) -> (Target, Placement) {
+        let Some(arrival) = self.arrivals.get_mut(key) else { return (Target::Nothing, Placement::Discard) };
+        match &mut arrival.body {
+            arrival::Body::Eager { bounce, whole: false, .. } => {
+                let id = self.bounces.take();
+                *bounce = Some(id);
+                (Target::Arrival(key), Placement::Bounce(id))
+            }
+            _ => (Target::Nothing, Placement::Discard),
+        }
+    }
+
+    /// The turn of an arrival has come: a posted receive takes it, or it waits for one.
+    pub(super) fn match_arrival(&mut self, key: u64) {
+        let Some(&Arrival { vc, envelope, len, .. }) = self.arrivals.get(key) else { return };
+        match self.posted.take_match(vc, envelope, len) {
+            Some(taken) => self.land(taken, key),
+            None => self.unexpected.push(vc, envelope, key),
+        }
+    }
+
+    /// Posted receive `key` takes an arrival.
+    pub(super) fn land_posted(&mut self, key: u64, arrival: u64) {
+        let len = self.arrivals.get(arrival).map_or(0, |arrival| arrival.len);
+        if let Some(taken) = self.posted.take(key, len) {
+            self.land(taken, arrival);
+        }
+    }
+
+    fn land(&mut self, taken: Taken, key: u64) {
+        let Some(&Arrival { vc, envelope, data, len, body, charge }) = self.arrivals.get(key) else { return };
+        let landing = Landing::new(taken, vc, envelope, data, len);
+        match body {
+            arrival::Body::Request(send) => {
+                self.arrivals.remove(key);
+                self.free(vc, charge);
+                self.answer_request(send, landing);
+            }
+            arrival::Body::Eager { whole: false, .. } => {
+                let landing = self.landings.insert(landing);
+                self.set_then(key, Then::Land(landing));
+            }
+            arrival::Body::Eager { bounce, .. } => {
+                self.arrivals.remove(key);
+                self.free(vc, charge);
+                if let Some(from) = bounce {
+                    self.actions.push_back(MemoryAction::Copy { from, to: landing.place().clone() });
+                    self.release(from);
+                }
+                self.finish_landing(&landing);
+            }
+        }
+    }
+
+    fn answer_request(&mut self, send: SendRef, landing: Landing) {
+        let (vc, wanted) = (landing.vc, landing.wanted());
+        let name = if wanted == 0 {
+            self.finish_landing(&landing);
+            LandingRef(0)
+        } else {
+            LandingRef(self.landings.insert(landing))
+        };
+        self.vcs[vc.0 as usize].clear(send, name, wanted);
+        self.make_ready(vc);
+    }
+
+    fn handle_clear(&mut self, vc: VcId, send: SendRef, landing: LandingRef, len: u64) -> Result<(), Misbehaviour> {
+        let key = send.0;
+        let send = self.sends.get_mut(key).ok_or(Misbehaviour::Clearance)?;
+        if send.vc != vc || !matches!(send.stage, Stage::Requested) || len > send.len() {
+            return Err(Misbehaviour::Clearance);
+        }
+        send.stage = Stage::Cleared { landing, stripes: Stripes::Unplanned(len) };
+        if len == 0 {
+            self.finish_send(key);
+        } else {
+            self.vcs[vc.0 as usize].enqueue_cleared(key, len);
+            self.make_ready(vc);
+        }
+        Ok(())
+    }
+
+    fn handle_stripe(
+        &mut self,
+        vc: VcId,
+        landing: LandingRef,
+        offset: u64,
+        len: u32,
+    ) -> Result<(Target, Placement), Misbehaviour> {
+        let found = self.landings.get_mut(landing.0).filter(|landing| landing.vc == vc);
+        let placement = found.and_then(|landing| landing.place_stripe(offset, u64::from(len)).ok());
+        placement.map(|placement| (Target::Landing(landing.0), placement)).ok_or(Misbehaviour::Stripe)
+    }
+
+    fn placed(&mut self, key: u64, len: u64) {
+        let all = self.landings.get_mut(key).is_some_and(|landing| landing.placed(len));
+        if all && let Some(landing) = self.landings.remove(key) {
+            self.finish_landing(&landing);
+        }
+    }
+
+    /// All bytes of an arrival are in its buffer.
+    fn arrived(&mut self, key: u64) {
+        let Some(arrival) = self.arrivals.get_mut(key) else { return };
+        let arrival::Body::Eager { bounce: Some(from), whole, then } = &mut arrival.body else { return };
+        *whole = true;
+        let (from, then) = (*from, *then);
+        if then == Then::Wait {
+            return;
+        }
+        let (vc, charge) = (arrival.vc, arrival.charge);
+        self.arrivals.remove(key);
+        self.free(vc, charge);
+        if let Then::Land(key) = then
+            && let Some(landing) = self.landings.remove(key)
+        {
+            self.actions.push_back(MemoryAction::Copy { from, to: landing.place().clone() });
+            self.finish_landing(&landing);
+        }
+        self.release(from);
+    }
+
+    fn set_then(&mut self, key: u64, new: Then) {
+        if let Some(Arrival { body: arrival::Body::Eager { then, .. }, .. }) = self.arrivals.get_mut(key) {
+            *then = new;
+        }
+    }
+
+    fn finish_landing(&mut self, landing: &Landing) {
+        let released = landing.multi.is_some_and(|key| self.posted.landed(key));
+        self.completions.extend(landing.completion(released, None));
+    }
+
+    /// An unexpected message is dropped.
+    pub(super) fn discard(&mut self, key: u64) {
+        let Some(&Arrival { vc, body, charge, .. }) = self.arrivals.get(key) else { return };
+        match body {
+            arrival::Body::Eager { whole: false, .. } => self.set_then(key, Then::Drop),
+            arrival::Body::Eager { bounce, .. } => {
+                self.arrivals.remove(key);
+                self.free(vc, charge);
+                bounce.into_iter().for_each(|bounce| self.release(bounce));
+            }
+            arrival::Body::Request(send) => {
+                self.arrivals.remove(key);
+                self.free(vc, charge);
+                self.vcs[vc.0 as usize].clear(send, LandingRef(0), 0);
+                self.make_ready(vc);
+            }
+        }
+    }
+
+    /// A message no longer counts against the peer's grant.
+    fn free(&mut self, vc: VcId, charge: u64) {
+        let debt = &mut self.vcs[vc.0 as usize].debt;
+        if charge == 0 {
+            return;
+        }
+        debt.free(charge);
+        if debt.is_worth_telling() {
+            self.make_ready(vc);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The engine: all virtual channels of one endpoint, and the matching that they share.
+
+mod arrive;
+mod lose;
+mod post;
+
+pub use arrive::{Misbehaviour, PathSample};
+pub use post::{PostError, SendKey};
+
+use std::collections::VecDeque;
+
+use crate::channel::send::Send;
+use crate::channel::subchannel::Subchannel;
+use crate::channel::{State, VirtualChannel};
+use crate::config::{Config, MAX_SUBCHANNELS};
+use crate::ids::{RailId, SubchannelId, VcId};
+use crate::matching::arrival::Arrival;
+use crate::matching::landing::Landing;
+use crate::matching::posted::PostedQueue;
+use crate::matching::unexpected::Unexpected;
+use crate::memory::{BounceId, MemoryAction};
+use crate::request::Completion;
+use crate::table::Table;
+use crate::time::Instant;
+
+pub use crate::channel::Transmit;
+
+/// The protocol of one endpoint. Every call that takes `now` expects it never to go backwards.
+///
+/// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`], ...
+/// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
+///   [`Engine::payload_placed`], [`Engine::sample_path`], [`Engine::handle_timeout`], [`Engine::lose`].
+/// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
+///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_timeout`].
+pub struct Engine {
+    config: Config,
+    vcs: Vec<VirtualChannel>,
+    sends: Table<Send>,
+    arrivals: Table<Arrival>,
+    landings: Table<Landing>,
+    posted: PostedQueue,
+    unexpected: Unexpected,
+    /// What is being read from each subchannel: see `arrive`.
+    incoming: Vec<Vec<arrive::Incoming>>,
+    bounces: BounceIds,
+    /// Bytes of injected messages that are kept because no subchannel could take them.
+    injected: u64,
+    ready: VecDeque<VcId>,
+    /// Sends that one acknowledgement has ended; kept for its memory.
+    delivered: Vec<u64>,
+    actions: VecDeque<MemoryAction>,
+    completions: VecDeque<Completion>,
+    /// Not later than the first acknowledgement that is due.
+    ack_deadline: Option<Instant>,
+}
+
+/// Too many subchannels in one virtual channel, or a virtual channel that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused;
+
+impl Engine {
+    /// An engine without peers.
+    pub fn new(config: Config) -> Self {
+        Engine {
+            config,
+            vcs: Vec::new(),
+            sends: Table::default(),
+            arrivals: Table::default(),
+            landings: Table::default(),
+            posted: PostedQueue::default(),
+            unexpected: Unexpected::default(),
+            incoming: Vec::new(),
+            bounces: BounceIds::default(),
+            injected: 0,
+            ready: VecDeque::new(),
+            delivered: Vec::new(),
+            actions: VecDeque::new(),
+            completions: VecDeque::new(),
+            ack_deadline: None,
+        }
+    }
+
+    /// A virtual channel to a new peer. It carries once a subchannel is up; until then messages wait.
+    pub fn open(&mut self) -> VcId {
+        self.add_vc(false)
+    }
+
+    /// A virtual channel to this endpoint itself.
+    pub fn open_loopback(&mut self) -> VcId {
+        self.add_vc(true)
+    }
+
+    fn add_vc(&mut self, loopback: bool) -> VcId {
+        let id = VcId(self.vcs.len() as u32);
+        self.vcs.push(VirtualChannel::new(id, &self.config, loopback));
+        self.incoming.push(Vec::new());
+        id
+    }
+
+    /// A subchannel of `vc` over `rail` (of `speed` bytes per second, where known) has been proven by both sides;
+    /// the peer grants `grant` bytes. It takes nothing before [`Engine::writable`].
+    pub fn subchannel_up(
+        &mut self,
+        vc: VcId,
+        rail: RailId,
+        speed: Option<f64>,
+        grant: u64,
+    ) -> Result<SubchannelId, Refused> {
+        let channel = &mut self.vcs[vc.0 as usize];
+        if channel.subchannels.len() == MAX_SUBCHANNELS || channel.state != State::Open {
+            return Err(Refused);
+        }
+        channel.credit.set_grant(grant);
+        let index = channel.subchannels.len() as u8;
+        channel.subchannels.push(Subchannel::new(rail, speed));
+        self.incoming[vc.0 as usize].push(arrive::Incoming::default());
+        self.make_ready(vc);
+        Ok(SubchannelId { vc, index })
+    }
+
+    /// The subchannel can take about `budget` bytes more.
+    pub fn writable(&mut self, subchannel: SubchannelId, budget: u64) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
+        state.budget = budget;
+        if !channel.is_idle() {
+            self.make_ready(subchannel.vc);
+        }
+    }
+
+    /// The next frame to send.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        while let Some(&vc) = self.ready.front() {
+            let channel = &mut self.vcs[vc.0 as usize];
+            if let Some(transmit) = channel.next_transmit(now, &mut self.sends) {
+                self.after_transmit(&transmit);
+                return Some(transmit);
+            }
+            channel.is_ready = false;
+            self.ready.pop_front();
+        }
+        None
+    }
+
+    /// The next thing to do with memory. Must be done before completions polled later are reported.
+    pub fn poll_memory(&mut self) -> Option<MemoryAction> {
+        self.actions.pop_front()
+    }
+
+    /// The next ended operation.
+    pub fn poll_completion(&mut self) -> Option<Completion> {
+        self.completions.pop_front()
+    }
+
+    /// When [`Engine::handle_timeout`] wants to be called.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.ack_deadline
+    }
+
+    /// Acknowledgements that are due become frames.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.ack_deadline.is_none_or(|deadline| deadline > now) {
+            return;
+        }
+        self.ack_deadline = None;
+        for at in 0..self.vcs.len() {
+            let due = self.vcs[at].subchannels.iter().filter_map(Subchannel::ack_due).min();
+            match due {
+                Some(due) if due <= now => self.make_ready(VcId(at as u32)),
+                Some(due) => self.hasten(due),
+                None => {}
+            }
+        }
+    }
+
+    /// Whether everything that was posted to open channels has been sent and acknowledged.
+    pub fn is_quiet(&self) -> bool {
+        self.vcs.iter().all(|vc| vc.state != State::Open || vc.is_quiet())
+    }
+
+    /// The policies of `vc` and their present state, for people.
+    pub fn explain(&self, vc: VcId) -> String {
+        self.vcs[vc.0 as usize].explain()
+    }
+
+    fn make_ready(&mut self, vc: VcId) {
+        let channel = &mut self.vcs[vc.0 as usize];
+        if !channel.is_ready {
+            channel.is_ready = true;
+            self.ready.push_back(vc);
+        }
+    }
+
+    fn hasten(&mut self, due: Instant) {
+        self.ack_deadline = Some(self.ack_deadline.map_or(due, |earlier| earlier.min(due)));
+    }
+
+    fn release(&mut self, bounce: BounceId) {
+        self.actions.push_back(MemoryAction::Release(bounce));
+        self.bounces.free.push(bounce);
+    }
+}
+
+/// Names for bounce buffers, used again once released.
+#[derive(Default)]
+struct BounceIds {
+    next: u32,
+    free: Vec<BounceId>,
+}
+
+impl BounceIds {
+    fn take(&mut self) -> BounceId {
+        self.free.pop().unwrap_or_else(|| {
+            self.next += 1;
+            BounceId(self.next - 1)
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! Commands: what the user asks for.
+
+use super::Engine;
+use crate::channel::send::{Send, Source};
+use crate::channel::{State, Transmit};
+use crate::config::{INJECT_SIZE, MOST_INJECTED};
+use crate::ids::{Context, VcId};
+use crate::matching::arrival::{Arrival, Body, Then};
+use crate::memory::MemoryAction;
+use crate::request::{Completion, Failure, Operation, PeekAction, PeekRequest, RecvRequest, SendRequest};
+use crate::wire;
+
+/// A send that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PostError {
+    /// The copies of injected messages fill their memory ([`MOST_INJECTED`]): make progress, then try again.
+    Again,
+    /// An injected message longer than [`INJECT_SIZE`].
+    TooLong,
+    /// The peer is lost.
+    Failed(Failure),
+}
+
+/// Names a send that was posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendKey(u64);
+
+impl Engine {
+    /// Posts a send. After an injected one, poll transmits, then call [`Engine::detach`].
+    pub fn post_send(&mut self, request: SendRequest) -> Result<SendKey, PostError> {
+        let len = request.payload.len();
+        if request.inject && len > INJECT_SIZE {
+            return Err(PostError::TooLong);
+        }
+        if request.inject && self.injected >= MOST_INJECTED {
+            return Err(PostError::Again);
+        }
+        let channel = &mut self.vcs[request.vc.0 as usize];
+        if let State::Lost(why) = &channel.state {
+            return Err(PostError::Failed(Failure::PeerLost(why.clone())));
+        }
+        if channel.loopback {
+            self.loop_back(request);
+            return Ok(SendKey(u64::MAX));
+        }
+        let vc = request.vc;
+        let seq = channel.take_seq();
+        let key = self.sends.insert(Send::new(request, seq));
+        channel.enqueue(key, len);
+        self.make_ready(vc);
+        Ok(SendKey(key))
+    }
+
+    /// The payload of an injected send must not be read from now on: what was not transmitted is copied, by a memory
+    /// action that has to be done before the posting call returns to the user.
+    pub fn detach(&mut self, key: SendKey) {
+        let Some(send) = self.sends.get_mut(key.0) else { return };
+        let Source::User(payload) = &send.source else { return };
+        let len = payload.len();
+        if len == 0 {
+            return;
+        }
+        let into = self.bounces.take();
+        self.actions.push_back(MemoryAction::Fill { into, from: payload.clone() });
+        send.source = Source::Bounce { id: into, offset: 0, len };
+        self.injected += len;
+    }
+
+    /// Posts a receive. An unexpected message that matches is taken at once.
+    pub fn post_recv(&mut self, request: RecvRequest) {
+        let pattern = request.pattern;
+        if let Some(why) = pattern.source.and_then(|source| self.lost(source)) {
+            // What had arrived before the loss can still be received.
+            if self.unexpected.find(&pattern).is_none() {
+                self.completions.push_back(failed_recv(&request, Failure::PeerLost(why)));
+                return;
+            }
+        }
+        let Some(arrival) = self.unexpected.find(&pattern) else {
+            self.posted.post(request);
+            return;
+        };
+        let multi = request.multi_min_free.is_some();
+        let key = self.posted.post(request);
+        self.unexpected.take(&pattern);
+        self.land_posted(key, arrival);
+        while multi && self.posted.is_open(key) {
+            let Some(arrival) = self.unexpected.take(&pattern) else { break };
+            self.land_posted(key, arrival);
+        }
+        if !self.posted.is_open(key) {
+            self.posted.unlist(key, pattern.space);
+        }
+    }
+
+    /// Looks for an unexpected message. Always ends with a completion, [`Failure::NoMessage`] for a miss.
+    pub fn peek(&mut self, request: PeekRequest) {
+        let found = self.unexpected.find(&request.pattern);
+        let arrival = found.and_then(|key| self.arrivals.get(key).copied());
+        self.completions.push_back(Completion {
+            context: request.context,
+            operation: Operation::Peek,
+            envelope: arrival.map_or(request.pattern.envelope(), |arrival| arrival.envelope),
+            data: arrival.and_then(|arrival| arrival.data),
+            len: arrival.map_or(0, |arrival| arrival.len),
+            source: arrival.map(|arrival| arrival.vc),
+            placed: None,
+            buffer_released: false,
+            result: if arrival.is_some() { Ok(()) } else { Err(Failure::NoMessage) },
+        });
+        let (Some(key), Some(arrival)) = (found, arrival) else { return };
+        match request.then {
+            PeekAction::Leave => {}
+            PeekAction::Claim => {
+                self.unexpected.take(&request.pattern);
+                self.unexpected.claim(request.context, arrival.vc, key);
+            }
+            PeekAction::Discard => {
+                self.unexpected.take(&request.pattern);
+                self.discard(key);
+            }
+        }
+    }
+
+    /// Receives the message that a peek has claimed under the same context; false if there is none.
+    pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
+        let Some(arrival) = self.unexpected.take_claimed(request.context) else { return false };
+        let space = request.pattern.space;
+        let key = self.posted.post(request);
+        self.land_posted(key, arrival);
+        self.posted.unlist(key, space);
+        true
+    }
+
+    /// Drops the message that a peek has claimed under `context`, with a completion; false if there is none.
+    pub fn discard_claimed(&mut self, context: Context) -> bool {
+        let Some(key) = self.unexpected.take_claimed(context) else { return false };
+        let Some(arrival) = self.arrivals.get(key).copied() else { return false };
+        self.discard(key);
+        self.completions.push_back(Completion {
+            context,
+            operation: Operation::Recv,
+            envelope: arrival.envelope,
+            data: arrival.data,
+            len: arrival.len,
+            source: Some(arrival.vc),
+            placed: None,
+            buffer_released: false,
+            result: Ok(()),
+        });
+        true
+    }
+
+    /// Cancels a receive that no message has matched: it completes with [`Failure::Cancelled`]. False: there is none,
+    /// or it takes its course.
+    pub fn cancel(&mut self, context: Context) -> bool {
+        let Some(request) = self.posted.cancel(context) else { return false };
+        self.completions.push_back(failed_recv(&request, Failure::Cancelled));
+        true
+    }
+
+    /// A frame has been handed to the driver.
+    pub(super) fn after_transmit(&mut self, transmit: &Transmit) {
+        // The driver copies out of bounce buffers at once, so an eager message no longer needs its own.
+        if let (Source::Bounce { id, len, .. }, wire::Body::Eager { .. }) = (&transmit.source, transmit.header.body) {
+            self.injected -= len;
+            self.release(*id);
+        }
+    }
+
+    /// A message to this endpoint itself: it arrives at once, by way of a buffer.
+    fn loop_back(&mut self, request: SendRequest) {
+        let len = request.payload.len();
+        let bounce = (len > 0).then(|| {
+            let into = self.bounces.take();
+            self.actions.push_back(MemoryAction::Fill { into, from: request.payload.clone() });
+            into
+        });
+        let vc = request.vc;
+        let body = Body::Eager { bounce, whole: true, then: Then::Wait };
+        let arrival = Arrival { vc, envelope: request.envelope, data: request.data, len, body, charge: 0 };
+        if let Some(completion) = Send::new(request, Default::default()).completion(Ok(())) {
+            self.completions.push_back(completion);
+        }
+        let key = self.arrivals.insert(arrival);
+        self.match_arrival(key);
+    }
+
+    fn lost(&self, vc: VcId) -> Option<std::sync::Arc<str>> {
+        match &self.vcs[vc.0 as usize].state {
+            State::Lost(why) => Some(why.clone()),
+            State::Open => None,
+        }
+    }
+}
+
+/// The end of a receive that got nothing.
+pub(super) fn failed_recv(request: &RecvRequest, failure: Failure) -> Completion {
+    Completion {
+        context: request.context,
+        operation: Operation::Recv,
+        envelope: request.pattern.envelope(),
+        data: None,
+        len: 0,
+        source: None,
+        placed: None,
+        buffer_released: request.multi_min_free.is_some(),
+        result: Err(failure),
+    }
+}

@@ -1,0 +1,50 @@
+//! A message that has come without finding its receive: too early for its turn, or for the user.
+
+use crate::ids::VcId;
+use crate::memory::BounceId;
+use crate::request::Envelope;
+use crate::wire::SendRef;
+
+/// What the peer has sent of the message so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// All of it, into a buffer; none for an empty message.
+    Eager {
+        /// The buffer.
+        bounce: Option<BounceId>,
+        /// Whether its bytes are there.
+        whole: bool,
+        /// What happens when they are.
+        then: Then,
+    },
+    /// A request only.
+    Request(SendRef),
+}
+
+/// What happens to an eager message once its bytes are in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It waits for a receive.
+    Wait,
+    /// A receive has taken it: key of the landing.
+    Land(u64),
+    /// The user does not want it.
+    Drop,
+}
+
+/// The message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// From whom.
+    pub vc: VcId,
+    /// Matching space and tag.
+    pub envelope: Envelope,
+    /// Immediate data.
+    pub data: Option<u64>,
+    /// Length in bytes.
+    pub len: u64,
+    /// What is here.
+    pub body: Body,
+    /// What it holds of the peer's grant.
+    pub charge: u64,
+}

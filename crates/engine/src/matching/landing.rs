@@ -1,0 +1,139 @@
+//! A message on its way into user memory.
+
+use crate::ids::{Context, VcId};
+use crate::memory::{Payload, Placement};
+use crate::request::{Completion, Envelope, Failure, Operation};
+
+use super::posted::Taken;
+
+/// The message and its place.
+#[derive(Debug)]
+pub struct Landing {
+    /// From whom.
+    pub vc: VcId,
+    /// The multi-receive buffer that it lands in, if it is one.
+    pub multi: Option<u64>,
+    envelope: Envelope,
+    data: Option<u64>,
+    /// Length of the message, in bytes.
+    len: u64,
+    place: Payload,
+    /// Bytes of the message that are wanted: no more than the place holds.
+    wanted: u64,
+    /// Bytes whose headers have come.
+    announced: u64,
+    /// Bytes that are in place.
+    placed: u64,
+    context: Context,
+    notify: bool,
+}
+
+/// A stripe outside of what was cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfPlace;
+
+impl Landing {
+    /// A message of `len` bytes that a receive has taken.
+    pub fn new(taken: Taken, vc: VcId, envelope: Envelope, data: Option<u64>, len: u64) -> Self {
+        let wanted = len.min(taken.place.len());
+        Landing {
+            vc,
+            multi: taken.multi.then_some(taken.key),
+            envelope,
+            data,
+            len,
+            place: taken.place,
+            wanted,
+            announced: 0,
+            placed: 0,
+            context: taken.context,
+            notify: taken.notify,
+        }
+    }
+
+    /// Bytes of the message that are wanted.
+    pub fn wanted(&self) -> u64 {
+        self.wanted
+    }
+
+    /// Where the message goes.
+    pub fn place(&self) -> &Payload {
+        &self.place
+    }
+
+    /// The whole message follows: where it goes.
+    pub fn place_all(&mut self) -> Placement {
+        self.announced = self.wanted;
+        if self.wanted == 0 { Placement::Discard } else { Placement::User(self.place.clone()) }
+    }
+
+    /// `len` bytes from `offset` follow: where they go. Bytes are never announced twice, so that nothing is still
+    /// being written when all are placed.
+    pub fn place_stripe(&mut self, offset: u64, len: u64) -> Result<Placement, OutOfPlace> {
+        let end = offset.checked_add(len).ok_or(OutOfPlace)?;
+        if len == 0 || end > self.wanted || self.announced + len > self.wanted {
+            return Err(OutOfPlace);
+        }
+        self.announced += len;
+        Ok(Placement::User(self.place.slice(offset, len)))
+    }
+
+    /// `len` bytes of the message are in place, or dropped as unwanted. True if that was all.
+    pub fn placed(&mut self, len: u64) -> bool {
+        self.placed += len;
+        self.placed >= self.wanted
+    }
+
+    /// What to tell the user at the end; nothing for a success that nobody asked to hear of.
+    pub fn completion(&self, buffer_released: bool, failure: Option<Failure>) -> Option<Completion> {
+        let excess = self.len - self.wanted;
+        let failure = failure.or((excess > 0).then_some(Failure::Truncated { excess }));
+        let reported = self.notify || failure.is_some() || buffer_released;
+        reported.then(|| Completion {
+            context: self.context,
+            operation: Operation::Recv,
+            envelope: self.envelope,
+            data: self.data,
+            len: self.wanted,
+            source: Some(self.vc),
+            placed: self.place.extents().first().copied(),
+            buffer_released,
+            result: failure.map_or(Ok(()), Err),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Extent, Region};
+
+    fn landing(len: u64, room: u64) -> Landing {
+        let place = Payload::One(Extent { region: Region(7), offset: 0, len: room });
+        let taken = Taken { key: 0, place, context: Context(1), notify: true, multi: false };
+        Landing::new(taken, VcId(0), Envelope::Tagged(3), None, len)
+    }
+
+    #[test]
+    fn stripes_land_in_any_order_and_only_where_they_belong() {
+        let mut landing = landing(100, 100);
+        assert!(landing.place_stripe(60, 40).is_ok());
+        assert_eq!(landing.place_stripe(90, 20), Err(OutOfPlace));
+        assert_eq!(landing.place_stripe(u64::MAX, 2), Err(OutOfPlace));
+        assert_eq!(landing.place_stripe(0, 0), Err(OutOfPlace));
+        assert!(landing.place_stripe(0, 60).is_ok());
+        assert_eq!(landing.place_stripe(0, 1), Err(OutOfPlace));
+        assert!(!landing.placed(40));
+        assert!(landing.placed(60));
+    }
+
+    #[test]
+    fn a_long_message_is_truncated() {
+        let mut landing = landing(100, 30);
+        assert_eq!(landing.wanted(), 30);
+        assert!(matches!(landing.place_all(), Placement::User(_)));
+        assert!(landing.placed(100));
+        let completion = landing.completion(false, None).unwrap();
+        assert_eq!((completion.len, completion.result), (30, Err(Failure::Truncated { excess: 70 })));
+    }
+}

@@ -1,0 +1,29 @@
+//! Matching: which message goes into which receive.
+
+pub mod arrival;
+pub mod landing;
+pub mod posted;
+pub mod unexpected;
+
+use crate::ids::VcId;
+use crate::request::{Envelope, Pattern, Space};
+
+impl Pattern {
+    /// Whether a message from `source` with `envelope` matches.
+    pub fn accepts(&self, source: VcId, envelope: Envelope) -> bool {
+        let space = match (self.space, envelope) {
+            (Space::Message, Envelope::Message) => true,
+            (Space::Tagged { tag, ignore }, Envelope::Tagged(got)) => (tag ^ got) & !ignore == 0,
+            _ => false,
+        };
+        space && self.source.is_none_or(|wanted| wanted == source)
+    }
+
+    /// The envelope that was asked for, for completions without a message.
+    pub fn envelope(&self) -> Envelope {
+        match self.space {
+            Space::Message => Envelope::Message,
+            Space::Tagged { tag, .. } => Envelope::Tagged(tag),
+        }
+    }
+}

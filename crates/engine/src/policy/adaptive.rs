@@ -1,0 +1,116 @@
+//! `adaptive`: weights that follow what the stripes took (multirail-2004, section 4.5).
+
+use super::{Delivered, Plan, Stripe, View, proportional};
+
+/// A subchannel never gets less than this share of an equal weight, or its time could no longer be measured.
+const LEAST_WEIGHT: f64 = 0.01;
+
+pub struct Adaptive {
+    alpha: f64,
+    /// One a subchannel; their sum, the paper's W_total, is their number.
+    weights: Vec<f64>,
+}
+
+impl Adaptive {
+    pub fn new(alpha: f64) -> Self {
+        Adaptive { alpha, weights: Vec::new() }
+    }
+}
+
+impl Stripe for Adaptive {
+    fn plan(&mut self, len: u64, views: &[View]) -> Plan {
+        // Starts from equal weights, as the paper does; also for a subchannel that joins later.
+        self.weights.resize(views.len(), 1.0);
+        Plan::Assigned(proportional(len, self.weights.iter().copied()))
+    }
+
+    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<(usize, u64)> {
+        None
+    }
+
+    /// Equation 4: W'_i = (1 - alpha) W_i + alpha W_total (W_i / t_i) / sum_k (W_k / t_k).
+    fn delivered(&mut self, stripes: &[Delivered]) {
+        let measured = stripes.len() == self.weights.len() && stripes.iter().all(|s| s.bytes > 0 && s.ns > 0);
+        if !measured {
+            return;
+        }
+        let total = self.weights.len() as f64;
+        let rates = self.weights.iter().zip(stripes).map(|(weight, stripe)| weight / stripe.ns as f64);
+        let sum: f64 = rates.clone().sum();
+        let new: Vec<f64> = rates
+            .zip(&self.weights)
+            .map(|(rate, weight)| (1.0 - self.alpha) * weight + self.alpha * total * rate / sum)
+            .map(|weight| weight.max(LEAST_WEIGHT))
+            .collect();
+        let sum: f64 = new.iter().sum();
+        self.weights = new.into_iter().map(|weight| weight * total / sum).collect();
+    }
+
+    fn explain(&self) -> String {
+        let total: f64 = self.weights.iter().sum();
+        let shares: Vec<String> = self.weights.iter().map(|weight| format!("{:.3}", weight / total)).collect();
+        format!("adaptive, alpha {}, shares {}", self.alpha, shares.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEN: u64 = 4 << 20;
+
+    fn lengths(policy: &mut Adaptive, subchannels: usize) -> Vec<u64> {
+        let view = View { rail: 0, open: true, in_flight: 0, rate: 1.0, delay_ns: 0 };
+        match policy.plan(LEN, &vec![view; subchannels]) {
+            Plan::Assigned(lengths) => lengths.to_vec(),
+            Plan::Open => unreachable!("adaptive assigns"),
+        }
+    }
+
+    /// One message over rails of the given rates.
+    fn send(policy: &mut Adaptive, rates: &[f64]) {
+        let stripes: Vec<Delivered> = lengths(policy, rates.len())
+            .iter()
+            .zip(rates)
+            .map(|(bytes, rate)| Delivered { bytes: *bytes, ns: (*bytes as f64 / rate * 1e9) as u64 })
+            .collect();
+        policy.delivered(&stripes);
+    }
+
+    #[test]
+    fn one_step_is_the_papers_equation() {
+        let mut policy = Adaptive::new(0.25);
+        lengths(&mut policy, 2);
+        policy.delivered(&[Delivered { bytes: 100, ns: 100 }, Delivered { bytes: 100, ns: 400 }]);
+        // W_total = 2; W/t = 0.01 and 0.0025; new shares 0.8 and 0.2 of which alpha is taken.
+        let expected = [0.75 + 0.25 * 2.0 * 0.8, 0.75 + 0.25 * 2.0 * 0.2];
+        for (weight, expected) in policy.weights.iter().zip(expected) {
+            assert!((weight - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn weights_reach_the_ratio_of_the_rails_and_follow_it() {
+        let mut policy = Adaptive::new(0.5);
+        for (rates, share) in [([1e9, 0.25e9], 0.8), ([1e9, 1e9], 0.5), ([0.25e9, 1e9], 0.2)] {
+            for _ in 0..20 {
+                send(&mut policy, &rates);
+            }
+            let got = lengths(&mut policy, 2)[0] as f64 / LEN as f64;
+            assert!((got - share).abs() < 0.01, "{got} instead of {share}");
+        }
+    }
+
+    #[test]
+    fn a_rail_that_hung_can_come_back() {
+        let mut policy = Adaptive::new(1.0);
+        for _ in 0..50 {
+            send(&mut policy, &[1e9, 1.0]);
+        }
+        assert!(lengths(&mut policy, 2)[1] > 0);
+        for _ in 0..50 {
+            send(&mut policy, &[1e9, 1e9]);
+        }
+        assert!(lengths(&mut policy, 2)[1] > LEN / 3);
+    }
+}

@@ -1,0 +1,45 @@
+//! `binding`: everything to one peer over one subchannel; several peers spread over all.
+
+use super::{Delivered, Lengths, Multiplex, Plan, Stripe, View};
+
+pub struct Binding {
+    peer: u32,
+}
+
+impl Binding {
+    pub fn new(peer: u32) -> Self {
+        Binding { peer }
+    }
+
+    fn bound(&self, views: &[View]) -> usize {
+        self.peer as usize % views.len()
+    }
+}
+
+impl Multiplex for Binding {
+    fn choose(&mut self, _len: u64, _pending: u64, views: &[View]) -> Option<usize> {
+        Some(self.bound(views))
+    }
+
+    fn explain(&self) -> String {
+        "binding".into()
+    }
+}
+
+impl Stripe for Binding {
+    fn plan(&mut self, len: u64, views: &[View]) -> Plan {
+        let bound = self.bound(views);
+        let lengths: Lengths = (0..views.len()).map(|position| if position == bound { len } else { 0 }).collect();
+        Plan::Assigned(lengths)
+    }
+
+    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<(usize, u64)> {
+        None
+    }
+
+    fn delivered(&mut self, _stripes: &[Delivered]) {}
+
+    fn explain(&self) -> String {
+        "binding".into()
+    }
+}

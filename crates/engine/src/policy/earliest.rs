@@ -1,0 +1,136 @@
+//! `earliest`: late binding. A piece goes where it would arrive first, decided when a subchannel can take it; a slow
+//! subchannel is left out of a tail that it would delay; pieces shrink towards the end.
+
+use super::view::finish_without_ns;
+use super::{Delivered, Multiplex, Plan, Stripe, View};
+
+/// A small message leaves the subchannel of the one before only if it arrives so much earlier elsewhere: changing
+/// over costs a system call of its own and puts messages out of order.
+const WORTH_CHANGING_NS: f64 = 20_000.0;
+/// Pieces are not cut shorter, as each costs a header and a part of a system call.
+const LEAST_PIECE: u64 = 16 << 10;
+/// Longest piece, as time on the wire: bounds how long a subchannel is bound to what it has taken.
+const LONGEST_PIECE_NS: f64 = 1_000_000.0;
+/// Longest piece in bytes, however fast the subchannel.
+const MOST_PIECE: u64 = 512 << 10;
+
+#[derive(Default)]
+pub struct Earliest {
+    /// Where the message before went.
+    last: usize,
+}
+
+impl Multiplex for Earliest {
+    fn choose(&mut self, len: u64, pending: u64, views: &[View]) -> Option<usize> {
+        let mut best = self.last.min(views.len() - 1);
+        for (position, view) in views.iter().enumerate() {
+            let gain = views[best].finish_ns(len) - view.finish_ns(len);
+            let keep = best == self.last && views[best].in_flight > 0;
+            let worth = if keep { WORTH_CHANGING_NS } else { 0.0 };
+            if view.open && (gain > worth || !views[best].open) {
+                best = position;
+            }
+        }
+        if !worthwhile(best, len, pending, views) {
+            return None;
+        }
+        self.last = best;
+        Some(best)
+    }
+
+    fn explain(&self) -> String {
+        "earliest".into()
+    }
+}
+
+impl Stripe for Earliest {
+    fn plan(&mut self, _len: u64, _views: &[View]) -> Plan {
+        Plan::Open
+    }
+
+    fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)> {
+        let rates: f64 = views.iter().map(|view| view.rate).sum();
+        let piece = |view: &View| piece_len(pending, view.rate, rates).min(remaining);
+        let open = views
+            .iter()
+            .enumerate()
+            .filter(|(position, view)| view.open && worthwhile(*position, piece(view), pending, views));
+        let finish = |view: &View| view.finish_ns(piece(view));
+        let (position, view) = open.min_by(|(_, a), (_, b)| finish(a).total_cmp(&finish(b)))?;
+        Some((position, piece(view)))
+    }
+
+    fn delivered(&mut self, _stripes: &[Delivered]) {}
+
+    fn explain(&self) -> String {
+        "earliest".into()
+    }
+}
+
+/// Whether `len` of the `pending` bytes arrive over this subchannel before the others would have delivered
+/// everything without it.
+fn worthwhile(position: usize, len: u64, pending: u64, views: &[View]) -> bool {
+    let view = &views[position];
+    view.open && view.finish_ns(len) <= finish_without_ns(views, position, pending.max(len))
+}
+
+/// Half of the share that a subchannel would have of what is left, so that pieces shrink towards the end.
+fn piece_len(pending: u64, rate: f64, rates: f64) -> u64 {
+    let longest = ((rate * LONGEST_PIECE_NS / 1e9) as u64).clamp(4 * LEAST_PIECE, MOST_PIECE);
+    let share = (pending as f64 * (rate / rates) / 2.0) as u64;
+    share.next_multiple_of(4 << 10).clamp(LEAST_PIECE, longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
+        View { rail: 0, open, in_flight, rate, delay_ns }
+    }
+
+    #[test]
+    fn an_idle_pair_gives_a_small_message_to_the_nearer_rail() {
+        let views = [view(31e6, 0, 20_000_000, true), view(125e6, 0, 50_000, true)];
+        assert_eq!(Earliest::default().choose(64, 64, &views), Some(1));
+    }
+
+    #[test]
+    fn a_small_message_stays_where_the_last_one_went() {
+        let mut policy = Earliest::default();
+        let views = [view(1e9, 640, 10_000, true), view(1e9, 0, 10_000, true)];
+        assert_eq!(policy.choose(64, 64, &views), Some(0));
+        let views = [view(1e9, 64_000, 10_000, true), view(1e9, 0, 10_000, true)];
+        assert_eq!(policy.choose(64, 64, &views), Some(1));
+    }
+
+    #[test]
+    fn a_slow_rail_is_left_out_of_a_tail_that_it_would_delay() {
+        let views = [view(125e6, 100_000, 0, false), view(31e6, 0, 0, true)];
+        // 64 KiB take 2.1 ms on the slow rail; the fast one would be done after 1.3 ms.
+        assert_eq!(Stripe::cut(&mut Earliest::default(), 64 << 10, 64 << 10, &views), None);
+        let (rail, len) = Stripe::cut(&mut Earliest::default(), 4 << 20, 4 << 20, &views).unwrap();
+        assert_eq!((rail, len), (1, 64 << 10));
+    }
+
+    #[test]
+    fn pieces_shrink_towards_the_end_and_a_single_rail_takes_all() {
+        let mut policy = Earliest::default();
+        let alone = [view(1.25e9, 0, 0, true)];
+        let mut remaining = 1 << 20;
+        let mut before = u64::MAX;
+        while remaining > 0 {
+            let (_, len) = policy.cut(remaining, remaining, &alone).unwrap();
+            assert!(len <= before && len <= remaining);
+            before = len;
+            remaining -= len;
+        }
+    }
+
+    #[test]
+    fn nothing_is_taken_while_all_are_shut() {
+        let views = [view(1e9, 1 << 20, 0, false), view(1e9, 1 << 20, 0, false)];
+        assert_eq!(Stripe::cut(&mut Earliest::default(), 1 << 20, 1 << 20, &views), None);
+        assert_eq!(Multiplex::choose(&mut Earliest::default(), 1, 1, &views), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! `round-robin`, `window-round-robin` and `weighted-round-robin`: messages in turn, whatever their length.
+
+use super::{Multiplex, View};
+
+/// So many messages on one subchannel, then as many on the next (multirail-2004, section 4.4).
+pub struct WindowRoundRobin {
+    window: u32,
+    sent: u32,
+    current: usize,
+}
+
+impl WindowRoundRobin {
+    pub fn new(window: u32) -> Self {
+        WindowRoundRobin { window, sent: 0, current: 0 }
+    }
+}
+
+impl Multiplex for WindowRoundRobin {
+    fn choose(&mut self, _len: u64, _pending: u64, views: &[View]) -> Option<usize> {
+        if self.sent == self.window {
+            self.current += 1;
+            self.sent = 0;
+        }
+        self.sent += 1;
+        self.current %= views.len();
+        Some(self.current)
+    }
+
+    fn explain(&self) -> String {
+        if self.window == 1 { "round-robin".into() } else { format!("window-round-robin of {}", self.window) }
+    }
+}
+
+/// In proportion to weights, spread as evenly as they allow.
+pub struct WeightedRoundRobin {
+    weights: Vec<u32>,
+    /// How much each subchannel has earned and not used.
+    earned: Vec<f64>,
+}
+
+impl WeightedRoundRobin {
+    pub fn new(weights: Vec<u32>) -> Self {
+        WeightedRoundRobin { weights, earned: Vec::new() }
+    }
+}
+
+impl Multiplex for WeightedRoundRobin {
+    fn choose(&mut self, _len: u64, _pending: u64, views: &[View]) -> Option<usize> {
+        self.earned.resize(views.len(), 0.0);
+        let mut total = 0.0;
+        let mut richest = 0;
+        for (position, view) in views.iter().enumerate() {
+            let weight = view.weight(&self.weights);
+            total += weight;
+            self.earned[position] += weight;
+            if self.earned[position] > self.earned[richest] {
+                richest = position;
+            }
+        }
+        self.earned[richest] -= total;
+        Some(richest)
+    }
+
+    fn explain(&self) -> String {
+        format!("weighted-round-robin {:?}", self.weights)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn views(rates: &[f64]) -> Vec<View> {
+        let view =
+            |(rail, rate): (usize, &f64)| View { rail: rail as u8, open: true, in_flight: 0, rate: *rate, delay_ns: 0 };
+        rates.iter().enumerate().map(view).collect()
+    }
+
+    fn choices(policy: &mut dyn Multiplex, views: &[View], count: usize) -> Vec<usize> {
+        (0..count).map(|_| policy.choose(1, 1, views).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_window_stays_then_moves() {
+        let mut policy = WindowRoundRobin::new(2);
+        assert_eq!(choices(&mut policy, &views(&[1.0, 1.0]), 6), [0, 0, 1, 1, 0, 0]);
+        let mut policy = WindowRoundRobin::new(1);
+        assert_eq!(choices(&mut policy, &views(&[1.0, 1.0, 1.0]), 4), [0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn weights_are_kept_and_spread() {
+        let mut policy = WeightedRoundRobin::new(vec![4, 1]);
+        assert_eq!(choices(&mut policy, &views(&[1.0, 1.0]), 10), [0, 0, 1, 0, 0, 0, 0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn without_weights_the_rates_count() {
+        let mut policy = WeightedRoundRobin::new(Vec::new());
+        let chosen = choices(&mut policy, &views(&[300.0, 100.0]), 400);
+        assert_eq!(chosen.iter().filter(|c| **c == 0).count(), 300);
+    }
+}

@@ -1,0 +1,49 @@
+//! What a policy sees of the subchannels.
+
+use arrayvec::ArrayVec;
+
+use crate::config::MAX_SUBCHANNELS;
+
+/// What is known of one subchannel.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// Position of its rail in the user's list; weights are given in that order.
+    pub rail: u8,
+    /// It can take a frame now.
+    pub open: bool,
+    /// Bytes handed to it and not acknowledged.
+    pub in_flight: u64,
+    /// Estimated rate, in bytes per second; above zero.
+    pub rate: f64,
+    /// Estimated one-way delay, in nanoseconds.
+    pub delay_ns: u64,
+}
+
+/// All subchannels of a virtual channel that are up; a policy answers with a position in this list.
+pub type Views = ArrayVec<View, MAX_SUBCHANNELS>;
+
+impl View {
+    /// When `len` more bytes would have arrived, in nanoseconds from now.
+    pub fn finish_ns(&self, len: u64) -> f64 {
+        (self.in_flight + len) as f64 / self.rate * 1e9 + self.delay_ns as f64
+    }
+
+    /// Its weight: that of its rail in `weights`, or its rate where the list does not say.
+    pub fn weight(&self, weights: &[u32]) -> f64 {
+        weights.get(usize::from(self.rail)).map_or(self.rate, |weight| f64::from(*weight))
+    }
+}
+
+/// When the subchannels other than `without` would have delivered `len` more bytes between them, in nanoseconds
+/// from now; infinite when there is no other.
+pub fn finish_without_ns(views: &[View], without: usize, len: u64) -> f64 {
+    let mut rate = 0.0;
+    let mut bytes = len as f64;
+    let mut delay_ns = u64::MAX;
+    for (_, view) in views.iter().enumerate().filter(|(position, _)| *position != without) {
+        rate += view.rate;
+        bytes += view.in_flight as f64;
+        delay_ns = delay_ns.min(view.delay_ns);
+    }
+    if rate > 0.0 { bytes / rate * 1e9 + delay_ns as f64 } else { f64::INFINITY }
+}

@@ -1,0 +1,204 @@
+//! Reading frame headers. Any bytes may arrive here.
+
+use std::fmt;
+
+use super::header::{Body, Header, LandingRef, SendRef, flag, kind};
+use crate::ids::MessageSeq;
+use crate::request::Envelope;
+
+/// Length in bytes of what all headers share, which tells how long the header is.
+const COMMON_LEN: usize = 16;
+
+/// Bytes that are no header of this version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// There is no such kind of frame.
+    Kind(u8),
+    /// A flag that this kind does not have, or a reserved byte that is not zero.
+    Flags(u32),
+    /// A payload behind a kind that has none.
+    Payload(u32),
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Malformed::Kind(kind) => write!(f, "unknown frame kind {kind}"),
+            Malformed::Flags(word) => write!(f, "unknown flags {word:#010x}"),
+            Malformed::Payload(len) => write!(f, "{len} bytes behind a frame that carries none"),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// Length in bytes of the header that starts with byte `first`.
+pub fn header_len(first: u8) -> Result<usize, Malformed> {
+    match first {
+        kind::EAGER | kind::CLEAR => Ok(40),
+        kind::REQUEST => Ok(56),
+        kind::STRIPE => Ok(32),
+        kind::ACK | kind::BYE => Ok(COMMON_LEN),
+        other => Err(Malformed::Kind(other)),
+    }
+}
+
+/// Reads the header at the start of `bytes`, and its length. `None`: more bytes are needed.
+pub fn decode(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
+    let Some(&first) = bytes.first() else { return Ok(None) };
+    let len = header_len(first)?;
+    let Some(bytes) = bytes.get(..len) else { return Ok(None) };
+    let reader = Reader { bytes };
+    let word = reader.u32(0);
+    let payload = reader.u32(4);
+    let body = reader.body(first, payload);
+    let flags = word >> 8;
+    let allowed = match first {
+        kind::EAGER => u32::from(flag::TAGGED | flag::DATA | flag::PROMPT),
+        kind::REQUEST => u32::from(flag::TAGGED | flag::DATA),
+        _ => 0,
+    };
+    if flags & !allowed != 0 {
+        return Err(Malformed::Flags(word));
+    }
+    if body.payload_len() != payload {
+        return Err(Malformed::Payload(payload));
+    }
+    Ok(Some((Header { ack: reader.u32(8), credit: reader.u32(12), body }, len)))
+}
+
+/// Reads from a header known to be whole.
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn u32(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.array(at))
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.array(at))
+    }
+
+    fn array<const N: usize>(&self, at: usize) -> [u8; N] {
+        let mut out = [0; N];
+        out.copy_from_slice(&self.bytes[at..at + N]);
+        out
+    }
+
+    fn body(&self, kind: u8, payload: u32) -> Body {
+        match kind {
+            kind::EAGER => Body::Eager {
+                seq: self.seq(),
+                envelope: self.envelope(),
+                data: self.data(),
+                len: payload,
+                prompt: self.flag(flag::PROMPT),
+            },
+            kind::REQUEST => Body::Request {
+                seq: self.seq(),
+                envelope: self.envelope(),
+                data: self.data(),
+                total: self.u64(40),
+                send: SendRef(self.u64(48)),
+            },
+            kind::CLEAR => {
+                Body::Clear { send: SendRef(self.u64(16)), landing: LandingRef(self.u64(24)), len: self.u64(32) }
+            }
+            kind::STRIPE => Body::Stripe { landing: LandingRef(self.u64(16)), offset: self.u64(24), len: payload },
+            kind::BYE => Body::Bye,
+            _ => Body::Ack,
+        }
+    }
+
+    fn flag(&self, flag: u8) -> bool {
+        self.bytes[1] & flag != 0
+    }
+
+    fn seq(&self) -> MessageSeq {
+        MessageSeq(self.u32(16))
+    }
+
+    fn envelope(&self) -> Envelope {
+        if self.flag(flag::TAGGED) { Envelope::Tagged(self.u64(24)) } else { Envelope::Message }
+    }
+
+    fn data(&self) -> Option<u64> {
+        self.flag(flag::DATA).then(|| self.u64(32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::MAX_HEADER_LEN;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn envelopes() -> impl Strategy<Value = Envelope> {
+        prop_oneof![Just(Envelope::Message), any::<u64>().prop_map(Envelope::Tagged)]
+    }
+
+    fn bodies() -> impl Strategy<Value = Body> {
+        let seq = any::<u32>().prop_map(MessageSeq);
+        prop_oneof![
+            (seq.clone(), envelopes(), any::<Option<u64>>(), any::<u32>(), any::<bool>())
+                .prop_map(|(seq, envelope, data, len, prompt)| Body::Eager { seq, envelope, data, len, prompt }),
+            (seq, envelopes(), any::<Option<u64>>(), any::<u64>(), any::<u64>()).prop_map(
+                |(seq, envelope, data, total, send)| Body::Request { seq, envelope, data, total, send: SendRef(send) }
+            ),
+            any::<(u64, u64, u64)>().prop_map(|(send, landing, len)| Body::Clear {
+                send: SendRef(send),
+                landing: LandingRef(landing),
+                len
+            }),
+            any::<(u64, u64, u32)>().prop_map(|(landing, offset, len)| Body::Stripe {
+                landing: LandingRef(landing),
+                offset,
+                len
+            }),
+            Just(Body::Ack),
+            Just(Body::Bye),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_header_round_trips(ack: u32, credit: u32, body in bodies()) {
+            let header = Header { ack, credit, body };
+            let mut bytes = [0xaa; MAX_HEADER_LEN];
+            let len = header.encode(&mut bytes);
+            prop_assert_eq!(decode(&bytes), Ok(Some((header, len))));
+            for short in 0..len {
+                prop_assert_eq!(decode(&bytes[..short]), Ok(None));
+            }
+        }
+
+        #[test]
+        fn no_bytes_panic_and_what_decodes_encodes_to_an_equal_header(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            if let Ok(Some((header, len))) = decode(&bytes) {
+                let mut again = [0; MAX_HEADER_LEN];
+                prop_assert_eq!(header.encode(&mut again), len);
+                prop_assert_eq!(decode(&again[..len]), Ok(Some((header, len))));
+            }
+        }
+
+        #[test]
+        fn likely_first_bytes_do_not_panic(kind in 0u8..8, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let bytes: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
+            let _ = decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn reserved_bits_are_refused() {
+        let mut bytes = [0; MAX_HEADER_LEN];
+        Header { ack: 0, credit: 0, body: Body::Ack }.encode(&mut bytes);
+        bytes[1] = 1;
+        assert_eq!(decode(&bytes), Err(Malformed::Flags(0x0105)));
+        bytes[1] = 0;
+        bytes[4] = 1;
+        assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
+        assert_eq!(decode(&[9]), Err(Malformed::Kind(9)));
+    }
+}

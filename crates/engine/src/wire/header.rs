@@ -1,0 +1,174 @@
+//! Frame headers and how they are written. All numbers are little-endian.
+
+use crate::ids::MessageSeq;
+use crate::request::Envelope;
+
+/// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
+pub const VERSION: u16 = 1;
+
+/// Longest encoded header, in bytes.
+pub const MAX_HEADER_LEN: usize = 56;
+
+/// Names a send of the sender to its peer, in a rendezvous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SendRef(pub u64);
+
+/// Names a receive of the receiver to its peer, in a rendezvous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LandingRef(pub u64);
+
+/// The header of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Frames received on this subchannel so far, modulo 2^32.
+    pub ack: u32,
+    /// Credit returned on this virtual channel so far, in bytes, modulo 2^32.
+    pub credit: u32,
+    /// What the frame is.
+    pub body: Body,
+}
+
+/// Kinds of frames. `len` is the payload that follows the header, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// A whole message.
+    Eager {
+        /// Its position in the virtual channel.
+        seq: MessageSeq,
+        /// Its envelope.
+        envelope: Envelope,
+        /// Its immediate data.
+        data: Option<u64>,
+        /// Its length.
+        len: u32,
+        /// A completion waits for the acknowledgement.
+        prompt: bool,
+    },
+    /// A message that waits for a receive: the first half of a rendezvous.
+    Request {
+        /// Its position in the virtual channel.
+        seq: MessageSeq,
+        /// Its envelope.
+        envelope: Envelope,
+        /// Its immediate data.
+        data: Option<u64>,
+        /// Its length, in bytes; nothing follows this header.
+        total: u64,
+        /// The sender's name for it.
+        send: SendRef,
+    },
+    /// The answer: send so much of it, to this place.
+    Clear {
+        /// From the request.
+        send: SendRef,
+        /// The receiver's name for the place.
+        landing: LandingRef,
+        /// Bytes wanted; fewer than the message has, where the receive buffer is shorter.
+        len: u64,
+    },
+    /// A piece of a message that was cleared.
+    Stripe {
+        /// From the clearance.
+        landing: LandingRef,
+        /// Where in the message it belongs, in bytes.
+        offset: u64,
+        /// Its length.
+        len: u32,
+    },
+    /// Nothing but acknowledgement and credit. Not itself acknowledged.
+    Ack,
+    /// The sender is about to close in good order. Not itself acknowledged.
+    Bye,
+}
+
+pub(super) mod kind {
+    pub const EAGER: u8 = 1;
+    pub const REQUEST: u8 = 2;
+    pub const CLEAR: u8 = 3;
+    pub const STRIPE: u8 = 4;
+    pub const ACK: u8 = 5;
+    pub const BYE: u8 = 6;
+}
+
+pub(super) mod flag {
+    pub const TAGGED: u8 = 1;
+    pub const DATA: u8 = 2;
+    pub const PROMPT: u8 = 4;
+}
+
+impl Body {
+    /// Length in bytes of the payload that follows the header.
+    pub fn payload_len(&self) -> u32 {
+        match self {
+            Body::Eager { len, .. } | Body::Stripe { len, .. } => *len,
+            _ => 0,
+        }
+    }
+
+    /// Whether the frame counts towards acknowledgements.
+    pub fn is_counted(&self) -> bool {
+        !matches!(self, Body::Ack | Body::Bye)
+    }
+}
+
+impl Header {
+    /// Writes the header to the start of `out`; returns its length in bytes.
+    pub fn encode(&self, out: &mut [u8; MAX_HEADER_LEN]) -> usize {
+        let mut writer = Writer { out, at: 16 };
+        let (kind, flags) = match self.body {
+            Body::Eager { seq, envelope, data, prompt, .. } => {
+                let flags = writer.envelope(seq, envelope, data);
+                (kind::EAGER, if prompt { flags | flag::PROMPT } else { flags })
+            }
+            Body::Request { seq, envelope, data, total, send } => {
+                let flags = writer.envelope(seq, envelope, data);
+                writer.u64(total);
+                writer.u64(send.0);
+                (kind::REQUEST, flags)
+            }
+            Body::Clear { send, landing, len } => {
+                writer.u64(send.0);
+                writer.u64(landing.0);
+                writer.u64(len);
+                (kind::CLEAR, 0)
+            }
+            Body::Stripe { landing, offset, .. } => {
+                writer.u64(landing.0);
+                writer.u64(offset);
+                (kind::STRIPE, 0)
+            }
+            Body::Ack => (kind::ACK, 0),
+            Body::Bye => (kind::BYE, 0),
+        };
+        let end = writer.at;
+        let first = u32::from(kind) | (u32::from(flags) << 8);
+        for (at, word) in [(0, first), (4, self.body.payload_len()), (8, self.ack), (12, self.credit)] {
+            out[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        end
+    }
+}
+
+struct Writer<'a> {
+    out: &'a mut [u8; MAX_HEADER_LEN],
+    at: usize,
+}
+
+impl Writer<'_> {
+    fn u64(&mut self, value: u64) {
+        self.out[self.at..self.at + 8].copy_from_slice(&value.to_le_bytes());
+        self.at += 8;
+    }
+
+    /// Sequence number, tag and data; returns the flags that go with them.
+    fn envelope(&mut self, seq: MessageSeq, envelope: Envelope, data: Option<u64>) -> u8 {
+        let (tag, tagged) = match envelope {
+            Envelope::Message => (0, 0),
+            Envelope::Tagged(tag) => (tag, flag::TAGGED),
+        };
+        self.u64(u64::from(seq.0));
+        self.u64(tag);
+        self.u64(data.unwrap_or(0));
+        tagged | if data.is_some() { flag::DATA } else { 0 }
+    }
+}

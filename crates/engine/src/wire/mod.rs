@@ -1,0 +1,7 @@
+//! The wire format: what travels over a subchannel once its connection is proven. See `docs/wire.md`.
+
+mod decode;
+mod header;
+
+pub use decode::{Malformed, decode, header_len};
+pub use header::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef, VERSION};
