@@ -22,6 +22,10 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Subcommand)]
 pub enum Command {
+    Setup(commands::setup::Args),
+    Rails(commands::rails::Args),
+    Run(commands::run::Args),
+    Env(commands::env::Args),
     Testbed(commands::testbed::Args),
     #[command(hide = true)]
     HoldHost(commands::inner::HoldHost),

@@ -3,6 +3,10 @@
 
 mod cli;
 mod commands;
+mod environment;
+mod show;
+mod stacks;
+mod stats;
 mod supervise;
 mod testbed;
 mod tools;

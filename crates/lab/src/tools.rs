@@ -44,6 +44,11 @@ pub fn shell_quote(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_string();
     }
+    shell_quote_always(text)
+}
+
+/// `text` as one quoted word of a shell command line.
+pub fn shell_quote_always(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
@@ -56,6 +61,9 @@ mod tests {
         for text in ["", "plain", "two words", "it's", "$HOME `x` \"q\" \\", "a\nb", "*", "~"] {
             let mut shell = Command::new("sh");
             shell.arg("-c").arg(format!("printf %s {}", shell_quote(text)));
+            assert_eq!(run_quietly(shell, "").unwrap(), text);
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(format!("export X={}; printf %s \"$X\"", shell_quote_always(text)));
             assert_eq!(run_quietly(shell, "").unwrap(), text);
         }
     }

@@ -1,6 +1,10 @@
 //! One file a subcommand.
 
+pub mod env;
 pub mod inner;
+pub mod rails;
+pub mod run;
+pub mod setup;
 pub mod testbed;
 
 use std::process::ExitCode;
@@ -12,6 +16,10 @@ use crate::cli::{Cli, Command};
 /// Does what was asked.
 pub fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
+        Command::Setup(args) => setup::run(args),
+        Command::Rails(args) => rails::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Env(args) => env::run(args),
         Command::Testbed(args) => testbed::run(args, cli.inside),
         Command::HoldHost(args) => inner::hold(args),
         Command::EnterHost(args) => inner::enter(args),

@@ -1,0 +1,58 @@
+# make          builds everything into build/
+# make help     lists the rest
+
+CARGO ?= cargo
+BUILD := $(CURDIR)/build
+FISHPLATE := $(BUILD)/bin/fishplate
+PROVIDER := $(BUILD)/lib/fishplate/libfishplate-fi.so
+STACKS := mpich openmpi
+# Where cargo puts what it builds.
+TARGET = $${CARGO_TARGET_DIR:-target}/release
+
+.PHONY: help build setup bench demo test test-code test-bench test-mpi clean
+.DEFAULT_GOAL := build
+
+help:
+	@echo 'make          the program and the provider: build/bin/fishplate, build/lib/fishplate/libfishplate-fi.so'
+	@echo 'make setup    MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
+	@echo 'make bench    the MPI benchmark programs for each stack: build/bench/STACK/'
+	@echo 'make demo     four stacks over two unequal rails, side by side: a table and demo.html'
+	@echo 'make test     all tests'
+	@echo 'make clean    removes build/ and what cargo built'
+
+# Renamed into place, since running programs may have the old files open.
+build:
+	$(CARGO) build --release -p fishplate-lab -p fishplate-provider
+	@mkdir -p $(BUILD)/bin $(BUILD)/lib/fishplate
+	@cp $(TARGET)/fishplate $(FISHPLATE).new && mv $(FISHPLATE).new $(FISHPLATE)
+	@cp $(TARGET)/libfishplate_fi.so $(PROVIDER).new && mv $(PROVIDER).new $(PROVIDER)
+
+setup: build
+	$(FISHPLATE) setup
+
+bench: setup $(STACKS:%=bench-%)
+
+.PHONY: $(STACKS:%=bench-%)
+$(STACKS:%=bench-%): bench-%: setup
+	$(MAKE) --no-print-directory -C bench MPICC="$$($(FISHPLATE) setup --where $*)/mpicc" OUT=$(BUILD)/bench/$*
+
+demo: bench
+	$(FISHPLATE) demo --output demo.html
+
+test: test-code test-bench test-mpi
+
+test-code:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) test --workspace
+
+test-bench:
+	$(MAKE) --no-print-directory -C bench check OUT=$(BUILD)/bench
+
+# Real MPI programs over namespaces.
+test-mpi: bench
+	@if [ -e tests/run ]; then tests/run; else echo 'tests/run is not there: no MPI tests'; fi
+
+clean:
+	$(CARGO) clean
+	rm -rf $(BUILD)

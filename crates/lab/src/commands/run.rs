@@ -1,0 +1,122 @@
+//! `fishplate run`: a command with Fishplate under its MPI, and what each rail carried.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, anyhow};
+use tempfile::TempDir;
+
+use crate::environment::Options;
+use crate::stats::{self, Summary};
+use crate::supervise::{self, Signals};
+use crate::{show, stacks};
+
+/// Runs an MPI program over all rails, then shows what each rail carried.
+///
+/// Sets the environment that makes MPICH, Open MPI and others that use libfabric load Fishplate, checks the settings,
+/// runs COMMAND, passes signals and its exit code on, and prints a table of the rails on the error output.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    options: Options,
+
+    /// What to run
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate run -- mpiexec -n 4 ./app
+  fishplate run --rails eth0,eth1 --striping weighted:4,1 -- mpiexec -n 4 ./app
+  fishplate run --mpi mpich -- mpiexec -n 4 python3 app.py
+  fishplate run --stats /shared/job.jsonl -- mpiexec -hosts a,b -n 4 ./app
+
+With ranks on several hosts the table needs a --stats file that all of them can write to.
+Other settings are FISHPLATE_* variables: `fishplate env --help` lists them.";
+
+/// Where this run's counters are.
+struct Counters {
+    file: PathBuf,
+    /// Length of the file before the run.
+    skip: u64,
+    /// Keeps a file of our own making alive.
+    _temporary: Option<TempDir>,
+}
+
+/// The command.
+pub fn run(mut args: Args) -> Result<ExitCode> {
+    let counters = Counters::prepare(&mut args.options)?;
+    let environment = args.options.environment()?;
+    if let Err(error) = fishplate_rails::discover::survey(&environment.settings.rails) {
+        // Not fatal: the hosts that run the ranks may have interfaces that this one lacks.
+        eprintln!("fishplate: on this host: {error}");
+    }
+    let signals = Signals::take()?;
+    let mut command = Command::new(&args.command[0]);
+    command.args(&args.command[1..]).envs(environment.variables);
+    let mut child = supervise::spawn(&mut command, &args.command[0]).map_err(|error| hint(error, &args))?;
+    let ended = signals.wait(&mut child, None)?;
+    let summary = stats::summarize(&stats::read(&counters.file, counters.skip)?);
+    if summary.processes > 0 {
+        eprintln!("\n{}", describe(&summary));
+    } else if ended.status.success() {
+        eprintln!("\n{UNUSED}");
+    }
+    Ok(ended.exit_code())
+}
+
+const UNUSED: &str = "\
+fishplate: no process of this program used Fishplate. Likely causes:
+  - all ranks ran on one host, where MPI uses shared memory
+    (MPICH: MPIR_CVAR_NOLOCAL=1 sends even that over the rails);
+  - ranks ran on other hosts, which cannot write to this host's temporary file: give --stats a shared file;
+  - the program is no MPI program, or its MPI does not use libfabric
+    (MPICH: `mpichversion` shows the device ch4:ofi; Open MPI: `ompi_info` lists mtl: ofi).
+FI_LOG_LEVEL=info in front of the command shows which provider libfabric chose.";
+
+impl Counters {
+    /// Uses the file that the user named, or makes one.
+    fn prepare(options: &mut Options) -> Result<Counters> {
+        let named = options.stats.clone().or_else(|| std::env::var("FISHPLATE_STATS").ok()).filter(|f| !f.is_empty());
+        if let Some(named) = named {
+            let file = stacks::absolute(Path::new(&named))?;
+            let skip = fs::metadata(&file).map_or(0, |metadata| metadata.len());
+            return Ok(Counters { file, skip, _temporary: None });
+        }
+        let folder = tempfile::Builder::new().prefix("fishplate-run-").tempdir();
+        let folder = folder.context("cannot make a temporary folder")?;
+        let file = folder.path().join("stats.jsonl");
+        options.stats = Some(file.to_str().context("the temporary folder's name is not UTF-8")?.to_string());
+        Ok(Counters { file, skip: 0, _temporary: Some(folder) })
+    }
+}
+
+fn hint(error: anyhow::Error, args: &Args) -> anyhow::Error {
+    let launcher = args.command[0] == "mpiexec" || args.command[0] == "mpirun";
+    if launcher && args.options.mpi.is_none() && error.to_string().starts_with("command not found") {
+        return anyhow!("{error} (`fishplate setup` installs one, `fishplate run --mpi mpich` uses it)");
+    }
+    error
+}
+
+fn describe(summary: &Summary) -> String {
+    let mut table = show::table(&["rail", "bytes", "messages", "share", "retransmitted", "rate"], 1);
+    for rail in &summary.rails {
+        table.add_row([
+            rail.name.clone(),
+            show::bytes(rail.bytes),
+            show::thousands(rail.messages),
+            format!("{:.1} %", rail.share * 100.0),
+            show::thousands(rail.retransmitted),
+            format!("{} MB/s", show::digits(rail.rate / 1e6)),
+        ]);
+    }
+    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let (processes, hosts) = (summary.processes, summary.hosts);
+    let processes = if processes == 1 { "1 process".into() } else { format!("{processes} processes") };
+    format!("{table}\n{processes} on {}", plural(hosts, "host"))
+}

@@ -1,0 +1,153 @@
+//! The environment in which an MPI program uses Fishplate.
+
+use std::env;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use fishplate_rails::Settings;
+
+use crate::stacks::{self, Stack};
+
+/// File name by which libfabric finds the provider.
+const PROVIDER: &str = "libfishplate-fi.so";
+/// What cargo calls it.
+const PROVIDER_OF_CARGO: &str = "libfishplate_fi.so";
+
+/// Settings that can be given on the command line; each wins over its variable.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Interfaces (or their addresses) to use as rails [FISHPLATE_RAILS; default: found by themselves]
+    #[arg(long, value_name = "NAME,...")]
+    pub rails: Option<String>,
+
+    /// TCP connections a rail and peer [FISHPLATE_STREAMS; default: 1]
+    #[arg(long, value_name = "N")]
+    pub streams: Option<String>,
+
+    /// How a long message is cut over the rails [FISHPLATE_STRIPING; default: earliest]
+    #[arg(long, value_name = "POLICY")]
+    pub striping: Option<String>,
+
+    /// How whole messages are spread over the rails [FISHPLATE_MULTIPLEXING; default: earliest]
+    #[arg(long, value_name = "POLICY")]
+    pub multiplexing: Option<String>,
+
+    /// File to which every process appends its per-rail counters [FISHPLATE_STATS]
+    #[arg(long, value_name = "FILE")]
+    pub stats: Option<String>,
+
+    /// Put this stack of `fishplate setup` first in PATH
+    #[arg(long, value_name = "STACK")]
+    pub mpi: Option<Stack>,
+}
+
+/// Variables to set, and what they mean.
+pub struct Environment {
+    /// Names and values.
+    pub variables: Vec<(String, String)>,
+    /// The settings that result.
+    pub settings: Settings,
+}
+
+impl Options {
+    /// Checks everything that can be checked here, and names the variables to set.
+    pub fn environment(&self) -> Result<Environment> {
+        let settings = self.settings()?;
+        let mut variables = Vec::new();
+        let mut set = |name: &str, value: String| variables.push((name.to_string(), value));
+        if let Some(stack) = self.mpi {
+            set("PATH", utf8(stack.path()?.into())?);
+        }
+        set("FI_PROVIDER_PATH", provider_path()?);
+        set("FI_PROVIDER", "fishplate".into());
+        set("MPIR_CVAR_CH4_NETMOD", "ofi".into());
+        set("OMPI_MCA_pml", "cm".into());
+        set("OMPI_MCA_mtl", "ofi".into());
+        set("OMPI_MCA_mtl_ofi_provider_include", "fishplate".into());
+        for (name, _, value) in self.given() {
+            if let Some(value) = value {
+                let absolute = |value: &str| utf8(stacks::absolute(Path::new(value))?);
+                set(name, if name == "FISHPLATE_STATS" { absolute(value)? } else { value.clone() });
+            }
+        }
+        let forward = forwarded(&variables);
+        variables.push(("OMPI_MCA_mca_base_env_list".to_string(), forward));
+        Ok(Environment { variables, settings })
+    }
+
+    fn settings(&self) -> Result<Settings> {
+        let given = self.given();
+        let find = |asked: &str| given.iter().find(|(name, _, _)| *name == asked).and_then(|(_, _, value)| *value);
+        let lookup = |name: &'static str| {
+            find(name).cloned().or_else(|| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+        };
+        Settings::from_lookup(lookup).map_err(|error| {
+            let option = given.iter().find(|(name, _, value)| *name == error.name && value.is_some());
+            match option {
+                Some((_, option, _)) => anyhow!("{option}: {error}"),
+                None => anyhow!("{error}"),
+            }
+        })
+    }
+
+    fn given(&self) -> [(&'static str, &'static str, Option<&String>); 5] {
+        [
+            ("FISHPLATE_RAILS", "--rails", self.rails.as_ref()),
+            ("FISHPLATE_STREAMS", "--streams", self.streams.as_ref()),
+            ("FISHPLATE_STRIPING", "--striping", self.striping.as_ref()),
+            ("FISHPLATE_MULTIPLEXING", "--multiplexing", self.multiplexing.as_ref()),
+            ("FISHPLATE_STATS", "--stats", self.stats.as_ref()),
+        ]
+    }
+}
+
+/// What Open MPI shall hand on to ranks on other hosts, beside what begins with `OMPI_MCA_` (hydra hands on everything).
+/// It refuses names that are not set.
+fn forwarded(variables: &[(String, String)]) -> String {
+    let ours = |name: &str| name.starts_with("FI_") || name.starts_with("FISHPLATE_");
+    let set = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut names: Vec<String> = set.chain(variables.iter().map(|(name, _)| name.clone())).collect();
+    names.retain(|name| ours(name));
+    names.sort();
+    names.dedup();
+    let users = env::var("OMPI_MCA_mca_base_env_list").ok().filter(|list| !list.is_empty());
+    names.extend(users);
+    names.join(";")
+}
+
+/// The folder of the provider, in front of what the user has there already.
+fn provider_path() -> Result<String> {
+    let ours = utf8(provider_folder()?)?;
+    match env::var("FI_PROVIDER_PATH") {
+        Ok(old) if !old.is_empty() && !old.split(':').any(|folder| folder == ours) => Ok(format!("{ours}:{old}")),
+        Ok(old) if !old.is_empty() => Ok(old),
+        _ => Ok(ours),
+    }
+}
+
+/// The folder that holds the provider: where `make` and packages put it, or beside this program.
+pub fn provider_folder() -> Result<PathBuf> {
+    let program = env::current_exe().context("cannot find this program's own file")?;
+    let beside = program.parent().context("this program's own file has no folder")?;
+    let installed = beside.parent().unwrap_or(beside).join("lib/fishplate");
+    if installed.join(PROVIDER).is_file() {
+        return Ok(installed);
+    }
+    if !beside.join(PROVIDER).is_file() && beside.join(PROVIDER_OF_CARGO).is_file() {
+        // A failure shows right below; someone else's link is as good.
+        let _ = symlink(PROVIDER_OF_CARGO, beside.join(PROVIDER));
+    }
+    if beside.join(PROVIDER).is_file() {
+        return Ok(beside.to_path_buf());
+    }
+    Err(anyhow!(
+        "the provider {PROVIDER} is neither in {} nor in {}: `make` builds it and puts it there",
+        installed.display(),
+        beside.display()
+    ))
+}
+
+fn utf8(path: PathBuf) -> Result<String> {
+    path.into_os_string().into_string().map_err(|path| anyhow!("the path {path:?} is not UTF-8"))
+}

@@ -1,0 +1,75 @@
+//! Tables and numbers for people.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+
+/// The only line of a table: under its titles.
+const RULE: LineStyle = LineStyle::new('─', '─', '─', '─');
+
+/// A table with these column titles; the first column is text, the others, unless told otherwise, numbers.
+pub fn table(titles: &[&str], numbers_from: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new().header_separator(RULE)).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(titles.iter().map(Cell::new));
+    for (position, column) in table.column_iter_mut().enumerate() {
+        if position >= numbers_from {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// A number of bytes in decimal units, with three digits.
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{count} B") } else { format!("{} {}", digits(value), UNITS[unit]) }
+}
+
+/// Three digits of a positive number, as many behind the point as that takes.
+pub fn digits(value: f64) -> String {
+    let places = if value >= 99.95 {
+        0
+    } else if value >= 9.995 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.places$}")
+}
+
+/// A whole number with its thousands apart.
+pub fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1000), "1.00 kB");
+        assert_eq!(bytes(999_600), "1.00 MB");
+        assert_eq!(bytes(123_456_789), "123 MB");
+        assert_eq!(bytes(u64::MAX), "18447 PB");
+        assert_eq!(digits(9.999), "10.0");
+        assert_eq!(thousands(1), "1");
+        assert_eq!(thousands(1_234_567), "1 234 567");
+        assert_eq!(thousands(123), "123");
+    }
+}

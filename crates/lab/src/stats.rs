@@ -1,0 +1,164 @@
+//! The per-rail counters that processes leave in a file of JSON lines (docs/stats.md).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+/// What the lines call their schema.
+const SCHEMA: &str = "fishplate-stats/1";
+
+/// One process's counters of one rail.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Line {
+    schema: String,
+    host: String,
+    pid: u64,
+    rail: String,
+    tx_bytes: u64,
+    tx_messages: u64,
+    rx_bytes: u64,
+    retransmitted_segments: u64,
+    /// From the first to the last byte on this rail.
+    seconds: f64,
+}
+
+/// A rail's counters over all processes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rail {
+    /// Its name.
+    pub name: String,
+    /// Bytes sent over it, by all processes.
+    pub bytes: u64,
+    /// Messages and stripes of messages sent over it.
+    pub messages: u64,
+    /// Part of all bytes sent, 0 to 1.
+    pub share: f64,
+    /// TCP segments that were sent again.
+    pub retransmitted: u64,
+    /// Bytes a second at the busiest host, in its busier direction, while the rail was in use.
+    pub rate: f64,
+}
+
+/// Counters of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Rails by name.
+    pub rails: Vec<Rail>,
+    /// Processes that wrote counters.
+    pub processes: usize,
+    /// Hosts that they ran on.
+    pub hosts: usize,
+}
+
+/// Counters of one rail at one host.
+#[derive(Default)]
+struct AtHost {
+    tx: u64,
+    rx: u64,
+    seconds: f64,
+}
+
+/// Reads the lines of `file` behind its first `skip` bytes. Leaves out what is not a line of counters, such as a last
+/// line cut short by a killed process.
+pub fn read(file: &Path, skip: u64) -> Result<Vec<Line>> {
+    let problem = || format!("cannot read the counters in {}", file.display());
+    let mut text = Vec::new();
+    match File::open(file) {
+        Ok(mut opened) => {
+            opened.seek(SeekFrom::Start(skip)).with_context(problem)?;
+            opened.read_to_end(&mut text).with_context(problem)?;
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error).with_context(problem),
+    }
+    Ok(parse(&String::from_utf8_lossy(&text)))
+}
+
+fn parse(text: &str) -> Vec<Line> {
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+    lines.filter(|line| line.schema == SCHEMA).collect()
+}
+
+/// Adds lines up.
+pub fn summarize(lines: &[Line]) -> Summary {
+    let mut rails: BTreeMap<&str, (Rail, BTreeMap<&str, AtHost>)> = BTreeMap::new();
+    for line in lines {
+        let (rail, hosts) = rails.entry(&line.rail).or_default();
+        rail.bytes += line.tx_bytes;
+        rail.messages += line.tx_messages;
+        rail.retransmitted += line.retransmitted_segments;
+        let host = hosts.entry(&line.host).or_default();
+        host.tx += line.tx_bytes;
+        host.rx += line.rx_bytes;
+        host.seconds = host.seconds.max(line.seconds);
+    }
+    let total: u64 = rails.values().map(|(rail, _)| rail.bytes).sum();
+    let finish = |(name, (rail, hosts)): (&str, (Rail, BTreeMap<&str, AtHost>))| Rail {
+        name: name.to_string(),
+        share: rail.bytes as f64 / total.max(1) as f64,
+        rate: hosts.values().map(AtHost::rate).fold(0.0, f64::max),
+        ..rail
+    };
+    Summary {
+        rails: rails.into_iter().map(finish).collect(),
+        processes: lines.iter().map(|line| (&line.host, line.pid)).collect::<BTreeSet<_>>().len(),
+        hosts: lines.iter().map(|line| &line.host).collect::<BTreeSet<_>>().len(),
+    }
+}
+
+impl AtHost {
+    fn rate(&self) -> f64 {
+        if self.seconds > 0.0 { self.tx.max(self.rx) as f64 / self.seconds } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(host: &str, pid: u64, rail: &str, tx: u64, rx: u64, seconds: f64) -> String {
+        format!(
+            r#"{{"schema":"fishplate-stats/1","host":"{host}","pid":{pid},"rank":null,"rail":"{rail}","address":"10.0.0.1","streams":1,"peers":1,"tx_bytes":{tx},"tx_messages":2,"rx_bytes":{rx},"rx_messages":1,"retransmitted_segments":3,"seconds":{seconds}}}"#
+        )
+    }
+
+    #[test]
+    fn lines_add_up() {
+        let text = [
+            line("a", 1, "r0", 800, 0, 2.0),
+            line("a", 1, "r1", 200, 0, 2.0),
+            line("b", 1, "r0", 0, 800, 2.0),
+            line("b", 1, "r1", 0, 200, 2.0),
+        ];
+        let summary = summarize(&parse(&text.join("\n")));
+        assert_eq!((summary.processes, summary.hosts), (2, 2));
+        let r0 = &summary.rails[0];
+        assert_eq!((r0.name.as_str(), r0.bytes, r0.messages, r0.retransmitted), ("r0", 800, 4, 6));
+        assert_eq!((r0.share, r0.rate), (0.8, 400.0));
+    }
+
+    #[test]
+    fn what_is_not_a_line_is_left_out() {
+        let whole = line("a", 1, "r0", 1, 1, 0.0);
+        let text = format!("\nnoise\n{{\"schema\":\"other\"}}\n{whole}\n{}", &whole[..whole.len() / 2]);
+        let summary = summarize(&parse(&text));
+        assert_eq!(summary.processes, 1);
+        assert_eq!(summary.rails[0].rate, 0.0);
+        assert_eq!(summarize(&parse("")), Summary::default());
+    }
+
+    #[test]
+    fn earlier_runs_are_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("stats");
+        assert!(read(&file, 0).unwrap().is_empty());
+        let first = line("a", 1, "r0", 1, 1, 1.0) + "\n";
+        std::fs::write(&file, first.clone() + &line("a", 2, "r0", 1, 1, 1.0) + "\n").unwrap();
+        assert_eq!(read(&file, 0).unwrap().len(), 2);
+        assert_eq!(read(&file, first.len() as u64).unwrap()[0].pid, 2);
+    }
+}
