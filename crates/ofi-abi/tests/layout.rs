@@ -1,6 +1,8 @@
 //! The Rust types have the sizes, offsets and values of libfabric: first against a table, then, where a C compiler and
 //! `<rdma/fabric.h>` are installed, against the headers.
 
+#![allow(clippy::vec_init_then_push)] // One push a line is what the macros expand to.
+
 use std::mem::{offset_of, size_of};
 use std::process::Command;
 

@@ -1,1 +1,23 @@
-//! Placeholder.
+//! The libfabric provider `libfishplate-fi.so`: libfabric's objects on top of [`fishplate_rails::Endpoint`].
+//!
+//! The modules here are safe code; [`mod@ffi`] converts between them and C and holds everything unsafe.
+//! Locks are taken in this order: list of endpoints of a queue, endpoint, address table or entries of a queue.
+#![deny(unsafe_code)]
+
+mod address_vector;
+mod completion;
+mod completion_queue;
+mod contexts;
+mod counter;
+mod domain;
+mod endpoint;
+mod environment;
+mod errno;
+#[allow(unsafe_code)]
+mod ffi;
+mod idle;
+mod info;
+mod peers;
+mod transfer;
+
+pub use ffi::fi_prov_ini;

@@ -1,0 +1,135 @@
+//! From the engine's completions to the entries of a completion queue.
+
+use std::sync::Arc;
+
+use fishplate_engine::{Completion, Envelope, Extent, Failure, Operation, VcId};
+use ofi_abi::{
+    FI_ECANCELED, FI_ECONNRESET, FI_ENOMSG, FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_SEND,
+    FI_TAGGED,
+};
+
+/// A completed operation, with all that any format of entries can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The application's context.
+    pub context: u64,
+    /// What has completed.
+    pub flags: u64,
+    /// Length in bytes.
+    pub len: u64,
+    /// Address of the first byte received, 0 where there is none.
+    pub buffer: u64,
+    /// Remote completion queue data, 0 where there is none.
+    pub data: u64,
+    /// Tag, 0 for untagged messages.
+    pub tag: u64,
+    /// Who sent the message.
+    pub source: Option<Source>,
+}
+
+/// Sender of a message. Which address that is gets looked up only if the application asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Which endpoint received it.
+    pub endpoint: u32,
+    /// Over which of its virtual channels.
+    pub channel: VcId,
+}
+
+/// A failed operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedEntry {
+    /// The operation.
+    pub entry: Entry,
+    /// libfabric's number for the cause.
+    pub errno: i32,
+    /// Bytes that did not fit.
+    pub excess: u64,
+    /// More about the cause, where there is more.
+    pub text: Option<Arc<str>>,
+}
+
+/// The entry for `completion`, received by `endpoint`, of the application's operation `context`.
+#[inline]
+pub fn entry(completion: &Completion, endpoint: u32, context: u64) -> Entry {
+    let direction = if completion.operation == Operation::Send { FI_SEND } else { FI_RECV };
+    let (kind, tag) = match completion.envelope {
+        Envelope::Message => (FI_MSG, 0),
+        Envelope::Tagged(tag) => (FI_TAGGED, tag),
+    };
+    let remote_data = if direction == FI_RECV && completion.data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
+    let released = if completion.buffer_released { FI_MULTI_RECV } else { 0 };
+    Entry {
+        context,
+        flags: direction | kind | remote_data | released,
+        len: completion.len,
+        buffer: completion.placed.map_or(0, |Extent { region, offset, .. }| region.0 + offset),
+        data: completion.data.unwrap_or(0),
+        tag,
+        source: completion.source.map(|channel| Source { endpoint, channel }),
+    }
+}
+
+/// The entry for an operation that failed.
+#[cold]
+pub fn failed_entry(entry: Entry, failure: Failure) -> FailedEntry {
+    let (errno, excess, text) = match failure {
+        Failure::Truncated { excess } => (FI_ETRUNC, excess, None),
+        Failure::Cancelled => (FI_ECANCELED, 0, None),
+        Failure::NoMessage => (FI_ENOMSG, 0, None),
+        Failure::PeerLost(text) => (FI_ECONNRESET, 0, Some(text)),
+    };
+    FailedEntry { entry, errno, excess, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use fishplate_engine::{Context, Region};
+
+    use super::*;
+
+    fn completion() -> Completion {
+        Completion {
+            context: Context(9),
+            operation: Operation::Recv,
+            envelope: Envelope::Tagged(77),
+            data: Some(5),
+            len: 12,
+            source: Some(VcId(3)),
+            placed: Some(Extent { region: Region(1000), offset: 24, len: 12 }),
+            buffer_released: false,
+            result: Ok(()),
+        }
+    }
+
+    #[test]
+    fn a_tagged_receive() {
+        let entry = entry(&completion(), 4, 9);
+        assert_eq!(entry.flags, FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA);
+        assert_eq!((entry.context, entry.len, entry.buffer, entry.data, entry.tag), (9, 12, 1024, 5, 77));
+        assert_eq!(entry.source, Some(Source { endpoint: 4, channel: VcId(3) }));
+    }
+
+    #[test]
+    fn a_send_has_no_remote_data() {
+        let send = Completion { operation: Operation::Send, envelope: Envelope::Message, ..completion() };
+        assert_eq!(entry(&send, 4, 9).flags, FI_SEND | FI_MSG);
+    }
+
+    #[test]
+    fn the_last_message_of_a_multi_receive_buffer_releases_it() {
+        let last = Completion { buffer_released: true, data: None, envelope: Envelope::Message, ..completion() };
+        assert_eq!(entry(&last, 4, 9).flags, FI_RECV | FI_MSG | FI_MULTI_RECV);
+    }
+
+    #[test]
+    fn failures_have_their_numbers() {
+        let entry = entry(&completion(), 4, 9);
+        let truncated = failed_entry(entry, Failure::Truncated { excess: 8 });
+        assert_eq!((truncated.errno, truncated.excess), (FI_ETRUNC, 8));
+        assert_eq!(failed_entry(entry, Failure::Cancelled).errno, FI_ECANCELED);
+        assert_eq!(failed_entry(entry, Failure::NoMessage).errno, FI_ENOMSG);
+        let lost = failed_entry(entry, Failure::PeerLost("gone".into()));
+        assert_eq!((lost.errno, lost.text.as_deref()), (FI_ECONNRESET, Some("gone")));
+    }
+}

@@ -1,0 +1,19 @@
+//! Fabric and domain: what all objects opened below them share.
+
+use std::sync::Arc;
+
+use fishplate_rails::Settings;
+
+/// An opened fabric.
+pub struct Fabric {
+    /// From the environment, when the fabric was opened.
+    pub settings: Settings,
+}
+
+/// An opened domain. Objects below hold it, so that it cannot be closed before them.
+pub struct Domain {
+    /// Where it was opened.
+    pub fabric: Arc<Fabric>,
+    /// Version of libfabric's interface that the application was written for.
+    pub api_version: u32,
+}

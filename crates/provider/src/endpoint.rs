@@ -1,0 +1,293 @@
+//! Endpoint: one transport endpoint with the queues, counters and addresses that are bound to it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, TryLockError};
+
+use fishplate_engine::{Completion, Operation, VcId};
+use fishplate_rails::{ADDRESS_LEN, Endpoint as Transport, OpenError, Settings};
+use ofi_abi::{
+    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_EOTHER,
+    FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND,
+};
+
+use crate::address_vector::AddressVector;
+use crate::completion::{entry, failed_entry};
+use crate::completion_queue::CompletionQueue;
+use crate::contexts::Contexts;
+use crate::counter::Counter;
+use crate::domain::Domain;
+use crate::environment;
+use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
+use crate::peers::Peers;
+
+/// Least free bytes of a multi-receive buffer until the application says otherwise: what libfabric documents for
+/// providers without another reason.
+const MIN_MULTI_RECV: u64 = 64;
+
+/// What the application chose when it opened the endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// Capabilities.
+    pub caps: u64,
+    /// Default flags of sends.
+    pub tx_op_flags: u64,
+    /// Default flags of receives.
+    pub rx_op_flags: u64,
+}
+
+/// An endpoint. One lock guards all of it.
+pub struct Endpoint {
+    id: u32,
+    state: Mutex<State>,
+    /// Keeps the domain open.
+    pub domain: Arc<Domain>,
+}
+
+// The lock makes it usable from any thread, as `FI_THREAD_SAFE` demands.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<Endpoint>();
+};
+
+pub(crate) struct State {
+    pub transport: Option<Transport>,
+    pub peers: Peers,
+    pub addresses: Option<Arc<AddressVector>>,
+    pub tx: Direction,
+    pub rx: Direction,
+    /// All counters bound, also those that never count.
+    pub counters: Vec<Arc<Counter>>,
+    pub contexts: Contexts,
+    pub min_multi_recv: u64,
+    /// Receives name their sender.
+    pub directed: bool,
+}
+
+/// Where completions of sends, or of receives, go.
+#[derive(Default)]
+pub(crate) struct Direction {
+    pub queue: Option<Arc<CompletionQueue>>,
+    pub counter: Option<Arc<Counter>>,
+    /// Only operations that ask for it are reported.
+    pub selective: bool,
+    pub op_flags: u64,
+}
+
+/// Whether a call wants its success reported.
+#[derive(Clone, Copy, Debug)]
+pub enum Report {
+    /// Never (inject).
+    Never,
+    /// As the endpoint's default flags say.
+    Default,
+    /// As these flags of the call say.
+    Flags(u64),
+}
+
+impl Endpoint {
+    /// A closed-down endpoint; [`Endpoint::enable`] opens it.
+    pub fn new(choice: Choice, domain: Arc<Domain>) -> Endpoint {
+        static NEXT_ID: AtomicU32 = AtomicU32::new(0);
+        let state = State {
+            transport: None,
+            peers: Peers::default(),
+            addresses: None,
+            tx: Direction { op_flags: choice.tx_op_flags, ..Direction::default() },
+            rx: Direction { op_flags: choice.rx_op_flags, ..Direction::default() },
+            counters: Vec::new(),
+            contexts: Contexts::default(),
+            min_multi_recv: MIN_MULTI_RECV,
+            directed: choice.caps & FI_DIRECTED_RECV != 0,
+        };
+        Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: Mutex::new(state), domain }
+    }
+
+    /// Names it in the entries of completion queues.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    pub(crate) fn state(&self) -> Outcome<std::sync::MutexGuard<'_, State>> {
+        lock(&self.state)
+    }
+
+    /// Binds the address vector.
+    pub fn bind_addresses(self: &Arc<Self>, vector: &Arc<AddressVector>) -> Outcome<()> {
+        let mut state = self.state()?;
+        if state.addresses.is_some() {
+            return Err(Errno(FI_EINVAL));
+        }
+        state.addresses = Some(vector.clone());
+        drop(state);
+        register(&mut write_plain(&vector.endpoints), self);
+        Ok(())
+    }
+
+    /// Binds a completion queue for the directions in `flags`.
+    pub fn bind_queue(self: &Arc<Self>, queue: &Arc<CompletionQueue>, flags: u64) -> Outcome<()> {
+        let mut state = self.state()?;
+        for direction in state.directions(flags)? {
+            if direction.queue.is_some() {
+                return Err(Errno(FI_EINVAL));
+            }
+            direction.queue = Some(queue.clone());
+            direction.selective = flags & FI_SELECTIVE_COMPLETION != 0;
+        }
+        drop(state);
+        register(&mut write_plain(&queue.endpoints), self);
+        Ok(())
+    }
+
+    /// Binds a counter for the directions in `flags`. One for remote memory access alone never counts.
+    pub fn bind_counter(self: &Arc<Self>, counter: &Arc<Counter>, flags: u64) -> Outcome<()> {
+        let mut state = self.state()?;
+        if flags & (FI_SEND | FI_RECV) != 0 {
+            for direction in state.directions(flags)? {
+                direction.counter = Some(counter.clone());
+            }
+            state.contexts.count();
+        }
+        state.counters.push(counter.clone());
+        drop(state);
+        register(&mut write_plain(&counter.endpoints), self);
+        Ok(())
+    }
+
+    /// Opens the transport with `open`.
+    pub fn enable(&self, open: impl FnOnce(&Settings) -> Result<Transport, OpenError>) -> Outcome<()> {
+        let mut state = self.state()?;
+        if state.transport.is_some() {
+            return Err(Errno(FI_EOPBADSTATE));
+        }
+        if [&state.tx, &state.rx].iter().any(|direction| direction.queue.is_none() && direction.counter.is_none()) {
+            return Err(Errno(FI_ENOCQ));
+        }
+        let transport = open(&self.domain.fabric.settings).map_err(|error| {
+            environment::tell(&error);
+            Errno(FI_ENETDOWN)
+        })?;
+        state.transport = Some(transport);
+        Ok(())
+    }
+
+    /// Ends the transport and lets go of everything bound, even after a panic: what is bound must not stay busy.
+    pub fn close(self: &Arc<Self>) {
+        let mut state = lock_plain(&self.state);
+        let queues = [state.tx.queue.take(), state.rx.queue.take()];
+        let (addresses, counters) = (state.addresses.take(), std::mem::take(&mut state.counters));
+        let transport = state.transport.take();
+        drop(state);
+        let leave = |list: &mut Vec<Arc<Endpoint>>| list.retain(|endpoint| !Arc::ptr_eq(endpoint, self));
+        addresses.iter().for_each(|vector| leave(&mut write_plain(&vector.endpoints)));
+        queues.iter().flatten().for_each(|queue| leave(&mut write_plain(&queue.endpoints)));
+        counters.iter().for_each(|counter| leave(&mut write_plain(&counter.endpoints)));
+        match transport {
+            // Half changed, it cannot be trusted to end well; the process's end closes its sockets.
+            Some(transport) if self.state.is_poisoned() => std::mem::forget(transport),
+            Some(transport) => transport.close(),
+            None => {}
+        }
+    }
+
+    /// The blob by which peers reach this endpoint. Only once it is enabled.
+    pub fn name(&self) -> Outcome<[u8; ADDRESS_LEN]> {
+        let state = self.state()?;
+        state.transport.as_ref().map(|transport| transport.address().encode()).ok_or(Errno(FI_EOPBADSTATE))
+    }
+
+    /// Moves data and hands out completions. True if there was anything to do. Another thread's work is not waited for.
+    pub fn progress(&self) -> Outcome<bool> {
+        match self.state.try_lock() {
+            Ok(mut state) => Ok(state.progress(self.id)),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Poisoned(_)) => Err(Errno(FI_EOTHER)),
+        }
+    }
+
+    /// The address vector index of the peer behind `channel`.
+    pub fn address_of(&self, channel: VcId) -> u64 {
+        let Ok(mut guard) = self.state() else { return FI_ADDR_NOTAVAIL };
+        let State { transport: Some(transport), addresses: Some(vector), peers, .. } = &mut *guard else {
+            return FI_ADDR_NOTAVAIL;
+        };
+        peers.index(channel, vector, transport)
+    }
+
+    /// The address at `index` has been removed.
+    pub fn forget(&self, index: u64) -> Outcome<()> {
+        self.state()?.peers.forget(index);
+        Ok(())
+    }
+}
+
+impl State {
+    fn progress(&mut self, id: u32) -> bool {
+        // What completed during a call is handed out without a look at the network.
+        if self.hand_out(id) {
+            return true;
+        }
+        let full = [&self.tx, &self.rx].iter().any(|direction| direction.is_full());
+        let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
+        let moved = transport.progress();
+        self.hand_out(id) | moved
+    }
+
+    fn hand_out(&mut self, id: u32) -> bool {
+        let mut any = false;
+        while !self.tx.is_full() && !self.rx.is_full() {
+            let Some(completion) = self.transport.as_mut().and_then(Transport::poll_completion) else { break };
+            self.deliver(completion, id);
+            any = true;
+        }
+        any
+    }
+
+    fn deliver(&mut self, completion: Completion, id: u32) {
+        let (user, report) = self.contexts.close(completion.context, completion.buffer_released);
+        let direction = if completion.operation == Operation::Send { &self.tx } else { &self.rx };
+        let success = completion.result.is_ok();
+        if let Some(counter) = &direction.counter
+            && completion.operation != Operation::Peek
+        {
+            counter.count(success, completion.len);
+        }
+        let Some(queue) = &direction.queue else { return };
+        let entry = entry(&completion, id, user);
+        match completion.result {
+            Ok(()) if report => queue.push(entry),
+            Ok(()) => {}
+            Err(failure) => queue.push_error(failed_entry(entry, failure)),
+        }
+    }
+
+    fn directions(&mut self, flags: u64) -> Outcome<impl Iterator<Item = &mut Direction>> {
+        if flags & (FI_SEND | FI_RECV) == 0 {
+            return Err(Errno(FI_EINVAL));
+        }
+        let tx = (flags & FI_SEND != 0).then_some(&mut self.tx);
+        let rx = (flags & FI_RECV != 0).then_some(&mut self.rx);
+        Ok(tx.into_iter().chain(rx))
+    }
+}
+
+impl Direction {
+    #[inline]
+    pub fn wants(&self, report: Report) -> bool {
+        let asked = match report {
+            Report::Never => return false,
+            Report::Default => self.op_flags & FI_COMPLETION != 0,
+            Report::Flags(flags) => flags & FI_COMPLETION != 0,
+        };
+        self.queue.is_some() && (asked || !self.selective)
+    }
+
+    fn is_full(&self) -> bool {
+        self.queue.as_ref().is_some_and(|queue| queue.is_full())
+    }
+}
+
+fn register(list: &mut Vec<Arc<Endpoint>>, endpoint: &Arc<Endpoint>) {
+    if !list.iter().any(|known| Arc::ptr_eq(known, endpoint)) {
+        list.push(endpoint.clone());
+    }
+}

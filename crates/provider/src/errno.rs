@@ -1,0 +1,45 @@
+//! Errors as libfabric's calls return them.
+
+use std::fmt;
+use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use ofi_abi::FI_EOTHER;
+
+/// A libfabric error number (positive).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+/// What a call gives back.
+pub type Outcome<T> = Result<T, Errno>;
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "libfabric error {}", self.0)
+    }
+}
+
+impl std::error::Error for Errno {}
+
+/// Locks what a panic may have left half changed: after one, every call fails.
+pub fn lock<T>(mutex: &Mutex<T>) -> Outcome<MutexGuard<'_, T>> {
+    mutex.lock().map_err(|_| Errno(FI_EOTHER))
+}
+
+/// Locks what no panic can leave half changed.
+pub fn lock_plain<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    unpoisoned(mutex.lock())
+}
+
+/// Reads what no panic can leave half changed.
+pub fn read_plain<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    unpoisoned(lock.read())
+}
+
+/// Changes what no panic can leave half changed.
+pub fn write_plain<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    unpoisoned(lock.write())
+}
+
+fn unpoisoned<T>(result: LockResult<T>) -> T {
+    result.unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,108 @@
+//! The domain object.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use ofi_abi::*;
+
+use super::fabric::FabricHandle;
+use super::handle::{Handle, hand_over, new_fid, table};
+use super::{
+    address_vector, call, completion_queue, counter, endpoint, memory_region, no_control, no_ops_open, no_ops_set,
+    no_tostr, refuse,
+};
+use crate::domain::Domain;
+use crate::errno::Errno;
+
+pub(super) type DomainHandle = Handle<fid_domain, Domain>;
+
+static FID_OPS: fi_ops = fi_ops {
+    size: size_of::<fi_ops>(),
+    close,
+    bind,
+    control: no_control,
+    ops_open: no_ops_open,
+    tostr: no_tostr,
+    ops_set: no_ops_set,
+};
+
+static OPS: fi_ops_domain = fi_ops_domain {
+    size: size_of::<fi_ops_domain>(),
+    av_open: address_vector::open,
+    cq_open: completion_queue::open,
+    endpoint: endpoint::open,
+    scalable_ep,
+    cntr_open: counter::open,
+    poll_open,
+    stx_ctx,
+    srx_ctx,
+    query_atomic,
+    query_collective,
+    endpoint2: endpoint::open_with_flags,
+};
+
+refuse! {
+    scalable_ep(*mut fid_domain, *mut fi_info, *mut *mut fid_ep, *mut c_void) -> c_int;
+    poll_open(*mut fid_domain, *mut fi_poll_attr, *mut *mut fid_poll) -> c_int;
+    stx_ctx(*mut fid_domain, *mut fi_tx_attr, *mut *mut fid_stx, *mut c_void) -> c_int;
+    srx_ctx(*mut fid_domain, *mut fi_rx_attr, *mut *mut fid_ep, *mut c_void) -> c_int;
+    query_collective(*mut fid_domain, c_uint, *mut c_void, u64) -> c_int;
+}
+
+/// No atomic operation is supported, which is not the same as not being able to tell.
+unsafe extern "C" fn query_atomic(_: *mut fid_domain, _: c_uint, _: c_uint, _: *mut fi_atomic_attr, _: u64) -> c_int {
+    -FI_EOPNOTSUPP
+}
+
+pub unsafe extern "C" fn open(
+    fabric: *mut fid_fabric,
+    _: *mut fi_info,
+    out: *mut *mut fid_domain,
+    context: *mut c_void,
+) -> c_int {
+    call(|| {
+        // SAFETY: the contract: an open fabric of ours, into whose member libfabric wrote before it gave it away.
+        let (parent, api_version) = unsafe { (FabricHandle::object(fabric).clone(), (*fabric).api_version) };
+        let domain = Arc::new(Domain { fabric: parent, api_version });
+        let base = fid_domain {
+            fid: new_fid(FI_CLASS_DOMAIN, context, &FID_OPS),
+            ops: table(&OPS),
+            mr: table(&memory_region::OPS),
+        };
+        // SAFETY: the contract: `out` is valid.
+        unsafe { hand_over(out, || DomainHandle::create(base, domain)) }
+    })
+}
+
+/// The only flags are for domains that forward to their peers.
+pub unsafe extern "C" fn open_with_flags(
+    fabric: *mut fid_fabric,
+    info: *mut fi_info,
+    out: *mut *mut fid_domain,
+    flags: u64,
+    context: *mut c_void,
+) -> c_int {
+    if flags != 0 {
+        return -FI_EBADFLAGS;
+    }
+    // SAFETY: the same promises of the same caller.
+    unsafe { open(fabric, info, out, context) }
+}
+
+unsafe extern "C" fn close(fid: *mut fid) -> c_int {
+    call(|| {
+        // SAFETY: the contract: one of ours, not closed before.
+        let domain = unsafe { DomainHandle::object(fid) };
+        if Arc::strong_count(domain) > 1 {
+            return Err(Errno(FI_EBUSY));
+        }
+        // SAFETY: as above; no object of the domain is left.
+        unsafe { DomainHandle::free(fid) };
+        Ok(())
+    })
+}
+
+/// An event queue may be bound; no event of a domain ever happens.
+unsafe extern "C" fn bind(_: *mut fid, _: *mut fid, _: u64) -> c_int {
+    0
+}

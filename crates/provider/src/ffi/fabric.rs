@@ -1,0 +1,68 @@
+//! The fabric object.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use ofi_abi::*;
+
+use super::handle::{Handle, hand_over, new_fid, table};
+use super::{call, domain, event_queue, no_bind, no_control, no_ops_open, no_ops_set, no_tostr, refuse};
+use crate::domain::Fabric;
+use crate::environment;
+use crate::errno::Errno;
+
+pub(super) type FabricHandle = Handle<fid_fabric, Fabric>;
+
+static FID_OPS: fi_ops = fi_ops {
+    size: size_of::<fi_ops>(),
+    close,
+    bind: no_bind,
+    control: no_control,
+    ops_open: no_ops_open,
+    tostr: no_tostr,
+    ops_set: no_ops_set,
+};
+
+static OPS: fi_ops_fabric = fi_ops_fabric {
+    size: size_of::<fi_ops_fabric>(),
+    domain: domain::open,
+    passive_ep,
+    eq_open: event_queue::open,
+    wait_open,
+    trywait,
+    domain2: domain::open_with_flags,
+};
+
+refuse! {
+    passive_ep(*mut fid_fabric, *mut fi_info, *mut *mut fid_pep, *mut c_void) -> c_int;
+    wait_open(*mut fid_fabric, *mut fi_wait_attr, *mut *mut fid_wait) -> c_int;
+}
+
+pub unsafe extern "C" fn open(_: *mut fi_fabric_attr, out: *mut *mut fid_fabric, context: *mut c_void) -> c_int {
+    call(|| {
+        let fabric = Arc::new(Fabric { settings: environment::settings()? });
+        // libfabric's core writes the version that the application asked for after this call.
+        let api_version = fi_version(2, 5);
+        let fid = new_fid(FI_CLASS_FABRIC, context, &FID_OPS);
+        // SAFETY: the contract: `out` is valid.
+        unsafe { hand_over(out, || FabricHandle::create(fid_fabric { fid, ops: table(&OPS), api_version }, fabric)) }
+    })
+}
+
+unsafe extern "C" fn close(fid: *mut fid) -> c_int {
+    call(|| {
+        // SAFETY: the contract: one of ours, not closed before.
+        let fabric = unsafe { FabricHandle::object(fid) };
+        if Arc::strong_count(fabric) > 1 {
+            return Err(Errno(FI_EBUSY));
+        }
+        // SAFETY: as above; no domain or event queue refers to it.
+        unsafe { FabricHandle::free(fid) };
+        Ok(())
+    })
+}
+
+/// There is nothing here to sleep on: data moves only in calls. "Do not wait now" keeps the application calling.
+unsafe extern "C" fn trywait(_: *mut fid_fabric, _: *mut *mut fid, _: c_int) -> c_int {
+    -FI_EAGAIN
+}

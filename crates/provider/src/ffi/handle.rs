@@ -1,0 +1,75 @@
+//! Objects as C sees them: libfabric's structure, followed by ours.
+
+use std::ffi::c_void;
+use std::ptr::{addr_of, from_ref};
+use std::sync::Arc;
+
+use ofi_abi::{FI_EINVAL, fi_ops, fid};
+
+use crate::errno::{Errno, Outcome};
+
+/// A libfabric object `B` (whose first member is its `fid`) with the object `T` behind it. C holds pointers to `B`
+/// and may write there, so it is only ever read and written in place, never borrowed.
+#[repr(C)]
+pub struct Handle<B, T> {
+    base: B,
+    object: Arc<T>,
+}
+
+impl<B, T> Handle<B, T> {
+    /// A new handle, to be given to C. Its memory stays where it is until [`Handle::free`].
+    pub fn create(base: B, object: Arc<T>) -> *mut B {
+        Box::into_raw(Box::new(Handle { base, object })).cast()
+    }
+
+    /// The object behind a handle.
+    ///
+    /// # Safety
+    /// `handle` came from `create` of the same types, and is not freed while the result is used.
+    #[inline]
+    pub unsafe fn object<'a, C>(handle: *mut C) -> &'a Arc<T> {
+        // SAFETY: the caller promises that a live handle of this type is there; C does not touch this member.
+        unsafe { &*addr_of!((*handle.cast::<Self>()).object) }
+    }
+
+    /// Gives the handle back.
+    ///
+    /// # Safety
+    /// As for `object`; nobody uses the handle afterwards.
+    pub unsafe fn free<C>(handle: *mut C) {
+        // SAFETY: `create` made it from a box of this type; the caller promises that this is its last use.
+        drop(unsafe { Box::from_raw(handle.cast::<Self>()) });
+    }
+}
+
+/// The `fid` of a new object.
+pub fn new_fid(class: usize, context: *mut c_void, ops: &'static fi_ops) -> fid {
+    fid { fclass: class, context, ops: table(ops) }
+}
+
+/// A table of functions as C's structures hold it. Nobody writes to it, although C's type would allow it.
+pub fn table<T>(table: &'static T) -> *mut T {
+    from_ref(table).cast_mut()
+}
+
+/// Whether a `fid` is one of ours of the kind that has these `ops`.
+///
+/// # Safety
+/// `object` points to a `fid`.
+pub unsafe fn is_ours(object: *mut fid, class: usize, ops: &'static fi_ops) -> bool {
+    // SAFETY: the caller promises a fid; only its own members are read.
+    unsafe { (*object).fclass == class && std::ptr::eq((*object).ops, ops) }
+}
+
+/// Writes the result of an open call.
+///
+/// # Safety
+/// `out` is null or valid for a write.
+pub unsafe fn hand_over<B>(out: *mut *mut B, create: impl FnOnce() -> *mut B) -> Outcome<()> {
+    if out.is_null() {
+        return Err(Errno(FI_EINVAL));
+    }
+    // SAFETY: not null, and the caller promises that it is valid.
+    unsafe { out.write(create()) };
+    Ok(())
+}

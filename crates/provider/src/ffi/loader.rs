@@ -1,0 +1,94 @@
+//! The entry point that libfabric looks for, and what is asked of the libfabric that called it.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
+use std::sync::Once;
+
+use ofi_abi::{fi_context, fi_provider, fi_version};
+
+use crate::ffi::{fabric, info};
+use crate::info::VERSION;
+
+/// The interface that these types describe.
+const OUR_INTERFACE: u32 = fi_version(2, 5);
+
+/// Frames looked at to find the caller: it is the next but one, unless something wraps the call.
+const FRAMES: usize = 16;
+
+struct Provider(UnsafeCell<fi_provider>);
+
+// SAFETY: written once under `Once` before its address is given away; afterwards only libfabric's core uses it, which
+// serialises its own calls.
+unsafe impl Sync for Provider {}
+
+static PROVIDER: Provider = Provider(UnsafeCell::new(fi_provider {
+    version: VERSION,
+    fi_version: OUR_INTERFACE,
+    context: fi_context { internal: [null_mut(); 4] },
+    name: c"fishplate".as_ptr(),
+    getinfo: info::getinfo,
+    fabric: fabric::open,
+    cleanup,
+}));
+
+/// Called by libfabric once it has loaded this library: what the provider offers.
+#[unsafe(no_mangle)]
+pub extern "C" fn fi_prov_ini() -> *mut fi_provider {
+    static ONCE: Once = Once::new();
+    super::guard(null_mut(), || {
+        ONCE.call_once(|| {
+            let version = caller_version().unwrap_or(OUR_INTERFACE).max(OUR_INTERFACE);
+            // SAFETY: inside the `Once`, before the address has been given to anybody.
+            unsafe { (*PROVIDER.0.get()).fi_version = version };
+        });
+        PROVIDER.0.get()
+    })
+}
+
+/// Nothing outlives its object, so there is nothing left to clean up.
+unsafe extern "C" fn cleanup() {}
+
+/// Version of the libfabric that called: a newer one refuses providers that claim less than its applications ask for.
+fn caller_version() -> Option<u32> {
+    let library = caller_library()?;
+    // SAFETY: `library` is a path from the loader. NOLOAD only opens what is already in memory.
+    let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+    if handle.is_null() {
+        return None;
+    }
+    // SAFETY: a live handle and a C string.
+    let symbol = unsafe { libc::dlsym(handle, c"fi_version".as_ptr()) };
+    let version = (!symbol.is_null()).then(|| {
+        // SAFETY: libfabric documents `uint32_t fi_version(void)`.
+        let ask: extern "C" fn() -> u32 = unsafe { std::mem::transmute(symbol) };
+        ask()
+    });
+    // SAFETY: opened above; the caller itself keeps the library in memory.
+    unsafe { libc::dlclose(handle) };
+    version
+}
+
+/// Path of the library whose code called `fi_prov_ini`: the first frame that is not in this one. The application may
+/// hold several libfabrics, or one under another name, so no name would do.
+fn caller_library() -> Option<&'static CStr> {
+    let own = origin(fi_prov_ini as *const c_void)?.dli_fbase;
+    let mut frames = [null_mut(); FRAMES];
+    // SAFETY: the array has as many entries as are told.
+    let count = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES as i32) };
+    let frames = frames.get(..usize::try_from(count).ok()?)?;
+    // This function's own frames come first; a tool may have put its own between.
+    let outside = frames.iter().skip_while(|frame| origin(**frame).is_none_or(|origin| origin.dli_fbase != own));
+    let caller = outside.filter_map(|frame| origin(*frame)).find(|origin| origin.dli_fbase != own)?;
+    // SAFETY: the loader keeps the names of loaded libraries, and this one cannot go while its call is under way.
+    (!caller.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(caller.dli_fname) })
+}
+
+/// Which library an address of code belongs to.
+fn origin(code: *const c_void) -> Option<libc::Dl_info> {
+    let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: `dladdr` takes any address and fills the structure if it knows it; zeroed is a valid value as well.
+    let (known, found) = unsafe { (libc::dladdr(code, found.as_mut_ptr()), found.assume_init()) };
+    (known != 0).then_some(found)
+}

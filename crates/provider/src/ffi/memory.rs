@@ -1,0 +1,56 @@
+//! The application's memory as the engine's payloads, and text for the application's buffers.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use fishplate_engine::{Extent, Payload, Region};
+use ofi_abi::{FI_EINVAL, iovec};
+
+use crate::errno::{Errno, Outcome};
+use crate::info::IOV_LIMIT;
+
+/// One piece of memory. That it is valid is the application's duty until the operation completes.
+#[inline]
+pub fn piece(buffer: *const c_void, len: usize) -> Payload {
+    Payload::One(extent(buffer, len))
+}
+
+/// Several pieces of memory.
+///
+/// # Safety
+/// `iov` is valid for reads of `count` entries.
+pub unsafe fn pieces(iov: *const iovec, count: usize) -> Outcome<Payload> {
+    if count > IOV_LIMIT || (iov.is_null() && count > 0) {
+        return Err(Errno(FI_EINVAL));
+    }
+    if count == 0 {
+        return Ok(Payload::EMPTY);
+    }
+    // SAFETY: not null, and the caller promises `count` entries.
+    let iov = unsafe { std::slice::from_raw_parts(iov, count) };
+    if let [only] = iov {
+        return Ok(piece(only.iov_base, only.iov_len));
+    }
+    Ok(Payload::Many(iov.iter().map(|part| extent(part.iov_base, part.iov_len)).collect()))
+}
+
+#[inline]
+fn extent(buffer: *const c_void, len: usize) -> Extent {
+    Extent { region: Region(buffer.expose_provenance() as u64), offset: 0, len: len as u64 }
+}
+
+/// Copies a text into a buffer of `len` bytes, cut to fit, always ended with a zero.
+///
+/// # Safety
+/// `buffer` is null or valid for writes of `len` bytes.
+pub unsafe fn copy_text(text: &CStr, buffer: *mut c_char, len: usize) {
+    if buffer.is_null() || len == 0 {
+        return;
+    }
+    let bytes = text.to_bytes();
+    let count = bytes.len().min(len - 1);
+    // SAFETY: `count + 1 <= len` bytes are written into a buffer that the caller promises; `text` has `count` bytes.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), buffer, count);
+        buffer.add(count).write(0);
+    }
+}

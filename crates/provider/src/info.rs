@@ -1,0 +1,286 @@
+//! What the provider offers, and what it answers to an application's wishes (`fi_getinfo`).
+
+use std::ptr::null_mut;
+
+use fishplate_engine::INJECT_SIZE;
+use ofi_abi::*;
+
+use crate::errno::{Errno, Outcome};
+
+/// Name of the provider, of its fabric and of its domain.
+pub const NAME: &str = "fishplate";
+
+/// Version of the provider, as libfabric counts.
+pub const VERSION: u32 = fi_version(0, 1);
+
+/// Most pieces of memory of one operation.
+pub const IOV_LIMIT: usize = 8;
+
+/// Longest message: what fits into a signed length.
+pub const MAX_MSG_SIZE: usize = isize::MAX as usize;
+
+const SECONDARY_CAPS: u64 = FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
+const CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV | SECONDARY_CAPS;
+const TX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND;
+const RX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE;
+const DOMAIN_CAPS: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
+const TX_OP_FLAGS: u64 = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
+const RX_OP_FLAGS: u64 = FI_COMPLETION | FI_MULTI_RECV;
+
+/// A provider's own protocol: the highest bit, then whatever it likes.
+const PROTOCOL: u32 = 0x8000_F15B;
+const PROTOCOL_VERSION: u32 = 1;
+
+/// Depth told to applications that do not ask for one. Nothing here depends on it.
+const QUEUE_SIZE: usize = 1024;
+/// Objects of a kind in one domain. Nothing here limits them but memory.
+const OBJECTS: usize = 1 << 16;
+/// Bytes of error data: a sentence.
+const MAX_ERR_DATA: usize = 512;
+
+/// What an application asks for. In the copied attributes pointers mean nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Version of the interface it was written for.
+    pub version: u32,
+    /// Flags of the call.
+    pub flags: u64,
+    /// It names a node or a service, there or in an address of the hints: peers are known by their blobs only.
+    pub names_address: bool,
+    /// Its hints, if it gave any.
+    pub hints: Option<Hints>,
+}
+
+/// The hints of a request.
+#[derive(Clone, Debug, Default)]
+pub struct Hints {
+    /// Wanted capabilities, 0 for any.
+    pub caps: u64,
+    /// Wanted address format.
+    pub addr_format: u32,
+    /// Wanted transmit attributes.
+    pub tx: Option<fi_tx_attr>,
+    /// Wanted receive attributes.
+    pub rx: Option<fi_rx_attr>,
+    /// Wanted endpoint attributes.
+    pub ep: Option<fi_ep_attr>,
+    /// Wanted domain attributes; only what libraries before 2.0 have, too.
+    pub domain: Option<fi_domain_attr>,
+    /// Wanted domain.
+    pub domain_name: Option<String>,
+    /// Wanted fabric.
+    pub fabric_name: Option<String>,
+    /// Wanted providers, as a list of libfabric's.
+    pub provider_name: Option<String>,
+}
+
+/// What is offered. Pointers are null.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Capabilities.
+    pub caps: u64,
+    /// Transmit attributes.
+    pub tx: fi_tx_attr,
+    /// Receive attributes.
+    pub rx: fi_rx_attr,
+    /// Endpoint attributes.
+    pub ep: fi_ep_attr,
+    /// Domain attributes.
+    pub domain: fi_domain_attr,
+    /// Fabric attributes.
+    pub fabric: fi_fabric_attr,
+}
+
+/// The offer for `request`; `FI_ENODATA` where something cannot be met.
+pub fn answer(request: &Request) -> Outcome<Answer> {
+    // Providers that would stack on this one bring nothing that it does not do itself.
+    require(request.flags & OFI_CORE_PROV_ONLY == 0 && !request.names_address)?;
+    let empty = Hints::default();
+    let hints = request.hints.as_ref().unwrap_or(&empty);
+    require(names_match(hints) && hints.addr_format == FI_FORMAT_UNSPEC)?;
+    let caps = capabilities(hints.caps)?;
+    Ok(Answer {
+        caps,
+        tx: transmit(hints.tx.as_ref(), caps)?,
+        rx: receive(hints.rx.as_ref(), caps)?,
+        ep: endpoint(hints.ep.as_ref())?,
+        domain: domain(hints.domain.as_ref(), request.version)?,
+        fabric: fi_fabric_attr {
+            fabric: null_mut(),
+            name: null_mut(),
+            prov_name: null_mut(),
+            prov_version: VERSION,
+            api_version: request.version,
+        },
+    })
+}
+
+fn require(met: bool) -> Outcome<()> {
+    if met { Ok(()) } else { Err(Errno(FI_ENODATA)) }
+}
+
+fn names_match(hints: &Hints) -> bool {
+    let ours = |name: &Option<String>| name.as_ref().is_none_or(|name| name == NAME);
+    let provider = hints.provider_name.as_ref().is_none_or(|list| {
+        let (list, wanted) = list.strip_prefix('^').map_or((list.as_str(), true), |list| (list, false));
+        list.split([';', ',']).any(|name| name.eq_ignore_ascii_case(NAME)) == wanted
+    });
+    ours(&hints.domain_name) && ours(&hints.fabric_name) && provider
+}
+
+fn capabilities(wanted: u64) -> Outcome<u64> {
+    require(wanted & !CAPS == 0)?;
+    if wanted == 0 {
+        return Ok(CAPS);
+    }
+    // Without a direction, both are meant; without a kind of message, both kinds.
+    let directions = if wanted & (FI_SEND | FI_RECV) == 0 { FI_SEND | FI_RECV } else { 0 };
+    let kinds = if wanted & (FI_MSG | FI_TAGGED) == 0 { FI_MSG | FI_TAGGED } else { 0 };
+    Ok(wanted | directions | kinds | SECONDARY_CAPS)
+}
+
+/// Capabilities of one side: those wanted of it, of those of the whole.
+fn side(wanted: u64, caps: u64, of_side: u64) -> Outcome<u64> {
+    require(wanted & !CAPS == 0)?;
+    let caps = caps & of_side;
+    Ok(if wanted == 0 { caps } else { caps & wanted })
+}
+
+fn transmit(wanted: Option<&fi_tx_attr>, caps: u64) -> Outcome<fi_tx_attr> {
+    let mut tx = fi_tx_attr {
+        caps: caps & TX_CAPS,
+        mode: 0,
+        op_flags: 0,
+        msg_order: FI_ORDER_SAS,
+        comp_order: 0,
+        inject_size: INJECT_SIZE as usize,
+        size: QUEUE_SIZE,
+        iov_limit: IOV_LIMIT,
+        rma_iov_limit: 0,
+        tclass: 0,
+    };
+    if let Some(wanted) = wanted {
+        require(wanted.op_flags & !TX_OP_FLAGS == 0)?;
+        require(wanted.msg_order & !FI_ORDER_SAS == 0 && wanted.comp_order == 0)?;
+        require(wanted.inject_size <= tx.inject_size && wanted.iov_limit <= IOV_LIMIT)?;
+        tx.caps = side(wanted.caps, caps, TX_CAPS)?;
+        tx.op_flags = wanted.op_flags;
+        tx.size = tx.size.max(wanted.size);
+    }
+    Ok(tx)
+}
+
+fn receive(wanted: Option<&fi_rx_attr>, caps: u64) -> Outcome<fi_rx_attr> {
+    let mut rx = fi_rx_attr {
+        caps: caps & RX_CAPS,
+        mode: 0,
+        op_flags: 0,
+        msg_order: FI_ORDER_SAS,
+        comp_order: 0,
+        total_buffered_recv: 0,
+        size: QUEUE_SIZE,
+        iov_limit: IOV_LIMIT,
+    };
+    if let Some(wanted) = wanted {
+        require(wanted.op_flags & !RX_OP_FLAGS == 0)?;
+        require(wanted.msg_order & !FI_ORDER_SAS == 0 && wanted.comp_order == 0)?;
+        require(wanted.iov_limit <= IOV_LIMIT)?;
+        rx.caps = side(wanted.caps, caps, RX_CAPS)?;
+        rx.op_flags = wanted.op_flags;
+        rx.size = rx.size.max(wanted.size);
+    }
+    Ok(rx)
+}
+
+fn endpoint(wanted: Option<&fi_ep_attr>) -> Outcome<fi_ep_attr> {
+    if let Some(wanted) = wanted {
+        require(matches!(wanted.type_, FI_EP_UNSPEC | FI_EP_RDM))?;
+        require(matches!(wanted.protocol, 0 | PROTOCOL))?;
+        require(wanted.protocol == 0 || wanted.protocol_version <= PROTOCOL_VERSION)?;
+        require(wanted.max_msg_size <= MAX_MSG_SIZE && wanted.msg_prefix_size == 0 && wanted.auth_key_size == 0)?;
+        require(wanted.tx_ctx_cnt <= 1 && wanted.rx_ctx_cnt <= 1)?;
+    }
+    Ok(fi_ep_attr {
+        type_: FI_EP_RDM,
+        protocol: PROTOCOL,
+        protocol_version: PROTOCOL_VERSION,
+        max_msg_size: MAX_MSG_SIZE,
+        msg_prefix_size: 0,
+        max_order_raw_size: 0,
+        max_order_war_size: 0,
+        max_order_waw_size: 0,
+        mem_tag_format: u64::MAX,
+        tx_ctx_cnt: 1,
+        rx_ctx_cnt: 1,
+        auth_key_size: 0,
+        auth_key: null_mut(),
+    })
+}
+
+fn domain(wanted: Option<&fi_domain_attr>, version: u32) -> Outcome<fi_domain_attr> {
+    let mut domain = offered_domain();
+    // Before 1.5 registration modes were an enumeration; no modes at all are what it called scalable.
+    let old = version < fi_version(1, 5);
+    domain.mr_mode = if old { FI_MR_SCALABLE } else { 0 };
+    let Some(wanted) = wanted else { return Ok(domain) };
+    require(wanted.threading <= FI_THREAD_ENDPOINT && wanted.av_type <= FI_AV_TABLE)?;
+    require(wanted.resource_mgmt <= FI_RM_ENABLED && wanted.control_progress <= FI_PROGRESS_CONTROL_UNIFIED)?;
+    // Data moves only while the application calls.
+    require(matches!(wanted.data_progress, FI_PROGRESS_UNSPEC | FI_PROGRESS_MANUAL))?;
+    require(wanted.caps & !DOMAIN_CAPS == 0 && wanted.auth_key_size == 0)?;
+    require(wanted.mr_key_size <= domain.mr_key_size && wanted.cq_data_size <= domain.cq_data_size)?;
+    require(wanted.max_ep_tx_ctx <= 1 && wanted.max_ep_rx_ctx <= 1)?;
+    require(wanted.max_ep_stx_ctx == 0 && wanted.max_ep_srx_ctx == 0)?;
+    let echo = |offered: &mut u32, wanted: u32| {
+        if wanted != 0 {
+            *offered = wanted;
+        }
+    };
+    echo(&mut domain.threading, wanted.threading);
+    echo(&mut domain.control_progress, wanted.control_progress);
+    echo(&mut domain.resource_mgmt, wanted.resource_mgmt);
+    echo(&mut domain.av_type, wanted.av_type);
+    if wanted.mr_mode == FI_MR_BASIC || wanted.mr_mode == FI_MR_SCALABLE {
+        domain.mr_mode = wanted.mr_mode;
+    }
+    Ok(domain)
+}
+
+fn offered_domain() -> fi_domain_attr {
+    fi_domain_attr {
+        domain: null_mut(),
+        name: null_mut(),
+        threading: FI_THREAD_SAFE,
+        control_progress: FI_PROGRESS_MANUAL,
+        data_progress: FI_PROGRESS_MANUAL,
+        resource_mgmt: FI_RM_ENABLED,
+        av_type: FI_AV_TABLE,
+        mr_mode: 0,
+        mr_key_size: 8,
+        cq_data_size: 8,
+        cq_cnt: OBJECTS,
+        ep_cnt: OBJECTS,
+        tx_ctx_cnt: OBJECTS,
+        rx_ctx_cnt: OBJECTS,
+        max_ep_tx_ctx: 1,
+        max_ep_rx_ctx: 1,
+        max_ep_stx_ctx: 0,
+        max_ep_srx_ctx: 0,
+        cntr_cnt: OBJECTS,
+        mr_iov_limit: IOV_LIMIT,
+        caps: DOMAIN_CAPS,
+        mode: 0,
+        auth_key: null_mut(),
+        auth_key_size: 0,
+        max_err_data: MAX_ERR_DATA,
+        mr_cnt: OBJECTS,
+        tclass: 0,
+        max_ep_auth_key: 0,
+        max_group_id: 0,
+        max_cntr_value: u64::MAX,
+        max_err_cntr_value: u64::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests;
