@@ -16,7 +16,7 @@ help:
 	@echo 'make          the program and the provider: build/bin/fishplate, build/lib/fishplate/libfishplate-fi.so'
 	@echo 'make setup    MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
 	@echo 'make bench    the MPI benchmark programs for each stack: build/bench/STACK/'
-	@echo 'make demo     four stacks over two unequal rails, side by side: a table and demo.html'
+	@echo 'make demo     MPI stacks over two unequal rails, side by side: a table and demo.html'
 	@echo 'make test     all tests'
 	@echo 'make clean    removes build/ and what cargo built'
 

@@ -26,9 +26,14 @@ pub enum Command {
     Rails(commands::rails::Args),
     Run(commands::run::Args),
     Env(commands::env::Args),
+    Demo(commands::demo::Args),
     Testbed(commands::testbed::Args),
     #[command(hide = true)]
     HoldHost(commands::inner::HoldHost),
     #[command(hide = true)]
     EnterHost(commands::inner::EnterHost),
+    #[command(hide = true)]
+    ReceiveStreams(commands::inner::ReceiveStreams),
+    #[command(hide = true)]
+    SendStreams(commands::inner::SendStreams),
 }

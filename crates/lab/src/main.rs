@@ -3,6 +3,7 @@
 
 mod cli;
 mod commands;
+mod demo;
 mod environment;
 mod show;
 mod stacks;

@@ -29,6 +29,8 @@ pub struct Ended {
     pub status: ExitStatus,
     /// The first signal that this program got while it waited.
     pub signal: Option<Signal>,
+    /// Whether it took longer than it might.
+    pub late: bool,
 }
 
 /// Starts `command`; `name` is what the user called it.
@@ -58,11 +60,23 @@ impl Signals {
 
     /// Waits for `child`, and passes on what it would not get by itself. With `grace`, kills it that long after a signal.
     pub fn wait(&self, child: &mut Child, grace: Option<Duration>) -> Result<Ended> {
+        self.wait_at_most(child, grace, Duration::MAX)
+    }
+
+    /// As [`Signals::wait`], and ends `child` like a signal would after `limit`.
+    pub fn wait_at_most(&self, child: &mut Child, grace: Option<Duration>, limit: Duration) -> Result<Ended> {
+        let start = Instant::now();
         let mut first = None;
         let mut deadline = None;
+        let mut late = false;
         loop {
             if let Some(status) = child.try_wait().context("cannot wait for a child process")? {
-                return Ok(Ended { status, signal: first });
+                return Ok(Ended { status, signal: first, late });
+            }
+            if !late && start.elapsed() > limit {
+                late = true;
+                deadline = deadline.or(Some(Instant::now() + GRACE));
+                let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
             }
             if let Some(signal) = self.pass_on(child)? {
                 first.get_or_insert(signal);

@@ -1,10 +1,13 @@
 //! Hidden subcommands with which the program starts itself inside a testbed.
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
+use crate::demo::stream;
 use crate::testbed::host;
 
 /// Becomes a host: makes its namespaces and keeps them until standard input ends.
@@ -24,6 +27,24 @@ pub struct EnterHost {
     command: Vec<OsString>,
 }
 
+/// Receives one TCP stream at each address and says how fast they came.
+#[derive(clap::Args)]
+pub struct ReceiveStreams {
+    /// Seconds to measure, after a warm-up.
+    seconds: f64,
+    /// Where to listen.
+    #[arg(required = true)]
+    addresses: Vec<IpAddr>,
+}
+
+/// Sends one TCP stream to each address until the receiver has had enough.
+#[derive(clap::Args)]
+pub struct SendStreams {
+    /// Where to connect.
+    #[arg(required = true)]
+    addresses: Vec<IpAddr>,
+}
+
 /// `hold-host`.
 pub fn hold(args: HoldHost) -> Result<ExitCode> {
     host::hold(&args.name)?;
@@ -33,4 +54,18 @@ pub fn hold(args: HoldHost) -> Result<ExitCode> {
 /// `enter-host`.
 pub fn enter(args: EnterHost) -> Result<ExitCode> {
     match host::enter(args.holder, &args.command)? {}
+}
+
+/// `receive-streams`.
+pub fn receive(args: ReceiveStreams) -> Result<ExitCode> {
+    let seconds = Duration::try_from_secs_f64(args.seconds).context("not a number of seconds")?;
+    let rates = stream::receive(&args.addresses, seconds)?;
+    println!("{}", serde_json::to_string(&rates)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `send-streams`.
+pub fn send(args: SendStreams) -> Result<ExitCode> {
+    stream::send(&args.addresses)?;
+    Ok(ExitCode::SUCCESS)
 }

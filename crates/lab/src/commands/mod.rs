@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub mod demo;
 pub mod env;
 pub mod inner;
 pub mod rails;
@@ -20,8 +21,11 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Rails(args) => rails::run(args),
         Command::Run(args) => run::run(args),
         Command::Env(args) => env::run(args),
+        Command::Demo(args) => demo::run(args, cli.inside),
         Command::Testbed(args) => testbed::run(args, cli.inside),
         Command::HoldHost(args) => inner::hold(args),
         Command::EnterHost(args) => inner::enter(args),
+        Command::ReceiveStreams(args) => inner::receive(args),
+        Command::SendStreams(args) => inner::send(args),
     }
 }

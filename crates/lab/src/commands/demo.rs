@@ -1,0 +1,102 @@
+//! `fishplate demo`: MPI stacks over two unequal rails, a table and a page.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::demo::measure::Plan;
+use crate::demo::{RAILS_MBIT, Results, SCHEMA, contenders, measure, page, table};
+use crate::stacks::Stack;
+use crate::supervise::Signals;
+use crate::testbed::{Rate, Spec, Testbed, isolate};
+
+/// Measures MPI stacks over two unequal rails, side by side; prints a table and writes a page.
+///
+/// Makes two hosts and two rails of 1000 and 250 Mbit/s out of network namespaces (see `fishplate testbed`), and lets
+/// MPICH over libfabric tcp, MPICH over UCX, Open MPI over TCP (also with the rates told to it by hand), and MPICH over
+/// Fishplate take turns on them, each at its best settings. Needs `fishplate setup` and the benchmark programs: `make demo` does all. Takes about two minutes,
+/// changes nothing outside, leaves nothing behind.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Where the page goes
+    #[arg(long, value_name = "FILE", default_value = "demo.html")]
+    output: PathBuf,
+
+    /// One round of few sizes, in about half a minute
+    #[arg(long)]
+    quick: bool,
+
+    /// Keep all measured values in this file
+    #[arg(long, value_name = "FILE")]
+    keep_json: Option<PathBuf>,
+
+    /// Measure nothing; show again what --keep-json kept
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "keep_json"])]
+    from: Option<PathBuf>,
+
+    /// Folder of the benchmark programs, one folder a stack in it [default: ../bench beside this program's folder]
+    #[arg(long, value_name = "FOLDER")]
+    bench: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  make demo
+  fishplate demo --quick --output /tmp/demo.html
+  fishplate demo --keep-json demo.json && fishplate demo --from demo.json --output again.html";
+
+/// The command.
+pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
+    if let Some(file) = &args.from {
+        let problem = || format!("cannot read results from {}", file.display());
+        let text = fs::read_to_string(file).with_context(problem)?;
+        let results: Results = serde_json::from_str(&text).with_context(problem)?;
+        ensure!(results.schema == SCHEMA, "{} has schema {}, not {SCHEMA}", file.display(), results.schema);
+        return show(&results, &args);
+    }
+    let programs = contenders::bench_folder(args.bench.as_deref())?;
+    for stack in Stack::ALL {
+        stack.programs()?;
+    }
+    check_output(&args.output)?;
+    let Some(folder) = inside else { return isolate::run_again_inside() };
+
+    let signals = Signals::take()?;
+    isolate::settle()?;
+    let spec = Spec { hosts: 2, rails: RAILS_MBIT.map(Rate::Mbit).to_vec() };
+    let testbed = Testbed::build(&spec, &folder)?;
+    let results = measure::measure(&testbed, &signals, &programs, &Plan::new(args.quick))?;
+    if let Some(file) = &args.keep_json {
+        let text = serde_json::to_string_pretty(&results)? + "\n";
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    show(&results, &args)
+}
+
+fn show(results: &Results, args: &Args) -> Result<ExitCode> {
+    println!("{}", table::render(results));
+    let file = &args.output;
+    fs::write(file, page::render(results)).with_context(|| format!("cannot write {}", file.display()))?;
+    println!("page: {}", file.display());
+    match results.fishplate().and_then(|stack| stack.failure.as_ref()) {
+        Some(_) => bail!("Fishplate itself failed: see above"),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Says now what would be a pity after two minutes.
+fn check_output(file: &std::path::Path) -> Result<()> {
+    let existed = file.exists();
+    fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    if !existed {
+        fs::remove_file(file).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(())
+}

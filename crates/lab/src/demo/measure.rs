@@ -1,0 +1,331 @@
+//! Measures everything, in turn and repeated.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::IsTerminal;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Deserialize;
+
+use super::contenders::{self, Contender, FISHPLATE};
+use super::{Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, Spread, StackResults, size_name};
+use crate::stats;
+use crate::supervise::{GRACE, Signals};
+use crate::testbed::{Testbed, launch, rail_name};
+
+/// How long one program may take. The slowest here needs a tenth of it.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// One kind of measurement: a benchmark program with options.
+struct Pass {
+    program: &'static str,
+    options: Vec<String>,
+    /// Whether it shows how large messages are cut over the rails.
+    large: bool,
+}
+
+/// How much to measure.
+pub struct Plan {
+    rounds: usize,
+    stream_seconds: f64,
+    passes: Vec<Pass>,
+}
+
+impl Plan {
+    /// The whole demonstration, or one round of few sizes.
+    pub fn new(quick: bool) -> Plan {
+        let pass = |program, options: &str, large| Pass {
+            program,
+            options: options.split(' ').map(String::from).collect(),
+            large,
+        };
+        let latency = format!("--sizes {LATENCY_SIZE} --seconds 0.4 --json");
+        // Windows of 64 of the largest messages would take the slower stacks seconds each.
+        if quick {
+            let large = "--sizes 1M,4M --window 16 --warmup 1 --iterations 1 --json";
+            let passes = vec![
+                pass("latency", &latency, false),
+                pass("bandwidth", "--sizes 64K --seconds 0.2 --json", false),
+                pass("bandwidth", large, true),
+            ];
+            return Plan { rounds: 1, stream_seconds: 0.6, passes };
+        }
+        let passes = vec![
+            pass("latency", &latency, false),
+            pass("bandwidth", "--sizes 1K,4K,16K,64K,256K --seconds 0.25 --json", false),
+            pass("bandwidth", "--sizes 1M,4M --window 16 --warmup 1 --seconds 0.4 --json", true),
+        ];
+        Plan { rounds: 3, stream_seconds: 1.0, passes }
+    }
+
+    /// Number of steps that progress counts.
+    fn steps(&self, contenders: usize) -> u64 {
+        (self.rounds * (1 + contenders)) as u64
+    }
+}
+
+/// A line of a benchmark program's JSON.
+#[derive(Deserialize)]
+struct BenchLine {
+    size: u64,
+    value: f64,
+    mpi_library: Option<String>,
+    percentiles: Option<Percentiles>,
+}
+
+#[derive(Deserialize)]
+struct Percentiles {
+    p50: f64,
+}
+
+/// Where and how measurements run.
+struct Bench<'a> {
+    testbed: &'a Testbed,
+    signals: &'a Signals,
+    programs: PathBuf,
+    launch: Vec<(String, std::ffi::OsString)>,
+    progress: Progress,
+}
+
+/// Measures all rounds.
+pub fn measure(testbed: &Testbed, signals: &Signals, programs: &Path, plan: &Plan) -> Result<Results> {
+    let contenders = contenders::all(testbed.rails())?;
+    let mut results = empty_results(testbed, &contenders, plan)?;
+    let bench = Bench {
+        testbed,
+        signals,
+        programs: programs.to_path_buf(),
+        launch: launch::environment(testbed)?,
+        progress: Progress::start(plan.steps(contenders.len())),
+    };
+    let mut counters = Vec::new();
+    for round in 0..plan.rounds {
+        bench.streams(&mut results, round, plan)?;
+        for (contender, stack) in contenders.iter().zip(&mut results.stacks) {
+            if stack.failure.is_none() {
+                bench.turn(contender, stack, round, plan, &mut counters)?;
+            }
+        }
+    }
+    bench.progress.finish();
+    results.shares = stats::summarize(&counters)
+        .rails
+        .into_iter()
+        .map(|r| Share { rail: r.name, bytes: r.bytes, share: r.share, retransmitted: r.retransmitted })
+        .collect();
+    Ok(results)
+}
+
+impl Bench<'_> {
+    /// One turn of one stack. Its failure is a result; only an interruption ends the demonstration.
+    fn turn(
+        &self,
+        contender: &Contender,
+        stack: &mut StackResults,
+        round: usize,
+        plan: &Plan,
+        counters: &mut Vec<stats::Line>,
+    ) -> Result<()> {
+        let mut fastest: Option<(u64, f64)> = None;
+        for pass in &plan.passes {
+            self.progress.say(round, plan.rounds, contender.name, pass.program);
+            let stats_file = self.testbed.folder().join("stats.jsonl");
+            // It may not be there.
+            let _ = fs::remove_file(&stats_file);
+            let lines = match self.run(contender, pass, &stats_file)? {
+                Ok(lines) => lines,
+                Err(failure) => {
+                    self.progress.done(round, plan.rounds, contender.name, &format!("failed: {failure}"));
+                    stack.failure = Some(failure);
+                    return Ok(());
+                }
+            };
+            if pass.large && contender.name == FISHPLATE {
+                counters.extend(stats::read(&stats_file, 0)?);
+            }
+            for line in lines {
+                if let Some(version) = line.mpi_library {
+                    stack.version = version.split(", package").next().unwrap_or_default().trim().to_string();
+                }
+                match pass.program {
+                    "latency" => stack.latency.push(line.percentiles.map_or(line.value, |p| p.p50)),
+                    _ => {
+                        stack.bandwidth.entry(line.size).or_default().push(line.value);
+                        fastest = Some((line.size, line.value));
+                    }
+                }
+            }
+        }
+        let said = fastest.map_or(String::new(), |(size, mbps)| format!("{mbps:.1} MB/s at {}", size_name(size)));
+        self.progress.done(round, plan.rounds, contender.name, &said);
+        Ok(())
+    }
+
+    /// Runs one program. The outer error ends the demonstration.
+    fn run(&self, contender: &Contender, pass: &Pass, stats: &Path) -> Result<Result<Vec<BenchLine>, String>> {
+        let program = self.programs.join(contender.stack.name()).join(pass.program);
+        let mut words = vec![program.to_string_lossy().into_owned()];
+        words.extend(pass.options.iter().cloned());
+        let line: Vec<_> = contender.line(&words)?.into_iter().map(Into::into).collect();
+        let mut command = self.testbed.command(0, &line);
+        contender.prepare(&mut command);
+        command.envs(self.launch.iter().cloned()).env("FISHPLATE_STATS", stats);
+        let (out, err) = (self.testbed.folder().join("out"), self.testbed.folder().join("err"));
+        command.stdin(Stdio::null()).stdout(create(&out)?).stderr(create(&err)?);
+        let mut child = command.spawn().context("cannot start mpiexec")?;
+        let ended = self.signals.wait_at_most(&mut child, Some(GRACE), LIMIT)?;
+        if let Some(signal) = ended.signal {
+            bail!("interrupted ({signal})");
+        }
+        let text = |file: &Path| fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if ended.late {
+            return Ok(Err(format!("{} took more than {} s", pass.program, LIMIT.as_secs())));
+        }
+        if !ended.status.success() {
+            let said = text(&err)? + &text(&out)?;
+            let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+            let tail = lines[lines.len().saturating_sub(6)..].join("\n");
+            return Ok(Err(format!("{} ended with {}: {tail}", pass.program, ended.status)));
+        }
+        let parsed: Vec<BenchLine> = text(&out)?.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+        Ok(if parsed.is_empty() { Err(format!("{} printed no results", pass.program)) } else { Ok(parsed) })
+    }
+
+    /// What the rails themselves carry, each alone and all at once.
+    fn streams(&self, results: &mut Results, round: usize, plan: &Plan) -> Result<()> {
+        let name = "plain TCP streams";
+        self.progress.say(round, plan.rounds, name, "sum of the rails");
+        let receiver = &self.testbed.hosts()[1];
+        let addresses: Vec<IpAddr> = (0..self.testbed.rails()).map(|r| receiver.rail_address(r).into()).collect();
+        for (rail, address) in addresses.iter().enumerate() {
+            let rates = self.stream(&[*address], plan.stream_seconds)?;
+            results.rails[rail].alone.extend(rates);
+        }
+        let sum: f64 = self.stream(&addresses, plan.stream_seconds)?.iter().sum();
+        results.sum.push(sum);
+        self.progress.done(round, plan.rounds, name, &format!("{sum:.1} MB/s over both rails"));
+        Ok(())
+    }
+
+    fn stream(&self, addresses: &[IpAddr], seconds: f64) -> Result<Vec<f64>> {
+        let program = std::env::current_exe().context("cannot find this program's own file")?;
+        let addresses = addresses.iter().map(|address| address.to_string().into());
+        let line = |head: Vec<std::ffi::OsString>| -> Vec<_> { head.into_iter().chain(addresses.clone()).collect() };
+        let out = self.testbed.folder().join("out");
+        let receive = line(vec![program.clone().into(), "receive-streams".into(), seconds.to_string().into()]);
+        let send = line(vec![program.into(), "send-streams".into()]);
+        let start = |mut command: Command| command.stdin(Stdio::null()).spawn().context("cannot start a stream");
+        let mut receive = self.testbed.command(1, &receive);
+        receive.stdout(create(&out)?);
+        let mut receiver = start(receive)?;
+        let mut sender = start(self.testbed.command(0, &send))?;
+        for child in [&mut receiver, &mut sender] {
+            let ended = self.signals.wait_at_most(child, Some(GRACE), LIMIT)?;
+            if let Some(signal) = ended.signal {
+                bail!("interrupted ({signal})");
+            }
+        }
+        let text = fs::read_to_string(&out).context("cannot read the streams' rates")?;
+        serde_json::from_str(&text).context("the plain TCP streams could not be measured")
+    }
+}
+
+fn empty_results(testbed: &Testbed, contenders: &[Contender], plan: &Plan) -> Result<Results> {
+    let stack = |contender: &Contender| StackResults {
+        name: contender.name.into(),
+        rails: contender.rails.into(),
+        told: contender.told,
+        version: String::new(),
+        command: contender.shown("bandwidth"),
+        latency: Vec::new(),
+        bandwidth: BTreeMap::new(),
+        failure: None,
+    };
+    let rail = |(index, mbit): (usize, &u32)| RailAlone { name: rail_name(index), mbit: *mbit, alone: Vec::new() };
+    Ok(Results {
+        schema: SCHEMA.into(),
+        conditions: conditions(testbed, plan)?,
+        rails: RAILS_MBIT.iter().enumerate().map(rail).collect(),
+        sum: Vec::new(),
+        stacks: contenders.iter().map(stack).collect(),
+        shares: Vec::new(),
+    })
+}
+
+fn conditions(testbed: &Testbed, plan: &Plan) -> Result<Conditions> {
+    let first_line = |program: &str, args: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(args);
+        crate::tools::run_quietly(command, "").unwrap_or_default().trim().to_string()
+    };
+    let file = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let cpuinfo = file("/proc/cpuinfo");
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let fact = |name: &str, value: String| (name.to_string(), value);
+    let passes: Vec<String> = plan.passes.iter().map(|p| format!("{} {}", p.program, p.options.join(" "))).collect();
+    Ok(Conditions {
+        date: first_line("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+        facts: vec![
+            fact("Hosts", format!("{} network namespaces on one machine, one rank each", testbed.hosts().len())),
+            fact("Rails", "virtual Ethernet, MTU 1500, shaped by HTB in both directions, no added delay".into()),
+            fact("Processor", format!("{}, {cores} cores", model.trim_start_matches([' ', '\t', ':']))),
+            fact("Kernel", format!("Linux {}", first_line("uname", &["-r"]))),
+            fact("TCP", file("/proc/sys/net/ipv4/tcp_congestion_control").trim().to_string()),
+            fact("Fishplate", env!("CARGO_PKG_VERSION").into()),
+            fact("Measured", format!("{} rounds, the stacks in turn in each; {}", plan.rounds, passes.join("; "))),
+        ],
+        rounds: plan.rounds,
+    })
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Says what is being measured: a bar on a terminal, lines elsewhere.
+struct Progress {
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    fn start(steps: u64) -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(steps);
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Progress { bar }
+    }
+
+    fn say(&self, round: usize, rounds: usize, name: &str, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("round {} of {rounds}: {name}, {what}", round + 1));
+        }
+    }
+
+    fn done(&self, round: usize, rounds: usize, name: &str, result: &str) {
+        match &self.bar {
+            Some(bar) => bar.inc(1),
+            None => eprintln!("round {} of {rounds}: {name}: {result}", round + 1),
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Median of a stack's latency.
+pub fn latency(stack: &StackResults) -> Option<Spread> {
+    Spread::of(&stack.latency)
+}
