@@ -158,7 +158,7 @@ fn prefix(address: &if_addrs::IfAddr) -> u8 {
 }
 
 /// Automatic choice.
-fn choose(interfaces: &mut Vec<Interface>) {
+fn choose(interfaces: &mut [Interface]) {
     let leads_out = |interface: &Interface| {
         matches!(interface.verdict, Verdict::Rail(_)) && reason_to_leave_out(&interface.name).is_none()
     };

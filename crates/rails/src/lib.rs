@@ -3,11 +3,19 @@
 #![deny(unsafe_code)]
 
 pub mod address;
+mod bounce;
+mod clock;
+mod connect;
+mod counters;
 pub mod discover;
 pub mod endpoint;
+mod handshake;
+mod link;
+mod pairing;
 pub mod settings;
 #[allow(unsafe_code)]
 mod sys;
+mod warn;
 
 pub use address::{ADDRESS_LEN, Address};
 pub use endpoint::{Endpoint, OpenError, PostError};

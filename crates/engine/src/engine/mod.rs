@@ -22,6 +22,7 @@ use crate::memory::{BounceId, MemoryAction};
 use crate::request::Completion;
 use crate::table::Table;
 use crate::time::Instant;
+use crate::wire::{Body, Header};
 
 pub use crate::channel::Transmit;
 
@@ -144,7 +145,11 @@ impl Engine {
 
     /// The next thing to do with memory. Must be done before completions polled later are reported.
     pub fn poll_memory(&mut self) -> Option<MemoryAction> {
-        self.actions.pop_front()
+        let action = self.actions.pop_front();
+        if let Some(MemoryAction::Release(bounce)) = action {
+            self.bounces.free.push(bounce);
+        }
+        action
     }
 
     /// The next ended operation.
@@ -178,6 +183,13 @@ impl Engine {
         self.vcs.iter().all(|vc| vc.state != State::Open || vc.is_quiet())
     }
 
+    /// The header with which to say goodbye on a subchannel, once nothing more is to be sent.
+    pub fn goodbye(&mut self, subchannel: SubchannelId) -> Header {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        let ack = channel.subchannels.get_mut(usize::from(subchannel.index)).map_or(0, Subchannel::pay_ack);
+        Header { ack, credit: channel.debt.tell(), body: Body::Bye }
+    }
+
     /// The policies of `vc` and their present state, for people.
     pub fn explain(&self, vc: VcId) -> String {
         self.vcs[vc.0 as usize].explain()
@@ -195,9 +207,9 @@ impl Engine {
         self.ack_deadline = Some(self.ack_deadline.map_or(due, |earlier| earlier.min(due)));
     }
 
+    /// The name is used again only once the driver has seen this action: a placement could otherwise overtake it.
     fn release(&mut self, bounce: BounceId) {
         self.actions.push_back(MemoryAction::Release(bounce));
-        self.bounces.free.push(bounce);
     }
 }
 

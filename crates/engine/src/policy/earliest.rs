@@ -67,11 +67,15 @@ impl Stripe for Earliest {
     }
 }
 
-/// Whether `len` of the `pending` bytes arrive over this subchannel no more than `slack_ns` after the others would
-/// have delivered everything without it.
+/// Whether `len` of the `pending` bytes arrive over this open subchannel no more than `slack_ns` after the others
+/// would have delivered everything without it. One of those takes `len` bytes at least: so this never turns down the
+/// best of all, for which nobody would come back.
 fn worthwhile(position: usize, len: u64, pending: u64, slack_ns: f64, views: &[View]) -> bool {
     let view = &views[position];
-    view.open && view.finish_ns(len) <= finish_without_ns(views, position, pending.max(len)) + slack_ns
+    let others = views.iter().enumerate().filter(|(other, _)| *other != position);
+    let alone_ns = others.map(|(_, other)| other.finish_ns(len)).fold(f64::INFINITY, f64::min);
+    let without_ns = finish_without_ns(views, position, pending.max(len)).max(alone_ns);
+    view.open && view.finish_ns(len) <= without_ns + slack_ns
 }
 
 /// Half of the share that a subchannel would have of what is left, so that pieces shrink towards the end.
@@ -111,6 +115,15 @@ mod tests {
         assert_eq!(Stripe::cut(&mut Earliest::default(), 16 << 10, 16 << 10, &views), None);
         let (rail, len) = Stripe::cut(&mut Earliest::default(), 4 << 20, 4 << 20, &views).unwrap();
         assert_eq!((rail, len), (1, 64 << 10));
+    }
+
+    #[test]
+    fn something_open_and_best_is_never_turned_down() {
+        let three = [view(125e6, 0, 0, true); 3];
+        for len in [1, 2048, 16 << 10, 64 << 10] {
+            assert!(Multiplex::choose(&mut Earliest::default(), len, len, &three).is_some(), "{len}");
+            assert!(Stripe::cut(&mut Earliest::default(), len, len, &three).is_some(), "{len}");
+        }
     }
 
     #[test]

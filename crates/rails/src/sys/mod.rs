@@ -1,3 +1,7 @@
 //! The only place of this crate that may use `unsafe`: system calls that the standard library lacks, and user memory.
 
 pub mod interface;
+pub mod io;
+pub mod memory;
+pub mod poll;
+pub mod tcp_info;

@@ -1,0 +1,32 @@
+//! Connections until they are proven.
+
+pub mod incoming;
+pub mod outgoing;
+pub mod socket;
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+
+use crate::handshake::MAX_MESSAGE_LEN;
+
+/// Reads what is there of a handshake, and no more of it than one message may have. `Ok(false)`: the peer has shut
+/// the connection.
+fn read_some(mut stream: &TcpStream, received: &mut Vec<u8>) -> io::Result<bool> {
+    while received.len() < MAX_MESSAGE_LEN {
+        let mut bytes = [0; MAX_MESSAGE_LEN];
+        let room = MAX_MESSAGE_LEN - received.len();
+        match stream.read(&mut bytes[..room]) {
+            Ok(0) => return Ok(false),
+            Ok(got) => received.extend_from_slice(&bytes[..got]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// Writes a message of a handshake. It is so short that a fresh connection always has room for it.
+fn write_whole(mut stream: &TcpStream, message: &[u8]) -> io::Result<()> {
+    stream.write_all(message)
+}

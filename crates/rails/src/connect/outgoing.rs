@@ -1,0 +1,181 @@
+//! An attempt to set up one subchannel: one rail and stream to one address of a peer.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+
+use fishplate_engine::{Instant, VcId};
+
+use super::{read_some, socket, write_whole};
+use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
+
+/// Wait before the second try, in nanoseconds; it doubles with each further one.
+const FIRST_PAUSE_NS: u64 = 50_000_000;
+/// Longest wait between tries, in nanoseconds.
+const LONGEST_PAUSE_NS: u64 = 2_000_000_000;
+/// How long a try may take, in nanoseconds: longer than a lost SYN and its repetition over a long way.
+const TRY_FOR_NS: u64 = 5_000_000_000;
+
+/// The attempt.
+#[derive(Debug)]
+pub struct Attempt {
+    /// To whom.
+    pub vc: VcId,
+    /// Our rail: position in the list.
+    pub rail: u8,
+    /// Which of the rail's streams.
+    pub stream: u8,
+    /// The peer's end.
+    pub remote: SocketAddr,
+    state: State,
+    pause_ns: u64,
+    deadline: Instant,
+    /// Why the last try failed.
+    pub trouble: Option<Trouble>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Until the deadline.
+    Pausing,
+    Connecting(TcpStream),
+    Proving(TcpStream, Initiator, Vec<u8>),
+}
+
+/// Why a try failed.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The network or the peer's kernel said so.
+    Network(io::Error),
+    /// Nothing came back in time.
+    Silence,
+    /// The peer was reached, but did not fit.
+    Handshake(HandshakeError),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Network(error) => error.fmt(f),
+            Trouble::Silence => f.write_str("no answer"),
+            Trouble::Handshake(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Trouble {
+    /// Trying again is pointless.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Trouble::Network(_) | Trouble::Silence => false,
+            Trouble::Handshake(error) => *error != HandshakeError::NotFishplate,
+        }
+    }
+
+    /// The peer's own connection is to be kept.
+    pub fn is_yield(&self) -> bool {
+        matches!(self, Trouble::Handshake(HandshakeError::Refused(Refusal::Yield)))
+    }
+}
+
+/// A proven connection.
+#[derive(Debug)]
+pub struct Established {
+    /// Its socket.
+    pub socket: TcpStream,
+    /// What the peer grants, in bytes.
+    pub grant: u64,
+    /// Frames that came behind the last message of the handshake.
+    pub early: Vec<u8>,
+}
+
+impl Attempt {
+    /// An attempt that starts with the next call of [`Attempt::is_due`].
+    pub fn new(vc: VcId, rail: u8, stream: u8, remote: SocketAddr, now: Instant) -> Self {
+        Attempt {
+            vc,
+            rail,
+            stream,
+            remote,
+            state: State::Pausing,
+            pause_ns: FIRST_PAUSE_NS,
+            deadline: now,
+            trouble: None,
+        }
+    }
+
+    /// Whether it is time to try (again).
+    pub fn is_due(&self, now: Instant) -> bool {
+        matches!(self.state, State::Pausing) && self.deadline <= now
+    }
+
+    /// Whether a try has taken too long.
+    pub fn is_late(&self, now: Instant) -> bool {
+        !matches!(self.state, State::Pausing) && self.deadline <= now
+    }
+
+    /// Starts a try; the socket is to be watched.
+    pub fn try_now(
+        &mut self,
+        local: std::net::IpAddr,
+        device: Option<&str>,
+        now: Instant,
+    ) -> Result<&TcpStream, Trouble> {
+        let stream = socket::connect(local, device, self.remote).map_err(Trouble::Network)?;
+        self.state = State::Connecting(stream);
+        self.deadline = now.plus_ns(TRY_FOR_NS);
+        match &self.state {
+            State::Connecting(stream) => Ok(stream),
+            _ => Err(Trouble::Silence),
+        }
+    }
+
+    /// The socket has become ready. `start` makes a handshake for a connection that has come about.
+    pub fn advance(&mut self, start: impl FnOnce() -> (Initiator, Vec<u8>)) -> Result<Option<Established>, Trouble> {
+        match std::mem::replace(&mut self.state, State::Pausing) {
+            State::Pausing => Ok(None),
+            State::Connecting(stream) => {
+                if let Some(error) = stream.take_error().map_err(Trouble::Network)? {
+                    return Err(Trouble::Network(error));
+                }
+                if stream.peer_addr().is_err() {
+                    self.state = State::Connecting(stream);
+                    return Ok(None);
+                }
+                let (initiator, hello) = start();
+                write_whole(&stream, &hello).map_err(Trouble::Network)?;
+                self.state = State::Proving(stream, initiator, Vec::new());
+                Ok(None)
+            }
+            State::Proving(stream, initiator, received) => self.prove(stream, initiator, received),
+        }
+    }
+
+    /// The try has failed; the next comes after a pause.
+    pub fn pause(&mut self, trouble: Trouble, now: Instant) {
+        self.state = State::Pausing;
+        self.trouble = Some(trouble);
+        self.deadline = now.plus_ns(self.pause_ns);
+        self.pause_ns = (self.pause_ns * 2).min(LONGEST_PAUSE_NS);
+    }
+
+    fn prove(
+        &mut self,
+        stream: TcpStream,
+        mut initiator: Initiator,
+        mut received: Vec<u8>,
+    ) -> Result<Option<Established>, Trouble> {
+        let open = read_some(&stream, &mut received).map_err(Trouble::Network)?;
+        loop {
+            match initiator.advance(&mut received).map_err(Trouble::Handshake)? {
+                Step::Send(message) => write_whole(&stream, &message).map_err(Trouble::Network)?,
+                Step::Done(grant) => return Ok(Some(Established { socket: stream, grant, early: received })),
+                Step::Wait if !open => return Err(Trouble::Network(io::ErrorKind::ConnectionReset.into())),
+                Step::Wait => {
+                    self.state = State::Proving(stream, initiator, received);
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Per-rail counters, and the lines that tell them at the end. See `docs/stats.md`.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use fishplate_engine::Instant;
+use serde::Serialize;
+
+use crate::endpoint::Rail;
+use crate::link::{Counts, Link};
+
+/// Name and version of the lines' layout.
+pub const SCHEMA: &str = "fishplate-stats/1";
+
+#[derive(Clone, Copy, Debug, Default)]
+struct RailCounters {
+    counts: Counts,
+    links: u32,
+    first: Option<Instant>,
+    last: Instant,
+}
+
+/// Counters of all rails.
+#[derive(Debug)]
+pub struct Counters {
+    rails: Vec<RailCounters>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    schema: &'static str,
+    host: &'a str,
+    pid: u32,
+    rank: Option<u32>,
+    rail: &'a str,
+    address: String,
+    streams: u8,
+    links: u32,
+    tx_bytes: u64,
+    tx_messages: u64,
+    rx_bytes: u64,
+    rx_messages: u64,
+    retransmitted_segments: u64,
+    seconds: f64,
+}
+
+impl Counters {
+    /// All zero.
+    pub fn new(rails: usize) -> Self {
+        Counters { rails: vec![RailCounters::default(); rails] }
+    }
+
+    /// A link has been alive until now.
+    pub fn touch(&mut self, link: &Link, now: Instant) {
+        let rail = &mut self.rails[usize::from(link.rail.0)];
+        let active = link.counts.tx_bytes + link.counts.rx_bytes > 0;
+        if active {
+            rail.first.get_or_insert(now);
+            rail.last = now;
+        }
+    }
+
+    /// A link is closed.
+    pub fn add(&mut self, link: &Link, retransmitted: u64, now: Instant) {
+        self.touch(link, now);
+        let rail = &mut self.rails[usize::from(link.rail.0)];
+        let (sum, counts) = (&mut rail.counts, &link.counts);
+        rail.links += 1;
+        sum.tx_bytes += counts.tx_bytes;
+        sum.tx_messages += counts.tx_messages;
+        sum.rx_bytes += counts.rx_bytes;
+        sum.rx_messages += counts.rx_messages;
+        sum.retransmitted += retransmitted;
+    }
+
+    /// Appends a line a rail to `file`, all in one write, so that processes do not tear each other's lines.
+    pub fn append(&self, file: &Path, rails: &[Rail], streams: u8) -> io::Result<()> {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let mut text = Vec::new();
+        for (rail, counters) in rails.iter().zip(&self.rails) {
+            let counts = &counters.counts;
+            let line = Line {
+                schema: SCHEMA,
+                host: host.trim(),
+                pid: std::process::id(),
+                rank: rank(),
+                rail: &rail.name,
+                address: rail.ip.to_string(),
+                streams,
+                links: counters.links,
+                tx_bytes: counts.tx_bytes,
+                tx_messages: counts.tx_messages,
+                rx_bytes: counts.rx_bytes,
+                rx_messages: counts.rx_messages,
+                retransmitted_segments: counts.retransmitted,
+                seconds: counters.first.map_or(0, |first| counters.last.since_ns(first)) as f64 / 1e9,
+            };
+            serde_json::to_writer(&mut text, &line)?;
+            text.push(b'\n');
+        }
+        std::fs::OpenOptions::new().create(true).append(true).open(file)?.write_all(&text)
+    }
+}
+
+/// The rank in MPI_COMM_WORLD, as launchers tell it.
+fn rank() -> Option<u32> {
+    ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"].iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
+}

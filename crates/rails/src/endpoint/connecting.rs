@@ -1,0 +1,225 @@
+//! How links come about: attempts of ours, and connections of peers.
+
+use std::os::fd::AsFd;
+
+use fishplate_engine::{Instant, RailId, VcId};
+
+use super::Endpoint;
+use super::peer::Role;
+use super::progress::{attempt_token, incoming_token, link_token};
+use crate::connect::incoming::{Incoming, MAX_UNPROVEN, UNPROVEN_FOR_NS};
+use crate::connect::outgoing::{Attempt, Established, Trouble};
+use crate::connect::socket;
+use crate::handshake::{Acceptor, Initiator, Offer, Proven, Refusal};
+use crate::link::Link;
+use crate::pairing::{Local, pair};
+use crate::warn::warn;
+
+/// Budget of a link that has just come up, in bytes.
+const FIRST_BUDGET: u64 = 64 << 10;
+
+impl Endpoint {
+    /// Starts to set up connections to the peer of `vc`.
+    pub(super) fn connect(&mut self, vc: VcId, now: Instant) {
+        let peer = &mut self.peers[vc.0 as usize];
+        let Some(address) = peer.address.clone() else { return };
+        peer.role = Role::Initiator;
+        peer.since = now;
+        let locals: Vec<Local> = self.rails.iter().map(|rail| Local { ip: rail.ip, prefix: rail.prefix }).collect();
+        let pairs = pair(&locals, &address.rails);
+        if pairs.is_empty() {
+            let why = format!("{} is out of reach: no rail of this node has a route to it", peer.describe());
+            self.lose(vc, &why);
+            return;
+        }
+        for pair in pairs {
+            for stream in 0..self.settings.streams {
+                let remote = (pair.remote, address.port).into();
+                self.attempts.insert(Attempt::new(vc, pair.local as u8, stream, remote, now));
+            }
+        }
+        self.look_after_attempts(now);
+    }
+
+    /// Starts tries that are due, ends those that take too long, and gives up on peers that stay out of reach.
+    pub(super) fn look_after_attempts(&mut self, now: Instant) {
+        if self.attempts.is_empty() && self.incoming.is_empty() {
+            self.give_up_waiting(now);
+            return;
+        }
+        let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
+        for at in keys {
+            let Some(attempt) = self.attempts.get_mut(at) else { continue };
+            if attempt.is_late(now) {
+                self.attempt_failed(at, Trouble::Silence, now);
+            } else if attempt.is_due(now) {
+                self.try_now(at, now);
+            }
+        }
+        self.incoming.retain(|_, incoming| now.since_ns(incoming.since) < UNPROVEN_FOR_NS);
+        self.give_up_waiting(now);
+    }
+
+    fn try_now(&mut self, at: usize, now: Instant) {
+        let attempt = &mut self.attempts[at];
+        let rail = &self.rails[usize::from(attempt.rail)];
+        let on_this_node = self.own_addresses.contains(&attempt.remote.ip());
+        let device = (!on_this_node).then_some(rail.name.as_str());
+        let watched = attempt
+            .try_now(rail.ip, device, now)
+            .and_then(|stream| self.poller.add(stream.as_fd(), attempt_token(at)).map_err(Trouble::Network));
+        if let Err(trouble) = watched {
+            self.attempt_failed(at, trouble, now);
+        }
+    }
+
+    pub(super) fn attempt_ready(&mut self, at: usize, now: Instant) -> bool {
+        let Some(attempt) = self.attempts.get_mut(at) else { return false };
+        let peer = &self.peers[attempt.vc.0 as usize];
+        let Some(address) = &peer.address else { return false };
+        let offer = Offer { rail: attempt.rail, stream: attempt.stream, grant: self.settings.grant };
+        let me = self.address.id;
+        let mut nonce = [0; 16];
+        if getrandom::fill(&mut nonce).is_err() {
+            return false;
+        }
+        match attempt.advance(|| Initiator::start(me, address, nonce, offer)) {
+            Ok(None) => {}
+            Ok(Some(established)) => self.attempt_succeeded(at, established, now),
+            Err(trouble) => self.attempt_failed(at, trouble, now),
+        }
+        true
+    }
+
+    fn attempt_succeeded(&mut self, at: usize, established: Established, now: Instant) {
+        let attempt = self.attempts.remove(at);
+        let Established { socket, grant, early } = established;
+        self.link_up(attempt.vc, RailId(attempt.rail), socket, grant, &early, now);
+    }
+
+    fn attempt_failed(&mut self, at: usize, trouble: Trouble, now: Instant) {
+        let attempt = &mut self.attempts[at];
+        let vc = attempt.vc;
+        let peer = &mut self.peers[vc.0 as usize];
+        if trouble.is_yield() {
+            peer.role = Role::Acceptor;
+            self.attempts.retain(|_, attempt| attempt.vc != vc);
+            return;
+        }
+        let late = now.since_ns(peer.since) >= self.settings.timeout.as_nanos() as u64;
+        if !late && !trouble.is_final() {
+            attempt.pause(trouble, now);
+            return;
+        }
+        let rail = &self.rails[usize::from(attempt.rail)];
+        peer.troubles.push(format!("rail {} ({} to {}): {trouble}", rail.name, rail.ip, attempt.remote));
+        self.attempts.remove(at);
+        self.lose_if_out_of_reach(vc);
+    }
+
+    /// Ends a peer to which the last way has turned out to be blocked.
+    fn lose_if_out_of_reach(&mut self, vc: VcId) {
+        let peer = &self.peers[vc.0 as usize];
+        let trying = self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
+        if !trying && !peer.is_connected() && peer.role == Role::Initiator {
+            let why = format!("{} is out of reach: {}", peer.describe(), peer.troubles.join("; "));
+            self.lose(vc, &why);
+        }
+    }
+
+    /// Peers that wanted to set up the connections themselves, and have not.
+    fn give_up_waiting(&mut self, now: Instant) {
+        let timeout_ns = self.settings.timeout.as_nanos() as u64;
+        for at in 0..self.peers.len() {
+            let peer = &self.peers[at];
+            let waiting = peer.role == Role::Acceptor && peer.links.is_empty();
+            if waiting && now.since_ns(peer.since) >= timeout_ns {
+                let why = format!("{} is out of reach: it did not set up its connection", peer.describe());
+                self.lose(VcId(at as u32), &why);
+            }
+        }
+    }
+
+    /// Takes all connections that wait at a listener.
+    pub(super) fn accept_all(&mut self, at: usize, now: Instant) -> bool {
+        let mut any = false;
+        while let Some(Ok((stream, remote))) = self.listeners.get(at).map(|listener| listener.accept()) {
+            any = true;
+            if self.incoming.len() >= MAX_UNPROVEN {
+                warn(&format!("a connection from {remote} was closed: {MAX_UNPROVEN} others are not proven yet"));
+                continue;
+            }
+            let mut nonce = [0; 16];
+            if stream.set_nonblocking(true).is_err() || getrandom::fill(&mut nonce).is_err() {
+                continue;
+            }
+            let acceptor = Acceptor::new(self.address.id, self.address.token, nonce);
+            let entry = self.incoming.vacant_entry();
+            if self.poller.add(stream.as_fd(), incoming_token(entry.key())).is_ok() {
+                entry.insert(Incoming::new(stream, remote, now, acceptor));
+            }
+        }
+        any
+    }
+
+    pub(super) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {
+        let Some(incoming) = self.incoming.get_mut(at) else { return false };
+        match incoming.advance() {
+            Ok(None) => {}
+            Ok(Some(proven)) => {
+                let incoming = self.incoming.remove(at);
+                self.proven(incoming, proven, now);
+            }
+            Err(unproven) => {
+                let incoming = self.incoming.remove(at);
+                warn(&format!("a connection from {} was refused: {unproven}", incoming.remote));
+            }
+        }
+        true
+    }
+
+    /// A peer has proven itself on a connection that it made. If this endpoint was connecting to it as well, the
+    /// connections of the one with the lower name are kept.
+    fn proven(&mut self, incoming: Incoming, proven: Proven, now: Instant) {
+        let vc = self.peer_by_id(proven.peer);
+        let peer = &mut self.peers[vc.0 as usize];
+        match peer.role {
+            Role::Initiator if self.address.id < proven.peer => return incoming.refuse(Refusal::Yield),
+            Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),
+            Role::Initiator => self.attempts.retain(|_, attempt| attempt.vc != vc),
+            Role::Idle | Role::Acceptor => {}
+        }
+        if peer.role != Role::Acceptor {
+            peer.role = Role::Acceptor;
+            peer.since = now;
+        }
+        let Ok(local) = incoming.stream.local_addr() else { return };
+        let rail = self.rail_id(local.ip());
+        if !self.own_addresses.contains(&incoming.remote.ip()) {
+            socket::keep_on_device(&incoming.stream, &self.rails[usize::from(rail.0)].name);
+        }
+        if incoming.accept(self.settings.grant).is_ok() {
+            self.link_up(vc, rail, incoming.stream, proven.offer.grant, &[], now);
+        }
+    }
+
+    fn link_up(&mut self, vc: VcId, rail: RailId, stream: std::net::TcpStream, grant: u64, early: &[u8], now: Instant) {
+        let Ok(remote) = stream.peer_addr() else { return };
+        if let Err(error) = socket::tune(&stream, self.settings.congestion.as_deref(), self.settings.timeout) {
+            warn(&format!("a connection to {remote} keeps the kernel's settings: {error}"));
+        }
+        let speed = self.rails[usize::from(rail.0)].speed;
+        let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
+        let entry = self.links.vacant_entry();
+        let at = entry.key();
+        let renamed = self.poller.rename(stream.as_fd(), link_token(at));
+        entry.insert(Link::new(stream, early, subchannel, rail, remote));
+        self.peers[vc.0 as usize].links.push(Some(at));
+        if let Err(error) = renamed {
+            self.link_failed(at, &format!("it cannot be watched: {error}"));
+            return;
+        }
+        self.engine.writable(subchannel, FIRST_BUDGET);
+        self.take_in(at, now);
+    }
+}

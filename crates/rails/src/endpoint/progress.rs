@@ -1,0 +1,329 @@
+//! The driver loop: moves bytes between sockets, memory and the engine.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use fishplate_engine::wire::Body;
+use fishplate_engine::{Instant, PathSample, VcId};
+
+use super::Endpoint;
+use crate::link::{Arrived, Filled, Link};
+use crate::sys::poll::Ready;
+use crate::sys::tcp_info::tcp_info;
+
+/// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
+const BUDGET: u64 = 256 << 10;
+/// Reads of one link in one call, so that one busy peer does not keep the others, or the user, waiting.
+const MOST_READS: usize = 16;
+/// Rounds of sending in one call, for the same reason.
+const MOST_ROUNDS: usize = 8;
+/// All sockets are asked for news in every so many calls; in between only the one that had news last.
+const ASK_ALL_EVERY: u64 = 4;
+/// How often attempts to connect, and the kernel's measurements of paths, are looked at, in nanoseconds.
+const TICK_NS: u64 = 5_000_000;
+
+/// What a number in the poll set stands for.
+enum Token {
+    Listener(usize),
+    Link(usize),
+    Attempt(usize),
+    Incoming(usize),
+}
+
+pub(super) fn listener_token(at: usize) -> u64 {
+    at as u64
+}
+
+pub(super) fn link_token(at: usize) -> u64 {
+    1 << 32 | at as u64
+}
+
+pub(super) fn attempt_token(at: usize) -> u64 {
+    2 << 32 | at as u64
+}
+
+pub(super) fn incoming_token(at: usize) -> u64 {
+    3 << 32 | at as u64
+}
+
+impl Token {
+    fn of(number: u64) -> Token {
+        let at = (number & u64::from(u32::MAX)) as usize;
+        match number >> 32 {
+            0 => Token::Listener(at),
+            1 => Token::Link(at),
+            2 => Token::Attempt(at),
+            _ => Token::Incoming(at),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Moves data. True if anything happened.
+    pub fn progress(&mut self) -> bool {
+        self.progress_for(Duration::ZERO)
+    }
+
+    /// The same; waits up to `timeout` for a socket if there is nothing to do.
+    pub(super) fn progress_for(&mut self, timeout: Duration) -> bool {
+        self.calls += 1;
+        let now = self.clock.now();
+        let mut moved = self.hot.is_some_and(|at| self.read_link(at, now));
+        let ask_all = self.hot.is_none() || self.calls.is_multiple_of(ASK_ALL_EVERY) || !timeout.is_zero();
+        if ask_all {
+            let timeout = if moved { Duration::ZERO } else { timeout };
+            moved |= self.ask_all(timeout, now);
+        }
+        self.engine.handle_timeout(now);
+        moved |= self.pump(now);
+        if now >= self.next_tick {
+            self.next_tick = now.plus_ns(TICK_NS);
+            self.look_after_attempts(now);
+            self.sample_paths();
+        }
+        moved
+    }
+
+    /// Sends what the engine has to send and the links take. True if that was anything.
+    pub(super) fn pump(&mut self, now: Instant) -> bool {
+        let mut moved = false;
+        for _ in 0..MOST_ROUNDS {
+            while let Some(transmit) = self.engine.poll_transmit(now) {
+                let subchannel = transmit.subchannel;
+                let link = self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)];
+                let Some((at, link)) = link.and_then(|at| Some((at, self.links.get_mut(at)?))) else { continue };
+                link.transmit.push(&transmit.header, &transmit.source, transmit.copy, &self.memory, &self.bounces);
+                if transmit.header.body.is_counted() {
+                    link.counts.tx_bytes += transmit.source.len();
+                    link.counts.tx_messages += u64::from(carries_data(&transmit.header.body));
+                }
+                if !link.dirty {
+                    link.dirty = true;
+                    self.dirty.push(at);
+                }
+            }
+            self.act();
+            if self.dirty.is_empty() {
+                break;
+            }
+            moved = true;
+            let mut dirty = std::mem::take(&mut self.dirty);
+            for at in dirty.drain(..) {
+                self.flush(at);
+            }
+            if self.dirty.is_empty() {
+                self.dirty = dirty;
+            }
+        }
+        moved
+    }
+
+    fn flush(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        link.dirty = false;
+        if link.blocked {
+            return;
+        }
+        match link.transmit.flush(link.socket.as_fd(), &self.memory) {
+            Ok(true) => self.engine.writable(link.subchannel, BUDGET),
+            Ok(false) => link.blocked = true,
+            Err(error) => self.link_failed(at, &error.to_string()),
+        }
+    }
+
+    fn ask_all(&mut self, timeout: Duration, now: Instant) -> bool {
+        let mut ready: [Option<Ready>; 32] = [None; 32];
+        let mut count = 0;
+        let asked = self.poller.wait(timeout, |event| {
+            if let Some(slot) = ready.get_mut(count) {
+                *slot = Some(event);
+                count += 1;
+            }
+        });
+        if asked.is_err() {
+            return false;
+        }
+        let mut moved = false;
+        for event in ready.into_iter().flatten() {
+            moved |= self.handle_ready(event, now);
+        }
+        moved
+    }
+
+    fn handle_ready(&mut self, event: Ready, now: Instant) -> bool {
+        match Token::of(event.token) {
+            Token::Listener(at) => self.accept_all(at, now),
+            Token::Attempt(at) => self.attempt_ready(at, now),
+            Token::Incoming(at) => self.incoming_ready(at, now),
+            Token::Link(at) => {
+                if event.writable {
+                    self.unblock(at);
+                }
+                let fresh = self.links.get(at).is_some_and(|link| link.read_in != self.calls);
+                event.readable && fresh && self.read_link(at, now)
+            }
+        }
+    }
+
+    fn unblock(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at).filter(|link| link.blocked) else { return };
+        link.blocked = false;
+        if !link.dirty {
+            link.dirty = true;
+            self.dirty.push(at);
+        }
+    }
+
+    /// Reads a link until it has nothing more, or others must have their turn.
+    fn read_link(&mut self, at: usize, now: Instant) -> bool {
+        let mut moved = false;
+        for _ in 0..MOST_READS {
+            let Some(link) = self.links.get_mut(at) else { return moved };
+            link.read_in = self.calls;
+            match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
+                Ok(Filled::End) => {
+                    self.link_ended(at);
+                    return true;
+                }
+                Ok(filled) => {
+                    moved = true;
+                    self.hot = Some(at);
+                    if !self.take_in(at, now) || filled == Filled::Drained {
+                        return true;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return moved,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.link_failed(at, &error.to_string());
+                    return true;
+                }
+            }
+        }
+        // There may be more, of which the poll set will not tell again.
+        self.remind(at);
+        moved
+    }
+
+    fn remind(&mut self, at: usize) {
+        if let Some(link) = self.links.get(at) {
+            let _ = self.poller.rename(link.socket.as_fd(), link_token(at));
+        }
+    }
+
+    /// Hands what was read to the engine. False if the link is gone.
+    pub(super) fn take_in(&mut self, at: usize, now: Instant) -> bool {
+        loop {
+            let Some(link) = self.links.get_mut(at) else { return false };
+            let subchannel = link.subchannel;
+            match link.receive.next(&self.memory, &mut self.bounces) {
+                Ok(None) => return true,
+                Ok(Some(Arrived::Header(header))) => {
+                    link.said_bye |= header.body == Body::Bye;
+                    link.counts.rx_messages += u64::from(carries_data(&header.body));
+                    match self.engine.handle_header(now, subchannel, &header) {
+                        Ok(placement) => {
+                            self.act();
+                            let len = u64::from(header.body.payload_len());
+                            if len > 0 {
+                                self.links[at].receive.expect(placement, len, &mut self.bounces);
+                            }
+                        }
+                        Err(misbehaviour) => {
+                            self.link_failed(at, &format!("the peer broke the protocol: {misbehaviour}"));
+                            return false;
+                        }
+                    }
+                }
+                Ok(Some(Arrived::Payload(len))) => {
+                    link.counts.rx_bytes += len;
+                    self.engine.payload_placed(now, subchannel);
+                    self.act();
+                }
+                Err(malformed) => {
+                    self.link_failed(at, &format!("the peer broke the protocol: {malformed}"));
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// The peer has shut a link.
+    fn link_ended(&mut self, at: usize) {
+        let link = &self.links[at];
+        if !link.said_bye || link.receive.is_within_frame() {
+            self.link_failed(at, "the connection was closed without a goodbye (did the process end?)");
+            return;
+        }
+        let subchannel = link.subchannel;
+        self.remove_link(at);
+        let peer = &self.peers[subchannel.vc.0 as usize];
+        if !peer.is_connected() {
+            let why = format!("{} has closed its endpoint", peer.describe());
+            self.lose(subchannel.vc, &why);
+        }
+    }
+
+    /// A link has failed; what it carried cannot be sent again, so its peer is lost.
+    pub(super) fn link_failed(&mut self, at: usize, cause: &str) {
+        let Some(link) = self.links.get(at) else { return };
+        let peer = &self.peers[link.subchannel.vc.0 as usize];
+        let rail = &self.rails[usize::from(link.rail.0)];
+        let why = format!("{} is lost: rail {} ({} to {}): {cause}", peer.describe(), rail.name, rail.ip, link.remote);
+        self.lose(link.subchannel.vc, &why);
+    }
+
+    /// Takes a link out and closes its socket.
+    pub(super) fn remove_link(&mut self, at: usize) {
+        let link = self.links.remove(at);
+        self.count(&link);
+        let subchannel = link.subchannel;
+        self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)] = None;
+        if self.hot == Some(at) {
+            self.hot = None;
+        }
+    }
+
+    /// Closes everything that a peer has and ends its operations.
+    pub(super) fn lose(&mut self, vc: VcId, why: &str) {
+        let links: Vec<usize> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
+        links.into_iter().for_each(|at| self.remove_link(at));
+        self.attempts.retain(|_, attempt| attempt.vc != vc);
+        self.peers[vc.0 as usize].role = super::peer::Role::Lost;
+        self.engine.lose(vc, why);
+        self.act();
+    }
+
+    /// Tells the engine what the kernel has measured on links that were in use.
+    fn sample_paths(&mut self) {
+        for (_, link) in &mut self.links {
+            if link.counts.tx_bytes == link.sampled_at_bytes {
+                continue;
+            }
+            link.sampled_at_bytes = link.counts.tx_bytes;
+            let Ok(info) = tcp_info(link.socket.as_fd()) else { continue };
+            link.counts.retransmitted = u64::from(info.retransmitted);
+            if info.delivery_rate > 0 {
+                let sample = PathSample {
+                    rate: info.delivery_rate as f64,
+                    limited_by_sender: info.limited_by_sender,
+                    min_rtt_ns: info.min_rtt_ns,
+                };
+                self.engine.sample_path(link.subchannel, sample);
+            }
+        }
+        let now = self.clock.now();
+        self.links.iter().for_each(|(_, link)| self.counters.touch(link, now));
+    }
+
+    fn count(&mut self, link: &Link) {
+        let retransmitted = tcp_info(link.socket.as_fd()).map(|info| u64::from(info.retransmitted));
+        self.counters.add(link, retransmitted.unwrap_or(link.counts.retransmitted), self.clock.now());
+    }
+}
+
+/// Whether a frame is a message or a stripe, not protocol.
+fn carries_data(body: &Body) -> bool {
+    matches!(body, Body::Eager { .. } | Body::Stripe { .. })
+}

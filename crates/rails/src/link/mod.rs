@@ -1,0 +1,74 @@
+//! A link: one proven TCP connection, that is one subchannel.
+
+mod receive;
+mod transmit;
+
+pub use receive::{Arrived, Filled, ReceiveState};
+pub use transmit::TransmitQueue;
+
+use std::net::{SocketAddr, TcpStream};
+
+use fishplate_engine::{RailId, SubchannelId};
+
+/// State of a link.
+pub struct Link {
+    /// Its socket.
+    pub socket: TcpStream,
+    /// The engine's name for it.
+    pub subchannel: SubchannelId,
+    /// The rail that it runs over.
+    pub rail: RailId,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// What is to be sent.
+    pub transmit: TransmitQueue,
+    /// What is being received.
+    pub receive: ReceiveState,
+    /// The socket took less than it was given; it will say when it takes more.
+    pub blocked: bool,
+    /// It is in the list of links that have something to send.
+    pub dirty: bool,
+    /// Number of the progress call in which it was read last.
+    pub read_in: u64,
+    /// The peer has said that it closes.
+    pub said_bye: bool,
+    /// Bytes sent when the path was sampled last.
+    pub sampled_at_bytes: u64,
+    /// What was counted.
+    pub counts: Counts,
+}
+
+/// Counters of one link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Payload bytes sent.
+    pub tx_bytes: u64,
+    /// Messages and stripes sent.
+    pub tx_messages: u64,
+    /// Payload bytes received.
+    pub rx_bytes: u64,
+    /// Messages and stripes received.
+    pub rx_messages: u64,
+    /// TCP segments sent again.
+    pub retransmitted: u64,
+}
+
+impl Link {
+    /// A link over a connected, non-blocking socket.
+    pub fn new(socket: TcpStream, early: &[u8], subchannel: SubchannelId, rail: RailId, remote: SocketAddr) -> Self {
+        Link {
+            socket,
+            subchannel,
+            rail,
+            remote,
+            transmit: TransmitQueue::default(),
+            receive: ReceiveState::starting_with(early),
+            blocked: false,
+            dirty: false,
+            read_in: 0,
+            said_bye: false,
+            sampled_at_bytes: 0,
+            counts: Counts::default(),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What a link is receiving: a header, or the payload of one. Large payloads are read straight to where they belong.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use fishplate_engine::wire::{Header, Malformed, decode};
+use fishplate_engine::{BounceId, Extent, Payload, Placement};
+
+use crate::bounce::Bounces;
+use crate::sys::io::{receive, receive_own};
+use crate::sys::memory::UserMemory;
+
+/// Bytes read ahead when headers and small messages are expected.
+const BUFFER_LEN: usize = 64 << 10;
+/// Payloads with at least so many bytes missing are read straight to their place.
+const DIRECT_LEAST: u64 = 4096;
+/// Bytes read ahead behind a payload that goes straight to its place: the next header, but little of the next
+/// payload, which would have to be copied.
+const AHEAD_OF_DIRECT: usize = 128;
+/// Length of an extent list on the stack when a payload goes into several pieces.
+const MAX_EXTENTS: usize = 16;
+
+/// Where the payload that is being received goes.
+#[derive(Debug)]
+pub enum Destination {
+    /// User memory.
+    User(Payload),
+    /// A buffer of ours.
+    Bounce(BounceId),
+    /// Nowhere.
+    Discard,
+}
+
+/// What has come.
+#[derive(Debug)]
+pub enum Arrived {
+    /// A header; tell with [`ReceiveState::expect`] where its payload goes, if it has one.
+    Header(Header),
+    /// The payload of the last header is whole: its length.
+    Payload(u64),
+}
+
+/// State of the receiving side of a link.
+pub struct ReceiveState {
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+    destination: Destination,
+    done: u64,
+    len: u64,
+}
+
+impl Default for ReceiveState {
+    fn default() -> Self {
+        let buffer = vec![0; BUFFER_LEN].into_boxed_slice();
+        ReceiveState { buffer, start: 0, end: 0, destination: Destination::Discard, done: 0, len: 0 }
+    }
+}
+
+impl ReceiveState {
+    /// Starts with bytes that were read before the link existed; far fewer than the buffer holds.
+    pub fn starting_with(early: &[u8]) -> Self {
+        let mut state = ReceiveState::default();
+        state.buffer[..early.len()].copy_from_slice(early);
+        state.end = early.len();
+        state
+    }
+}
+
+/// How a read ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filled {
+    /// Some bytes came; more are likely there.
+    More,
+    /// Some bytes came, and that was all.
+    Drained,
+    /// The peer has shut the connection.
+    End,
+}
+
+impl ReceiveState {
+    /// Reads from the socket. [`io::ErrorKind::WouldBlock`]: there is nothing.
+    pub fn fill(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory, bounces: &mut Bounces) -> io::Result<Filled> {
+        let missing = self.len - self.done;
+        if self.start == self.end && missing >= DIRECT_LEAST {
+            return self.fill_direct(socket, memory, bounces);
+        }
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.end == self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        let room = self.buffer.len() - self.end;
+        let got = receive_own(socket, &mut self.buffer[self.end..])?;
+        self.end += got;
+        Ok(filled(got, room))
+    }
+
+    /// The next thing that has come whole.
+    pub fn next(&mut self, memory: &UserMemory, bounces: &mut Bounces) -> Result<Option<Arrived>, Malformed> {
+        if self.len > 0 {
+            self.consume(memory, bounces);
+            if self.done < self.len {
+                return Ok(None);
+            }
+            let len = std::mem::take(&mut self.len);
+            self.done = 0;
+            return Ok(Some(Arrived::Payload(len)));
+        }
+        let Some((header, len)) = decode(&self.buffer[self.start..self.end])? else { return Ok(None) };
+        self.start += len;
+        Ok(Some(Arrived::Header(header)))
+    }
+
+    /// The payload of the last header, of `len` bytes, goes to `placement`.
+    pub fn expect(&mut self, placement: Placement, len: u64, bounces: &mut Bounces) {
+        self.len = len;
+        self.done = 0;
+        self.destination = match placement {
+            Placement::User(payload) => Destination::User(payload),
+            Placement::Discard => Destination::Discard,
+            Placement::Bounce(id) => {
+                bounces.open(id);
+                Destination::Bounce(id)
+            }
+        };
+    }
+
+    /// Whether a payload, or a header, has come in part.
+    pub fn is_within_frame(&self) -> bool {
+        self.len > 0 || self.start < self.end
+    }
+
+    /// Moves payload from the buffer to its place.
+    fn consume(&mut self, memory: &UserMemory, bounces: &mut Bounces) {
+        let there = (self.end - self.start).min((self.len - self.done) as usize);
+        let bytes = &self.buffer[self.start..self.start + there];
+        match &self.destination {
+            Destination::User(place) => memory.write(place, self.done, bytes),
+            Destination::Bounce(id) => {
+                if let Some(buffer) = bounces.get_mut(*id) {
+                    buffer.extend_from_slice(bytes);
+                }
+            }
+            Destination::Discard => {}
+        }
+        self.start += there;
+        self.done += there as u64;
+    }
+
+    fn fill_direct(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        memory: &UserMemory,
+        bounces: &mut Bounces,
+    ) -> io::Result<Filled> {
+        let missing = self.len - self.done;
+        let (wanted, got) = match &self.destination {
+            Destination::User(place) => {
+                let (extents, count, room) = remaining(place, self.done, missing);
+                if room == missing {
+                    let ahead = &mut self.buffer[..AHEAD_OF_DIRECT];
+                    let got = receive(socket, memory, &extents[..count], ahead)?;
+                    (missing as usize + AHEAD_OF_DIRECT, got)
+                } else if room == 0 {
+                    // The rest does not fit: it is read and dropped.
+                    let wanted = self.buffer.len().min(missing as usize);
+                    (wanted, receive_own(socket, &mut self.buffer[..wanted])?)
+                } else {
+                    (room as usize, receive(socket, memory, &extents[..count], &mut [])?)
+                }
+            }
+            Destination::Bounce(id) => {
+                let Some(buffer) = bounces.get_mut(*id) else { return Err(io::ErrorKind::NotFound.into()) };
+                let have = buffer.len();
+                buffer.resize(have + missing as usize, 0);
+                let got = receive_own(socket, &mut buffer[have..]);
+                buffer.truncate(have + *got.as_ref().unwrap_or(&0));
+                (missing as usize, got?)
+            }
+            Destination::Discard => {
+                let wanted = self.buffer.len().min(missing as usize);
+                (wanted, receive_own(socket, &mut self.buffer[..wanted])?)
+            }
+        };
+        let placed = (got as u64).min(missing);
+        self.done += placed;
+        (self.start, self.end) = (0, got - placed as usize);
+        Ok(filled(got, wanted))
+    }
+}
+
+fn filled(got: usize, wanted: usize) -> Filled {
+    match got {
+        0 => Filled::End,
+        got if got < wanted => Filled::Drained,
+        _ => Filled::More,
+    }
+}
+
+/// The pieces of `place` that bytes `[done, done + missing)` of a message go to, how many they are, and their length.
+fn remaining(place: &Payload, done: u64, missing: u64) -> ([Extent; MAX_EXTENTS], usize, u64) {
+    let nothing = Extent { region: fishplate_engine::Region(0), offset: 0, len: 0 };
+    let mut extents = [nothing; MAX_EXTENTS];
+    let (mut count, mut skip, mut room) = (0, done, 0);
+    for extent in place.extents() {
+        let part = extent.slice(skip, missing - room);
+        skip -= skip.min(extent.len);
+        if part.len > 0 && count < MAX_EXTENTS {
+            extents[count] = part;
+            count += 1;
+            room += part.len;
+        }
+    }
+    (extents, count, room)
+}

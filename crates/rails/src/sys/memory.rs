@@ -1,0 +1,52 @@
+//! User memory: what the extents of requests name.
+
+use fishplate_engine::{Extent, Payload};
+
+/// Access to the memory that extents name. Having one is the proof that somebody vouches for all extents.
+#[derive(Debug)]
+pub struct UserMemory {
+    _vouched: (),
+}
+
+impl UserMemory {
+    /// # Safety
+    /// Every extent handed to the methods names memory of this process: `region` is an address, and `len` bytes from
+    /// `region + offset` on are valid for reads (as a source) or writes (as a destination) and not otherwise accessed
+    /// during the call, nor between a call of [`iovec`](UserMemory::iovec) and the end of the system call it is for.
+    pub unsafe fn vouched() -> Self {
+        UserMemory { _vouched: () }
+    }
+
+    /// Appends the bytes of `payload` to `out`.
+    pub fn read(&self, payload: &Payload, out: &mut Vec<u8>) {
+        for extent in payload.extents().iter().filter(|extent| extent.len > 0) {
+            // SAFETY: whoever made `self` guarantees that the extent can be read.
+            out.extend_from_slice(unsafe { std::slice::from_raw_parts(address(extent), extent.len as usize) });
+        }
+    }
+
+    /// Copies `bytes` to `place`, from byte `at` of it on; what does not fit is dropped.
+    pub fn write(&self, place: &Payload, at: u64, bytes: &[u8]) {
+        let mut skip = at;
+        let mut rest = bytes;
+        for extent in place.extents() {
+            let part = extent.slice(skip, rest.len() as u64);
+            skip -= skip.min(extent.len);
+            let (now, later) = rest.split_at(part.len as usize);
+            if !now.is_empty() {
+                // SAFETY: whoever made `self` guarantees that the extent can be written; `now` is as long as `part`.
+                unsafe { std::ptr::copy(now.as_ptr(), address(&part), now.len()) };
+            }
+            rest = later;
+        }
+    }
+
+    /// The extent for a system call that gathers or scatters.
+    pub fn iovec(&self, extent: &Extent) -> libc::iovec {
+        libc::iovec { iov_base: address(extent).cast(), iov_len: extent.len as usize }
+    }
+}
+
+fn address(extent: &Extent) -> *mut u8 {
+    std::ptr::with_exposed_provenance_mut(extent.region.0.wrapping_add(extent.offset) as usize)
+}

@@ -1,0 +1,77 @@
+//! Readiness of many sockets at once: edge-triggered epoll.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// Most sockets reported by one wait; others are reported by the next.
+const MAX_EVENTS: usize = 32;
+
+/// What is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The number given when it was added.
+    pub token: u64,
+    /// Bytes, a connection, or an end can be read.
+    pub readable: bool,
+    /// It takes bytes again.
+    pub writable: bool,
+}
+
+/// A set of sockets.
+#[derive(Debug)]
+pub struct Poller {
+    epoll: OwnedFd,
+}
+
+impl Poller {
+    /// An empty set.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the call takes no pointers.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new and nobody else owns it.
+        Ok(Poller { epoll: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    /// Adds a socket. It leaves the set when it is closed.
+    pub fn add(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, socket, token)
+    }
+
+    /// Gives a socket another number. What is ready on it is reported (again).
+    pub fn rename(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, socket, token)
+    }
+
+    fn control(&self, operation: libc::c_int, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
+        let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+        let mut event = libc::epoll_event { events: events as u32, u64: token };
+        // SAFETY: `event` is valid for the call; both descriptors are open.
+        let result = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, socket.as_raw_fd(), &mut event) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Calls `handle` for what became ready since it was last reported. Waits up to `timeout` if nothing has.
+    pub fn wait(&self, timeout: Duration, mut handle: impl FnMut(Ready)) -> io::Result<()> {
+        let mut events = [const { libc::epoll_event { events: 0, u64: 0 } }; MAX_EVENTS];
+        let timeout_ms = timeout.as_millis().min(60_000) as libc::c_int;
+        // SAFETY: the array is valid for MAX_EVENTS events.
+        let count = unsafe {
+            libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), MAX_EVENTS as libc::c_int, timeout_ms)
+        };
+        if count < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        }
+        let readable = (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32;
+        let writable = (libc::EPOLLOUT | libc::EPOLLHUP | libc::EPOLLERR) as u32;
+        for event in &events[..count as usize] {
+            let what = event.events;
+            handle(Ready { token: event.u64, readable: what & readable != 0, writable: what & writable != 0 });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,269 @@
+//! Endpoints of one process talk to each other over loopback.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use fishplate_engine::{
+    Completion, Context, Envelope, Extent, Failure, Operation, Pattern, Payload, RecvRequest, Region, SendRequest,
+    Space, VcId,
+};
+use fishplate_rails::address::Token;
+use fishplate_rails::{Address, Endpoint, PostError, Settings};
+
+/// How long a test waits for what must come: long enough for a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn settings() -> Settings {
+    Settings { rails: vec!["lo".into()], ..Settings::default() }
+}
+
+fn open(settings: &Settings) -> Endpoint {
+    // SAFETY: the buffers of these tests outlive their operations.
+    unsafe { Endpoint::open(settings) }.unwrap()
+}
+
+fn extent(bytes: &[u8]) -> Payload {
+    let region = Region(bytes.as_ptr().expose_provenance() as u64);
+    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
+}
+
+fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8], inject: bool) -> Result<(), PostError> {
+    endpoint.send(SendRequest {
+        vc,
+        envelope: Envelope::Tagged(tag),
+        data: Some(tag + 1),
+        payload: extent(bytes),
+        inject,
+        notify: !inject,
+        context: Context(tag),
+    })
+}
+
+fn recv(endpoint: &mut Endpoint, tag: u64, buffer: &mut [u8], source: Option<VcId>) {
+    endpoint.recv(RecvRequest {
+        pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source },
+        buffer: extent(buffer),
+        multi_min_free: None,
+        notify: true,
+        context: Context(tag),
+    });
+}
+
+/// Progresses all endpoints until `done` says so of a completion, which is returned.
+fn until(endpoints: &mut [&mut Endpoint], done: impl Fn(usize, &Completion) -> bool) -> Completion {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        for (at, endpoint) in endpoints.iter_mut().enumerate() {
+            endpoint.progress();
+            while let Some(completion) = endpoint.poll_completion() {
+                if done(at, &completion) {
+                    return completion;
+                }
+            }
+        }
+    }
+    panic!("nothing came");
+}
+
+fn received(at: usize) -> impl Fn(usize, &Completion) -> bool {
+    move |endpoint, completion| endpoint == at && completion.operation == Operation::Recv
+}
+
+fn pattern(len: usize, seed: u8) -> Vec<u8> {
+    (0..len).map(|at| (at as u8).wrapping_mul(31).wrapping_add((at >> 8) as u8) ^ seed).collect()
+}
+
+#[test]
+fn messages_of_all_sizes_arrive_over_several_streams() {
+    let settings = Settings { streams: 3, ..settings() };
+    let (mut a, mut b) = (open(&settings), open(&settings));
+    let to_b = a.peer(b.address());
+    for (tag, len) in [0, 1, 2047, 4096, 16384, 65536, 65537, 1 << 20, 20 << 20].into_iter().enumerate() {
+        let bytes = pattern(len, tag as u8);
+        let mut buffer = vec![0; len];
+        recv(&mut b, tag as u64, &mut buffer, None);
+        send(&mut a, to_b, tag as u64, &bytes, len <= 16384 && tag % 2 == 0).unwrap();
+        let completion = until(&mut [&mut a, &mut b], received(1));
+        assert_eq!((completion.len, completion.data), (len as u64, Some(tag as u64 + 1)));
+        assert_eq!(completion.result, Ok(()));
+        assert!(buffer == bytes, "{len} bytes");
+    }
+    a.close();
+    b.close();
+}
+
+#[test]
+fn both_may_connect_at_once() {
+    let (mut a, mut b) = (open(&settings()), open(&settings()));
+    let (to_b, to_a) = (a.peer(b.address()), b.peer(a.address()));
+    let (mut at_a, mut at_b) = ([0; 3], [0; 3]);
+    recv(&mut a, 1, &mut at_a, Some(to_b));
+    recv(&mut b, 1, &mut at_b, Some(to_a));
+    send(&mut a, to_b, 1, b"to-b"[..3].as_ref(), false).unwrap();
+    send(&mut b, to_a, 1, b"fro", false).unwrap();
+    let mut missing = 4;
+    let start = Instant::now();
+    while missing > 0 && start.elapsed() < PATIENCE {
+        for endpoint in [&mut a, &mut b] {
+            endpoint.progress();
+            while let Some(completion) = endpoint.poll_completion() {
+                assert_eq!(completion.result, Ok(()));
+                missing -= 1;
+            }
+        }
+    }
+    assert_eq!((missing, &at_a, &at_b), (0, b"fro", b"to-"));
+    a.close();
+    b.close();
+}
+
+#[test]
+fn an_endpoint_can_send_to_itself() {
+    let mut a = open(&settings());
+    let address = a.address().clone();
+    let to_itself = a.peer(&address);
+    let bytes = pattern(100_000, 7);
+    send(&mut a, to_itself, 4, &bytes, false).unwrap();
+    let mut buffer = vec![0; 100_000];
+    recv(&mut a, 4, &mut buffer, None);
+    until(&mut [&mut a], received(0));
+    assert_eq!(buffer, bytes);
+    a.close();
+}
+
+#[test]
+fn what_was_injected_before_closing_arrives() {
+    let (mut a, mut b) = (open(&settings()), open(&settings()));
+    let to_b = a.peer(b.address());
+    let bytes = pattern(9000, 1);
+    for tag in 0..200 {
+        send(&mut a, to_b, tag, &bytes, true).unwrap();
+    }
+    let closing = std::thread::spawn(move || a.close());
+    for tag in 0..200 {
+        let mut buffer = vec![0; 9000];
+        recv(&mut b, tag, &mut buffer, None);
+        let completion = until(&mut [&mut b], |_, completion| completion.context == Context(tag));
+        assert_eq!(completion.result, Ok(()));
+        assert_eq!(buffer, bytes);
+    }
+    b.close();
+    closing.join().unwrap();
+}
+
+#[test]
+fn a_peer_that_ends_without_goodbye_fails_its_operations_and_no_others() {
+    let (mut a, b, mut c) = (open(&settings()), open(&settings()), open(&settings()));
+    let (to_b, to_c) = (a.peer(b.address()), a.peer(c.address()));
+    let mut b = b;
+    let mut buffers = [[0; 8]; 3];
+    let [first, second, third] = &mut buffers;
+    recv(&mut b, 1, first, None);
+    send(&mut a, to_b, 1, b"contact!", false).unwrap();
+    until(&mut [&mut a, &mut b], received(1));
+    recv(&mut a, 2, second, Some(to_b));
+    recv(&mut a, 3, third, Some(to_c));
+    drop(b);
+    let completion = until(&mut [&mut a], |_, completion| completion.result.is_err());
+    let Err(Failure::PeerLost(why)) = completion.result else { panic!("{completion:?}") };
+    assert!(why.contains("rail lo") && why.contains("goodbye"), "{why}");
+    assert!(matches!(send(&mut a, to_b, 4, b"x", false), Err(PostError::Failed(_))));
+    let to_a = c.peer(a.address());
+    send(&mut c, to_a, 3, b"survived", false).unwrap();
+    until(&mut [&mut a, &mut c], |at, completion| at == 0 && completion.context == Context(3));
+    assert_eq!(&buffers[2], b"survived");
+    a.close();
+    c.close();
+}
+
+fn out_of_reach(address: &Address, settings: &Settings) -> String {
+    let mut a = open(settings);
+    let vc = a.peer(address);
+    send(&mut a, vc, 1, b"hello", false).unwrap();
+    let completion = until(&mut [&mut a], |_, completion| completion.result.is_err());
+    let Err(Failure::PeerLost(why)) = completion.result else { panic!("{completion:?}") };
+    a.close();
+    why.to_string()
+}
+
+/// Runs an endpoint until `stop` is dropped.
+fn serve(mut endpoint: Endpoint) -> (Address, std::sync::mpsc::Sender<()>, std::thread::JoinHandle<()>) {
+    let address = endpoint.address().clone();
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let serving = std::thread::spawn(move || {
+        while stopped.try_recv() != Err(std::sync::mpsc::TryRecvError::Disconnected) {
+            endpoint.progress();
+            std::thread::yield_now();
+        }
+        endpoint.close();
+    });
+    (address, stop, serving)
+}
+
+#[test]
+fn a_peer_without_the_token_is_told_and_refused() {
+    let (mut address, stop, serving) = serve(open(&settings()));
+    address.token = Token([0; 16]);
+    let why = out_of_reach(&address, &settings());
+    assert!(why.contains("token"), "{why}");
+    drop(stop);
+    serving.join().unwrap();
+}
+
+#[test]
+fn a_peer_that_is_not_there_is_out_of_reach_after_the_timeout() {
+    let settings = Settings { timeout: Duration::from_secs(1), ..settings() };
+    let b = open(&settings);
+    let address = b.address().clone();
+    drop(b);
+    let why = out_of_reach(&address, &settings);
+    assert!(why.contains("rail lo") && why.contains("refused"), "{why}");
+}
+
+#[test]
+fn strangers_on_the_port_do_no_harm() {
+    let (address, stop, serving) = serve(open(&settings()));
+    let port: SocketAddr = (address.rails[0], address.port).into();
+    let mut garbage = TcpStream::connect(port).unwrap();
+    garbage.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    // It is closed without an answer.
+    assert!(matches!(garbage.read(&mut [0; 100]), Ok(0) | Err(_)));
+    // Another version is answered with ours, in a form that no version may change.
+    let mut newer = TcpStream::connect(port).unwrap();
+    newer.write_all(b"FiPl\xff\x00\x01\x00").unwrap();
+    let mut answer = Vec::new();
+    newer.read_to_end(&mut answer).unwrap();
+    assert_eq!(answer[..4], *b"FiPl");
+    assert_eq!(answer[6..], [5, 1]);
+    // One that says nothing does not keep others from connecting.
+    let _silent = TcpStream::connect(port).unwrap();
+    let mut a = open(&settings());
+    let vc = a.peer(&address);
+    send(&mut a, vc, 1, b"hello", false).unwrap();
+    let completion = until(&mut [&mut a], |_, _| true);
+    assert_eq!(completion.result, Ok(()));
+    a.close();
+    drop(stop);
+    serving.join().unwrap();
+}
+
+#[test]
+fn counters_are_appended_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stats");
+    let settings = Settings { stats: Some(file.clone()), ..settings() };
+    let (mut a, mut b) = (open(&settings), open(&settings));
+    let to_b = a.peer(b.address());
+    let mut buffer = [0; 5];
+    recv(&mut b, 1, &mut buffer, None);
+    send(&mut a, to_b, 1, b"12345", true).unwrap();
+    until(&mut [&mut a, &mut b], received(1));
+    a.close();
+    b.close();
+    let text = std::fs::read_to_string(file).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!((lines[0]["schema"].as_str(), lines[0]["rail"].as_str()), (Some("fishplate-stats/1"), Some("lo")));
+    assert_eq!((lines[0]["tx_bytes"].as_u64(), lines[1]["rx_bytes"].as_u64()), (Some(5), Some(5)));
+}
