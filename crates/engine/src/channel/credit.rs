@@ -19,7 +19,8 @@ pub struct BadCredit;
 impl Credit {
     /// The peer lets this endpoint leave `grant` bytes with it.
     pub fn set_grant(&mut self, grant: u64) {
-        self.grant = grant;
+        // Half of the circle that returned credit is counted on.
+        self.grant = grant.min(u64::from(u32::MAX / 2));
     }
 
     /// Bytes that may be sent now.
@@ -86,7 +87,13 @@ impl Debt {
 
     /// Whether so much has been freed that the peer should hear of it without waiting for a frame to carry the news.
     pub fn is_worth_telling(&self) -> bool {
-        self.freed - self.told >= self.grant / 4
+        self.freed - self.told >= (self.grant / 4).max(1)
+    }
+
+    /// Whether the peer, as far as it knows, can send nothing more, although something has been freed.
+    pub fn starves_peer(&self) -> bool {
+        let untold = self.freed - self.told;
+        untold > 0 && self.held + untold + MESSAGE_CHARGE > self.grant
     }
 
     /// What to put into the header of a frame.

@@ -120,6 +120,11 @@ impl VirtualChannel {
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
+    /// Whether the peer has to hear of frames received or credit returned.
+    pub fn owes(&self) -> bool {
+        self.debt.is_worth_telling() || self.subchannels.iter().any(|subchannel| subchannel.ack_due().is_some())
+    }
+
     /// Whether everything that was posted has been sent and acknowledged.
     pub fn is_quiet(&self) -> bool {
         self.is_idle() && self.subchannels.iter().all(Subchannel::is_quiet)

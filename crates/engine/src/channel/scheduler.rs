@@ -46,6 +46,8 @@ impl VirtualChannel {
         let ack = subchannel.pay_ack();
         if body.is_counted() {
             subchannel.sent(now, cargo, MAX_HEADER_LEN as u64 + source.len());
+        } else {
+            subchannel.budget = subchannel.budget.saturating_sub(MAX_HEADER_LEN as u64);
         }
         Transmit {
             subchannel: SubchannelId { vc: self.id, index: index as u8 },
@@ -72,6 +74,8 @@ impl VirtualChannel {
         let open = views.iter().enumerate().filter(|(_, view)| view.open);
         let (index, _) = open.min_by(|(_, a), (_, b)| a.finish_ns(0).total_cmp(&b.finish_ns(0)))?;
         let body = self.clearances.pop_front()?;
+        // Not earlier: clearances that wait for a subchannel are memory that the peer has to answer for.
+        self.debt.free(MESSAGE_CHARGE);
         Some(self.frame(now, index, body, NOTHING, Cargo::Control))
     }
 
@@ -136,6 +140,9 @@ impl VirtualChannel {
 
     /// A piece of a cleared message.
     fn piece(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+        if self.subchannels.iter().all(|subchannel| subchannel.budget == 0) {
+            return None;
+        }
         let mut at = 0;
         while let Some(&key) = self.cleared.get(at) {
             let Some((landing, stripes)) = sends.get_mut(key).and_then(cleared) else {
@@ -175,13 +182,21 @@ impl VirtualChannel {
         None
     }
 
-    /// An acknowledgement that is due and that no other frame has carried.
+    /// An acknowledgement that is due and that no other frame has carried. It waits for a budget as all frames do: a
+    /// peer that does not read must not fill the driver's queue.
     fn acknowledgement(&mut self, now: Instant) -> Option<Transmit> {
-        let due = |subchannel: &super::Subchannel| subchannel.ack_due().is_some_and(|due| due <= now);
+        let open = |subchannel: &super::Subchannel| subchannel.budget > 0;
+        let due =
+            |subchannel: &super::Subchannel| open(subchannel) && subchannel.ack_due().is_some_and(|due| due <= now);
         let index = match self.subchannels.iter().position(due) {
             Some(index) => index,
-            None if self.debt.is_worth_telling() => 0,
-            None => return None,
+            None if self.debt.is_worth_telling() => self.subchannels.iter().position(open)?,
+            None => {
+                if self.debt.starves_peer() {
+                    self.subchannels.first_mut()?.owe_ack(now);
+                }
+                return None;
+            }
         };
         Some(self.frame(now, index, Body::Ack, NOTHING, Cargo::Control))
     }

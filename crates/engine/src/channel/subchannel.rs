@@ -85,6 +85,15 @@ impl Subchannel {
             (false, true) => PROMPT_ACK_DELAY_NS,
             (false, false) => LAZY_ACK_DELAY_NS,
         };
+        self.owe_ack_within(now, delay_ns);
+    }
+
+    /// The peer should hear something, in its own time.
+    pub fn owe_ack(&mut self, now: Instant) {
+        self.owe_ack_within(now, LAZY_ACK_DELAY_NS);
+    }
+
+    fn owe_ack_within(&mut self, now: Instant, delay_ns: u64) {
         let due = now.plus_ns(delay_ns);
         self.ack_due = Some(self.ack_due.map_or(due, |earlier| earlier.min(due)));
     }

@@ -104,7 +104,7 @@ impl Engine {
             Body::Ack | Body::Bye => (Target::Nothing, Placement::Discard),
         };
         if header.body.is_counted() {
-            let prompt = !matches!(header.body, Body::Eager { prompt: false, .. });
+            let prompt = matches!(header.body, Body::Eager { prompt: true, .. } | Body::Stripe { .. });
             let incoming = Incoming { into, len: u64::from(header.body.payload_len()), prompt };
             self.incoming[vc.0 as usize][usize::from(subchannel.index)] = incoming;
             if incoming.len == 0 {
@@ -185,7 +185,10 @@ impl Engine {
         if !channel.reorder.is_next(seq) {
             let key = self.arrivals.insert(arrival);
             let channel = &mut self.vcs[arrival.vc.0 as usize];
-            channel.reorder.store(seq, key).map_err(|_| Misbehaviour::Sequence)?;
+            if channel.reorder.store(seq, key).is_err() {
+                self.arrivals.remove(key);
+                return Err(Misbehaviour::Sequence);
+            }
             return Ok(self.park(key));
         }
         let target = self.handle_in_turn(arrival);
@@ -251,14 +254,15 @@ impl Engine {
 
     fn land(&mut self, taken: Taken, key: u64) {
         let Some(&Arrival { vc, envelope, data, len, body, charge }) = self.arrivals.get(key) else { return };
-        let landing = Landing::new(taken, vc, envelope, data, len);
+        let mut landing = Landing::new(taken, vc, envelope, data, len);
         match body {
             arrival::Body::Request(send) => {
                 self.arrivals.remove(key);
-                self.free(vc, charge);
                 self.answer_request(send, landing);
             }
             arrival::Body::Eager { whole: false, .. } => {
+                // All of it is announced: a stripe that names this landing is out of place.
+                landing.place_all();
                 let landing = self.landings.insert(landing);
                 self.set_then(key, Then::Land(landing));
             }
@@ -365,7 +369,6 @@ impl Engine {
             }
             arrival::Body::Request(send) => {
                 self.arrivals.remove(key);
-                self.free(vc, charge);
                 self.vcs[vc.0 as usize].clear(send, LandingRef(0), 0);
                 self.make_ready(vc);
             }
@@ -379,7 +382,7 @@ impl Engine {
             return;
         }
         debt.free(charge);
-        if debt.is_worth_telling() {
+        if debt.is_worth_telling() || debt.starves_peer() {
             self.make_ready(vc);
         }
     }

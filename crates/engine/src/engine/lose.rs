@@ -36,6 +36,11 @@ impl Engine {
             let released = landing.multi.is_some_and(|posted| self.posted.landed(posted));
             self.completions.extend(landing.completion(released, Some(failure.clone())));
         }
+        self.fail_directed(vc, &failure);
+    }
+
+    /// Ends the receives that only messages of `vc` could have matched.
+    pub(super) fn fail_directed(&mut self, vc: VcId, failure: &Failure) {
         for request in self.posted.take_directed(vc) {
             self.completions.push_back(failed_recv(&request, failure.clone()));
         }

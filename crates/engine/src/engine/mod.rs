@@ -124,7 +124,7 @@ impl Engine {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
         state.budget = budget;
-        if !channel.is_idle() {
+        if !channel.is_idle() || channel.owes() {
             self.make_ready(subchannel.vc);
         }
     }
@@ -138,7 +138,9 @@ impl Engine {
                 return Some(transmit);
             }
             channel.is_ready = false;
+            let owed = channel.subchannels.iter().filter_map(Subchannel::ack_due).filter(|due| *due > now).min();
             self.ready.pop_front();
+            owed.into_iter().for_each(|due| self.hasten(due));
         }
         None
     }
@@ -169,12 +171,12 @@ impl Engine {
         }
         self.ack_deadline = None;
         for at in 0..self.vcs.len() {
-            let due = self.vcs[at].subchannels.iter().filter_map(Subchannel::ack_due).min();
-            match due {
-                Some(due) if due <= now => self.make_ready(VcId(at as u32)),
-                Some(due) => self.hasten(due),
-                None => {}
+            let owed = self.vcs[at].subchannels.iter().filter_map(Subchannel::ack_due);
+            let later = owed.clone().filter(|due| *due > now).min();
+            if owed.clone().any(|due| due <= now) {
+                self.make_ready(VcId(at as u32));
             }
+            later.into_iter().for_each(|due| self.hasten(due));
         }
     }
 

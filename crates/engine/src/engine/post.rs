@@ -90,6 +90,10 @@ impl Engine {
         }
         if !self.posted.is_open(key) {
             self.posted.unlist(key, pattern.space);
+        } else if let Some(source) = pattern.source
+            && let Some(why) = self.lost(source)
+        {
+            self.fail_directed(source, &Failure::PeerLost(why));
         }
     }
 

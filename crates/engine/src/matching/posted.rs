@@ -112,7 +112,11 @@ impl PostedQueue {
 
     /// Takes receive `key` out of the queue; a multi-receive buffer stays known until its messages have landed.
     pub fn unlist(&mut self, key: u64, space: Space) {
-        self.waiting(space).retain(|waiting| waiting.key != key);
+        let waiting = self.waiting(space);
+        // Mostly it was posted last.
+        if let Some(at) = waiting.iter().rposition(|waiting| waiting.key == key) {
+            waiting.remove(at);
+        }
     }
 
     /// A message has landed in multi-receive buffer `key`. True if that was its last.
