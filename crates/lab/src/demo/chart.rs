@@ -55,8 +55,8 @@ pub fn bandwidth(results: &Results) -> Markup {
         svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
             aria-label="Bandwidth in megabytes a second over message size, one line for each stack" {
             (grid(&axes))
-            @if best > 0.0 { (reference(&axes, best, "best rail alone", "alone")) }
-            @if let Some(sum) = sum { (reference(&axes, sum.median, "sum of the rails, measured", "sum")) }
+            @if best > 0.0 { (reference(&axes, best, "best rail alone", "alone", Beside::EndBelow)) }
+            @if let Some(sum) = sum { (reference(&axes, sum.median, "sum of the rails, measured", "sum", Beside::StartAbove)) }
             // The product last, on top.
             @for (index, stack) in results.stacks.iter().enumerate() { (line(&axes, index, stack)) }
             (end_labels(&axes, results))
@@ -120,12 +120,24 @@ fn grid(axes: &Axes) -> Markup {
     }
 }
 
-/// A level line with its name above its beginning.
-fn reference(axes: &Axes, mbps: f64, name: &str, class: &str) -> Markup {
+/// Where the name of a level line stands.
+enum Beside {
+    StartAbove,
+    EndBelow,
+}
+
+/// A level line with its name.
+fn reference(axes: &Axes, mbps: f64, name: &str, class: &str, place: Beside) -> Markup {
     let y = axes.y(mbps);
+    let (x, drop, anchor) = match place {
+        Beside::StartAbove => (LEFT + 8.0, -6.0, "start"),
+        Beside::EndBelow => (WIDTH - RIGHT - 8.0, 18.0, "end"),
+    };
     html! {
         line class=(class) x1=(LEFT) x2=(WIDTH - RIGHT) y1=(f(y)) y2=(f(y)) {}
-        text class={ "level " (class) } x=(LEFT + 8.0) y=(f(y - 6.0)) { (name) ": " (format!("{mbps:.1}")) }
+        text class={ "level " (class) } x=(x) y=(f(y + drop)) text-anchor=(anchor) {
+            (name) ": " (format!("{mbps:.1}"))
+        }
     }
 }
 

@@ -160,9 +160,7 @@ fn conditions(results: &Results) -> Markup {
             dl {
                 dt { "Date" } dd { (results.conditions.date) }
                 @for (name, value) in &results.conditions.facts { dt { (name) } dd { (value) } }
-                @for stack in &results.stacks {
-                    @if !stack.version.is_empty() { dt { (stack.name) } dd { (stack.version) } }
-                }
+                dt { "MPI libraries" } dd { (versions(results).join("; ")) }
             }
             h2 { "The same by hand" }
             p { "Each line behind " code { "fishplate testbed --rails " (rates.join(",")) " -- env" } ":" }
@@ -170,6 +168,14 @@ fn conditions(results: &Results) -> Markup {
             p .note { "All of it again: " code { "make demo" } }
         }
     }
+}
+
+fn versions(results: &Results) -> Vec<&str> {
+    let mut versions: Vec<&str> = results.stacks.iter().map(|stack| stack.version.as_str()).collect();
+    versions.retain(|version| !version.is_empty());
+    versions.sort_unstable();
+    versions.dedup();
+    versions
 }
 
 fn percent(ratio: f64) -> String {

@@ -1,0 +1,130 @@
+//! Every error that a user can cause is told clearly.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use common::{Installed, Ran};
+
+#[test]
+fn settings_with_wrong_values() {
+    let fishplate = Installed::new();
+    for (option, variable, allowed) in [
+        ("--striping", "FISHPLATE_STRIPING", "earliest"),
+        ("--multiplexing", "FISHPLATE_MULTIPLEXING", "round-robin"),
+        ("--streams", "FISHPLATE_STREAMS", "1 to 8"),
+    ] {
+        for command in ["run", "env"] {
+            let mut args = vec![command, option, "nonsense"];
+            args.extend(["--", "true"].iter().filter(|_| command == "run"));
+            fishplate.run(&args).fails_saying(&[option, variable, "\"nonsense\"", allowed]);
+        }
+        let mut command = fishplate.command(&["run", "--", "true"]);
+        let ran = Ran::of(command.env(variable, "nonsense").output().unwrap());
+        ran.fails_saying(&[variable, "\"nonsense\"", allowed]);
+    }
+    fishplate.run(&["run", "--rails", "a,,b", "--", "true"]).fails_saying(&["--rails", "FISHPLATE_RAILS", "a,,b"]);
+    fishplate.run(&["run", "--stats", "/no/folder/x", "--", "true"]).fails_saying(&["--stats", "/no/folder/x"]);
+}
+
+#[test]
+fn unknown_rails() {
+    let fishplate = Installed::new();
+    let mut rails = fishplate.command(&["rails"]);
+    Ran::of(rails.env("FISHPLATE_RAILS", "no-such0").output().unwrap()).fails_saying(&["no-such0", "there are", "lo"]);
+    // Other hosts may have it, so this only warns.
+    let ran = fishplate.run(&["run", "--rails", "no-such0", "--", "true"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.err.contains("on this host") && ran.err.contains("no-such0"), "{}", ran.err);
+    fishplate.run(&["rails", "--peer", "nonsense"]).fails_saying(&["nonsense", "--peer"]);
+}
+
+#[test]
+fn commands_that_cannot_run() {
+    let fishplate = Installed::new();
+    fishplate.run(&["run", "--", "no-such-program"]).fails_saying(&["command not found: no-such-program"]);
+    let file = fishplate.path("not-executable");
+    fs::write(&file, "").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    fishplate.run(&["run", "--", "./not-executable"]).fails_saying(&["cannot run", "permission denied"]);
+    fishplate.run(&["run"]).fails_saying(&["COMMAND"]);
+    let mut launcher = fishplate.command(&["run", "--", "mpiexec", "-n", "2", "true"]);
+    Ran::of(launcher.env("PATH", "/nowhere").output().unwrap()).fails_saying(&["mpiexec", "fishplate setup"]);
+}
+
+#[test]
+fn missing_parts() {
+    let fishplate = Installed::without_provider();
+    fishplate.run(&["run", "--", "true"]).fails_saying(&["libfishplate-fi.so", "make"]);
+    fishplate.run(&["env"]).fails_saying(&["libfishplate-fi.so", "make"]);
+    let fishplate = Installed::new();
+    let empty = fishplate.path("cache");
+    for args in [&["run", "--mpi", "mpich", "--", "true"][..], &["setup", "--where", "mpich"]] {
+        let mut command = fishplate.command(args);
+        let ran = Ran::of(command.env("FISHPLATE_CACHE", &empty).output().unwrap());
+        ran.fails_saying(&["mpich is not set up", "fishplate setup --stack mpich"]);
+    }
+    fishplate.run(&["run", "--mpi", "lam", "--", "true"]).fails_saying(&["lam", "mpich", "openmpi"]);
+    fishplate.run(&["demo"]).fails_saying(&["latency", "make bench"]);
+}
+
+#[test]
+fn setup_without_what_it_needs() {
+    let fishplate = Installed::new();
+    let setup = |args: &[&str], cache: &str| {
+        let mut all = vec!["setup"];
+        all.extend(args);
+        Ran::of(fishplate.command(&all).env("FISHPLATE_CACHE", cache).output().unwrap())
+    };
+    let cache = fishplate.path("cache").to_str().unwrap().to_string();
+    setup(&["--python", "no-such-python"], &cache).fails_saying(&["no-such-python was not found", "--python"]);
+    setup(&["--stack", "lam"], &cache).fails_saying(&["lam", "mpich"]);
+    fs::write(fishplate.path("file"), "").unwrap();
+    let under_a_file = fishplate.path("file/cache").to_str().unwrap().to_string();
+    setup(&[], &under_a_file).fails_saying(&["cannot make the folder", "file/cache"]);
+
+    let mut homeless = fishplate.command(&["setup"]);
+    homeless.env_remove("HOME").env_remove("XDG_CACHE_HOME");
+    Ran::of(homeless.output().unwrap()).fails_saying(&["FISHPLATE_CACHE"]);
+
+    // A Python that is too old, and one without venv, as Debian has it.
+    for (name, script, said) in [
+        ("old", "#!/bin/sh\nexit 1\n", "older than 3.10"),
+        ("bare", "#!/bin/sh\ncase \"$2\" in *venv*) exit 1;; esac\n", "python3-venv"),
+    ] {
+        let python = fishplate.path(name);
+        fs::write(&python, script).unwrap();
+        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+        setup(&["--python", python.to_str().unwrap()], &cache).fails_saying(&[said]);
+    }
+}
+
+#[test]
+fn testbeds_that_cannot_be() {
+    let fishplate = Installed::new();
+    let testbed = |args: &[&str]| {
+        let mut all = vec!["testbed"];
+        all.extend(args);
+        all.extend(["--", "true"]);
+        fishplate.run(&all)
+    };
+    testbed(&["--rails", "fast"]).fails_saying(&["fast", "Mbit/s", "unshaped"]);
+    testbed(&["--rails", "1,1,1,1,1,1,1,1,1"]).fails_saying(&["1 to 8"]);
+    testbed(&["--hosts", "0"]).fails_saying(&["--hosts", "1..=16"]);
+    testbed(&["--schedule", "soon"]).fails_saying(&["soon", "3s r0=250"]);
+    testbed(&["--schedule", "1s r5=10"]).fails_saying(&["r5", "r0,r1"]);
+    fishplate.run(&["--inside", "/tmp", "testbed", "--", "true"]).fails_saying(&["own use"]);
+    let mut toolless = fishplate.command(&["testbed", "--", "true"]);
+    if !["/usr/sbin/tc", "/sbin/tc"].iter().any(|path| std::path::Path::new(path).exists()) {
+        Ran::of(toolless.env("PATH", "/nowhere").output().unwrap()).fails_saying(&["iproute2"]);
+    }
+}
+
+#[test]
+fn a_page_that_cannot_be_made() {
+    let fishplate = Installed::new();
+    fishplate.run(&["demo", "--from", "no-such.json"]).fails_saying(&["no-such.json"]);
+    fs::write(fishplate.path("bad.json"), "{}").unwrap();
+    fishplate.run(&["demo", "--from", "bad.json"]).fails_saying(&["bad.json"]);
+}

@@ -1,0 +1,85 @@
+//! `fishplate run` and `fishplate env`.
+
+mod common;
+
+use common::Installed;
+
+#[test]
+fn the_environment_reaches_the_command_and_its_exit_code_comes_back() {
+    let fishplate = Installed::new();
+    let script = "printf '%s|' \"$FI_PROVIDER\" \"$FI_PROVIDER_PATH\" \"$FISHPLATE_RAILS\" \"$OMPI_MCA_mtl\"; exit 7";
+    let ran = fishplate.run(&["run", "--rails", "lo", "--", "sh", "-c", script]);
+    assert_eq!(ran.code, Some(7), "{}", ran.err);
+    let library = fishplate.path("lib/fishplate");
+    assert_eq!(ran.out, format!("fishplate|{}|lo|ofi|", library.display()));
+}
+
+#[test]
+fn a_provider_path_of_the_user_stays() {
+    let fishplate = Installed::new();
+    let mut command = fishplate.command(&["env"]);
+    let output = command.env("FI_PROVIDER_PATH", "/other").output().unwrap();
+    let expected = format!("export FI_PROVIDER_PATH='{}:/other'", fishplate.path("lib/fishplate").display());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn signals_are_passed_on() {
+    let fishplate = Installed::new();
+    let script = "trap 'exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.05; done";
+    let ran = fishplate.run(&["run", "--", "sh", "-c", script]);
+    assert_eq!(ran.code, Some(143), "{}", ran.err);
+    let ran = fishplate.run(&["run", "--", "sh", "-c", "kill -KILL $$"]);
+    assert_eq!(ran.code, Some(137), "{}", ran.err);
+}
+
+#[test]
+fn a_wrong_setting_stops_it_before_the_command_starts() {
+    let fishplate = Installed::new();
+    fishplate.run(&["run", "--streams", "0", "--", "touch", "started"]).fails_saying(&["--streams", "1 to 8"]);
+    assert!(!fishplate.path("started").exists());
+}
+
+#[test]
+fn counters_become_a_table() {
+    let fishplate = Installed::new();
+    let line = |rail: &str, bytes: u64| {
+        format!(
+            r#"{{"schema":"fishplate-stats/1","host":"h","pid":1,"rank":0,"rail":"{rail}","address":"10.0.0.1","streams":1,"peers":1,"tx_bytes":{bytes},"tx_messages":10,"rx_bytes":0,"rx_messages":0,"retransmitted_segments":2,"seconds":2.0}}"#
+        )
+    };
+    let script =
+        format!("printf '%s\\n' '{}' '{}' >> \"$FISHPLATE_STATS\"", line("r0", 8_000_000), line("r1", 2_000_000));
+    let ran = fishplate.run(&["run", "--", "sh", "-c", &script]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for part in ["r0", "8.00 MB", "80.0 %", "4.00 MB/s", "20.0 %", "1 process on 1 host"] {
+        assert!(ran.err.contains(part), "no \"{part}\" in {}", ran.err);
+    }
+    // A file of the user's own is kept, and earlier lines in it do not count.
+    let file = fishplate.path("stats.jsonl");
+    std::fs::write(&file, line("old", 5) + "\n").unwrap();
+    let ran = fishplate.run(&["run", "--stats", "stats.jsonl", "--", "sh", "-c", &script]);
+    assert!(ran.err.contains("r1") && !ran.err.contains("old"), "{}", ran.err);
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 3);
+}
+
+#[test]
+fn a_program_that_did_not_use_it_is_told_so() {
+    let fishplate = Installed::new();
+    let ran = fishplate.run(&["run", "--", "true"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.err.contains("no process of this program used Fishplate"), "{}", ran.err);
+    assert!(ran.err.contains("MPIR_CVAR_NOLOCAL=1"), "{}", ran.err);
+    // What failed has its own message.
+    assert_eq!(fishplate.run(&["run", "--", "false"]).err, "");
+}
+
+#[test]
+fn the_help_lists_every_variable() {
+    let fishplate = Installed::new();
+    let help = fishplate.run(&["env", "--help"]).out;
+    for variable in fishplate_rails::settings::VARIABLES {
+        assert!(help.contains(variable.name), "{}", variable.name);
+    }
+}

@@ -1,0 +1,116 @@
+//! `fishplate testbed`: hosts and rails that vanish.
+
+mod common;
+
+use std::fs;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Installed, Ran};
+
+/// Whether this machine lets us make namespaces at all; says so where it does not.
+fn available(fishplate: &Installed) -> bool {
+    let ran = fishplate.run(&["testbed", "--", "true"]);
+    if ran.code != Some(0) {
+        assert!(ran.err.contains("namespaces") || ran.err.contains("iproute2"), "{}", ran.err);
+        eprintln!("skipped, no testbed here: {}", ran.err);
+    }
+    ran.code == Some(0)
+}
+
+#[test]
+fn hosts_have_names_rails_and_a_shell() {
+    let fishplate = Installed::new();
+    if !available(&fishplate) {
+        return;
+    }
+    let script = "hostname; $FISHPLATE_TESTBED_LAUNCH node2 'hostname; ip -brief address show r1'; exit 3";
+    let ran = fishplate.run(&["testbed", "--hosts", "3", "--rails", "100,0", "--", "sh", "-c", script]);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    assert!(ran.out.starts_with("node0\nnode2\n") && ran.out.contains("10.77.1.3/24"), "{}", ran.out);
+    let ran = fishplate.run(&["testbed", "--", "sh", "-c", "$FISHPLATE_TESTBED_LAUNCH elsewhere true"]);
+    ran.fails_saying(&["no such host in this testbed: elsewhere"]);
+    fishplate.run(&["testbed", "--", "no-such-program"]).fails_saying(&["command not found: no-such-program"]);
+}
+
+#[test]
+fn its_rails_are_found_and_nothing_else() {
+    let fishplate = Installed::new();
+    if !available(&fishplate) {
+        return;
+    }
+    let program = fishplate.path("bin/fishplate");
+    let ran = fishplate.run(&["testbed", "--", program.to_str().unwrap(), "rails", "--json", "--peer", "10.77.1.2"]);
+    let rows: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let used = |row: &&serde_json::Value| row["rail"].as_bool().unwrap();
+    let names: Vec<_> = rows.as_array().unwrap().iter().filter(used).map(|row| row["name"].clone()).collect();
+    assert_eq!(names, ["r0", "r1"]);
+    assert_eq!(rows[1]["peer"]["reachable"], true);
+}
+
+#[test]
+fn rates_change_in_time() {
+    let fishplate = Installed::new();
+    if !available(&fishplate) {
+        return;
+    }
+    let show = "tc class show dev r0; sleep 0.5; tc class show dev r0; ip link show r1";
+    let schedule = "0.2s r0=50 r1=down";
+    let mut command =
+        fishplate.command(&["testbed", "--rails", "100,0", "--schedule", schedule, "--", "sh", "-c", show]);
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let ran = Ran::of(command.env("PATH", path).output().unwrap());
+    let at = |text: &str| ran.out.find(text).unwrap_or_else(|| panic!("no {text} in {}{}", ran.out, ran.err));
+    assert!(at("rate 100Mbit") < at("rate 50Mbit"));
+    assert!(ran.out.contains("state DOWN"), "{}", ran.out);
+    assert!(ran.err.contains("r0 50 Mbit/s"), "{}", ran.err);
+}
+
+#[test]
+fn nothing_stays_behind() {
+    let fishplate = Installed::new();
+    if !available(&fishplate) {
+        return;
+    }
+    let temporary = fishplate.path("tmp");
+    fs::create_dir(&temporary).unwrap();
+    for signal in ["INT", "TERM", "KILL"] {
+        let (mut child, marker) = start_sleeper(&fishplate, &temporary, signal);
+        let kill = std::process::Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
+        assert!(kill.unwrap().success());
+        child.wait().unwrap();
+        await_absence(&marker);
+        let left = fs::read_dir(&temporary).unwrap().count();
+        // After SIGKILL only a folder is left, which a later run removes once it has settled.
+        assert_eq!(left, usize::from(signal == "KILL"), "after SIG{signal}");
+    }
+}
+
+/// Starts a testbed on which two processes sleep, one on each host; returns once both do, with what names them.
+fn start_sleeper(fishplate: &Installed, temporary: &std::path::Path, signal: &str) -> (Child, String) {
+    let marker = format!("9{}.{}", std::process::id(), signal.bytes().map(u32::from).sum::<u32>());
+    let script = format!("$FISHPLATE_TESTBED_LAUNCH node1 'sleep {marker}' & echo on; sleep {marker}");
+    let mut command = fishplate.command(&["testbed", "--", "sh", "-c", &script]);
+    let child = command.env("TMPDIR", temporary).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let limit = Instant::now() + Duration::from_secs(10);
+    while sleepers(&marker) < 2 {
+        assert!(Instant::now() < limit, "the testbed does not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    (child, marker)
+}
+
+fn await_absence(marker: &str) {
+    let limit = Instant::now() + Duration::from_secs(5);
+    while sleepers(marker) > 0 {
+        assert!(Instant::now() < limit, "processes are left");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Number of processes `sleep MARKER`.
+fn sleepers(marker: &str) -> usize {
+    let wanted = format!("sleep\0{marker}\0");
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes.filter(|p| fs::read(p.path().join("cmdline")).is_ok_and(|line| line == wanted.as_bytes())).count()
+}
