@@ -1,6 +1,5 @@
 //! A connection that somebody has made to us.
 
-use std::fmt;
 use std::net::{SocketAddr, TcpStream};
 
 use fishplate_engine::Instant;
@@ -33,15 +32,6 @@ pub enum Unproven {
     Gone,
     /// It broke the protocol, or could not prove itself.
     Handshake(HandshakeError),
-}
-
-impl fmt::Display for Unproven {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unproven::Gone => f.write_str("it was shut before it was proven"),
-            Unproven::Handshake(error) => error.fmt(f),
-        }
-    }
 }
 
 impl Incoming {

@@ -7,7 +7,7 @@ use fishplate_engine::{Instant, RailId, VcId};
 use super::Endpoint;
 use super::peer::Role;
 use super::progress::{attempt_token, incoming_token, link_token};
-use crate::connect::incoming::{Incoming, MAX_UNPROVEN, UNPROVEN_FOR_NS};
+use crate::connect::incoming::{Incoming, MAX_UNPROVEN, UNPROVEN_FOR_NS, Unproven};
 use crate::connect::outgoing::{Attempt, Established, Trouble};
 use crate::connect::socket;
 use crate::handshake::{Acceptor, Initiator, Offer, Proven, Refusal};
@@ -172,7 +172,10 @@ impl Endpoint {
             }
             Err(unproven) => {
                 let incoming = self.incoming.remove(at);
-                warn(&format!("a connection from {} was refused: {unproven}", incoming.remote));
+                // Connections that are shut are those of a peer that takes ours instead.
+                if let Unproven::Handshake(error) = unproven {
+                    warn(&format!("a connection from {} was refused: {error}", incoming.remote));
+                }
             }
         }
         true

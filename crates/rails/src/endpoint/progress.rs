@@ -160,9 +160,30 @@ impl Endpoint {
                 if event.writable {
                     self.unblock(at);
                 }
-                let fresh = self.links.get(at).is_some_and(|link| link.read_in != self.calls);
-                event.readable && fresh && self.read_link(at, now)
+                event.readable && !self.leave_for_next_call(at) && self.read_link(at, now)
             }
+        }
+    }
+
+    /// The hot link has been read in this call, and will be in the next: its news can wait, and is mostly old.
+    fn leave_for_next_call(&mut self, at: usize) -> bool {
+        let calls = self.calls;
+        let Some(link) = self.links.get_mut(at).filter(|link| self.hot == Some(at) && link.read_in == calls) else {
+            return false;
+        };
+        link.has_news = true;
+        true
+    }
+
+    /// The link that has just had something is the likeliest to have more.
+    fn make_hot(&mut self, at: usize) {
+        if self.hot == Some(at) {
+            return;
+        }
+        if let Some(before) = self.hot.replace(at)
+            && self.links.get(before).is_some_and(|link| link.has_news)
+        {
+            self.remind(before);
         }
     }
 
@@ -181,6 +202,7 @@ impl Endpoint {
         for _ in 0..MOST_READS {
             let Some(link) = self.links.get_mut(at) else { return moved };
             link.read_in = self.calls;
+            link.has_news = false;
             match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
                 Ok(Filled::End) => {
                     self.link_ended(at);
@@ -188,7 +210,7 @@ impl Endpoint {
                 }
                 Ok(filled) => {
                     moved = true;
-                    self.hot = Some(at);
+                    self.make_hot(at);
                     if !self.take_in(at, now) || filled == Filled::Drained {
                         return true;
                     }
@@ -206,6 +228,7 @@ impl Endpoint {
         moved
     }
 
+    /// Makes the poll set report the link again.
     fn remind(&mut self, at: usize) {
         if let Some(link) = self.links.get(at) {
             let _ = self.poller.rename(link.socket.as_fd(), link_token(at));

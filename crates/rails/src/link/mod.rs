@@ -30,6 +30,8 @@ pub struct Link {
     pub dirty: bool,
     /// Number of the progress call in which it was read last.
     pub read_in: u64,
+    /// The poll set has reported it since.
+    pub has_news: bool,
     /// The peer has said that it closes.
     pub said_bye: bool,
     /// Bytes sent when the path was sampled last.
@@ -66,6 +68,7 @@ impl Link {
             blocked: false,
             dirty: false,
             read_in: 0,
+            has_news: false,
             said_bye: false,
             sampled_at_bytes: 0,
             counts: Counts::default(),
