@@ -17,6 +17,8 @@ const DIRECT_LEAST: u64 = 4096;
 /// Bytes read ahead behind a payload that goes straight to its place: the next header, but little of the next
 /// payload, which would have to be copied.
 const AHEAD_OF_DIRECT: usize = 128;
+/// After a payload of at least so many bytes the next is likely to be as long: only its header is read ahead.
+const BULK_LEAST: u64 = 16 << 10;
 /// Length of an extent list on the stack when a payload goes into several pieces.
 const MAX_EXTENTS: usize = 16;
 
@@ -48,12 +50,14 @@ pub struct ReceiveState {
     destination: Destination,
     done: u64,
     len: u64,
+    /// The last payload was a long one.
+    bulk: bool,
 }
 
 impl Default for ReceiveState {
     fn default() -> Self {
         let buffer = vec![0; BUFFER_LEN].into_boxed_slice();
-        ReceiveState { buffer, start: 0, end: 0, destination: Destination::Discard, done: 0, len: 0 }
+        ReceiveState { buffer, start: 0, end: 0, destination: Destination::Discard, done: 0, len: 0, bulk: false }
     }
 }
 
@@ -91,8 +95,9 @@ impl ReceiveState {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        let room = self.buffer.len() - self.end;
-        let got = receive_own(socket, &mut self.buffer[self.end..])?;
+        let until = if self.bulk && self.end < AHEAD_OF_DIRECT { AHEAD_OF_DIRECT } else { self.buffer.len() };
+        let room = until - self.end;
+        let got = receive_own(socket, &mut self.buffer[self.end..until])?;
         self.end += got;
         Ok(filled(got, room))
     }
@@ -117,6 +122,7 @@ impl ReceiveState {
     pub fn expect(&mut self, placement: Placement, len: u64, bounces: &mut Bounces) {
         self.len = len;
         self.done = 0;
+        self.bulk = len >= BULK_LEAST;
         self.destination = match placement {
             Placement::User(payload) => Destination::User(payload),
             Placement::Discard => Destination::Discard,
