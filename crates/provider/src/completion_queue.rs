@@ -57,10 +57,10 @@ impl CompletionQueue {
     }
 
     /// Gives at most `most` entries to `take`, and says how many. Fails with `FI_EAVAIL` when an error is next, with
-    /// `FI_EAGAIN` when there is nothing. Progresses only when the queue is empty.
+    /// `FI_EAGAIN` when there is nothing. Progresses only when the queue is empty, or when nothing is wanted of it.
     #[inline]
     pub fn read(&self, most: usize, take: impl FnMut(Entry)) -> Outcome<usize> {
-        if self.len.load(Ordering::Acquire) == 0 {
+        if self.len.load(Ordering::Acquire) == 0 || most == 0 {
             let moved = self.progress()?;
             if self.len.load(Ordering::Acquire) == 0 {
                 if moved {

@@ -86,10 +86,12 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Looks for an unexpected message.
+    /// Looks for an unexpected message, in what the network has by now: a miss completes at once, so that an
+    /// application that only peeks would never come to a look at the network.
     pub fn peek(&self, source: u64, space: Space, then: PeekAction, context: u64) -> Outcome<()> {
         let mut guard = self.state()?;
         let state = &mut *guard;
+        state.look();
         let pattern = Pattern { space, source: state.source(source)? };
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         transport.peek(PeekRequest { pattern, then, context: Context(context) });
