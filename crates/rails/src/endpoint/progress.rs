@@ -23,6 +23,9 @@ const ASK_ALL_EVERY: u64 = 4;
 /// How often attempts to connect, and the kernel's measurements of paths, are looked at, in nanoseconds.
 const TICK_NS: u64 = 5_000_000;
 
+/// A rate measured over so many bytes tells what the path carries, even if the sender had no more to send.
+const TELLING_BYTES: u64 = 128 << 10;
+
 /// What a number in the poll set stands for.
 enum Token {
     Listener(usize),
@@ -321,7 +324,8 @@ impl Endpoint {
     /// Tells the engine what the kernel has measured on links that were in use.
     fn sample_paths(&mut self) {
         for (_, link) in &mut self.links {
-            if link.counts.tx_bytes == link.sampled_at_bytes {
+            let sent = link.counts.tx_bytes - link.sampled_at_bytes;
+            if sent == 0 {
                 continue;
             }
             link.sampled_at_bytes = link.counts.tx_bytes;
@@ -330,7 +334,7 @@ impl Endpoint {
             if info.delivery_rate > 0 {
                 let sample = PathSample {
                     rate: info.delivery_rate as f64,
-                    limited_by_sender: info.limited_by_sender,
+                    limited_by_sender: info.limited_by_sender && sent < TELLING_BYTES,
                     min_rtt_ns: info.min_rtt_ns,
                 };
                 self.engine.sample_path(link.subchannel, sample);
