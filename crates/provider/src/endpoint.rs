@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 
-use fishplate_engine::{Completion, Operation, VcId};
+use fishplate_engine::{Completion, Failure, Operation, VcId};
 use fishplate_rails::{ADDRESS_LEN, Endpoint as Transport, OpenError, Settings};
 use ofi_abi::{
     FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_EOTHER,
@@ -271,7 +271,13 @@ impl State {
         match completion.result {
             Ok(()) if report => queue.push(entry),
             Ok(()) => {}
-            Err(failure) => queue.push_error(failed_entry(entry, failure)),
+            Err(failure) => {
+                // MPI libraries print the number only.
+                if let Failure::PeerLost(text) = &failure {
+                    environment::tell_change(text);
+                }
+                queue.push_error(failed_entry(entry, failure));
+            }
         }
     }
 

@@ -17,9 +17,9 @@ pub fn settings() -> Outcome<Settings> {
     })
 }
 
-/// Prints one line. A closed stderr is nobody's error.
+/// Prints one line, in one piece: other ranks print as well. A closed stderr is nobody's error.
 pub fn tell(what: &dyn std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "fishplate: {what}");
+    let _ = std::io::stderr().write_all(format!("fishplate: {what}\n").as_bytes());
 }
 
 /// Prints one line, unless it was the last one: for what happens again with every call.
