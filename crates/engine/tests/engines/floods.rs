@@ -1,0 +1,86 @@
+//! More than the other side has asked for.
+
+use fishplate_engine::{Config, Envelope, Pattern, Space};
+
+use crate::support::oracle::Outgoing;
+use crate::support::pipe::Rail;
+use crate::support::world::{Setup, World};
+
+const GRANT: u64 = 64 << 10;
+/// Messages without payload that the grant lasts for.
+const MOST: u64 = GRANT / 128;
+
+fn world(seed: u64, nodes: usize) -> World {
+    let rails = vec![Rail::steady(125e6, 50_000), Rail::steady(31e6, 10_000)];
+    World::new(Setup { seed, nodes, rails, config: Config { grant: GRANT, ..Config::default() }, phantom: false })
+}
+
+fn tagged(to: usize, tag: u64, len: u64) -> Outgoing {
+    Outgoing { to, envelope: Envelope::Tagged(tag), len, inject: false, notify: true }
+}
+
+fn messages_sent(world: &World) -> u64 {
+    world.pipes.iter().map(|pipe| pipe.messages).sum()
+}
+
+#[test]
+fn mutual_floods_do_not_deadlock_when_receives_come_late() {
+    for seed in 0..6 {
+        let mut world = world(seed, 3);
+        for _ in 0..300 {
+            for from in 0..3 {
+                let to = (from + world.rng.range(1, 3) as usize) % 3;
+                let len = *world.rng.pick(&[0, 8, 900, 20_000, 65_536, 65_537, 300_000]);
+                let tag = world.rng.below(3);
+                world.send(from, tagged(to, tag, len));
+            }
+        }
+        world.run_out();
+        world.finish();
+        world.check_credit();
+    }
+}
+
+#[test]
+fn unexpected_messages_stop_at_the_grant_and_go_on_with_the_receives() {
+    let mut world = world(7, 2);
+    for tag in 0..5_000 {
+        world.send(0, tagged(1, tag, 0));
+    }
+    world.run_out();
+    assert_eq!(messages_sent(&world), MOST);
+    for tag in 0..5_000 {
+        let pattern = Pattern { space: Space::Tagged { tag, ignore: 0 }, source: None };
+        world.recv(1, pattern, 0, None);
+        world.run_until(|world| world.oracle.ended_receives == tag + 1);
+    }
+    world.finish();
+}
+
+#[test]
+fn a_starved_sender_hears_of_little_credit() {
+    let mut world = world(8, 2);
+    for tag in 0..MOST + 200 {
+        world.send(0, tagged(1, tag, 0));
+    }
+    world.run_out();
+    // Less than what is told at once.
+    for tag in 0..20 {
+        let pattern = Pattern { space: Space::Tagged { tag, ignore: 0 }, source: None };
+        world.recv(1, pattern, 0, None);
+    }
+    world.run_out();
+    assert_eq!(messages_sent(&world), MOST + 20);
+    world.finish();
+}
+
+#[test]
+fn large_messages_without_a_receive_cost_the_receiver_only_their_requests() {
+    let mut world = world(9, 2);
+    for tag in 0..40 {
+        world.send(0, tagged(1, tag, 1 << 20));
+    }
+    world.run_out();
+    assert_eq!((messages_sent(&world), world.nodes[1].memory.bounces()), (40, 0));
+    world.finish();
+}

@@ -1,0 +1,183 @@
+//! Random headers, good enough to get far.
+
+use std::collections::BTreeSet;
+
+use fishplate_engine::wire::{Body, Header, LandingRef, SendRef};
+use fishplate_engine::{Context, Envelope, Instant, MessageSeq, Misbehaviour, Pattern, PeekAction, PeekRequest, Space};
+
+use super::victim::{GRANT, Victim, Wanted};
+use crate::support::rng::Rng;
+
+struct Attacker {
+    rng: Rng,
+    victim: Victim,
+    seqs: BTreeSet<u32>,
+    spent: u32,
+    acked: Vec<u32>,
+    credit: u32,
+    /// In a thousand values, how many are nonsense.
+    nonsense: u64,
+}
+
+/// One attack: how many headers were taken, and how it ended.
+pub fn attack(seed: u64) -> (u64, Option<Misbehaviour>) {
+    println!("seed {seed}");
+    let mut rng = Rng(seed);
+    let subchannels = rng.range(1, 4) as usize;
+    let nonsense = *rng.pick(&[0, 2, 10, 100]);
+    let victim = Victim::new(subchannels);
+    let mut attacker =
+        Attacker { rng, victim, seqs: BTreeSet::new(), spent: 0, acked: vec![0; subchannels], credit: 0, nonsense };
+    for taken in 0..400 {
+        if let Err(end) = attacker.turn() {
+            assert!(nonsense > 0, "seed {seed}: {end}, although everything made sense");
+            attacker.victim.lose();
+            return (taken, Some(end));
+        }
+    }
+    attacker.victim.lose();
+    (400, None)
+}
+
+impl Attacker {
+    fn turn(&mut self) -> Result<(), Misbehaviour> {
+        self.user();
+        let subchannels = self.victim.subchannels.len();
+        for at in 0..subchannels {
+            if self.rng.percent(50) {
+                self.victim.place(at);
+            }
+            let budget = self.rng.below(3_000);
+            self.victim.engine.writable(self.victim.subchannels[at], budget);
+        }
+        self.victim.now += self.rng.below(30_000);
+        self.victim.engine.handle_timeout(Instant(self.victim.now));
+        self.victim.pump();
+        let at = self.rng.below(subchannels as u64) as usize;
+        if self.victim.placing[at].is_some() {
+            self.victim.place(at);
+        }
+        let header = self.header(at);
+        let answer = self.victim.header(at, &header);
+        if self.rng.percent(70) {
+            self.victim.pump();
+        }
+        answer
+    }
+
+    /// What the user of the attacked endpoint does meanwhile.
+    fn user(&mut self) {
+        let space = if self.rng.percent(50) { Space::Message } else { Space::Tagged { tag: 1, ignore: 0 } };
+        let source = self.rng.percent(30).then_some(self.victim.vc);
+        let pattern = Pattern { space, source };
+        match self.rng.below(10) {
+            0..3 => {
+                let len = self.rng.below(3_000);
+                self.victim.recv(pattern, len, None);
+            }
+            3 => {
+                let len = self.rng.range(1, 20_000);
+                self.victim.recv(pattern, len, Some(500));
+            }
+            4..6 => {
+                let len = *self.rng.pick(&[0, 10, 1000, 5_000]);
+                self.victim.send(Envelope::Tagged(2), len);
+            }
+            6 => {
+                let then = *self.rng.pick(&[PeekAction::Leave, PeekAction::Discard]);
+                self.victim.engine.peek(PeekRequest { pattern, then, context: Context(0) });
+            }
+            _ => {}
+        }
+    }
+
+    fn number(&mut self, sensible: u64) -> u64 {
+        if self.rng.below(1000) >= self.nonsense {
+            return sensible;
+        }
+        match self.rng.below(4) {
+            0 => self.rng.next(),
+            1 => u64::MAX - self.rng.below(3),
+            2 => sensible.wrapping_add(1),
+            _ => sensible.wrapping_sub(1),
+        }
+    }
+
+    fn header(&mut self, at: usize) -> Header {
+        let acked = self.acked[at] + self.rng.below(u64::from(self.victim.sent[at] - self.acked[at]) + 1) as u32;
+        self.acked[at] = acked;
+        let spare = u64::from(self.victim.used - self.credit) + 1;
+        self.credit += self.rng.below(spare) as u32;
+        let ack = self.number(u64::from(acked)) as u32;
+        let credit = self.number(u64::from(self.credit)) as u32;
+        Header { ack, credit, body: self.body() }
+    }
+
+    fn is_sloppy(&mut self) -> bool {
+        self.rng.below(1000) < self.nonsense
+    }
+
+    /// The next sequence number, or one a little ahead.
+    fn seq(&mut self) -> MessageSeq {
+        let ahead = if self.rng.percent(20) { self.rng.below(4) as usize } else { 0 };
+        let free = (0..).filter(|seq| !self.seqs.contains(seq));
+        let seq = free.skip(ahead).find(|_| true).unwrap_or(0);
+        self.seqs.insert(seq);
+        MessageSeq(self.number(u64::from(seq)) as u32)
+    }
+
+    /// Whether the grant lasts for `len` bytes.
+    fn spend(&mut self, len: u32) -> bool {
+        let lasts = u64::from(self.spent.saturating_sub(self.victim.told) + len + 128) <= GRANT || self.is_sloppy();
+        if lasts {
+            self.spent += len + 128;
+        }
+        lasts
+    }
+
+    fn body(&mut self) -> Body {
+        let envelope = if self.rng.percent(50) { Envelope::Message } else { Envelope::Tagged(1) };
+        let len = *self.rng.pick(&[0, 1, 200, 1000, 5_000]);
+        match self.rng.below(12) {
+            0..4 if self.spend(len) => {
+                let (len, prompt) = (self.number(u64::from(len)) as u32, self.rng.percent(50));
+                Body::Eager { seq: self.seq(), envelope, data: None, len, prompt }
+            }
+            4..6 if self.spend(0) => {
+                let total = *self.rng.pick(&[0, 1, 2_000, GRANT, u64::MAX]);
+                let send = SendRef(self.rng.next());
+                Body::Request { seq: self.seq(), envelope, data: Some(1), total, send }
+            }
+            6..8 if !self.victim.sends.is_empty() => self.clear(),
+            8..11 if !self.victim.landings.is_empty() => self.stripe(),
+            11 if self.nonsense > 50 => Body::Bye,
+            _ => Body::Ack,
+        }
+    }
+
+    fn clear(&mut self) -> Body {
+        let at = self.rng.below(self.victim.sends.len() as u64) as usize;
+        let (send, total) = self.victim.sends[at];
+        if !self.is_sloppy() {
+            self.victim.sends.swap_remove(at);
+        }
+        let len = self.rng.below(total + 1);
+        let send = SendRef(self.number(send.0));
+        Body::Clear { send, landing: LandingRef(self.rng.next()), len: self.number(len) }
+    }
+
+    /// The front of what is wanted somewhere.
+    fn stripe(&mut self) -> Body {
+        let at = self.rng.below(self.victim.landings.len() as u64) as usize;
+        let Wanted { landing, from, end } = self.victim.landings[at];
+        let landing = LandingRef(self.number(landing.0));
+        let len = if self.rng.percent(50) { end - from } else { (end - from).div_ceil(2) };
+        if !self.is_sloppy() {
+            self.victim.landings[at].from += len;
+        }
+        if from + len >= end {
+            self.victim.landings.swap_remove(at);
+        }
+        Body::Stripe { landing, offset: self.number(from), len: self.number(len) as u32 }
+    }
+}

@@ -1,0 +1,10 @@
+//! Engines against engines, over rails in memory and in virtual time, with seeded reordering between rails. A failure
+//! names its seed; each seed run twice gives the same trace.
+
+mod acknowledgements;
+mod everything;
+mod floods;
+mod hostile;
+mod injects;
+mod speed;
+mod support;
