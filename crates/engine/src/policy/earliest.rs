@@ -88,6 +88,7 @@ fn piece_len(pending: u64, rate: f64, rates: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
         View { rail: 0, open, in_flight, rate, delay_ns }
@@ -123,6 +124,22 @@ mod tests {
         for len in [1, 2048, 16 << 10, 64 << 10] {
             assert!(Multiplex::choose(&mut Earliest::default(), len, len, &three).is_some(), "{len}");
             assert!(Stripe::cut(&mut Earliest::default(), len, len, &three).is_some(), "{len}");
+        }
+    }
+
+    proptest! {
+        /// With all open, nothing would make the engine ask again.
+        #[test]
+        fn nothing_waits_while_all_are_open(
+            rails in prop::collection::vec((1e3f64..1e10, 0u64..1 << 24, 0u64..1 << 27), 1..6),
+            remaining in 1u64..1 << 26,
+            behind in 0u64..1 << 26,
+        ) {
+            let views: Vec<View> = rails.iter().map(|(rate, in_flight, delay)| view(*rate, *in_flight, *delay, true)).collect();
+            let pending = remaining + behind;
+            let (_, len) = Stripe::cut(&mut Earliest::default(), remaining, pending, &views).unwrap();
+            prop_assert!(len > 0 && len <= remaining);
+            prop_assert!(Multiplex::choose(&mut Earliest::default(), remaining, pending, &views).is_some());
         }
     }
 
