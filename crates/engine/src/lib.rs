@@ -16,7 +16,7 @@ pub mod wire;
 
 pub use channel::send::Source;
 pub use config::{Config, INJECT_SIZE};
-pub use engine::{Engine, Misbehaviour, PathSample, PostError, Refused, SendKey, Transmit};
+pub use engine::{Engine, Misbehaviour, PostError, Refused, SendKey, Transmit};
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
 pub use memory::{BounceId, Extent, MemoryAction, Payload, Placement, Region};
 pub use request::{

@@ -6,36 +6,44 @@ use crate::time::Instant;
 const ASSUMED_RATE: f64 = 125e6;
 /// Rates are kept above this, so that times stay finite.
 const LEAST_RATE: f64 = 1e3;
-/// Acknowledgements measure a rate only over at least so many bytes; shorter spans measure the acknowledgement.
-const LEAST_SPAN: u64 = 128 << 10;
-/// Share of the newest sample in the rate.
+/// A rate is measured over at least so many bytes; less measures the acknowledgement.
+const LEAST_SPAN: u64 = 64 << 10;
+/// Share of the newest sample in the rate, once there have been some.
 const GAIN: f64 = 0.25;
 
-/// A sample from the driver (over TCP: the kernel's `TCP_INFO`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PathSample {
-    /// Delivery rate, in bytes per second.
-    pub rate: f64,
-    /// The sender had nothing more to send: the rate is a lower bound.
-    pub limited_by_sender: bool,
-    /// Least round trip time, in nanoseconds.
-    pub min_rtt_ns: u64,
+/// A frame that was handed over.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// When.
+    pub at: Instant,
+    /// Its length, in bytes.
+    pub bytes: u64,
+    /// Its acknowledgement comes without delay.
+    pub prompt: bool,
 }
 
 /// Estimates of one subchannel.
+///
+/// The rate is measured over *bursts*: a burst starts when, as far as is known, nothing is under way any more, so that
+/// pauses of the sender do not count. Only acknowledgements of prompt frames end a measurement, as others may have been
+/// held back.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     rate: f64,
+    samples: u32,
     min_rtt_ns: u64,
     /// Bytes handed over and not acknowledged.
     in_flight: u64,
-    /// When, at the estimated rate, all of them would have left.
+    /// Prompt frames among them.
+    prompt_in_flight: u32,
+    /// When, at the estimated rate, all bytes would have left.
     busy_until: Instant,
-    /// Bytes acknowledged since `span_start`.
+    burst_start: Instant,
+    /// Bytes of the burst that have been acknowledged since `span_start`.
     span: u64,
     span_start: Instant,
-    /// The driver samples the path; acknowledgements then do not.
-    sampled: bool,
+    /// Of the acknowledgements of a burst only the first is later than its bytes by a round trip.
+    is_first_span: bool,
 }
 
 impl Estimate {
@@ -43,12 +51,15 @@ impl Estimate {
     pub fn new(speed: Option<f64>) -> Self {
         Estimate {
             rate: speed.unwrap_or(ASSUMED_RATE).max(LEAST_RATE),
+            samples: 0,
             min_rtt_ns: 0,
             in_flight: 0,
+            prompt_in_flight: 0,
             busy_until: Instant(0),
+            burst_start: Instant(0),
             span: 0,
             span_start: Instant(0),
-            sampled: false,
+            is_first_span: true,
         }
     }
 
@@ -68,39 +79,53 @@ impl Estimate {
         self.in_flight.min(modelled as u64)
     }
 
-    /// `bytes` have been handed over.
-    pub fn sent(&mut self, now: Instant, bytes: u64) {
-        if self.in_flight == 0 {
+    /// A frame has been handed over.
+    pub fn sent(&mut self, frame: Sent) {
+        if self.prompt_in_flight == 0 && self.under_way(frame.at) == 0 {
+            self.burst_start = frame.at;
+            self.span_start = frame.at;
             self.span = 0;
-            self.span_start = now;
+            self.is_first_span = true;
         }
-        self.in_flight += bytes;
-        let start = self.busy_until.max(now);
-        self.busy_until = start.plus_ns((bytes as f64 / self.rate * 1e9) as u64);
+        self.in_flight += frame.bytes;
+        self.prompt_in_flight += u32::from(frame.prompt);
+        let start = self.busy_until.max(frame.at);
+        self.busy_until = start.plus_ns((frame.bytes as f64 / self.rate * 1e9) as u64);
     }
 
-    /// `bytes` have been acknowledged.
-    pub fn acknowledged(&mut self, now: Instant, bytes: u64) {
-        self.in_flight = self.in_flight.saturating_sub(bytes);
-        self.span += bytes;
+    /// A frame has been acknowledged; `ack_delay_ns` is how long the peer may have waited with that.
+    pub fn acknowledged(&mut self, now: Instant, frame: Sent, ack_delay_ns: u64) {
+        self.in_flight -= frame.bytes.min(self.in_flight);
+        self.prompt_in_flight -= u32::from(frame.prompt).min(self.prompt_in_flight);
+        if frame.at < self.burst_start {
+            return;
+        }
+        self.span += frame.bytes;
+        if !frame.prompt || self.span < LEAST_SPAN {
+            return;
+        }
         let elapsed_ns = now.since_ns(self.span_start);
-        if self.span >= LEAST_SPAN && elapsed_ns > 0 {
-            if !self.sampled {
-                let rate = self.span as f64 / elapsed_ns as f64 * 1e9;
-                self.rate = ((1.0 - GAIN) * self.rate + GAIN * rate).max(LEAST_RATE);
-            }
-            self.span = 0;
-            self.span_start = now;
+        if elapsed_ns == 0 {
+            return;
         }
+        let lag_ns = if self.is_first_span { self.min_rtt_ns + ack_delay_ns } else { 0 };
+        let carrying_ns = elapsed_ns.saturating_sub(lag_ns).max(elapsed_ns / 4);
+        self.learn(self.span as f64 / carrying_ns as f64 * 1e9);
+        self.span = 0;
+        self.span_start = now;
+        self.is_first_span = false;
     }
 
-    /// The driver has measured the path.
-    pub fn sample(&mut self, sample: PathSample) {
-        self.sampled = true;
-        self.min_rtt_ns = sample.min_rtt_ns;
-        if !sample.limited_by_sender || sample.rate > self.rate {
-            self.rate = ((1.0 - GAIN) * self.rate + GAIN * sample.rate).max(LEAST_RATE);
-        }
+    /// The driver has measured the least round trip time, in nanoseconds.
+    pub fn set_min_rtt(&mut self, min_rtt_ns: u64) {
+        self.min_rtt_ns = min_rtt_ns;
+    }
+
+    /// The first sample replaces what the driver said of the rail; later ones count less and less.
+    fn learn(&mut self, rate: f64) {
+        self.samples = self.samples.saturating_add(1);
+        let gain = GAIN.max(1.0 / f64::from(self.samples));
+        self.rate = ((1.0 - gain) * self.rate + gain * rate).max(LEAST_RATE);
     }
 }
 
@@ -108,38 +133,61 @@ impl Estimate {
 mod tests {
     use super::*;
 
+    const MIB: u64 = 1 << 20;
+
+    fn frame(at: u64, bytes: u64, prompt: bool) -> Sent {
+        Sent { at: Instant(at), bytes, prompt }
+    }
+
     #[test]
-    fn the_rate_approaches_what_acknowledgements_show() {
+    fn the_rate_is_what_acknowledgements_show_whatever_the_driver_said() {
+        for speed in [None, Some(1.25e9)] {
+            let mut estimate = Estimate::new(speed);
+            let mut now = 0;
+            for _ in 0..5 {
+                let sent = frame(now, MIB, true);
+                estimate.sent(sent);
+                now += 33_554_432; // 1 MiB at 31.25 MB/s
+                estimate.acknowledged(Instant(now), sent, 0);
+            }
+            assert!((estimate.rate() / 31.25e6 - 1.0).abs() < 0.01, "{}", estimate.rate());
+        }
+    }
+
+    #[test]
+    fn the_round_trip_and_the_pauses_of_the_sender_do_not_count() {
         let mut estimate = Estimate::new(None);
-        let mut now = Instant(0);
-        for _ in 0..40 {
-            estimate.sent(now, 1 << 20);
-            now = now.plus_ns(33_554_432); // 1 MiB at 31.25 MB/s
-            estimate.acknowledged(now, 1 << 20);
+        estimate.set_min_rtt(20_000_000);
+        for round in 0..10 {
+            let start = round * 1_000_000_000;
+            let sent = frame(start, MIB, true);
+            estimate.sent(sent);
+            estimate.acknowledged(Instant(start + 20_000_000 + 33_554_432), sent, 0);
         }
         assert!((estimate.rate() / 31.25e6 - 1.0).abs() < 0.01, "{}", estimate.rate());
     }
 
     #[test]
-    fn what_is_under_way_drains_with_time_and_with_acknowledgements() {
-        let mut estimate = Estimate::new(Some(1e9));
-        estimate.sent(Instant(0), 1_000_000);
-        assert_eq!(estimate.under_way(Instant(0)), 1_000_000);
-        assert_eq!(estimate.under_way(Instant(400_000)), 600_000);
-        estimate.acknowledged(Instant(400_000), 900_000);
-        assert_eq!(estimate.under_way(Instant(400_000)), 100_000);
-        assert_eq!(estimate.under_way(Instant(2_000_000)), 0);
+    fn a_trickle_says_nothing_about_the_rate() {
+        let mut estimate = Estimate::new(None);
+        for at in 0..10_000 {
+            let sent = frame(at * 100_000, 64, at % 1000 == 0);
+            estimate.sent(sent);
+            estimate.acknowledged(Instant(at * 100_000 + 2_000_000), sent, 0);
+        }
+        assert_eq!(estimate.rate(), ASSUMED_RATE);
     }
 
     #[test]
-    fn a_sample_limited_by_the_sender_only_raises_the_rate() {
-        let mut estimate = Estimate::new(Some(1e8));
-        let sample = PathSample { rate: 1e7, limited_by_sender: true, min_rtt_ns: 100 };
-        estimate.sample(sample);
-        assert_eq!(estimate.rate(), 1e8);
-        estimate.sample(PathSample { rate: 2e8, ..sample });
-        assert_eq!(estimate.rate(), 1.25e8);
-        estimate.sample(PathSample { rate: 1e7, limited_by_sender: false, min_rtt_ns: 100 });
-        assert!(estimate.rate() < 1.25e8);
+    fn what_is_under_way_drains_with_time_and_with_acknowledgements() {
+        let mut estimate = Estimate::new(Some(1e9));
+        let (large, small) = (frame(0, 900_000, false), frame(0, 100_000, false));
+        estimate.sent(large);
+        estimate.sent(small);
+        assert_eq!(estimate.under_way(Instant(0)), 1_000_000);
+        assert_eq!(estimate.under_way(Instant(400_000)), 600_000);
+        estimate.acknowledged(Instant(400_000), large, 0);
+        assert_eq!(estimate.under_way(Instant(400_000)), 100_000);
+        assert_eq!(estimate.under_way(Instant(2_000_000)), 0);
     }
 }

@@ -45,7 +45,7 @@ impl VirtualChannel {
         let subchannel = &mut self.subchannels[index];
         let ack = subchannel.pay_ack();
         if body.is_counted() {
-            subchannel.sent(now, cargo, MAX_HEADER_LEN as u64 + source.len());
+            subchannel.sent(now, cargo, MAX_HEADER_LEN as u64 + source.len(), body.is_prompt());
         } else {
             subchannel.budget = subchannel.budget.saturating_sub(MAX_HEADER_LEN as u64);
         }
@@ -130,7 +130,8 @@ impl VirtualChannel {
             let body = Body::Request { seq, envelope, data, total: send.len(), send: SendRef(key) };
             return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
         }
-        let body = Body::Eager { seq, envelope, data, len: send.len() as u32, prompt: send.is_awaited() };
+        let prompt = send.is_awaited() || self.subchannels[index].wants_prompt();
+        let body = Body::Eager { seq, envelope, data, len: send.len() as u32, prompt };
         send.stage = Stage::Sent;
         send.unacknowledged = 1;
         let copy = send.inject && send.bounce().is_none();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::estimate::Estimate;
+use super::estimate::{Estimate, Sent};
 use crate::ids::RailId;
 use crate::time::Instant;
 
@@ -15,6 +15,9 @@ pub const ACK_EVERY_BYTES: u64 = 512 << 10;
 /// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
 pub const ACK_EVERY_FRAMES: u32 = 512;
 
+/// At least one frame in so many bytes asks for a prompt acknowledgement, so that the rate can be measured.
+const PROMPT_EVERY_BYTES: u64 = 64 << 10;
+
 /// What a frame in flight belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cargo {
@@ -26,7 +29,7 @@ pub enum Cargo {
 
 struct Frame {
     cargo: Cargo,
-    bytes: u64,
+    sent: Sent,
 }
 
 /// State of one subchannel.
@@ -40,6 +43,8 @@ pub struct Subchannel {
     /// Messages that a policy has put on this subchannel and that it has not taken yet: keys of sends.
     pub assigned: VecDeque<u64>,
     in_flight: VecDeque<Frame>,
+    /// Bytes sent since the last frame that asked for a prompt acknowledgement.
+    unprompted: u64,
     acked: u32,
     received: u32,
     told: u32,
@@ -60,6 +65,7 @@ impl Subchannel {
             budget: 0,
             assigned: VecDeque::new(),
             in_flight: VecDeque::new(),
+            unprompted: 0,
             acked: 0,
             received: 0,
             told: 0,
@@ -69,10 +75,17 @@ impl Subchannel {
     }
 
     /// A counted frame of `bytes`, header included, is handed to the driver.
-    pub fn sent(&mut self, now: Instant, cargo: Cargo, bytes: u64) {
+    pub fn sent(&mut self, now: Instant, cargo: Cargo, bytes: u64, prompt: bool) {
+        let sent = Sent { at: now, bytes, prompt };
         self.budget = self.budget.saturating_sub(bytes);
-        self.estimate.sent(now, bytes);
-        self.in_flight.push_back(Frame { cargo, bytes });
+        self.unprompted = if prompt { 0 } else { self.unprompted + bytes };
+        self.estimate.sent(sent);
+        self.in_flight.push_back(Frame { cargo, sent });
+    }
+
+    /// Whether so much has been sent since a prompt acknowledgement was asked for that the rate should be measured.
+    pub fn wants_prompt(&self) -> bool {
+        self.unprompted >= PROMPT_EVERY_BYTES
     }
 
     /// A counted frame of `bytes` has arrived whole.
@@ -121,12 +134,10 @@ impl Subchannel {
             return Err(BadAck);
         }
         self.acked = ack;
-        let mut bytes = 0;
         for frame in self.in_flight.drain(..news as usize) {
-            bytes += frame.bytes;
+            self.estimate.acknowledged(now, frame.sent, PROMPT_ACK_DELAY_NS);
             delivered(frame.cargo);
         }
-        self.estimate.acknowledged(now, bytes);
         Ok(())
     }
 
@@ -145,7 +156,7 @@ mod tests {
         let mut subchannel = Subchannel::new(RailId(0), None);
         subchannel.acked = u32::MAX - 1;
         for key in 0..4 {
-            subchannel.sent(Instant(0), Cargo::Send(key), 10);
+            subchannel.sent(Instant(0), Cargo::Send(key), 10, true);
         }
         let mut seen = Vec::new();
         subchannel.acknowledged(Instant(1), 1, |cargo| seen.push(cargo)).unwrap();

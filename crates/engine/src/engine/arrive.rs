@@ -15,8 +15,6 @@ use crate::memory::{MemoryAction, Placement};
 use crate::time::Instant;
 use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef};
 
-pub use crate::channel::estimate::PathSample;
-
 /// What a peer may not do. It loses its virtual channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misbehaviour {
@@ -133,11 +131,11 @@ impl Engine {
         }
     }
 
-    /// The driver has measured the path of a subchannel.
-    pub fn sample_path(&mut self, subchannel: SubchannelId, sample: PathSample) {
+    /// The driver has measured the least round trip time of a subchannel's path, in nanoseconds.
+    pub fn set_min_rtt(&mut self, subchannel: SubchannelId, min_rtt_ns: u64) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.estimate.sample(sample);
+            subchannel.estimate.set_min_rtt(min_rtt_ns);
         }
     }
 

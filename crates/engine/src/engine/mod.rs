@@ -4,7 +4,7 @@ mod arrive;
 mod lose;
 mod post;
 
-pub use arrive::{Misbehaviour, PathSample};
+pub use arrive::Misbehaviour;
 pub use post::{PostError, SendKey};
 
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ pub use crate::channel::Transmit;
 ///
 /// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`], ...
 /// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
-///   [`Engine::payload_placed`], [`Engine::sample_path`], [`Engine::handle_timeout`], [`Engine::lose`].
+///   [`Engine::payload_placed`], [`Engine::set_min_rtt`], [`Engine::handle_timeout`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
 ///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_timeout`].
 pub struct Engine {

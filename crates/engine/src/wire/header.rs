@@ -41,7 +41,7 @@ pub enum Body {
         data: Option<u64>,
         /// Its length.
         len: u32,
-        /// A completion waits for the acknowledgement.
+        /// The acknowledgement is waited for.
         prompt: bool,
     },
     /// A message that waits for a receive: the first half of a rendezvous.
@@ -103,6 +103,11 @@ impl Body {
             Body::Eager { len, .. } | Body::Stripe { len, .. } => *len,
             _ => 0,
         }
+    }
+
+    /// Whether the frame's acknowledgement is waited for.
+    pub fn is_prompt(&self) -> bool {
+        !matches!(self, Body::Eager { prompt: false, .. })
     }
 
     /// Whether the frame counts towards acknowledgements.

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Instant, PathSample, VcId};
+use fishplate_engine::{Instant, VcId};
 
 use super::Endpoint;
 use crate::link::{Arrived, Filled, Link};
@@ -22,9 +22,6 @@ const MOST_ROUNDS: usize = 8;
 const ASK_ALL_EVERY: u64 = 4;
 /// How often attempts to connect, and the kernel's measurements of paths, are looked at, in nanoseconds.
 const TICK_NS: u64 = 5_000_000;
-
-/// A rate measured over so many bytes tells what the path carries, even if the sender had no more to send.
-const TELLING_BYTES: u64 = 128 << 10;
 
 /// What a number in the poll set stands for.
 enum Token {
@@ -323,25 +320,18 @@ impl Endpoint {
 
     /// Tells the engine what the kernel has measured on links that were in use.
     fn sample_paths(&mut self) {
+        let now = self.clock.now();
         for (_, link) in &mut self.links {
-            let sent = link.counts.tx_bytes - link.sampled_at_bytes;
-            if sent == 0 {
+            self.counters.touch(link, now);
+            if link.counts.tx_bytes == link.sampled_at_bytes {
                 continue;
             }
             link.sampled_at_bytes = link.counts.tx_bytes;
-            let Ok(info) = tcp_info(link.socket.as_fd()) else { continue };
-            link.counts.retransmitted = u64::from(info.retransmitted);
-            if info.delivery_rate > 0 {
-                let sample = PathSample {
-                    rate: info.delivery_rate as f64,
-                    limited_by_sender: info.limited_by_sender && sent < TELLING_BYTES,
-                    min_rtt_ns: info.min_rtt_ns,
-                };
-                self.engine.sample_path(link.subchannel, sample);
+            if let Ok(info) = tcp_info(link.socket.as_fd()) {
+                link.counts.retransmitted = u64::from(info.retransmitted);
+                self.engine.set_min_rtt(link.subchannel, info.min_rtt_ns);
             }
         }
-        let now = self.clock.now();
-        self.links.iter().for_each(|(_, link)| self.counters.touch(link, now));
     }
 
     fn count(&mut self, link: &Link) {

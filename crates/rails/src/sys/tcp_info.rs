@@ -7,32 +7,21 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct RawTcpInfo {
-    state_to_options: [u8; 7],
-    /// Lowest bit: the delivery rate was limited by the application.
-    delivery_rate_app_limited: u8,
+    state_to_app_limited: [u8; 8],
     rto_to_total_retrans: [u32; 24],
     pacing_to_bytes_received: [u64; 4],
     segs_out_to_notsent: [u32; 3],
     min_rtt_us: u32,
-    data_segs: [u32; 2],
-    delivery_rate: u64,
 }
 
-/// Where `tcpi_rtt` and `tcpi_total_retrans` stand among the 32-bit fields that start with `tcpi_rto`.
-const RTT: usize = 15;
+/// Where `tcpi_total_retrans` stands among the 32-bit fields that start with `tcpi_rto`.
 const TOTAL_RETRANS: usize = 23;
 
 /// What the kernel knows of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpInfo {
-    /// Newest measured delivery rate, in bytes per second; 0 before the first.
-    pub delivery_rate: u64,
-    /// That rate was limited by what was there to send.
-    pub limited_by_sender: bool,
     /// Least round trip time, in nanoseconds.
     pub min_rtt_ns: u64,
-    /// Smoothed round trip time, in nanoseconds.
-    pub rtt_ns: u64,
     /// Segments sent again so far.
     pub retransmitted: u32,
 }
@@ -48,13 +37,9 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    let us = |us: u32| u64::from(us) * 1000;
     Ok(TcpInfo {
-        delivery_rate: raw.delivery_rate,
-        limited_by_sender: raw.delivery_rate_app_limited & 1 != 0,
         // The kernel says ~0 before the first measurement.
-        min_rtt_ns: if raw.min_rtt_us == u32::MAX { 0 } else { us(raw.min_rtt_us) },
-        rtt_ns: us(raw.rto_to_total_retrans[RTT]),
+        min_rtt_ns: if raw.min_rtt_us == u32::MAX { 0 } else { u64::from(raw.min_rtt_us) * 1000 },
         retransmitted: raw.rto_to_total_retrans[TOTAL_RETRANS],
     })
 }
@@ -67,7 +52,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn a_connection_over_loopback_shows_a_round_trip_and_a_rate() {
+    fn a_connection_over_loopback_shows_a_round_trip() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut server, _) = listener.accept().unwrap();
@@ -76,8 +61,7 @@ mod tests {
             server.read_exact(&mut [0; 10_000]).unwrap();
         }
         let info = tcp_info(client.as_fd()).unwrap();
-        assert!(info.rtt_ns > 0 && info.rtt_ns < 1_000_000_000, "{info:?}");
-        assert!(info.min_rtt_ns < 1_000_000_000 && info.delivery_rate > 0, "{info:?}");
+        assert!(info.min_rtt_ns > 0 && info.min_rtt_ns < 1_000_000_000, "{info:?}");
         assert_eq!(info.retransmitted, 0);
     }
 }
