@@ -7,9 +7,11 @@ const ASSUMED_RATE: f64 = 125e6;
 /// Rates are kept above this, so that times stay finite.
 const LEAST_RATE: f64 = 1e3;
 /// A rate is measured over at least so many bytes; less measures the acknowledgement.
-const LEAST_SPAN: u64 = 64 << 10;
-/// Share of the newest sample in the rate, once there have been some.
+const LEAST_SPAN: u64 = 4 << 10;
+/// Share of the newest sample in the rate, once there have been some, if it was measured over `FULL_SPAN`.
 const GAIN: f64 = 0.25;
+/// Over shorter spans, in bytes, a sample counts less, as more of it is the acknowledgement's own time.
+const FULL_SPAN: u64 = 64 << 10;
 
 /// A frame that was handed over.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +112,7 @@ impl Estimate {
         }
         let lag_ns = if self.is_first_span { self.min_rtt_ns + ack_delay_ns } else { 0 };
         let carrying_ns = elapsed_ns.saturating_sub(lag_ns).max(elapsed_ns / 4);
-        self.learn(self.span as f64 / carrying_ns as f64 * 1e9);
+        self.learn(self.span, carrying_ns);
         self.span = 0;
         self.span_start = now;
         self.is_first_span = false;
@@ -122,9 +124,11 @@ impl Estimate {
     }
 
     /// The first sample replaces what the driver said of the rail; later ones count less and less.
-    fn learn(&mut self, rate: f64) {
+    fn learn(&mut self, bytes: u64, ns: u64) {
         self.samples = self.samples.saturating_add(1);
-        let gain = GAIN.max(1.0 / f64::from(self.samples));
+        let weight = (bytes as f64 / FULL_SPAN as f64).min(1.0);
+        let gain = (GAIN * weight).max(1.0 / f64::from(self.samples));
+        let rate = bytes as f64 / ns as f64 * 1e9;
         self.rate = ((1.0 - gain) * self.rate + gain * rate).max(LEAST_RATE);
     }
 }
