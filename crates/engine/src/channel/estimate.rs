@@ -8,10 +8,8 @@ const ASSUMED_RATE: f64 = 125e6;
 const LEAST_RATE: f64 = 1e3;
 /// A rate is measured over at least so many bytes; less measures the acknowledgement.
 const LEAST_SPAN: u64 = 4 << 10;
-/// Share of the newest sample in the rate, once there have been some, if it was measured over `FULL_SPAN`.
-const GAIN: f64 = 0.25;
-/// Over shorter spans, in bytes, a sample counts less, as more of it is the acknowledgement's own time.
-const FULL_SPAN: u64 = 64 << 10;
+/// The rate is that of about so many bytes measured last.
+const MEMORY: f64 = 256.0 * 1024.0;
 
 /// A frame that was handed over.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +30,9 @@ pub struct Sent {
 #[derive(Clone, Debug)]
 pub struct Estimate {
     rate: f64,
-    samples: u32,
+    /// What was measured, the older the less.
+    measured_bytes: f64,
+    measured_ns: f64,
     min_rtt_ns: u64,
     /// Bytes handed over and not acknowledged.
     in_flight: u64,
@@ -53,7 +53,8 @@ impl Estimate {
     pub fn new(speed: Option<f64>) -> Self {
         Estimate {
             rate: speed.unwrap_or(ASSUMED_RATE).max(LEAST_RATE),
-            samples: 0,
+            measured_bytes: 0.0,
+            measured_ns: 0.0,
             min_rtt_ns: 0,
             in_flight: 0,
             prompt_in_flight: 0,
@@ -123,13 +124,13 @@ impl Estimate {
         self.min_rtt_ns = min_rtt_ns;
     }
 
-    /// The first sample replaces what the driver said of the rail; later ones count less and less.
+    /// Acknowledgements are late by turns, and then come at once. So bytes and times are summed, not rates averaged:
+    /// what one span has too much, the next has too little.
     fn learn(&mut self, bytes: u64, ns: u64) {
-        self.samples = self.samples.saturating_add(1);
-        let weight = (bytes as f64 / FULL_SPAN as f64).min(1.0);
-        let gain = (GAIN * weight).max(1.0 / f64::from(self.samples));
-        let rate = bytes as f64 / ns as f64 * 1e9;
-        self.rate = ((1.0 - gain) * self.rate + gain * rate).max(LEAST_RATE);
+        let keep = (-(bytes as f64) / MEMORY).exp();
+        self.measured_bytes = self.measured_bytes * keep + bytes as f64;
+        self.measured_ns = self.measured_ns * keep + ns as f64;
+        self.rate = (self.measured_bytes / self.measured_ns * 1e9).max(LEAST_RATE);
     }
 }
 
