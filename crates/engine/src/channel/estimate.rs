@@ -6,69 +6,71 @@ use crate::time::Instant;
 const ASSUMED_RATE: f64 = 125e6;
 /// Rates are kept above this, so that times stay finite.
 const LEAST_RATE: f64 = 1e3;
-/// A rate is measured over at least so many bytes; less measures the acknowledgement.
-const LEAST_SPAN: u64 = 4 << 10;
-/// The rate is that of about so many bytes measured last.
-const MEMORY: f64 = 256.0 * 1024.0;
+/// Shorter times in the queue, in nanoseconds, are within the noise of when a process looks: they count as so much, and
+/// only where that shows the path to be faster than was known.
+const LEAST_QUEUED_NS: u64 = 20_000;
+/// Less than so many bytes under way cannot show that a path is slow: other delays are longer than theirs.
+const LEAST_QUEUED_BYTES: u64 = 2048;
+/// The rate is that of about so many queued bytes measured last.
+const MEMORY: f64 = 512.0 * 1024.0;
+/// What was measured so long ago, in nanoseconds, counts half; and a path that has not been measured since is taken to
+/// be twice as fast, until it is what its driver says: a path that is shunned must get a chance to show that it is fast.
+const HALF_LIFE_NS: u64 = 100_000_000;
 
 /// A frame that was handed over.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// When.
-    pub at: Instant,
+    at: Instant,
     /// Its length, in bytes.
-    pub bytes: u64,
-    /// Its acknowledgement comes without delay.
-    pub prompt: bool,
+    bytes: u64,
+    /// Bytes that were under way then, with its own.
+    queued: u64,
 }
 
 /// Estimates of one subchannel.
 ///
-/// The rate is measured over *bursts*: a burst starts when, as far as is known, nothing is under way any more, so that
-/// pauses of the sender do not count. Only acknowledgements of prompt frames end a measurement, as others may have been
-/// held back.
+/// The rate follows from how long a frame is under way: what is under way ahead of it, and itself, must leave first. So
+/// pauses and haste of the sender do not count. How much is ahead depends on the estimate in turn; one that is too high
+/// finds too little there, and falls.
 #[derive(Clone, Debug)]
 pub struct Estimate {
+    /// By driver or assumption.
+    nominal: f64,
     rate: f64,
+    last_measured: Instant,
     /// What was measured, the older the less.
     measured_bytes: f64,
     measured_ns: f64,
     min_rtt_ns: u64,
     /// Bytes handed over and not acknowledged.
     in_flight: u64,
-    /// Prompt frames among them.
-    prompt_in_flight: u32,
     /// When, at the estimated rate, all bytes would have left.
     busy_until: Instant,
-    burst_start: Instant,
-    /// Bytes of the burst that have been acknowledged since `span_start`.
-    span: u64,
-    span_start: Instant,
-    /// Of the acknowledgements of a burst only the first is later than its bytes by a round trip.
-    is_first_span: bool,
 }
 
 impl Estimate {
     /// For a rail of `speed` bytes per second, where that is known.
     pub fn new(speed: Option<f64>) -> Self {
+        let nominal = speed.unwrap_or(ASSUMED_RATE).max(LEAST_RATE);
         Estimate {
-            rate: speed.unwrap_or(ASSUMED_RATE).max(LEAST_RATE),
+            nominal,
+            rate: nominal,
+            last_measured: Instant(0),
             measured_bytes: 0.0,
             measured_ns: 0.0,
             min_rtt_ns: 0,
             in_flight: 0,
-            prompt_in_flight: 0,
             busy_until: Instant(0),
-            burst_start: Instant(0),
-            span: 0,
-            span_start: Instant(0),
-            is_first_span: true,
         }
     }
 
     /// Bytes per second.
-    pub fn rate(&self) -> f64 {
-        self.rate
+    pub fn rate(&self, now: Instant) -> f64 {
+        if self.rate >= self.nominal || now.since_ns(self.last_measured) < HALF_LIFE_NS {
+            return self.rate;
+        }
+        (self.rate / self.fading(now)).min(self.nominal)
     }
 
     /// One-way delay, in nanoseconds.
@@ -82,55 +84,47 @@ impl Estimate {
         self.in_flight.min(modelled as u64)
     }
 
-    /// A frame has been handed over.
-    pub fn sent(&mut self, frame: Sent) {
-        if self.prompt_in_flight == 0 && self.under_way(frame.at) == 0 {
-            self.burst_start = frame.at;
-            self.span_start = frame.at;
-            self.span = 0;
-            self.is_first_span = true;
-        }
-        self.in_flight += frame.bytes;
-        self.prompt_in_flight += u32::from(frame.prompt);
-        let start = self.busy_until.max(frame.at);
-        self.busy_until = start.plus_ns((frame.bytes as f64 / self.rate * 1e9) as u64);
+    /// A frame of so many bytes is handed over.
+    pub fn sent(&mut self, now: Instant, bytes: u64) -> Sent {
+        let queued = self.under_way(now) + bytes;
+        self.in_flight += bytes;
+        let start = self.busy_until.max(now);
+        self.busy_until = start.plus_ns((bytes as f64 / self.rate * 1e9) as u64);
+        Sent { at: now, bytes, queued }
     }
 
-    /// A frame has been acknowledged; `ack_delay_ns` is how long the peer may have waited with that.
-    pub fn acknowledged(&mut self, now: Instant, frame: Sent, ack_delay_ns: u64) {
+    /// A frame has been acknowledged.
+    pub fn acknowledged(&mut self, frame: Sent) {
         self.in_flight -= frame.bytes.min(self.in_flight);
-        self.prompt_in_flight -= u32::from(frame.prompt).min(self.prompt_in_flight);
-        if frame.at < self.burst_start {
-            return;
+    }
+
+    /// The frame was acknowledged as soon as it had come, give or take `ack_delay_ns`: that measures the rate.
+    pub fn measure(&mut self, now: Instant, frame: Sent, ack_delay_ns: u64) {
+        let fading = self.fading(now);
+        self.last_measured = now;
+        let queued_ns = now.since_ns(frame.at).saturating_sub(self.min_rtt_ns + ack_delay_ns).max(LEAST_QUEUED_NS);
+        let rate = frame.queued as f64 / queued_ns as f64 * 1e9;
+        let tells = queued_ns > LEAST_QUEUED_NS && frame.queued >= LEAST_QUEUED_BYTES;
+        if tells || rate > self.rate {
+            // Sums, not an average of rates: what one acknowledgement was late, the next is early.
+            let keep = fading * (-(frame.queued as f64) / MEMORY).exp();
+            self.measured_bytes = self.measured_bytes * keep + frame.queued as f64;
+            self.measured_ns = self.measured_ns * keep + queued_ns as f64;
+            self.rate = (self.measured_bytes / self.measured_ns * 1e9).max(LEAST_RATE);
         }
-        self.span += frame.bytes;
-        if !frame.prompt || self.span < LEAST_SPAN {
-            return;
-        }
-        let elapsed_ns = now.since_ns(self.span_start);
-        if elapsed_ns == 0 {
-            return;
-        }
-        let lag_ns = if self.is_first_span { self.min_rtt_ns + ack_delay_ns } else { 0 };
-        let carrying_ns = elapsed_ns.saturating_sub(lag_ns).max(elapsed_ns / 4);
-        self.learn(self.span, carrying_ns);
-        self.span = 0;
-        self.span_start = now;
-        self.is_first_span = false;
+        // All that was sent before the frame has come: what is under way now is what was sent since.
+        self.busy_until = now.plus_ns((self.in_flight as f64 / self.rate * 1e9) as u64);
+    }
+
+    /// What is left of a measurement's weight.
+    fn fading(&self, now: Instant) -> f64 {
+        let halvings = now.since_ns(self.last_measured) as f64 / HALF_LIFE_NS as f64;
+        (-halvings).exp2()
     }
 
     /// The driver has measured the least round trip time, in nanoseconds.
     pub fn set_min_rtt(&mut self, min_rtt_ns: u64) {
         self.min_rtt_ns = min_rtt_ns;
-    }
-
-    /// Acknowledgements are late by turns, and then come at once. So bytes and times are summed, not rates averaged:
-    /// what one span has too much, the next has too little.
-    fn learn(&mut self, bytes: u64, ns: u64) {
-        let keep = (-(bytes as f64) / MEMORY).exp();
-        self.measured_bytes = self.measured_bytes * keep + bytes as f64;
-        self.measured_ns = self.measured_ns * keep + ns as f64;
-        self.rate = (self.measured_bytes / self.measured_ns * 1e9).max(LEAST_RATE);
     }
 }
 
@@ -140,22 +134,19 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn frame(at: u64, bytes: u64, prompt: bool) -> Sent {
-        Sent { at: Instant(at), bytes, prompt }
-    }
-
     #[test]
     fn the_rate_is_what_acknowledgements_show_whatever_the_driver_said() {
         for speed in [None, Some(1.25e9)] {
             let mut estimate = Estimate::new(speed);
-            let mut now = 0;
-            for _ in 0..5 {
-                let sent = frame(now, MIB, true);
-                estimate.sent(sent);
-                now += 33_554_432; // 1 MiB at 31.25 MB/s
-                estimate.acknowledged(Instant(now), sent, 0);
+            // Two frames are always in flight at 31.25 MB/s, so each takes the time of two.
+            let mut before = estimate.sent(Instant(0), MIB);
+            for round in 1..6 {
+                let next = estimate.sent(Instant((round - 1) * 33_554_432), MIB);
+                estimate.acknowledged(before);
+                estimate.measure(Instant(round * 33_554_432), before, 0);
+                before = next;
             }
-            assert!((estimate.rate() / 31.25e6 - 1.0).abs() < 0.01, "{}", estimate.rate());
+            assert!((estimate.rate(Instant(0)) / 31.25e6 - 1.0).abs() < 0.1, "{}", estimate.rate(Instant(0)));
         }
     }
 
@@ -165,33 +156,46 @@ mod tests {
         estimate.set_min_rtt(20_000_000);
         for round in 0..10 {
             let start = round * 1_000_000_000;
-            let sent = frame(start, MIB, true);
-            estimate.sent(sent);
-            estimate.acknowledged(Instant(start + 20_000_000 + 33_554_432), sent, 0);
+            let sent = estimate.sent(Instant(start), MIB);
+            estimate.acknowledged(sent);
+            estimate.measure(Instant(start + 20_000_000 + 33_554_432), sent, 0);
         }
-        assert!((estimate.rate() / 31.25e6 - 1.0).abs() < 0.01, "{}", estimate.rate());
+        assert!((estimate.rate(Instant(0)) / 31.25e6 - 1.0).abs() < 0.01, "{}", estimate.rate(Instant(0)));
     }
 
     #[test]
-    fn a_trickle_says_nothing_about_the_rate() {
+    fn a_trickle_does_not_make_a_path_slow() {
         let mut estimate = Estimate::new(None);
         for at in 0..10_000 {
-            let sent = frame(at * 100_000, 64, at % 1000 == 0);
-            estimate.sent(sent);
-            estimate.acknowledged(Instant(at * 100_000 + 2_000_000), sent, 0);
+            let sent = estimate.sent(Instant(at * 100_000), 64);
+            estimate.acknowledged(sent);
+            estimate.measure(Instant(at * 100_000 + 10_000), sent, 0);
         }
-        assert_eq!(estimate.rate(), ASSUMED_RATE);
+        assert_eq!(estimate.rate(Instant(0)), ASSUMED_RATE);
+    }
+
+    #[test]
+    fn a_path_that_is_shunned_gets_another_chance_and_one_look_may_be_enough() {
+        let mut estimate = Estimate::new(Some(1.25e8));
+        let sent = estimate.sent(Instant(0), 4096);
+        estimate.acknowledged(sent);
+        estimate.measure(Instant(4_096_000), sent, 0); // 1 MB/s: somebody slept
+        assert!((estimate.rate(Instant(4_096_000)) / 1e6 - 1.0).abs() < 0.01);
+        assert_eq!(estimate.rate(Instant(2_000_000_000)), 1.25e8);
+        let sent = estimate.sent(Instant(2_000_000_000), 4096);
+        estimate.acknowledged(sent);
+        estimate.measure(Instant(2_000_033_000), sent, 0);
+        assert!(estimate.rate(Instant(2_000_033_000)) > 1e8);
     }
 
     #[test]
     fn what_is_under_way_drains_with_time_and_with_acknowledgements() {
         let mut estimate = Estimate::new(Some(1e9));
-        let (large, small) = (frame(0, 900_000, false), frame(0, 100_000, false));
-        estimate.sent(large);
-        estimate.sent(small);
+        let large = estimate.sent(Instant(0), 900_000);
+        estimate.sent(Instant(0), 100_000);
         assert_eq!(estimate.under_way(Instant(0)), 1_000_000);
         assert_eq!(estimate.under_way(Instant(400_000)), 600_000);
-        estimate.acknowledged(Instant(400_000), large, 0);
+        estimate.acknowledged(large);
         assert_eq!(estimate.under_way(Instant(400_000)), 100_000);
         assert_eq!(estimate.under_way(Instant(2_000_000)), 0);
     }

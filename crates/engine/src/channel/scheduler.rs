@@ -62,7 +62,7 @@ impl VirtualChannel {
             rail: subchannel.rail.0,
             open: subchannel.budget > 0,
             in_flight: subchannel.estimate.under_way(now),
-            rate: subchannel.estimate.rate(),
+            rate: subchannel.estimate.rate(now),
             delay_ns: subchannel.estimate.delay_ns(),
         };
         self.subchannels.iter().map(view).collect()
@@ -130,7 +130,7 @@ impl VirtualChannel {
             let body = Body::Request { seq, envelope, data, total: send.len(), send: SendRef(key) };
             return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
         }
-        let prompt = send.is_awaited() || self.subchannels[index].wants_prompt();
+        let prompt = send.is_awaited() || self.subchannels[index].wants_prompt(now);
         let body = Body::Eager { seq, envelope, data, len: send.len() as u32, prompt };
         send.stage = Stage::Sent;
         send.unacknowledged = 1;

@@ -17,6 +17,8 @@ pub const ACK_EVERY_FRAMES: u32 = 512;
 
 /// At least one frame in so many bytes asks for a prompt acknowledgement, so that the rate can be measured.
 const PROMPT_EVERY_BYTES: u64 = 64 << 10;
+/// The same, as time in nanoseconds.
+const PROMPT_EVERY_NS: u64 = 20_000_000;
 
 /// What a frame in flight belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub enum Cargo {
 struct Frame {
     cargo: Cargo,
     sent: Sent,
+    prompt: bool,
 }
 
 /// State of one subchannel.
@@ -45,6 +48,8 @@ pub struct Subchannel {
     in_flight: VecDeque<Frame>,
     /// Bytes sent since the last frame that asked for a prompt acknowledgement.
     unprompted: u64,
+    /// When that was sent.
+    prompted: Instant,
     acked: u32,
     received: u32,
     told: u32,
@@ -66,6 +71,7 @@ impl Subchannel {
             assigned: VecDeque::new(),
             in_flight: VecDeque::new(),
             unprompted: 0,
+            prompted: Instant(0),
             acked: 0,
             received: 0,
             told: 0,
@@ -76,16 +82,20 @@ impl Subchannel {
 
     /// A counted frame of `bytes`, header included, is handed to the driver.
     pub fn sent(&mut self, now: Instant, cargo: Cargo, bytes: u64, prompt: bool) {
-        let sent = Sent { at: now, bytes, prompt };
         self.budget = self.budget.saturating_sub(bytes);
-        self.unprompted = if prompt { 0 } else { self.unprompted + bytes };
-        self.estimate.sent(sent);
-        self.in_flight.push_back(Frame { cargo, sent });
+        self.unprompted += bytes;
+        if prompt {
+            self.unprompted = 0;
+            self.prompted = now;
+        }
+        let sent = self.estimate.sent(now, bytes);
+        self.in_flight.push_back(Frame { cargo, sent, prompt });
     }
 
-    /// Whether so much has been sent since a prompt acknowledgement was asked for that the rate should be measured.
-    pub fn wants_prompt(&self) -> bool {
-        self.unprompted >= PROMPT_EVERY_BYTES
+    /// Whether so much has been sent, or so long ago was a prompt acknowledgement asked for, that the rate should be
+    /// measured.
+    pub fn wants_prompt(&self, now: Instant) -> bool {
+        self.unprompted >= PROMPT_EVERY_BYTES || now.since_ns(self.prompted) >= PROMPT_EVERY_NS
     }
 
     /// A counted frame of `bytes` has arrived whole.
@@ -134,9 +144,15 @@ impl Subchannel {
             return Err(BadAck);
         }
         self.acked = ack;
+        let mut newest = None;
         for frame in self.in_flight.drain(..news as usize) {
-            self.estimate.acknowledged(now, frame.sent, PROMPT_ACK_DELAY_NS);
+            self.estimate.acknowledged(frame.sent);
+            // Of several the last has waited least for its acknowledgement.
+            newest = Some(frame.sent).filter(|_| frame.prompt).or(newest);
             delivered(frame.cargo);
+        }
+        if let Some(frame) = newest {
+            self.estimate.measure(now, frame, PROMPT_ACK_DELAY_NS);
         }
         Ok(())
     }
