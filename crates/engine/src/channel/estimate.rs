@@ -98,7 +98,7 @@ impl Estimate {
         self.in_flight -= frame.bytes.min(self.in_flight);
     }
 
-    /// The frame was acknowledged as soon as it had come, give or take `ack_delay_ns`: that measures the rate.
+    /// The frame was acknowledged `ack_delay_ns` after it had come: that measures the rate.
     pub fn measure(&mut self, now: Instant, frame: Sent, ack_delay_ns: u64) {
         let fading = self.fading(now);
         self.last_measured = now;

@@ -43,15 +43,15 @@ impl VirtualChannel {
     /// A frame of `cargo` over subchannel `index`.
     fn frame(&mut self, now: Instant, index: usize, body: Body, source: Source, cargo: Cargo) -> Transmit {
         let subchannel = &mut self.subchannels[index];
-        let ack = subchannel.pay_ack();
+        let (ack, ack_delay_us) = subchannel.pay_ack(now);
         if body.is_counted() {
-            subchannel.sent(now, cargo, MAX_HEADER_LEN as u64 + source.len(), body.is_prompt());
+            subchannel.sent(now, cargo, MAX_HEADER_LEN as u64 + source.len());
         } else {
             subchannel.budget = subchannel.budget.saturating_sub(MAX_HEADER_LEN as u64);
         }
         Transmit {
             subchannel: SubchannelId { vc: self.id, index: index as u8 },
-            header: Header { ack, credit: self.debt.tell(), body },
+            header: Header { ack, ack_delay_us, credit: self.debt.tell(), body },
             source,
             copy: false,
         }
@@ -130,8 +130,7 @@ impl VirtualChannel {
             let body = Body::Request { seq, envelope, data, total: send.len(), send: SendRef(key) };
             return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
         }
-        let prompt = send.is_awaited() || self.subchannels[index].wants_prompt(now);
-        let body = Body::Eager { seq, envelope, data, len: send.len() as u32, prompt };
+        let body = Body::Eager { seq, envelope, data, len: send.len() as u32, prompt: send.is_awaited() };
         send.stage = Stage::Sent;
         send.unacknowledged = 1;
         let copy = send.inject && send.bounce().is_none();

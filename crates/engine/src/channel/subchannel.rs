@@ -15,11 +15,6 @@ pub const ACK_EVERY_BYTES: u64 = 512 << 10;
 /// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
 pub const ACK_EVERY_FRAMES: u32 = 512;
 
-/// At least one frame in so many bytes asks for a prompt acknowledgement, so that the rate can be measured.
-const PROMPT_EVERY_BYTES: u64 = 64 << 10;
-/// The same, as time in nanoseconds.
-const PROMPT_EVERY_NS: u64 = 20_000_000;
-
 /// What a frame in flight belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cargo {
@@ -32,7 +27,6 @@ pub enum Cargo {
 struct Frame {
     cargo: Cargo,
     sent: Sent,
-    prompt: bool,
 }
 
 /// State of one subchannel.
@@ -46,12 +40,9 @@ pub struct Subchannel {
     /// Messages that a policy has put on this subchannel and that it has not taken yet: keys of sends.
     pub assigned: VecDeque<u64>,
     in_flight: VecDeque<Frame>,
-    /// Bytes sent since the last frame that asked for a prompt acknowledgement.
-    unprompted: u64,
-    /// When that was sent.
-    prompted: Instant,
     acked: u32,
     received: u32,
+    received_at: Instant,
     told: u32,
     untold_bytes: u64,
     ack_due: Option<Instant>,
@@ -70,10 +61,9 @@ impl Subchannel {
             budget: 0,
             assigned: VecDeque::new(),
             in_flight: VecDeque::new(),
-            unprompted: 0,
-            prompted: Instant(0),
             acked: 0,
             received: 0,
+            received_at: Instant(0),
             told: 0,
             untold_bytes: 0,
             ack_due: None,
@@ -81,26 +71,16 @@ impl Subchannel {
     }
 
     /// A counted frame of `bytes`, header included, is handed to the driver.
-    pub fn sent(&mut self, now: Instant, cargo: Cargo, bytes: u64, prompt: bool) {
+    pub fn sent(&mut self, now: Instant, cargo: Cargo, bytes: u64) {
         self.budget = self.budget.saturating_sub(bytes);
-        self.unprompted += bytes;
-        if prompt {
-            self.unprompted = 0;
-            self.prompted = now;
-        }
         let sent = self.estimate.sent(now, bytes);
-        self.in_flight.push_back(Frame { cargo, sent, prompt });
-    }
-
-    /// Whether so much has been sent, or so long ago was a prompt acknowledgement asked for, that the rate should be
-    /// measured.
-    pub fn wants_prompt(&self, now: Instant) -> bool {
-        self.unprompted >= PROMPT_EVERY_BYTES || now.since_ns(self.prompted) >= PROMPT_EVERY_NS
+        self.in_flight.push_back(Frame { cargo, sent });
     }
 
     /// A counted frame of `bytes` has arrived whole.
     pub fn received(&mut self, now: Instant, bytes: u64, prompt: bool) {
         self.received = self.received.wrapping_add(1);
+        self.received_at = now;
         self.untold_bytes += bytes;
         let many = self.received.wrapping_sub(self.told) >= ACK_EVERY_FRAMES || self.untold_bytes >= ACK_EVERY_BYTES;
         let delay_ns = match (many, prompt) {
@@ -121,12 +101,14 @@ impl Subchannel {
         self.ack_due = Some(self.ack_due.map_or(due, |earlier| earlier.min(due)));
     }
 
-    /// The acknowledgement to put into the header of a frame; the debt is then paid.
-    pub fn pay_ack(&mut self) -> u32 {
+    /// The acknowledgement to put into the header of a frame, and how long it has waited, in microseconds; the debt is
+    /// then paid.
+    pub fn pay_ack(&mut self, now: Instant) -> (u32, u16) {
+        let waited_us = now.since_ns(self.received_at) / 1000;
         self.told = self.received;
         self.untold_bytes = 0;
         self.ack_due = None;
-        self.received
+        (self.received, waited_us.min(u64::from(u16::MAX)) as u16)
     }
 
     /// When an acknowledgement must be on its way even if nothing else is sent.
@@ -135,7 +117,12 @@ impl Subchannel {
     }
 
     /// The peer says that it has received `ack` frames in all. Calls `delivered` for each that this news covers.
-    pub fn acknowledged(&mut self, now: Instant, ack: u32, mut delivered: impl FnMut(Cargo)) -> Result<(), BadAck> {
+    pub fn acknowledged(
+        &mut self,
+        now: Instant,
+        (ack, ack_delay_us): (u32, u16),
+        mut delivered: impl FnMut(Cargo),
+    ) -> Result<(), BadAck> {
         let news = ack.wrapping_sub(self.acked);
         if news == 0 {
             return Ok(());
@@ -147,12 +134,11 @@ impl Subchannel {
         let mut newest = None;
         for frame in self.in_flight.drain(..news as usize) {
             self.estimate.acknowledged(frame.sent);
-            // Of several the last has waited least for its acknowledgement.
-            newest = Some(frame.sent).filter(|_| frame.prompt).or(newest);
+            newest = Some(frame.sent);
             delivered(frame.cargo);
         }
         if let Some(frame) = newest {
-            self.estimate.measure(now, frame, PROMPT_ACK_DELAY_NS);
+            self.estimate.measure(now, frame, u64::from(ack_delay_us) * 1000);
         }
         Ok(())
     }
@@ -172,13 +158,13 @@ mod tests {
         let mut subchannel = Subchannel::new(RailId(0), None);
         subchannel.acked = u32::MAX - 1;
         for key in 0..4 {
-            subchannel.sent(Instant(0), Cargo::Send(key), 10, true);
+            subchannel.sent(Instant(0), Cargo::Send(key), 10);
         }
         let mut seen = Vec::new();
-        subchannel.acknowledged(Instant(1), 1, |cargo| seen.push(cargo)).unwrap();
+        subchannel.acknowledged(Instant(1), (1, 0), |cargo| seen.push(cargo)).unwrap();
         assert_eq!(seen, [Cargo::Send(0), Cargo::Send(1), Cargo::Send(2)]);
-        assert_eq!(subchannel.acknowledged(Instant(1), 3, |_| ()), Err(BadAck));
-        assert_eq!(subchannel.acknowledged(Instant(1), 0, |_| ()), Err(BadAck));
+        assert_eq!(subchannel.acknowledged(Instant(1), (3, 0), |_| ()), Err(BadAck));
+        assert_eq!(subchannel.acknowledged(Instant(1), (0, 0), |_| ()), Err(BadAck));
     }
 
     #[test]
@@ -188,7 +174,7 @@ mod tests {
         assert_eq!(subchannel.ack_due(), Some(Instant(LAZY_ACK_DELAY_NS)));
         subchannel.received(Instant(5), 10, true);
         assert_eq!(subchannel.ack_due(), Some(Instant(5 + PROMPT_ACK_DELAY_NS)));
-        assert_eq!(subchannel.pay_ack(), 2);
+        assert_eq!(subchannel.pay_ack(Instant(3005)), (2, 3));
         assert_eq!(subchannel.ack_due(), None);
         subchannel.received(Instant(9), ACK_EVERY_BYTES, false);
         assert_eq!(subchannel.ack_due(), Some(Instant(9)));

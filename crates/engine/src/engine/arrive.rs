@@ -79,7 +79,7 @@ impl Engine {
         if self.vcs[vc.0 as usize].state != State::Open {
             return Ok(Placement::Discard);
         }
-        self.handle_ack(now, subchannel, header.ack)?;
+        self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us))?;
         let news = self.vcs[vc.0 as usize].credit.returned(header.credit).map_err(|_| Misbehaviour::Credit)?;
         if news {
             self.make_ready(vc);
@@ -139,7 +139,7 @@ impl Engine {
         }
     }
 
-    fn handle_ack(&mut self, now: Instant, subchannel: SubchannelId, ack: u32) -> Result<(), Misbehaviour> {
+    fn handle_ack(&mut self, now: Instant, subchannel: SubchannelId, ack: (u32, u16)) -> Result<(), Misbehaviour> {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let index = usize::from(subchannel.index);
         let sends = &mut self.sends;

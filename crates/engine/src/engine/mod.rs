@@ -186,10 +186,11 @@ impl Engine {
     }
 
     /// The header with which to say goodbye on a subchannel, once nothing more is to be sent.
-    pub fn goodbye(&mut self, subchannel: SubchannelId) -> Header {
+    pub fn goodbye(&mut self, now: Instant, subchannel: SubchannelId) -> Header {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        let ack = channel.subchannels.get_mut(usize::from(subchannel.index)).map_or(0, Subchannel::pay_ack);
-        Header { ack, credit: channel.debt.tell(), body: Body::Bye }
+        let state = channel.subchannels.get_mut(usize::from(subchannel.index));
+        let (ack, ack_delay_us) = state.map_or((0, 0), |state| state.pay_ack(now));
+        Header { ack, ack_delay_us, credit: channel.debt.tell(), body: Body::Bye }
     }
 
     /// The policies of `vc` and their present state, for people.

@@ -14,8 +14,8 @@ const COMMON_LEN: usize = 16;
 pub enum Malformed {
     /// There is no such kind of frame.
     Kind(u8),
-    /// A flag that this kind does not have, or a reserved byte that is not zero.
-    Flags(u32),
+    /// A flag that this kind does not have.
+    Flags(u8),
     /// A payload behind a kind that has none.
     Payload(u32),
 }
@@ -24,7 +24,7 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Malformed::Kind(kind) => write!(f, "unknown frame kind {kind}"),
-            Malformed::Flags(word) => write!(f, "unknown flags {word:#010x}"),
+            Malformed::Flags(flags) => write!(f, "unknown flags {flags:#04x}"),
             Malformed::Payload(len) => write!(f, "{len} bytes behind a frame that carries none"),
         }
     }
@@ -49,22 +49,22 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
     let len = header_len(first)?;
     let Some(bytes) = bytes.get(..len) else { return Ok(None) };
     let reader = Reader { bytes };
-    let word = reader.u32(0);
     let payload = reader.u32(4);
     let body = reader.body(first, payload);
-    let flags = word >> 8;
+    let flags = bytes[1];
     let allowed = match first {
-        kind::EAGER => u32::from(flag::TAGGED | flag::DATA | flag::PROMPT),
-        kind::REQUEST => u32::from(flag::TAGGED | flag::DATA),
+        kind::EAGER => flag::TAGGED | flag::DATA | flag::PROMPT,
+        kind::REQUEST => flag::TAGGED | flag::DATA,
         _ => 0,
     };
     if flags & !allowed != 0 {
-        return Err(Malformed::Flags(word));
+        return Err(Malformed::Flags(flags));
     }
     if body.payload_len() != payload {
         return Err(Malformed::Payload(payload));
     }
-    Ok(Some((Header { ack: reader.u32(8), credit: reader.u32(12), body }, len)))
+    let ack_delay_us = (reader.u32(0) >> 16) as u16;
+    Ok(Some((Header { ack: reader.u32(8), ack_delay_us, credit: reader.u32(12), body }, len)))
 }
 
 /// Reads from a header known to be whole.
@@ -164,8 +164,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_header_round_trips(ack: u32, credit: u32, body in bodies()) {
-            let header = Header { ack, credit, body };
+        fn every_header_round_trips(ack: u32, ack_delay_us: u16, credit: u32, body in bodies()) {
+            let header = Header { ack, ack_delay_us, credit, body };
             let mut bytes = [0xaa; MAX_HEADER_LEN];
             let len = header.encode(&mut bytes);
             prop_assert_eq!(decode(&bytes), Ok(Some((header, len))));
@@ -193,9 +193,9 @@ mod tests {
     #[test]
     fn reserved_bits_are_refused() {
         let mut bytes = [0; MAX_HEADER_LEN];
-        Header { ack: 0, credit: 0, body: Body::Ack }.encode(&mut bytes);
+        Header { ack: 0, ack_delay_us: 0, credit: 0, body: Body::Ack }.encode(&mut bytes);
         bytes[1] = 1;
-        assert_eq!(decode(&bytes), Err(Malformed::Flags(0x0105)));
+        assert_eq!(decode(&bytes), Err(Malformed::Flags(1)));
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));

@@ -22,6 +22,8 @@ pub struct LandingRef(pub u64);
 pub struct Header {
     /// Frames received on this subchannel so far, modulo 2^32.
     pub ack: u32,
+    /// How long the newest of them has waited for this acknowledgement, in microseconds; 65535 for longer.
+    pub ack_delay_us: u16,
     /// Credit returned on this virtual channel so far, in bytes, modulo 2^32.
     pub credit: u32,
     /// What the frame is.
@@ -146,7 +148,7 @@ impl Header {
             Body::Bye => (kind::BYE, 0),
         };
         let end = writer.at;
-        let first = u32::from(kind) | (u32::from(flags) << 8);
+        let first = u32::from(kind) | (u32::from(flags) << 8) | (u32::from(self.ack_delay_us) << 16);
         for (at, word) in [(0, first), (4, self.body.payload_len()), (8, self.ack), (12, self.credit)] {
             out[at..at + 4].copy_from_slice(&word.to_le_bytes());
         }

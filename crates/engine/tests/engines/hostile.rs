@@ -13,7 +13,7 @@ use victim::{GRANT, Victim};
 const TAGGED: Space = Space::Tagged { tag: 1, ignore: 0 };
 
 fn plain(body: Body) -> Header {
-    Header { ack: 0, credit: 0, body }
+    Header { ack: 0, ack_delay_us: 0, credit: 0, body }
 }
 
 fn eager(seq: u32, len: u32, prompt: bool) -> Header {

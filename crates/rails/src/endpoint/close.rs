@@ -45,8 +45,9 @@ impl Endpoint {
     }
 
     fn say_bye(&mut self) {
+        let now = self.clock.now();
         for (_, link) in &mut self.links {
-            let header = self.engine.goodbye(link.subchannel);
+            let header = self.engine.goodbye(now, link.subchannel);
             let nothing = Source::User(fishplate_engine::Payload::EMPTY);
             link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
             let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory);

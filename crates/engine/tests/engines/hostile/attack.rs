@@ -110,7 +110,7 @@ impl Attacker {
         self.credit += self.rng.below(spare) as u32;
         let ack = self.number(u64::from(acked)) as u32;
         let credit = self.number(u64::from(self.credit)) as u32;
-        Header { ack, credit, body: self.body() }
+        Header { ack, ack_delay_us: 0, credit, body: self.body() }
     }
 
     fn is_sloppy(&mut self) -> bool {
