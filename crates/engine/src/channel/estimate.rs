@@ -10,7 +10,7 @@ const LEAST_RATE: f64 = 1e3;
 /// only where that shows the path to be faster than was known.
 const LEAST_QUEUED_NS: u64 = 20_000;
 /// Less than so many bytes under way cannot show that a path is slow: other delays are longer than theirs.
-const LEAST_QUEUED_BYTES: u64 = 2048;
+const LEAST_QUEUED_BYTES: u64 = 512;
 /// The rate is that of about so many queued bytes measured last.
 const MEMORY: f64 = 512.0 * 1024.0;
 /// What was measured so long ago, in nanoseconds, counts half; and a path that has not been measured since is taken to
