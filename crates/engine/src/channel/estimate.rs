@@ -98,18 +98,25 @@ impl Estimate {
         self.in_flight -= frame.bytes.min(self.in_flight);
     }
 
-    /// The frame was acknowledged `ack_delay_ns` after it had come: that measures the rate.
-    pub fn measure(&mut self, now: Instant, frame: Sent, ack_delay_ns: u64) {
+    /// The frame was acknowledged: that measures the rate.
+    ///
+    /// How long the frame was under way lies between two times. The acknowledgement is read `now`, but may have come any
+    /// time after `looked`; and the peer may have held it back for up to `ack_delay_ns`, or not at all. An estimate
+    /// within the bounds that follow stays as it is.
+    pub fn measure(&mut self, now: Instant, looked: Instant, frame: Sent, ack_delay_ns: u64) {
         let fading = self.fading(now);
         self.last_measured = now;
-        let queued_ns = now.since_ns(frame.at).saturating_sub(self.min_rtt_ns + ack_delay_ns).max(LEAST_QUEUED_NS);
-        let rate = frame.queued as f64 / queued_ns as f64 * 1e9;
-        let tells = queued_ns > LEAST_QUEUED_NS && frame.queued >= LEAST_QUEUED_BYTES;
-        if tells || rate > self.rate {
+        let most_ns = now.since_ns(frame.at).saturating_sub(self.min_rtt_ns).max(LEAST_QUEUED_NS);
+        let least_ns = looked.since_ns(frame.at).saturating_sub(self.min_rtt_ns + ack_delay_ns);
+        let queued = frame.queued as f64;
+        let too_slow = self.rate * (most_ns as f64) < queued * 1e9;
+        let tells = least_ns > LEAST_QUEUED_NS && frame.queued >= LEAST_QUEUED_BYTES;
+        let too_fast = tells && self.rate * (least_ns as f64) > queued * 1e9;
+        if too_slow || too_fast {
             // Sums, not an average of rates: what one acknowledgement was late, the next is early.
-            let keep = fading * (-(frame.queued as f64) / MEMORY).exp();
-            self.measured_bytes = self.measured_bytes * keep + frame.queued as f64;
-            self.measured_ns = self.measured_ns * keep + queued_ns as f64;
+            let keep = fading * (-queued / MEMORY).exp();
+            self.measured_bytes = self.measured_bytes * keep + queued;
+            self.measured_ns = self.measured_ns * keep + if too_slow { most_ns } else { least_ns } as f64;
             self.rate = (self.measured_bytes / self.measured_ns * 1e9).max(LEAST_RATE);
         }
         // All that was sent before the frame has come: what is under way now is what was sent since.
@@ -143,7 +150,7 @@ mod tests {
             for round in 1..6 {
                 let next = estimate.sent(Instant((round - 1) * 33_554_432), MIB);
                 estimate.acknowledged(before);
-                estimate.measure(Instant(round * 33_554_432), before, 0);
+                estimate.measure(Instant(round * 33_554_432), Instant(round * 33_554_432), before, 0);
                 before = next;
             }
             assert!((estimate.rate(Instant(0)) / 31.25e6 - 1.0).abs() < 0.1, "{}", estimate.rate(Instant(0)));
@@ -158,7 +165,12 @@ mod tests {
             let start = round * 1_000_000_000;
             let sent = estimate.sent(Instant(start), MIB);
             estimate.acknowledged(sent);
-            estimate.measure(Instant(start + 20_000_000 + 33_554_432), sent, 0);
+            estimate.measure(
+                Instant(start + 20_000_000 + 33_554_432),
+                Instant(start + 20_000_000 + 33_554_432),
+                sent,
+                0,
+            );
         }
         assert!((estimate.rate(Instant(0)) / 31.25e6 - 1.0).abs() < 0.01, "{}", estimate.rate(Instant(0)));
     }
@@ -169,7 +181,7 @@ mod tests {
         for at in 0..10_000 {
             let sent = estimate.sent(Instant(at * 100_000), 64);
             estimate.acknowledged(sent);
-            estimate.measure(Instant(at * 100_000 + 10_000), sent, 0);
+            estimate.measure(Instant(at * 100_000 + 10_000), Instant(at * 100_000 + 10_000), sent, 0);
         }
         assert_eq!(estimate.rate(Instant(0)), ASSUMED_RATE);
     }
@@ -179,12 +191,12 @@ mod tests {
         let mut estimate = Estimate::new(Some(1.25e8));
         let sent = estimate.sent(Instant(0), 4096);
         estimate.acknowledged(sent);
-        estimate.measure(Instant(4_096_000), sent, 0); // 1 MB/s: somebody slept
+        estimate.measure(Instant(4_096_000), Instant(4_096_000), sent, 0); // 1 MB/s: somebody slept
         assert!((estimate.rate(Instant(4_096_000)) / 1e6 - 1.0).abs() < 0.01);
         assert_eq!(estimate.rate(Instant(2_000_000_000)), 1.25e8);
         let sent = estimate.sent(Instant(2_000_000_000), 4096);
         estimate.acknowledged(sent);
-        estimate.measure(Instant(2_000_033_000), sent, 0);
+        estimate.measure(Instant(2_000_033_000), Instant(2_000_033_000), sent, 0);
         assert!(estimate.rate(Instant(2_000_033_000)) > 1e8);
     }
 

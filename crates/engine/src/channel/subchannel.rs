@@ -42,7 +42,10 @@ pub struct Subchannel {
     in_flight: VecDeque<Frame>,
     acked: u32,
     received: u32,
-    received_at: Instant,
+    /// The newest frame may have been there since.
+    received_since: Instant,
+    /// What is handled now had not come then.
+    pub looked: Option<Instant>,
     told: u32,
     untold_bytes: u64,
     ack_due: Option<Instant>,
@@ -63,7 +66,8 @@ impl Subchannel {
             in_flight: VecDeque::new(),
             acked: 0,
             received: 0,
-            received_at: Instant(0),
+            received_since: Instant(0),
+            looked: None,
             told: 0,
             untold_bytes: 0,
             ack_due: None,
@@ -80,7 +84,7 @@ impl Subchannel {
     /// A counted frame of `bytes` has arrived whole.
     pub fn received(&mut self, now: Instant, bytes: u64, prompt: bool) {
         self.received = self.received.wrapping_add(1);
-        self.received_at = now;
+        self.received_since = self.looked.unwrap_or(now);
         self.untold_bytes += bytes;
         let many = self.received.wrapping_sub(self.told) >= ACK_EVERY_FRAMES || self.untold_bytes >= ACK_EVERY_BYTES;
         let delay_ns = match (many, prompt) {
@@ -104,7 +108,7 @@ impl Subchannel {
     /// The acknowledgement to put into the header of a frame, and how long it has waited, in microseconds; the debt is
     /// then paid.
     pub fn pay_ack(&mut self, now: Instant) -> (u32, u16) {
-        let waited_us = now.since_ns(self.received_at) / 1000;
+        let waited_us = now.since_ns(self.received_since) / 1000;
         self.told = self.received;
         self.untold_bytes = 0;
         self.ack_due = None;
@@ -138,7 +142,8 @@ impl Subchannel {
             delivered(frame.cargo);
         }
         if let Some(frame) = newest {
-            self.estimate.measure(now, frame, u64::from(ack_delay_us) * 1000);
+            let looked = self.looked.unwrap_or(now);
+            self.estimate.measure(now, looked, frame, u64::from(ack_delay_us) * 1000);
         }
         Ok(())
     }

@@ -131,6 +131,15 @@ impl Engine {
         }
     }
 
+    /// What is handled of this subchannel from now on had not come at `looked`: a driver that does not look all the time
+    /// says so, as otherwise its own absence would count as the path's delay.
+    pub fn looked(&mut self, subchannel: SubchannelId, looked: Instant) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
+            subchannel.looked = Some(looked);
+        }
+    }
+
     /// The driver has measured the least round trip time of a subchannel's path, in nanoseconds.
     pub fn set_min_rtt(&mut self, subchannel: SubchannelId, min_rtt_ns: u64) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];

@@ -22,7 +22,7 @@ pub struct LandingRef(pub u64);
 pub struct Header {
     /// Frames received on this subchannel so far, modulo 2^32.
     pub ack: u32,
-    /// How long the newest of them has waited for this acknowledgement, in microseconds; 65535 for longer.
+    /// How long the newest of them may have waited for this acknowledgement, in microseconds; 65535 for longer.
     pub ack_delay_us: u16,
     /// Credit returned on this virtual channel so far, in bytes, modulo 2^32.
     pub credit: u32,

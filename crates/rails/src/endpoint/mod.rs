@@ -56,6 +56,8 @@ pub struct Endpoint {
     hot: Option<usize>,
     /// Number of the present progress call.
     calls: u64,
+    /// When all sockets were asked for news last.
+    asked_at: Instant,
     /// When to look after attempts and paths next.
     next_tick: Instant,
     counters: Counters,
@@ -126,6 +128,7 @@ impl Endpoint {
             dirty: Vec::new(),
             hot: None,
             calls: 0,
+            asked_at: Instant(0),
             next_tick: Instant(0),
             counters: Counters::new(rails.len()),
             rails,

@@ -148,6 +148,7 @@ impl Endpoint {
         for event in ready.into_iter().flatten() {
             moved |= self.handle_ready(event, now);
         }
+        self.asked_at = now;
         moved
     }
 
@@ -210,12 +211,17 @@ impl Endpoint {
                 }
                 Ok(filled) => {
                     moved = true;
+                    self.engine.looked(link.subchannel, link.looked_at.max(self.asked_at));
+                    link.looked_at = now;
                     self.make_hot(at);
                     if !self.take_in(at, now) || filled == Filled::Drained {
                         return true;
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return moved,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    link.looked_at = now;
+                    return moved;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.link_failed(at, &error.to_string());

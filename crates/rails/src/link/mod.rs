@@ -8,7 +8,7 @@ pub use transmit::TransmitQueue;
 
 use std::net::{SocketAddr, TcpStream};
 
-use fishplate_engine::{RailId, SubchannelId};
+use fishplate_engine::{Instant, RailId, SubchannelId};
 
 /// State of a link.
 pub struct Link {
@@ -30,6 +30,8 @@ pub struct Link {
     pub dirty: bool,
     /// Number of the progress call in which it was read last.
     pub read_in: u64,
+    /// When it was read last.
+    pub looked_at: Instant,
     /// The poll set has reported it since.
     pub has_news: bool,
     /// The peer has said that it closes.
@@ -68,6 +70,7 @@ impl Link {
             blocked: false,
             dirty: false,
             read_in: 0,
+            looked_at: Instant(0),
             has_news: false,
             said_bye: false,
             sampled_at_bytes: 0,
