@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Measures what Fishplate claims, row by row, against its peers in turn (A B A B ...), and says what holds.
+
+    bench/claims.py            all rows
+    bench/claims.py latency    rows whose name contains the word
+    bench/claims.py --list     the names
+
+Needs `make bench`. Each row runs on a testbed of its own. Ratios are medians over the rounds, with the least and the
+greatest beside them. Run it on an idle machine."""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FISHPLATE = str(ROOT / "build/bin/fishplate")
+OPEN_MPI = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
+SIZES_SMALL = [1, 64, 1024, 4096]
+SIZES_LARGE = [65536, 262144, 1048576, 4194304]
+SIZES_ALL = [1, 64, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
+
+
+class Row:
+    """One claim: what to run, on which rails, and a bound for the ratio of Fishplate to its peers."""
+
+    def __init__(self, name, rails, program, sizes, peers, bound, at_most=False, best_of=False, **more):
+        self.name, self.rails, self.program, self.sizes = name, rails, program, sizes
+        self.peers, self.bound, self.at_most, self.best_of = peers, bound, at_most, best_of
+        self.ranks = more.get("ranks", 2)
+        self.told = more.get("told", [])
+        self.variables = more.get("variables", {})
+        self.options = more.get("options", [])
+
+
+def rows():
+    large, singles = SIZES_LARGE, lambda count: [f"fishplate:r{at}" for at in range(count)]
+    return [
+        Row("sum-1000-250", "1000,250", "bandwidth", [1048576, 4194304], ["sum"], 0.95),
+        Row("sum-1000-1000", "1000,1000", "bandwidth", large, ["sum"], 0.98, told=["openmpi"]),
+        Row("sum-600-300-100", "600,300,100", "bandwidth", [1048576, 4194304], ["sum"], 0.93),
+        Row("single-1000-250", "1000,250", "bandwidth", SIZES_ALL, singles(2), 0.98, best_of=True),
+        Row("single-600-300-100", "600,300,100", "bandwidth", SIZES_ALL, singles(3), 0.98, best_of=True),
+        Row("single-unshaped", "0,0", "bandwidth", SIZES_ALL, singles(2), 0.98, best_of=True),
+        Row("single-latency", "1000,250", "latency", SIZES_ALL, singles(2), 1 / 0.98, at_most=True, best_of=True),
+        Row("latency", "0", "latency", SIZES_SMALL, ["tcp"], 0.95, at_most=True, told=["openmpi", "ucx"]),
+        Row("bandwidth-large", "0", "bandwidth", large, ["tcp", "ucx", "openmpi"], 1.0, best_of=True),
+        Row("bandwidth-small", "0", "bandwidth", [64, 8192], ["tcp"], 1.5, told=["openmpi", "ucx"]),
+        Row("message-rate", "0,0", "message_rate", [8], ["tcp"], 2.0, told=["openmpi"], ranks=8),
+        Row("even-collapse", "1000,250", "bandwidth", [4194304], ["sum"], 0.45, at_most=True,
+            variables={"FISHPLATE_STRIPING": "even"}),
+        Row("adaptive", "1000,250", "bandwidth", [4194304], ["weighted"], 0.90,
+            variables={"FISHPLATE_STRIPING": "adaptive"}, options=["--window", "10", "--warmup", "5", "--iterations", "5"]),
+    ]
+
+
+class Testbed:
+    """The inside: runs stacks between the hosts of the testbed that this process was started in."""
+
+    def __init__(self, row):
+        self.row = row
+        self.rails = os.environ["FISHPLATE_TESTBED_RAILS"].split(",")
+        self.addresses = os.environ["FISHPLATE_TESTBED_ADDRESSES"].split(";")
+        self.where = {name: where(name) for name in ("mpich", "openmpi")}
+
+    def measure(self, stack, seconds):
+        """MB/s, us or messages/s by size."""
+        if stack == "sum":
+            return dict.fromkeys(self.row.sizes, self.sum_of_streams())
+        library, variables, options = self.stack(stack)
+        layout = ["-n", str(self.row.ranks)]
+        if self.row.ranks > 2:
+            each = str(self.row.ranks // 2)
+            layout += ["-ppn", each] if library == "mpich" else ["--map-by", f"ppr:{each}:node:oversubscribe"]
+        program = [str(ROOT / f"build/bench/{library}/{self.row.program}"), "--json"]
+        program += ["--sizes", ",".join(map(str, self.row.sizes)), *(self.row.options or ["--seconds", str(seconds)])]
+        command = [f"{self.where[library]}/mpiexec", *layout, *options, *program]
+        done = subprocess.run(command, env=os.environ | variables, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=600)
+        if done.returncode:
+            sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return {line["size"]: line["value"] for line in lines if line["kind"] == "result"}
+
+    def stack(self, name):
+        """Library, environment and mpiexec options of a stack at its best settings."""
+        rails = ",".join(self.rails)
+        if name == "tcp":
+            return "mpich", {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": self.rails[0]}, []
+        if name == "ucx":
+            count = str(len(self.rails))
+            return "mpich", {"MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": rails,
+                             "UCX_MAX_EAGER_RAILS": count, "UCX_MAX_RNDV_RAILS": count}, []
+        if name == "openmpi":
+            variables = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+            idle = ["--mca", "mpi_yield_when_idle", "1"] if self.row.ranks > 2 else []
+            return "openmpi", variables, [*OPEN_MPI, "--mca", "btl_tcp_if_include", rails, *idle]
+        variables = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "fishplate",
+                     "FI_PROVIDER_PATH": str(ROOT / "build/lib/fishplate")}
+        if name == "weighted":
+            return "mpich", variables | {"FISHPLATE_STRIPING": "weighted:4,1"}, []
+        only = name.partition(":")[2]
+        return "mpich", variables | ({"FISHPLATE_RAILS": only} if only else self.row.variables), []
+
+    def sum_of_streams(self):
+        """MB/s that one plain TCP stream a rail carries, all at once."""
+        to = self.addresses[1].split(",")
+        launch = os.environ["FISHPLATE_TESTBED_LAUNCH"]
+        receiver = subprocess.Popen([launch, "node1", FISHPLATE, "receive-streams", "1", *to],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        subprocess.run([FISHPLATE, "send-streams", *to], stdin=subprocess.DEVNULL, check=True)
+        return sum(json.loads(receiver.communicate(timeout=60)[0]))
+
+
+def where(stack):
+    return subprocess.run([FISHPLATE, "setup", "--where", stack], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def report(row, samples):
+    """A line a size: Fishplate, each peer, the ratio and whether the claim holds. Returns the number of misses."""
+    misses = 0
+    for size in row.sizes:
+        ours = samples["fishplate"][size]
+        # The best single rail, or the best peer, is the one that is best in the median.
+        better = min if row.program == "latency" else max
+        peers = [better(row.peers, key=lambda peer: statistics.median(samples[peer][size]))] if row.best_of else row.peers
+        for peer in peers + row.told:
+            ratios = [a / b for a, b in zip(ours, samples[peer][size])]
+            ratio = statistics.median(ratios)
+            text = f"{row.name:20} {size:>8}  fishplate {statistics.median(ours):>10.2f}  "
+            text += f"{peer:>12} {statistics.median(samples[peer][size]):>10.2f}  "
+            text += f"ratio {ratio:5.3f} ({min(ratios):.3f}-{max(ratios):.3f})"
+            if peer in row.told:
+                print(f"{text}  told")
+                continue
+            holds = ratio <= row.bound if row.at_most else ratio >= row.bound
+            misses += not holds
+            print(f"{text}  {'at most' if row.at_most else 'at least'} {row.bound:.2f}: {'holds' if holds else 'MISSED'}")
+    sys.stdout.flush()
+    return misses
+
+
+def inside(row, rounds, seconds):
+    testbed = Testbed(row)
+    stacks = ["fishplate", *row.peers, *row.told]
+    samples = {stack: {size: [] for size in row.sizes} for stack in stacks}
+    for _ in range(rounds):
+        for stack in stacks:
+            for size, value in testbed.measure(stack, seconds).items():
+                samples[stack][size].append(value)
+    return report(row, samples)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", help="parts of names; none: all rows")
+    parser.add_argument("--list", action="store_true", help="print the names and end")
+    parser.add_argument("--rounds", type=int, default=5, help="how often the stacks take turns (5)")
+    parser.add_argument("--seconds", type=float, default=0.3, help="time for each size (0.3)")
+    parser.add_argument("--inside", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    chosen = [row for row in rows() if not given.rows or any(word in row.name for word in given.rows)]
+    if given.list:
+        print(*(row.name for row in chosen), sep="\n")
+        return 0
+    if given.inside:
+        row = next(row for row in rows() if row.name == given.inside)
+        return min(inside(row, given.rounds, given.seconds), 100)
+    missed = 0
+    for row in chosen:
+        again = [sys.executable, __file__, "--inside", row.name, "--rounds", str(given.rounds), "--seconds", str(given.seconds)]
+        status = subprocess.run([FISHPLATE, "testbed", "--rails", row.rails, "--", *again]).returncode
+        missed += status
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
