@@ -65,6 +65,11 @@ impl Estimate {
         }
     }
 
+    /// What driver or assumption say, in bytes per second.
+    pub fn nominal(&self) -> f64 {
+        self.nominal
+    }
+
     /// Bytes per second.
     pub fn rate(&self, now: Instant) -> f64 {
         if self.rate >= self.nominal || now.since_ns(self.last_measured) < HALF_LIFE_NS {

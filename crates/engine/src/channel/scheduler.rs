@@ -62,6 +62,7 @@ impl VirtualChannel {
             rail: subchannel.rail.0,
             open: subchannel.budget > 0,
             in_flight: subchannel.estimate.under_way(now),
+            speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(now),
             delay_ns: subchannel.estimate.delay_ns(),
         };

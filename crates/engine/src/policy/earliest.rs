@@ -91,7 +91,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
-        View { rail: 0, open, in_flight, rate, delay_ns }
+        View { rail: 0, open, in_flight, speed: rate, rate, delay_ns }
     }
 
     #[test]

@@ -70,10 +70,16 @@ impl Multiplex for WeightedRoundRobin {
 mod tests {
     use super::*;
 
-    fn views(rates: &[f64]) -> Vec<View> {
-        let view =
-            |(rail, rate): (usize, &f64)| View { rail: rail as u8, open: true, in_flight: 0, rate: *rate, delay_ns: 0 };
-        rates.iter().enumerate().map(view).collect()
+    fn views(speeds: &[f64]) -> Vec<View> {
+        let view = |(rail, speed): (usize, &f64)| View {
+            rail: rail as u8,
+            open: true,
+            in_flight: 0,
+            speed: *speed,
+            rate: 1.0,
+            delay_ns: 0,
+        };
+        speeds.iter().enumerate().map(view).collect()
     }
 
     fn choices(policy: &mut dyn Multiplex, views: &[View], count: usize) -> Vec<usize> {
@@ -95,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn without_weights_the_rates_count() {
+    fn without_weights_the_speeds_count_and_not_the_rates() {
         let mut policy = WeightedRoundRobin::new(Vec::new());
         let chosen = choices(&mut policy, &views(&[300.0, 100.0]), 400);
         assert_eq!(chosen.iter().filter(|c| **c == 0).count(), 300);

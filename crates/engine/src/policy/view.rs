@@ -13,6 +13,8 @@ pub struct View {
     pub open: bool,
     /// Bytes handed to it and not acknowledged.
     pub in_flight: u64,
+    /// What its rail is said to carry, in bytes per second; above zero, and always the same.
+    pub speed: f64,
     /// Estimated rate, in bytes per second; above zero.
     pub rate: f64,
     /// Estimated one-way delay, in nanoseconds.
@@ -28,9 +30,10 @@ impl View {
         (self.in_flight + len) as f64 / self.rate * 1e9 + self.delay_ns as f64
     }
 
-    /// Its weight: that of its rail in `weights`, or its rate where the list does not say.
+    /// Its weight: that of its rail in `weights`, or its rail's speed where the list does not say. (Not the rate: a rail
+    /// that got little of late would be taken for a slow one, and get less.)
     pub fn weight(&self, weights: &[u32]) -> f64 {
-        weights.get(usize::from(self.rail)).map_or(self.rate, |weight| f64::from(*weight))
+        weights.get(usize::from(self.rail)).map_or(self.speed, |weight| f64::from(*weight))
     }
 }
 

@@ -8,7 +8,7 @@ pub struct Weighted {
 }
 
 impl Weighted {
-    /// One weight a rail; the rails' rates where the list is empty.
+    /// One weight a rail; the rails' speeds where the list is empty.
     pub fn new(weights: Vec<u32>) -> Self {
         Weighted { even: false, weights }
     }
