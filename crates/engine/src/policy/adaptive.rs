@@ -28,14 +28,16 @@ impl Stripe for Adaptive {
         None
     }
 
-    /// Equation 4: W'_i = (1 - alpha) W_i + alpha W_total (W_i / t_i) / sum_k (W_k / t_k).
+    /// Equation 4: W'_i = (1 - alpha) W_i + alpha W_total (W_i / t_i) / sum_k (W_k / t_k). Where W_i stands for a rate
+    /// (equation 1), it is the weight that this message was cut by, as its stripe's length tells: with many messages
+    /// under way, weights have changed since.
     fn delivered(&mut self, stripes: &[Delivered]) {
         let measured = stripes.len() == self.weights.len() && stripes.iter().all(|s| s.bytes > 0 && s.ns > 0);
         if !measured {
             return;
         }
         let total = self.weights.len() as f64;
-        let rates = self.weights.iter().zip(stripes).map(|(weight, stripe)| weight / stripe.ns as f64);
+        let rates = stripes.iter().map(|stripe| stripe.bytes as f64 / stripe.ns as f64);
         let sum: f64 = rates.clone().sum();
         let new: Vec<f64> = rates
             .zip(&self.weights)
@@ -99,6 +101,17 @@ mod tests {
             let got = lengths(&mut policy, 2)[0] as f64 / LEN as f64;
             assert!((got - share).abs() < 0.01, "{got} instead of {share}");
         }
+    }
+
+    #[test]
+    fn measurements_of_messages_cut_long_ago_do_not_make_it_swing() {
+        let mut policy = Adaptive::new(0.5);
+        lengths(&mut policy, 2);
+        for _ in 0..20 {
+            policy.delivered(&[Delivered { bytes: 2 << 20, ns: 17_000 }, Delivered { bytes: 2 << 20, ns: 68_000 }]);
+        }
+        let got = lengths(&mut policy, 2)[0] as f64 / LEN as f64;
+        assert!((got - 0.8).abs() < 0.01, "{got}");
     }
 
     #[test]
