@@ -222,6 +222,14 @@ fn a_peer_that_is_not_there_is_out_of_reach_after_the_timeout() {
 }
 
 #[test]
+fn weights_must_be_one_a_rail() {
+    let settings = Settings { striping: "weighted:4,1".parse().unwrap(), ..settings() };
+    // SAFETY: nothing is posted.
+    let error = unsafe { Endpoint::open(&settings) }.err().unwrap().to_string();
+    assert_eq!(error, "FISHPLATE_STRIPING: 2 weights for 1 rails; there must be one a rail");
+}
+
+#[test]
 fn strangers_on_the_port_do_no_harm() {
     let (address, stop, serving) = serve(open(&settings()));
     let port: SocketAddr = (address.rails[0], address.port).into();

@@ -62,11 +62,21 @@ impl Multiplexing {
     /// The spellings that `from_str` takes.
     pub const ALLOWED: &'static str =
         "binding, round-robin, weighted-round-robin[:W0,W1,...], window-round-robin[:MESSAGES], earliest";
+
+    /// The weights given, one a rail; none where the policy has no weights.
+    pub fn weights(&self) -> &[u32] {
+        if let Multiplexing::WeightedRoundRobin(weights) = self { weights } else { &[] }
+    }
 }
 
 impl Striping {
     /// The spellings that `from_str` takes.
     pub const ALLOWED: &'static str = "binding, even, weighted[:W0,W1,...], adaptive[:ALPHA], earliest";
+
+    /// The weights given, one a rail; none where the policy has no weights.
+    pub fn weights(&self) -> &[u32] {
+        if let Striping::Weighted(weights) = self { weights } else { &[] }
+    }
 }
 
 impl FromStr for Multiplexing {

@@ -99,6 +99,7 @@ impl Endpoint {
     pub unsafe fn open(settings: &Settings) -> Result<Endpoint, OpenError> {
         let interfaces = survey(&settings.rails).map_err(|error| OpenError(error.to_string()))?;
         let rails = rails(&interfaces)?;
+        check_weights(settings, rails.len())?;
         let ips: Vec<IpAddr> = rails.iter().map(|rail| rail.ip).collect();
         let (listeners, port) =
             socket::listen(&ips).map_err(|error| OpenError(format!("the rails cannot be listened on: {error}")))?;
@@ -253,6 +254,21 @@ fn rails(interfaces: &[Interface]) -> Result<Vec<Rail>, OpenError> {
     let ips: Vec<IpAddr> = rails.iter().map(|rail| rail.ip).collect();
     rails.truncate(Address::fitting(&ips));
     if rails.is_empty() { Err(OpenError("no network interface can be a rail".into())) } else { Ok(rails) }
+}
+
+/// A policy that has weights must have one a rail.
+fn check_weights(settings: &Settings, rails: usize) -> Result<(), OpenError> {
+    let weights = [
+        ("FISHPLATE_STRIPING", settings.striping.weights()),
+        ("FISHPLATE_MULTIPLEXING", settings.multiplexing.weights()),
+    ];
+    for (name, weights) in weights {
+        if !weights.is_empty() && weights.len() != rails {
+            let count = weights.len();
+            return Err(OpenError(format!("{name}: {count} weights for {rails} rails; there must be one a rail")));
+        }
+    }
+    Ok(())
 }
 
 fn random<const N: usize>() -> Result<[u8; N], OpenError> {
