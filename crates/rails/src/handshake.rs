@@ -83,13 +83,12 @@ pub enum HandshakeError {
 impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            HandshakeError::NotFishplate => f.write_str("what answers there is not Fishplate"),
+            HandshakeError::NotFishplate => f.write_str("the other side does not speak Fishplate"),
             HandshakeError::Version(theirs) | HandshakeError::Refused(Refusal::Version(theirs)) => {
                 write!(f, "the peer speaks version {theirs} of the wire format, this side version {VERSION}")
             }
-            HandshakeError::Refused(Refusal::NotMe) | HandshakeError::NotMe => {
-                f.write_str("another endpoint answers at that address")
-            }
+            HandshakeError::Refused(Refusal::NotMe) => f.write_str("another endpoint answers at that address"),
+            HandshakeError::NotMe => f.write_str("it is meant for another endpoint"),
             HandshakeError::Refused(Refusal::Token) => f.write_str("the peer says that this side's token is wrong"),
             HandshakeError::Refused(Refusal::Yield) => f.write_str("the peer prefers its own connection"),
             HandshakeError::Refused(Refusal::Closed) => f.write_str("the peer has closed its endpoint"),

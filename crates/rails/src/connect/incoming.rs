@@ -7,10 +7,18 @@ use fishplate_engine::Instant;
 use super::{read_some, write_whole};
 use crate::handshake::{Acceptor, HandshakeError, Proven, Refusal, Step, accept, refusal_for, refuse};
 
-/// Most connections that are not proven yet; further ones are closed at once.
-pub const MAX_UNPROVEN: usize = 1024;
+/// Most connections that are not proven yet; further ones are closed at once. Ranks of a large job that connect to one
+/// of them all at the same time are as many.
+const MAX_UNPROVEN: usize = 1024;
+/// They take no more than this part of the sockets that the process may have: it needs some itself.
+const PART_OF_SOCKETS: usize = 4;
 /// How long a connection may stay unproven, in nanoseconds.
 pub const UNPROVEN_FOR_NS: u64 = 10_000_000_000;
+
+/// Most connections that may be unproven in a process that may have so many files open.
+pub fn most_unproven(open_files: usize) -> usize {
+    MAX_UNPROVEN.min(open_files / PART_OF_SOCKETS).max(1)
+}
 
 /// The connection.
 #[derive(Debug)]

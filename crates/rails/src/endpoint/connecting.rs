@@ -1,5 +1,6 @@
 //! How links come about: attempts of ours, and connections of peers.
 
+use std::io;
 use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, RailId, VcId};
@@ -7,12 +8,13 @@ use fishplate_engine::{Instant, RailId, VcId};
 use super::Endpoint;
 use super::peer::Role;
 use super::progress::{attempt_token, incoming_token, link_token};
-use crate::connect::incoming::{Incoming, MAX_UNPROVEN, UNPROVEN_FOR_NS, Unproven};
+use crate::connect::incoming::{Incoming, UNPROVEN_FOR_NS, Unproven, most_unproven};
 use crate::connect::outgoing::{Attempt, Established, Trouble};
 use crate::connect::socket;
 use crate::handshake::{Acceptor, Initiator, Offer, Proven, Refusal};
 use crate::link::Link;
 use crate::pairing::{Local, pair};
+use crate::sys::limits::open_files;
 use crate::warn::warn;
 
 /// Budget of a link that has just come up, in bytes.
@@ -143,10 +145,20 @@ impl Endpoint {
     /// Takes all connections that wait at a listener.
     pub(super) fn accept_all(&mut self, at: usize, now: Instant) -> bool {
         let mut any = false;
-        while let Some(Ok((stream, remote))) = self.listeners.get(at).map(|listener| listener.accept()) {
+        let most = most_unproven(open_files());
+        loop {
+            let (stream, remote) = match self.listeners.get(at).map(|listener| listener.accept()) {
+                Some(Ok(accepted)) => accepted,
+                Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
+                    // Out of files or memory, mostly. The listener tells of those that wait only once.
+                    self.deaf = true;
+                    return any;
+                }
+                _ => return any,
+            };
             any = true;
-            if self.incoming.len() >= MAX_UNPROVEN {
-                warn(&format!("a connection from {remote} was closed: {MAX_UNPROVEN} others are not proven yet"));
+            if self.incoming.len() >= most {
+                warn(&format!("a connection from {remote} was closed: {most} others are not proven yet"));
                 continue;
             }
             let mut nonce = [0; 16];
@@ -159,7 +171,15 @@ impl Endpoint {
                 entry.insert(Incoming::new(stream, remote, now, acceptor));
             }
         }
-        any
+    }
+
+    /// Tries again to take connections that could not be taken.
+    pub(super) fn accept_again(&mut self, now: Instant) {
+        if std::mem::take(&mut self.deaf) {
+            (0..self.listeners.len()).for_each(|at| {
+                self.accept_all(at, now);
+            });
+        }
     }
 
     pub(super) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {

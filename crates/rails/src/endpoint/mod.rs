@@ -44,6 +44,8 @@ pub struct Endpoint {
     clock: Clock,
     poller: Poller,
     listeners: Vec<TcpListener>,
+    /// Connections wait that could not be taken.
+    deaf: bool,
     links: Slab<Link>,
     attempts: Slab<Attempt>,
     incoming: Slab<Incoming>,
@@ -121,6 +123,7 @@ impl Endpoint {
             clock: Clock::start(),
             poller,
             listeners,
+            deaf: false,
             links: Slab::new(),
             attempts: Slab::new(),
             incoming: Slab::new(),

@@ -79,6 +79,7 @@ impl Endpoint {
         moved |= self.pump(now);
         if now >= self.next_tick {
             self.next_tick = now.plus_ns(TICK_NS);
+            self.accept_again(now);
             self.look_after_attempts(now);
             self.sample_paths();
         }

@@ -2,6 +2,7 @@
 
 pub mod interface;
 pub mod io;
+pub mod limits;
 pub mod memory;
 pub mod poll;
 pub mod tcp_info;
