@@ -119,13 +119,13 @@ pub fn same_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
 
 fn list() -> Result<Vec<Interface>, DiscoverError> {
     let addresses = if_addrs::get_if_addrs().map_err(|error| DiscoverError::System(error.to_string()))?;
-    let mut interfaces: Vec<Interface> = Vec::new();
-    for address in &addresses {
-        if !interfaces.iter().any(|known| known.name == address.name) {
-            interfaces.push(describe(&address.name, &addresses));
+    let mut names: Vec<String> = Vec::new();
+    for name in addresses.iter().map(|address| address.name.clone()).chain(interface::names()) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
-    Ok(interfaces)
+    Ok(names.iter().map(|name| describe(name, &addresses)).collect())
 }
 
 fn describe(name: &str, all: &[if_addrs::Interface]) -> Interface {
@@ -137,7 +137,10 @@ fn describe(name: &str, all: &[if_addrs::Interface]) -> Interface {
         (Err(error), _) => Verdict::Excluded(format!("the kernel does not describe it: {error}")),
         (Ok(facts), _) if !facts.up => Verdict::Excluded("it is down".into()),
         (Ok(facts), _) if !facts.running => Verdict::Excluded("it has no carrier".into()),
-        (_, None) => Verdict::Excluded("it has no address other than a link-local one".into()),
+        (_, None) if all.iter().any(|address| address.name == name) => {
+            Verdict::Excluded("it has no address other than a link-local one".into())
+        }
+        (_, None) => Verdict::Excluded("it has no address".into()),
         (Ok(_), Some((ip, _))) => Verdict::Rail(*ip),
     };
     Interface {

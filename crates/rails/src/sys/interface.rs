@@ -55,6 +55,13 @@ struct EthtoolDrvinfo {
     rest: [u8; 160],
 }
 
+/// Names of all interfaces, also of those without an address. Empty where /proc is not mounted.
+pub fn names() -> Vec<String> {
+    // Unlike /sys, it is always that of this process's namespace.
+    let table = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
+    table.lines().filter_map(|line| Some(line.split_once(':')?.0.trim().to_string())).collect()
+}
+
 /// Asks the kernel about interface `name`.
 pub fn facts(name: &str) -> io::Result<Facts> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0"))?;
@@ -132,6 +139,7 @@ mod tests {
     fn loopback_is_known() {
         let facts = facts("lo").unwrap();
         assert!(facts.loopback && facts.mtu > 0);
+        assert!(names().contains(&"lo".to_string()));
     }
 
     #[test]
