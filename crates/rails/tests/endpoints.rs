@@ -153,6 +153,23 @@ fn what_was_injected_before_closing_arrives() {
 }
 
 #[test]
+fn the_end_of_a_burst_arrives_although_the_sender_never_looks_again() {
+    let (mut a, mut b) = (open(&settings()), open(&settings()));
+    let to_b = a.peer(b.address());
+    let mut buffer = [0; 8];
+    recv(&mut b, 1000, &mut buffer, None);
+    send(&mut a, to_b, 1000, b"contact!", true).unwrap();
+    until(&mut [&mut a, &mut b], received(1));
+    for tag in 0..100 {
+        send(&mut a, to_b, tag, b"a burst.", true).unwrap();
+    }
+    for tag in 0..100 {
+        recv(&mut b, tag, &mut buffer, None);
+        until(&mut [&mut b], |_, completion| completion.context == Context(tag));
+    }
+}
+
+#[test]
 fn a_peer_that_ends_without_goodbye_fails_its_operations_and_no_others() {
     let (mut a, b, mut c) = (open(&settings()), open(&settings()), open(&settings()));
     let (to_b, to_c) = (a.peer(b.address()), a.peer(c.address()));

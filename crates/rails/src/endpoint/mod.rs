@@ -1,5 +1,6 @@
 //! An endpoint: one engine over all rails of this node.
 
+mod burst;
 mod close;
 mod connecting;
 mod peer;
@@ -29,6 +30,7 @@ use crate::settings::Settings;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::Poller;
 
+use burst::Burst;
 use peer::Peer;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
@@ -52,6 +54,7 @@ pub struct Endpoint {
     /// By number of the virtual channel.
     peers: Vec<Peer>,
     by_id: HashMap<EndpointId, VcId>,
+    burst: Burst,
     /// Links with something to send.
     dirty: Vec<usize>,
     /// The link that was read with success most recently.
@@ -129,6 +132,7 @@ impl Endpoint {
             incoming: Slab::new(),
             peers: Vec::new(),
             by_id: HashMap::new(),
+            burst: Burst::default(),
             dirty: Vec::new(),
             hot: None,
             calls: 0,
@@ -162,6 +166,7 @@ impl Endpoint {
         let (vc, inject) = (request.vc, request.inject);
         let key = self.engine.post_send(request)?;
         let now = self.clock.now();
+        self.burst.posted(now);
         if self.peers[vc.0 as usize].is_idle() {
             self.connect(vc, now);
         }

@@ -69,6 +69,7 @@ impl Endpoint {
     pub(super) fn progress_for(&mut self, timeout: Duration) -> bool {
         self.calls += 1;
         let now = self.clock.now();
+        self.end_burst();
         let mut moved = self.hot.is_some_and(|at| self.read_link(at, now));
         let ask_all = self.hot.is_none() || self.calls.is_multiple_of(ASK_ALL_EVERY) || !timeout.is_zero();
         if ask_all {
@@ -126,10 +127,27 @@ impl Endpoint {
         if link.blocked {
             return;
         }
-        match link.transmit.flush(link.socket.as_fd(), &self.memory) {
-            Ok(true) => self.engine.writable(link.subchannel, BUDGET),
+        let more = self.burst.is_on();
+        match link.transmit.flush(link.socket.as_fd(), &self.memory, more) {
+            Ok(true) => {
+                if more {
+                    self.burst.kept(at);
+                }
+                self.engine.writable(link.subchannel, BUDGET);
+            }
             Ok(false) => link.blocked = true,
             Err(error) => self.link_failed(at, &error.to_string()),
+        }
+    }
+
+    /// What the kernel keeps of a burst goes out.
+    fn end_burst(&mut self) {
+        let Endpoint { burst, links, .. } = self;
+        for at in burst.end() {
+            if let Some(link) = links.get(at) {
+                // Setting the option, even to what it is, pushes; should that fail, the kernel's own timer does.
+                let _ = link.socket.set_nodelay(true);
+            }
         }
     }
 

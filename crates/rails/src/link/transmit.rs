@@ -58,8 +58,9 @@ impl TransmitQueue {
         self.segments.extend(user.map(|extent| Segment::User(*extent)));
     }
 
-    /// Sends what the socket takes. True once everything is sent; false when the socket takes no more.
-    pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
+    /// Sends what the socket takes. True once everything is sent; false when the socket takes no more. With `more`,
+    /// something is about to follow.
+    pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory, more: bool) -> io::Result<bool> {
         while !self.is_empty() {
             let mut at = self.sent;
             let copied = &self.copied;
@@ -70,7 +71,7 @@ impl TransmitQueue {
                 }
                 Segment::User(extent) => Piece::User(*extent),
             });
-            match send(socket, memory, pieces) {
+            match send(socket, memory, pieces, more) {
                 Ok(sent) => self.advance(sent),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -18,11 +18,13 @@ pub enum Piece<'a> {
     User(Extent),
 }
 
-/// Sends as much of `pieces` as the socket takes; returns the number of bytes.
+/// Sends as much of `pieces` as the socket takes; returns the number of bytes. With `more`, the kernel keeps a last
+/// segment that is not full until more comes, or the peer acknowledges what is under way, or 0.2 s have passed.
 pub fn send<'a>(
     socket: BorrowedFd<'_>,
     memory: &UserMemory,
     pieces: impl Iterator<Item = Piece<'a>>,
+    more: bool,
 ) -> io::Result<usize> {
     let mut iovecs = [const { libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 } }; MAX_PIECES];
     let mut count = 0;
@@ -37,9 +39,10 @@ pub fn send<'a>(
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = iovecs.as_mut_ptr();
     message.msg_iovlen = count;
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | if more { libc::MSG_MORE } else { 0 };
     // SAFETY: the iovecs name memory that is valid for reads: our own slices, borrowed for this call, and user memory
     // for which `memory` vouches.
-    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) };
+    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &message, flags) };
     checked(sent)
 }
 
