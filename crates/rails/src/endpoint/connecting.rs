@@ -12,7 +12,7 @@ use crate::connect::incoming::{Incoming, UNPROVEN_FOR_NS, Unproven, most_unprove
 use crate::connect::outgoing::{Attempt, Established, Trouble};
 use crate::connect::socket;
 use crate::handshake::{Acceptor, Initiator, Offer, Proven, Refusal};
-use crate::link::Link;
+use crate::link::{Link, Near};
 use crate::pairing::{Local, pair};
 use crate::sys::limits::open_files;
 use crate::warn::warn;
@@ -236,7 +236,11 @@ impl Endpoint {
         let entry = self.links.vacant_entry();
         let at = entry.key();
         let renamed = self.poller.rename(stream.as_fd(), link_token(at));
-        entry.insert(Link::new(stream, early, subchannel, rail, remote));
+        let mut link = Link::new(stream, early, subchannel, rail, remote);
+        if self.settings.congestion.is_none() {
+            link.near = Near::begin(&link.socket);
+        }
+        entry.insert(link);
         self.peers[vc.0 as usize].links.push(Some(at));
         if let Err(error) = renamed {
             self.link_failed(at, &format!("it cannot be watched: {error}"));

@@ -355,6 +355,9 @@ impl Endpoint {
             if let Ok(info) = tcp_info(link.socket.as_fd()) {
                 link.counts.retransmitted = u64::from(info.retransmitted);
                 self.engine.set_min_rtt(link.subchannel, info.min_rtt_ns);
+                if let Some(near) = link.near.take_if(|near| near.is_over(&info)) {
+                    near.end(&link.socket);
+                }
             }
         }
     }

@@ -1,8 +1,10 @@
 //! A link: one proven TCP connection, that is one subchannel.
 
+mod congestion;
 mod receive;
 mod transmit;
 
+pub use congestion::Near;
 pub use receive::{Arrived, Filled, ReceiveState};
 pub use transmit::TransmitQueue;
 
@@ -20,6 +22,8 @@ pub struct Link {
     pub rail: RailId,
     /// The other end.
     pub remote: SocketAddr,
+    /// It is near, and its path has not shown a queue yet.
+    pub near: Option<Near>,
     /// What is to be sent.
     pub transmit: TransmitQueue,
     /// What is being received.
@@ -65,6 +69,7 @@ impl Link {
             subchannel,
             rail,
             remote,
+            near: None,
             transmit: TransmitQueue::default(),
             receive: ReceiveState::starting_with(early),
             blocked: false,

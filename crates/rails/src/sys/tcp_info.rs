@@ -14,7 +14,8 @@ struct RawTcpInfo {
     min_rtt_us: u32,
 }
 
-/// Where `tcpi_total_retrans` stands among the 32-bit fields that start with `tcpi_rto`.
+/// Where `tcpi_rtt` and `tcpi_total_retrans` stand among the 32-bit fields that start with `tcpi_rto`.
+const RTT: usize = 15;
 const TOTAL_RETRANS: usize = 23;
 
 /// What the kernel knows of a connection.
@@ -22,6 +23,8 @@ const TOTAL_RETRANS: usize = 23;
 pub struct TcpInfo {
     /// Least round trip time, in nanoseconds.
     pub min_rtt_ns: u64,
+    /// Smoothed round trip time, in nanoseconds.
+    pub rtt_ns: u64,
     /// Segments sent again so far.
     pub retransmitted: u32,
 }
@@ -40,6 +43,7 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     Ok(TcpInfo {
         // The kernel says ~0 before the first measurement.
         min_rtt_ns: if raw.min_rtt_us == u32::MAX { 0 } else { u64::from(raw.min_rtt_us) * 1000 },
+        rtt_ns: u64::from(raw.rto_to_total_retrans[RTT]) * 1000,
         retransmitted: raw.rto_to_total_retrans[TOTAL_RETRANS],
     })
 }
@@ -61,6 +65,7 @@ mod tests {
             server.read_exact(&mut [0; 10_000]).unwrap();
         }
         let info = tcp_info(client.as_fd()).unwrap();
+        assert!(info.rtt_ns > 0 && info.rtt_ns < 1_000_000_000, "{info:?}");
         assert!(info.min_rtt_ns > 0 && info.min_rtt_ns < 1_000_000_000, "{info:?}");
         assert_eq!(info.retransmitted, 0);
     }
