@@ -1,0 +1,211 @@
+"""Runs on the first host of a testbed, beside an MPI job that exchanges messages, and disturbs it.
+
+    intruder.py ATTACK RANKS PROGRAM STOPFILE COMMAND...
+
+Starts COMMAND, which must run PROGRAM until STOPFILE is there; waits until that says "connected"; carries the attack
+out; lets PROGRAM end; exits as COMMAND does. Everything it says is for the test: lines that begin with "intruder:".
+"""
+
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+# docs/wire.md
+MAGIC = b"FiPl"
+VERSION = 1
+HELLO, CHALLENGE, PROOF, ACCEPT, REFUSE = 1, 2, 3, 4, 5
+NOT_ME, BAD_TOKEN = 2, 3
+CHALLENGE_LEN = 56
+
+ETH_P_ALL = 3
+# A peer that answers at all does so at once.
+PATIENCE_S = 30
+# More than a process has descriptors for, and than the provider keeps unproven.
+CROWD = 1500
+
+
+def say(text):
+    print(f"intruder: {text}", flush=True)
+
+
+def processes(program):
+    """Numbers of the processes of a program, in the order in which they started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "comm").read_text().strip() == Path(program).name[:15]:
+                found.append(int(entry.name))
+        except OSError:
+            pass
+    return sorted(found)
+
+
+def listeners(process):
+    """Addresses that a process listens on, on rails."""
+    sockets = set()
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        try:
+            sockets.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
+        except OSError:
+            pass
+    found = []
+    for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        address, port = fields[1].split(":")
+        if fields[3] == "0A" and fields[9] in sockets:
+            found.append((socket.inet_ntoa(struct.pack("<I", int(address, 16))), int(port, 16)))
+    return sorted(found)
+
+
+def connect(address):
+    return socket.create_connection(address, timeout=PATIENCE_S)
+
+
+def read(connection, length):
+    """So many bytes, or what came before the end."""
+    got = b""
+    while len(got) < length:
+        try:
+            part = connection.recv(length - len(got))
+        except ConnectionResetError:
+            break
+        if not part:
+            break
+        got += part
+    return got
+
+
+def preamble(kind, version=VERSION):
+    return MAGIC + struct.pack("<HBB", version, kind, 0)
+
+
+def hello(target, version=VERSION):
+    return preamble(HELLO, version) + struct.pack("<QQ", 0xBAD, target) + bytes(range(16))
+
+
+class Wire:
+    """What passes on this host's rails in clear."""
+
+    def __init__(self):
+        self.names = {}
+        self.found = threading.Event()
+        for rail in os.environ["FISHPLATE_TESTBED_RAILS"].split(","):
+            listener = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
+            listener.bind((rail, ETH_P_ALL))
+            threading.Thread(target=self.watch, args=[listener], daemon=True).start()
+
+    def watch(self, listener):
+        """Learns the names of endpoints from connections that are set up."""
+        while True:
+            packet = listener.recv(65536)
+            at = packet.find(preamble(HELLO))
+            if at >= 0 and len(packet) >= at + 24:
+                address = socket.inet_ntoa(packet[16:20])
+                self.names[address] = struct.unpack_from("<Q", packet, at + 16)[0]
+                self.found.set()
+
+    def target(self, listening):
+        """An address among `listening` whose endpoint's name has passed, and that name."""
+        if not self.found.wait(PATIENCE_S):
+            sys.exit("intruder: no connection was seen")
+        return next((address, self.names[address[0]]) for address in listening if address[0] in self.names)
+
+
+def garbage(attack):
+    """What is no Fishplate at all, in all lengths."""
+    for bytes_ in [b"GET / HTTP/1.0\r\n\r\n", b"\0" * 4096, b"\xff", MAGIC[:3], preamble(99), preamble(PROOF)]:
+        with connect(attack.listening[0]) as connection:
+            connection.sendall(bytes_)
+            connection.shutdown(socket.SHUT_WR)
+            answer = read(connection, 64)
+            say(f"{len(bytes_)} bytes of garbage were answered with {len(answer)} bytes")
+
+
+def version(attack):
+    """A peer of tomorrow."""
+    with connect(attack.listening[0]) as connection:
+        connection.sendall(hello(0, VERSION + 6))
+        answer = read(connection, 64)
+        say(f"answer {answer[:4]} kind {answer[6]} code {answer[7]} version {struct.unpack_from('<H', answer, 4)[0]}")
+
+
+def stranger(attack):
+    """Somebody who takes the job for another one, as after a reuse of its port."""
+    with connect(attack.listening[0]) as connection:
+        connection.sendall(hello(12345))
+        answer = read(connection, 64)
+        say(f"kind {answer[6]} code {answer[7]}")
+
+
+def token(attack):
+    """Somebody who has seen everything that passed, and knows no token."""
+    address, name = attack.wire.target(attack.listening)
+    with connect(address) as connection:
+        connection.sendall(hello(name))
+        challenge = read(connection, CHALLENGE_LEN)
+        say(f"challenge of {len(challenge)} bytes")
+        connection.sendall(preamble(PROOF) + bytes(16) + bytes(32))
+        answer = read(connection, 64)
+        say(f"kind {answer[6]} code {answer[7]}, then {'the end' if not read(connection, 1) else 'more'}")
+
+
+def crowd(attack):
+    """Connections that say nothing, as many as there is room for."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, (CROWD + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    attack.kept = [connect(attack.listening[0]) for _ in range(CROWD)]
+    say(f"{len(attack.kept)} connections")
+
+
+def kill(attack):
+    """A rank dies."""
+    os.kill(attack.processes[-1], signal.SIGKILL)
+    say("killed")
+
+
+class Attack:
+    """What attacks have to go by."""
+
+    def __init__(self, ranks, program):
+        self.wire = Wire()
+        self.ranks, self.program = int(ranks), program
+
+    def look(self):
+        self.processes = processes(self.program)
+        if len(self.processes) != self.ranks:
+            sys.exit(f"intruder: there are {len(self.processes)} processes of {self.program}")
+        self.listening = [address for process in self.processes for address in listeners(process)]
+        rails = "".join(os.environ["FISHPLATE_TESTBED_ADDRESSES"]).replace(";", ",").split(",")
+        self.listening = [address for address in self.listening if address[0] in rails]
+
+
+def main():
+    name, ranks, program, stop, *command = sys.argv[1:]
+    attack = Attack(ranks, program)
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for line in job.stdout:
+        print(line, end="", flush=True)
+        if line.strip() == "connected":
+            break
+    else:
+        sys.exit(job.wait() or "intruder: the job ended too early")
+    attack.look()
+    ATTACKS[name](attack)
+    Path(stop).touch()
+    for line in job.stdout:
+        print(line, end="", flush=True)
+    sys.exit(job.wait())
+
+
+ATTACKS = {attack.__name__: attack for attack in [garbage, version, stranger, token, crowd, kill]}
+
+if __name__ == "__main__":
+    main()

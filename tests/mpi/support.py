@@ -1,0 +1,222 @@
+"""How tests run MPI programs on testbeds, and what they see of them."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import uuid
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+FISHPLATE = BUILD / "bin" / "fishplate"
+PROVIDER = BUILD / "lib" / "fishplate"
+PROGRAMS = BUILD / "tests"
+HERE = Path(__file__).resolve().parent
+
+# Marks the processes of one job: children inherit it, whatever session or namespace they are in.
+MARK = "FISHPLATE_TEST_JOB"
+# A testbed that is told to end gives its command 2 s and then kills it; ten times that is a hang.
+GRACE_S = 20
+# Longest output that a failure message repeats, from its end.
+MOST_SHOWN = 20_000
+
+
+def stack(mpi):
+    """The folder with the programs of a stack of `fishplate setup`."""
+    found = subprocess.run([FISHPLATE, "setup", "--where", mpi], capture_output=True, text=True, check=True)
+    return Path(found.stdout.strip())
+
+
+def bench(program, mpi="mpich"):
+    """A benchmark program."""
+    return BUILD / "bench" / mpi / program
+
+
+def program(name):
+    """A test program."""
+    return PROGRAMS / name
+
+
+def tool(name):
+    """A system tool, also where PATH has no sbin."""
+    found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if found is None:
+        raise FileNotFoundError(f"{name} is not installed")
+    return found
+
+
+def marked(mark):
+    """Processes that carry a mark: numbers and command lines."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                found.append((int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()))
+        except OSError:
+            pass  # It has ended, or is another user's.
+    return found
+
+
+class Ran:
+    """A command that has ended."""
+
+    def __init__(self, command, code, out, err, counters):
+        self.command, self.code, self.out, self.err, self.counters = command, code, out, err, counters
+
+    def __str__(self):
+        parts = [f"$ {' '.join(map(str, self.command))}", f"exit code {self.code}"]
+        for name, text in [("output", self.out), ("error output", self.err)]:
+            parts.append(f"--- {name}\n{text[-MOST_SHOWN:]}")
+        return "\n".join(parts)
+
+    def shares(self):
+        """What part of all bytes each rail sent, over all processes."""
+        sent = {}
+        for line in self.counters:
+            sent[line["rail"]] = sent.get(line["rail"], 0) + line["tx_bytes"]
+        total = sum(sent.values())
+        return {rail: count / total for rail, count in sent.items()}
+
+    def json(self):
+        """The objects in the output of a benchmark program run with --json."""
+        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+
+
+class Job:
+    """A running command, all of whose processes can be found."""
+
+    def __init__(self, command, environment):
+        self.command = [str(part) for part in command]
+        self.mark = uuid.uuid4().hex
+        self.folder = tempfile.TemporaryDirectory(prefix="job-")
+        self.counters = Path(self.folder.name) / "stats.jsonl"
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("FISHPLATE_")}
+        cache = os.environ.get("FISHPLATE_CACHE")
+        variables |= {"FISHPLATE_CACHE": cache} if cache else {}
+        variables |= {"FISHPLATE_STATS": str(self.counters), **environment, MARK: self.mark}
+        self.files = [open(Path(self.folder.name) / name, "w+b") for name in ("out", "err")]
+        self.process = subprocess.Popen(
+            self.command,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=self.files[0],
+            stderr=self.files[1],
+            start_new_session=True,
+            cwd=ROOT,
+        )
+
+    def text(self):
+        """Output and error output so far."""
+        return [Path(file.name).read_text(errors="replace") for file in self.files]
+
+    def wait(self, timeout):
+        """Its end. None: it did not come to one, and was killed."""
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return None
+        return self.ran()
+
+    def kill(self):
+        """Ends it the way a user would; then harder."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self.process.poll() is None:
+                self.process.send_signal(number)
+                try:
+                    self.process.wait(GRACE_S)
+                except subprocess.TimeoutExpired:
+                    pass
+
+    def ran(self):
+        """What there is to see of it."""
+        lines = self.counters.read_text().splitlines() if self.counters.exists() else []
+        return Ran(self.command, self.process.poll(), *self.text(), [json.loads(line) for line in lines])
+
+    def leftovers(self):
+        """Processes of it that stay behind. The kernel takes a moment to end a namespace."""
+        deadline = time.monotonic() + GRACE_S
+        while (found := marked(self.mark)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return found
+
+    def close(self):
+        """Removes its files."""
+        for file in self.files:
+            file.close()
+        self.folder.cleanup()
+
+
+class MpiTest(unittest.TestCase):
+    """A test that runs MPI programs, and finds nothing left of them afterwards."""
+
+    maxDiff = None
+
+    def start(self, command, environment=None):
+        """Starts a command; the end of the test ends it."""
+        job = Job(command, environment or {})
+
+        def end():
+            job.kill()
+            left = job.leftovers()
+            job.close()
+            self.assertEqual(left, [], "processes are left behind")
+
+        self.addCleanup(end)
+        return job
+
+    def run_command(self, command, timeout=120, environment=None):
+        """Runs a command to its end."""
+        return self.finish(self.start(command, environment), timeout)
+
+    def finish(self, job, timeout=120):
+        """The end of a job."""
+        ran = job.wait(timeout)
+        if ran is None:
+            self.fail(f"not done after {timeout} s:\n{job.ran()}")
+        return ran
+
+    def mpi(self, ranks, *command, on=(), run=(), mpi="mpich", timeout=120, mpiexec=(), **settings):
+        """Runs an MPI program with Fishplate on a testbed. `on`: options of the testbed, `run`: of fishplate run,
+        `mpiexec`: of mpiexec; `settings`: environment variables."""
+        started = mpi_command(ranks, *command, on=on, run=run, mpi=mpi, mpiexec=mpiexec)
+        return self.run_command(started, timeout, settings)
+
+    def succeeds(self, ran, *texts):
+        """The command ended well and said all of this."""
+        self.assertEqual(ran.code, 0, str(ran))
+        for text in texts:
+            self.assertIn(text, ran.out + ran.err, str(ran))
+        self.assertNotIn("fishplate: ", ran.err, f"Fishplate complains\n{ran}")
+        return ran
+
+    def fails(self, ran, *texts):
+        """The command failed and said all of this; each text is a regular expression."""
+        self.assertNotEqual(ran.code, 0, str(ran))
+        self.says(ran, *texts)
+        return ran
+
+    def says(self, ran, *texts):
+        """The error output has all of this; each text is a regular expression."""
+        for text in texts:
+            self.assertRegex(ran.err, re.compile(text), str(ran))
+
+
+def mpi_command(ranks, *command, on=(), run=(), mpi="mpich", mpiexec=()):
+    """An MPI program with Fishplate on a testbed."""
+    return testbed(*on, "--", FISHPLATE, "run", "--mpi", mpi, *run, "--", "mpiexec", *mpiexec, "-n", ranks, *command)
+
+
+def testbed(*arguments):
+    """A command on a testbed, of two hosts and two rails as fast as the machine unless `arguments` say otherwise."""
+    rails = () if "--rails" in arguments else ("--rails", "0,0")
+    return [FISHPLATE, "testbed", *rails, *arguments]

@@ -1,0 +1,152 @@
+"""Wrong settings, hostile peers, dying ranks: each ends in a clear error on the right side, and harms nobody else."""
+
+import shlex
+import tempfile
+from pathlib import Path
+
+from support import FISHPLATE, HERE, PROVIDER, MpiTest, bench, mpi_command, program, stack, testbed, tool
+
+# What every endpoint that is told of calls itself: id, addresses, port.
+PEER = r"peer [0-9a-f]{16}@10\.77\.\d\.\d(\+10\.77\.1\.\d)?:\d+"
+
+
+def with_mpich(command):
+    """A shell line that runs a command with MPICH and Fishplate, but without `fishplate run`."""
+    return f'eval "$({FISHPLATE} env --mpi mpich)" && {command}'
+
+
+class WrongSettings(MpiTest):
+    """Told by `fishplate run` before anything starts, and by the provider where `fishplate run` was not used."""
+
+    def latency(self, *run, **settings):
+        return self.mpi(2, bench("latency"), "--sizes", "1", "--iterations", 1, run=run, **settings)
+
+    def test_an_unknown_rail(self):
+        ran = self.latency("--rails", "r0,ib7")
+        self.fails(ran, r'fishplate: FISHPLATE_RAILS: no interface is called "ib7"; there are: .*r0, r1', "MPI_Init")
+
+    def test_an_unknown_policy(self):
+        for option, variable in [("--striping", "FISHPLATE_STRIPING"), ("--multiplexing", "FISHPLATE_MULTIPLEXING")]:
+            with self.subTest(option):
+                self.fails(self.latency(option, "fastest"), option, f'{variable}.*"fastest"', "binding.*earliest")
+
+    def test_a_policy_with_too_few_weights(self):
+        self.fails(self.latency("--striping", "weighted:3,2,1"), "fishplate: .*weight")
+
+    def test_settings_without_fishplate_run(self):
+        for variable, value, allowed in [
+            ("FISHPLATE_STRIPING", "fastest", "binding, even"),
+            ("FISHPLATE_STREAMS", "9", "1 to 8"),
+            ("FISHPLATE_GRANT", "1K", "64K"),
+            ("FISHPLATE_EAGER_LIMIT", "much", "bytes"),
+            ("FISHPLATE_TIMEOUT", "0", "1 to 86400"),
+            ("FISHPLATE_CONGESTION", "no such", "reno"),
+            ("FISHPLATE_STATS", "/no/folder/x", "existing folder"),
+        ]:
+            with self.subTest(variable):
+                line = with_mpich(f"export {variable}={shlex.quote(value)} && mpiexec -n 2 {bench('latency')}")
+                ran = self.run_command(testbed("--", "sh", "-c", line))
+                self.fails(ran, f'fishplate: {variable}.*"{value}".*{allowed}')
+
+    def test_a_rail_without_an_address(self):
+        job = mpi_command(2, bench("stress"), "--messages", 500)
+        flush = f"{tool('ip')} address flush dev r1"
+        # On all hosts: where one rank only cannot begin, hydra leaves the others waiting for it.
+        everywhere = f"{flush} && $FISHPLATE_TESTBED_LAUNCH node1 {flush}"
+        here = shlex.join(map(str, job[job.index("--") + 1 :]))
+        named = here.replace("fishplate run", "fishplate run --rails r0,r1")
+        ran = self.run_command(testbed("--", "sh", "-c", f"{everywhere} && {named}"))
+        self.fails(ran, 'fishplate: FISHPLATE_RAILS: interface "r1" cannot be a rail: it has no address')
+        # Not asked for, it is left out, and the other host's rail of that name too.
+        ran = self.run_command(testbed("--", "sh", "-c", f"{flush} && {here}"))
+        self.succeeds(ran, "all contents right")
+        self.assertEqual(ran.shares()["r0"], 1.0, str(ran))
+
+    def test_no_rail_at_all(self):
+        line = f"{tool('ip')} link set r0 down && {tool('ip')} link set r1 down && " + with_mpich(
+            f"mpiexec -n 2 {bench('latency')}"
+        )
+        ran = self.run_command(testbed("--", "sh", "-c", line))
+        # Loopback is what remains, for ranks of one host.
+        self.fails(ran, "fishplate: peer .* is out of reach: no rail of this node has a route to it")
+
+    def test_hosts_that_cannot_reach_each_other(self):
+        line = f"$FISHPLATE_TESTBED_LAUNCH node1 {tool('ip')} address flush dev r0 && " + with_mpich(
+            "mpiexec -n 1 env FISHPLATE_RAILS=r0 {0} : -n 1 env FISHPLATE_RAILS=r1 {0}".format(bench("latency"))
+        )
+        ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_TIMEOUT": "2"})
+        self.fails(ran, f"fishplate: {PEER} is out of reach: .*r[01]")
+
+    def test_a_provider_that_is_not_there(self):
+        line = f"FI_PROVIDER_PATH=/nowhere {stack('mpich')}/mpiexec -n 2 {bench('latency')}"
+        settings = {"FI_PROVIDER": "fishplate", "MPIR_CVAR_CH4_NETMOD": "ofi"}
+        self.fails(self.run_command(testbed("--", "sh", "-c", line), environment=settings), "MPI_Init")
+        self.assertTrue((PROVIDER / "libfishplate-fi.so").is_file())
+
+
+class Disturbed(MpiTest):
+    """Jobs that somebody disturbs (intruder.py) while they exchange checked messages."""
+
+    def disturbed(self, attack, ranks=2, before="", mpiexec=(), **settings):
+        """A job under an attack."""
+        with tempfile.TemporaryDirectory() as folder:
+            stop = Path(folder) / "stop"
+            job = mpi_command(ranks, program("steady"), stop, mpiexec=mpiexec)
+            here = shlex.join(map(str, job[job.index("--") + 1 :]))
+            intruder = ["python3", HERE / "intruder.py", attack, ranks, "steady", stop, "sh", "-c", before + here]
+            return self.run_command(testbed("--", *intruder), environment=settings)
+
+    def survives(self, ran, *texts):
+        """The job did not mind."""
+        self.assertEqual(ran.code, 0, str(ran))
+        self.assertIn("all right", ran.out, str(ran))
+        self.says(ran, *texts)
+        return ran
+
+    def test_garbage_on_the_port(self):
+        ran = self.survives(
+            self.disturbed("garbage"),
+            r"fishplate: a connection from 10\.77\.\d\.\d:\d+ was refused: the other side does not speak Fishplate",
+        )
+        self.assertEqual(ran.out.count("were answered with 0 bytes"), 6, str(ran))
+
+    def test_another_wire_version(self):
+        ran = self.survives(
+            self.disturbed("version"),
+            "was refused: the peer speaks version 7 of the wire format, this side version 1",
+        )
+        self.assertIn("answer b'FiPl' kind 5 code 1 version 1", ran.out, str(ran))
+
+    def test_a_peer_that_wants_somebody_else(self):
+        ran = self.survives(self.disturbed("stranger"), "was refused: it is meant for another endpoint")
+        self.assertIn("kind 5 code 2", ran.out, str(ran))
+
+    def test_a_peer_without_the_token(self):
+        ran = self.survives(
+            self.disturbed("token"), "was refused: the peer does not know the token of the endpoint"
+        )
+        self.assertIn("kind 5 code 3, then the end", ran.out, str(ran))
+
+    def test_more_connections_than_there_is_room_for(self):
+        ran = self.survives(
+            self.disturbed("crowd"), r"was closed: \d+ others are not proven yet", "further warnings are not shown"
+        )
+        self.assertLess(ran.err.count("fishplate: a connection"), 50, str(ran))
+
+    def test_more_connections_than_the_process_has_files_for(self):
+        self.survives(self.disturbed("crowd", before="ulimit -n 200; exec "), "was closed: 50 others are not proven yet")
+
+    def test_a_killed_rank(self):
+        ran = self.disturbed("kill", ranks=4)
+        self.fails(ran)
+        self.assertRegex(ran.out + ran.err, "BAD TERMINATION|is lost", str(ran))
+
+    def test_a_killed_rank_seen_by_the_others(self):
+        # Hydra kills nobody here: that the job ends is Fishplate's and MPICH's doing.
+        ran = self.disturbed("kill", ranks=3, mpiexec=["-disable-auto-cleanup"])
+        self.fails(
+            ran,
+            rf"fishplate: {PEER} is lost: rail r[01] \(10\.77\.\d\.\d to 10\.77\.\d\.\d:\d+\): "
+            "(the connection was closed without a goodbye|Connection reset|Broken pipe)",
+            "Fatal error in internal_",
+        )

@@ -1,0 +1,91 @@
+"""mpi4py's own test suite, from the source distribution on PyPI, over two hosts and two rails."""
+
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+from mpi4py_exclusions import MODULES, TESTS
+from support import MpiTest, program, stack, testbed
+
+VERSION = "4.1.2"
+# Point-to-point, collectives, one-sided, communicators, requests, threads. The rest of the suite does little or nothing
+# with the network, and MPI-IO takes a minute; `tests/run --mpi4py-all` runs all of it.
+DEFAULT = ["p2p", "cco", "rma", "win", "msgzero", "comm", "request", "threads", "util_pkl5", "util_sync"]
+ALL = bool(os.environ.get("MPI4PY_ALL"))
+# The default modules take half a minute, all two minutes.
+TIMEOUT_S = 900
+
+
+def suite():
+    """The folder of the unpacked source distribution, beside the stacks."""
+    cache = stack("mpich").parent.parent
+    folder = cache / f"mpi4py-{VERSION}"
+    if folder.is_dir():
+        return folder
+    with tempfile.TemporaryDirectory(dir=cache, prefix="mpi4py-") as scratch:
+        # pip builds the package's metadata before it lets go of the archive: a few seconds.
+        pip = [stack("mpich") / "python", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "mpi4py"]
+        subprocess.run([*pip, "--dest", scratch, f"mpi4py=={VERSION}"], check=True)
+        with tarfile.open(Path(scratch) / f"mpi4py-{VERSION}.tar.gz") as archive:
+            if hasattr(tarfile, "data_filter"):
+                archive.extraction_filter = tarfile.data_filter
+            archive.extractall(scratch)
+        # Renamed when whole: an interruption leaves nothing that looks complete.
+        shutil.move(Path(scratch) / f"mpi4py-{VERSION}", folder)
+    return folder
+
+
+def main_py(wanted, *options):
+    """The suite's program with the modules that `wanted`, a regular expression, accepts."""
+    return ["python", suite() / "test" / "main.py", "--no-builddir", "-i", wanted, *options]
+
+
+class Mpi4py(MpiTest):
+    """The suite passes on every rank."""
+
+    def passes(self, ranks, **settings):
+        wanted = ["."] if ALL else DEFAULT
+        without = [f"-e{module}[.]py" for module in MODULES] + [f"-x{pattern}" for pattern in TESTS]
+        command = main_py("test_(" + "|".join(wanted) + r").*\.py", *without)
+        ran = self.mpi(ranks, *command, timeout=TIMEOUT_S, **settings)
+        self.assertEqual(ran.code, 0, str(ran))
+        # The suite's words, rank by rank; the ranks' lines may run into each other.
+        self.assertEqual(len(re.findall(r"Ran \d+ tests in", ran.err)), ranks, str(ran))
+        self.assertGreater(min(map(int, re.findall(r"Ran (\d+) tests in", ran.err))), 600, str(ran))
+        self.assertNotRegex(ran.err, r"FAILED|fishplate: ", str(ran))
+
+    def test_two_ranks(self):
+        self.passes(2)
+
+    def test_four_ranks(self):
+        self.passes(4)
+
+    def test_four_ranks_that_meet_over_the_rails_only(self):
+        self.passes(4, MPIR_CVAR_NOLOCAL="1", FISHPLATE_STREAMS="2")
+
+
+@unittest.skipUnless(ALL, "only with --mpi4py-all")
+class Exclusions(MpiTest):
+    """What is left out fails with stock MPICH over libfabric's tcp too."""
+
+    def stock(self, *command):
+        settings = {"FI_PROVIDER": "tcp", "MPIR_CVAR_CH4_NETMOD": "ofi"}
+        settings["PATH"] = f"{stack('mpich')}:{os.environ['PATH']}"
+        return self.run_command(testbed("--", "mpiexec", "-n", 2, *command), environment=settings)
+
+    def test_mpiabi(self):
+        self.fails(self.stock(*main_py("test_mpiabi[.]py")), "testGetFortranInfo", "FAILED")
+
+    def test_dist_graph(self):
+        # A race: a few of 4000 go wrong, sometimes none.
+        wrong = 0
+        for _ in range(20):
+            wrong += int(self.succeeds(self.stock(program("dist_graph"))).out.split()[0])
+            if wrong > 0:
+                return
+        self.fail("MPI_Dist_graph_create never went wrong: is its exclusion still needed?")

@@ -1,0 +1,132 @@
+"""Every policy, number of streams, eager limit and grant carries checked messages right."""
+
+from support import MpiTest, bench
+
+MULTIPLEXING = [
+    "binding",
+    "round-robin",
+    "weighted-round-robin",
+    "weighted-round-robin:4,1",
+    "window-round-robin",
+    "window-round-robin:3",
+    "earliest",
+]
+STRIPING = ["binding", "even", "weighted", "weighted:4,1", "adaptive", "adaptive:0.2", "earliest"]
+SIZES = "0,1,64,4K,65535,65536,65537,200K,1M,4M"
+
+
+class Policies(MpiTest):
+    """What each setting makes of the programs that look at every byte."""
+
+    def stress(self, ranks=4, run=(), messages=6000, **settings):
+        """Random messages between all ranks."""
+        self.succeeds(
+            self.mpi(ranks, bench("stress"), "--messages", messages, run=run, **settings), "all contents right"
+        )
+
+    def bandwidth(self, *run, **settings):
+        """Windows of messages of the sizes at which something changes."""
+        options = ["--check", "--iterations", 3, "--warmup", 0, "--window", 16]
+        ran = self.mpi(2, bench("bandwidth"), "--json", "--sizes", SIZES, *options, run=run, **settings)
+        self.succeeds(ran)
+        self.assertEqual(len(ran.json()), 10, str(ran))
+
+    def test_two_and_four_ranks(self):
+        self.stress(2)
+        self.stress(4, messages=20000)
+
+    def test_four_ranks_on_four_hosts(self):
+        self.succeeds(
+            self.mpi(4, bench("stress"), "--messages", 6000, on=["--hosts", 4]), "all contents right"
+        )
+
+    def test_every_multiplexing_policy(self):
+        for policy in MULTIPLEXING:
+            with self.subTest(policy):
+                self.stress(run=["--multiplexing", policy])
+
+    def test_every_striping_policy(self):
+        for policy in STRIPING:
+            with self.subTest(policy):
+                self.bandwidth("--striping", policy)
+
+    def test_policies_together(self):
+        for multiplexing, striping in [("round-robin", "even"), ("weighted-round-robin:1,4", "weighted:4,1")]:
+            with self.subTest(multiplexing=multiplexing, striping=striping):
+                self.stress(run=["--multiplexing", multiplexing, "--striping", striping])
+
+    def test_several_streams(self):
+        self.stress(run=["--streams", "3"])
+        self.bandwidth("--streams", "3")
+
+    def test_no_eager_messages(self):
+        self.stress(FISHPLATE_EAGER_LIMIT="0")
+
+    def test_long_eager_messages(self):
+        self.stress(FISHPLATE_EAGER_LIMIT="1M")
+        self.bandwidth(FISHPLATE_EAGER_LIMIT="1M")
+
+    def test_a_tiny_grant(self):
+        self.stress(FISHPLATE_GRANT="64K")
+        self.bandwidth(FISHPLATE_GRANT="64K", FISHPLATE_EAGER_LIMIT="1M")
+
+    def test_unequal_rails(self):
+        self.succeeds(
+            self.mpi(4, bench("stress"), "--messages", 6000, on=["--rails", "1000,250,50"]), "all contents right"
+        )
+
+    def test_all_ranks_on_one_host(self):
+        ran = self.mpi(4, bench("stress"), "--messages", 6000, on=["--hosts", 1], MPIR_CVAR_NOLOCAL="1")
+        self.succeeds(ran, "all contents right", "4 processes on 1 host")
+
+    def test_open_mpi(self):
+        ran = self.mpi(4, bench("stress", "openmpi"), "--messages", 6000, mpi="openmpi")
+        self.succeeds(ran, "all contents right", "4 processes on 2 hosts")
+
+
+class Shares(MpiTest):
+    """Which rails carry long messages under each policy."""
+
+    def shares(self, *run, rails="0,0"):
+        """The share of each rail in one-way traffic of 1 MiB messages."""
+        options = ["--sizes", "1M", "--iterations", 4, "--warmup", 0, "--window", 16]
+        ran = self.mpi(2, bench("bandwidth"), *options, on=["--rails", rails], run=run)
+        shares = self.succeeds(ran).shares()
+        self.assertEqual(sorted(shares), ["r0", "r1"], str(ran))
+        return shares
+
+    def test_binding_uses_one_rail(self):
+        shares = self.shares("--striping", "binding", "--multiplexing", "binding")
+        self.assertGreater(max(shares.values()), 0.99, shares)
+
+    def test_even_halves(self):
+        shares = self.shares("--striping", "even")
+        self.assertAlmostEqual(shares["r0"], 0.5, delta=0.01)
+
+    def test_weights_are_kept(self):
+        shares = self.shares("--striping", "weighted:4,1")
+        self.assertAlmostEqual(shares["r0"], 0.8, delta=0.01)
+
+    def test_weights_come_from_the_speeds_of_the_rails(self):
+        # Both say the same: virtual Ethernet is 10 Gbit/s to the kernel.
+        shares = self.shares("--striping", "weighted")
+        self.assertAlmostEqual(shares["r0"], 0.5, delta=0.01)
+
+    def test_earliest_and_adaptive_follow_the_rates(self):
+        # 4 : 1, which nobody tells them. The first messages are cut without knowledge.
+        for policy in ["earliest", "adaptive"]:
+            with self.subTest(policy):
+                shares = self.shares("--striping", policy, rails="400,100")
+                self.assertGreater(shares["r0"], 0.6, shares)
+                self.assertGreater(shares["r1"], 0.1, shares)
+
+    def test_whole_messages_in_turn(self):
+        run = ["--multiplexing", "round-robin", "--striping", "binding"]
+        options = ["--sizes", "4K", "--iterations", 20, "--warmup", 0]
+        shares = self.succeeds(self.mpi(2, bench("bandwidth"), *options, run=run)).shares()
+        self.assertAlmostEqual(shares["r0"], 0.5, delta=0.05)
+
+    def test_a_rail_that_is_not_named_carries_nothing(self):
+        options = ["--sizes", "1M", "--iterations", 2, "--warmup", 0]
+        ran = self.mpi(2, bench("bandwidth"), *options, run=["--rails", "r1"])
+        self.assertEqual(list(self.succeeds(ran).shares()), ["r1"])

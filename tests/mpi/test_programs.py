@@ -1,0 +1,67 @@
+"""MPI's semantics, by programs that check themselves (tests/programs)."""
+
+from support import MpiTest, bench, program
+
+
+class Programs(MpiTest):
+    """Each program ends with "all right"."""
+
+    def passes(self, ranks, name, *arguments, **options):
+        self.succeeds(self.mpi(ranks, program(name), *arguments, **options), "all right")
+
+    def test_matching_order_probes_cancellation_synchronous_and_persistent_operations(self):
+        self.passes(2, "matching")
+        self.passes(4, "matching")
+        # Here, ranks of one host meet over the rails too, and wildcards have one source of messages.
+        self.passes(4, "matching", MPIR_CVAR_NOLOCAL="1")
+        self.passes(3, "matching", FISHPLATE_EAGER_LIMIT="0", run=["--multiplexing", "round-robin"])
+
+    def test_threads(self):
+        self.passes(2, "threads")
+        self.passes(4, "threads", run=["--streams", "2"])
+
+    def test_one_sided(self):
+        self.passes(2, "one_sided")
+        # On hosts with several ranks, a fence of MPICH 5.0.2 may return before what came over the network is in the
+        # window, with libfabric's tcp as well: its barrier goes by shared memory, its data does not.
+        self.passes(4, "one_sided", MPIR_CVAR_NOLOCAL="1")
+        self.passes(4, "one_sided", on=["--hosts", 4])
+
+    def test_truncated_receives(self):
+        self.passes(2, "truncate")
+        self.passes(2, "truncate", FISHPLATE_EAGER_LIMIT="1M")
+        self.passes(2, "truncate", run=["--striping", "even"])
+
+    def test_more_ranks_than_cores(self):
+        self.passes(8, "crowd")
+        self.passes(8, "crowd", MPIR_CVAR_NOLOCAL="1")
+
+    def test_a_message_of_1_gib(self):
+        ran = self.mpi(2, bench("stress"), "--single", "1G", "--json", timeout=300)
+        [result] = self.succeeds(ran).json()
+        received = next(rank for rank in result["per_rank"] if rank["rank"] == 1)
+        self.assertEqual(received["bytes_received"], 1 << 30)
+        # The message itself, and less than a tenth beside it on either side.
+        for rank in result["per_rank"]:
+            self.assertLess(rank["peak_rss_bytes"], 1.1 * (1 << 30), str(ran))
+
+
+class FullQueue(MpiTest):
+    """A sender floods a receiver that receives nothing: both keep their memory, and later everything arrives."""
+
+    def flood(self, size, count, limit_mib, **settings):
+        """`limit_mib`: what either rank may need."""
+        self.succeeds(self.mpi(2, program("flood"), size, count, limit_mib, **settings), "all right")
+
+    def test_eager_messages(self):
+        self.flood(60_000, 2000, 20)
+
+    def test_messages_with_a_handshake(self):
+        self.flood(1_000_000, 100, 20)
+
+    def test_short_messages(self):
+        # The sender keeps copies of what it could not send, as it must: 12 MB, with 300 bytes for each.
+        self.flood(400, 30_000, 40)
+
+    def test_a_tiny_grant(self):
+        self.flood(60_000, 2000, 8, FISHPLATE_GRANT="64K")
