@@ -94,6 +94,9 @@ class Ran:
 class Job:
     """A running command, all of whose processes can be found."""
 
+    # Those that have not been closed, for when the tests are interrupted: unittest does not clean up then.
+    open = set()
+
     def __init__(self, command, environment):
         self.command = [str(part) for part in command]
         self.mark = uuid.uuid4().hex
@@ -103,7 +106,7 @@ class Job:
         cache = os.environ.get("FISHPLATE_CACHE")
         variables |= {"FISHPLATE_CACHE": cache} if cache else {}
         variables |= {"FISHPLATE_STATS": str(self.counters), **environment, MARK: self.mark}
-        self.files = [open(Path(self.folder.name) / name, "w+b") for name in ("out", "err")]
+        self.files = [(Path(self.folder.name) / name).open("w+b") for name in ("out", "err")]
         self.process = subprocess.Popen(
             self.command,
             env=variables,
@@ -113,6 +116,7 @@ class Job:
             start_new_session=True,
             cwd=ROOT,
         )
+        Job.open.add(self)
 
     def text(self):
         """Output and error output so far."""
@@ -151,6 +155,7 @@ class Job:
 
     def close(self):
         """Removes its files."""
+        Job.open.discard(self)
         for file in self.files:
             file.close()
         self.folder.cleanup()
