@@ -9,7 +9,7 @@ use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use fishplate_engine::{Extent, Payload, Source};
 
 use crate::bounce::Bounces;
-use crate::sys::io::{Piece, send};
+use crate::sys::io::{Piece, send, send_own};
 use crate::sys::memory::UserMemory;
 
 /// Payloads up to this many bytes are copied behind their header: cheaper than a piece of their own in the system call.
@@ -62,16 +62,7 @@ impl TransmitQueue {
     /// something is about to follow.
     pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory, more: bool) -> io::Result<bool> {
         while !self.is_empty() {
-            let mut at = self.sent;
-            let copied = &self.copied;
-            let pieces = self.segments.iter().map(|segment| match segment {
-                Segment::Copied(len) => {
-                    at += len;
-                    Piece::Own(&copied[at - len..at])
-                }
-                Segment::User(extent) => Piece::User(*extent),
-            });
-            match send(socket, memory, pieces, more) {
+            match self.send_some(socket, memory, more) {
                 Ok(sent) => self.advance(sent),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -79,6 +70,21 @@ impl TransmitQueue {
             }
         }
         Ok(true)
+    }
+
+    fn send_some(&self, socket: BorrowedFd<'_>, memory: &UserMemory, more: bool) -> io::Result<usize> {
+        if let (1, Some(Segment::Copied(len))) = (self.segments.len(), self.segments.front()) {
+            return send_own(socket, &self.copied[self.sent..self.sent + len], more);
+        }
+        let mut at = self.sent;
+        let pieces = self.segments.iter().map(|segment| match segment {
+            Segment::Copied(len) => {
+                at += len;
+                Piece::Own(&self.copied[at - len..at])
+            }
+            Segment::User(extent) => Piece::User(*extent),
+        });
+        send(socket, memory, pieces, more)
     }
 
     fn add_copied(&mut self, len: usize) {

@@ -39,11 +39,21 @@ pub fn send<'a>(
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = iovecs.as_mut_ptr();
     message.msg_iovlen = count;
-    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | if more { libc::MSG_MORE } else { 0 };
     // SAFETY: the iovecs name memory that is valid for reads: our own slices, borrowed for this call, and user memory
     // for which `memory` vouches.
-    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &message, flags) };
+    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &message, send_flags(more)) };
     checked(sent)
+}
+
+/// The same for a single piece, which is cheaper.
+pub fn send_own(socket: BorrowedFd<'_>, bytes: &[u8], more: bool) -> io::Result<usize> {
+    // SAFETY: `bytes` is valid for reads of its length.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), send_flags(more)) };
+    checked(sent)
+}
+
+fn send_flags(more: bool) -> libc::c_int {
+    libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | if more { libc::MSG_MORE } else { 0 }
 }
 
 /// Receives into `extents` of user memory and, once they are full, into `then`; returns the number of bytes.
