@@ -12,6 +12,11 @@ pub const MOST_INJECTED: u64 = 256 << 20;
 /// Most subchannels (rails x streams) of one virtual channel. Bounds the arrays of the scheduler.
 pub const MAX_SUBCHANNELS: usize = 64;
 
+/// Most messages that a peer may announce (REQUEST) when its grant is used up: what it posts later may match a receive,
+/// so it has to get through. MPI knows no limit; this one keeps a peer from filling the machine with envelopes (128 MiB).
+/// Both ends of a channel count on the same number: it belongs to the wire format.
+pub const MOST_ANNOUNCED: u64 = 1 << 20;
+
 /// Settings of one engine; the same for all of its virtual channels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -23,6 +28,8 @@ pub struct Config {
     pub eager_limit: u64,
     /// Bytes of unexpected messages that one peer may leave here.
     pub grant: u64,
+    /// Messages that one peer may announce beyond its grant; see [`MOST_ANNOUNCED`].
+    pub most_announced: u64,
 }
 
 impl Default for Config {
@@ -32,6 +39,7 @@ impl Default for Config {
             striping: Striping::default(),
             eager_limit: 64 * 1024,
             grant: 4 * 1024 * 1024,
+            most_announced: MOST_ANNOUNCED,
         }
     }
 }

@@ -167,6 +167,7 @@ impl Settings {
             striping: self.striping.clone(),
             eager_limit: self.eager_limit,
             grant: self.grant,
+            ..fishplate_engine::Config::default()
         }
     }
 }

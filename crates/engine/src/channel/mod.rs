@@ -67,14 +67,15 @@ pub struct VirtualChannel {
 impl VirtualChannel {
     /// A channel without subchannels.
     pub fn new(id: VcId, config: &Config, loopback: bool) -> Self {
-        let most_ahead = u32::try_from(config.grant / MESSAGE_CHARGE).unwrap_or(u32::MAX / 4);
+        let reserve = config.most_announced * MESSAGE_CHARGE;
+        let most_ahead = u32::try_from((config.grant + reserve) / MESSAGE_CHARGE).unwrap_or(u32::MAX / 4);
         VirtualChannel {
             id,
             state: State::Open,
             loopback,
             subchannels: Vec::new(),
-            credit: Credit::default(),
-            debt: Debt::new(config.grant),
+            credit: Credit::new(reserve),
+            debt: Debt::new(config.grant, reserve),
             reorder: Reorder::new(most_ahead),
             is_ready: false,
             eager_limit: config.eager_limit,

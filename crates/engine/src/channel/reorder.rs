@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::ids::MessageSeq;
 
-/// Messages ahead of the expected one. Bounded by the grant, as every waiting message was charged to it.
+/// Messages ahead of the expected one. Bounded by what the peer may leave here, as every waiting message was charged to it.
 pub struct Reorder<T> {
     expected: MessageSeq,
     /// Position `i` holds message `expected + 1 + i`.

@@ -76,7 +76,7 @@ impl VirtualChannel {
         let (index, _) = open.min_by(|(_, a), (_, b)| a.finish_ns(0).total_cmp(&b.finish_ns(0)))?;
         let body = self.clearances.pop_front()?;
         // Not earlier: clearances that wait for a subchannel are memory that the peer has to answer for.
-        self.debt.free(MESSAGE_CHARGE);
+        self.debt.free_request();
         Some(self.frame(now, index, body, NOTHING, Cargo::Control))
     }
 
@@ -103,9 +103,8 @@ impl VirtualChannel {
                 continue;
             };
             let len = send.len();
-            let credit = self.credit.available();
-            let eager = len <= self.eager_limit && credit >= len + MESSAGE_CHARGE;
-            if !eager && credit < MESSAGE_CHARGE {
+            let eager = len <= self.eager_limit && self.credit.allows_eager(len);
+            if !eager && !self.credit.allows_request() {
                 return None;
             }
             let carried = if eager { len } else { 0 };

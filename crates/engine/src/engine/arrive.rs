@@ -92,7 +92,7 @@ impl Engine {
             }
             Body::Request { seq, envelope, data, total, send } => {
                 let body = arrival::Body::Request(send);
-                self.handle_message(seq, Arrival { vc, envelope, data, len: total, body, charge: MESSAGE_CHARGE })?
+                self.handle_message(seq, Arrival { vc, envelope, data, len: total, body, charge: 0 })?
             }
             Body::Clear { send, landing, len } => {
                 self.handle_clear(vc, send, landing, len)?;
@@ -188,7 +188,11 @@ impl Engine {
     /// A message, or the request to send one, in whatever order it came.
     fn handle_message(&mut self, seq: MessageSeq, arrival: Arrival) -> Result<(Target, Placement), Misbehaviour> {
         let channel = &mut self.vcs[arrival.vc.0 as usize];
-        channel.debt.hold(arrival.charge).map_err(|_| Misbehaviour::Grant)?;
+        let held = match arrival.body {
+            arrival::Body::Eager { .. } => channel.debt.hold_eager(arrival.charge),
+            arrival::Body::Request(_) => channel.debt.hold_request(),
+        };
+        held.map_err(|_| Misbehaviour::Grant)?;
         if !channel.reorder.is_next(seq) {
             let key = self.arrivals.insert(arrival);
             let channel = &mut self.vcs[arrival.vc.0 as usize];
@@ -382,13 +386,13 @@ impl Engine {
         }
     }
 
-    /// A message no longer counts against the peer's grant.
+    /// A message that came with its payload no longer counts against the peer's grant.
     fn free(&mut self, vc: VcId, charge: u64) {
         let debt = &mut self.vcs[vc.0 as usize].debt;
         if charge == 0 {
             return;
         }
-        debt.free(charge);
+        debt.free_eager(charge);
         if debt.is_worth_telling() || debt.starves_peer() {
             self.make_ready(vc);
         }

@@ -45,6 +45,6 @@ pub struct Arrival {
     pub len: u64,
     /// What is here.
     pub body: Body,
-    /// What it holds of the peer's grant.
+    /// Of a message with its payload: what it holds of the peer's grant.
     pub charge: u64,
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use fishplate_engine::Config;
+use fishplate_engine::config::MOST_ANNOUNCED;
 use fishplate_engine::policy::{Multiplexing, Striping};
 
 use crate::support::pipe::Rail;
@@ -30,6 +31,7 @@ fn setup(seed: u64) -> Setup {
         striping,
         eager_limit: *rng.pick(&[0, 100, 4096, 65_536]),
         grant: *rng.pick(&[65_536, 100_000, 4 << 20]),
+        most_announced: *rng.pick(&[0, 50, MOST_ANNOUNCED]),
     };
     println!("seed {seed}: {config:?}");
     Setup { seed, nodes: rng.range(2, 5) as usize, rails, config, phantom: false }
@@ -53,7 +55,8 @@ fn run(seed: u64, part: bool) -> u64 {
     }
     world.mess_about(Mix { commands: USUAL.commands / 2, ..USUAL });
     world.finish();
-    if world.setup.config.grant <= 100_000 && seed.is_multiple_of(4) {
+    let config = &world.setup.config;
+    if config.grant <= 100_000 && config.most_announced <= 100 {
         world.check_credit();
     }
     world.trace

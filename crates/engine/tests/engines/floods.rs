@@ -7,12 +7,15 @@ use crate::support::pipe::Rail;
 use crate::support::world::{Setup, World};
 
 const GRANT: u64 = 64 << 10;
-/// Messages without payload that the grant lasts for.
-const MOST: u64 = GRANT / 128;
+/// Messages that may be announced beyond it.
+const ANNOUNCED: u64 = 100;
+/// Messages without payload that may wait for a receive.
+const MOST: u64 = GRANT / 128 + ANNOUNCED;
 
 fn world(seed: u64, nodes: usize) -> World {
     let rails = vec![Rail::steady(125e6, 50_000), Rail::steady(31e6, 10_000)];
-    World::new(Setup { seed, nodes, rails, config: Config { grant: GRANT, ..Config::default() }, phantom: false })
+    let config = Config { grant: GRANT, most_announced: ANNOUNCED, ..Config::default() };
+    World::new(Setup { seed, nodes, rails, config, phantom: false })
 }
 
 fn tagged(to: usize, tag: u64, len: u64) -> Outgoing {
@@ -42,7 +45,7 @@ fn mutual_floods_do_not_deadlock_when_receives_come_late() {
 }
 
 #[test]
-fn unexpected_messages_stop_at_the_grant_and_go_on_with_the_receives() {
+fn unexpected_messages_stop_at_the_bound_and_go_on_with_the_receives() {
     let mut world = world(7, 2);
     for tag in 0..5_000 {
         world.send(0, tagged(1, tag, 0));
@@ -72,6 +75,24 @@ fn a_starved_sender_hears_of_little_credit() {
     world.run_out();
     assert_eq!(messages_sent(&world), MOST + 20);
     world.finish();
+}
+
+#[test]
+fn a_message_with_a_receive_passes_those_that_fill_the_grant() {
+    for len in [0, 100, 60_000] {
+        let mut world = world(10, 2);
+        for tag in 0..ANNOUNCED {
+            world.send(0, tagged(1, tag, len.max(GRANT / ANNOUNCED)));
+        }
+        let last = 1_000;
+        let pattern = Pattern { space: Space::Tagged { tag: last, ignore: 0 }, source: None };
+        world.recv(1, pattern, len, None);
+        world.send(0, tagged(1, last, len));
+        world.run_out();
+        assert_eq!(world.oracle.ended_receives, 1);
+        world.finish();
+        world.check_credit();
+    }
 }
 
 #[test]

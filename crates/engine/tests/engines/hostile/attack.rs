@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fishplate_engine::wire::{Body, Header, LandingRef, SendRef};
 use fishplate_engine::{Context, Envelope, Instant, MessageSeq, Misbehaviour, Pattern, PeekAction, PeekRequest, Space};
 
-use super::victim::{GRANT, Victim, Wanted};
+use super::victim::{ANNOUNCED, GRANT, Victim, Wanted};
 use crate::support::rng::Rng;
 
 struct Attacker {
@@ -126,9 +126,9 @@ impl Attacker {
         MessageSeq(self.number(u64::from(seq)) as u32)
     }
 
-    /// Whether the grant lasts for `len` bytes.
-    fn spend(&mut self, len: u32) -> bool {
-        let lasts = u64::from(self.spent.saturating_sub(self.victim.told) + len + 128) <= GRANT || self.is_sloppy();
+    /// Whether `most` bytes allow a message of `len`.
+    fn spend(&mut self, len: u32, most: u64) -> bool {
+        let lasts = u64::from(self.spent.saturating_sub(self.victim.told) + len + 128) <= most || self.is_sloppy();
         if lasts {
             self.spent += len + 128;
         }
@@ -139,11 +139,11 @@ impl Attacker {
         let envelope = if self.rng.percent(50) { Envelope::Message } else { Envelope::Tagged(1) };
         let len = *self.rng.pick(&[0, 1, 200, 1000, 5_000]);
         match self.rng.below(12) {
-            0..4 if self.spend(len) => {
+            0..4 if self.spend(len, GRANT) => {
                 let (len, prompt) = (self.number(u64::from(len)) as u32, self.rng.percent(50));
                 Body::Eager { seq: self.seq(), envelope, data: None, len, prompt }
             }
-            4..6 if self.spend(0) => {
+            4..6 if self.spend(0, GRANT + ANNOUNCED * 128) => {
                 let total = *self.rng.pick(&[0, 1, 2_000, GRANT, u64::MAX]);
                 let send = SendRef(self.rng.next());
                 Body::Request { seq: self.seq(), envelope, data: Some(1), total, send }

@@ -9,6 +9,8 @@ use fishplate_engine::{
 };
 
 pub const GRANT: u64 = 64 << 10;
+/// Messages that the peer may announce beyond it.
+pub const ANNOUNCED: u64 = 100;
 
 /// Bytes `[from, end)` of a message that was cleared.
 #[derive(Clone, Copy)]
@@ -42,7 +44,7 @@ pub struct Victim {
 
 impl Victim {
     pub fn new(subchannels: usize) -> Victim {
-        let config = Config { grant: GRANT, eager_limit: 1000, ..Config::default() };
+        let config = Config { grant: GRANT, most_announced: ANNOUNCED, eager_limit: 1000, ..Config::default() };
         let mut engine = Engine::new(config);
         let vc = engine.open();
         let up = |rail| engine.subchannel_up(vc, RailId(rail as u8), None, GRANT).unwrap();
