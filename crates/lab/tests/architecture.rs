@@ -8,6 +8,7 @@ use std::process::Command;
 /// Crates of the workspace with their folders, what of the workspace each may use, and where it may be unsafe.
 const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-engine", "engine", &[], Unsafe::Nowhere),
+    ("fishplate-link", "link", &[], Unsafe::Nowhere),
     ("fishplate-rails", "rails", &["fishplate-engine"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
     ("fishplate-provider", "provider", &["fishplate-engine", "fishplate-rails", "ofi-abi"], Unsafe::In("src/ffi")),

@@ -1,0 +1,32 @@
+//! One direction of one link: how long each frame takes, and which do not arrive.
+//!
+//! ```
+//! use fishplate_link::{Instant, Link, Offered, Rate, Settings};
+//!
+//! let settings = Settings { rate: Some(Rate::mbit(1000)), delay_ns: 1_000_000, ..Settings::default() };
+//! let mut link = Link::new(settings, 1);
+//! assert_eq!(link.offer(Instant(0), "frame", 1250), Offered::Taken);
+//! // 10 us until its last bit has left, 1 ms on the way.
+//! assert_eq!(link.next_delivery(), Some(Instant(1_010_000)));
+//! assert_eq!(link.deliver(Instant(1_010_000)).map(|delivery| delivery.token), Some("frame"));
+//! ```
+//!
+//! A link reads no clock: every call takes the time. Its random numbers come from a seed, so the same calls give the
+//! same result. It never looks into a frame: a frame is a token of the caller's and a size on the wire ([`ethernet`]).
+#![forbid(unsafe_code)]
+
+mod counters;
+pub mod ethernet;
+mod frame;
+mod link;
+mod loss;
+mod rate;
+mod settings;
+mod time;
+
+pub use counters::Counters;
+pub use link::{Delivery, Link, MAX_FRAMES, Offered};
+pub use loss::Loss;
+pub use rate::Rate;
+pub use settings::{Reordering, Settings};
+pub use time::Instant;

@@ -1,0 +1,246 @@
+//! The model of one direction.
+
+use std::collections::{BinaryHeap, VecDeque};
+
+use rand_core::SeedableRng;
+use rand_xorshift::XorShiftRng;
+
+use crate::counters::Counters;
+use crate::frame::{Frame, Held};
+use crate::loss::Chance;
+use crate::rate::{Passage, Rate};
+use crate::settings::Settings;
+use crate::time::Instant;
+
+/// Most frames that a link holds, waiting and flying: two thirds of a second of the shortest frames at 1 Gbit/s. What
+/// comes beyond it is dropped like what the queue has no room for.
+pub const MAX_FRAMES: usize = 1 << 20;
+
+/// One direction of a link, with the frames on it.
+///
+/// A frame waits its turn, is sent at the rate, flies for the delay and its share of jitter, and arrives when its last
+/// bit would. Whatever the settings and their changes, and if none are held back:
+///
+/// - frames arrive in the order in which they were offered;
+/// - none arrives sooner after the one before it than its own bits take, so no time, however short, sees more than
+///   the rate and the frame that it began with;
+/// - none arrives sooner than the delay after its last bit left.
+///
+/// One frame may stand for several packets. It is lost or not as a whole, and counts as one for [`crate::Loss`]; hand
+/// over packets one by one where loss should be that of packets.
+#[derive(Debug)]
+pub struct Link<T> {
+    settings: Settings,
+    queue_limit_bytes: u64,
+    /// All frames, the oldest first; the first `departed` have left and fly.
+    frames: VecDeque<Frame<T>>,
+    departed: usize,
+    waiting_bytes: u64,
+    leaving: Passage,
+    arriving: Passage,
+    /// When the last frame arrived that was taken off in order.
+    landed: Instant,
+    held: BinaryHeap<Held<T>>,
+    held_so_far: u64,
+    chance: Chance,
+    counters: Counters,
+}
+
+/// What became of a frame.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Offered<T> {
+    /// It will arrive.
+    Taken,
+    /// The queue has no room for it.
+    Dropped(T),
+    /// It will get lost on the way, and takes its time on the link all the same.
+    Lost(T),
+}
+
+/// A frame that has arrived.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Delivery<T> {
+    /// What was offered.
+    pub token: T,
+    /// When it was to arrive.
+    pub due: Instant,
+}
+
+impl<T> Link<T> {
+    /// An empty link. The same seed and the same calls give the same result.
+    pub fn new(settings: Settings, seed: u64) -> Link<T> {
+        Link {
+            queue_limit_bytes: settings.queue_limit_bytes(),
+            settings,
+            frames: VecDeque::new(),
+            departed: 0,
+            waiting_bytes: 0,
+            leaving: Passage::default(),
+            arriving: Passage::default(),
+            landed: Instant::default(),
+            held: BinaryHeap::new(),
+            held_so_far: 0,
+            chance: Chance::new(XorShiftRng::seed_from_u64(seed)),
+            counters: Counters::default(),
+        }
+    }
+
+    /// A frame comes to the link at `now`, with so many bytes on the wire.
+    ///
+    /// `now` may lie before the time of an earlier call, when frames are looked at late: they then leave as though
+    /// they had been looked at in time, as far as what was delivered already allows.
+    pub fn offer(&mut self, now: Instant, token: T, wire_bytes: u32) -> Offered<T> {
+        self.let_depart(now);
+        let waiting = self.waiting_bytes + u64::from(wire_bytes);
+        if waiting > self.queue_limit_bytes || self.frames.len() + self.held.len() >= MAX_FRAMES {
+            self.counters.dropped_frames += 1;
+            self.counters.dropped_bytes += u64::from(wire_bytes);
+            return Offered::Dropped(token);
+        }
+        self.waiting_bytes = waiting;
+        self.counters.queue_peak_bytes = self.counters.queue_peak_bytes.max(waiting);
+        let lost = self.chance.loses(&self.settings.loss);
+        let (token, offered) = if lost { (None, Offered::Lost(token)) } else { (Some(token), Offered::Taken) };
+        let mut frame = Frame {
+            token,
+            wire_bytes,
+            departs: now,
+            due: now,
+            jitter_ns: self.chance.up_to(self.settings.jitter_ns),
+            hold_ns: self.hold_ns(),
+        };
+        pass(&self.settings, &mut self.leaving, &mut self.arriving, now, wire_bytes, &mut frame);
+        self.frames.push_back(frame);
+        offered
+    }
+
+    /// When to call [`Link::deliver`] next.
+    pub fn next_delivery(&self) -> Option<Instant> {
+        let in_order = self.frames.front().map(|frame| frame.due);
+        let held = self.held.peek().map(|held| held.due);
+        [in_order, held].into_iter().flatten().min()
+    }
+
+    /// A frame that has arrived by `now`, the earliest first.
+    pub fn deliver(&mut self, now: Instant) -> Option<Delivery<T>> {
+        self.let_depart(now);
+        loop {
+            let in_order = self.frames.front().map(|frame| frame.due).filter(|due| *due <= now);
+            let held = self.held.peek().map(|held| held.due).filter(|due| *due <= now);
+            match (in_order, held) {
+                (None, None) => return None,
+                (in_order, Some(held)) if in_order.is_none_or(|due| held < due) => {
+                    let held = self.held.pop()?;
+                    return Some(self.arrived(held.token, held.wire_bytes, held.due));
+                }
+                _ => {
+                    if let Some(delivery) = self.land_oldest() {
+                        return Some(delivery);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the oldest frame off the link. Nothing if it does not arrive now: lost, or held back.
+    fn land_oldest(&mut self) -> Option<Delivery<T>> {
+        let frame = self.frames.pop_front()?;
+        self.departed -= 1;
+        self.landed = frame.due;
+        let Some(token) = frame.token else {
+            self.counters.lost_frames += 1;
+            self.counters.lost_bytes += u64::from(frame.wire_bytes);
+            return None;
+        };
+        if frame.hold_ns == 0 {
+            return Some(self.arrived(token, frame.wire_bytes, frame.due));
+        }
+        let due = frame.due.plus_ns(frame.hold_ns);
+        self.held.push(Held { due, number: self.held_so_far, wire_bytes: frame.wire_bytes, token });
+        self.held_so_far += 1;
+        None
+    }
+
+    fn arrived(&mut self, token: T, wire_bytes: u32, due: Instant) -> Delivery<T> {
+        self.counters.delivered_frames += 1;
+        self.counters.delivered_bytes += u64::from(wire_bytes);
+        Delivery { token, due }
+    }
+
+    /// Changes the link at `now`. Frames that fly go on as they were; those that wait leave and fly as the new settings
+    /// say, a frame that is being sent with the rest of it. A smaller queue drops nothing that it has.
+    pub fn set(&mut self, now: Instant, settings: Settings) {
+        self.let_depart(now);
+        let old_rate = std::mem::replace(&mut self.settings, settings).rate;
+        self.queue_limit_bytes = self.settings.queue_limit_bytes();
+        let in_flight = self.departed.checked_sub(1).map(|last| self.frames[last].due);
+        self.leaving = Passage::ended(now);
+        self.arriving = Passage::ended(in_flight.unwrap_or(self.landed));
+        for (index, frame) in self.frames.iter_mut().skip(self.departed).enumerate() {
+            let unsent = if index == 0 { unsent_bytes(frame, now, old_rate) } else { frame.wire_bytes };
+            self.arriving.add(frame.wire_bytes - unsent, old_rate);
+            pass(&self.settings, &mut self.leaving, &mut self.arriving, now, unsent, frame);
+        }
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What this link has seen so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Bytes that wait to be sent, the frame being sent included, as of the last call with a time.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+
+    /// Frames on the link, waiting or flying.
+    pub fn frames(&self) -> usize {
+        self.frames.len() + self.held.len()
+    }
+
+    /// Counts the peak of the queue from now on.
+    pub fn reset_queue_peak(&mut self) {
+        self.counters.queue_peak_bytes = self.waiting_bytes;
+    }
+
+    fn let_depart(&mut self, now: Instant) {
+        while let Some(frame) = self.frames.get(self.departed)
+            && frame.departs <= now
+        {
+            self.waiting_bytes -= u64::from(frame.wire_bytes);
+            self.departed += 1;
+        }
+    }
+
+    fn hold_ns(&mut self) -> u64 {
+        match self.settings.reordering {
+            Some(reordering) if self.chance.happens(reordering.probability) => reordering.hold_ns,
+            _ => 0,
+        }
+    }
+}
+
+/// Settles when `frame` leaves and arrives, with `unsent` of its bytes to be sent from `now` on.
+fn pass<T>(
+    settings: &Settings,
+    leaving: &mut Passage,
+    arriving: &mut Passage,
+    now: Instant,
+    unsent: u32,
+    frame: &mut Frame<T>,
+) {
+    frame.departs = leaving.start(now, unsent, settings.rate);
+    let undisturbed = frame.departs.plus_ns(settings.delay_ns + frame.jitter_ns);
+    frame.due = arriving.end(undisturbed, unsent, settings.rate);
+}
+
+/// What is left at `now` of a frame that is being sent at `rate`, rounded up.
+fn unsent_bytes<T>(frame: &Frame<T>, now: Instant, rate: Option<Rate>) -> u32 {
+    let left = rate.map_or(0, |rate| rate.bytes_in(frame.departs.since_ns(now)) + 1);
+    u32::try_from(left).unwrap_or(u32::MAX).min(frame.wire_bytes)
+}

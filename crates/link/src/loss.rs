@@ -1,0 +1,139 @@
+//! Which frames get lost.
+
+use rand_core::Rng;
+use rand_xorshift::XorShiftRng;
+use serde::{Deserialize, Serialize};
+
+use crate::settings::check_probability;
+
+/// How a link loses frames.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Loss {
+    /// None.
+    #[default]
+    None,
+    /// Each with the same probability, whatever happened to the others.
+    Independent {
+        /// From 0 to 1.
+        probability: f64,
+    },
+    /// In bursts, after Gilbert and Elliott: the link is in a good or a bad state, and may change it with each frame.
+    Bursts {
+        /// Probability of going from good to bad.
+        good_to_bad: f64,
+        /// Probability of going from bad to good; the mean length of a bad time is its inverse, in frames.
+        bad_to_good: f64,
+        /// Probability that a frame is lost in the good state.
+        loss_good: f64,
+        /// Probability that a frame is lost in the bad state.
+        loss_bad: f64,
+    },
+}
+
+impl Loss {
+    /// Whether frames can get lost at all.
+    pub fn is_possible(&self) -> bool {
+        match *self {
+            Loss::None => false,
+            Loss::Independent { probability } => probability > 0.0,
+            Loss::Bursts { loss_good, loss_bad, .. } => loss_good > 0.0 || loss_bad > 0.0,
+        }
+    }
+
+    /// What is wrong, if anything.
+    pub fn check(&self) -> Result<(), String> {
+        match *self {
+            Loss::None => Ok(()),
+            Loss::Independent { probability } => check_probability("of loss", probability),
+            Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                check_probability("of going from good to bad", good_to_bad)?;
+                check_probability("of going from bad to good", bad_to_good)?;
+                check_probability("of loss in the good state", loss_good)?;
+                check_probability("of loss in the bad state", loss_bad)
+            }
+        }
+    }
+}
+
+/// Chance, and the state that bursts of loss keep.
+#[derive(Clone, Debug)]
+pub struct Chance {
+    random: XorShiftRng,
+    bad: bool,
+}
+
+impl Chance {
+    /// From a generator with its seed.
+    pub fn new(random: XorShiftRng) -> Chance {
+        Chance { random, bad: false }
+    }
+
+    /// Whether the next frame is lost.
+    pub fn loses(&mut self, loss: &Loss) -> bool {
+        match *loss {
+            Loss::None => false,
+            Loss::Independent { probability } => self.happens(probability),
+            Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                if self.happens(if self.bad { bad_to_good } else { good_to_bad }) {
+                    self.bad = !self.bad;
+                }
+                self.happens(if self.bad { loss_bad } else { loss_good })
+            }
+        }
+    }
+
+    /// Something of this probability.
+    pub fn happens(&mut self, probability: f64) -> bool {
+        // 53 bits: what a float between 0 and 1 can tell apart.
+        const STEPS: f64 = (1u64 << 53) as f64;
+        probability > 0.0 && ((self.random.next_u64() >> 11) as f64) < probability * STEPS
+    }
+
+    /// A number from 0 to `most`, evenly spread.
+    pub fn up_to(&mut self, most: u64) -> u64 {
+        if most == 0 {
+            return 0;
+        }
+        // The upper half of the product: unbiased but for one part in 2^64 / most.
+        ((u128::from(self.random.next_u64()) * (u128::from(most) + 1)) >> 64) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_core::SeedableRng;
+
+    use super::*;
+
+    const FRAMES: usize = 200_000;
+
+    fn losses(loss: Loss) -> Vec<bool> {
+        let mut chance = Chance::new(XorShiftRng::seed_from_u64(7));
+        (0..FRAMES).map(|_| chance.loses(&loss)).collect()
+    }
+
+    fn share(losses: &[bool]) -> f64 {
+        losses.iter().filter(|lost| **lost).count() as f64 / losses.len() as f64
+    }
+
+    #[test]
+    fn independent_loss_has_its_share() {
+        for probability in [0.0, 0.001, 0.01, 0.5, 1.0] {
+            let found = share(&losses(Loss::Independent { probability }));
+            // Six standard deviations.
+            let wide = 6.0 * (probability * (1.0 - probability) / FRAMES as f64).sqrt();
+            assert!((found - probability).abs() <= wide, "{found} for {probability}");
+        }
+    }
+
+    #[test]
+    fn bursts_have_their_share_and_length() {
+        let losses = losses(Loss::Bursts { good_to_bad: 0.001, bad_to_good: 0.1, loss_good: 0.0, loss_bad: 1.0 });
+        let bad = 0.001 / 0.101;
+        assert!((share(&losses) - bad).abs() < 0.3 * bad, "{}", share(&losses));
+        let bursts = losses.windows(2).filter(|pair| !pair[0] && pair[1]).count();
+        let length = share(&losses) * FRAMES as f64 / bursts as f64;
+        assert!((7.0..13.0).contains(&length), "{length}");
+    }
+}
