@@ -1,5 +1,7 @@
 """MPI's semantics, by programs that check themselves (tests/programs)."""
 
+import tempfile
+
 from support import MpiTest, bench, program
 
 
@@ -35,6 +37,10 @@ class Programs(MpiTest):
     def test_more_ranks_than_cores(self):
         self.passes(8, "crowd")
         self.passes(8, "crowd", MPIR_CVAR_NOLOCAL="1")
+
+    def test_a_burst_arrives_although_its_sender_stays_away_from_mpi(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.passes(2, "absent", f"{folder}/arrived")
 
     def test_a_message_of_1_gib(self):
         ran = self.mpi(2, bench("stress"), "--single", "1G", "--json", timeout=300)

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
+use std::time::Duration;
 
 use fishplate_engine::{Completion, Failure, Operation, VcId};
 use fishplate_rails::{ADDRESS_LEN, Endpoint as Transport, OpenError, Settings};
@@ -18,6 +19,7 @@ use crate::counter::Counter;
 use crate::domain::Domain;
 use crate::environment;
 use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
+use crate::guard::Guard;
 use crate::peers::Peers;
 
 /// Least free bytes of a multi-receive buffer until the application says otherwise: what libfabric documents for
@@ -66,6 +68,8 @@ pub(crate) struct State {
     pub min_multi_recv: u64,
     /// Receives name their sender.
     pub directed: bool,
+    /// Watches over bursts that are held back.
+    pub guard: Option<Arc<Guard>>,
     /// Rounds since the last look at the network.
     skipped: u32,
 }
@@ -78,6 +82,15 @@ pub(crate) struct Direction {
     /// Only operations that ask for it are reported.
     pub selective: bool,
     pub op_flags: u64,
+}
+
+/// What an endpoint holds back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// Nothing.
+    Nothing,
+    /// It has, until just now at least.
+    Something,
 }
 
 /// Whether a call wants its success reported.
@@ -105,6 +118,7 @@ impl Endpoint {
             contexts: Contexts::default(),
             min_multi_recv: MIN_MULTI_RECV,
             directed: choice.caps & FI_DIRECTED_RECV != 0,
+            guard: None,
             skipped: 0,
         };
         Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: Mutex::new(state), domain }
@@ -162,7 +176,7 @@ impl Endpoint {
     }
 
     /// Opens the transport with `open`.
-    pub fn enable(&self, open: impl FnOnce(&Settings) -> Result<Transport, OpenError>) -> Outcome<()> {
+    pub fn enable(self: &Arc<Self>, open: impl FnOnce(&Settings) -> Result<Transport, OpenError>) -> Outcome<()> {
         let mut state = self.state()?;
         if state.transport.is_some() {
             return Err(Errno(FI_EOPBADSTATE));
@@ -170,10 +184,15 @@ impl Endpoint {
         if [&state.tx, &state.rx].iter().any(|direction| direction.queue.is_none() && direction.counter.is_none()) {
             return Err(Errno(FI_ENOCQ));
         }
-        let transport = open(&self.domain.fabric.settings).map_err(|error| {
+        let mut transport = open(&self.domain.fabric.settings).map_err(|error| {
             environment::tell(&error);
             Errno(FI_ENETDOWN)
         })?;
+        // Without a guard nothing is held back: slower, and as correct.
+        state.guard = Guard::start(self).ok();
+        if state.guard.is_some() {
+            transport.watch_bursts();
+        }
         state.transport = Some(transport);
         Ok(())
     }
@@ -183,8 +202,9 @@ impl Endpoint {
         let mut state = lock_plain(&self.state);
         let queues = [state.tx.queue.take(), state.rx.queue.take()];
         let (addresses, counters) = (state.addresses.take(), std::mem::take(&mut state.counters));
-        let transport = state.transport.take();
+        let (transport, guard) = (state.transport.take(), state.guard.take());
         drop(state);
+        guard.iter().for_each(|guard| guard.end());
         let leave = |list: &mut Vec<Arc<Endpoint>>| list.retain(|endpoint| !Arc::ptr_eq(endpoint, self));
         addresses.iter().for_each(|vector| leave(&mut write_plain(&vector.endpoints)));
         queues.iter().flatten().for_each(|queue| leave(&mut write_plain(&queue.endpoints)));
@@ -210,6 +230,22 @@ impl Endpoint {
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Poisoned(_)) => Err(Errno(FI_EOTHER)),
         }
+    }
+
+    /// Sends what has been held back for `least` or longer.
+    pub fn release(&self, least: Duration) -> Holding {
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            // Whoever is in a call may be posting more of the burst.
+            Err(TryLockError::WouldBlock) => return Holding::Something,
+            Err(TryLockError::Poisoned(_)) => return Holding::Nothing,
+        };
+        let Some(transport) = &mut state.transport else { return Holding::Nothing };
+        let Some(since_ns) = transport.holding_ns() else { return Holding::Nothing };
+        if u128::from(since_ns) >= least.as_nanos() {
+            transport.release();
+        }
+        Holding::Something
     }
 
     /// The address vector index of the peer behind `channel`.

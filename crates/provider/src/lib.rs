@@ -15,6 +15,7 @@ mod environment;
 mod errno;
 #[allow(unsafe_code)]
 mod ffi;
+mod guard;
 mod idle;
 mod info;
 mod peers;

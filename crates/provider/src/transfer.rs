@@ -63,7 +63,12 @@ impl Endpoint {
         let Outgoing { envelope, data, payload, inject, .. } = message;
         let inject = inject || default_inject;
         match transport.send(SendRequest { vc, envelope, data, payload, inject, notify, context }) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                if transport.is_holding() {
+                    state.guard.iter().for_each(|guard| guard.wake());
+                }
+                Ok(())
+            }
             Err(error) => {
                 state.contexts.abandon(context);
                 Err(refusal(error))

@@ -133,6 +133,39 @@ fn an_endpoint_can_send_to_itself() {
 }
 
 #[test]
+fn a_burst_is_held_back_only_when_watched_and_until_it_is_released() {
+    for watched in [false, true] {
+        let (mut a, mut b) = (open(&settings()), open(&settings()));
+        if watched {
+            a.watch_bursts();
+        }
+        let to_b = a.peer(b.address());
+        let mut buffers = vec![[0; 8]; 100];
+        for (tag, buffer) in buffers.iter_mut().enumerate() {
+            recv(&mut b, tag as u64, buffer, None);
+        }
+        send(&mut a, to_b, 0, &[7; 8], false).unwrap();
+        until(&mut [&mut a, &mut b], received(1));
+        // However slow the machine, some sends follow each other closely.
+        let mut held = false;
+        for tag in 1..99 {
+            send(&mut a, to_b, tag, &[7; 8], true).unwrap();
+            held |= a.is_holding();
+        }
+        assert_eq!(held, watched);
+        assert_eq!(a.is_holding(), a.holding_ns().is_some());
+        a.release();
+        assert!(!a.is_holding());
+        for _ in 1..99 {
+            until(&mut [&mut b], received(0));
+        }
+        assert!(buffers[..99].iter().all(|buffer| *buffer == [7; 8]));
+        a.close();
+        b.close();
+    }
+}
+
+#[test]
 fn what_was_injected_before_closing_arrives() {
     let (mut a, mut b) = (open(&settings()), open(&settings()));
     let to_b = a.peer(b.address());

@@ -47,8 +47,11 @@ pub extern "C" fn fi_prov_ini() -> *mut fi_provider {
     })
 }
 
-/// Nothing outlives its object, so there is nothing left to clean up.
-unsafe extern "C" fn cleanup() {}
+/// Called by libfabric before it unloads this library: no thread of ours may run any more, even if the application has
+/// left its endpoints open.
+unsafe extern "C" fn cleanup() {
+    super::guard((), crate::guard::end_all);
+}
 
 /// Version of the libfabric that called: a newer one refuses providers that claim less than its applications ask for.
 fn caller_version() -> Option<u32> {

@@ -20,6 +20,7 @@ mod memory;
 mod memory_region;
 mod msg;
 mod rma;
+pub mod signals;
 mod tagged;
 
 use std::ffi::{c_char, c_int, c_void};

@@ -1,50 +1,101 @@
-//! Bursts of sends: many posted one behind the other, without a look at the network in between.
+//! Bursts of sends: many to one peer, posted one behind the other, without a look at the network in between.
 //!
-//! A system call that transmits costs several microseconds, one that only adds to what the kernel keeps a fraction of
-//! one. So from some point on a burst is handed to the kernel with the remark that more follows: it sends full segments,
-//! and keeps the last one until the burst goes on, the user makes progress, the peer's kernel acknowledges what is
-//! under way, or, at the latest, 0.2 s have passed. A few messages in a row, and so all that answer each other, are
-//! never kept.
+//! A system call that transmits costs several microseconds, many times what posting a short message takes otherwise. So
+//! from some point on the frames of a burst are held back and go out together: when they are worth a system call, when
+//! the user looks at the network, or when the one who watches over them releases them. The first few messages in a row,
+//! and so all that answer each other, are never held back.
 
 use fishplate_engine::Instant;
 
-/// Sends in a row that are transmitted at once.
-const AT_ONCE: u32 = 8;
+use super::Endpoint;
+
+/// Sends in a row that are transmitted at once: the rail is busy with them when later ones are held back.
+const AT_ONCE: u32 = 4;
 /// Longest time from one send to the next in a burst, in nanoseconds: a few times what posting takes.
 const LONGEST_GAP_NS: u64 = 20_000;
+/// Held bytes that are worth a system call: what the kernel hands to a network card at a time.
+const WORTH_A_CALL: u64 = 64 << 10;
 
-/// The burst that is going on, if one is.
+/// The sends in a row to one peer.
 #[derive(Default)]
 pub struct Burst {
     length: u32,
     last: Instant,
-    /// Links of which the kernel keeps something.
-    kept: Vec<usize>,
+    /// Number of the progress call before.
+    calls: u64,
 }
 
 impl Burst {
-    /// A send is posted.
-    pub fn posted(&mut self, now: Instant) {
-        self.length = if now.since_ns(self.last) <= LONGEST_GAP_NS { self.length + 1 } else { 0 };
-        self.last = now;
+    /// A send is posted, after progress call number `calls`.
+    pub fn posted(&mut self, now: Instant, calls: u64) {
+        let goes_on = calls == self.calls && now.since_ns(self.last) <= LONGEST_GAP_NS;
+        self.length = if goes_on { self.length + 1 } else { 0 };
+        (self.last, self.calls) = (now, calls);
     }
 
     /// Whether what is sent now is likely to be followed by more.
-    pub fn is_on(&self) -> bool {
-        self.length >= AT_ONCE
+    pub fn is_on(&self, calls: u64) -> bool {
+        calls == self.calls && self.length >= AT_ONCE
+    }
+}
+
+/// Links whose frames are held back.
+#[derive(Default)]
+pub struct Held {
+    /// Somebody watches over what is held back, so that it may be.
+    pub watched: bool,
+    links: Vec<usize>,
+    since: Instant,
+}
+
+impl Held {
+    /// A link is closed.
+    pub fn forget(&mut self, at: usize) {
+        self.links.retain(|held| *held != at);
+    }
+}
+
+impl Endpoint {
+    /// From now on bursts may be held back: the caller sees to it that [`Endpoint::release`] is called soon when
+    /// [`Endpoint::holding_ns`] says so, whatever the user does.
+    pub fn watch_bursts(&mut self) {
+        self.held.watched = true;
     }
 
-    /// The kernel keeps something of link `at`.
-    pub fn kept(&mut self, at: usize) {
-        if !self.kept.contains(&at) {
-            self.kept.push(at);
+    /// For how many nanoseconds something has been held back; `None` if nothing is.
+    pub fn holding_ns(&self) -> Option<u64> {
+        (!self.held.links.is_empty()).then(|| self.clock.now().since_ns(self.held.since))
+    }
+
+    /// Whether anything is held back.
+    #[inline]
+    pub fn is_holding(&self) -> bool {
+        !self.held.links.is_empty()
+    }
+
+    /// What is held back goes out.
+    pub fn release(&mut self) {
+        while let Some(at) = self.held.links.pop() {
+            self.flush(at);
         }
     }
 
-    /// The user looks at the network: the links of which the kernel keeps something.
-    pub fn end(&mut self) -> impl Iterator<Item = usize> + '_ {
-        self.length = 0;
-        self.kept.drain(..)
+    /// Holds back what link `at` has to send, if that belongs to a burst.
+    pub(super) fn hold(&mut self, at: usize) -> bool {
+        let Endpoint { held, links, peers, .. } = self;
+        let Some(link) = links.get(at).filter(|_| held.watched) else { return false };
+        let burst = &peers[link.subchannel.vc.0 as usize].burst;
+        if !burst.is_on(self.calls) || link.transmit.len() >= WORTH_A_CALL {
+            held.forget(at);
+            return false;
+        }
+        if held.links.is_empty() {
+            held.since = burst.last;
+        }
+        if !held.links.contains(&at) {
+            held.links.push(at);
+        }
+        true
     }
 }
 
@@ -53,18 +104,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_follows_close_behind_many_is_kept() {
+    fn only_what_follows_close_behind_others_is_a_burst() {
         let mut burst = Burst::default();
         for at in 1..=u64::from(AT_ONCE) {
-            assert!(!burst.is_on());
-            burst.posted(Instant(1_000_000 + at * LONGEST_GAP_NS));
+            assert!(!burst.is_on(7));
+            burst.posted(Instant(1_000_000 + at * LONGEST_GAP_NS), 7);
         }
-        burst.posted(Instant(1_000_000 + u64::from(AT_ONCE + 1) * LONGEST_GAP_NS));
-        assert!(burst.is_on());
-        burst.kept(3);
-        burst.kept(3);
-        assert_eq!(burst.end().collect::<Vec<_>>(), [3]);
-        assert!(!burst.is_on());
-        assert_eq!(burst.end().count(), 0);
+        burst.posted(Instant(1_000_000 + u64::from(AT_ONCE + 1) * LONGEST_GAP_NS), 7);
+        assert!(burst.is_on(7));
+        assert!(!burst.is_on(8), "the user has looked");
+        burst.posted(Instant(1_000_000 + u64::from(AT_ONCE + 3) * LONGEST_GAP_NS), 7);
+        assert!(!burst.is_on(7), "it has paused");
     }
 }

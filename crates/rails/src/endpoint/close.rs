@@ -50,7 +50,7 @@ impl Endpoint {
             let header = self.engine.goodbye(now, link.subchannel);
             let nothing = Source::User(fishplate_engine::Payload::EMPTY);
             link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
-            let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory, false);
+            let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory);
             let _ = link.socket.shutdown(Shutdown::Write);
         }
     }

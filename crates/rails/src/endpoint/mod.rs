@@ -30,7 +30,7 @@ use crate::settings::Settings;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::Poller;
 
-use burst::Burst;
+use burst::Held;
 use peer::Peer;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
@@ -54,7 +54,7 @@ pub struct Endpoint {
     /// By number of the virtual channel.
     peers: Vec<Peer>,
     by_id: HashMap<EndpointId, VcId>,
-    burst: Burst,
+    held: Held,
     /// Links with something to send.
     dirty: Vec<usize>,
     /// The link that was read with success most recently.
@@ -132,7 +132,7 @@ impl Endpoint {
             incoming: Slab::new(),
             peers: Vec::new(),
             by_id: HashMap::new(),
-            burst: Burst::default(),
+            held: Held::default(),
             dirty: Vec::new(),
             hot: None,
             calls: 0,
@@ -166,8 +166,9 @@ impl Endpoint {
         let (vc, inject) = (request.vc, request.inject);
         let key = self.engine.post_send(request)?;
         let now = self.clock.now();
-        self.burst.posted(now);
-        if self.peers[vc.0 as usize].is_idle() {
+        let peer = &mut self.peers[vc.0 as usize];
+        peer.burst.posted(now, self.calls);
+        if peer.is_idle() {
             self.connect(vc, now);
         }
         self.pump(now);

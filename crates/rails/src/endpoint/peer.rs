@@ -2,6 +2,7 @@
 
 use fishplate_engine::Instant;
 
+use super::burst::Burst;
 use crate::address::{Address, EndpointId};
 
 /// A peer.
@@ -12,6 +13,8 @@ pub struct Peer {
     pub address: Option<Address>,
     /// Who sets up the connections.
     pub role: Role,
+    /// What is sent to it in a row.
+    pub burst: Burst,
     /// Links by number of the subchannel; `None` once closed.
     pub links: Vec<Option<usize>>,
     /// When connecting started.
@@ -39,7 +42,15 @@ impl Peer {
     /// A peer without connections.
     pub fn new(id: EndpointId, itself: bool) -> Self {
         let role = if itself { Role::Itself } else { Role::Idle };
-        Peer { id, address: None, role, links: Vec::new(), since: Instant(0), troubles: Vec::new() }
+        Peer {
+            id,
+            address: None,
+            role,
+            burst: Burst::default(),
+            links: Vec::new(),
+            since: Instant(0),
+            troubles: Vec::new(),
+        }
     }
 
     /// Whether connections must be set up before anything can be sent.

@@ -69,7 +69,7 @@ impl Endpoint {
     pub(super) fn progress_for(&mut self, timeout: Duration) -> bool {
         self.calls += 1;
         let now = self.clock.now();
-        self.end_burst();
+        self.release();
         let mut moved = self.hot.is_some_and(|at| self.read_link(at, now));
         let ask_all = self.hot.is_none() || self.calls.is_multiple_of(ASK_ALL_EVERY) || !timeout.is_zero();
         if ask_all {
@@ -112,7 +112,10 @@ impl Endpoint {
             moved = true;
             let mut dirty = std::mem::take(&mut self.dirty);
             for at in dirty.drain(..) {
-                self.flush(at);
+                self.links.get_mut(at).into_iter().for_each(|link| link.dirty = false);
+                if !self.hold(at) {
+                    self.flush(at);
+                }
             }
             if self.dirty.is_empty() {
                 self.dirty = dirty;
@@ -121,33 +124,15 @@ impl Endpoint {
         moved
     }
 
-    fn flush(&mut self, at: usize) {
+    pub(super) fn flush(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at) else { return };
-        link.dirty = false;
         if link.blocked {
             return;
         }
-        let more = self.burst.is_on();
-        match link.transmit.flush(link.socket.as_fd(), &self.memory, more) {
-            Ok(true) => {
-                if more {
-                    self.burst.kept(at);
-                }
-                self.engine.writable(link.subchannel, BUDGET);
-            }
+        match link.transmit.flush(link.socket.as_fd(), &self.memory) {
+            Ok(true) => self.engine.writable(link.subchannel, BUDGET),
             Ok(false) => link.blocked = true,
             Err(error) => self.link_failed(at, &error.to_string()),
-        }
-    }
-
-    /// What the kernel keeps of a burst goes out.
-    fn end_burst(&mut self) {
-        let Endpoint { burst, links, .. } = self;
-        for at in burst.end() {
-            if let Some(link) = links.get(at) {
-                // Setting the option, even to what it is, pushes; should that fail, the kernel's own timer does.
-                let _ = link.socket.set_nodelay(true);
-            }
         }
     }
 
@@ -325,6 +310,7 @@ impl Endpoint {
     /// Takes a link out and closes its socket.
     pub(super) fn remove_link(&mut self, at: usize) {
         let link = self.links.remove(at);
+        self.held.forget(at);
         self.count(&link);
         let subchannel = link.subchannel;
         self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)] = None;

@@ -30,6 +30,8 @@ pub struct TransmitQueue {
     /// Bytes of `copied` that have been sent.
     sent: usize,
     segments: VecDeque<Segment>,
+    /// Bytes of all segments.
+    len: u64,
 }
 
 impl TransmitQueue {
@@ -38,10 +40,16 @@ impl TransmitQueue {
         self.segments.is_empty()
     }
 
+    /// Bytes to send.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
     /// Adds a frame. With `copy`, the payload is not needed after the call.
     pub fn push(&mut self, header: &Header, source: &Source, copy: bool, memory: &UserMemory, bounces: &Bounces) {
         let mut bytes = [0; MAX_HEADER_LEN];
         let len = header.encode(&mut bytes);
+        self.len += len as u64 + source.len();
         let before = self.copied.len();
         self.copied.extend_from_slice(&bytes[..len]);
         let mut rest: Option<&Payload> = None;
@@ -58,11 +66,10 @@ impl TransmitQueue {
         self.segments.extend(user.map(|extent| Segment::User(*extent)));
     }
 
-    /// Sends what the socket takes. True once everything is sent; false when the socket takes no more. With `more`,
-    /// something is about to follow.
-    pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory, more: bool) -> io::Result<bool> {
+    /// Sends what the socket takes. True once everything is sent; false when the socket takes no more.
+    pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
         while !self.is_empty() {
-            match self.send_some(socket, memory, more) {
+            match self.send_some(socket, memory) {
                 Ok(sent) => self.advance(sent),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -72,9 +79,9 @@ impl TransmitQueue {
         Ok(true)
     }
 
-    fn send_some(&self, socket: BorrowedFd<'_>, memory: &UserMemory, more: bool) -> io::Result<usize> {
+    fn send_some(&self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<usize> {
         if let (1, Some(Segment::Copied(len))) = (self.segments.len(), self.segments.front()) {
-            return send_own(socket, &self.copied[self.sent..self.sent + len], more);
+            return send_own(socket, &self.copied[self.sent..self.sent + len]);
         }
         let mut at = self.sent;
         let pieces = self.segments.iter().map(|segment| match segment {
@@ -84,7 +91,7 @@ impl TransmitQueue {
             }
             Segment::User(extent) => Piece::User(*extent),
         });
-        send(socket, memory, pieces, more)
+        send(socket, memory, pieces)
     }
 
     fn add_copied(&mut self, len: usize) {
@@ -95,6 +102,7 @@ impl TransmitQueue {
     }
 
     fn advance(&mut self, mut bytes: usize) {
+        self.len -= bytes as u64;
         while bytes > 0 {
             let Some(segment) = self.segments.front_mut() else { break };
             let (taken, done) = match segment {

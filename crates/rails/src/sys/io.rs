@@ -10,6 +10,9 @@ use super::memory::UserMemory;
 /// Most pieces of one system call; more are left for the next. Bounds the array on the stack.
 pub const MAX_PIECES: usize = 64;
 
+/// A closed connection is an error, not a signal.
+const SEND_FLAGS: libc::c_int = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+
 /// A piece of what is to be sent.
 pub enum Piece<'a> {
     /// Bytes of this crate.
@@ -18,13 +21,11 @@ pub enum Piece<'a> {
     User(Extent),
 }
 
-/// Sends as much of `pieces` as the socket takes; returns the number of bytes. With `more`, the kernel keeps a last
-/// segment that is not full until more comes, or the peer acknowledges what is under way, or 0.2 s have passed.
+/// Sends as much of `pieces` as the socket takes; returns the number of bytes.
 pub fn send<'a>(
     socket: BorrowedFd<'_>,
     memory: &UserMemory,
     pieces: impl Iterator<Item = Piece<'a>>,
-    more: bool,
 ) -> io::Result<usize> {
     let mut iovecs = [const { libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 } }; MAX_PIECES];
     let mut count = 0;
@@ -41,19 +42,15 @@ pub fn send<'a>(
     message.msg_iovlen = count;
     // SAFETY: the iovecs name memory that is valid for reads: our own slices, borrowed for this call, and user memory
     // for which `memory` vouches.
-    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &message, send_flags(more)) };
+    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &message, SEND_FLAGS) };
     checked(sent)
 }
 
 /// The same for a single piece, which is cheaper.
-pub fn send_own(socket: BorrowedFd<'_>, bytes: &[u8], more: bool) -> io::Result<usize> {
+pub fn send_own(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: `bytes` is valid for reads of its length.
-    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), send_flags(more)) };
+    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), SEND_FLAGS) };
     checked(sent)
-}
-
-fn send_flags(more: bool) -> libc::c_int {
-    libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | if more { libc::MSG_MORE } else { 0 }
 }
 
 /// Receives into `extents` of user memory and, once they are full, into `then`; returns the number of bytes.

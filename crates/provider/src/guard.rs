@@ -1,0 +1,114 @@
+//! The guard: a thread that sends what a burst holds back when the application does not come back to MPI soon. It sleeps
+//! unless there are bursts.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
+
+use crate::endpoint::{Endpoint, Holding};
+use crate::errno::lock_plain;
+use crate::ffi::signals::without_signals;
+
+/// How often the guard looks, and how long something may be held back before it lets it go; so nothing waits longer than
+/// about twice this. Far more than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
+const PERIOD: Duration = Duration::from_millis(1);
+/// Looks without a burst before it sleeps: waking it costs a system call, which should be rare.
+const PATIENCE: u32 = 50;
+/// Enough for a system call and its way there.
+const STACK_BYTES: usize = 128 << 10;
+
+/// All guards whose threads may run.
+static GUARDS: Mutex<Vec<Weak<Guard>>> = Mutex::new(Vec::new());
+
+/// The guard of one endpoint.
+pub struct Guard {
+    shared: Arc<Shared>,
+    thread: Thread,
+    handle: Mutex<Option<JoinHandle<()>>>,
+    /// The process that has the thread: a child that was forked off has not.
+    process: u32,
+}
+
+#[derive(Default)]
+struct Shared {
+    ended: AtomicBool,
+    asleep: AtomicBool,
+}
+
+impl Guard {
+    /// Starts to watch over `endpoint`.
+    pub fn start(endpoint: &Arc<Endpoint>) -> io::Result<Arc<Guard>> {
+        let shared = Arc::new(Shared::default());
+        let (theirs, watched) = (shared.clone(), Arc::downgrade(endpoint));
+        let builder = thread::Builder::new().name("fishplate".into()).stack_size(STACK_BYTES);
+        let handle = without_signals(|| builder.spawn(move || theirs.watch(&watched)))?;
+        let thread = handle.thread().clone();
+        let guard = Guard { shared, thread, handle: Mutex::new(Some(handle)), process: std::process::id() };
+        let guard = Arc::new(guard);
+        let mut guards = lock_plain(&GUARDS);
+        guards.retain(|guard| guard.strong_count() > 0);
+        guards.push(Arc::downgrade(&guard));
+        Ok(guard)
+    }
+
+    /// Something is held back. To be called under the endpoint's lock.
+    #[inline]
+    pub fn wake(&self) {
+        if self.shared.asleep.load(Ordering::Relaxed) && self.shared.asleep.swap(false, Ordering::Relaxed) {
+            self.thread.unpark();
+        }
+    }
+
+    /// Ends the thread, and waits until it has ended. Not to be called under the endpoint's lock.
+    pub fn end(&self) {
+        let Some(handle) = lock_plain(&self.handle).take() else { return };
+        if self.process != std::process::id() {
+            return;
+        }
+        self.shared.ended.store(true, Ordering::Relaxed);
+        self.thread.unpark();
+        // It cannot have panicked in a way that matters here.
+        let _ = handle.join();
+    }
+}
+
+/// Ends all guards.
+pub fn end_all() {
+    let guards = std::mem::take(&mut *lock_plain(&GUARDS));
+    guards.iter().filter_map(Weak::upgrade).for_each(|guard| guard.end());
+}
+
+impl Shared {
+    fn watch(&self, endpoint: &Weak<Endpoint>) {
+        let mut quiet = 0;
+        while !self.ended.load(Ordering::Relaxed) {
+            thread::park_timeout(PERIOD);
+            match release(endpoint, PERIOD) {
+                Holding::Something => quiet = 0,
+                Holding::Nothing => quiet += 1,
+            }
+            if quiet >= PATIENCE {
+                self.sleep(endpoint);
+                quiet = 0;
+            }
+        }
+    }
+
+    /// Until something is held back. Who holds back does so and calls [`Guard::wake`] under the lock that `release` takes:
+    /// either `release` finds it, or the call finds `asleep`.
+    fn sleep(&self, endpoint: &Weak<Endpoint>) {
+        self.asleep.store(true, Ordering::Relaxed);
+        if release(endpoint, PERIOD) == Holding::Something {
+            self.asleep.store(false, Ordering::Relaxed);
+        }
+        while self.asleep.load(Ordering::Relaxed) && !self.ended.load(Ordering::Relaxed) {
+            thread::park();
+        }
+    }
+}
+
+fn release(endpoint: &Weak<Endpoint>, least: Duration) -> Holding {
+    endpoint.upgrade().map_or(Holding::Nothing, |endpoint| endpoint.release(least))
+}
