@@ -20,6 +20,8 @@ const MOST_READS: usize = 16;
 const MOST_ROUNDS: usize = 8;
 /// All sockets are asked for news in every so many calls; in between only the one that had news last.
 const ASK_ALL_EVERY: u64 = 4;
+/// The same while there is one link only: there may be no news but of new connections.
+const ASK_LONE_EVERY: u64 = 16;
 /// How often attempts to connect, and the kernel's measurements of paths, are looked at, in nanoseconds.
 const TICK_NS: u64 = 5_000_000;
 
@@ -71,7 +73,8 @@ impl Endpoint {
         let now = self.clock.now();
         self.release();
         let mut moved = self.hot.is_some_and(|at| self.read_link(at, now));
-        let ask_all = self.hot.is_none() || self.calls.is_multiple_of(ASK_ALL_EVERY) || !timeout.is_zero();
+        let every = if self.links.len() > 1 { ASK_ALL_EVERY } else { ASK_LONE_EVERY };
+        let ask_all = self.hot.is_none() || self.calls.is_multiple_of(every) || !timeout.is_zero();
         if ask_all {
             let timeout = if moved { Duration::ZERO } else { timeout };
             moved |= self.ask_all(timeout, now);
