@@ -66,8 +66,8 @@ static bool compare_bytes(const unsigned char *bytes, const unsigned char *expec
     return false;
 }
 
-bool check_compare(const unsigned char *bytes, const struct content *content,
-                   struct mismatch *mismatch)
+bool check_compare_block(const unsigned char *bytes, const struct content *content,
+                         struct mismatch *mismatch)
 {
     uint64_t key = content_key(content);
     for (size_t offset = 0; offset < content->size; offset += 8) {
@@ -77,6 +77,14 @@ bool check_compare(const unsigned char *bytes, const struct content *content,
         if (!compare_bytes(bytes, expected, offset, rest < 8 ? rest : 8, mismatch))
             return false;
     }
+    return true;
+}
+
+bool check_compare(const unsigned char *bytes, const struct content *content,
+                   struct mismatch *mismatch)
+{
+    if (!check_compare_block(bytes, content, mismatch))
+        return false;
     unsigned char guard[CHECK_GUARD];
     memset(guard, POISON, sizeof guard);
     return compare_bytes(bytes, guard, content->size, sizeof guard, mismatch);

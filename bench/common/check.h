@@ -35,4 +35,8 @@ void check_poison_unknown(unsigned char *bytes, size_t capacity);
 bool check_compare(const unsigned char *bytes, const struct content *content,
                    struct mismatch *mismatch);
 
+// The same without the guard, for a message that others follow.
+bool check_compare_block(const unsigned char *bytes, const struct content *content,
+                         struct mismatch *mismatch);
+
 #endif

@@ -5,18 +5,23 @@
 #include <sched.h>
 #include <time.h>
 
-void idle_until_all_done(MPI_Comm comm)
+void idle_wait(MPI_Request *request)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
-    MPI_Request request;
     int done = 0;
-    MPI_Ibarrier(comm, &request);
     for (;;) {
-        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (done)
             return;
         nanosleep(&nap, NULL);
     }
+}
+
+void idle_until_all_done(MPI_Comm comm)
+{
+    MPI_Request request;
+    MPI_Ibarrier(comm, &request);
+    idle_wait(&request);
 }
 
 void idle_yield(void)

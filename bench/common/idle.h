@@ -4,7 +4,10 @@
 
 #include <mpi.h>
 
-// A barrier that sleeps between polls: most MPI libraries spin in MPI_Barrier.
+// Waits for a request, sleeping between polls: most MPI libraries spin.
+void idle_wait(MPI_Request *request);
+
+// A barrier that sleeps between polls.
 void idle_until_all_done(MPI_Comm comm);
 
 // Lets another process run, when a poll found nothing to do.

@@ -7,10 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define BENCH_VERSION "0.1.0"
+#define BENCH_VERSION "0.2.0"
 
 // A range from 1 byte to the largest size has 31 sizes; room for a few of them.
 enum { OPTIONS_MAX_SIZES = 128, OPTIONS_MAX_REPEATS = 1000, OPTIONS_MESSAGE_CAPACITY = 1024 };
+
+// An address in numbers; IPv6 with a zone takes at most 62 characters.
+enum { OPTIONS_TEXT_CAPACITY = 64 };
 
 enum option_id {
     OPTION_SIZES,
@@ -19,7 +22,16 @@ enum option_id {
     OPTION_WARMUP,
     OPTION_REPEATS,
     OPTION_WINDOW,
+    OPTION_BANDWIDTH,
     OPTION_PAIRS,
+    OPTION_THREADS,
+    OPTION_SYNC,
+    OPTION_STREAMS,
+    OPTION_SOCKET_BUFFER,
+    OPTION_MSS,
+    OPTION_MPTCP,
+    OPTION_ADDRESS,
+    OPTION_PORT,
     OPTION_INTERVAL,
     OPTION_DURATION,
     OPTION_MESSAGES,
@@ -27,6 +39,7 @@ enum option_id {
     OPTION_SINGLE,
     OPTION_CHECK,
     OPTION_SEED,
+    OPTION_PERCENTILES,
     OPTION_JSON,
     OPTION_HELP,
     OPTION_VERSION,
@@ -34,6 +47,18 @@ enum option_id {
 };
 
 #define OPTION_BIT(id) (UINT32_C(1) << (id))
+
+// What every program takes that measures the same thing several times.
+#define OPTIONS_MEASURE                                                                            \
+    (OPTION_BIT(OPTION_ITERATIONS) | OPTION_BIT(OPTION_SECONDS) | OPTION_BIT(OPTION_WARMUP)        \
+     | OPTION_BIT(OPTION_REPEATS) | OPTION_BIT(OPTION_PERCENTILES) | OPTION_BIT(OPTION_SEED)       \
+     | OPTION_BIT(OPTION_JSON))
+
+// The same for messages of several sizes.
+#define OPTIONS_SWEEP (OPTIONS_MEASURE | OPTION_BIT(OPTION_SIZES) | OPTION_BIT(OPTION_CHECK))
+
+// How one-sided operations are completed; in the order of the words of --sync.
+enum sync { SYNC_FENCE, SYNC_PSCW, SYNC_LOCK };
 
 struct options {
     size_t sizes[OPTIONS_MAX_SIZES];
@@ -43,7 +68,16 @@ struct options {
     uint64_t warmup; // meaningful when given
     uint64_t repeats;
     uint64_t window;
+    bool bandwidth;
     uint64_t pairs; // 0: half of the ranks
+    uint64_t threads;
+    int sync; // enum sync
+    uint64_t streams;
+    size_t socket_buffer; // meaningful when given
+    uint64_t mss; // meaningful when given
+    bool mptcp;
+    char address[OPTIONS_TEXT_CAPACITY]; // empty: any
+    uint64_t port;
     double interval;
     double duration;
     uint64_t messages;
@@ -51,6 +85,7 @@ struct options {
     size_t single;
     bool check;
     uint64_t seed;
+    bool percentiles;
     bool json;
     bool help;
     bool version;
@@ -60,8 +95,12 @@ struct options {
 struct program {
     const char *name;
     const char *purpose;
-    uint32_t takes; // OPTION_BITs; json, seed, help and version are always taken
+    const char *usage; // NULL: mpiexec -n RANKS NAME [options]
+    uint32_t takes; // OPTION_BITs; help and version are always taken
     const char *default_sizes;
+    size_t size_unit; // sizes must be multiples of it; 0: any
+    size_t least_size;
+    bool needs_threads; // several threads call MPI
 };
 
 enum options_outcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
@@ -72,6 +111,10 @@ enum options_outcome options_parse(const struct program *program, int argc, char
                                    char message[OPTIONS_MESSAGE_CAPACITY]);
 
 void options_print_help(const struct program *program, FILE *out);
+
+// A JSON object of the options that a program takes, as they are in force. What is not
+// given and has no default is null.
+void options_print_json(const struct program *program, const struct options *options, FILE *out);
 
 bool options_given(const struct options *options, enum option_id id);
 

@@ -1,16 +1,21 @@
-// The life of a program: MPI, options agreed between the ranks, the end.
+// The life of a program: options agreed between its processes, the end. session_mpi.c has
+// it for programs with MPI, session_alone.c for those of one process.
 #ifndef FISHPLATE_BENCH_SESSION_H
 #define FISHPLATE_BENCH_SESSION_H
 
 #include "options.h"
 
 // Exit codes beside 0.
-enum { EXIT_USAGE = 2, EXIT_WRONG_DATA = 3, EXIT_MEMORY = 4 };
+enum { EXIT_USAGE = 2, EXIT_WRONG_DATA = 3, EXIT_MEMORY = 4, EXIT_NETWORK = 5 };
+
+enum { SESSION_TEXT_CAPACITY = 256 };
 
 struct session {
     const struct program *program;
     struct options options; // those of rank 0, on every rank
-    int rank, ranks; // in MPI_COMM_WORLD
+    int rank, ranks; // in MPI_COMM_WORLD; alone: 0 of 1
+    char mpi_library[SESSION_TEXT_CAPACITY]; // what it says of itself; empty: no MPI
+    char transport[SESSION_TEXT_CAPACITY]; // what the program knows of it; empty: nothing
 };
 
 // Does not return when there is nothing to run: after --help, --version or an error,
@@ -25,5 +30,8 @@ int session_finish(void);
 
 // Prints one line on this rank and ends the whole job.
 _Noreturn void session_abort(int code, const char *format, ...);
+
+// Reads the command line, and answers --help, --version and errors.
+enum options_outcome session_parse(struct session *session, int argc, char **argv);
 
 #endif

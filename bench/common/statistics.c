@@ -66,6 +66,7 @@ struct summary series_summarize(struct series *series)
     summary.p50 = percentile(series->kept, series->kept_count, 50.0);
     summary.p90 = percentile(series->kept, series->kept_count, 90.0);
     summary.p99 = percentile(series->kept, series->kept_count, 99.0);
+    summary.p99_9 = percentile(series->kept, series->kept_count, 99.9);
     summary.max = series->max;
     summary.mean = series->sum / (double)series->count;
     return summary;

@@ -19,7 +19,7 @@ struct series {
 };
 
 struct summary {
-    double min, p50, p90, p99, max, mean;
+    double min, p50, p90, p99, p99_9, max, mean;
 };
 
 // False when there is no memory.

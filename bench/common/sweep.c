@@ -2,16 +2,18 @@
 
 #include "budget.h"
 #include "buffer.h"
+#include "clock.h"
 #include "report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct course {
-    const struct options *options;
+    const struct session *session;
     const struct benchmark *benchmark;
     void *state;
-    MPI_Comm comm;
     struct series samples;
+    double own_seconds; // of this process
 };
 
 struct count_and_time {
@@ -19,20 +21,18 @@ struct count_and_time {
     double seconds;
 };
 
-// The time of a batch is that of the slowest rank. With --check it is shorter than what
-// the batch took, and only the latter counts against the budget.
+// With --check what counts is shorter than what the batch took, and only the latter counts
+// against the budget.
 static double run_batch(struct course *course, uint64_t count, double *wall_seconds)
 {
-    double start = MPI_Wtime();
+    double start = clock_seconds();
     double times[2];
     times[0] = course->benchmark->batch(course->state, count, &course->samples);
-    times[1] = MPI_Wtime() - start;
-    // Every rank gets the same result, hence the same iteration counts from the budget;
-    // this is how the ranks agree without a message inside of what is measured.
-    double slowest[2];
-    MPI_Allreduce(times, slowest, 2, MPI_DOUBLE, MPI_MAX, course->comm);
-    *wall_seconds = slowest[1];
-    return slowest[0];
+    times[1] = clock_seconds() - start;
+    course->own_seconds += times[0];
+    course->benchmark->agree(course->state, times);
+    *wall_seconds = times[1];
+    return times[0];
 }
 
 static struct count_and_time run_for(struct course *course, double seconds)
@@ -60,7 +60,7 @@ static struct count_and_time run_count(struct course *course, uint64_t count)
 
 static void warm_up(struct course *course)
 {
-    const struct options *options = course->options;
+    const struct options *options = &course->session->options;
     if (options_given(options, OPTION_WARMUP)) {
         run_count(course, options->warmup);
     } else if (options->iterations > 0) {
@@ -72,45 +72,68 @@ static void warm_up(struct course *course)
     }
 }
 
-static void measure_size(struct course *course, const struct session *session, size_t size,
-                         uint64_t pairs)
+static struct count_and_time run_repeat(struct course *course)
 {
-    const struct options *options = course->options;
+    const struct options *options = &course->session->options;
+    return options->iterations > 0 ? run_count(course, options->iterations)
+                                   : run_for(course, options->seconds);
+}
+
+static void summarize(struct course *course, struct result *result)
+{
+    size_t bytes = result->repeats * sizeof(double);
+    double *sorted = allocate(bytes);
+    memcpy(sorted, result->repeat_values, bytes);
+    result->value = median(sorted, result->repeats); // sorts
+    result->least_repeat = sorted[0];
+    result->greatest_repeat = sorted[result->repeats - 1];
+    free(sorted);
+    result->has_percentiles = course->samples.count > 0;
+    result->percentiles = series_summarize(&course->samples);
+}
+
+static void measure(struct course *course, size_t size, uint64_t parameter)
+{
+    const struct session *session = course->session;
     const struct benchmark *benchmark = course->benchmark;
-    struct result result = {.size = size, .pairs = pairs, .repeats = options->repeats};
-    result.window = benchmark->open(course->state, size);
-    double *values = allocate(options->repeats * sizeof *values);
+    struct result result = {
+        .size = size, .parameter = parameter, .repeats = session->options.repeats};
+    result.window = benchmark->open(course->state, size, parameter);
+    double *values = allocate(result.repeats * sizeof *values);
+    result.repeat_values = values;
 
     warm_up(course);
     series_clear(&course->samples);
-    for (uint64_t repeat = 0; repeat < options->repeats; repeat++) {
-        struct count_and_time done = options->iterations > 0
-            ? run_count(course, options->iterations)
-            : run_for(course, options->seconds);
+    course->own_seconds = 0.0;
+    for (uint64_t repeat = 0; repeat < result.repeats; repeat++) {
+        struct count_and_time done = run_repeat(course);
         values[repeat] = benchmark->value(course->state, done.iterations, done.seconds);
         result.iterations += done.iterations;
         result.seconds += done.seconds;
     }
+    if (benchmark->over_ranks != NULL)
+        result.over_ranks =
+            benchmark->over_ranks(course->state, result.iterations, course->own_seconds);
     if (session->rank == 0) {
-        result.repeat_values = values;
-        result.has_summary = course->samples.count > 0;
-        result.summary = series_summarize(&course->samples);
+        summarize(course, &result);
         report_result(session, benchmark, &result);
+        if (benchmark->reported != NULL)
+            benchmark->reported(course->state, &result);
     }
     free(values);
     benchmark->close(course->state);
 }
 
-void sweep(const struct session *session, const struct benchmark *benchmark, void *state,
-           MPI_Comm comm, uint64_t pairs)
+void sweep(const struct session *session, const struct benchmark *benchmark, void *state)
 {
-    struct course course = {
-        .options = &session->options, .benchmark = benchmark, .state = state, .comm = comm};
+    struct course course = {.session = session, .benchmark = benchmark, .state = state};
     if (!series_create(&course.samples))
         session_abort(EXIT_MEMORY, "no memory for samples");
     if (session->rank == 0)
-        report_header(session, benchmark, pairs);
+        report_header(session, benchmark);
+    uint64_t last = benchmark->parameter != NULL ? benchmark->last : benchmark->first;
     for (uint64_t i = 0; i < session->options.size_count; i++)
-        measure_size(&course, session, session->options.sizes[i], pairs);
+        for (uint64_t parameter = benchmark->first; parameter <= last; parameter++)
+            measure(&course, session->options.sizes[i], parameter);
     series_destroy(&course.samples);
 }

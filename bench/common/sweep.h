@@ -2,23 +2,41 @@
 #ifndef FISHPLATE_BENCH_SWEEP_H
 #define FISHPLATE_BENCH_SWEEP_H
 
-#include "session.h"
-#include "statistics.h"
+#include "record.h"
 
-#include <mpi.h>
+// What was measured of a size, and of a value of the parameter where there is one.
+struct result {
+    size_t size;
+    uint64_t parameter;
+    uint64_t window; // 0: none
+    uint64_t iterations; // over all repeats
+    double seconds; // over all repeats
+    double value; // the median of the repeats
+    uint64_t repeats;
+    const double *repeat_values; // in order of time
+    double least_repeat, greatest_repeat;
+    bool has_percentiles;
+    struct summary percentiles; // of single iterations
+    struct spread over_ranks; // where the benchmark has them
+};
 
-// What one benchmark is. `state` is its own; every rank of the communicator calls the
-// same functions in the same order.
+// What one benchmark is. `state` is its own; every process that takes part calls the same
+// functions in the same order.
 struct benchmark {
+    const char *metric, *unit; // as in record.h
     const char *column; // title over the values
-    const char *unit;
     int decimals; // of the values in text
     const char *method; // one line for the header
+    uint64_t pairs; // above 0, text has the value of each pair as well
+
+    // What else is varied: each size is measured with the values from first to last.
+    const char *parameter; // NULL: nothing
+    uint64_t first, last;
 
     // Makes buffers for a size. Returns the window used, or 0 when there is none.
-    uint64_t (*open)(void *state, size_t size);
+    uint64_t (*open)(void *state, size_t size, uint64_t parameter);
 
-    // Runs `count` iterations. Returns the seconds they took on this rank, without
+    // Runs `count` iterations. Returns the seconds they took in this process, without
     // preparing and checking contents. Rank 0 may add one sample per iteration, in `unit`.
     double (*batch)(void *state, uint64_t count, struct series *samples);
 
@@ -26,10 +44,20 @@ struct benchmark {
     double (*value)(const void *state, uint64_t iterations, double seconds);
 
     void (*close)(void *state);
+
+    // The seconds of a batch that count: by those of all processes, the slowest's or their
+    // mean. The second number is what the batch took altogether; the slowest's counts.
+    // Every process gets the same, hence the same iteration counts; this is how they agree
+    // without a message inside of what is measured.
+    void (*agree)(void *state, double seconds[2]);
+
+    // The ranks' own values, from the seconds of this one. NULL: they are not told.
+    struct spread (*over_ranks)(void *state, uint64_t iterations, double seconds);
+
+    // Called on rank 0 after a result was reported. NULL: nothing to do.
+    void (*reported)(void *state, const struct result *result);
 };
 
-// `pairs` is only reported; 0 leaves it out.
-void sweep(const struct session *session, const struct benchmark *benchmark, void *state,
-           MPI_Comm comm, uint64_t pairs);
+void sweep(const struct session *session, const struct benchmark *benchmark, void *state);
 
 #endif

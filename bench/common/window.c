@@ -4,36 +4,50 @@
 
 #include <stdlib.h>
 
-enum { TAG_DATA = 1, TAG_ACKNOWLEDGEMENT = 2 };
+// Each flow has two tags.
+enum { TAG_DATA, TAG_ACKNOWLEDGEMENT, TAGS };
 
-static bool has_role(const struct window *window, int role)
+static int tag_of(const struct window *window, int tag)
 {
-    return (window->roles & role) != 0;
+    return window->route.flow * TAGS + tag;
 }
 
-void window_open(struct window *window, const struct session *session, int peer, size_t size,
-                 int roles)
+static bool sends(const struct window *window)
+{
+    return window->route.to != MPI_PROC_NULL;
+}
+
+static bool receives(const struct window *window)
+{
+    return window->route.from != MPI_PROC_NULL;
+}
+
+uint64_t window_fitting(const struct session *session, size_t size)
+{
+    uint64_t most = WINDOW_MEMORY / buffer_stride(size);
+    if (most == 0)
+        most = 1;
+    return session->options.window < most ? session->options.window : most;
+}
+
+void window_open(struct window *window, const struct session *session, struct route route,
+                 size_t size)
 {
     const struct options *options = &session->options;
     *window = (struct window){.rank = session->rank,
-                              .peer = peer,
-                              .roles = roles,
+                              .route = route,
                               .size = size,
                               .count = options->window,
                               .check = options->check,
                               .seed = options->seed};
     size_t slots = 1;
     if (window->check) {
-        size_t most = WINDOW_MEMORY / buffer_stride(size);
-        if (most == 0)
-            most = 1;
-        if (window->count > most)
-            window->count = most;
+        window->count = window_fitting(session, size);
         slots = window->count;
     }
-    if (has_role(window, WINDOW_SENDS))
+    if (sends(window))
         buffer_create(&window->send, size, slots);
-    if (has_role(window, WINDOW_RECEIVES))
+    if (receives(window))
         buffer_create(&window->receive, size, slots);
     window->requests = allocate(2 * window->count * sizeof *window->requests);
     window->statuses = allocate(2 * window->count * sizeof *window->statuses);
@@ -51,14 +65,9 @@ void window_close(struct window *window)
 static void acknowledge(struct window *window)
 {
     int32_t sent = 1, received = 0;
-    if (window->roles == (WINDOW_SENDS | WINDOW_RECEIVES))
-        MPI_Sendrecv(&sent, 4, MPI_BYTE, window->peer, TAG_ACKNOWLEDGEMENT, &received, 4, MPI_BYTE,
-                     window->peer, TAG_ACKNOWLEDGEMENT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    else if (has_role(window, WINDOW_RECEIVES))
-        MPI_Send(&sent, 4, MPI_BYTE, window->peer, TAG_ACKNOWLEDGEMENT, MPI_COMM_WORLD);
-    else
-        MPI_Recv(&received, 4, MPI_BYTE, window->peer, TAG_ACKNOWLEDGEMENT, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    int tag = tag_of(window, TAG_ACKNOWLEDGEMENT);
+    MPI_Sendrecv(&sent, 4, MPI_BYTE, window->route.from, tag, &received, 4, MPI_BYTE,
+                 window->route.to, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 void window_ready(struct window *window)
@@ -76,20 +85,20 @@ static void prepare(struct window *window)
 {
     for (uint64_t slot = 0; slot < window->count; slot++) {
         struct content sent = content_of(window, window->rank, slot);
-        struct content expected = content_of(window, window->peer, slot);
-        if (has_role(window, WINDOW_SENDS))
+        struct content expected = content_of(window, window->route.from, slot);
+        if (sends(window))
             check_fill(buffer_slot(&window->send, slot), &sent);
-        if (has_role(window, WINDOW_RECEIVES))
+        if (receives(window))
             check_poison(buffer_slot(&window->receive, slot), &expected);
     }
 }
 
 static void verify_all(const struct window *window)
 {
-    if (!has_role(window, WINDOW_RECEIVES))
+    if (!receives(window))
         return;
     for (uint64_t slot = 0; slot < window->count; slot++) {
-        struct content expected = content_of(window, window->peer, slot);
+        struct content expected = content_of(window, window->route.from, slot);
         verify(buffer_slot(&window->receive, slot), &expected, window->iteration,
                &window->statuses[slot]);
     }
@@ -100,14 +109,14 @@ double window_run(struct window *window)
     if (window->check)
         prepare(window);
     double start = MPI_Wtime();
-    int size = (int)window->size, requests = 0;
-    if (has_role(window, WINDOW_RECEIVES))
+    int size = (int)window->size, tag = tag_of(window, TAG_DATA), requests = 0;
+    if (receives(window))
         for (uint64_t slot = 0; slot < window->count; slot++)
-            MPI_Irecv(buffer_slot(&window->receive, slot), size, MPI_BYTE, window->peer, TAG_DATA,
+            MPI_Irecv(buffer_slot(&window->receive, slot), size, MPI_BYTE, window->route.from, tag,
                       MPI_COMM_WORLD, &window->requests[requests++]);
-    if (has_role(window, WINDOW_SENDS))
+    if (sends(window))
         for (uint64_t slot = 0; slot < window->count; slot++)
-            MPI_Isend(buffer_slot(&window->send, slot), size, MPI_BYTE, window->peer, TAG_DATA,
+            MPI_Isend(buffer_slot(&window->send, slot), size, MPI_BYTE, window->route.to, tag,
                       MPI_COMM_WORLD, &window->requests[requests++]);
     MPI_Waitall(requests, window->requests,
                 window->check ? window->statuses : MPI_STATUSES_IGNORE);

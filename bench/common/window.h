@@ -7,13 +7,19 @@
 
 #include <mpi.h>
 
-enum window_role { WINDOW_SENDS = 1, WINDOW_RECEIVES = 2 };
+// Who a rank sends to and receives from; MPI_PROC_NULL: nobody. `flow` tells several
+// windows between the same ranks apart.
+struct route {
+    int to, from;
+    int flow;
+};
 
 // Without --check all messages leave from one buffer and arrive in one, as usual, for
 // the contents are not looked at. With --check every message of a window has a slot of
 // its own.
 struct window {
-    int rank, peer, roles;
+    int rank;
+    struct route route;
     size_t size;
     uint64_t count; // messages in a window
     bool check;
@@ -24,13 +30,16 @@ struct window {
     MPI_Status *statuses;
 };
 
-// Slots of one direction take no more than this on a rank; with --check a window of
-// messages that need more is made smaller. 64 messages of 4 MiB just fit.
+// Slots of one direction take no more than this on a rank; a window of messages that need
+// more is made smaller where each has a slot. 64 messages of 4 MiB just fit.
 #define WINDOW_MEMORY ((size_t)65 * 4 << 20)
 
-// The ranks are those of MPI_COMM_WORLD. Roles are one of WINDOW_SENDS, WINDOW_RECEIVES or both.
-void window_open(struct window *window, const struct session *session, int peer, size_t size,
-                 int roles);
+// The window asked for, made smaller so that as many slots fit.
+uint64_t window_fitting(const struct session *session, size_t size);
+
+// The ranks are those of MPI_COMM_WORLD.
+void window_open(struct window *window, const struct session *session, struct route route,
+                 size_t size);
 void window_close(struct window *window);
 
 // Both sides call this before a batch: the sender must not start its clock before the

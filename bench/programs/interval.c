@@ -15,14 +15,14 @@ enum { SENDER = 0, RECEIVER = 1 };
 static const size_t default_size = (size_t)256 << 10;
 
 // What the receiver tells of an interval, or of the whole run when it is the last.
-struct record {
+struct progress_record {
     double end; // seconds since the start
     double seconds;
     double bytes;
     double last; // not 0: of the whole run
 };
 
-enum { RECORD_DOUBLES = 4 };
+enum { PROGRESS_DOUBLES = 4 };
 
 struct flow {
     const struct session *session;
@@ -31,25 +31,35 @@ struct flow {
     struct buffer buffer;
     MPI_Request *requests; // of a window, its header and its acknowledgement
     int *completed;
-    struct record incoming;
+    struct progress_record incoming;
     MPI_Request incoming_request;
     bool over; // the record of the whole run has come
 };
 
-static void print_record(const struct flow *flow, const struct record *record)
+static void print_record(const struct flow *flow, const struct progress_record *times)
 {
     const struct session *session = flow->session;
-    double value = record->bytes / record->seconds / 1e6;
+    bool last = times->last != 0.0;
+    double value = times->bytes / times->seconds / 1e6;
     if (session->options.json) {
-        report_json_start(session, record->last != 0.0 ? "interval_total" : "interval");
-        printf(",\"size\":%zu,\"window\":%d,\"time\":%.6f,\"seconds\":%.6f,\"bytes\":%.0f,"
-               "\"value\":%.9g,\"unit\":\"MB/s\"",
-               flow->size, flow->window, record->end, record->seconds, record->bytes, value);
-        report_json_end();
-    } else if (record->last != 0.0) {
-        printf("# mean %.2f MB/s over %.2f s\n", value, record->seconds);
+        struct record record = {
+            .kind = last ? "interval_total" : "interval",
+            .metric = "bandwidth",
+            .unit = "MB/s",
+            .value = value,
+            .size = flow->size,
+            .iterations = (uint64_t)(times->bytes / (double)flow->size),
+            .seconds = times->seconds,
+            .window = (uint64_t)flow->window,
+            .parameter = "time",
+            .parameter_value = times->end,
+        };
+        record_start(session, &record);
+        record_end();
+    } else if (last) {
+        printf("# mean %.2f MB/s over %.2f s\n", value, times->seconds);
     } else {
-        printf("%-*.2f%*.2f\n", REPORT_SIZE_WIDTH, record->end, REPORT_VALUE_WIDTH, value);
+        printf("%-*.2f%*.2f\n", REPORT_SIZE_WIDTH, times->end, REPORT_VALUE_WIDTH, value);
     }
     fflush(stdout);
 }
@@ -69,7 +79,7 @@ static void print_header(const struct flow *flow)
 
 static void await_record(struct flow *flow)
 {
-    MPI_Irecv(&flow->incoming, RECORD_DOUBLES, MPI_DOUBLE, RECEIVER, TAG_RECORD, MPI_COMM_WORLD,
+    MPI_Irecv(&flow->incoming, PROGRESS_DOUBLES, MPI_DOUBLE, RECEIVER, TAG_RECORD, MPI_COMM_WORLD,
               &flow->incoming_request);
 }
 
@@ -135,9 +145,9 @@ struct progress {
     double bytes, bytes_reported;
 };
 
-static void send_record(const struct record *record)
+static void send_record(const struct progress_record *record)
 {
-    MPI_Send(record, RECORD_DOUBLES, MPI_DOUBLE, SENDER, TAG_RECORD, MPI_COMM_WORLD);
+    MPI_Send(record, PROGRESS_DOUBLES, MPI_DOUBLE, SENDER, TAG_RECORD, MPI_COMM_WORLD);
 }
 
 // Reports an interval when its end has passed; by time, so that a stall is seen as zeros.
@@ -147,7 +157,7 @@ static void report_progress(struct progress *progress)
     // Sums of decimal fractions miss the duration by a rounding error.
     if (now < progress->next || progress->next > progress->duration * (1.0 + 1e-9))
         return;
-    struct record record = {now, now - progress->reported,
+    struct progress_record record = {now, now - progress->reported,
                             progress->bytes - progress->bytes_reported, 0.0};
     send_record(&record);
     progress->reported = now;
@@ -191,7 +201,7 @@ static void run_receiver(struct flow *flow)
     while (receive_window(flow, &progress))
         continue;
     double seconds = MPI_Wtime() - progress.start;
-    struct record whole = {seconds, seconds, progress.bytes, 1.0};
+    struct progress_record whole = {seconds, seconds, progress.bytes, 1.0};
     send_record(&whole);
 }
 

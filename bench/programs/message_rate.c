@@ -1,4 +1,5 @@
 // Pairs of ranks, each a sender with windows of messages to a receiver, all at once.
+#include "agreement.h"
 #include "idle.h"
 #include "session.h"
 #include "sweep.h"
@@ -10,9 +11,7 @@
 static const struct program program = {
     .name = "message_rate",
     .purpose = "n pairs of ranks: ranks 0..n/2-1 send windows to rank + n/2, in messages/s",
-    .takes = OPTION_BIT(OPTION_SIZES) | OPTION_BIT(OPTION_ITERATIONS) | OPTION_BIT(OPTION_SECONDS)
-        | OPTION_BIT(OPTION_WARMUP) | OPTION_BIT(OPTION_REPEATS) | OPTION_BIT(OPTION_CHECK)
-        | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_PAIRS),
+    .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_PAIRS),
     .default_sizes = "1:4K",
 };
 
@@ -24,14 +23,17 @@ struct senders {
     struct window window;
 };
 
-static uint64_t open_size(void *state, size_t size)
+static uint64_t open_size(void *state, size_t size, uint64_t parameter)
 {
+    (void)parameter;
     struct senders *senders = state;
     int rank = senders->session->rank;
-    bool sends = rank < senders->half;
-    window_open(&senders->window, senders->session,
-                sends ? rank + senders->half : rank - senders->half, size,
-                sends ? WINDOW_SENDS : WINDOW_RECEIVES);
+    struct route route = {MPI_PROC_NULL, MPI_PROC_NULL, 0};
+    if (rank < senders->half)
+        route.to = rank + senders->half;
+    else
+        route.from = rank - senders->half;
+    window_open(&senders->window, senders->session, route, size);
     return senders->window.count;
 }
 
@@ -41,10 +43,14 @@ static void close_size(void *state)
     window_close(&senders->window);
 }
 
+static double messages_per_second(const void *state, uint64_t iterations, double seconds)
+{
+    const struct senders *senders = state;
+    return (double)senders->pairs * (double)senders->window.count * (double)iterations / seconds;
+}
+
 static double run_batch(void *state, uint64_t count, struct series *samples)
 {
-    // Windows of one pair say nothing about the rate of all.
-    (void)samples;
     struct senders *senders = state;
     MPI_Barrier(senders->comm);
     window_ready(&senders->window);
@@ -54,15 +60,19 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
         double before = MPI_Wtime();
         double round = window_run(&senders->window);
         checking += MPI_Wtime() - before - round;
+        // Rank 0 sees its own windows; the value is of all pairs, so the samples are as if
+        // all pairs were as fast.
+        if (senders->session->rank == 0)
+            series_add(samples, messages_per_second(senders, 1, round));
     }
     double seconds = MPI_Wtime() - start;
     return senders->session->options.check ? seconds - checking : seconds;
 }
 
-static double messages_per_second(const void *state, uint64_t iterations, double seconds)
+static void agree(void *state, double seconds[2])
 {
-    const struct senders *senders = state;
-    return (double)senders->pairs * (double)senders->window.count * (double)iterations / seconds;
+    struct senders *senders = state;
+    agreement_slowest(senders->comm, seconds);
 }
 
 // Pairs are half of the ranks apart even when fewer of them talk, so that with the
@@ -74,23 +84,13 @@ static void run_pairs(struct senders *senders, const struct benchmark *benchmark
     int talks = place < senders->pairs;
     MPI_Comm_split(MPI_COMM_WORLD, talks, session->rank, &senders->comm);
     if (talks)
-        sweep(session, benchmark, senders, senders->comm, senders->pairs);
+        sweep(session, benchmark, senders);
     idle_until_all_done(MPI_COMM_WORLD);
     MPI_Comm_free(&senders->comm);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct benchmark benchmark = {
-        .column = "Messages/s",
-        .unit = "messages/s",
-        .decimals = 0,
-        .method = "Windows of messages from the lower half of the ranks to the upper half",
-        .open = open_size,
-        .batch = run_batch,
-        .value = messages_per_second,
-        .close = close_size,
-    };
     struct session session;
     session_start(&session, &program, argc, argv);
     session_require_ranks(&session, session.ranks >= 2 && session.ranks % 2 == 0,
@@ -103,6 +103,19 @@ int main(int argc, char **argv)
     snprintf(needed, sizeof needed, "at least %" PRIu64 " for --pairs %" PRIu64,
              2 * senders.pairs, senders.pairs);
     session_require_ranks(&session, senders.pairs <= (uint64_t)senders.half, needed);
+    const struct benchmark benchmark = {
+        .metric = "message_rate",
+        .unit = "1/s",
+        .column = "Messages/s",
+        .decimals = 0,
+        .method = "Windows of messages from the lower half of the ranks to the upper half",
+        .pairs = senders.pairs,
+        .open = open_size,
+        .batch = run_batch,
+        .value = messages_per_second,
+        .close = close_size,
+        .agree = agree,
+    };
     run_pairs(&senders, &benchmark);
     return session_finish();
 }

@@ -11,7 +11,8 @@
 static const struct program program = {
     .name = "stress",
     .purpose = "messages of random sizes between all ranks, every byte checked",
-    .takes = OPTION_BIT(OPTION_MESSAGES) | OPTION_BIT(OPTION_MAX_SIZE) | OPTION_BIT(OPTION_SINGLE),
+    .takes = OPTION_BIT(OPTION_MESSAGES) | OPTION_BIT(OPTION_MAX_SIZE) | OPTION_BIT(OPTION_SINGLE)
+        | OPTION_BIT(OPTION_SEED) | OPTION_BIT(OPTION_JSON),
     .default_sizes = NULL,
 };
 

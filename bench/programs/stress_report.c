@@ -25,11 +25,20 @@ uint64_t peak_rss_bytes(void)
 static void print_json(const struct session *session, const struct tally *tallies,
                        const struct tally *all, uint64_t rounds, double seconds, double value)
 {
-    report_json_start(session, rounds == 0 ? "single" : "stress");
-    printf(",\"messages\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"rounds\":%" PRIu64
-           ",\"seed\":%" PRIu64 ",\"seconds\":%.9g,\"value\":%.9g,\"unit\":\"%s\",\"per_rank\":[",
-           all->received, all->bytes_received, rounds, session->options.seed, seconds, value,
-           rounds == 0 ? "MB/s" : "messages/s");
+    bool single = rounds == 0;
+    struct record record = {
+        .kind = single ? "single" : "stress",
+        .metric = single ? "bandwidth" : "message_rate",
+        .unit = single ? "MB/s" : "1/s",
+        .value = value,
+        .size = single ? session->options.single : session->options.max_size,
+        .iterations = all->received,
+        .seconds = seconds,
+        .checked = true,
+    };
+    record_start(session, &record);
+    printf(",\"bytes\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"per_rank\":[", all->bytes_received,
+           rounds);
     for (int rank = 0; rank < session->ranks; rank++) {
         const struct tally *tally = &tallies[rank];
         printf("%s{\"rank\":%d,\"sent\":%" PRIu64 ",\"received\":%" PRIu64
@@ -39,7 +48,7 @@ static void print_json(const struct session *session, const struct tally *tallie
                tally->bytes_received, tally->peak_rss_bytes);
     }
     printf("]");
-    report_json_end();
+    record_end();
 }
 
 static void print_text(const struct session *session, const struct tally *tallies,

@@ -1,0 +1,176 @@
+#include "option_specs.h"
+
+#include "parse.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+// Limits keep arithmetic on counts far from overflow and memory bounded.
+#define MAX_COUNT UINT64_C(1000000000000)
+#define MAX_WINDOW UINT64_C(16384)
+#define MAX_PAIRS UINT64_C(1000000)
+#define MAX_THREADS UINT64_C(256)
+#define MAX_PORT UINT64_C(65535)
+#define MIN_SECONDS 0.001
+#define MAX_SECONDS 86400.0
+
+// What Linux takes for TCP_MAXSEG.
+#define MIN_MSS UINT64_C(88)
+#define MAX_MSS UINT64_C(32767)
+
+#define FIELD(name) offsetof(struct options, name)
+
+const struct option_spec option_specs[OPTION_COUNT] = {
+    [OPTION_SIZES] = {"--sizes", KIND_SIZES, FIELD(sizes), 0, 0, "LIST",
+                      "message sizes: 1,64,1K,4M or ranges of powers of two, 1:4M", false},
+    [OPTION_ITERATIONS] = {"--iterations", KIND_COUNT, FIELD(iterations), 1, MAX_COUNT, "N",
+                           "iterations per size (default: as many as fit in --seconds)", true},
+    [OPTION_SECONDS] = {"--seconds", KIND_SECONDS, FIELD(seconds), 0, 0, "S",
+                        "time per size when --iterations is not given (default 0.5)", false},
+    [OPTION_WARMUP] = {"--warmup", KIND_COUNT, FIELD(warmup), 0, MAX_COUNT, "N",
+                       "iterations not counted, per size (default: about a tenth more)", true},
+    [OPTION_REPEATS] = {"--repeats", KIND_COUNT, FIELD(repeats), 1, OPTIONS_MAX_REPEATS, "N",
+                        "measure each size N times; the median is the value (default 1)", false},
+    [OPTION_WINDOW] = {"--window", KIND_COUNT, FIELD(window), 1, MAX_WINDOW, "W",
+                       "messages before an acknowledgement (default 64)", false},
+    [OPTION_BANDWIDTH] = {"--bandwidth", KIND_FLAG, FIELD(bandwidth), 0, 0, NULL,
+                          "windows of broadcasts, acknowledged by every rank, in MB/s", false},
+    [OPTION_PAIRS] = {"--pairs", KIND_COUNT, FIELD(pairs), 1, MAX_PAIRS, "N",
+                      "pairs of ranks that talk (default: half of the ranks)", true},
+    [OPTION_THREADS] = {"--threads", KIND_COUNT, FIELD(threads), 1, MAX_THREADS, "N",
+                        "threads of each rank that talk at once (default 2)", false},
+    [OPTION_SYNC] = {"--sync", KIND_CHOICE, FIELD(sync), 0, 0, "fence|pscw|lock",
+                     "how operations are completed (default pscw)", false},
+    [OPTION_STREAMS] = {"--streams", KIND_COUNT, FIELD(streams), 1, MAX_THREADS, "N",
+                        "connections that send at once, a thread each (default 1)", false},
+    [OPTION_SOCKET_BUFFER] = {"--socket-buffer", KIND_SIZE, FIELD(socket_buffer), 0, 0, "BYTES",
+                              "SO_SNDBUF and SO_RCVBUF on both sides (default: the system's)",
+                              true},
+    [OPTION_MSS] = {"--mss", KIND_COUNT, FIELD(mss), MIN_MSS, MAX_MSS, "BYTES",
+                    "largest TCP segment, TCP_MAXSEG (default: from the MTU)", true},
+    [OPTION_MPTCP] = {"--mptcp", KIND_FLAG, FIELD(mptcp), 0, 0, NULL, "multipath TCP", false},
+    [OPTION_ADDRESS] = {"--address", KIND_TEXT, FIELD(address), 0, 0, "ADDRESS",
+                        "this side's address (default: any)", true},
+    [OPTION_PORT] = {"--port", KIND_COUNT, FIELD(port), 0, MAX_PORT, "N",
+                     "the server's port; 0 lets the server choose one (default 17077)", false},
+    [OPTION_INTERVAL] = {"--interval", KIND_SECONDS, FIELD(interval), 0, 0, "S",
+                         "instead of a sweep, one size for --duration, a line every S seconds",
+                         true},
+    [OPTION_DURATION] = {"--duration", KIND_SECONDS, FIELD(duration), 0, 0, "S",
+                         "length of a run with --interval (default 10)", false},
+    [OPTION_MESSAGES] = {"--messages", KIND_COUNT, FIELD(messages), 1, MAX_COUNT, "N",
+                         "messages in all, over all ranks (default 100000)", false},
+    [OPTION_MAX_SIZE] = {"--max-size", KIND_SIZE, FIELD(max_size), 0, 0, "BYTES",
+                         "size of the largest message (default 1M)", false},
+    [OPTION_SINGLE] = {"--single", KIND_SIZE, FIELD(single), 0, 0, "BYTES",
+                       "instead, one message of this size from rank 0 to rank 1", true},
+    [OPTION_CHECK] = {"--check", KIND_FLAG, FIELD(check), 0, 0, NULL,
+                      "check every byte of every message; abort on the first wrong one", false},
+    [OPTION_SEED] = {"--seed", KIND_COUNT, FIELD(seed), 0, UINT64_MAX, "N",
+                     "seed of contents and random choices (default 1)", false},
+    [OPTION_PERCENTILES] = {"--percentiles", KIND_FLAG, FIELD(percentiles), 0, 0, NULL,
+                            "columns with percentiles of single iterations", false},
+    [OPTION_JSON] = {"--json", KIND_FLAG, FIELD(json), 0, 0, NULL,
+                     "JSON lines instead of columns", false},
+    [OPTION_HELP] = {"--help", KIND_FLAG, FIELD(help), 0, 0, NULL, "print this", false},
+    [OPTION_VERSION] = {"--version", KIND_FLAG, FIELD(version), 0, 0, NULL, "print the version",
+                        false},
+};
+
+bool option_taken(const struct program *program, int id)
+{
+    const uint32_t always = OPTION_BIT(OPTION_HELP) | OPTION_BIT(OPTION_VERSION);
+    return ((program->takes | always) & OPTION_BIT(id)) != 0;
+}
+
+const char *option_word(const struct option_spec *spec, int index, size_t *length)
+{
+    const char *word = spec->argument;
+    for (; index > 0; index--)
+        word += strcspn(word, "|") + 1;
+    *length = strcspn(word, "|");
+    return word;
+}
+
+// The place of a word among those of a choice, or -1.
+static int find_word(const struct option_spec *spec, const char *text)
+{
+    const char *end = spec->argument + strlen(spec->argument);
+    size_t length;
+    for (int index = 0;; index++) {
+        const char *word = option_word(spec, index, &length);
+        if (strlen(text) == length && strncmp(word, text, length) == 0)
+            return index;
+        if (word + length == end)
+            return -1;
+    }
+}
+
+static bool set_text(char *field, const char *text)
+{
+    size_t length = strlen(text);
+    if (length == 0 || length >= OPTIONS_TEXT_CAPACITY)
+        return false;
+    memcpy(field, text, length + 1);
+    return true;
+}
+
+bool option_set(const struct option_spec *spec, const char *text, struct options *options)
+{
+    void *field = (char *)options + spec->field;
+    size_t count;
+    switch (spec->kind) {
+    case KIND_FLAG:
+        *(bool *)field = true;
+        return true;
+    case KIND_COUNT:
+        return parse_count(text, spec->min, spec->max, field);
+    case KIND_SECONDS:
+        return parse_seconds(text, MIN_SECONDS, MAX_SECONDS, field);
+    case KIND_SIZE:
+        return parse_size(text, PARSE_MAX_SIZE, field);
+    case KIND_SIZES:
+        if (!parse_size_list(text, field, OPTIONS_MAX_SIZES, &count))
+            return false;
+        options->size_count = count;
+        return true;
+    case KIND_CHOICE:
+        *(int *)field = find_word(spec, text);
+        return *(int *)field >= 0;
+    case KIND_TEXT:
+        return set_text(field, text);
+    }
+    return false;
+}
+
+void option_describe(const struct option_spec *spec, char *text, size_t capacity)
+{
+    switch (spec->kind) {
+    case KIND_FLAG:
+        snprintf(text, capacity, "no value");
+        break;
+    case KIND_COUNT:
+        snprintf(text, capacity, "a whole number from %" PRIu64 " to %" PRIu64, spec->min,
+                 spec->max);
+        break;
+    case KIND_SECONDS:
+        snprintf(text, capacity, "seconds from %g to %g", MIN_SECONDS, MAX_SECONDS);
+        break;
+    case KIND_SIZE:
+        snprintf(text, capacity, "bytes from 0 to %zu, such as 64, 4K or 1M (powers of 1024)",
+                 PARSE_MAX_SIZE);
+        break;
+    case KIND_SIZES:
+        snprintf(text, capacity,
+                 "sizes and ranges separated by commas, such as 1,64,1K,4M or 1:4M; "
+                 "0 to %zu bytes, ranges from 1 up, at most %d sizes",
+                 PARSE_MAX_SIZE, OPTIONS_MAX_SIZES);
+        break;
+    case KIND_CHOICE:
+        snprintf(text, capacity, "%s", spec->argument);
+        break;
+    case KIND_TEXT:
+        snprintf(text, capacity, "1 to %d characters", OPTIONS_TEXT_CAPACITY - 1);
+        break;
+    }
+}

@@ -1,0 +1,112 @@
+// Windows of messages from the threads of rank 0 to those of rank 1, all at once.
+#include "agreement.h"
+#include "rate.h"
+#include "sweep.h"
+#include "team.h"
+#include "window.h"
+
+#include <stdlib.h>
+
+static const struct program program = {
+    .name = "bandwidth_mt",
+    .purpose = "windows of messages from each thread of rank 0 to one of rank 1, in MB/s of all",
+    .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_THREADS),
+    .default_sizes = "1:4M",
+    .needs_threads = true,
+};
+
+struct lane {
+    struct window window;
+    double seconds; // of its part of the batch
+};
+
+struct bandwidth_mt {
+    const struct session *session;
+    struct lane *lanes; // one a thread
+    uint64_t count; // of the batch
+};
+
+static uint64_t open_size(void *state, size_t size, uint64_t parameter)
+{
+    (void)parameter;
+    struct bandwidth_mt *bandwidth = state;
+    const struct session *session = bandwidth->session;
+    for (uint64_t i = 0; i < session->options.threads; i++) {
+        struct route route = {MPI_PROC_NULL, MPI_PROC_NULL, (int)i};
+        if (session->rank == 0)
+            route.to = 1;
+        else
+            route.from = 0;
+        window_open(&bandwidth->lanes[i].window, session, route, size);
+    }
+    return bandwidth->lanes[0].window.count;
+}
+
+static void close_size(void *state)
+{
+    struct bandwidth_mt *bandwidth = state;
+    for (uint64_t i = 0; i < bandwidth->session->options.threads; i++)
+        window_close(&bandwidth->lanes[i].window);
+}
+
+static double rate(const void *state, uint64_t iterations, double seconds)
+{
+    const struct bandwidth_mt *bandwidth = state;
+    const struct window *window = &bandwidth->lanes[0].window;
+    uint64_t messages = window->count * iterations * bandwidth->session->options.threads;
+    return megabytes_per_second(window->size, messages, seconds);
+}
+
+static void run_lane(void *state, uint64_t member, struct team *team)
+{
+    struct bandwidth_mt *bandwidth = state;
+    struct lane *lane = &bandwidth->lanes[member];
+    window_ready(&lane->window);
+    team_wait(team);
+    lane->seconds = 0.0;
+    for (uint64_t i = 0; i < bandwidth->count; i++) {
+        double round = window_run(&lane->window);
+        lane->seconds += round;
+        // A window of one thread; the samples are as if all threads were as fast.
+        if (bandwidth->session->rank == 0)
+            team_add(team, member, rate(bandwidth, 1, round));
+    }
+}
+
+static double run_batch(void *state, uint64_t count, struct series *samples)
+{
+    struct bandwidth_mt *bandwidth = state;
+    uint64_t threads = bandwidth->session->options.threads;
+    bandwidth->count = count;
+    team_run(threads, run_lane, bandwidth, samples);
+    double slowest = 0.0;
+    for (uint64_t i = 0; i < threads; i++)
+        if (bandwidth->lanes[i].seconds > slowest)
+            slowest = bandwidth->lanes[i].seconds;
+    // Rank 1's rounds start with waiting for rank 0.
+    return bandwidth->session->rank == 0 ? slowest : 0.0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct benchmark benchmark = {
+        .metric = "bandwidth",
+        .unit = "MB/s",
+        .column = "Bandwidth (MB/s)",
+        .decimals = 2,
+        .method = "Windows of messages between threads one way, each acknowledged; of all threads",
+        .open = open_size,
+        .batch = run_batch,
+        .value = rate,
+        .close = close_size,
+        .agree = agreement_slowest_of_all,
+    };
+    struct session session;
+    session_start(&session, &program, argc, argv);
+    session_require_ranks(&session, session.ranks == 2, "exactly 2 ranks");
+    struct bandwidth_mt bandwidth = {.session = &session};
+    bandwidth.lanes = allocate(session.options.threads * sizeof *bandwidth.lanes);
+    sweep(&session, &benchmark, &bandwidth);
+    free(bandwidth.lanes);
+    return session_finish();
+}

@@ -1,0 +1,96 @@
+// Ping-pongs of several threads of two ranks, all at once.
+#include "agreement.h"
+#include "ping_pong.h"
+#include "sweep.h"
+#include "team.h"
+
+#include <stdlib.h>
+
+static const struct program program = {
+    .name = "latency_mt",
+    .purpose = "ping-pongs between threads of two ranks, all at once; half a round trip, in us",
+    .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_THREADS),
+    .default_sizes = "1:4M",
+    .needs_threads = true,
+};
+
+struct player {
+    struct ping_pong ping_pong;
+    double seconds; // of its part of the batch
+};
+
+struct latency_mt {
+    const struct session *session;
+    struct player *players; // one a thread
+    uint64_t count; // of the batch
+};
+
+static uint64_t open_size(void *state, size_t size, uint64_t parameter)
+{
+    (void)parameter;
+    struct latency_mt *latency = state;
+    const struct session *session = latency->session;
+    for (uint64_t i = 0; i < session->options.threads; i++)
+        ping_pong_open(&latency->players[i].ping_pong, session, 1 - session->rank, (int)i, size);
+    return 0;
+}
+
+static void close_size(void *state)
+{
+    struct latency_mt *latency = state;
+    for (uint64_t i = 0; i < latency->session->options.threads; i++)
+        ping_pong_close(&latency->players[i].ping_pong);
+}
+
+static void play(void *state, uint64_t member, struct team *team)
+{
+    struct latency_mt *latency = state;
+    struct player *player = &latency->players[member];
+    ping_pong_ready(&player->ping_pong);
+    team_wait(team);
+    player->seconds = 0.0;
+    for (uint64_t i = 0; i < latency->count; i++) {
+        double round = ping_pong_round(&player->ping_pong);
+        player->seconds += round;
+        if (player->ping_pong.first)
+            team_add(team, member, ping_pong_half_us(NULL, 1, round));
+    }
+}
+
+static double run_batch(void *state, uint64_t count, struct series *samples)
+{
+    struct latency_mt *latency = state;
+    uint64_t threads = latency->session->options.threads;
+    latency->count = count;
+    team_run(threads, play, latency, samples);
+    if (latency->session->rank != 0)
+        return 0.0;
+    double seconds = 0.0;
+    for (uint64_t i = 0; i < threads; i++)
+        seconds += latency->players[i].seconds;
+    return seconds / (double)threads;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct benchmark benchmark = {
+        .metric = "latency",
+        .unit = "us",
+        .column = "Latency (us)",
+        .decimals = 2,
+        .method = "Half of the round trip of ping-pongs between threads, all at once; their mean",
+        .open = open_size,
+        .batch = run_batch,
+        .value = ping_pong_half_us,
+        .close = close_size,
+        .agree = agreement_slowest_of_all,
+    };
+    struct session session;
+    session_start(&session, &program, argc, argv);
+    session_require_ranks(&session, session.ranks == 2, "exactly 2 ranks");
+    struct latency_mt latency = {.session = &session};
+    latency.players = allocate(session.options.threads * sizeof *latency.players);
+    sweep(&session, &benchmark, &latency);
+    free(latency.players);
+    return session_finish();
+}

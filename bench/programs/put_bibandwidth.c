@@ -1,0 +1,14 @@
+// Windows of MPI_Put both ways at once.
+#include "one_sided_bandwidth.h"
+
+static const struct program program = {
+    .name = "put_bibandwidth",
+    .purpose = "windows of MPI_Put both ways at once, in MB/s of both",
+    .takes = ONE_SIDED_BANDWIDTH_TAKES,
+    .default_sizes = "1:4M",
+};
+
+int main(int argc, char **argv)
+{
+    return one_sided_bandwidth(&program, ONE_SIDED_PUT, true, argc, argv);
+}
