@@ -20,6 +20,11 @@ struct result {
     struct spread over_ranks; // where the benchmark has them
 };
 
+// How latencies and bandwidths are told.
+#define SWEEP_LATENCY .metric = "latency", .unit = "us", .column = "Latency (us)", .decimals = 2
+#define SWEEP_BANDWIDTH                                                                            \
+    .metric = "bandwidth", .unit = "MB/s", .column = "Bandwidth (MB/s)", .decimals = 2
+
 // What one benchmark is. `state` is its own; every process that takes part calls the same
 // functions in the same order.
 struct benchmark {

@@ -36,8 +36,5 @@ int main(int argc, char **argv)
         .prepare = prepare,
         .verify = verify_all,
     };
-    struct session session;
-    session_start(&session, &program, argc, argv);
-    collective_run(&session, &pattern);
-    return session_finish();
+    return collective_program(&program, &pattern, argc, argv);
 }

@@ -90,10 +90,7 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
 int main(int argc, char **argv)
 {
     static const struct benchmark benchmark = {
-        .metric = "bandwidth",
-        .unit = "MB/s",
-        .column = "Bandwidth (MB/s)",
-        .decimals = 2,
+        SWEEP_BANDWIDTH,
         .method = "Windows of messages between threads one way, each acknowledged; of all threads",
         .open = open_size,
         .batch = run_batch,

@@ -20,8 +20,5 @@ int main(int argc, char **argv)
         .method = "MPI_Barrier, mean over the ranks",
         .run = run,
     };
-    struct session session;
-    session_start(&session, &program, argc, argv);
-    collective_run(&session, &pattern);
-    return session_finish();
+    return collective_program(&program, &pattern, argc, argv);
 }

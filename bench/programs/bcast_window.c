@@ -123,10 +123,7 @@ void bcast_window_run(const struct session *session)
 {
     session_require_ranks(session, session->ranks >= 2, "at least 2 ranks");
     static const struct benchmark benchmark = {
-        .metric = "bandwidth",
-        .unit = "MB/s",
-        .column = "Bandwidth (MB/s)",
-        .decimals = 2,
+        SWEEP_BANDWIDTH,
         .method = "Windows of MPI_Bcast, each acknowledged by every rank; what each rank receives",
         .open = open_size,
         .batch = run_batch,

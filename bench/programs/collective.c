@@ -92,10 +92,7 @@ void collective_run(const struct session *session, const struct pattern *pattern
 {
     session_require_ranks(session, session->ranks >= 2, "at least 2 ranks");
     const struct benchmark benchmark = {
-        .metric = "latency",
-        .unit = "us",
-        .column = "Latency (us)",
-        .decimals = 2,
+        SWEEP_LATENCY,
         .method = pattern->method,
         .open = open_size,
         .batch = run_batch,
@@ -106,4 +103,13 @@ void collective_run(const struct session *session, const struct pattern *pattern
     };
     struct collective collective = {.session = session, .pattern = pattern};
     sweep(session, &benchmark, &collective);
+}
+
+int collective_program(const struct program *program, const struct pattern *pattern, int argc,
+                       char **argv)
+{
+    struct session session;
+    session_start(&session, program, argc, argv);
+    collective_run(&session, pattern);
+    return session_finish();
 }

@@ -25,7 +25,11 @@ struct pattern {
     void (*verify)(struct collective *collective); // ends the job when something is wrong
 };
 
-// The whole program, for sessions that have started.
+// The whole program.
+int collective_program(const struct program *program, const struct pattern *pattern, int argc,
+                       char **argv);
+
+// The same, when a session has started.
 void collective_run(const struct session *session, const struct pattern *pattern);
 
 // The content that a rank contributes to this iteration, or, where it sends one block to

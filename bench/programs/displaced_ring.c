@@ -62,10 +62,7 @@ int main(int argc, char **argv)
     session_start(&session, &program, argc, argv);
     session_require_ranks(&session, session.ranks >= 2, "at least 2 ranks");
     const struct benchmark benchmark = {
-        .metric = "bandwidth",
-        .unit = "MB/s",
-        .column = "Bandwidth (MB/s)",
-        .decimals = 2,
+        SWEEP_BANDWIDTH,
         .method = "Windows of messages from every rank to the one at a distance, all at once; "
                   "mean over the ranks",
         .parameter = "distance",

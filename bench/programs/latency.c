@@ -38,10 +38,7 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
 int main(int argc, char **argv)
 {
     static const struct benchmark benchmark = {
-        .metric = "latency",
-        .unit = "us",
-        .column = "Latency (us)",
-        .decimals = 2,
+        SWEEP_LATENCY,
         .method = "Half of the round trip of a ping-pong",
         .open = open_size,
         .batch = run_batch,

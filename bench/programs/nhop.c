@@ -122,10 +122,7 @@ int main(int argc, char **argv)
     session_start(&session, &program, argc, argv);
     session_require_ranks(&session, session.ranks >= 2, "at least 2 ranks");
     const struct benchmark benchmark = {
-        .metric = "latency",
-        .unit = "us",
-        .column = "Latency (us)",
-        .decimals = 2,
+        SWEEP_LATENCY,
         .method = "Half of the round trip from rank 0 to each other rank in turn",
         .parameter = "peer",
         .first = 1,

@@ -62,10 +62,7 @@ int one_sided_bandwidth(const struct program *program, enum one_sided_kind kind,
     if (both_ways)
         bandwidth.roles = ONE_SIDED_ORIGIN | ONE_SIDED_TARGET;
     const struct benchmark benchmark = {
-        .metric = "bandwidth",
-        .unit = "MB/s",
-        .column = "Bandwidth (MB/s)",
-        .decimals = 2,
+        SWEEP_BANDWIDTH,
         .method = both_ways ? "Windows of operations of both ranks at once, bytes of both"
                             : "Windows of operations of rank 0, each synchronised",
         .open = open_size,

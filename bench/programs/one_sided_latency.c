@@ -71,10 +71,7 @@ int one_sided_latency(const struct program *program, enum one_sided_kind kind, i
     session_require_ranks(&session, session.ranks == 2, "exactly 2 ranks");
     struct latency latency = {.session = &session, .kind = kind};
     const struct benchmark benchmark = {
-        .metric = "latency",
-        .unit = "us",
-        .column = "Latency (us)",
-        .decimals = 2,
+        SWEEP_LATENCY,
         .method = answers(&latency) ? "One operation each way, one after the other; half of both"
                                     : "Lock, one operation, unlock",
         .open = open_size,

@@ -29,8 +29,5 @@ int main(int argc, char **argv)
         .prepare = reduction_prepare,
         .verify = verify_root,
     };
-    struct session session;
-    session_start(&session, &program, argc, argv);
-    collective_run(&session, &pattern);
-    return session_finish();
+    return collective_program(&program, &pattern, argc, argv);
 }

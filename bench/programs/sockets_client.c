@@ -201,10 +201,7 @@ static int run(struct session *session, const char *host, struct client *client,
 int sockets_latency(struct session *session, const char *host)
 {
     static const struct benchmark benchmark = {
-        .metric = "latency",
-        .unit = "us",
-        .column = "Latency (us)",
-        .decimals = 2,
+        SWEEP_LATENCY,
         .method = "Half of the round trip of a ping-pong over one connection",
         .open = open_size,
         .batch = run_rounds,
@@ -220,10 +217,7 @@ int sockets_latency(struct session *session, const char *host)
 int sockets_bandwidth(struct session *session, const char *host)
 {
     static const struct benchmark benchmark = {
-        .metric = "bandwidth",
-        .unit = "MB/s",
-        .column = "Bandwidth (MB/s)",
-        .decimals = 2,
+        SWEEP_BANDWIDTH,
         .method = "Windows of messages over each connection, acknowledged; of all connections",
         .open = open_size,
         .batch = run_windows,

@@ -57,10 +57,7 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
 void stream_run(const struct session *session, bool both_ways)
 {
     const struct benchmark benchmark = {
-        .metric = "bandwidth",
-        .unit = "MB/s",
-        .column = "Bandwidth (MB/s)",
-        .decimals = 2,
+        SWEEP_BANDWIDTH,
         .method = both_ways ? "Windows of messages both ways at once, bytes of both ways"
                             : "Windows of messages one way, each acknowledged",
         .open = open_size,

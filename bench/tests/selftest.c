@@ -1,158 +1,17 @@
 // Tests of the parts that need no MPI. Prints 'N passed, 0 failed'.
 #include "budget.h"
 #include "check.h"
-#include "options.h"
-#include "parse.h"
+#include "command_line.h"
+#include "expect.h"
 #include "statistics.h"
+#include "sum.h"
+#include "team.h"
+#include "tiers.h"
 
 #include "../programs/stress_plan.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int passed, failed;
-
-static void expect_at(int line, const char *text, bool holds)
-{
-    if (holds) {
-        passed++;
-    } else {
-        failed++;
-        printf("line %d: does not hold: %s\n", line, text);
-    }
-}
-
-#define EXPECT(condition) expect_at(__LINE__, #condition, (condition))
-
-static bool near(double a, double b)
-{
-    double difference = a > b ? a - b : b - a;
-    return difference < 1e-9;
-}
-
-static void test_counts_and_seconds(void)
-{
-    uint64_t count = 7;
-    EXPECT(parse_count("0", 0, 10, &count) && count == 0);
-    EXPECT(parse_count("18446744073709551615", 0, UINT64_MAX, &count) && count == UINT64_MAX);
-    EXPECT(!parse_count("18446744073709551616", 0, UINT64_MAX, &count));
-    const char *wrong[] = {"", "-1", "+1", " 1", "1 ", "1.0", "0x1", "11", "1e3"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        EXPECT(!parse_count(wrong[i], 0, 10, &count));
-
-    double seconds = 0.0;
-    EXPECT(parse_seconds("0.25", 0.001, 10.0, &seconds) && near(seconds, 0.25));
-    EXPECT(parse_seconds("10", 0.001, 10.0, &seconds) && near(seconds, 10.0));
-    const char *bad[] = {"", ".", "-1", "inf", "nan", "1e1", "0", "10.1", "1.2.3", "1s"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        EXPECT(!parse_seconds(bad[i], 0.001, 10.0, &seconds));
-}
-
-static void test_sizes(void)
-{
-    size_t size = 0;
-    EXPECT(parse_size("0", PARSE_MAX_SIZE, &size) && size == 0);
-    EXPECT(parse_size("3k", PARSE_MAX_SIZE, &size) && size == 3072);
-    EXPECT(parse_size("4M", PARSE_MAX_SIZE, &size) && size == 4194304);
-    EXPECT(parse_size("4MiB", PARSE_MAX_SIZE, &size) && size == 4194304);
-    EXPECT(parse_size("1G", PARSE_MAX_SIZE, &size) && size == 1073741824);
-    EXPECT(parse_size("2147483647", PARSE_MAX_SIZE, &size) && size == PARSE_MAX_SIZE);
-    const char *wrong[] = {"", "K", "1T", "1KB", "2G", "2147483648", "-1", "1 K",
-                           "99999999999999999999", "17179869184G"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        EXPECT(!parse_size(wrong[i], PARSE_MAX_SIZE, &size));
-}
-
-static void test_size_lists(void)
-{
-    size_t sizes[32], count = 0;
-    EXPECT(parse_size_list("1,64,1K,4M", sizes, 32, &count) && count == 4);
-    EXPECT(sizes[0] == 1 && sizes[1] == 64 && sizes[2] == 1024 && sizes[3] == 4194304);
-    EXPECT(parse_size_list("1:4M", sizes, 32, &count) && count == 23);
-    EXPECT(sizes[0] == 1 && sizes[22] == 4194304);
-    EXPECT(parse_size_list("0,3:20", sizes, 32, &count) && count == 4);
-    EXPECT(sizes[0] == 0 && sizes[1] == 3 && sizes[2] == 6 && sizes[3] == 12);
-    EXPECT(parse_size_list("1:2147483647", sizes, 32, &count) && count == 31);
-    EXPECT(parse_size_list("8:8", sizes, 32, &count) && count == 1);
-    EXPECT(!parse_size_list("1:4M", sizes, 22, &count));
-    const char *wrong[] = {"", ",", "1,", ",1", "1,,2", "0:8", "8:4", "1:", ":8", "1:2:3", "a"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        EXPECT(!parse_size_list(wrong[i], sizes, 32, &count));
-}
-
-static const struct program some_program = {
-    .name = "some",
-    .purpose = "a test",
-    .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_INTERVAL)
-        | OPTION_BIT(OPTION_DURATION) | OPTION_BIT(OPTION_SYNC) | OPTION_BIT(OPTION_THREADS)
-        | OPTION_BIT(OPTION_SOCKET_BUFFER) | OPTION_BIT(OPTION_MSS) | OPTION_BIT(OPTION_ADDRESS),
-    .default_sizes = "1:8",
-};
-
-enum { MAX_WORDS = 16 };
-
-// Parses a line of words separated by blanks.
-static enum options_outcome parse_line(const char *line, struct options *options, char *message)
-{
-    char copy[256], *words[MAX_WORDS] = {"some"};
-    int count = 1;
-    snprintf(copy, sizeof copy, "%s", line);
-    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
-        words[count++] = word;
-    message[0] = '\0';
-    return options_parse(&some_program, count, words, options, message);
-}
-
-static void test_options(void)
-{
-    struct options options;
-    char message[OPTIONS_MESSAGE_CAPACITY];
-    EXPECT(parse_line("", &options, message) == OPTIONS_RUN);
-    EXPECT(options.size_count == 4 && options.iterations == 0 && options.window == 64);
-    EXPECT(options.repeats == 1 && !options.check && !options.json && options.given == 0);
-    EXPECT(parse_line("--sizes 1,2 --window=8 --check --json --iterations 5", &options, message)
-           == OPTIONS_RUN);
-    EXPECT(options.size_count == 2 && options.window == 8 && options.iterations == 5);
-    EXPECT(options.check && options.json && options_given(&options, OPTION_WINDOW));
-    EXPECT(parse_line("--warmup 0", &options, message) == OPTIONS_RUN);
-    EXPECT(options_given(&options, OPTION_WARMUP) && options.warmup == 0);
-    EXPECT(parse_line("--interval 0.5 --duration 3 --sizes 1M", &options, message) == OPTIONS_RUN);
-    EXPECT(near(options.interval, 0.5) && near(options.duration, 3.0));
-    EXPECT(parse_line("--help", &options, message) == OPTIONS_HELP);
-    EXPECT(parse_line("--version", &options, message) == OPTIONS_VERSION);
-}
-
-static void test_wrong_options(void)
-{
-    // Each line with what the message must name.
-    static const char *const wrong[][3] = {
-        {"--size 4", "'--size'", "--sizes, --iterations"},
-        {"word", "'word'", "allowed"},
-        {"--pairs 4", "'--pairs'", "allowed"},
-        {"--window 0", "--window: '0'", "from 1 to 16384"},
-        {"--window", "--window: value missing", "from 1 to 16384"},
-        {"--window=", "--window: ''", "from 1 to 16384"},
-        {"--sizes 1,x", "--sizes: '1,x'", "such as"},
-        {"--seconds -1", "--seconds: '-1'", "from 0.001"},
-        {"--check=yes", "--check: 'yes'", "no value"},
-        {"--duration 5", "--duration", "--interval"},
-        {"--interval 1 --check", "--check", "exclude"},
-        {"--interval 1 --iterations 5", "--iterations", "exclude"},
-        {"--interval 1 --sizes 1,2", "--sizes: 2 sizes", "one size"},
-        {"--interval 20", "--duration: 10 s", "20 s"},
-        {"--iterations 5 --seconds 1", "--seconds", "exclude"},
-    };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct options options;
-        char message[OPTIONS_MESSAGE_CAPACITY];
-        EXPECT(parse_line(wrong[i][0], &options, message) == OPTIONS_WRONG);
-        bool names = strstr(message, wrong[i][1]) != NULL && strstr(message, wrong[i][2]) != NULL;
-        if (!names)
-            printf("%s: %s\n", wrong[i][0], message);
-        EXPECT(names);
-    }
-}
 
 static void test_statistics(void)
 {
@@ -162,8 +21,9 @@ static void test_statistics(void)
     for (int i = 100; i >= 1; i--)
         series_add(&series, i);
     struct summary summary = series_summarize(&series);
-    EXPECT(near(summary.min, 1) && near(summary.p50, 50) && near(summary.p90, 90));
-    EXPECT(near(summary.p99, 99) && near(summary.max, 100) && near(summary.mean, 50.5));
+    EXPECT(expect_near(summary.min, 1) && expect_near(summary.p50, 50) && expect_near(summary.p90, 90));
+    EXPECT(expect_near(summary.p99_9, 100));
+    EXPECT(expect_near(summary.p99, 99) && expect_near(summary.max, 100) && expect_near(summary.mean, 50.5));
 
     // Four times the capacity: kept samples are thinned out, evenly.
     series_clear(&series);
@@ -172,15 +32,15 @@ static void test_statistics(void)
         series_add(&series, (double)i);
     EXPECT(series.kept_count <= SERIES_CAPACITY && series.stride == 4);
     summary = series_summarize(&series);
-    EXPECT(near(summary.min, 1) && near(summary.max, (double)count));
+    EXPECT(expect_near(summary.min, 1) && expect_near(summary.max, (double)count));
     EXPECT(summary.p50 > 0.499 * (double)count && summary.p50 < 0.501 * (double)count);
     series_clear(&series);
-    EXPECT(near(series_summarize(&series).max, 0));
+    EXPECT(expect_near(series_summarize(&series).max, 0));
     series_destroy(&series);
 
     double odd[] = {3, 1, 2}, even[] = {4, 1, 2, 3}, one[] = {5};
-    EXPECT(near(median(odd, 3), 2) && near(median(even, 4), 2.5) && near(median(one, 1), 5));
-    EXPECT(near(percentile(one, 1, 0), 5) && near(percentile(one, 1, 100), 5));
+    EXPECT(expect_near(median(odd, 3), 2) && expect_near(median(even, 4), 2.5) && expect_near(median(one, 1), 5));
+    EXPECT(expect_near(percentile(one, 1, 0), 5) && expect_near(percentile(one, 1, 100), 5));
 }
 
 static void test_contents(void)
@@ -204,6 +64,75 @@ static void test_contents(void)
         EXPECT(!check_compare(bytes, &content, &wrong) && wrong.offset == size - 1);
         EXPECT((wrong.got ^ wrong.expected) == 0x80);
     }
+}
+
+static void test_sums(void)
+{
+    enum { SIZE = 16 };
+    struct content first = {1, 0, 0, SIZE}, second = {1, 1, 0, SIZE};
+    unsigned char sum[SIZE + CHECK_GUARD], part[SIZE + CHECK_GUARD];
+    check_poison(sum, &first);
+    check_fill(sum, &first);
+    check_fill(part, &second);
+    for (size_t at = 0; at < SIZE; at += 4) {
+        uint32_t left, right;
+        memcpy(&left, sum + at, 4);
+        memcpy(&right, part + at, 4);
+        left += right;
+        memcpy(sum + at, &left, 4);
+    }
+    struct mismatch wrong;
+    EXPECT(!check_compare(sum, &first, &wrong));
+    sum_subtract(sum, &second);
+    EXPECT(check_compare(sum, &first, &wrong));
+    sum[SIZE] ^= 1;
+    EXPECT(!check_compare(sum, &first, &wrong) && check_compare_block(sum, &first, &wrong));
+}
+
+static void test_tiers(void)
+{
+    struct hop hops[] = {{.peer = 1, .latency_us = 31.0}, {.peer = 2, .latency_us = 2.0},
+                         {.peer = 3, .latency_us = 10.0}, {.peer = 4, .latency_us = 12.4},
+                         {.peer = 5, .latency_us = 2.4},  {.peer = 6, .latency_us = 10.5}};
+    const int peers[] = {2, 5, 3, 6, 4, 1}, tiers[] = {1, 1, 2, 2, 2, 3};
+    EXPECT(tiers_find(hops, 6) == 3);
+    for (size_t i = 0; i < 6; i++)
+        EXPECT(hops[i].peer == peers[i] && hops[i].tier == tiers[i]);
+    EXPECT(tiers_find(hops, 1) == 1 && tiers_find(hops, 0) == 0);
+}
+
+enum { TEAM_THREADS = 4, TEAM_SAMPLES = 3000 };
+
+struct roll_call {
+    int present[TEAM_THREADS];
+    bool all_were_there[TEAM_THREADS];
+};
+
+static void answer_roll_call(void *state, uint64_t member, struct team *team)
+{
+    struct roll_call *call = state;
+    call->present[member] = 1;
+    team_wait(team);
+    int present = 0;
+    for (int i = 0; i < TEAM_THREADS; i++)
+        present += call->present[i];
+    call->all_were_there[member] = present == TEAM_THREADS;
+    for (int i = 0; i < TEAM_SAMPLES; i++)
+        team_add(team, member, (double)(member + 1));
+}
+
+static void test_team(void)
+{
+    struct series series;
+    if (!series_create(&series))
+        abort();
+    struct roll_call call = {0};
+    team_run(TEAM_THREADS, answer_roll_call, &call, &series);
+    for (int i = 0; i < TEAM_THREADS; i++)
+        EXPECT(call.all_were_there[i]);
+    EXPECT(series.count == (uint64_t)TEAM_THREADS * TEAM_SAMPLES);
+    EXPECT(expect_near(series.sum, TEAM_SAMPLES * (1.0 + 2.0 + 3.0 + 4.0)));
+    series_destroy(&series);
 }
 
 static void test_budget(void)
@@ -270,15 +199,13 @@ static void test_plan(void)
 
 int main(void)
 {
-    test_counts_and_seconds();
-    test_sizes();
-    test_size_lists();
-    test_options();
-    test_wrong_options();
+    test_command_line();
     test_statistics();
     test_contents();
+    test_sums();
+    test_tiers();
+    test_team();
     test_budget();
     test_plan();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return expect_summary();
 }
