@@ -18,8 +18,8 @@ static void test_counts_and_seconds(void)
         EXPECT(!parse_count(wrong[i], 0, 10, &count));
 
     double seconds = 0.0;
-    EXPECT(parse_seconds("0.25", 0.001, 10.0, &seconds) && expect_near(seconds, 0.25));
-    EXPECT(parse_seconds("10", 0.001, 10.0, &seconds) && expect_near(seconds, 10.0));
+    EXPECT(parse_seconds("0.25", 0.001, 10.0, &seconds) && near(seconds, 0.25));
+    EXPECT(parse_seconds("10", 0.001, 10.0, &seconds) && near(seconds, 10.0));
     const char *bad[] = {"", ".", "-1", "inf", "nan", "1e1", "0", "10.1", "1.2.3", "1s"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         EXPECT(!parse_seconds(bad[i], 0.001, 10.0, &seconds));
@@ -94,7 +94,7 @@ static void test_options(void)
     EXPECT(parse_line("--warmup 0", &options, message) == OPTIONS_RUN);
     EXPECT(options_given(&options, OPTION_WARMUP) && options.warmup == 0);
     EXPECT(parse_line("--interval 0.5 --duration 3 --sizes 1M", &options, message) == OPTIONS_RUN);
-    EXPECT(expect_near(options.interval, 0.5) && expect_near(options.duration, 3.0));
+    EXPECT(near(options.interval, 0.5) && near(options.duration, 3.0));
     EXPECT(parse_line("", &options, message) == OPTIONS_RUN && options.sync == SYNC_PSCW);
     EXPECT(options.threads == 2 && !options.percentiles);
     EXPECT(parse_line("--sync fence --percentiles", &options, message) == OPTIONS_RUN);

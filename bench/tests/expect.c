@@ -15,7 +15,7 @@ void expect_at(const char *file, int line, const char *text, bool holds)
     }
 }
 
-bool expect_near(double a, double b)
+bool near(double a, double b)
 {
     double difference = a > b ? a - b : b - a;
     return difference < 1e-9;

@@ -10,7 +10,7 @@
 void expect_at(const char *file, int line, const char *text, bool holds);
 
 // Equal but for rounding.
-bool expect_near(double a, double b);
+bool near(double a, double b);
 
 // Prints 'N passed, 0 failed'. Returns the exit code.
 int expect_summary(void);

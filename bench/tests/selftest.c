@@ -21,9 +21,9 @@ static void test_statistics(void)
     for (int i = 100; i >= 1; i--)
         series_add(&series, i);
     struct summary summary = series_summarize(&series);
-    EXPECT(expect_near(summary.min, 1) && expect_near(summary.p50, 50) && expect_near(summary.p90, 90));
-    EXPECT(expect_near(summary.p99_9, 100));
-    EXPECT(expect_near(summary.p99, 99) && expect_near(summary.max, 100) && expect_near(summary.mean, 50.5));
+    EXPECT(near(summary.min, 1) && near(summary.p50, 50) && near(summary.p90, 90));
+    EXPECT(near(summary.p99_9, 100));
+    EXPECT(near(summary.p99, 99) && near(summary.max, 100) && near(summary.mean, 50.5));
 
     // Four times the capacity: kept samples are thinned out, evenly.
     series_clear(&series);
@@ -32,15 +32,15 @@ static void test_statistics(void)
         series_add(&series, (double)i);
     EXPECT(series.kept_count <= SERIES_CAPACITY && series.stride == 4);
     summary = series_summarize(&series);
-    EXPECT(expect_near(summary.min, 1) && expect_near(summary.max, (double)count));
+    EXPECT(near(summary.min, 1) && near(summary.max, (double)count));
     EXPECT(summary.p50 > 0.499 * (double)count && summary.p50 < 0.501 * (double)count);
     series_clear(&series);
-    EXPECT(expect_near(series_summarize(&series).max, 0));
+    EXPECT(near(series_summarize(&series).max, 0));
     series_destroy(&series);
 
     double odd[] = {3, 1, 2}, even[] = {4, 1, 2, 3}, one[] = {5};
-    EXPECT(expect_near(median(odd, 3), 2) && expect_near(median(even, 4), 2.5) && expect_near(median(one, 1), 5));
-    EXPECT(expect_near(percentile(one, 1, 0), 5) && expect_near(percentile(one, 1, 100), 5));
+    EXPECT(near(median(odd, 3), 2) && near(median(even, 4), 2.5) && near(median(one, 1), 5));
+    EXPECT(near(percentile(one, 1, 0), 5) && near(percentile(one, 1, 100), 5));
 }
 
 static void test_contents(void)
@@ -131,7 +131,7 @@ static void test_team(void)
     for (int i = 0; i < TEAM_THREADS; i++)
         EXPECT(call.all_were_there[i]);
     EXPECT(series.count == (uint64_t)TEAM_THREADS * TEAM_SAMPLES);
-    EXPECT(expect_near(series.sum, TEAM_SAMPLES * (1.0 + 2.0 + 3.0 + 4.0)));
+    EXPECT(near(series.sum, TEAM_SAMPLES * (1.0 + 2.0 + 3.0 + 4.0)));
     series_destroy(&series);
 }
 
