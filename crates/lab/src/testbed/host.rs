@@ -58,6 +58,11 @@ impl Host {
         self.holder.id()
     }
 
+    /// The process that holds it, as /proc numbers it.
+    pub fn proc_id(&self) -> u32 {
+        self.proc_id
+    }
+
     /// Its address on a rail.
     pub fn rail_address(&self, rail: usize) -> Ipv4Addr {
         address(rail as u8, self.index)

@@ -14,6 +14,9 @@ use super::{Testbed, host, rail_names};
 /// Slots that Open MPI sees on each host: more than anyone starts here.
 const SLOTS: usize = 64;
 
+/// Variable that names the remote shell of a testbed.
+pub const REMOTE_SHELL: &str = "FISHPLATE_TESTBED_LAUNCH";
+
 /// Environment in which a plain `mpiexec` spreads its ranks over the hosts in turn.
 pub fn environment(testbed: &Testbed) -> Result<Vec<(String, OsString)>> {
     let script = write_remote_shell(testbed)?;
@@ -30,7 +33,7 @@ pub fn environment(testbed: &Testbed) -> Result<Vec<(String, OsString)>> {
 
     let set = |name: &str, value: &dyn AsRef<std::ffi::OsStr>| (name.to_string(), value.as_ref().to_os_string());
     Ok(vec![
-        set("FISHPLATE_TESTBED_LAUNCH", &script),
+        set(REMOTE_SHELL, &script),
         set("FISHPLATE_TESTBED_HOSTS", &names().collect::<Vec<_>>().join(",")),
         set("FISHPLATE_TESTBED_RAILS", &rail_names(testbed.rails())),
         set("FISHPLATE_TESTBED_ADDRESSES", &addresses.collect::<Vec<_>>().join(";")),
@@ -40,6 +43,12 @@ pub fn environment(testbed: &Testbed) -> Result<Vec<(String, OsString)>> {
         set("HYDRA_LAUNCHER_EXEC", &script),
         set("HYDRA_HOST_FILE", &hydra_hosts),
         set("HYDRA_IFACE", &MANAGEMENT),
+        // Intel MPI's hydra, which reads HYDRA_HOST_FILE as well. It would pin each host's first rank to the same core.
+        set("I_MPI_HYDRA_BOOTSTRAP", &"rsh"),
+        set("I_MPI_HYDRA_BOOTSTRAP_EXEC", &script),
+        set("I_MPI_HYDRA_IFACE", &MANAGEMENT),
+        set("I_MPI_PERHOST", &"1"),
+        set("I_MPI_PIN", &"0"),
         // Open MPI's PRRTE. Without "none" every host would bind its first rank to the same core.
         set("PRTE_MCA_plm_ssh_agent", &script),
         set("PRTE_MCA_prte_default_hostfile", &prte_hosts),

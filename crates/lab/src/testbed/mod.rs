@@ -8,6 +8,7 @@ pub mod host;
 pub mod isolate;
 pub mod launch;
 pub mod link;
+mod orphans;
 pub mod rate;
 pub mod schedule;
 
@@ -89,6 +90,13 @@ impl Testbed {
     /// Takes a rail's links down or up on all hosts.
     pub fn set_up(&self, rail: usize, up: bool) -> Result<()> {
         link::set_up(self, rail, up)
+    }
+}
+
+impl Drop for Testbed {
+    fn drop(&mut self) {
+        let holders: Vec<u32> = self.hosts.iter().map(Host::proc_id).collect();
+        orphans::await_end(&holders);
     }
 }
 
