@@ -26,6 +26,8 @@ pub enum Command {
     Rails(commands::rails::Args),
     Run(commands::run::Args),
     Env(commands::env::Args),
+    Report(commands::report::Args),
+    Compare(commands::compare::Args),
     Demo(commands::demo::Args),
     Testbed(commands::testbed::Args),
     #[command(hide = true)]

@@ -3,10 +3,15 @@
 
 mod cli;
 mod commands;
+mod compare;
 mod demo;
 mod environment;
+mod page;
+mod record;
+mod report;
 mod show;
 mod stacks;
+mod statistics;
 mod stats;
 mod supervise;
 mod testbed;

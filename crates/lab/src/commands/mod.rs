@@ -1,9 +1,11 @@
 //! One file a subcommand.
 
+pub mod compare;
 pub mod demo;
 pub mod env;
 pub mod inner;
 pub mod rails;
+pub mod report;
 pub mod run;
 pub mod setup;
 pub mod testbed;
@@ -21,6 +23,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Rails(args) => rails::run(args),
         Command::Run(args) => run::run(args),
         Command::Env(args) => env::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Compare(args) => Ok(compare::run(args)),
         Command::Demo(args) => demo::run(args, cli.inside),
         Command::Testbed(args) => testbed::run(args, cli.inside),
         Command::HoldHost(args) => inner::hold(args),

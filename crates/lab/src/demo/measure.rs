@@ -13,7 +13,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Deserialize;
 
 use super::contenders::{self, Contender, FISHPLATE};
-use super::{Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, Spread, StackResults, size_name};
+use super::{Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, StackResults};
+use crate::page::units;
+use crate::statistics::Spread;
 use crate::stats;
 use crate::supervise::{GRACE, Signals};
 use crate::testbed::{Testbed, launch, rail_name};
@@ -161,7 +163,7 @@ impl Bench<'_> {
                 }
             }
         }
-        let said = fastest.map_or(String::new(), |(size, mbps)| format!("{mbps:.1} MB/s at {}", size_name(size)));
+        let said = fastest.map_or(String::new(), |(size, mbps)| format!("{mbps:.1} MB/s at {}", units::size(size)));
         self.progress.done(round, plan.rounds, contender.name, &said);
         Ok(())
     }

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::Spread;
+
 /// What the file of results calls its schema.
 pub const SCHEMA: &str = "fishplate-demo/1";
 
@@ -93,30 +95,6 @@ pub struct Share {
     pub retransmitted: u64,
 }
 
-/// Median, least and greatest of some values.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
-    /// Median.
-    pub median: f64,
-    /// Least.
-    pub least: f64,
-    /// Greatest.
-    pub greatest: f64,
-}
-
-impl Spread {
-    /// `None` without values.
-    pub fn of(values: &[f64]) -> Option<Spread> {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let (least, greatest) = (*sorted.first()?, *sorted.last()?);
-        let middle = sorted.len() / 2;
-        let median =
-            if sorted.len().is_multiple_of(2) { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] };
-        Some(Spread { median, least, greatest })
-    }
-}
-
 impl Results {
     /// Sizes that any stack has values for.
     pub fn sizes(&self) -> Vec<u64> {
@@ -144,34 +122,5 @@ impl Results {
         let others = self.stacks.iter().filter(eligible);
         let measured = others.filter_map(|stack| Some((stack, Spread::of(stack.bandwidth.get(&size)?)?)));
         measured.max_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))
-    }
-}
-
-/// `4 MiB`, `64 KiB`, `8 B`.
-pub fn size_name(size: u64) -> String {
-    match size {
-        s if s >= 1 << 20 && s % (1 << 20) == 0 => format!("{} MiB", s >> 20),
-        s if s >= 1 << 10 && s % (1 << 10) == 0 => format!("{} KiB", s >> 10),
-        s => format!("{s} B"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spreads() {
-        assert_eq!(Spread::of(&[]), None);
-        assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Some(Spread { median: 2.0, least: 1.0, greatest: 3.0 }));
-        assert_eq!(Spread::of(&[1.0, 2.0]).unwrap().median, 1.5);
-    }
-
-    #[test]
-    fn sizes_have_names() {
-        assert_eq!(size_name(8), "8 B");
-        assert_eq!(size_name(65536), "64 KiB");
-        assert_eq!(size_name(4 << 20), "4 MiB");
-        assert_eq!(size_name(1500), "1500 B");
     }
 }

@@ -1,48 +1,39 @@
 //! The results as one page that needs nothing else.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::table::{COLUMNS, LARGE};
-use super::{LATENCY_SIZE, Results, Spread, StackResults, chart, measure, size_name};
-
-const STYLE: &str = include_str!("page.css");
+use super::{LATENCY_SIZE, Results, StackResults, chart, measure};
+use crate::page::units::size as size_name;
+use crate::page::{self, bars};
+use crate::statistics::Spread;
 
 /// The page.
 pub fn render(results: &Results) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "Fishplate: one MPI program over two unequal rails" }
-                style { (PreEscaped(STYLE)) }
+    let stacks: Vec<String> = results.stacks.iter().map(|stack| stack.name.clone()).collect();
+    let body = html! {
+        (head(results))
+        figure {
+            figcaption {
+                h2 { "Bandwidth over message size" }
+                p { "Median of " (rounds(results)) "; bands from least to greatest. MB are 10⁶ bytes." }
             }
-            body { main {
-                (head(results))
-                figure {
-                    figcaption {
-                        h2 { "Bandwidth over message size" }
-                        p { "MB/s (10⁶ bytes), median of " (rounds(results)) "; whiskers from least to greatest." }
-                    }
-                    (chart::bandwidth(results))
-                }
-                @if !results.shares.is_empty() {
-                    figure {
-                        figcaption {
-                            h2 { "Share of the rails" }
-                            p { "Bytes that Fishplate sent over each rail, messages of 1 and 4 MiB; nobody told it the rates." }
-                        }
-                        (chart::shares(results))
-                    }
-                }
-                (table(results))
-                (conditions(results))
-            } }
+            (page::legend(&stacks))
+            (chart::bandwidth(results))
         }
+        @if !results.shares.is_empty() {
+            figure {
+                figcaption {
+                    h2 { "Share of the rails" }
+                    p { "Bytes that Fishplate sent over each rail, messages of 1 and 4 MiB; nobody told it the rates." }
+                }
+                (chart::shares(results))
+            }
+        }
+        (table(results))
+        (conditions(results))
     };
-    page.into_string()
+    page::render("Fishplate: one MPI program over two unequal rails", &stacks, &body)
 }
 
 fn head(results: &Results) -> Markup {
@@ -62,7 +53,7 @@ fn head(results: &Results) -> Markup {
             } @else if let (Some(large), Some(ratio), Some((best, speed))) = (large, ratio, other) {
                 p .lead {
                     "A stock MPICH program sends over rails of " (rates.join(" and ")) " Mbit/s at once, and gets "
-                    strong { (percent(ratio.median)) } " of what they carry together, "
+                    strong { (bars::percent(ratio.median)) } " of what they carry together, "
                     strong { (format!("{:.2} times", large.median / speed.median)) }
                     " as much as the best other stack that has to find out by itself (" (best.name) ", " (best.rails) "). "
                     @if let Some((_, speed)) = told {
@@ -125,7 +116,7 @@ fn row(results: &Results, index: usize, stack: &StackResults) -> Markup {
             @for size in COLUMNS { td .number { (number(median(&size), 1)) } }
             td .number {
                 @if let Some(ratio) = ratio {
-                    (percent(ratio.median)) " "
+                    (bars::percent(ratio.median)) " "
                     small { "(" (format!("{:.1}", ratio.least * 100.0)) ".." (format!("{:.1}", ratio.greatest * 100.0)) ")" }
                 } @else { "–" }
             }
@@ -178,10 +169,6 @@ fn versions(results: &Results) -> Vec<&str> {
     versions
 }
 
-fn percent(ratio: f64) -> String {
-    format!("{:.1} %", ratio * 100.0)
-}
-
 fn rounds(results: &Results) -> String {
     match results.conditions.rounds {
         1 => "one round".into(),
@@ -218,10 +205,10 @@ mod tests {
     #[test]
     fn the_page_stands_alone_and_tells_the_result() {
         let page = render(&results());
-        for outside in ["http://", "https://", "<script", "<link", "url("] {
+        for outside in ["http://", "https://", "<script src", "<link", "url("] {
             assert!(!page.contains(outside), "{outside}");
         }
-        assert!(page.contains("98.0 %") && page.contains("2.45 times") && page.contains("prefers-color-scheme"));
+        assert!(page.contains("98.0 %") && page.contains("2.45 times") && page.contains("color-scheme: light dark"));
         assert!(page.contains("both &lt;rails&gt;") && page.contains("1 &amp; 2"));
     }
 

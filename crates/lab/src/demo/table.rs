@@ -1,7 +1,9 @@
 //! The results as a table for the terminal.
 
-use super::{LATENCY_SIZE, Results, Spread, StackResults, measure, size_name};
+use super::{LATENCY_SIZE, Results, StackResults, measure};
+use crate::page::units::size as size_name;
 use crate::show;
+use crate::statistics::Spread;
 
 /// Sizes in bytes that have a column.
 pub const COLUMNS: [u64; 3] = [64 << 10, 1 << 20, 4 << 20];

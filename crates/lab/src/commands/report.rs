@@ -1,0 +1,79 @@
+//! `fishplate report`: records as a page, a CSV file, a Markdown text.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::record;
+use crate::report::{self, Report};
+
+/// Makes a page of one or more records: who is how much faster, charts, links as asked and as measured.
+///
+/// The page is one file that needs no network. Ratios are paired by round and have confidence intervals. The same
+/// records give the same bytes.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Records: what `fishplate bench` and the ready experiments write
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<PathBuf>,
+
+    /// Where the page goes [default: report.html, unless --csv or --markdown is given]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// All points as comma-separated values; "-" is standard output
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// The report as Markdown; "-" is standard output
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+
+    /// Stack that the others are compared with [default: what the record says, or its first]
+    #[arg(long, value_name = "STACK")]
+    reference: Option<String>,
+
+    /// Title of the report [default: what the record says]
+    #[arg(long)]
+    title: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate report record.jsonl
+  fishplate report monday.jsonl tuesday.jsonl -o week.html --title 'Two days'
+  fishplate report record.jsonl --reference fishplate --markdown - | less
+  fishplate report record.jsonl --csv points.csv";
+
+/// The command.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let records = args.records.iter().map(|file| record::read(file)).collect::<Result<Vec<_>>>()?;
+    for note in records.iter().filter_map(|record| record.torn_note()) {
+        eprintln!("fishplate: {note}");
+    }
+    let report = Report::of(records, args.title, args.reference.as_deref())?;
+    let other = args.csv.is_some() || args.markdown.is_some();
+    let page = args.output.or_else(|| (!other).then(|| PathBuf::from("report.html")));
+    if let Some(file) = &page {
+        put(file, &report::html(&report))?;
+        eprintln!("page: {}", file.display());
+    }
+    if let Some(file) = &args.csv {
+        put(file, &report::csv(&report)?)?;
+    }
+    if let Some(file) = &args.markdown {
+        put(file, &report::markdown(&report))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn put(file: &Path, text: &str) -> Result<()> {
+    if file == Path::new("-") {
+        return std::io::stdout().write_all(text.as_bytes()).context("cannot write to standard output");
+    }
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}

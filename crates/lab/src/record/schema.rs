@@ -1,0 +1,300 @@
+//! The lines of a record.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What the manifest calls the schema. The number behind the stroke is the major version.
+pub const SCHEMA: &str = "fishplate-record/1";
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Line {
+    /// The first line, and only that.
+    Manifest(Box<Manifest>),
+    /// What links are: asked and measured.
+    Link(Link),
+    /// One value.
+    Sample(Sample),
+    /// What went over each rail in a cell.
+    Rails(Rails),
+    /// Something of the matrix that cannot be measured.
+    Skipped(Skipped),
+    /// One stack on one link with one benchmark in one round is complete.
+    Cell(Cell),
+    /// A published fact, and whether it holds here.
+    Statement(Statement),
+}
+
+/// Under which conditions was measured, and what was to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of this program.
+    pub fishplate: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// What the report is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Where.
+    pub machine: Machine,
+    /// Load of the machine over the last minute, before anything was started.
+    pub load: f64,
+    /// Stacks in the order in which they take turns.
+    pub stacks: Vec<Stack>,
+    /// Stack that the others are compared with; the first unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// Names of links.
+    pub links: Vec<String>,
+    /// Benchmarks.
+    pub benchmarks: Vec<Benchmark>,
+    /// How often each stack has its turn.
+    pub rounds: u32,
+    /// Seeds of all that is random, by what they are for.
+    #[serde(default)]
+    pub seeds: BTreeMap<String, u64>,
+    /// What else was asked.
+    #[serde(default)]
+    pub options: BTreeMap<String, Value>,
+}
+
+/// Where was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Model of the processor.
+    pub cpu: String,
+    /// Processors that the system shows.
+    pub cores: u32,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Name and release of the kernel.
+    pub kernel: String,
+    /// Name of the host.
+    pub hostname: String,
+}
+
+/// A stack of the matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Name, as in the other lines.
+    pub name: String,
+    /// What its library says of itself.
+    pub version: String,
+}
+
+/// A benchmark of the matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// Name, as in the other lines.
+    pub name: String,
+    /// Name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What its charts have along the horizontal axis; the message size unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub axis: Option<String>,
+    /// Unit of a horizontal axis that is an option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub axis_unit: Option<String>,
+}
+
+/// A link: rails side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Name, as in the other lines.
+    pub name: String,
+    /// Its rails.
+    pub rails: Vec<Rail>,
+    /// Part of one processor that the emulator took while the link was measured.
+    #[serde(default)]
+    pub emulator_cpu: Option<f64>,
+}
+
+/// A rail of a link. What is absent was not asked, or not measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rail {
+    /// Name.
+    pub name: String,
+    /// Asked rate in Mbit/s; absent: as fast as it goes.
+    #[serde(default)]
+    pub rate_mbit: Option<f64>,
+    /// Asked delay one way in microseconds.
+    #[serde(default)]
+    pub delay_us: Option<f64>,
+    /// Asked part of the packets that are lost, 0 to 1.
+    #[serde(default)]
+    pub loss: Option<f64>,
+    /// Asked length of the queue in bytes.
+    #[serde(default)]
+    pub queue_bytes: Option<u64>,
+    /// Measured rate in Mbit/s.
+    #[serde(default)]
+    pub measured_mbit: Option<f64>,
+    /// Measured round trip.
+    #[serde(default)]
+    pub round_trip_us: Option<RoundTrip>,
+}
+
+/// A measured round trip, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundTrip {
+    /// Mean.
+    pub mean: f64,
+    /// 99 of 100 are no longer.
+    pub p99: f64,
+}
+
+/// Which way a value is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Times.
+    Lower,
+    /// Rates.
+    Higher,
+}
+
+/// One value of one round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Stack.
+    pub stack: String,
+    /// Link.
+    pub link: String,
+    /// Benchmark.
+    pub benchmark: String,
+    /// Round, from 0.
+    pub round: u32,
+    /// Ranks.
+    pub ranks: u32,
+    /// Message size in bytes, where there is one.
+    #[serde(default)]
+    pub size_bytes: Option<u64>,
+    /// What was measured.
+    pub metric: String,
+    /// In which unit.
+    pub unit: String,
+    /// Which way is better; by the unit unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+    /// The value.
+    pub value: f64,
+    /// Values of single iterations: `min`, `p50`, `p90`, `p99`, `max`, `mean`.
+    #[serde(default)]
+    pub percentiles: Option<BTreeMap<String, f64>>,
+    /// Iterations behind the value.
+    #[serde(default)]
+    pub iterations: Option<u64>,
+    /// Whether every byte was compared.
+    #[serde(default)]
+    pub checked: bool,
+    /// Options of the benchmark: the same for all stacks.
+    #[serde(default)]
+    pub options: BTreeMap<String, Value>,
+}
+
+/// What went over each rail in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rails {
+    /// Stack.
+    pub stack: String,
+    /// Link.
+    pub link: String,
+    /// Benchmark.
+    pub benchmark: String,
+    /// Round, from 0.
+    pub round: u32,
+    /// The rails.
+    pub rails: Vec<RailShare>,
+}
+
+/// What went over one rail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RailShare {
+    /// Name.
+    pub name: String,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Messages and stripes of messages sent.
+    pub messages: u64,
+    /// Part of all bytes, 0 to 1.
+    pub share: f64,
+    /// TCP segments sent again.
+    pub retransmitted: u64,
+    /// Bytes a second while the rail was in use.
+    pub rate_bytes_per_s: f64,
+}
+
+/// Something of the matrix that is not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Stack.
+    pub stack: String,
+    /// Link.
+    pub link: String,
+    /// Benchmark.
+    pub benchmark: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// A cell of the matrix that is complete in one round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Stack.
+    pub stack: String,
+    /// Link.
+    pub link: String,
+    /// Benchmark.
+    pub benchmark: String,
+    /// Round, from 0.
+    pub round: u32,
+    /// Load of the machine over the last minute.
+    pub load: f64,
+    /// Part of one processor that the emulator took.
+    #[serde(default)]
+    pub emulator_cpu: Option<f64>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// A published fact.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Statement {
+    /// Its number, such as `W10`.
+    pub id: String,
+    /// What was published.
+    pub text: String,
+    /// Whether it holds here.
+    pub verdict: Verdict,
+    /// Why, in words.
+    pub why: String,
+    /// The values that decided, by name.
+    #[serde(default)]
+    pub values: BTreeMap<String, Value>,
+}
+
+/// Whether a published fact holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It does.
+    Holds,
+    /// It does not.
+    DoesNotHold,
+    /// Not with what was measured.
+    CannotBeTested,
+}
+
+impl Sample {
+    /// Which way the value is better: times are better when lower, all else when higher, unless the sample says.
+    pub fn better(&self) -> Better {
+        let time = matches!(self.unit.as_str(), "ns" | "us" | "ms" | "s");
+        self.better.unwrap_or(if time { Better::Lower } else { Better::Higher })
+    }
+}

@@ -1,0 +1,119 @@
+//! What a chart has along its horizontal axis.
+
+use anyhow::{Context, Result};
+
+use crate::page::units;
+use crate::record::{Benchmark, Link, Sample};
+
+/// A horizontal axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Message size.
+    Size,
+    /// Number of ranks.
+    Ranks,
+    /// One-way delay asked of the link; of its slowest rail, where they differ.
+    LinkDelay,
+    /// Rate asked of all rails of the link together.
+    LinkRate,
+    /// A numeric option of the samples, with its unit.
+    Option(String, Option<String>),
+}
+
+impl Axis {
+    /// As the manifest asks.
+    pub fn of(benchmark: &Benchmark) -> Axis {
+        let Some(name) = benchmark.axis.as_deref() else { return Axis::Size };
+        let fixed = [Axis::Size, Axis::Ranks, Axis::LinkDelay, Axis::LinkRate];
+        let option = || Axis::Option(name.to_string(), benchmark.axis_unit.clone());
+        fixed.into_iter().find(|axis| axis.id() == name).unwrap_or_else(option)
+    }
+
+    /// Where a sample is along it.
+    ///
+    /// # Errors
+    /// When the record does not say.
+    pub fn place(&self, sample: &Sample, link: Option<&Link>) -> Result<f64> {
+        let rails = || {
+            let rails = link.map(|link| &link.rails);
+            rails.with_context(|| format!("no line of kind \"link\" describes the link {}", sample.link))
+        };
+        Ok(match self {
+            // A barrier has no size, and all of its samples are at the same place.
+            Axis::Size => sample.size_bytes.unwrap_or(0) as f64,
+            Axis::Ranks => f64::from(sample.ranks),
+            Axis::LinkDelay => rails()?.iter().filter_map(|rail| rail.delay_us).fold(0.0, f64::max),
+            Axis::LinkRate => rails()?.iter().filter_map(|rail| rail.rate_mbit).sum(),
+            Axis::Option(name, _) => {
+                let value = sample.options.get(name).and_then(|value| value.as_f64());
+                value.with_context(|| format!("a sample of {} has no number as its option {name}", sample.benchmark))?
+            }
+        })
+    }
+
+    /// Whether it goes over links.
+    pub fn is_link(&self) -> bool {
+        matches!(self, Axis::LinkDelay | Axis::LinkRate)
+    }
+
+    /// Whether it is this option.
+    pub fn is_option(&self, name: &str) -> bool {
+        matches!(self, Axis::Option(option, _) if option == name)
+    }
+
+    /// Its name in records.
+    pub fn id(&self) -> String {
+        match self {
+            Axis::Size => "size_bytes".into(),
+            Axis::Ranks => "ranks".into(),
+            Axis::LinkDelay => "link.delay_us".into(),
+            Axis::LinkRate => "link.rate_mbit".into(),
+            Axis::Option(name, _) => name.clone(),
+        }
+    }
+
+    /// What is written under it.
+    pub fn caption(&self) -> String {
+        match self {
+            Axis::Size => "message size".into(),
+            Axis::Ranks => "ranks".into(),
+            Axis::LinkDelay => "delay of the link, one way".into(),
+            Axis::LinkRate => "rate of the link".into(),
+            Axis::Option(name, _) => name.replace('_', " "),
+        }
+    }
+
+    /// All places in words.
+    pub fn all(&self) -> String {
+        let kind = match self {
+            Axis::Size => "sizes",
+            Axis::Ranks => "numbers of ranks",
+            Axis::LinkDelay => "delays",
+            Axis::LinkRate => "rates",
+            Axis::Option(..) => return format!("all {}", self.caption()),
+        };
+        format!("all {kind}")
+    }
+
+    /// A place in words.
+    pub fn name(&self, place: f64) -> String {
+        match self {
+            Axis::Size => units::size(place as u64),
+            Axis::Ranks => format!("{place}"),
+            Axis::LinkDelay => units::round(place, "us"),
+            Axis::LinkRate => units::round(place, "Mbit/s"),
+            Axis::Option(name, None) if name.ends_with("_bytes") => units::size(place as u64),
+            Axis::Option(_, None) => format!("{place}"),
+            Axis::Option(_, Some(unit)) => units::round(place, unit),
+        }
+    }
+
+    /// Whether places are powers of two rather than of ten.
+    pub fn is_binary(&self) -> bool {
+        match self {
+            Axis::Size | Axis::Ranks => true,
+            Axis::LinkDelay | Axis::LinkRate => false,
+            Axis::Option(_, unit) => unit.is_none(),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The report as a page.
+
+use maud::html;
+
+use super::{Report, figures, tables};
+use crate::page;
+
+/// The page.
+pub fn render(report: &Report) -> String {
+    let manifest = &report.records[0].manifest;
+    let body = html! {
+        header {
+            p .mark { "Fishplate" }
+            h1 { (report.title) }
+            (tables::lead(report))
+            (tables::tiles(report))
+            p .note {
+                "Measured on " (manifest.machine.hostname) ", " (manifest.started)
+                @if report.records.len() > 1 { ", and in " (report.records.len() - 1) " more" }
+                "."
+            }
+        }
+        (tables::summary(report))
+        (tables::statements(report))
+        (page::legend(&report.model.stacks))
+        (figures::benchmarks(report))
+        (figures::rails(report))
+        (tables::links(report))
+        (tables::missing(report))
+        (tables::conditions(report))
+    };
+    page::render(&report.title, &report.model.stacks, &body)
+}
