@@ -9,6 +9,7 @@ use std::process::Command;
 const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-engine", "engine", &[], Unsafe::Nowhere),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
+    ("fishplate-longbow", "longbow", &["fishplate-link"], Unsafe::In("src/sys")),
     ("fishplate-rails", "rails", &["fishplate-engine"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
     ("fishplate-provider", "provider", &["fishplate-engine", "fishplate-rails", "ofi-abi"], Unsafe::In("src/ffi")),

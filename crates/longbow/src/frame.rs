@@ -1,0 +1,91 @@
+//! How many bytes on the wire a frame stands for.
+
+use fishplate_link::ethernet;
+
+/// Bytes at the beginning of a packet that tell how long its headers are: those of IP and TCP with all their options.
+pub const HEAD_BYTES: usize = 120;
+
+/// How long the Ethernet header is that TAP frames begin with.
+pub const ETHERNET_HEADER: usize = 14;
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const UDP_HEADER: u32 = 8;
+const IPV6_HEADER: u32 = 40;
+
+/// How the payload of an offload frame will be cut.
+#[derive(Clone, Copy, Debug)]
+pub enum Segments {
+    /// It is one packet.
+    None,
+    /// So much payload in each.
+    Payload(u32),
+    /// As much as packets of so many bytes can hold.
+    Mtu(u32),
+}
+
+/// Bytes on the wire of a packet of this Ethernet type that begins with `head` and has `packet_bytes` from its network
+/// header on.
+pub fn wire_bytes(ethertype: u16, head: &[u8], packet_bytes: u32, segments: Segments) -> u32 {
+    let headers = header_bytes(ethertype, head);
+    match (segments, headers) {
+        (Segments::Payload(segment), Some(headers)) => {
+            ethernet::segments_wire_bytes(headers, packet_bytes.saturating_sub(headers), segment)
+        }
+        (Segments::Mtu(mtu), Some(headers)) => {
+            let segment = mtu.saturating_sub(headers);
+            ethernet::segments_wire_bytes(headers, packet_bytes.saturating_sub(headers), segment)
+        }
+        _ => ethernet::wire_bytes(packet_bytes),
+    }
+}
+
+/// Length of the network and transport headers; nothing where they are not known.
+fn header_bytes(ethertype: u16, head: &[u8]) -> Option<u32> {
+    let (network, protocol) = match ethertype {
+        IPV4 => (u32::from(head.first()? & 0x0f) * 4, *head.get(9)?),
+        IPV6 => (IPV6_HEADER, *head.get(6)?),
+        _ => return None,
+    };
+    match protocol {
+        TCP => Some(network + u32::from(head.get(network as usize + 12)? >> 4) * 4),
+        UDP => Some(network + UDP_HEADER),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp_over_ipv4() -> Vec<u8> {
+        let mut head = vec![0; 64];
+        head[0] = 0x45;
+        head[9] = TCP;
+        head[20 + 12] = 8 << 4;
+        head
+    }
+
+    #[test]
+    fn offload_frames_count_as_their_packets() {
+        let head = tcp_over_ipv4();
+        for segments in [Segments::Mtu(1500), Segments::Payload(1448)] {
+            assert_eq!(wire_bytes(IPV4, &head, 52 + 10 * 1448, segments), 10 * 1538);
+        }
+        assert_eq!(wire_bytes(IPV4, &head, 1500, Segments::None), 1538);
+        let mut udp = vec![0; 48];
+        udp[6] = UDP;
+        assert_eq!(wire_bytes(IPV6, &udp, 48 + 2 * 1452, Segments::Mtu(1500)), 2 * 1538);
+    }
+
+    #[test]
+    fn what_is_not_known_counts_as_one_packet() {
+        for head in [&[][..], &[0x45], &tcp_over_ipv4()[..30]] {
+            assert_eq!(wire_bytes(IPV4, head, 3000, Segments::Mtu(1500)), 3038);
+        }
+        assert_eq!(wire_bytes(0x0806, &[0; 28], 28, Segments::Mtu(1500)), 84);
+        assert_eq!(wire_bytes(IPV4, &tcp_over_ipv4(), 3000, Segments::Mtu(10)), 3038);
+    }
+}

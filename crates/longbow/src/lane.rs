@@ -1,0 +1,89 @@
+//! One direction of a rail: a wire and the link that it passes for.
+
+use anyhow::Result;
+use fishplate_link::{Instant, Link, Offered, Settings};
+
+use crate::lateness::LatenessCount;
+use crate::message::LaneStatus;
+use crate::plan::Direction;
+use crate::wire::{Arrival, Wire};
+
+pub struct Lane<W: Wire> {
+    pub rail: String,
+    pub direction: Direction,
+    pub wire: W,
+    link: Link<W::Frame>,
+    lateness: LatenessCount,
+    arrivals: Vec<Arrival<W::Frame>>,
+}
+
+impl<W: Wire> Lane<W> {
+    pub fn new(rail: &str, direction: Direction, mut wire: W, settings: Settings, seed: u64) -> Result<Lane<W>> {
+        wire.take_whole(!settings.loss.is_possible())?;
+        Ok(Lane {
+            rail: rail.to_string(),
+            direction,
+            wire,
+            link: Link::new(settings, seed),
+            lateness: LatenessCount::new(),
+            arrivals: Vec::new(),
+        })
+    }
+
+    /// Takes what has come.
+    pub fn receive(&mut self, now: Instant) -> Result<()> {
+        self.wire.receive(&mut self.arrivals)?;
+        let mut gone = false;
+        for arrival in self.arrivals.drain(..) {
+            let came = Instant(now.0.saturating_sub(arrival.age_ns));
+            match self.link.offer(came, arrival.frame, arrival.wire_bytes) {
+                Offered::Taken => {}
+                Offered::Dropped(frame) | Offered::Lost(frame) => {
+                    self.wire.discard(frame);
+                    gone = true;
+                }
+            }
+        }
+        if gone { self.wire.flush() } else { Ok(()) }
+    }
+
+    /// Delivers what is due within `early_ns` from `now`.
+    pub fn deliver(&mut self, now: Instant, early_ns: u64) -> Result<()> {
+        let mut some = false;
+        while let Some(delivery) = self.link.deliver(now.plus_ns(early_ns)) {
+            self.lateness.count(now.0 as i64 - delivery.due.0 as i64);
+            self.wire.deliver(delivery.token);
+            some = true;
+        }
+        if some { self.wire.flush() } else { Ok(()) }
+    }
+
+    pub fn next_delivery(&self) -> Option<Instant> {
+        self.link.next_delivery()
+    }
+
+    /// Changes the link. Loss is that of packets, so offload frames come as packets where there is loss.
+    pub fn set(&mut self, now: Instant, settings: Settings) -> Result<()> {
+        self.wire.take_whole(!settings.loss.is_possible())?;
+        self.link.set(now, settings);
+        Ok(())
+    }
+
+    pub fn status(&self) -> LaneStatus {
+        LaneStatus {
+            rail: self.rail.clone(),
+            direction: self.direction,
+            settings: self.link.settings().clone(),
+            counters: self.link.counters(),
+            frames: self.link.frames() as u64,
+            waiting_bytes: self.link.waiting_bytes(),
+            mishaps: self.wire.mishaps(),
+            lateness: self.lateness.summary(),
+        }
+    }
+
+    pub fn reset_peaks(&mut self) {
+        self.link.reset_queue_peak();
+        self.lateness = LatenessCount::new();
+    }
+}

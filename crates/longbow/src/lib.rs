@@ -1,0 +1,33 @@
+//! The emulated long-distance router pair: rails between network namespaces whose packets take as long, and get lost
+//! as often, as a [`fishplate_link::Link`] says.
+//!
+//! One process with one thread serves all rails of a laboratory ([`serve`]); another drives it over a pair of pipes or
+//! a socket, a line of JSON each way ([`Emulator`]). docs/longbow.md tells what is emulated and how exactly.
+#![deny(unsafe_code)]
+
+mod check;
+mod control;
+mod emulator;
+mod frame;
+mod lane;
+mod lateness;
+mod message;
+mod namespace;
+mod netlink;
+mod nfqueue;
+mod offload;
+mod plan;
+mod pump;
+mod serve;
+mod sys;
+mod tap;
+mod wire;
+
+pub use check::check;
+pub use emulator::Emulator;
+pub use fishplate_link as link;
+pub use message::{LaneStatus, Lateness, Ready, Request, Response, Status};
+pub use offload::offload_limit_bytes;
+pub use plan::{Backend, Direction, End, Plan, Rail};
+pub use pump::EARLY_NS;
+pub use serve::serve;

@@ -1,0 +1,139 @@
+//! What is to be emulated.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use fishplate_link::Settings;
+use serde::{Deserialize, Serialize};
+
+/// Most rails of one plan: a queue number each way, of which there are 65536, and as many sockets.
+const MAX_RAILS: usize = 256;
+/// Longest name of an interface that Linux takes (IFNAMSIZ, with its final zero).
+const MAX_INTERFACE_NAME: usize = 15;
+/// Most bytes that a rail of TAP devices may hold each way, since its frames lie in this process's memory.
+const MAX_TAP_BYTES: u64 = 1 << 30;
+
+/// Everything that one emulator serves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// How frames get to the emulator.
+    pub backend: Backend,
+    /// Where chance begins; the same seed loses the same frames in turn.
+    pub seed: u64,
+    /// The rails.
+    pub rails: Vec<Rail>,
+}
+
+/// How frames get to the emulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// Both ends are a pair of veth devices that there is already; packets wait in the kernel for a verdict.
+    Nfqueue,
+    /// Both ends are TAP devices, which the emulator makes; frames pass through its memory.
+    Tap,
+}
+
+/// A link between two interfaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rail {
+    /// By which requests mean it.
+    pub name: String,
+    /// One end.
+    pub a: End,
+    /// The other.
+    pub b: End,
+    /// What is sent by `a`.
+    pub ab: Settings,
+    /// What is sent by `b`.
+    pub ba: Settings,
+}
+
+/// An interface in a network namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// A file that stands for the namespace, such as `/proc/PID/ns/net`.
+    pub namespace: PathBuf,
+    /// The name of the interface there.
+    pub interface: String,
+}
+
+/// One of the two ways along a rail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// What `a` sends.
+    Ab,
+    /// What `b` sends.
+    Ba,
+}
+
+impl Plan {
+    /// Refuses what cannot be.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.rails.len() <= MAX_RAILS, "{} rails are more than the {MAX_RAILS} there may be", self.rails.len());
+        let mut names = BTreeSet::new();
+        for rail in &self.rails {
+            ensure!(names.insert(&rail.name), "there are two rails {}", rail.name);
+            for end in [&rail.a, &rail.b] {
+                let name = &end.interface;
+                let fits = !name.is_empty() && name.len() <= MAX_INTERFACE_NAME && !name.contains(['/', '\0', ' ']);
+                ensure!(fits, "rail {}: \"{name}\" is no name of an interface", rail.name);
+            }
+            for settings in [&rail.ab, &rail.ba] {
+                check_settings(settings, self.backend).with_context(|| format!("rail {}", rail.name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses settings that cannot be, or that this way of emulating cannot do.
+pub fn check_settings(settings: &Settings, backend: Backend) -> Result<()> {
+    settings.check().map_err(anyhow::Error::msg)?;
+    if backend == Backend::Nfqueue {
+        return Ok(());
+    }
+    let held_ns = settings.delay_ns + settings.jitter_ns + settings.reordering.map_or(0, |held| held.hold_ns);
+    let Some(rate) = settings.rate else {
+        ensure!(
+            held_ns == 0,
+            "over TAP devices a delay needs a rate, or nothing bounds the memory of what is under way"
+        );
+        return Ok(());
+    };
+    let bytes = rate.bytes_in(held_ns).saturating_add(settings.queue_limit_bytes());
+    ensure!(bytes <= MAX_TAP_BYTES, "{bytes} bytes under way are more than the {MAX_TAP_BYTES} of TAP devices");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use fishplate_link::Rate;
+
+    use super::*;
+
+    fn plan(interface: &str, ab: Settings) -> Plan {
+        let end = |interface: &str| End { namespace: "/proc/1/ns/net".into(), interface: interface.into() };
+        let rail = Rail { name: "r0".into(), a: end("r0"), b: end(interface), ab, ba: Settings::default() };
+        Plan { backend: Backend::Tap, seed: 1, rails: vec![rail] }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        assert!(plan("r0", Settings::default()).check().is_ok());
+        let refusal = |plan: Plan| format!("{:#}", plan.check().unwrap_err());
+        assert_eq!(refusal(plan("a/b", Settings::default())), "rail r0: \"a/b\" is no name of an interface");
+        let delayed = Settings { delay_ns: 1, ..Settings::default() };
+        assert!(refusal(plan("r0", delayed)).contains("a delay needs a rate"));
+        let long = Settings { delay_ns: 10_000_000_000, rate: Some(Rate::mbit(1000)), ..Settings::default() };
+        assert!(refusal(plan("r0", long)).contains("more than the 1073741824"));
+        let mut twice = plan("r0", Settings::default());
+        twice.rails.push(twice.rails[0].clone());
+        assert_eq!(refusal(twice), "there are two rails r0");
+    }
+}

@@ -1,0 +1,119 @@
+//! TAP devices: frames pass through this process's memory.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+
+use crate::frame::{self, ETHERNET_HEADER, Segments};
+use crate::sys;
+use crate::wire::{Arrival, BATCH, Wire};
+
+const CLONE_DEVICE: &str = "/dev/net/tun";
+/// Bytes of `struct virtio_net_hdr`, which comes before each frame and goes with it.
+const VIRTIO_HEADER: usize = 10;
+/// Longest of all: virtio and Ethernet headers, a VLAN tag, and the most that IP can hold.
+const LONGEST_FRAME: usize = VIRTIO_HEADER + ETHERNET_HEADER + 4 + 65_536;
+
+/// Makes a TAP device in this thread's namespace, down and without an address. It goes with the last that holds it.
+pub fn make(name: &str) -> Result<Arc<File>> {
+    let device = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(CLONE_DEVICE)
+        .with_context(|| format!("cannot open {CLONE_DEVICE} (the kernel's module tun)"))?;
+    sys::attach_tap(&device, name).with_context(|| format!("cannot make a TAP device {name}"))?;
+    Ok(Arc::new(device))
+}
+
+/// What one TAP device sends, on its way to another.
+pub struct Taps {
+    from: Arc<File>,
+    to: Arc<File>,
+    buffer: Vec<u8>,
+    mishaps: u64,
+}
+
+impl Taps {
+    pub fn new(from: &Arc<File>, to: &Arc<File>) -> Taps {
+        Taps { from: from.clone(), to: to.clone(), buffer: vec![0; LONGEST_FRAME], mishaps: 0 }
+    }
+}
+
+impl Wire for Taps {
+    /// A frame behind its virtio header.
+    type Frame = Box<[u8]>;
+
+    fn readable(&self) -> BorrowedFd<'_> {
+        self.from.as_fd()
+    }
+
+    fn receive(&mut self, arrivals: &mut Vec<Arrival<Box<[u8]>>>) -> Result<()> {
+        for _ in 0..BATCH {
+            let length = match self.from.as_ref().read(&mut self.buffer) {
+                Ok(length) => length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error).context("cannot read a TAP device"),
+            };
+            let frame = &self.buffer[..length];
+            if let Some(wire_bytes) = wire_bytes(frame) {
+                arrivals.push(Arrival { frame: frame.into(), wire_bytes, age_ns: 0 });
+            }
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, frame: Box<[u8]>) {
+        // Refused while the device is down, like what comes to an unplugged adapter.
+        if self.to.as_ref().write(&frame).is_err() {
+            self.mishaps += 1;
+        }
+    }
+
+    fn discard(&mut self, _: Box<[u8]>) {}
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn take_whole(&mut self, whole: bool) -> Result<()> {
+        let segmentation = libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+        let offload = libc::TUN_F_CSUM | if whole { segmentation } else { 0 };
+        sys::set_offload(&self.from, offload).context("cannot configure a TAP device")
+    }
+
+    fn mishaps(&self) -> u64 {
+        self.mishaps
+    }
+}
+
+/// Bytes on the wire of what a frame behind its virtio header stands for; nothing for what is no frame.
+fn wire_bytes(frame: &[u8]) -> Option<u32> {
+    let packet = frame.get(VIRTIO_HEADER + ETHERNET_HEADER..)?;
+    let ethertype = u16::from_be_bytes([frame[VIRTIO_HEADER + 12], frame[VIRTIO_HEADER + 13]]);
+    let (offload_kind, segment_bytes) = (frame[1], u16::from_ne_bytes([frame[4], frame[5]]));
+    let segments = if offload_kind == 0 { Segments::None } else { Segments::Payload(segment_bytes.into()) };
+    Some(frame::wire_bytes(ethertype, packet, packet.len() as u32, segments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offload_frames_count_as_the_header_says() {
+        let mut frame = vec![0; VIRTIO_HEADER + ETHERNET_HEADER + 52 + 2 * 1448];
+        frame[VIRTIO_HEADER + 12] = 0x08;
+        let packet = VIRTIO_HEADER + ETHERNET_HEADER;
+        (frame[packet], frame[packet + 9], frame[packet + 32]) = (0x45, 6, 0x80);
+        assert_eq!(wire_bytes(&frame), Some(52 + 2 * 1448 + 38));
+        frame[1] = 1;
+        frame[4..6].copy_from_slice(&1448u16.to_ne_bytes());
+        assert_eq!(wire_bytes(&frame), Some(2 * 1538));
+        assert_eq!(wire_bytes(&frame[..20]), None);
+    }
+}

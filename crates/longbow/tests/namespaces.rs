@@ -1,0 +1,256 @@
+//! Rails between real namespaces. Bounds are such that a busy machine cannot break them: nothing is faster than it was
+//! asked to be, nothing sooner.
+//!
+//! A program of its own, since a user who is not root makes namespaces before there are threads.
+
+// The example `measure` uses the rest of it.
+#[allow(dead_code)]
+mod support;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use fishplate_longbow::link::{Loss, Rate, Settings};
+use fishplate_longbow::{Backend, Direction, EARLY_NS, End, Plan, Rail, Request, Response, check};
+
+use support::host::Host;
+use support::traffic::{datagrams, round_trips, streams};
+use support::{Driven, Pair, ip};
+
+type Test = fn(Backend) -> Result<()>;
+
+const TESTS: &[(&str, Test)] = &[
+    ("streams_are_never_faster_than_their_rails", streams_are_never_faster_than_their_rails),
+    ("round_trips_are_never_shorter_than_the_delay", round_trips_are_never_shorter_than_the_delay),
+    ("a_change_holds_from_then_on", a_change_holds_from_then_on),
+    ("frames_get_lost_as_packets", frames_get_lost_as_packets),
+    ("a_full_queue_drops", a_full_queue_drops),
+    ("without_an_emulator_a_rail_is_cut", without_an_emulator_a_rail_is_cut),
+    ("requests_that_cannot_be_are_refused", requests_that_cannot_be_are_refused),
+    ("plans_that_cannot_be_are_refused", plans_that_cannot_be_are_refused),
+    ("a_check_leaves_nothing", a_check_leaves_nothing),
+    ("what_a_bridge_forwards_is_delayed", what_a_bridge_forwards_is_delayed),
+];
+
+fn main() {
+    if let Err(reason) = permitted() {
+        println!("skipped, no namespaces here: {reason:#}");
+        return;
+    }
+    let only: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let mut failed = 0;
+    for backend in [Backend::Nfqueue, Backend::Tap] {
+        let usable = Host::start("trial").and_then(|host| check(backend, &host.namespace()));
+        if let Err(reason) = usable {
+            println!("skipped, no {backend:?} here: {reason:#}");
+            continue;
+        }
+        for (name, test) in TESTS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|o| name.contains(o))) {
+            let done = test(backend);
+            println!(
+                "{backend:?} {name}: {}",
+                done.as_ref().map_or_else(|error| format!("{error:#}"), |()| "ok".into())
+            );
+            failed += usize::from(done.is_err());
+        }
+    }
+    assert_eq!(failed, 0, "tests failed");
+}
+
+fn permitted() -> Result<()> {
+    support::host::permit()?;
+    let host = Host::start("trial")?;
+    host.run(|| ip("link set lo up")).map(drop)
+}
+
+fn settings(mbit: u64, delay_ns: u64) -> Settings {
+    Settings { rate: Some(Rate::mbit(mbit)), delay_ns, ..Settings::default() }
+}
+
+fn least_round_trip(pair: &Pair, address: &str, count: usize) -> Result<u64> {
+    Ok(round_trips(pair, address.parse::<SocketAddr>()?, count, Duration::ZERO)?[0])
+}
+
+fn streams_are_never_faster_than_their_rails(backend: Backend) -> Result<()> {
+    let rails = [settings(100, 0), settings(400, 1_000_000)];
+    let start = Instant::now();
+    let mut pair = Pair::new(Some(backend), &rails)?;
+    let received = streams(&mut pair, 2, 0.0, 0.7, |_| Ok(()))?;
+    let elapsed = u64::try_from(start.elapsed().as_nanos())?;
+    let status = pair.emulator().status(false)?;
+    for (index, (rail, received)) in rails.iter().zip(received).enumerate() {
+        let most = rail.rate.context("a rate")?.bytes_in(elapsed);
+        let sent = status.lanes[2 * index].counters;
+        ensure!(received.bytes > 0 && received.bytes < most, "{} of {most} bytes", received.bytes);
+        ensure!(received.bytes < sent.delivered_bytes, "{} of {sent:?}", received.bytes);
+        ensure!(sent.delivered_bytes <= rail.rate.context("a rate")?.bytes_in(elapsed + EARLY_NS), "{sent:?}");
+    }
+    ensure!(status.user_s + status.system_s > 0.0 && status.wakeups > 0);
+    Ok(())
+}
+
+fn round_trips_are_never_shorter_than_the_delay(backend: Backend) -> Result<()> {
+    let mut pair = Pair::new(Some(backend), &[settings(1000, 2_000_000)])?;
+    for address in ["10.78.0.2:6000", "[fd78:0::2]:6000"] {
+        let least = least_round_trip(&pair, address, 20)?;
+        ensure!(least >= 2 * (2_000_000 - EARLY_NS), "{address}: {least} ns");
+    }
+    for lane in pair.emulator().status(false)?.lanes {
+        ensure!(lane.lateness.frames >= 40 && lane.lateness.p99_ns > 0, "{lane:?}");
+        ensure!(lane.lateness.mean_ns >= -(EARLY_NS as f64), "{lane:?}");
+    }
+    Ok(())
+}
+
+fn a_change_holds_from_then_on(backend: Backend) -> Result<()> {
+    let mut pair = Pair::new(Some(backend), &[settings(1000, 0)])?;
+    let traffic = |pair: &mut Pair| pair.emulator().set("r0", &settings(50, 10_000_000));
+    streams(&mut pair, 1, 0.2, 0.3, traffic)?;
+    let least = least_round_trip(&pair, "10.78.0.2:6000", 5)?;
+    ensure!(least >= 2 * (10_000_000 - EARLY_NS), "{least} ns");
+    pair.emulator().set("r0", &settings(1000, 1_000_000))?;
+    let status = pair.emulator().status(true)?;
+    ensure!(status.lanes[0].settings == settings(1000, 1_000_000), "{status:?}");
+    Ok(())
+}
+
+fn frames_get_lost_as_packets(backend: Backend) -> Result<()> {
+    let loss = |probability| Settings { loss: Loss::Independent { probability }, ..settings(1000, 100_000) };
+    let mut pair = Pair::new(Some(backend), &[loss(0.001)])?;
+    streams(&mut pair, 1, 0.0, 0.5, |_| Ok(()))?;
+    let counters = pair.emulator().status(false)?.lanes[0].counters;
+    ensure!(counters.delivered_bytes <= 1538 * counters.delivered_frames, "{counters:?}");
+    ensure!(counters.lost_bytes <= 1538 * counters.lost_frames, "{counters:?}");
+
+    let send = |pair: &Pair| datagrams(pair, 400, 100, Duration::from_micros(200), Duration::from_millis(500));
+    pair.emulator().set("r0", &loss(0.5))?;
+    let arrived = send(&pair)?;
+    ensure!((100..300).contains(&arrived), "{arrived} of 400");
+    pair.emulator().set("r0", &loss(1.0))?;
+    let arrived = send(&pair)?;
+    ensure!(arrived == 0, "{arrived} of 400");
+    Ok(())
+}
+
+fn a_full_queue_drops(backend: Backend) -> Result<()> {
+    let small = Settings { queue_bytes: Some(5_000), ..settings(1, 0) };
+    let mut pair = Pair::new(Some(backend), &[small])?;
+    let arrived = datagrams(&pair, 200, 1000, Duration::ZERO, Duration::from_millis(500))?;
+    let lane = pair.emulator().status(false)?.lanes.remove(0);
+    ensure!(arrived > 0 && arrived < 200, "{arrived} of 200");
+    ensure!(lane.counters.dropped_frames > 0 && lane.counters.queue_peak_bytes <= 5_000, "{lane:?}");
+    Ok(())
+}
+
+fn without_an_emulator_a_rail_is_cut(backend: Backend) -> Result<()> {
+    let mut pair = Pair::new(Some(backend), &[settings(1000, 0)])?;
+    let send = |pair: &Pair| datagrams(pair, 20, 100, Duration::from_millis(1), Duration::from_millis(500));
+    ensure!(send(&pair)? > 0);
+    pair.stop()?;
+    if backend == Backend::Tap {
+        // The devices have gone with it.
+        let address = pair.a.run(|| ip("link show r0"));
+        ensure!(address.is_err(), "there is still a device");
+        return Ok(());
+    }
+    ensure!(send(&pair)? == 0, "packets pass without an emulator");
+    pair.restart(backend, &[settings(1000, 0)])?;
+    ensure!(send(&pair)? > 0, "a new emulator does not take over");
+    Ok(())
+}
+
+fn requests_that_cannot_be_are_refused(backend: Backend) -> Result<()> {
+    let mut pair = Pair::new(Some(backend), &[settings(1000, 0)])?;
+    let set = |rail: &str, settings| Request::Set { rail: rail.into(), direction: Direction::Ab, settings };
+    let emulator = pair.emulator();
+    refused(emulator.ask(&set("r7", settings(1, 0)))?, "there is no rail r7")?;
+    let wrong = Settings { loss: Loss::Independent { probability: 2.0 }, ..settings(1, 0) };
+    refused(emulator.ask(&set("r0", wrong))?, "the probability of loss is from 0 to 1, not 2")?;
+    refused(emulator.say("{\"fly\": 1}")?, "not a request")?;
+    refused(
+        emulator.say("{\"set\": {\"rail\": \"r0\", \"direction\": \"ab\", \"settings\": {\"rate\": 0}}}")?,
+        "a rate is from 8",
+    )?;
+    emulator.status(false)?;
+    Ok(())
+}
+
+fn refused(response: Response, what: &str) -> Result<()> {
+    ensure!(matches!(&response, Response::Error(error) if error.contains(what)), "{what}: {response:?}");
+    Ok(())
+}
+
+fn plans_that_cannot_be_are_refused(backend: Backend) -> Result<()> {
+    let pair = Pair::new(None, &[])?;
+    let mut plan = pair.plan(backend, &[settings(1000, 0)]);
+    if backend == Backend::Nfqueue {
+        refuses(&plan, "no interface r0")?;
+    }
+    plan.rails[0].b.namespace = "/nowhere".into();
+    refuses(&plan, "cannot open namespace /nowhere")?;
+    plan.rails[0].b.namespace = "/proc/self/ns/uts".into();
+    refuses(&plan, "cannot enter namespace /proc/self/ns/uts")
+}
+
+fn refuses(plan: &Plan, what: &str) -> Result<()> {
+    let refusal = Driven::start(plan).err().map(|error| format!("{error:#}"));
+    ensure!(refusal.as_ref().is_some_and(|text| text.contains(what)), "{what}: {refusal:?}");
+    Ok(())
+}
+
+fn a_check_leaves_nothing(backend: Backend) -> Result<()> {
+    let host = Host::start("a")?;
+    host.run(|| ip("link set lo up"))?;
+    check(backend, &host.namespace())?;
+    ensure!(check(backend, Path::new("/nowhere")).is_err());
+    host.run(|| {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:7000")?;
+        socket.set_read_timeout(Some(Duration::from_secs(5)))?;
+        socket.send_to(&[1], "127.0.0.1:7000")?;
+        socket.recv(&mut [0]).context("the loopback interface is cut")?;
+        ensure!(ip("link show fishplate-try").is_err());
+        Ok(())
+    })
+}
+
+/// a - switch - b, with a bridge in the switch; what comes from a is delayed at the bridge's port, what comes to b at b.
+fn what_a_bridge_forwards_is_delayed(backend: Backend) -> Result<()> {
+    if backend == Backend::Tap {
+        return Ok(());
+    }
+    let (pair, switch) = (Pair::new(None, &[])?, Host::start("switch")?);
+    let (a, b, s) = (pair.a.thread, pair.b.thread, switch.thread);
+    ip(&format!("link add r0 netns {a} type veth peer name a netns {s}"))?;
+    ip(&format!("link add r0 netns {b} type veth peer name b netns {s}"))?;
+    switch.run(|| {
+        ["link add s type bridge forward_delay 0", "link set dev a master s", "link set dev b master s"]
+            .iter()
+            .try_for_each(|line| ip(line).map(drop))?;
+        ["a", "b", "s"].iter().try_for_each(|name| ip(&format!("link set dev {name} up")).map(drop))
+    })?;
+    for (host, number) in [(&pair.a, 1), (&pair.b, 2)] {
+        host.run(move || {
+            ip(&format!("address add 10.78.0.{number}/24 dev r0"))?;
+            ip("link set r0 up")
+        })?;
+    }
+    let end = |host: &Host, interface: &str| End { namespace: host.namespace(), interface: interface.into() };
+    let rail = Rail {
+        name: "wan".into(),
+        a: end(&pair.a, "r0"),
+        b: end(&switch, "a"),
+        ab: settings(1000, 3_000_000),
+        ba: settings(1000, 2_000_000),
+    };
+    let mut emulator = Driven::start(&Plan { backend, seed: 1, rails: vec![rail] })?;
+    if emulator.ready.notes.iter().any(|note| note.contains("bridge")) {
+        println!("skipped: {:?}", emulator.ready.notes);
+        return Ok(());
+    }
+    let least = least_round_trip(&pair, "10.78.0.2:6000", 10)?;
+    ensure!(least >= 5_000_000 - 2 * EARLY_NS, "{least} ns");
+    ensure!(emulator.status(false)?.lanes.iter().all(|lane| lane.counters.delivered_frames >= 10));
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! A thread in a network namespace of its own.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use anyhow::{Context, Result};
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{Pid, Uid, getgid, gettid, getuid};
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// A host; its namespace goes with it and with what was opened there.
+pub struct Host {
+    pub thread: Pid,
+    tasks: Sender<Task>,
+}
+
+impl Host {
+    pub fn start(name: &str) -> Result<Host> {
+        let (tasks, received) = channel::<Task>();
+        let (tell, told) = channel();
+        std::thread::Builder::new().name(name.to_string()).spawn(move || {
+            let made = unshare(CloneFlags::CLONE_NEWNET).map(|()| gettid());
+            if tell.send(made).is_ok() {
+                received.iter().for_each(|task| task());
+            }
+        })?;
+        let thread = told.recv()?.context("cannot make a network namespace")?;
+        Ok(Host { thread, tasks })
+    }
+
+    pub fn namespace(&self) -> PathBuf {
+        format!("/proc/{}/task/{}/ns/net", std::process::id(), self.thread).into()
+    }
+
+    /// Does `work` on this host and waits for it.
+    pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        self.begin(work).wait()
+    }
+
+    /// Does `work` on this host meanwhile.
+    pub fn begin<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Begun<T> {
+        let (tell, told) = channel();
+        // A thread of its own, born into the same namespace, so that more can be done meanwhile. If the host is gone,
+        // nobody tells.
+        let _ = self.tasks.send(Box::new(move || {
+            std::thread::spawn(move || tell.send(work()));
+        }));
+        Begun(told)
+    }
+}
+
+/// Work that goes on.
+pub struct Begun<T>(Receiver<Result<T>>);
+
+impl<T> Begun<T> {
+    pub fn wait(self) -> Result<T> {
+        self.0.recv().context("the host is gone")?
+    }
+}
+
+/// Lets this process make namespaces, if it is not root. To be called before there are threads.
+pub fn permit() -> Result<()> {
+    if Uid::effective().is_root() {
+        return Ok(());
+    }
+    let (uid, gid) = (getuid(), getgid());
+    unshare(CloneFlags::CLONE_NEWUSER).context("this user may not make user namespaces")?;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("0 {uid} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("0 {gid} 1"))?;
+    Ok(())
+}
