@@ -23,6 +23,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     Setup(commands::setup::Args),
+    Stacks(commands::stacks::Args),
     Rails(commands::rails::Args),
     Run(commands::run::Args),
     Env(commands::env::Args),

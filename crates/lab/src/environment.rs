@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use fishplate_rails::Settings;
 
-use crate::stacks::{self, Stack};
+use crate::stacks::{self, Catalog, HAND_ON, Stack};
 
 /// File name by which libfabric finds the provider.
 const PROVIDER: &str = "libfishplate-fi.so";
@@ -37,9 +37,13 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub stats: Option<String>,
 
-    /// Put this stack of `fishplate setup` first in PATH
+    /// Use this stack's programs and settings (`fishplate stacks` lists them)
     #[arg(long, value_name = "STACK")]
-    pub mpi: Option<Stack>,
+    pub mpi: Option<String>,
+
+    /// File, or folder of files, that describes stacks of your own (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub stacks: Vec<PathBuf>,
 }
 
 /// Variables to set, and what they mean.
@@ -48,32 +52,55 @@ pub struct Environment {
     pub variables: Vec<(String, String)>,
     /// The settings that result.
     pub settings: Settings,
+    /// The stack that was asked for.
+    pub stack: Option<Stack>,
+}
+
+impl Environment {
+    /// Words in front of a command line that shall run in it.
+    pub fn prefix(&self) -> Vec<String> {
+        self.stack.as_ref().map_or(Vec::new(), |stack| stack.source.prefix(&self.variables))
+    }
+}
+
+/// What makes an MPI that uses libfabric load Fishplate: MPICH and Intel MPI by the first three, Open MPI by the others.
+pub fn fishplate() -> Result<Vec<(String, String)>> {
+    let pairs = [
+        ("FI_PROVIDER_PATH", provider_path()?),
+        ("FI_PROVIDER", "fishplate".into()),
+        ("MPIR_CVAR_CH4_NETMOD", "ofi".into()),
+        ("OMPI_MCA_pml", "cm".into()),
+        ("OMPI_MCA_mtl", "ofi".into()),
+        ("OMPI_MCA_mtl_ofi_provider_include", "fishplate".into()),
+    ];
+    Ok(pairs.map(|(name, value)| (name.to_string(), value)).to_vec())
 }
 
 impl Options {
     /// Checks everything that can be checked here, and names the variables to set.
     pub fn environment(&self) -> Result<Environment> {
         let settings = self.settings()?;
-        let mut variables = Vec::new();
-        let mut set = |name: &str, value: String| variables.push((name.to_string(), value));
-        if let Some(stack) = self.mpi {
-            set("PATH", utf8(stack.path()?.into())?);
-        }
-        set("FI_PROVIDER_PATH", provider_path()?);
-        set("FI_PROVIDER", "fishplate".into());
-        set("MPIR_CVAR_CH4_NETMOD", "ofi".into());
-        set("OMPI_MCA_pml", "cm".into());
-        set("OMPI_MCA_mtl", "ofi".into());
-        set("OMPI_MCA_mtl_ofi_provider_include", "fishplate".into());
+        let stack = self.stack()?;
+        let mut variables = match &stack {
+            Some(stack) => stack.surroundings()?,
+            None => fishplate()?,
+        };
         for (name, _, value) in self.given() {
             if let Some(value) = value {
                 let absolute = |value: &str| utf8(stacks::absolute(Path::new(value))?);
-                set(name, if name == "FISHPLATE_STATS" { absolute(value)? } else { value.clone() });
+                let value = if name == "FISHPLATE_STATS" { absolute(value)? } else { value.clone() };
+                variables.push((name.to_string(), value));
             }
         }
         let forward = forwarded(&variables);
-        variables.push(("OMPI_MCA_mca_base_env_list".to_string(), forward));
-        Ok(Environment { variables, settings })
+        variables.push((HAND_ON.to_string(), forward));
+        Ok(Environment { variables, settings, stack })
+    }
+
+    /// The stack that was asked for.
+    fn stack(&self) -> Result<Option<Stack>> {
+        let find = |name: &String| Catalog::load(&self.stacks)?.find_with_fishplate(name);
+        self.mpi.as_ref().map(find).transpose()
     }
 
     fn settings(&self) -> Result<Settings> {

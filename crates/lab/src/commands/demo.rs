@@ -8,7 +8,6 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::demo::measure::Plan;
 use crate::demo::{RAILS_MBIT, Results, SCHEMA, contenders, measure, page, table};
-use crate::stacks::Stack;
 use crate::supervise::Signals;
 use crate::testbed::{Rate, Spec, Testbed, isolate};
 
@@ -58,8 +57,8 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         return show(&results, &args);
     }
     let programs = contenders::bench_folder(args.bench.as_deref())?;
-    for stack in Stack::ALL {
-        stack.programs()?;
+    for contender in contenders::all(RAILS_MBIT.len())? {
+        contender.invocation(&[])?;
     }
     check_output(&args.output)?;
     let Some(folder) = inside else { return isolate::run_again_inside() };

@@ -25,7 +25,11 @@ Examples:
 
 /// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    for (name, value) in args.options.environment()?.variables {
+    let environment = args.options.environment()?;
+    if let Some(load) = environment.stack.as_ref().and_then(|stack| stack.source.shell_preparation()) {
+        println!("{load}");
+    }
+    for (name, value) in environment.variables {
         println!("export {name}={}", tools::shell_quote_always(&value));
     }
     Ok(ExitCode::SUCCESS)

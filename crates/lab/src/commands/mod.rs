@@ -8,6 +8,7 @@ pub mod rails;
 pub mod report;
 pub mod run;
 pub mod setup;
+pub mod stacks;
 pub mod testbed;
 
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ use crate::cli::{Cli, Command};
 pub fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Setup(args) => setup::run(args),
+        Command::Stacks(args) => stacks::run(args),
         Command::Rails(args) => rails::run(args),
         Command::Run(args) => run::run(args),
         Command::Env(args) => env::run(args),

@@ -56,9 +56,11 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
         eprintln!("fishplate: on this host: {error}");
     }
     let signals = Signals::take()?;
-    let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]).envs(environment.variables);
-    let mut child = supervise::spawn(&mut command, &args.command[0]).map_err(|error| hint(error, &args))?;
+    let mut line: Vec<OsString> = environment.prefix().into_iter().map(OsString::from).collect();
+    line.extend(args.command.iter().cloned());
+    let mut command = Command::new(&line[0]);
+    command.args(&line[1..]).envs(environment.variables);
+    let mut child = supervise::spawn(&mut command, &line[0]).map_err(|error| hint(error, &args))?;
     let ended = signals.wait(&mut child, None)?;
     let summary = stats::summarize(&stats::read(&counters.file, counters.skip)?);
     if summary.processes > 0 {

