@@ -1,0 +1,141 @@
+"""Stacks: each runs a program of two hosts as its description says, and Fishplate carries the MPIs that are not MPICH."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import BUILD, FISHPLATE, HERE, MpiTest, bench, stack, testbed
+
+# Of the programs in tests/programs, those that say most about a transport under another MPI.
+PROGRAMS = ["matching", "truncate", "threads", "one_sided"]
+
+
+def is_ready(mpi):
+    """Whether `fishplate setup` has put this MPI here."""
+    return subprocess.run([FISHPLATE, "setup", "--where", mpi], capture_output=True).returncode == 0
+
+
+def build(folder, mpi, programs):
+    """Test programs, compiled by an MPI's own mpicc."""
+    variables = dict(os.environ)
+    if mpi == "impi":
+        variables["I_MPI_ROOT"] = str(stack(mpi).parent)
+    for name in programs:
+        flags = ["-std=c11", "-O2", "-pthread"]
+        source = HERE.parent / "programs" / f"{name}.c"
+        command = [stack(mpi) / "mpicc", *flags, "-o", Path(folder) / name, source]
+        subprocess.run(command, check=True, env=variables)
+
+
+class Stacks(MpiTest):
+    """The stacks that come with Fishplate."""
+
+    def run_on_testbed(self, name, program, *options, rails="1000,250"):
+        """Runs what `fishplate stacks NAME` says, on two hosts."""
+        arguments = ["--hosts", "node0,node1", *options, "--", *map(str, program)]
+        told = " ".join(f"'{word}'" for word in [FISHPLATE, "stacks", name, *arguments])
+        return self.run_command(testbed("--rails", rails, "--", "sh", "-c", f'eval "$({told})"'))
+
+    def is_carried(self, name, mpi="mpich"):
+        """The ranks are on both hosts, and a benchmark program's data arrive."""
+        options = ["--sizes", "8,1M", "--window", "4", "--iterations", "3", "--warmup", "1", "--check", "--json"]
+        ran = self.run_on_testbed(name, ["sh", "-c", f"hostname >&2; {bench('bandwidth', mpi)} {' '.join(options)}"],
+                                  "--rails", "r0,r1")
+        self.assertEqual(ran.code, 0, str(ran))
+        self.assertEqual(sorted(re.findall("^node[01]$", ran.err, re.MULTILINE)), ["node0", "node1"], str(ran))
+        self.assertEqual([line["size"] for line in ran.json() if "size" in line], [8, 1 << 20], str(ran))
+        return ran
+
+    def rails_used(self, ran):
+        return {line["rail"] for line in ran.counters if line["tx_bytes"] > 0}
+
+    def test_mpich(self):
+        self.is_carried("mpich-tcp")
+        self.is_carried("mpich-ucx")
+        self.assertEqual(self.rails_used(self.is_carried("fishplate-mpich")), {"r0", "r1"})
+
+    def test_open_mpi(self):
+        self.is_carried("openmpi-tcp", "openmpi")
+        self.assertEqual(self.rails_used(self.is_carried("fishplate-openmpi", "openmpi")), {"r0", "r1"})
+
+    def test_blocks_and_turns(self):
+        for name in ["mpich-tcp", "openmpi-tcp"]:
+            rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+            for spread, hosts in [("blocks", "0 0 1 1"), ("in-turn", "0 1 0 1")]:
+                show = ["sh", "-c", f"echo {rank} $(hostname)"]
+                ran = self.succeeds(self.run_on_testbed(name, show, "--ranks", "4", "--spread", spread))
+                said = [line.split() for line in sorted(ran.out.splitlines())]
+                self.assertEqual(" ".join(host[-1] for _, host in said), hosts, f"{name} {spread}\n{ran}")
+
+    def test_programs_of_ones_own(self):
+        """A few lines describe an MPI that is already on the machine."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "mine.toml"
+            file.write_text(f'[mine]\nlike = "mpich-tcp"\npath = "{stack("mpich").parent}"\n')
+            listed = self.succeeds(self.run_command([FISHPLATE, "stacks", "--stacks", file]))
+            self.assertRegex(listed.out, rf"mine +mine +{re.escape(str(stack('mpich').parent))} +ready")
+            ran = self.run_on_testbed("mine", [bench("latency"), "--sizes", "8", "--iterations", "10"], "--stacks", file)
+            self.succeeds(ran, "Latency")
+            out = Path(folder) / "bench"
+            shown = self.run_command([FISHPLATE, "stacks", "mine", "--stacks", file, "--compile", "bench", "--out", out])
+            self.assertIn(f"MPICC={stack('mpich')}/mpicc", self.succeeds(shown).out)
+
+
+class OpenMpi(MpiTest):
+    """Fishplate under Open MPI, several ranks on each host."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        build(folder.name, "openmpi", [*PROGRAMS, "flood"])
+
+    def passes(self, ranks, name, *arguments):
+        self.succeeds(self.mpi(ranks, self.folder / name, *arguments, mpi="openmpi"), "all right")
+
+    def test_semantics(self):
+        for name in PROGRAMS:
+            self.passes(2, name)
+        for name in ["matching", "threads", "one_sided"]:
+            self.passes(4, name)
+
+    def test_a_full_unexpected_queue(self):
+        self.passes(2, "flood", 60_000, 2000, 20)
+
+    def test_random_messages(self):
+        ran = self.mpi(4, bench("stress", "openmpi"), "--messages", 20_000, mpi="openmpi")
+        self.assertEqual(ran.shares().keys(), {"r0", "r1"}, str(self.succeeds(ran)))
+
+
+@unittest.skipUnless(is_ready("impi"), "Intel MPI is not here: `fishplate setup --stack impi` accepts its licence")
+class IntelMpi(MpiTest):
+    """Fishplate under Intel MPI, with programs compiled by MPICH's mpicc, whose binary interface it shares."""
+
+    def passes(self, ranks, name):
+        ran = self.mpi(ranks, BUILD / "tests" / name, mpi="impi")
+        self.succeeds(ran, "all right")
+        self.assertGreater(len(ran.counters), 0, str(ran))
+
+    def test_semantics(self):
+        for name in ["matching", "truncate", "threads"]:
+            self.passes(2, name)
+        for name in ["matching", "threads"]:
+            self.passes(4, name)
+
+    def test_random_messages(self):
+        ran = self.mpi(4, bench("stress"), "--messages", 20_000, mpi="impi")
+        self.assertEqual(ran.shares().keys(), {"r0", "r1"}, str(self.succeeds(ran)))
+
+    def test_its_own_compiler(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build(folder, "impi", ["crowd"])
+            self.succeeds(self.mpi(4, Path(folder) / "crowd", mpi="impi"), "all right")
+
+    def test_over_tcp(self):
+        Stacks.is_carried(self, "impi-tcp")
+
+    run_on_testbed = Stacks.run_on_testbed
