@@ -72,8 +72,9 @@ static enum options_outcome check_combination(const struct program *program,
     } exclusive[] = {
         {OPTION_INTERVAL, OPTION_ITERATIONS}, {OPTION_INTERVAL, OPTION_SECONDS},
         {OPTION_INTERVAL, OPTION_WARMUP},     {OPTION_INTERVAL, OPTION_REPEATS},
-        {OPTION_INTERVAL, OPTION_CHECK},      {OPTION_ITERATIONS, OPTION_SECONDS},
-        {OPTION_SINGLE, OPTION_MESSAGES},     {OPTION_SINGLE, OPTION_MAX_SIZE},
+        {OPTION_INTERVAL, OPTION_CHECK},      {OPTION_INTERVAL, OPTION_PERCENTILES},
+        {OPTION_ITERATIONS, OPTION_SECONDS},  {OPTION_SINGLE, OPTION_MESSAGES},
+        {OPTION_SINGLE, OPTION_MAX_SIZE},
     };
     for (size_t i = 0; i < sizeof exclusive / sizeof exclusive[0]; i++)
         if (options_given(options, exclusive[i].first)

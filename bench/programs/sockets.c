@@ -54,6 +54,8 @@ static int run_client(const struct program *program, int argc, char **argv)
     session_start(&session, program, argc - used, argv + used);
     if (!has_host)
         session_abort(EXIT_USAGE, "the server's host is missing; allowed: %s", program->usage);
+    if (session.options.port == 0)
+        session_abort(EXIT_USAGE, "--port: '0'; allowed for a client: from 1 to 65535");
     return program == &latency ? sockets_latency(&session, argv[2])
                                : sockets_bandwidth(&session, argv[2]);
 }

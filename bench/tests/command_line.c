@@ -120,6 +120,7 @@ static void test_wrong_options(void)
         {"--check=yes", "--check: 'yes'", "no value"},
         {"--duration 5", "--duration", "--interval"},
         {"--interval 1 --check", "--check", "exclude"},
+        {"--interval 1 --percentiles", "--percentiles", "exclude"},
         {"--interval 1 --iterations 5", "--iterations", "exclude"},
         {"--interval 1 --sizes 1,2", "--sizes: 2 sizes", "one size"},
         {"--interval 20", "--duration: 10 s", "20 s"},

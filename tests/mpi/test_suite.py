@@ -250,6 +250,7 @@ class Wrong(Suite):
         self.refuses(f"{program} latency --sizes 1", "the server's host is missing; allowed: sockets latency HOST")
         self.refuses(f"{program} latency 127.0.0.1 --sizes 0", "--sizes: 0; allowed: from 1 up")
         self.refuses(f"{program} latency 127.0.0.1 --streams 2", "unknown option '--streams'")
+        self.refuses(f"{program} latency 127.0.0.1 --port 0", "--port: '0'; allowed for a client: from 1 to 65535")
         self.refuses(f"{program} serve --window 2", "sockets_serve: unknown option '--window'")
         self.refuses(f"{program} serve --address here", "'here': ")
         nowhere = self.run_command([program, "serve", "--address", "192.0.2.1"])
