@@ -9,7 +9,7 @@ STACKS := mpich openmpi
 # Where cargo puts what it builds.
 TARGET = $${CARGO_TARGET_DIR:-target}/release
 
-.PHONY: help build setup bench demo test test-code test-bench test-mpi test-mpi4py-all clean
+.PHONY: help build setup bench demo test test-code test-bench test-report test-mpi test-mpi4py-all clean
 .DEFAULT_GOAL := build
 
 help:
@@ -39,7 +39,7 @@ $(STACKS:%=bench-%): bench-%: setup
 demo: bench
 	$(FISHPLATE) demo --output demo.html
 
-test: test-code test-bench test-mpi
+test: test-code test-bench test-report test-mpi
 
 test-code:
 	$(CARGO) fmt --all --check
@@ -48,6 +48,10 @@ test-code:
 
 test-bench:
 	$(MAKE) --no-print-directory -C bench check OUT=$(BUILD)/bench
+
+# A report in a headless Chromium; skipped, with the reason, where there is none.
+test-report: build
+	tests/report/test_report.py
 
 # Real MPI programs over namespaces.
 test-mpi: bench

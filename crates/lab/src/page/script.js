@@ -9,7 +9,7 @@
     const dot = document.createElement("i");
     const value = document.createElement("span");
     value.textContent = mark.dataset.value;
-    row.append(dot, stack.dataset.name, value);
+    row.append(dot, stack.dataset.name, " ", value);
     return row;
   };
 

@@ -9,7 +9,7 @@ pub struct Comparison {
     pub place: Option<Place>,
     /// Each stack over the reference; above 1 is better. `None` where they share no round.
     pub ratios: Vec<Option<Ratio>>,
-    /// The stack that beats each other one beyond doubt.
+    /// The stack that beats each other one beyond noise.
     pub best: Option<usize>,
 }
 

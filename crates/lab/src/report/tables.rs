@@ -16,7 +16,7 @@ pub fn summary(report: &Report) -> Markup {
     html! {
         section #summary {
             h2 { "Summary" }
-            p .note { "Against " strong { (model.stacks[report.reference]) } ": above 1 is better. Shaded: best beyond doubt." }
+            p .note { "Against " strong { (model.stacks[report.reference]) } ": above 1 is better. Shaded: best beyond noise." }
             div .scroll { table .summary {
                 thead { tr {
                     th { "benchmark" } th { "on" } th { "at" }
@@ -212,7 +212,7 @@ pub fn lead(report: &Report) -> Markup {
             (plural(model.benchmarks.len(), "benchmark")) ", in turn, over " (plural(rounds as usize, "round")) ". "
             @if rows.is_empty() { "Nothing was measured." } @else {
                 "Of " (plural(rows.len(), "comparison")) ", "
-                @for (stack, won) in &winners { strong { (stack) } " is best beyond doubt in " (won) ", " }
+                @for (stack, won) in &winners { strong { (stack) } " is best beyond noise in " (won) ", " }
                 "and " (count(None)) " " @if count(None) == 1 { "has" } @else { "have" } " no clear best."
             }
         }

@@ -1,0 +1,49 @@
+"""A headless Chromium, where there is one: `chromium` and its driver from the system, Selenium from PyPI."""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+SELENIUM = "selenium==4.36.0"
+
+
+def cache():
+    """A folder of this test's own, beside the MPI stacks."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("FISHPLATE_CACHE") or Path(base) / "fishplate") / SELENIUM.replace("==", "-")
+
+
+def selenium():
+    """Makes Selenium importable, from PyPI the first time."""
+    folder = cache()
+    if not (folder / "complete").exists():
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]
+        done = subprocess.run([*pip, "--upgrade", "--target", folder, SELENIUM], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise unittest.SkipTest(f"{SELENIUM} cannot be had from PyPI: {done.stderr.strip()[-500:]}")
+        (folder / "complete").touch()
+    sys.path.insert(0, str(folder))
+
+
+def start(profile):
+    """A browser of 1240 by 1600 pixels with an empty profile, and its driver."""
+    programs = {"chromium": ("chromium", "chromium-browser", "google-chrome"), "chromedriver": ("chromedriver",)}
+    found = {}
+    for program, names in programs.items():
+        found[program] = next(filter(None, map(shutil.which, names)), None)
+        if found[program] is None:
+            raise unittest.SkipTest(f"there is no {program} (Debian: packages chromium and chromium-driver)")
+    selenium()
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = found["chromium"]
+    # Containers have a small /dev/shm and often no sandbox for root; the page is our own.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
+                     "--window-size=1240,1600", "--force-device-scale-factor=1", f"--user-data-dir={profile}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options, webdriver.ChromeService(found["chromedriver"]))
