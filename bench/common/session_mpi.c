@@ -1,9 +1,12 @@
+#define _POSIX_C_SOURCE 200809L
+
 #include "session.h"
 
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char *program_name = "bench";
 
@@ -98,6 +101,8 @@ _Noreturn void session_abort(int code, const char *format, ...)
     va_end(arguments);
     fprintf(stderr, "%s: rank %d: %s\n", program_name, rank, message);
     fflush(stderr);
+    // Launchers drop what has not reached them when the job ends.
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     MPI_Abort(MPI_COMM_WORLD, code);
     abort();
 }
