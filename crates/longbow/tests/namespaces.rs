@@ -8,16 +8,23 @@
 mod support;
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use fishplate_longbow::link::{Loss, Rate, Settings};
-use fishplate_longbow::{Backend, Direction, EARLY_NS, End, Plan, Rail, Request, Response, check};
+use fishplate_longbow::{Backend, Direction, EARLY_NS, Emulator, End, Plan, Rail, Request, Response, check, serve};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use support::host::Host;
 use support::traffic::{datagrams, round_trips, streams};
 use support::{Driven, Pair, ip};
+
+/// With this argument the program is an emulator.
+const SERVE: &str = "serve";
 
 type Test = fn(Backend) -> Result<()>;
 
@@ -30,11 +37,17 @@ const TESTS: &[(&str, Test)] = &[
     ("without_an_emulator_a_rail_is_cut", without_an_emulator_a_rail_is_cut),
     ("requests_that_cannot_be_are_refused", requests_that_cannot_be_are_refused),
     ("plans_that_cannot_be_are_refused", plans_that_cannot_be_are_refused),
+    ("an_emulator_in_a_process_is_driven_and_ends", an_emulator_in_a_process_is_driven_and_ends),
     ("a_check_leaves_nothing", a_check_leaves_nothing),
     ("what_a_bridge_forwards_is_delayed", what_a_bridge_forwards_is_delayed),
 ];
 
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some(SERVE) {
+        let duplicate = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().expect("standard input and output");
+        let served = serve(duplicate(std::io::stdin().as_fd()), duplicate(std::io::stdout().as_fd()));
+        std::process::exit(i32::from(served.is_err()));
+    }
     if let Err(reason) = permitted() {
         println!("skipped, no namespaces here: {reason:#}");
         return;
@@ -197,6 +210,38 @@ fn plans_that_cannot_be_are_refused(backend: Backend) -> Result<()> {
 fn refuses(plan: &Plan, what: &str) -> Result<()> {
     let refusal = Driven::start(plan).err().map(|error| format!("{error:#}"));
     ensure!(refusal.as_ref().is_some_and(|text| text.contains(what)), "{what}: {refusal:?}");
+    Ok(())
+}
+
+fn an_emulator_in_a_process_is_driven_and_ends(backend: Backend) -> Result<()> {
+    let rails = [settings(1000, 1_000_000)];
+    let pair = Pair::new(None, if backend == Backend::Nfqueue { &rails } else { &[] })?;
+    let plan = pair.plan(backend, &rails);
+    let start = |plan: &Plan| {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg(SERVE);
+        Emulator::start(command, plan)
+    };
+    let mut emulator = start(&plan)?;
+    emulator.set("r0", Direction::Ba, &settings(500, 0))?;
+    ensure!(emulator.status(false)?.lanes[1].settings == settings(500, 0));
+    let refusal = emulator.set("r1", Direction::Ab, &settings(500, 0)).unwrap_err();
+    ensure!(format!("{refusal:#}") == "there is no rail r1", "{refusal:#}");
+
+    kill(Pid::from_raw(emulator.process_id().try_into()?), Signal::SIGKILL)?;
+    let refusal = emulator.status(false).unwrap_err();
+    ensure!(format!("{refusal:#}").contains("the emulator is gone"), "{refusal:#}");
+    drop(emulator);
+
+    let emulator = start(&plan)?;
+    let process = format!("/proc/{}", emulator.process_id());
+    drop(emulator);
+    ensure!(!Path::new(&process).exists(), "the emulator outlives who drove it");
+
+    let nowhere = End { namespace: "/nowhere".into(), interface: "r0".into() };
+    let plan = Plan { rails: vec![Rail { b: nowhere, ..plan.rails[0].clone() }], ..plan };
+    let refusal = start(&plan).err().context("a plan with a namespace that is not there")?;
+    ensure!(format!("{refusal:#}").contains("cannot open namespace /nowhere"), "{refusal:#}");
     Ok(())
 }
 

@@ -65,7 +65,8 @@ pub fn permit() -> Result<()> {
         return Ok(());
     }
     let (uid, gid) = (getuid(), getgid());
-    unshare(CloneFlags::CLONE_NEWUSER).context("this user may not make user namespaces")?;
+    // A network as well, since links are made from a network that one owns.
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).context("this user may not make user namespaces")?;
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("0 {uid} 1"))?;
     std::fs::write("/proc/self/gid_map", format!("0 {gid} 1"))?;
