@@ -221,14 +221,12 @@ class Wrong(Suite):
         self.assertEqual(ran.code, 2, str(ran))
         self.says(ran, *texts)
 
-    def test_each_program_explains_itself_and_refuses_unknown_options(self):
+    def test_each_program_explains_itself(self):
         for name in [*TWO_SIDED, *ONE_SIDED, *MANY]:
             with self.subTest(name):
                 helped = self.succeeds(self.run_command([bench(name), "--help"]), f"{name}: ", "--iterations N")
                 self.assertEqual("--sync" in helped.out, name in ONE_SIDED)
                 self.assertEqual("--sizes" in helped.out, name != "barrier")
-                refused = f"{name}: unknown option '--nonsense'; allowed: .*--iterations"
-                self.refuses(f"{bench(name)} --nonsense", refused)
 
     def test_number_of_ranks(self):
         for name in [*TWO_SIDED, *ONE_SIDED]:
@@ -237,6 +235,7 @@ class Wrong(Suite):
             self.refuses(f"{bench(name)}", f"{name}: started with 1 rank; allowed: .*at least 2")
 
     def test_values(self):
+        self.refuses(f"{bench('nhop')} --window 4", "nhop: unknown option '--window'; allowed: --sizes, --iterations")
         self.refuses(f"{bench('put_latency')} --sync post", "--sync: 'post'; allowed: fence.pscw.lock")
         self.refuses(f"{bench('latency_mt')} --threads 0", "--threads: '0'; allowed: a whole number from 1 to 256")
         self.refuses(f"{bench('allreduce')} --sizes 4,6", "--sizes: 6; allowed: multiples of 4 bytes")
