@@ -67,7 +67,7 @@ PLANS = {
     "bandwidth": ("bandwidth", "MB/s", SIZES, [{"window": 64}]),
     "bcast": ("latency", "us", SIZES[::3], [{}]),
     "barrier": ("latency", "us", [None], [{}]),
-    "message_rate": ("rate", "messages/s", [64], [{"pairs": pairs} for pairs in (1, 2, 4, 8)]),
+    "message_rate": ("message_rate", "1/s", [64], [{"pairs": pairs} for pairs in (1, 2, 4, 8)]),
     "bandwidth_over_delay": ("bandwidth", "MB/s", [65536, 1 << 20], [{"window": 64}]),
 }
 BENCHMARKS = [

@@ -33,9 +33,9 @@ fn lines() -> Vec<Value> {
 }
 
 const CSV: &str = "\
-benchmark,metric,unit,link,ranks,size_bytes,options,axis,place,stack,rounds,median,least,greatest,ratio,ratio_low,ratio_high
-bandwidth,bandwidth,MB/s,lan,2,,window=64,size_bytes,65536,tcp,3,200,100,400,1.0000,1.0000,1.0000
-bandwidth,bandwidth,MB/s,lan,2,,window=64,size_bytes,65536,fast|er,3,220,110,440,1.1000,1.1000,1.1000
+benchmark,metric,unit,link,ranks,size_bytes,options,axis,place,stack,rounds,median,least,greatest,p99,ratio,ratio_low,ratio_high
+bandwidth,bandwidth,MB/s,lan,2,,window=64,size_bytes,65536,tcp,3,200,100,400,250,1.0000,1.0000,1.0000
+bandwidth,bandwidth,MB/s,lan,2,,window=64,size_bytes,65536,fast|er,3,220,110,440,275,1.1000,1.1000,1.1000
 ";
 
 #[test]

@@ -151,7 +151,7 @@ impl Point {
             unit: sample.unit.clone(),
             ranks: sample.ranks,
             size_bytes: sample.size_bytes,
-            options: sample.options.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
+            options: sample.options_given().map(|(name, value)| (name.clone(), value.to_string())).collect(),
         }
     }
 }

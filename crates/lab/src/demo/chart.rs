@@ -13,10 +13,10 @@ const SIZE: (f64, f64) = (960.0, 420.0);
 
 /// Bandwidth over message size, one line a stack, with what the rails carry by themselves.
 pub fn bandwidth(results: &Results) -> Markup {
-    let sum = Spread::of(&results.sum).map(|sum| (sum.median, "sum of the rails, measured", "sum", true));
+    let sum = Spread::of(&results.sum).map(|sum| (sum.median, "sum of the rails, measured", "sum"));
     let alone = results.rails.iter().filter_map(|rail| Spread::of(&rail.alone)).map(|spread| spread.median);
-    let alone = alone.reduce(f64::max).map(|best| (best, "best rail alone", "alone", false));
-    let level = |(value, name, class, above_left)| Level { value, name, class, above_left };
+    let alone = alone.reduce(f64::max).map(|best| (best, "best rail alone", "alone"));
+    let level = |(value, name, class)| Level { value, name, class };
     let line = |(stack, results): (usize, &super::StackResults)| {
         let spreads = results.bandwidth.iter().filter_map(|(size, values)| Some((*size as f64, Spread::of(values)?)));
         (stack, spreads.collect::<Vec<_>>())

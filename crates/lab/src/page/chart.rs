@@ -12,7 +12,7 @@ const BOTTOM: f64 = 48.0;
 /// Room for what is named at the right end of the horizontal axis.
 const RIGHT: f64 = 26.0;
 /// Room for the lines' names.
-const RIGHT_NAMED: f64 = 190.0;
+const RIGHT_NAMED: f64 = 215.0;
 /// Least distance of two names, from base line to base line.
 const NAME_GAP: f64 = 17.0;
 /// Least width of a name under the horizontal axis.
@@ -72,8 +72,6 @@ pub struct Level<'a> {
     pub name: &'a str,
     /// Its class in the style.
     pub class: &'a str,
-    /// Whether the name stands above its left end, or below its right end.
-    pub above_left: bool,
 }
 
 /// Maps values to places in the picture.
@@ -138,11 +136,9 @@ impl Chart<'_> {
 
     fn level(&self, frame: &Frame, level: &Level) -> Markup {
         let y = frame.y(level.value);
-        let (x, drop, anchor) =
-            if level.above_left { (LEFT + 8.0, -6.0, "start") } else { (frame.right - 8.0, 18.0, "end") };
         html! {
             line class=(level.class) x1=(LEFT) x2=(frame.right) y1=(f(y)) y2=(f(y)) {}
-            text class={ "level " (level.class) } x=(x) y=(f(y + drop)) text-anchor=(anchor) {
+            text class={ "level " (level.class) } x=(LEFT + 8.0) y=(f(y - 6.0)) {
                 (level.name) ": " (units::quantity(level.value, self.unit))
             }
         }

@@ -6,6 +6,8 @@ const LADDERS: [&[&str]; 3] = [
     &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"],
     &["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"],
 ];
+/// Events a second: 1250 of them are `1.25k/s`.
+const EVENTS: &str = "1/s";
 const PREFIXES: [&str; 5] = ["", "k", "M", "G", "T"];
 
 /// `4 MiB`, `64 KiB`, `8 B`.
@@ -41,7 +43,7 @@ pub fn round(value: f64, unit: &str) -> String {
 
 /// Whether larger values of a unit have names of their own (`ms`, `GB/s`), or only prefixes (`k`, `M`).
 pub fn has_ladder(unit: &str) -> bool {
-    LADDERS.iter().any(|ladder| ladder.contains(&unit))
+    unit == EVENTS || LADDERS.iter().any(|ladder| ladder.contains(&unit))
 }
 
 /// Three digits, more in front of the point where it takes them.
@@ -69,6 +71,7 @@ fn scaled(value: f64, unit: &str) -> (f64, String) {
     let unit = match (found, unit) {
         (Some(_), _) => format!(" {}", ladder[step]),
         (None, "") => ladder[step].to_string(),
+        (None, EVENTS) => format!("{}/s", ladder[step]),
         (None, unit) => format!("{} {unit}", ladder[step]),
     };
     (value, unit)
@@ -96,6 +99,7 @@ mod tests {
         assert_eq!(quantity(1_234_000.0, "messages/s"), "1.23M messages/s");
         assert_eq!(quantity(0.0, "us"), "0 us");
         assert_eq!(quantity(7.0, ""), "7.00");
+        assert_eq!(quantity(1_234_000.0, "1/s"), "1.23M/s");
         assert_eq!(quantity(64.0, "messages/s"), "64.0 messages/s");
         assert_eq!(range(990.0, 1200.0, "us"), "990 us–1.20 ms");
         assert_eq!(range(98.0, 101.0, "MB/s"), "98.0–101 MB/s");

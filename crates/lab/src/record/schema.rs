@@ -292,6 +292,11 @@ pub enum Verdict {
 }
 
 impl Sample {
+    /// Options but those that were not given, which tell nothing apart.
+    pub fn options_given(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.options.iter().filter(|(_, value)| !value.is_null() && **value != Value::Bool(false))
+    }
+
     /// Which way the value is better: times are better when lower, all else when higher, unless the sample says.
     pub fn better(&self) -> Better {
         let time = matches!(self.unit.as_str(), "ns" | "us" | "ms" | "s");

@@ -50,7 +50,7 @@ fn logarithms(points: &Points, place: Option<Place>, stack: usize, other: usize)
     let pairs: Vec<(&Rounds, &Rounds)> = both.collect();
     let Some((first, _)) = pairs.first() else { return Vec::new() };
     let logarithm = |(a, b): &(&Rounds, &Rounds), round| {
-        let (a, b) = (*a.get(round)?, *b.get(round)?);
+        let (a, b) = (a.get(round)?.value, b.get(round)?.value);
         (a > 0.0 && b > 0.0).then(|| (a / b).ln())
     };
     let of_round = |round| {
@@ -63,6 +63,7 @@ fn logarithms(points: &Points, place: Option<Place>, stack: usize, other: usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::model::Value;
     use std::collections::BTreeMap;
 
     fn panel(lower_is_better: bool) -> Panel {
@@ -79,7 +80,11 @@ mod tests {
     }
 
     fn rounds(values: &[f64]) -> Rounds {
-        values.iter().enumerate().map(|(round, value)| ((0, round as u32), *value)).collect()
+        values
+            .iter()
+            .enumerate()
+            .map(|(round, value)| ((0, round as u32), Value { value: *value, p99: None }))
+            .collect()
     }
 
     fn points(places: &[(f64, [&[f64]; 2])]) -> Points {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::model::{Panel, Points};
 use super::{Report, comparison, words};
 
-const TITLES: [&str; 17] = [
+const TITLES: [&str; 18] = [
     "benchmark",
     "metric",
     "unit",
@@ -20,6 +20,7 @@ const TITLES: [&str; 17] = [
     "median",
     "least",
     "greatest",
+    "p99",
     "ratio",
     "ratio_low",
     "ratio_high",
@@ -67,6 +68,7 @@ fn rows(report: &Report, panel: &Panel, points: &Points) -> Vec<Vec<String>> {
                 spread.median.to_string(),
                 spread.least.to_string(),
                 spread.greatest.to_string(),
+                words::p99(points, *place, *stack).map_or(String::new(), |p99| p99.to_string()),
                 number(ratio.map(|ratio| ratio.mean)),
                 number(ends.map(|ends| ends.0)),
                 number(ends.map(|ends| ends.1)),

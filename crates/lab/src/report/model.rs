@@ -4,14 +4,22 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 
 use super::axis::Axis;
 use crate::record::{Better, Record, Sample};
 
 /// Values of one stack at one point: by record and round. Of values for the same round the last one counts, since a
 /// resumed run measures a cell anew that was not complete.
-pub type Rounds = BTreeMap<(usize, u32), f64>;
+pub type Rounds = BTreeMap<(usize, u32), Value>;
+
+/// A value of one round.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    /// The value.
+    pub value: f64,
+    /// What 99 of 100 iterations stay below.
+    pub p99: Option<f64>,
+}
 
 /// A value of an option; numbers are in order of their size.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +124,7 @@ impl Model {
             let (axis, one, other) = (axis.id(), &sample.link, (other != link).then(|| &self.links[other]));
             ensure!(other.is_none(), "links {} and {one} are at the same place along {axis}", other.map_or("", |o| o));
         }
-        let options = sample.options.iter().filter(|(name, _)| !axis.is_option(name));
+        let options = sample.options_given().filter(|(name, _)| !axis.is_option(name));
         let panel = Panel {
             benchmark,
             metric: sample.metric.clone(),
@@ -129,7 +137,8 @@ impl Model {
         };
         let points = self.panels.entry(panel).or_default();
         let rounds = points.entry(Place(place)).or_default().entry(stack).or_default();
-        rounds.insert((number, sample.round), sample.value);
+        let p99 = sample.percentiles.as_ref().and_then(|percentiles| percentiles.get("p99")).copied();
+        rounds.insert((number, sample.round), Value { value: sample.value, p99 });
         Ok(())
     }
 
@@ -169,7 +178,7 @@ impl Panel {
 }
 
 impl Setting {
-    fn of(value: &Value) -> Setting {
+    fn of(value: &serde_json::Value) -> Setting {
         Setting(value.as_str().map_or_else(|| value.to_string(), str::to_string))
     }
 }

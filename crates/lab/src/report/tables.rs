@@ -108,7 +108,12 @@ pub fn values(report: &Report, panel: &super::Panel, points: &super::Points) -> 
                     @for stack in stacks() {
                         td .number {
                             @match words::spread(points, *place, stack) {
-                                Some(spread) => (chart::told(&spread, &panel.unit)),
+                                Some(spread) => {
+                                    (chart::told(&spread, &panel.unit))
+                                    @if let Some(p99) = words::p99(points, *place, stack).filter(|_| panel.lower_is_better) {
+                                        br; small { "p99 " (units::quantity(p99, &panel.unit)) }
+                                    }
+                                },
                                 None => (words::NONE),
                             }
                         }

@@ -31,7 +31,13 @@ fn times(value: f64) -> String {
 /// The spread of a stack at a place.
 pub fn spread(points: &Points, place: Place, stack: usize) -> Option<Spread> {
     let rounds: &Rounds = points.get(&place)?.get(&stack)?;
-    Spread::of(&rounds.values().copied().collect::<Vec<_>>())
+    Spread::of(&rounds.values().map(|value| value.value).collect::<Vec<_>>())
+}
+
+/// The median over the rounds of what 99 of 100 iterations stay below.
+pub fn p99(points: &Points, place: Place, stack: usize) -> Option<f64> {
+    let rounds: &Rounds = points.get(&place)?.get(&stack)?;
+    Spread::of(&rounds.values().filter_map(|value| value.p99).collect::<Vec<_>>()).map(|spread| spread.median)
 }
 
 /// What tells a panel from the benchmark's others: link, and conditions that are not the same in all.

@@ -29,7 +29,8 @@ pub fn link(rate_mbit: u32) -> Value {
 pub fn sample(stack: &str, size: u64, round: usize, value: f64) -> Value {
     json!({
         "kind": "sample", "stack": stack, "link": "lan", "benchmark": "bandwidth", "round": round, "ranks": 2,
-        "size_bytes": size, "metric": "bandwidth", "unit": "MB/s", "value": value, "options": {"window": 64},
+        "size_bytes": size, "metric": "bandwidth", "unit": "MB/s", "value": value,
+        "percentiles": {"p99": value * 1.25}, "options": {"window": 64, "check": false, "pairs": null},
     })
 }
 
