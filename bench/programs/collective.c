@@ -55,7 +55,7 @@ static void add_samples(const struct collective *collective, double *seconds, in
                         struct series *samples)
 {
     bool root = collective->session->rank == 0;
-    MPI_Reduce(root ? MPI_IN_PLACE : seconds, seconds, count, MPI_DOUBLE, MPI_SUM, 0,
+    MPI_Reduce(root ? MPI_IN_PLACE : seconds, root ? seconds : NULL, count, MPI_DOUBLE, MPI_SUM, 0,
                MPI_COMM_WORLD);
     for (int i = 0; root && i < count; i++)
         series_add(samples, microseconds_each((uint64_t)collective->session->ranks, seconds[i]));
