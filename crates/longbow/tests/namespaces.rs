@@ -21,7 +21,7 @@ use nix::unistd::Pid;
 
 use support::host::Host;
 use support::traffic::{datagrams, round_trips, streams};
-use support::{Driven, Pair, ip};
+use support::{Driven, Pair, await_carrier, ip};
 
 /// With this argument the program is an emulator.
 const SERVE: &str = "serve";
@@ -39,7 +39,12 @@ const TESTS: &[(&str, Test)] = &[
     ("plans_that_cannot_be_are_refused", plans_that_cannot_be_are_refused),
     ("an_emulator_in_a_process_is_driven_and_ends", an_emulator_in_a_process_is_driven_and_ends),
     ("a_check_leaves_nothing", a_check_leaves_nothing),
+];
+
+/// Switches have veth devices.
+const TESTS_OF_NFQUEUE: &[(&str, Test)] = &[
     ("what_a_bridge_forwards_is_delayed", what_a_bridge_forwards_is_delayed),
+    ("what_a_router_forwards_is_delayed", what_a_router_forwards_is_delayed),
 ];
 
 fn main() {
@@ -60,7 +65,10 @@ fn main() {
             println!("skipped, no {backend:?} here: {reason:#}");
             continue;
         }
-        for (name, test) in TESTS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|o| name.contains(o))) {
+        let special = if backend == Backend::Nfqueue { TESTS_OF_NFQUEUE } else { &[] };
+        for (name, test) in
+            TESTS.iter().chain(special).filter(|(name, _)| only.is_empty() || only.iter().any(|o| name.contains(o)))
+        {
             let done = test(backend);
             println!(
                 "{backend:?} {name}: {}",
@@ -260,27 +268,38 @@ fn a_check_leaves_nothing(backend: Backend) -> Result<()> {
     })
 }
 
-/// a - switch - b, with a bridge in the switch; what comes from a is delayed at the bridge's port, what comes to b at b.
 fn what_a_bridge_forwards_is_delayed(backend: Backend) -> Result<()> {
-    if backend == Backend::Tap {
-        return Ok(());
-    }
+    const BRIDGE: &[&str] = &[
+        "link add s type bridge forward_delay 0",
+        "link set dev a master s",
+        "link set dev b master s",
+        "link set dev s up",
+    ];
+    forwarded_frames_are_delayed(backend, BRIDGE, ["10.78.0.1/16", "10.78.1.2/16"])
+}
+
+fn what_a_router_forwards_is_delayed(backend: Backend) -> Result<()> {
+    const ROUTER: &[&str] = &["address add 10.78.0.254/24 dev a", "address add 10.78.1.254/24 dev b"];
+    forwarded_frames_are_delayed(backend, ROUTER, ["10.78.0.1/24", "10.78.1.2/24"])
+}
+
+/// a - switch - b: what the switch gets from a is delayed there, what a gets from the switch is delayed at a.
+fn forwarded_frames_are_delayed(backend: Backend, switch_lines: &'static [&str], addresses: [&str; 2]) -> Result<()> {
     let (pair, switch) = (Pair::new(None, &[])?, Host::start("switch")?);
     let (a, b, s) = (pair.a.thread, pair.b.thread, switch.thread);
     ip(&format!("link add r0 netns {a} type veth peer name a netns {s}"))?;
     ip(&format!("link add r0 netns {b} type veth peer name b netns {s}"))?;
-    switch.run(|| {
-        ["link add s type bridge forward_delay 0", "link set dev a master s", "link set dev b master s"]
-            .iter()
-            .try_for_each(|line| ip(line).map(drop))?;
-        ["a", "b", "s"].iter().try_for_each(|name| ip(&format!("link set dev {name} up")).map(drop))
+    switch.run(move || {
+        std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
+        ["link set dev a up", "link set dev b up"].iter().chain(switch_lines).try_for_each(|line| ip(line).map(drop))
     })?;
-    for (host, number) in [(&pair.a, 1), (&pair.b, 2)] {
-        host.run(move || {
-            ip(&format!("address add 10.78.0.{number}/24 dev r0"))?;
-            ip("link set r0 up")
-        })?;
+    for (host, address, beyond) in [(&pair.a, addresses[0], 0), (&pair.b, addresses[1], 1)] {
+        let lines = [format!("address add {address} dev r0"), "link set r0 up".into()];
+        let route = format!("route add default via 10.78.{beyond}.254");
+        host.run(move || lines.iter().chain([&route]).try_for_each(|line| ip(line).map(drop)))?;
     }
+    [&pair.a, &pair.b].iter().try_for_each(|host| host.run(|| await_carrier("r0")))?;
+
     let end = |host: &Host, interface: &str| End { namespace: host.namespace(), interface: interface.into() };
     let rail = Rail {
         name: "wan".into(),
@@ -290,11 +309,11 @@ fn what_a_bridge_forwards_is_delayed(backend: Backend) -> Result<()> {
         ba: settings(1000, 2_000_000),
     };
     let mut emulator = Driven::start(&Plan { backend, seed: 1, rails: vec![rail] })?;
-    if emulator.ready.notes.iter().any(|note| note.contains("bridge")) {
+    if switch_lines[0].contains("bridge") && emulator.ready.notes.iter().any(|note| note.contains("bridge")) {
         println!("skipped: {:?}", emulator.ready.notes);
         return Ok(());
     }
-    let least = least_round_trip(&pair, "10.78.0.2:6000", 10)?;
+    let least = least_round_trip(&pair, "10.78.1.2:6000", 10)?;
     ensure!(least >= 5_000_000 - 2 * EARLY_NS, "{least} ns");
     ensure!(emulator.status(false)?.lanes.iter().all(|lane| lane.counters.delivered_frames >= 10));
     Ok(())
