@@ -97,8 +97,12 @@ int main(int argc, char **argv)
                           "an even number of ranks, at least 2");
     struct senders senders = {
         .session = &session, .half = session.ranks / 2, .pairs = session.options.pairs};
-    if (senders.pairs == 0)
+    if (senders.pairs == 0) {
         senders.pairs = (uint64_t)senders.half;
+        // Told like one that was given.
+        session.options.pairs = senders.pairs;
+        session.options.given |= OPTION_BIT(OPTION_PAIRS);
+    }
     char needed[64];
     snprintf(needed, sizeof needed, "at least %" PRIu64 " for --pairs %" PRIu64,
              2 * senders.pairs, senders.pairs);
