@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use super::{chart, palette};
 use crate::statistics::Spread;
 
-/// Width of the room for names at the left.
-const NAMES: f64 = 170.0;
+/// Most that names at the left take of the width.
+const MOST_NAMES: f64 = 0.45;
 /// Width of the room for values at the right.
 const VALUES: f64 = 190.0;
 const HEIGHT: f64 = 34.0;
@@ -25,17 +25,18 @@ pub struct Bar<'a> {
 
 /// One value a stack, from 0, with a whisker from the least to the greatest.
 pub fn values(title: &str, width: f64, unit: &str, bars: &[Bar]) -> Markup {
+    let left = room(width, bars.iter().map(|bar| bar.name));
     let greatest = bars.iter().map(|bar| bar.spread.greatest).fold(f64::MIN_POSITIVE, f64::max);
-    let x = |value: f64| NAMES + value / greatest * (width - NAMES - VALUES);
+    let x = |value: f64| left + value / greatest * (width - left - VALUES);
     html! {
         svg .plot viewBox=(format!("0 0 {width} {:.0}", HEIGHT * bars.len() as f64 + 8.0)) role="img" aria-label=(title) {
-            line .axis x1=(NAMES) x2=(NAMES) y1="0" y2=(HEIGHT * bars.len() as f64 + 8.0) {}
+            line .axis x1=(left) x2=(left) y1="0" y2=(HEIGHT * bars.len() as f64 + 8.0) {}
             @for (row, bar) in bars.iter().enumerate() {
                 @let y = 4.0 + row as f64 * HEIGHT + HEIGHT / 2.0;
                 @let (least, greatest) = (f(x(bar.spread.least)), f(x(bar.spread.greatest)));
                 g class=(format!("stack s{}", bar.stack)) data-name=(bar.name) {
-                    text .name x=(NAMES - 12.0) y=(f(y + 4.5)) text-anchor="end" { (bar.name) }
-                    rect .bar x=(NAMES) y=(f(y - 8.0)) width=(f(x(bar.spread.median) - NAMES)) height="16" {}
+                    text .name x=(left - 12.0) y=(f(y + 4.5)) text-anchor="end" { (bar.name) }
+                    rect .bar x=(left) y=(f(y - 8.0)) width=(f(x(bar.spread.median) - left)) height="16" {}
                     line .whisker x1=(least) x2=(greatest) y1=(f(y)) y2=(f(y)) {}
                     path d=(palette::mark(bar.stack, x(bar.spread.median), y)) {}
                     text .value x=(f(x(bar.spread.greatest) + 12.0)) y=(f(y + 4.5)) { (chart::told(&bar.spread, unit)) }
@@ -65,16 +66,17 @@ pub struct Whole {
 
 /// Wholes one below the other.
 pub fn shares(title: &str, width: f64, wholes: &[Whole]) -> Markup {
-    let room = width - NAMES;
+    let left = room(width, wholes.iter().map(|whole| whole.name.as_str()));
+    let right = width - left;
     html! {
         svg .shares viewBox=(format!("0 0 {width} {:.0}", (HEIGHT + 8.0) * wholes.len() as f64)) role="img" aria-label=(title) {
             @for (row, Whole { name, class, parts }) in wholes.iter().enumerate() {
                 @let y = row as f64 * (HEIGHT + 8.0);
-                text .name x=(NAMES - 12.0) y=(f(y + HEIGHT / 2.0 + 4.5)) text-anchor="end" { (name) }
+                text .name x=(left - 12.0) y=(f(y + HEIGHT / 2.0 + 4.5)) text-anchor="end" { (name) }
                 g class=(class) {
                     @for (index, part) in parts.iter().enumerate() {
                         @let before: f64 = parts[..index].iter().map(|part| part.share).sum();
-                        @let (x, wide) = (NAMES + before * room, (part.share * room - 2.0).max(0.0));
+                        @let (x, wide) = (left + before * right, (part.share * right - 2.0).max(0.0));
                         rect class=(format!("part p{}", index % 4)) x=(f(x)) y=(f(y)) width=(f(wide)) height=(HEIGHT) rx="3" {
                             title { (words(part)) }
                         }
@@ -86,6 +88,12 @@ pub fn shares(title: &str, width: f64, wholes: &[Whole]) -> Markup {
             }
         }
     }
+}
+
+/// Width of the room for names at the left.
+fn room<'a>(width: f64, names: impl Iterator<Item = &'a str>) -> f64 {
+    let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+    (longest as f64 * LETTER + 16.0).min(width * MOST_NAMES)
 }
 
 /// `98.0 %`.

@@ -15,6 +15,21 @@ const COOL: [(&str, &str); 5] = [
 /// Radius of a mark, in units of the picture.
 const RADIUS: f64 = 4.2;
 
+const PLUS: [(f64, f64); 12] = [
+    (-0.45, -1.2),
+    (0.45, -1.2),
+    (0.45, -0.45),
+    (1.2, -0.45),
+    (1.2, 0.45),
+    (0.45, 0.45),
+    (0.45, 1.2),
+    (-0.45, 1.2),
+    (-0.45, 0.45),
+    (-1.2, 0.45),
+    (-1.2, -0.45),
+    (-0.45, -0.45),
+];
+
 /// Style rules: colours by the stacks' positions, and what unticking a stack in the legend takes away.
 pub fn rules(stacks: &[String]) -> String {
     let (mut warm, mut cool) = (0, 0);
@@ -43,7 +58,7 @@ pub fn mark(index: usize, x: f64, y: f64) -> String {
         2 => &[(0.0, -1.2), (1.1, 0.85), (-1.1, 0.85)],
         3 => &[(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)],
         4 => &[(0.0, 1.2), (1.1, -0.85), (-1.1, -0.85)],
-        _ => &[(-1.2, -0.45), (1.2, -0.45), (1.2, 0.45), (-1.2, 0.45)],
+        _ => &PLUS,
     };
     let points: Vec<String> = corners.iter().map(|(dx, dy)| format!("{:.1} {:.1}", x + dx * r, y + dy * r)).collect();
     format!("M{}z", points.join("L"))

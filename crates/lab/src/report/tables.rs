@@ -9,6 +9,9 @@ use super::{METHOD, Report, Row, gaps, words};
 use crate::page::{self, chart, units};
 use crate::show;
 
+/// Most stacks whose columns are wide enough for ratio and interval on one line.
+const ROOMY: usize = 5;
+
 /// Every benchmark on every link: what each stack does against the reference.
 pub fn summary(report: &Report) -> Markup {
     let rows = report.summary();
@@ -17,7 +20,7 @@ pub fn summary(report: &Report) -> Markup {
         section #summary {
             h2 { "Summary" }
             p .note { "Against " strong { (model.stacks[report.reference]) } ": above 1 is better. Shaded: best beyond noise." }
-            div .scroll { table .summary {
+            div .scroll { table .summary .dense[model.stacks.len() > ROOMY] {
                 thead { tr {
                     th { "benchmark" } th { "on" } th { "at" }
                     @for (index, stack) in model.stacks.iter().enumerate() {
@@ -53,8 +56,8 @@ fn cell(report: &Report, row: &Row, stack: usize) -> Markup {
                 None => (words::NONE),
                 Some(_) if is_reference => @if value.is_some() { small { "×1" } } @else { "×1" },
                 Some(ratio) => {
-                    @if value.is_some() { small { "×" (words::ratio(&ratio)) " (" (words::interval(&ratio)) ")" } }
-                    @else { "×" (words::ratio(&ratio)) " " small { "(" (words::interval(&ratio)) ")" } }
+                    @if value.is_some() { small { "×" (words::ratio(&ratio)) } } @else { "×" (words::ratio(&ratio)) }
+                    " " small .interval { "(" (words::interval(&ratio)) ")" }
                 },
             }
         }
@@ -215,7 +218,9 @@ pub fn lead(report: &Report) -> Markup {
         p .lead {
             (plural(model.stacks.len(), "stack")) " on " (plural(model.links.len(), "link")) " with "
             (plural(model.benchmarks.len(), "benchmark")) ", in turn, over " (plural(rounds as usize, "round")) ". "
-            @if rows.is_empty() { "Nothing was measured." } @else {
+            @if rows.is_empty() { "Nothing was measured." }
+            @else if winners.is_empty() { "In none of " (plural(rows.len(), "comparison")) " is a stack best beyond noise." }
+            @else {
                 "Of " (plural(rows.len(), "comparison")) ", "
                 @for (stack, won) in &winners { strong { (stack) } " is best beyond noise in " (won) ", " }
                 "and " (count(None)) " " @if count(None) == 1 { "has" } @else { "have" } " no clear best."
