@@ -49,7 +49,7 @@ class Mpi4py(MpiTest):
     """The suite passes on every rank."""
 
     def passes(self, ranks, modules=DEFAULT, least=1000, **settings):
-        """`least`: tests that the modules have at least."""
+        """`least`: tests that the modules have at least; `settings`: of MpiTest.mpi."""
         wanted = ["."] if ALL else modules
         without = [f"-e{module}[.]py" for module in MODULES] + [f"-x{pattern}" for pattern in TESTS]
         command = main_py("test_(" + "|".join(wanted) + r").*\.py", *without)
@@ -68,6 +68,9 @@ class Mpi4py(MpiTest):
 
     def test_four_ranks_that_meet_over_the_rails_only(self):
         self.passes(4, ["p2p", "rma", "win"], 250, MPIR_CVAR_NOLOCAL="1", FISHPLATE_STREAMS="2")
+
+    def test_two_ranks_under_open_mpi(self):
+        self.passes(2, ["p2p", "cco", "msgzero", "comm", "request", "threads", "util_pkl5", "win"], mpi="openmpi")
 
 
 @unittest.skipUnless(ALL, "only with --mpi4py-all")
