@@ -97,6 +97,17 @@ fn a_killed_writer_costs_its_last_line_only() {
 }
 
 #[test]
+fn what_was_not_completed_is_told() {
+    let fishplate = Installed::new();
+    let mut lines = lines();
+    lines.retain(|line| line["kind"] != "skipped" && !(line["kind"] == "cell" && line["round"] == 1));
+    records::write(&fishplate.path("r.jsonl"), &lines);
+    let ran = fishplate.run(&["report", "r.jsonl", "--markdown", "-"]);
+    assert!(ran.out.contains("| tcp | lan | bandwidth | not complete: 2 of 3 rounds |"), "{}", ran.out);
+    assert!(ran.out.contains("| fast\\|er | lan | bandwidth | not complete: 0 of 3 rounds |"), "{}", ran.out);
+}
+
+#[test]
 fn records_of_several_runs_count_as_more_rounds() {
     let fishplate = Installed::new();
     records::write(&fishplate.path("a.jsonl"), &lines());
