@@ -1,6 +1,7 @@
 //! An emulator, as seen by the program that drives it.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -25,7 +26,8 @@ impl Emulator {
     /// If the plan cannot be carried out here, with what is missing.
     pub fn start(mut command: Command, plan: &Plan) -> Result<Emulator> {
         plan.check()?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // A group of its own, so that Ctrl-C leaves it to this process to end it.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().context("cannot start an emulator")?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("an emulator without standard input and output");
