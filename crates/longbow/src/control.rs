@@ -21,14 +21,6 @@ pub struct Control {
     unread: Vec<u8>,
 }
 
-/// What came in.
-pub enum Heard {
-    /// Requests, as far as they could be read.
-    Requests(Vec<Result<Request>>),
-    /// The other side is gone.
-    End,
-}
-
 impl Control {
     pub fn new(input: OwnedFd, output: OwnedFd) -> Control {
         Control { input: input.into(), output: output.into(), unread: Vec::new() }
@@ -40,20 +32,16 @@ impl Control {
             if let Some(line) = self.next_line() {
                 return Ok(Some(serde_json::from_slice(&line)?));
             }
-            if !self.read_more()? {
+            if !self.listen()? {
                 return Ok(None);
             }
         }
     }
 
-    /// Takes what has come, when [`Control::readable`] says that something has.
-    pub fn hear(&mut self) -> Result<Heard> {
-        if !self.read_more()? {
-            return Ok(Heard::End);
-        }
-        let lines = std::iter::from_fn(|| self.next_line());
-        let request = |line: Vec<u8>| serde_json::from_slice(&line).context("not a request");
-        Ok(Heard::Requests(lines.map(request).collect()))
+    /// A request that has come, as far as it could be read.
+    pub fn next_request(&mut self) -> Option<Result<Request>> {
+        let line = self.next_line()?;
+        Some(serde_json::from_slice(&line).context("not a request"))
     }
 
     pub fn say(&mut self, response: &Response) -> Result<()> {
@@ -66,8 +54,8 @@ impl Control {
         self.input.as_fd()
     }
 
-    /// False at the end.
-    fn read_more(&mut self) -> Result<bool> {
+    /// Takes what has come, when [`Control::readable`] says that something has. False if the other side is gone.
+    pub fn listen(&mut self) -> Result<bool> {
         let mut buffer = [0; READ_BYTES];
         let length = match self.input.read(&mut buffer) {
             Ok(length) => length,

@@ -10,7 +10,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeSpec, TimeVal, TimeValLike};
 
-use crate::control::{Control, Heard};
+use crate::control::Control;
 use crate::lane::Lane;
 use crate::message::{Request, Response, Status};
 use crate::plan::{Backend, check_settings};
@@ -35,6 +35,8 @@ impl<W: Wire> Pump<W> {
 
     /// Works until nobody is there to make requests.
     pub fn run(&mut self, control: &mut Control) -> Result<()> {
+        // Requests may have come together with the plan.
+        self.answer_all(control)?;
         loop {
             let now = self.now();
             for lane in &mut self.lanes {
@@ -49,17 +51,20 @@ impl<W: Wire> Pump<W> {
                 }
             }
             if ready.last() == Some(&true) {
-                match control.hear()? {
-                    Heard::Requests(requests) => {
-                        for request in requests {
-                            let response = request.and_then(|request| self.answer(request));
-                            control.say(&response.unwrap_or_else(|error| Response::Error(format!("{error:#}"))))?;
-                        }
-                    }
-                    Heard::End => return Ok(()),
+                if !control.listen()? {
+                    return Ok(());
                 }
+                self.answer_all(control)?;
             }
         }
+    }
+
+    fn answer_all(&mut self, control: &mut Control) -> Result<()> {
+        while let Some(request) = control.next_request() {
+            let response = request.and_then(|request| self.answer(request));
+            control.say(&response.unwrap_or_else(|error| Response::Error(format!("{error:#}"))))?;
+        }
+        Ok(())
     }
 
     fn now(&self) -> Instant {

@@ -190,6 +190,8 @@ fn requests_that_cannot_be_are_refused(backend: Backend) -> Result<()> {
     let wrong = Settings { loss: Loss::Independent { probability: 2.0 }, ..settings(1, 0) };
     refused(emulator.ask(&set("r0", wrong))?, "the probability of loss is from 0 to 1, not 2")?;
     refused(emulator.say("{\"fly\": 1}")?, "not a request")?;
+    refused(emulator.say("one\ntwo")?, "not a request")?;
+    refused(emulator.hear()?, "not a request")?;
     refused(
         emulator.say("{\"set\": {\"rail\": \"r0\", \"direction\": \"ab\", \"settings\": {\"rate\": 0}}}")?,
         "a rate is from 8",

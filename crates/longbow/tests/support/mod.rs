@@ -132,6 +132,10 @@ impl Driven {
         answer(&mut self.from)
     }
 
+    pub fn hear(&mut self) -> Result<Response> {
+        answer(&mut self.from)
+    }
+
     pub fn status(&mut self, reset: bool) -> Result<Status> {
         match self.ask(&Request::Status { reset })? {
             Response::Status(status) => Ok(status),
