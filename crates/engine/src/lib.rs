@@ -9,6 +9,7 @@ pub mod ids;
 mod matching;
 pub mod memory;
 pub mod policy;
+mod regions;
 pub mod request;
 mod table;
 pub mod time;
@@ -19,7 +20,10 @@ pub use config::{Config, INJECT_SIZE};
 pub use engine::{Engine, Misbehaviour, PostError, Refused, SendKey, Transmit};
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
 pub use memory::{BounceId, Extent, MemoryAction, Payload, Placement, Region};
+pub use regions::{KeyInUse, Registration};
 pub use request::{
-    Completion, Envelope, Failure, Operation, Pattern, PeekAction, PeekRequest, RecvRequest, SendRequest, Space,
+    Completion, Envelope, Failure, Operation, Pattern, PeekAction, PeekRequest, ReadRequest, RecvRequest, Remote,
+    SendRequest, Space, WriteRequest,
 };
 pub use time::Instant;
+pub use wire::Refusal;

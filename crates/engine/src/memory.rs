@@ -1,5 +1,7 @@
 //! Memory as descriptors. The engine decides where bytes go; only a driver touches them.
 
+use crate::ids::SubchannelId;
+
 /// A piece of user memory known to the driver: an address in a real driver, an index in a simulated one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region(pub u64);
@@ -109,4 +111,8 @@ pub enum MemoryAction {
     },
     /// The bounce buffer is no longer needed.
     Release(BounceId),
+    /// The rest of the payload that is being read from this subchannel goes nowhere.
+    Discard(SubchannelId),
+    /// This memory ends: copy what frames that were handed out, and are not sent yet, have of it.
+    Detach(Payload),
 }

@@ -2,6 +2,7 @@
 
 use crate::ids::{Context, VcId};
 use crate::memory::{Extent, Payload};
+use crate::wire::Refusal;
 
 /// The matching space and, within the tagged one, the tag of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,49 @@ pub struct RecvRequest {
     pub context: Context,
 }
 
+/// A place in memory that a peer has registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// The peer's name for the memory.
+    pub key: u64,
+    /// Where in it, as the peer counts.
+    pub address: u64,
+}
+
+/// Bytes to write into a peer's registered memory.
+#[derive(Clone, Debug)]
+pub struct WriteRequest {
+    /// Whose memory.
+    pub vc: VcId,
+    /// Where.
+    pub to: Remote,
+    /// Immediate data: the peer's user is told of the write, with this (libfabric: remote CQ data).
+    pub data: Option<u64>,
+    /// The bytes. Must stay valid and unchanged until the completion, unless `inject`.
+    pub payload: Payload,
+    /// As for [`SendRequest`].
+    pub inject: bool,
+    /// Report a successful completion. Errors are reported always.
+    pub notify: bool,
+    /// Returned in the completion.
+    pub context: Context,
+}
+
+/// Bytes to read from a peer's registered memory.
+#[derive(Clone, Debug)]
+pub struct ReadRequest {
+    /// Whose memory.
+    pub vc: VcId,
+    /// From where.
+    pub from: Remote,
+    /// Where to, and how much. Must stay valid until the completion.
+    pub buffer: Payload,
+    /// Report a successful completion. Errors are reported always.
+    pub notify: bool,
+    /// Returned in the completion.
+    pub context: Context,
+}
+
 /// A look at the unexpected messages (libfabric: `FI_PEEK`).
 #[derive(Clone, Copy, Debug)]
 pub struct PeekRequest {
@@ -101,6 +145,12 @@ pub enum Operation {
     Recv,
     /// A peek.
     Peek,
+    /// A write into a peer's memory: it is there.
+    Write,
+    /// A read of a peer's memory.
+    Read,
+    /// A peer has written into memory of this endpoint and says so by immediate data. Belongs to no request.
+    RemoteWrite,
 }
 
 /// The end of an operation. Exactly one is reported for each, apart from multi-receive buffers (one a message).
@@ -110,7 +160,7 @@ pub struct Completion {
     pub context: Context,
     /// What has ended.
     pub operation: Operation,
-    /// Envelope of the message; of the request where no message came.
+    /// Envelope of the message; of the request where no message came. Means nothing for remote memory access.
     pub envelope: Envelope,
     /// Immediate data, where the message carried some.
     pub data: Option<u64>,
@@ -140,4 +190,6 @@ pub enum Failure {
     NoMessage,
     /// The peer is gone or was never reached; the text names it, its rails, and the cause.
     PeerLost(std::sync::Arc<str>),
+    /// The peer does not allow this access to its memory.
+    Refused(Refusal),
 }

@@ -71,10 +71,11 @@ mod tests {
 
     use super::*;
     use crate::domain::Fabric;
+    use crate::regions::Addressing;
 
     fn vector() -> AddressVector {
         let fabric = Arc::new(Fabric { settings: Settings::default() });
-        AddressVector::new(0, Arc::new(Domain { fabric, api_version: 0 }))
+        AddressVector::new(0, Arc::new(Domain::new(fabric, 0, Addressing::Offsets)))
     }
 
     fn address(id: u64) -> Address {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use fishplate_engine::{Completion, Envelope, Extent, Failure, Operation, VcId};
+use fishplate_engine::{Completion, Envelope, Extent, Failure, Operation, Refusal, VcId};
 use ofi_abi::{
-    FI_ECANCELED, FI_ECONNRESET, FI_ENOMSG, FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_SEND,
-    FI_TAGGED,
+    FI_EACCES, FI_ECANCELED, FI_ECONNRESET, FI_EKEYREJECTED, FI_ENOMSG, FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_READ,
+    FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE, FI_RMA, FI_SEND, FI_TAGGED, FI_WRITE,
 };
 
 /// A completed operation, with all that any format of entries can tell.
@@ -52,12 +52,20 @@ pub struct FailedEntry {
 /// The entry for `completion`, received by `endpoint`, of the application's operation `context`.
 #[inline]
 pub fn entry(completion: &Completion, endpoint: u32, context: u64) -> Entry {
-    let direction = if completion.operation == Operation::Send { FI_SEND } else { FI_RECV };
+    let (direction, is_message) = match completion.operation {
+        Operation::Send => (FI_SEND, true),
+        Operation::Recv | Operation::Peek => (FI_RECV, true),
+        Operation::Write => (FI_WRITE, false),
+        Operation::Read => (FI_READ, false),
+        Operation::RemoteWrite => (FI_REMOTE_WRITE, false),
+    };
     let (kind, tag) = match completion.envelope {
+        _ if !is_message => (FI_RMA, 0),
         Envelope::Message => (FI_MSG, 0),
         Envelope::Tagged(tag) => (FI_TAGGED, tag),
     };
-    let remote_data = if direction == FI_RECV && completion.data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
+    let comes_in = matches!(direction, FI_RECV | FI_REMOTE_WRITE);
+    let remote_data = if comes_in && completion.data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
     let released = if completion.buffer_released { FI_MULTI_RECV } else { 0 };
     Entry {
         context,
@@ -78,6 +86,8 @@ pub fn failed_entry(entry: Entry, failure: Failure) -> FailedEntry {
         Failure::Cancelled => (FI_ECANCELED, 0, None),
         Failure::NoMessage => (FI_ENOMSG, 0, None),
         Failure::PeerLost(text) => (FI_ECONNRESET, 0, Some(text)),
+        Failure::Refused(why @ Refusal::Key) => (FI_EKEYREJECTED, 0, Some(why.to_string().into())),
+        Failure::Refused(why) => (FI_EACCES, 0, Some(why.to_string().into())),
     };
     FailedEntry { entry, errno, excess, text }
 }
@@ -117,6 +127,14 @@ mod tests {
     }
 
     #[test]
+    fn remote_memory_access_tells_which_kind() {
+        let flags = |operation| entry(&Completion { operation, ..completion() }, 4, 9).flags;
+        assert_eq!(flags(Operation::Write), FI_RMA | FI_WRITE);
+        assert_eq!(flags(Operation::Read), FI_RMA | FI_READ);
+        assert_eq!(flags(Operation::RemoteWrite), FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA);
+    }
+
+    #[test]
     fn the_last_message_of_a_multi_receive_buffer_releases_it() {
         let last = Completion { buffer_released: true, data: None, envelope: Envelope::Message, ..completion() };
         assert_eq!(entry(&last, 4, 9).flags, FI_RECV | FI_MSG | FI_MULTI_RECV);
@@ -130,6 +148,8 @@ mod tests {
         assert_eq!(failed_entry(entry, Failure::Cancelled).errno, FI_ECANCELED);
         assert_eq!(failed_entry(entry, Failure::NoMessage).errno, FI_ENOMSG);
         let lost = failed_entry(entry, Failure::PeerLost("gone".into()));
+        let refused = failed_entry(entry, Failure::Refused(Refusal::Key));
+        assert_eq!((refused.errno, refused.text.is_some()), (FI_EKEYREJECTED, true));
         assert_eq!((lost.errno, lost.text.as_deref()), (FI_ECONNRESET, Some("gone")));
     }
 }

@@ -227,10 +227,11 @@ mod tests {
     use super::*;
     use crate::completion::failed_entry;
     use crate::domain::Fabric;
+    use crate::regions::Addressing;
 
     fn queue() -> CompletionQueue {
         let fabric = Arc::new(Fabric { settings: Settings::default() });
-        CompletionQueue::new(Arc::new(Domain { fabric, api_version: 0 }))
+        CompletionQueue::new(Arc::new(Domain::new(fabric, 0, Addressing::Offsets)))
     }
 
     fn good(context: u64) -> Entry {

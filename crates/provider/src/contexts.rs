@@ -7,11 +7,10 @@ use slab::Slab;
 const MARK: u64 = 0xF15B << 48;
 const MARK_BITS: u64 = 0xFFFF << 48;
 
-/// Usually the application's context itself. An endpoint with counters must hear of every completion, also of those
+/// Usually the application's context itself. An endpoint must hear of every completion that is counted, also of those
 /// that no completion queue entry is wanted for: there, it is the number of an entry that remembers which they are.
 #[derive(Default)]
 pub struct Contexts {
-    counted: bool,
     table: Slab<Entry>,
 }
 
@@ -23,17 +22,12 @@ struct Entry {
 }
 
 impl Contexts {
-    /// From now on completions are counted. Before the first operation.
-    pub fn count(&mut self) {
-        self.counted = true;
-    }
-
     /// The context for the engine and whether it shall notify, for an operation of the application's context `user`
-    /// whose success it wants reported, or not. `multi`: it completes several times. The table grows with the
-    /// operations that are under way.
+    /// whose success it wants reported, or not. `counted`: a counter wants to know, too. `multi`: it completes several
+    /// times. The table grows with the operations that are under way.
     #[inline]
-    pub fn open(&mut self, user: u64, report: bool, multi: bool) -> (Context, bool) {
-        if !self.counted {
+    pub fn open(&mut self, user: u64, report: bool, counted: bool, multi: bool) -> (Context, bool) {
+        if !counted {
             return (Context(user), report);
         }
         let key = self.table.insert(Entry { user, report, multi });
@@ -65,7 +59,7 @@ impl Contexts {
     }
 
     fn key(&self, context: Context) -> Option<usize> {
-        if !self.counted || context.0 & MARK_BITS != MARK {
+        if context.0 & MARK_BITS != MARK {
             return None;
         }
         let key = (context.0 & !MARK_BITS) as usize;
@@ -80,7 +74,7 @@ mod tests {
     #[test]
     fn without_counters_the_context_is_the_application_s() {
         let mut contexts = Contexts::default();
-        assert_eq!(contexts.open(17, false, false), (Context(17), false));
+        assert_eq!(contexts.open(17, false, false, false), (Context(17), false));
         assert_eq!(contexts.close(Context(17), true), (17, true));
         assert_eq!(contexts.find(17), Context(17));
     }
@@ -88,9 +82,8 @@ mod tests {
     #[test]
     fn with_counters_silent_operations_notify_and_stay_silent() {
         let mut contexts = Contexts::default();
-        contexts.count();
-        let (silent, notify) = contexts.open(17, false, true);
-        let (loud, _) = contexts.open(18, true, false);
+        let (silent, notify) = contexts.open(17, false, true, true);
+        let (loud, _) = contexts.open(18, true, true, false);
         assert!(notify);
         assert_eq!(contexts.find(18), loud);
         assert_eq!(contexts.close(silent, false), (17, false));

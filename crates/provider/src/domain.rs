@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use fishplate_rails::Settings;
 
+use crate::regions::{Addressing, Regions};
+
 /// An opened fabric.
 pub struct Fabric {
     /// From the environment, when the fabric was opened.
@@ -16,4 +18,13 @@ pub struct Domain {
     pub fabric: Arc<Fabric>,
     /// Version of libfabric's interface that the application was written for.
     pub api_version: u32,
+    /// Registered memory.
+    pub regions: Regions,
+}
+
+impl Domain {
+    /// A domain without objects.
+    pub fn new(fabric: Arc<Fabric>, api_version: u32, addressing: Addressing) -> Domain {
+        Domain { fabric, api_version, regions: Regions::new(addressing) }
+    }
 }

@@ -8,7 +8,7 @@ use fishplate_engine::{Completion, Failure, Operation, VcId};
 use fishplate_rails::{ADDRESS_LEN, Endpoint as Transport, OpenError, Settings};
 use ofi_abi::{
     FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_EOTHER,
-    FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND,
+    FI_READ, FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
 };
 
 use crate::address_vector::AddressVector;
@@ -21,6 +21,7 @@ use crate::environment;
 use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
 use crate::guard::Guard;
 use crate::peers::Peers;
+use crate::regions::Expose;
 
 /// Least free bytes of a multi-receive buffer until the application says otherwise: what libfabric documents for
 /// providers without another reason.
@@ -62,6 +63,10 @@ pub(crate) struct State {
     pub addresses: Option<Arc<AddressVector>>,
     pub tx: Direction,
     pub rx: Direction,
+    /// Counts reads of peers' memory.
+    pub read_counter: Option<Arc<Counter>>,
+    /// Counts writes into peers' memory.
+    pub write_counter: Option<Arc<Counter>>,
     /// All counters bound, also those that never count.
     pub counters: Vec<Arc<Counter>>,
     pub contexts: Contexts,
@@ -74,7 +79,7 @@ pub(crate) struct State {
     skipped: u32,
 }
 
-/// Where completions of sends, or of receives, go.
+/// Where completions of sends (and accesses of remote memory), or of receives, go.
 #[derive(Default)]
 pub(crate) struct Direction {
     pub queue: Option<Arc<CompletionQueue>>,
@@ -114,6 +119,8 @@ impl Endpoint {
             addresses: None,
             tx: Direction { op_flags: choice.tx_op_flags, ..Direction::default() },
             rx: Direction { op_flags: choice.rx_op_flags, ..Direction::default() },
+            read_counter: None,
+            write_counter: None,
             counters: Vec::new(),
             contexts: Contexts::default(),
             min_multi_recv: MIN_MULTI_RECV,
@@ -127,6 +134,10 @@ impl Endpoint {
     /// Names it in the entries of completion queues.
     pub fn id(&self) -> u32 {
         self.id
+    }
+
+    pub(crate) fn lock(&self) -> &Mutex<State> {
+        &self.state
     }
 
     pub(crate) fn state(&self) -> Outcome<std::sync::MutexGuard<'_, State>> {
@@ -160,14 +171,20 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Binds a counter for the directions in `flags`. One for remote memory access alone never counts.
+    /// Binds a counter for the directions in `flags`. One for what peers access alone never counts: that is for endpoints
+    /// with `FI_RMA_EVENT`.
     pub fn bind_counter(self: &Arc<Self>, counter: &Arc<Counter>, flags: u64) -> Outcome<()> {
         let mut state = self.state()?;
         if flags & (FI_SEND | FI_RECV) != 0 {
             for direction in state.directions(flags)? {
                 direction.counter = Some(counter.clone());
             }
-            state.contexts.count();
+        }
+        if flags & FI_READ != 0 {
+            state.read_counter = Some(counter.clone());
+        }
+        if flags & FI_WRITE != 0 {
+            state.write_counter = Some(counter.clone());
         }
         state.counters.push(counter.clone());
         drop(state);
@@ -177,6 +194,14 @@ impl Endpoint {
 
     /// Opens the transport with `open`.
     pub fn enable(self: &Arc<Self>, open: impl FnOnce(&Settings) -> Result<Transport, OpenError>) -> Outcome<()> {
+        self.domain.regions.join(self, |regions| self.enable_with(regions, open))
+    }
+
+    fn enable_with(
+        self: &Arc<Self>,
+        regions: &Expose,
+        open: impl FnOnce(&Settings) -> Result<Transport, OpenError>,
+    ) -> Outcome<()> {
         let mut state = self.state()?;
         if state.transport.is_some() {
             return Err(Errno(FI_EOPBADSTATE));
@@ -188,6 +213,7 @@ impl Endpoint {
             environment::tell(&error);
             Errno(FI_ENETDOWN)
         })?;
+        regions.to(&mut transport)?;
         // Without a guard nothing is held back: slower, and as correct.
         state.guard = Guard::start(self).ok();
         if state.guard.is_some() {
@@ -204,6 +230,7 @@ impl Endpoint {
         let (addresses, counters) = (state.addresses.take(), std::mem::take(&mut state.counters));
         let (transport, guard) = (state.transport.take(), state.guard.take());
         drop(state);
+        self.domain.regions.leave(self);
         guard.iter().for_each(|guard| guard.end());
         let leave = |list: &mut Vec<Arc<Endpoint>>| list.retain(|endpoint| !Arc::ptr_eq(endpoint, self));
         addresses.iter().for_each(|vector| leave(&mut write_plain(&vector.endpoints)));
@@ -295,12 +322,15 @@ impl State {
 
     fn deliver(&mut self, completion: Completion, id: u32) {
         let (user, report) = self.contexts.close(completion.context, completion.buffer_released);
-        let direction = if completion.operation == Operation::Send { &self.tx } else { &self.rx };
-        let success = completion.result.is_ok();
-        if let Some(counter) = &direction.counter
-            && completion.operation != Operation::Peek
-        {
-            counter.count(success, completion.len);
+        let (direction, counter) = match completion.operation {
+            Operation::Send => (&self.tx, &self.tx.counter),
+            Operation::Recv => (&self.rx, &self.rx.counter),
+            Operation::Read => (&self.tx, &self.read_counter),
+            Operation::Write => (&self.tx, &self.write_counter),
+            Operation::Peek | Operation::RemoteWrite => (&self.rx, &None),
+        };
+        if let Some(counter) = counter {
+            counter.count(completion.result.is_ok(), completion.len);
         }
         let Some(queue) = &direction.queue else { return };
         let entry = entry(&completion, id, user);
@@ -309,8 +339,10 @@ impl State {
             Ok(()) => {}
             Err(failure) => {
                 // MPI libraries print the number only.
-                if let Failure::PeerLost(text) = &failure {
-                    environment::tell_change(text);
+                match &failure {
+                    Failure::PeerLost(text) => environment::tell_change(text),
+                    Failure::Refused(why) => environment::tell_change(&format!("remote memory access: {why}").into()),
+                    _ => {}
                 }
                 queue.push_error(failed_entry(entry, failure));
             }

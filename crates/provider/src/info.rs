@@ -16,13 +16,19 @@ pub const VERSION: u32 = fi_version(0, 1);
 /// Most pieces of memory of one operation.
 pub const IOV_LIMIT: usize = 8;
 
+/// Most pieces of a peer's memory of one operation.
+pub const RMA_IOV_LIMIT: usize = 1;
+
 /// Longest message: what fits into a signed length.
 pub const MAX_MSG_SIZE: usize = isize::MAX as usize;
 
 const SECONDARY_CAPS: u64 = FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
-const CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV | SECONDARY_CAPS;
-const TX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND;
-const RX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE;
+const MESSAGES: u64 = FI_MSG | FI_TAGGED;
+const ACCESSES: u64 = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+const CAPS: u64 = MESSAGES | FI_SEND | FI_RECV | FI_DIRECTED_RECV | FI_RMA | ACCESSES | SECONDARY_CAPS;
+const TX_CAPS: u64 = MESSAGES | FI_SEND | FI_RMA | FI_READ | FI_WRITE;
+const RX_CAPS: u64 =
+    MESSAGES | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | FI_RMA | FI_REMOTE_READ | FI_REMOTE_WRITE;
 const DOMAIN_CAPS: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
 const TX_OP_FLAGS: u64 = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
 const RX_OP_FLAGS: u64 = FI_COMPLETION | FI_MULTI_RECV;
@@ -133,10 +139,12 @@ fn capabilities(wanted: u64) -> Outcome<u64> {
     if wanted == 0 {
         return Ok(CAPS);
     }
-    // Without a direction, both are meant; without a kind of message, both kinds.
-    let directions = if wanted & (FI_SEND | FI_RECV) == 0 { FI_SEND | FI_RECV } else { 0 };
-    let kinds = if wanted & (FI_MSG | FI_TAGGED) == 0 { FI_MSG | FI_TAGGED } else { 0 };
-    Ok(wanted | directions | kinds | SECONDARY_CAPS)
+    // Without any kind of transfer, both kinds of messages are meant; without a direction of one, all directions.
+    let kinds = if wanted & (MESSAGES | FI_RMA) == 0 { wanted | MESSAGES } else { wanted };
+    let missing = |kind: u64, directions: u64| {
+        if kinds & kind != 0 && kinds & directions == 0 { directions } else { 0 }
+    };
+    Ok(kinds | missing(MESSAGES, FI_SEND | FI_RECV) | missing(FI_RMA, ACCESSES) | SECONDARY_CAPS)
 }
 
 /// Capabilities of one side: those wanted of it, of those of the whole.
@@ -156,13 +164,14 @@ fn transmit(wanted: Option<&fi_tx_attr>, caps: u64) -> Outcome<fi_tx_attr> {
         inject_size: INJECT_SIZE as usize,
         size: QUEUE_SIZE,
         iov_limit: IOV_LIMIT,
-        rma_iov_limit: 0,
+        rma_iov_limit: RMA_IOV_LIMIT,
         tclass: 0,
     };
     if let Some(wanted) = wanted {
         require(wanted.op_flags & !TX_OP_FLAGS == 0)?;
         require(wanted.msg_order & !FI_ORDER_SAS == 0 && wanted.comp_order == 0)?;
         require(wanted.inject_size <= tx.inject_size && wanted.iov_limit <= IOV_LIMIT)?;
+        require(wanted.rma_iov_limit <= RMA_IOV_LIMIT)?;
         tx.caps = side(wanted.caps, caps, TX_CAPS)?;
         tx.op_flags = wanted.op_flags;
         tx.size = tx.size.max(wanted.size);

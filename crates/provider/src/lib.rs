@@ -1,7 +1,7 @@
 //! The libfabric provider `libfishplate-fi.so`: libfabric's objects on top of [`fishplate_rails::Endpoint`].
 //!
 //! The modules here are safe code; [`mod@ffi`] converts between them and C and holds everything unsafe.
-//! Locks are taken in this order: list of endpoints of a queue, endpoint, address table or entries of a queue.
+//! Locks are taken in this order: list of endpoints of a queue, registered memory of a domain, endpoint, address table or entries of a queue.
 #![deny(unsafe_code)]
 
 mod address_vector;
@@ -19,6 +19,8 @@ mod guard;
 mod idle;
 mod info;
 mod peers;
+mod regions;
+mod remote;
 mod transfer;
 
 pub use ffi::fi_prov_ini;

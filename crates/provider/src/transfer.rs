@@ -52,13 +52,10 @@ impl Endpoint {
     pub fn send(&self, message: Outgoing) -> Outcome<()> {
         let mut guard = self.state()?;
         let state = &mut *guard;
-        let vc = match state.peers.known(message.dest) {
-            Some(vc) => vc,
-            None => state.resolve(message.dest)?,
-        };
+        let vc = state.peer(message.dest)?;
         let default_inject = matches!(message.report, Report::Default) && state.tx.op_flags & FI_INJECT != 0;
         let wanted = state.tx.wants(message.report);
-        let (context, notify) = state.contexts.open(message.context, wanted, false);
+        let (context, notify) = state.contexts.open(message.context, wanted, state.tx.counter.is_some(), false);
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         let Outgoing { envelope, data, payload, inject, .. } = message;
         let inject = inject || default_inject;
@@ -85,7 +82,8 @@ impl Endpoint {
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         let default_multi = matches!(receive.report, Report::Default) && state.rx.op_flags & FI_MULTI_RECV != 0;
         let multi = matches!(receive.space, Space::Message) && (receive.multi || default_multi);
-        let (context, notify) = state.contexts.open(receive.context, state.rx.wants(receive.report), multi);
+        let (wanted, counted) = (state.rx.wants(receive.report), state.rx.counter.is_some());
+        let (context, notify) = state.contexts.open(receive.context, wanted, counted, multi);
         let multi_min_free = multi.then_some(state.min_multi_recv);
         transport.recv(RecvRequest { pattern, buffer: receive.buffer, multi_min_free, notify, context });
         Ok(())
@@ -141,20 +139,27 @@ impl State {
         self.peers.resolve(index, vector, transport)
     }
 
+    /// The virtual channel to the peer at an index of the address vector.
+    #[inline]
+    pub fn peer(&mut self, index: u64) -> Outcome<VcId> {
+        match self.peers.known(index) {
+            Some(vc) => Ok(vc),
+            None => self.resolve(index),
+        }
+    }
+
     #[inline]
     fn source(&mut self, index: u64) -> Outcome<Option<VcId>> {
         if index == FI_ADDR_UNSPEC || !self.directed {
             return Ok(None);
         }
-        match self.peers.known(index) {
-            Some(vc) => Ok(Some(vc)),
-            None => self.resolve(index).map(Some),
-        }
+        self.peer(index).map(Some)
     }
 }
 
+/// What a call answers when something was not taken.
 #[cold]
-fn refusal(error: PostError) -> Errno {
+pub fn refusal(error: PostError) -> Errno {
     match error {
         PostError::Again => Errno(FI_EAGAIN),
         PostError::TooLong => Errno(FI_EINVAL),

@@ -2,6 +2,7 @@
 
 pub mod credit;
 pub mod estimate;
+mod remote;
 pub mod reorder;
 mod scheduler;
 pub mod send;
@@ -15,6 +16,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use credit::{Credit, Debt, MESSAGE_CHARGE};
+use remote::RemoteAccess;
 use reorder::Reorder;
 use subchannel::Subchannel;
 
@@ -54,11 +56,13 @@ pub struct VirtualChannel {
     next_seq: MessageSeq,
     /// Messages without a subchannel, in order: keys of sends.
     queued: VecDeque<u64>,
-    /// Cleared messages that are not cut to the end, in order: keys of sends.
+    /// Cleared messages, long writes and answers that are not cut to the end, in order: keys of sends.
     cleared: VecDeque<u64>,
-    /// Clearances to send.
-    clearances: VecDeque<Body>,
-    /// Bytes in `queued` and uncut in `cleared`.
+    /// Clearances, and refusals of reads, to send.
+    replies: VecDeque<Body>,
+    /// What remote memory access needs.
+    pub remote: RemoteAccess,
+    /// Bytes of queued messages and writes, and uncut ones in `cleared`.
     pending: u64,
     multiplex: Box<dyn Multiplex>,
     stripe: Box<dyn Stripe>,
@@ -82,7 +86,8 @@ impl VirtualChannel {
             next_seq: MessageSeq(0),
             queued: VecDeque::new(),
             cleared: VecDeque::new(),
-            clearances: VecDeque::new(),
+            replies: VecDeque::new(),
+            remote: RemoteAccess::default(),
             pending: 0,
             multiplex: config.multiplexing.build(id.0),
             stripe: config.striping.build(id.0),
@@ -104,10 +109,10 @@ impl VirtualChannel {
 
     /// Queues a clearance.
     pub fn clear(&mut self, send: SendRef, landing: LandingRef, len: u64) {
-        self.clearances.push_back(Body::Clear { send, landing, len });
+        self.replies.push_back(Body::Clear { send, landing, len });
     }
 
-    /// The peer wants `len` bytes of a message that was requested.
+    /// `len` bytes of a send may be cut: the peer wants them of a message, or they are a write or an answer.
     pub fn enqueue_cleared(&mut self, send: u64, len: u64) {
         self.cleared.push_back(send);
         self.pending += len;
@@ -117,7 +122,8 @@ impl VirtualChannel {
     pub fn is_idle(&self) -> bool {
         self.queued.is_empty()
             && self.cleared.is_empty()
-            && self.clearances.is_empty()
+            && self.replies.is_empty()
+            && self.remote.is_idle()
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
@@ -140,7 +146,8 @@ impl VirtualChannel {
     pub fn drop_queues(&mut self) {
         self.queued.clear();
         self.cleared.clear();
-        self.clearances.clear();
+        self.replies.clear();
+        self.remote = RemoteAccess::default();
         self.pending = 0;
         self.subchannels.clear();
     }

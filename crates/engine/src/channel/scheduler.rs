@@ -1,16 +1,17 @@
 //! The communication scheduler: which frame goes out next, and over which subchannel.
 
 use super::credit::MESSAGE_CHARGE;
-use super::send::{Send, Source, Stage};
+use super::send::{Destination, Purpose, Send, Source, Stage};
 use super::stripes::Stripes;
 use super::subchannel::Cargo;
 use super::{State, VirtualChannel};
 use crate::ids::SubchannelId;
 use crate::memory::Payload;
 use crate::policy::{View, Views};
+use crate::request::Remote;
 use crate::table::Table;
 use crate::time::Instant;
-use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef};
+use crate::wire::{Body, Header, MAX_HEADER_LEN, SendRef};
 
 /// A frame for the driver to send.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ pub struct Transmit {
     pub copy: bool,
 }
 
-const NOTHING: Source = Source::User(Payload::EMPTY);
+pub(super) const NOTHING: Source = Source::User(Payload::EMPTY);
 
 impl VirtualChannel {
     /// The next frame, if there is one that some subchannel can take.
@@ -33,15 +34,18 @@ impl VirtualChannel {
         if self.state != State::Open || self.subchannels.is_empty() {
             return None;
         }
-        self.clearance(now)
+        self.refusal(now)
+            .or_else(|| self.reply(now))
+            .or_else(|| self.read_request(now))
             .or_else(|| self.assigned_message(now, sends))
             .or_else(|| self.queued_message(now, sends))
+            .or_else(|| self.queued_write(now, sends))
             .or_else(|| self.piece(now, sends))
             .or_else(|| self.acknowledgement(now))
     }
 
     /// A frame of `cargo` over subchannel `index`.
-    fn frame(&mut self, now: Instant, index: usize, body: Body, source: Source, cargo: Cargo) -> Transmit {
+    pub(super) fn frame(&mut self, now: Instant, index: usize, body: Body, source: Source, cargo: Cargo) -> Transmit {
         let subchannel = &mut self.subchannels[index];
         let (ack, ack_delay_us) = subchannel.pay_ack(now);
         if body.is_counted() {
@@ -57,7 +61,7 @@ impl VirtualChannel {
         }
     }
 
-    fn views(&self, now: Instant) -> Views {
+    pub(super) fn views(&self, now: Instant) -> Views {
         let view = |subchannel: &super::Subchannel| View {
             rail: subchannel.rail.0,
             open: subchannel.budget > 0,
@@ -69,13 +73,20 @@ impl VirtualChannel {
         self.subchannels.iter().map(view).collect()
     }
 
-    fn clearance(&mut self, now: Instant) -> Option<Transmit> {
-        self.clearances.front()?;
+    /// The open subchannel over which a frame without payload would arrive first.
+    pub(super) fn nearest(&self, now: Instant) -> Option<usize> {
         let views = self.views(now);
         let open = views.iter().enumerate().filter(|(_, view)| view.open);
         let (index, _) = open.min_by(|(_, a), (_, b)| a.finish_ns(0).total_cmp(&b.finish_ns(0)))?;
-        let body = self.clearances.pop_front()?;
-        // Not earlier: clearances that wait for a subchannel are memory that the peer has to answer for.
+        Some(index)
+    }
+
+    /// The answer to a request.
+    fn reply(&mut self, now: Instant) -> Option<Transmit> {
+        self.replies.front()?;
+        let index = self.nearest(now)?;
+        let body = self.replies.pop_front()?;
+        // Not earlier: replies that wait for a subchannel are memory that the peer has to answer for.
         self.debt.free_request();
         Some(self.frame(now, index, body, NOTHING, Cargo::Control))
     }
@@ -121,16 +132,29 @@ impl VirtualChannel {
         }
     }
 
-    /// The first, or only, frame of a message.
-    fn message(&mut self, now: Instant, index: usize, key: u64, sends: &mut Table<Send>) -> Option<Transmit> {
+    /// The first, or only, frame of a message or a short write.
+    pub(super) fn message(
+        &mut self,
+        now: Instant,
+        index: usize,
+        key: u64,
+        sends: &mut Table<Send>,
+    ) -> Option<Transmit> {
         let send = sends.get_mut(key)?;
-        let (seq, envelope, data) = (send.seq, send.envelope, send.data);
-        if !send.eager {
-            send.stage = Stage::Requested;
-            let body = Body::Request { seq, envelope, data, total: send.len(), send: SendRef(key) };
-            return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
-        }
-        let body = Body::Eager { seq, envelope, data, len: send.len() as u32, prompt: send.is_awaited() };
+        let (envelope, data, len) = (send.envelope, send.data, send.source.len() as u32);
+        let body = match send.purpose {
+            Purpose::Message(seq) if !send.eager => {
+                send.stage = Stage::Requested;
+                let body = Body::Request { seq, envelope, data, total: send.len(), send: SendRef(key) };
+                return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
+            }
+            Purpose::Message(seq) => Body::Eager { seq, envelope, data, len, prompt: send.is_awaited() },
+            Purpose::Write(Remote { key: memory, address }) => {
+                Body::Write { write: SendRef(key), key: memory, address, data, len }
+            }
+            // Answers are cut.
+            Purpose::Answer(_) => return None,
+        };
         send.stage = Stage::Sent;
         send.unacknowledged = 1;
         let copy = send.inject && send.bounce().is_none();
@@ -138,17 +162,23 @@ impl VirtualChannel {
         Some(Transmit { copy, ..self.frame(now, index, body, source, Cargo::Send(key)) })
     }
 
-    /// A piece of a cleared message.
+    /// A piece of a cleared message, of a long write or of an answer.
     fn piece(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+        self.serve(sends);
         if self.subchannels.iter().all(|subchannel| subchannel.budget == 0) {
             return None;
         }
         let mut at = 0;
         while let Some(&key) = self.cleared.get(at) {
-            let Some((landing, stripes)) = sends.get_mut(key).and_then(cleared) else {
+            let Some((to, stripes)) = sends.get_mut(key).and_then(cleared) else {
                 self.cleared.remove(at);
                 continue;
             };
+            let is_write = matches!(to, Destination::Memory(_));
+            if is_write && !self.remote.may_write() {
+                at += 1;
+                continue;
+            }
             let views = self.views(now);
             if let Stripes::Unplanned(len) = *stripes {
                 *stripes = Stripes::planned(len, self.stripe.plan(len, &views));
@@ -169,14 +199,20 @@ impl VirtualChannel {
                 at += 1;
                 continue;
             };
-            if stripes.remaining() == 0 {
+            let last = stripes.remaining() == 0;
+            if last {
                 self.cleared.remove(at);
             }
             self.pending -= piece.len;
             let send = sends.get_mut(key)?;
             send.unacknowledged += 1;
+            match send.purpose {
+                Purpose::Answer(_) if last => self.debt.free_request(),
+                Purpose::Write(_) => self.remote.write_given_out(),
+                _ => {}
+            }
             let source = send.source.slice(piece.offset, piece.len);
-            let body = Body::Stripe { landing, offset: piece.offset, len: piece.len as u32 };
+            let body = to.frame(key, piece.offset, piece.len as u32);
             return Some(self.frame(now, index, body, source, Cargo::Send(key)));
         }
         None
@@ -210,9 +246,9 @@ impl VirtualChannel {
     }
 }
 
-fn cleared(send: &mut Send) -> Option<(LandingRef, &mut Stripes)> {
+fn cleared(send: &mut Send) -> Option<(Destination, &mut Stripes)> {
     match &mut send.stage {
-        Stage::Cleared { landing, stripes } => Some((*landing, stripes)),
+        Stage::Cleared { to, stripes } => Some((*to, stripes)),
         _ => None,
     }
 }

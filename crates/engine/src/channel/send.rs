@@ -3,8 +3,9 @@
 use super::stripes::Stripes;
 use crate::ids::{Context, MessageSeq, VcId};
 use crate::memory::{BounceId, Payload};
-use crate::request::{Completion, Envelope, Failure, Operation, SendRequest};
-use crate::wire::LandingRef;
+use crate::regions::RegionId;
+use crate::request::{Completion, Envelope, Failure, Operation, Remote, SendRequest, WriteRequest};
+use crate::wire::{Body, LandingRef, SendRef};
 
 /// Where a frame's payload comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,40 @@ impl Source {
     }
 }
 
+/// What a send is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A message, with its position.
+    Message(MessageSeq),
+    /// A write into the peer's memory.
+    Write(Remote),
+    /// The answer to a read of the peer's, out of this memory.
+    Answer(RegionId),
+}
+
+/// Where the peer puts bytes.
+#[derive(Clone, Copy, Debug)]
+pub enum Destination {
+    /// Where a receive or a read of its own wants them.
+    Landing(LandingRef),
+    /// Into registered memory.
+    Memory(Remote),
+}
+
+impl Destination {
+    /// The frame with `len` bytes, from `offset` on, of send `key`.
+    pub fn frame(&self, key: u64, offset: u64, len: u32) -> Body {
+        match *self {
+            Destination::Landing(landing) => Body::Stripe { landing, offset, len },
+            Destination::Memory(Remote { key: memory, address }) => {
+                // What overflows is out of the peer's bounds as well, so that it refuses the operation.
+                let address = address.saturating_add(offset);
+                Body::Write { write: SendRef(key), key: memory, address, data: None, len }
+            }
+        }
+    }
+}
+
 /// How far a send has come.
 #[derive(Debug)]
 pub enum Stage {
@@ -52,14 +87,14 @@ pub enum Stage {
     Queued,
     /// The peer has been asked for a clearance.
     Requested,
-    /// The peer has said where the bytes go.
+    /// It is known where the bytes go: they may be cut and sent.
     Cleared {
-        /// Its name for the place.
-        landing: LandingRef,
+        /// Where.
+        to: Destination,
         /// What is cut and what is not.
         stripes: Stripes,
     },
-    /// The one frame of an eager message has been handed to a subchannel.
+    /// The one, or last, frame has been handed to a subchannel.
     Sent,
 }
 
@@ -68,12 +103,14 @@ pub enum Stage {
 pub struct Send {
     /// To whom.
     pub vc: VcId,
-    /// Its position.
-    pub seq: MessageSeq,
+    /// What it is.
+    pub purpose: Purpose,
     /// Matching space and tag.
     pub envelope: Envelope,
     /// Immediate data.
     pub data: Option<u64>,
+    /// The peer has refused it.
+    pub failure: Option<Failure>,
     /// The bytes.
     pub source: Source,
     /// The payload was lent only for the duration of the posting call.
@@ -94,9 +131,10 @@ impl Send {
     pub fn new(request: SendRequest, seq: MessageSeq) -> Self {
         Send {
             vc: request.vc,
-            seq,
+            purpose: Purpose::Message(seq),
             envelope: request.envelope,
             data: request.data,
+            failure: None,
             len: request.payload.len(),
             source: Source::User(request.payload),
             inject: request.inject,
@@ -105,6 +143,64 @@ impl Send {
             unacknowledged: 0,
             notify: request.notify,
             context: request.context,
+        }
+    }
+
+    /// A write that has just been posted; `whole`: it goes in one frame.
+    pub fn write(request: WriteRequest, whole: bool) -> Self {
+        let WriteRequest { vc, to, data, payload, inject, notify, context } = request;
+        let message = SendRequest { vc, envelope: Envelope::Message, data, payload, inject, notify, context };
+        let mut send = Send::new(message, MessageSeq::default());
+        send.purpose = Purpose::Write(to);
+        if !whole {
+            send.stage = Stage::Cleared { to: Destination::Memory(to), stripes: Stripes::Unplanned(send.len) };
+        }
+        send
+    }
+
+    /// The answer to a read of the peer of `vc`: `source`, out of `region`.
+    pub fn answer(vc: VcId, region: RegionId, source: Payload, landing: LandingRef) -> Self {
+        let (envelope, context) = (Envelope::Message, Context(0));
+        let message = SendRequest { vc, envelope, data: None, payload: source, inject: false, notify: false, context };
+        let mut send = Send::new(message, MessageSeq::default());
+        send.purpose = Purpose::Answer(region);
+        send.stage = Stage::Cleared { to: Destination::Landing(landing), stripes: Stripes::Unplanned(send.len) };
+        send
+    }
+
+    /// Whether this is a write.
+    pub fn is_write(&self) -> bool {
+        matches!(self.purpose, Purpose::Write(_))
+    }
+
+    /// A write in pieces is in place, and the peer's user has to be told of it.
+    pub fn owes_data(&self) -> bool {
+        let in_pieces = matches!(self.stage, Stage::Cleared { .. });
+        self.is_write() && in_pieces && self.data.is_some() && self.failure.is_none()
+    }
+
+    /// The pieces of it are in place; one more frame, without payload, follows. What had been cut.
+    pub fn end_pieces(&mut self) -> Option<Stripes> {
+        self.source = Source::User(Payload::EMPTY);
+        match std::mem::replace(&mut self.stage, Stage::Queued) {
+            Stage::Cleared { stripes, .. } => Some(stripes),
+            _ => None,
+        }
+    }
+
+    /// Where the peer wants the bytes of an answer.
+    pub fn landing(&self) -> LandingRef {
+        match self.stage {
+            Stage::Cleared { to: Destination::Landing(landing), .. } => landing,
+            _ => LandingRef(0),
+        }
+    }
+
+    /// Nothing more of it is cut. How many bytes that leaves out.
+    pub fn stop(&mut self) -> u64 {
+        match &mut self.stage {
+            Stage::Cleared { stripes, .. } => stripes.stop(),
+            _ => 0,
         }
     }
 
@@ -138,10 +234,16 @@ impl Send {
 
     /// What to tell the user at the end; nothing for a success that nobody asked to hear of.
     pub fn completion(&self, result: Result<(), Failure>) -> Option<Completion> {
-        let reported = self.notify || (result.is_err() && !self.inject);
+        let operation = match self.purpose {
+            Purpose::Message(_) => Operation::Send,
+            Purpose::Write(_) => Operation::Write,
+            Purpose::Answer(_) => return None,
+        };
+        // Nobody misses an injected message, but memory that was not written.
+        let reported = self.notify || (result.is_err() && (!self.inject || self.is_write()));
         reported.then_some(Completion {
             context: self.context,
-            operation: Operation::Send,
+            operation,
             envelope: self.envelope,
             data: None,
             len: self.len,

@@ -89,6 +89,17 @@ impl Stripes {
         piece
     }
 
+    /// What is not cut is left out. Returns how many bytes that are.
+    pub fn stop(&mut self) -> u64 {
+        let left = self.remaining();
+        match self {
+            Stripes::Unplanned(len) => *len = 0,
+            Stripes::Open { next, len } => *len = *next,
+            Stripes::Assigned(stripes) => stripes.iter_mut().for_each(|stripe| stripe.end = stripe.next),
+        }
+        left
+    }
+
     /// A frame of subchannel `index` has been acknowledged.
     pub fn acknowledged(&mut self, index: usize, now: Instant) {
         let Stripes::Assigned(stripes) = self else { return };

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::estimate::{Estimate, Sent};
 use crate::ids::RailId;
 use crate::time::Instant;
+use crate::wire::{Refusal, SendRef};
 
 /// A completion waits at the peer for this acknowledgement: it is held only as long as a reply is likely to carry it.
 pub const PROMPT_ACK_DELAY_NS: u64 = 15_000;
@@ -18,7 +19,7 @@ pub const ACK_EVERY_FRAMES: u32 = 512;
 /// What a frame in flight belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cargo {
-    /// A message or a piece of it: the send's key.
+    /// A message, a write, an answer, or a piece of it: the send's key.
     Send(u64),
     /// A protocol frame that nobody waits for.
     Control,
@@ -49,6 +50,8 @@ pub struct Subchannel {
     told: u32,
     untold_bytes: u64,
     ack_due: Option<Instant>,
+    /// Writes that came over it and are refused. Nothing is acknowledged before the peer knows: the write would succeed.
+    pub refusals: VecDeque<(SendRef, Refusal)>,
 }
 
 /// The peer acknowledges more than was sent to it.
@@ -71,6 +74,7 @@ impl Subchannel {
             told: 0,
             untold_bytes: 0,
             ack_due: None,
+            refusals: VecDeque::new(),
         }
     }
 
@@ -106,8 +110,11 @@ impl Subchannel {
     }
 
     /// The acknowledgement to put into the header of a frame, and how long it has waited, in microseconds; the debt is
-    /// then paid.
+    /// then paid. While the peer has not been told of all refusals, it is told nothing new.
     pub fn pay_ack(&mut self, now: Instant) -> (u32, u16) {
+        if !self.refusals.is_empty() {
+            return (self.told, 0);
+        }
         let waited_us = now.since_ns(self.received_since) / 1000;
         self.told = self.received;
         self.untold_bytes = 0;

@@ -1,62 +1,29 @@
 //! Events: what comes from peers.
 
-use std::fmt;
-
-use super::Engine;
+use super::{Engine, Misbehaviour};
 use crate::channel::credit::MESSAGE_CHARGE;
-use crate::channel::send::Stage;
-use crate::channel::subchannel::Cargo;
+use crate::channel::send::{Destination, Stage};
 use crate::channel::{State, Stripes};
 use crate::ids::{MessageSeq, SubchannelId, VcId};
 use crate::matching::arrival::{self, Arrival, Then};
 use crate::matching::landing::Landing;
 use crate::matching::posted::Taken;
 use crate::memory::{MemoryAction, Placement};
+use crate::regions::RegionId;
+use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef};
-
-/// What a peer may not do. It loses its virtual channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misbehaviour {
-    /// It acknowledged what was not sent.
-    Acknowledgement,
-    /// It returned credit that was not used.
-    Credit,
-    /// It left more here than it was granted.
-    Grant,
-    /// It repeated a sequence number, or ran too far ahead.
-    Sequence,
-    /// It cleared a message that did not ask for it, or more than there is.
-    Clearance,
-    /// It sent a stripe that was not cleared, twice, or outside of its message.
-    Stripe,
-}
-
-impl fmt::Display for Misbehaviour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Misbehaviour::Acknowledgement => "it acknowledged frames that were not sent",
-            Misbehaviour::Credit => "it returned credit that was not used",
-            Misbehaviour::Grant => "it sent more than it was granted",
-            Misbehaviour::Sequence => "it used a sequence number out of range",
-            Misbehaviour::Clearance => "it cleared a message that did not ask for it",
-            Misbehaviour::Stripe => "it sent a stripe out of place",
-        })
-    }
-}
-
-impl std::error::Error for Misbehaviour {}
 
 /// What is being read from a subchannel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Incoming {
-    into: Target,
+    pub into: Target,
     len: u64,
     prompt: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Target {
+pub(super) enum Target {
     /// Nothing that anybody waits for.
     #[default]
     Nothing,
@@ -64,6 +31,15 @@ enum Target {
     Landing(u64),
     /// A message without a receive.
     Arrival(u64),
+    /// Registered memory.
+    Memory {
+        /// Which.
+        region: RegionId,
+        /// The peer's name for the write.
+        write: SendRef,
+        /// What the user is told of it.
+        data: Option<u64>,
+    },
 }
 
 impl Engine {
@@ -78,6 +54,10 @@ impl Engine {
         let vc = subchannel.vc;
         if self.vcs[vc.0 as usize].state != State::Open {
             return Ok(Placement::Discard);
+        }
+        if let Body::Refused { what, why } = header.body {
+            // Before the acknowledgement, which may end the write.
+            self.handle_refused(vc, what, why)?;
         }
         self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us))?;
         let news = self.vcs[vc.0 as usize].credit.returned(header.credit).map_err(|_| Misbehaviour::Credit)?;
@@ -99,11 +79,18 @@ impl Engine {
                 (Target::Nothing, Placement::Discard)
             }
             Body::Stripe { landing, offset, len } => self.handle_stripe(vc, landing, offset, len)?,
-            Body::Ack | Body::Bye => (Target::Nothing, Placement::Discard),
+            Body::Write { write, key, address, data, len } => {
+                self.handle_write(subchannel, (write, data), (Remote { key, address }, len))?
+            }
+            Body::Read { landing, key, address, len } => {
+                self.handle_read(vc, landing, (Remote { key, address }, len))?;
+                (Target::Nothing, Placement::Discard)
+            }
+            Body::Refused { .. } | Body::Ack | Body::Bye => (Target::Nothing, Placement::Discard),
         };
         if header.body.is_counted() {
-            let prompt = matches!(header.body, Body::Eager { prompt: true, .. } | Body::Stripe { .. });
-            let incoming = Incoming { into, len: u64::from(header.body.payload_len()), prompt };
+            let (len, prompt) = (u64::from(header.body.payload_len()), header.body.is_prompt());
+            let incoming = Incoming { into, len, prompt };
             self.incoming[vc.0 as usize][usize::from(subchannel.index)] = incoming;
             if incoming.len == 0 {
                 self.payload_placed(now, subchannel);
@@ -128,6 +115,7 @@ impl Engine {
             Target::Nothing => {}
             Target::Landing(key) => self.placed(key, incoming.len),
             Target::Arrival(key) => self.arrived(key),
+            Target::Memory { data, .. } => data.into_iter().for_each(|data| self.written(subchannel.vc, data)),
         }
     }
 
@@ -146,43 +134,6 @@ impl Engine {
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
             subchannel.estimate.set_min_rtt(min_rtt_ns);
         }
-    }
-
-    fn handle_ack(&mut self, now: Instant, subchannel: SubchannelId, ack: (u32, u16)) -> Result<(), Misbehaviour> {
-        let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        let index = usize::from(subchannel.index);
-        let sends = &mut self.sends;
-        let mut done = std::mem::take(&mut self.delivered);
-        let delivered = |cargo: Cargo| {
-            let Cargo::Send(key) = cargo else { return };
-            let Some(send) = sends.get_mut(key) else { return };
-            send.unacknowledged -= 1;
-            if let Stage::Cleared { stripes, .. } = &mut send.stage {
-                stripes.acknowledged(index, now);
-            }
-            if send.is_delivered() {
-                done.push(key);
-            }
-        };
-        channel.subchannels[index].acknowledged(now, ack, delivered).map_err(|_| Misbehaviour::Acknowledgement)?;
-        for key in done.drain(..) {
-            self.finish_send(key);
-        }
-        self.delivered = done;
-        Ok(())
-    }
-
-    /// The completion filter lets one completion through.
-    fn finish_send(&mut self, key: u64) {
-        let Some(send) = self.sends.remove(key) else { return };
-        if let Stage::Cleared { stripes, .. } = &send.stage {
-            self.vcs[send.vc.0 as usize].stripes_delivered(stripes);
-        }
-        if let Some(bounce) = send.bounce() {
-            self.injected -= send.len();
-            self.release(bounce);
-        }
-        self.completions.extend(send.completion(Ok(())));
     }
 
     /// A message, or the request to send one, in whatever order it came.
@@ -307,7 +258,8 @@ impl Engine {
         if send.vc != vc || !matches!(send.stage, Stage::Requested) || len > send.len() {
             return Err(Misbehaviour::Clearance);
         }
-        send.stage = Stage::Cleared { landing, stripes: Stripes::Unplanned(len) };
+        let to = Destination::Landing(landing);
+        send.stage = Stage::Cleared { to, stripes: Stripes::Unplanned(len) };
         if len == 0 {
             self.finish_send(key);
         } else {
@@ -363,7 +315,7 @@ impl Engine {
         }
     }
 
-    fn finish_landing(&mut self, landing: &Landing) {
+    pub(super) fn finish_landing(&mut self, landing: &Landing) {
         let released = landing.multi.is_some_and(|key| self.posted.landed(key));
         self.completions.extend(landing.completion(released, None));
     }

@@ -21,6 +21,7 @@ impl Engine {
         }
         channel.state = State::Lost(why.clone());
         channel.drop_queues();
+        self.incoming[vc.0 as usize].clear();
         let failure = Failure::PeerLost(why);
         self.drop_incomplete(vc);
         for key in self.sends.keys_where(|send| send.vc == vc) {

@@ -1,10 +1,13 @@
 //! The engine: all virtual channels of one endpoint, and the matching that they share.
 
 mod arrive;
+mod deliver;
 mod lose;
+mod misbehaviour;
 mod post;
+mod remote;
 
-pub use arrive::Misbehaviour;
+pub use misbehaviour::Misbehaviour;
 pub use post::{PostError, SendKey};
 
 use std::collections::VecDeque;
@@ -19,6 +22,7 @@ use crate::matching::landing::Landing;
 use crate::matching::posted::PostedQueue;
 use crate::matching::unexpected::Unexpected;
 use crate::memory::{BounceId, MemoryAction};
+use crate::regions::Regions;
 use crate::request::Completion;
 use crate::table::Table;
 use crate::time::Instant;
@@ -28,7 +32,8 @@ pub use crate::channel::Transmit;
 
 /// The protocol of one endpoint. Every call that takes `now` expects it never to go backwards.
 ///
-/// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`], ...
+/// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`],
+///   [`Engine::post_write`], [`Engine::post_read`], [`Engine::register`], ...
 /// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
 ///   [`Engine::payload_placed`], [`Engine::set_min_rtt`], [`Engine::handle_timeout`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
@@ -39,6 +44,8 @@ pub struct Engine {
     sends: Table<Send>,
     arrivals: Table<Arrival>,
     landings: Table<Landing>,
+    /// What peers may access.
+    regions: Regions,
     posted: PostedQueue,
     unexpected: Unexpected,
     /// What is being read from each subchannel: see `arrive`.
@@ -68,6 +75,7 @@ impl Engine {
             sends: Table::default(),
             arrivals: Table::default(),
             landings: Table::default(),
+            regions: Regions::default(),
             posted: PostedQueue::default(),
             unexpected: Unexpected::default(),
             incoming: Vec::new(),

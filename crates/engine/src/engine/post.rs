@@ -23,7 +23,7 @@ pub enum PostError {
 
 /// Names a send that was posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SendKey(u64);
+pub struct SendKey(pub(super) u64);
 
 impl Engine {
     /// Posts a send. After an injected one, poll transmits, then call [`Engine::detach`].
@@ -165,8 +165,10 @@ impl Engine {
 
     /// A frame has been handed to the driver.
     pub(super) fn after_transmit(&mut self, transmit: &Transmit) {
-        // The driver copies out of bounce buffers at once, so an eager message no longer needs its own.
-        if let (Source::Bounce { id, len, .. }, wire::Body::Eager { .. }) = (&transmit.source, transmit.header.body) {
+        // The driver copies out of bounce buffers at once, so what is sent whole, as all injected writes are, no longer
+        // needs its own.
+        let whole = matches!(transmit.header.body, wire::Body::Eager { .. } | wire::Body::Write { .. });
+        if let (Source::Bounce { id, len, .. }, true) = (&transmit.source, whole) {
             self.injected -= len;
             self.release(*id);
         }

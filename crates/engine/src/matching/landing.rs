@@ -1,8 +1,9 @@
-//! A message on its way into user memory.
+//! A message, or what was read from a peer, on its way into user memory.
 
 use crate::ids::{Context, VcId};
 use crate::memory::{Payload, Placement};
-use crate::request::{Completion, Envelope, Failure, Operation};
+use crate::request::{Completion, Envelope, Failure, Operation, ReadRequest};
+use crate::wire::Refusal;
 
 use super::posted::Taken;
 
@@ -20,6 +21,12 @@ pub struct Landing {
     place: Payload,
     /// Bytes of the message that are wanted: no more than the place holds.
     wanted: u64,
+    /// Bytes that will come: all that are wanted, unless the peer has refused the rest.
+    coming: u64,
+    /// Why the peer has refused a read.
+    refused: Option<Refusal>,
+    /// A receive or a read.
+    operation: Operation,
     /// Bytes whose headers have come.
     announced: u64,
     /// Bytes that are in place.
@@ -44,11 +51,22 @@ impl Landing {
             len,
             place: taken.place,
             wanted,
+            coming: wanted,
+            refused: None,
+            operation: Operation::Recv,
             announced: 0,
             placed: 0,
             context: taken.context,
             notify: taken.notify,
         }
+    }
+
+    /// What will be read from a peer.
+    pub fn of_read(read: ReadRequest) -> Self {
+        let ReadRequest { vc, buffer, notify, context, .. } = read;
+        let len = buffer.len();
+        let taken = Taken { key: 0, place: buffer, context, notify, multi: false };
+        Landing { operation: Operation::Read, ..Landing::new(taken, vc, Envelope::Message, None, len) }
     }
 
     /// Bytes of the message that are wanted.
@@ -71,7 +89,7 @@ impl Landing {
     /// being written when all are placed.
     pub fn place_stripe(&mut self, offset: u64, len: u64) -> Result<Placement, OutOfPlace> {
         let end = offset.checked_add(len).ok_or(OutOfPlace)?;
-        if len == 0 || end > self.wanted || self.announced + len > self.wanted {
+        if len == 0 || end > self.wanted || self.announced + len > self.coming {
             return Err(OutOfPlace);
         }
         self.announced += len;
@@ -81,22 +99,34 @@ impl Landing {
     /// `len` bytes of the message are in place, or dropped as unwanted. True if that was all.
     pub fn placed(&mut self, len: u64) -> bool {
         self.placed += len;
-        self.placed >= self.wanted
+        self.placed >= self.coming
+    }
+
+    /// The peer refuses this read, and has sent `served` bytes of it before. True if they are in place.
+    pub fn refuse(&mut self, why: Refusal, served: u64) -> Result<bool, OutOfPlace> {
+        let twice = self.refused.is_some() || self.operation != Operation::Read;
+        if twice || served < self.announced || served >= self.wanted {
+            return Err(OutOfPlace);
+        }
+        self.refused = Some(why);
+        self.coming = served;
+        Ok(self.placed >= served)
     }
 
     /// What to tell the user at the end; nothing for a success that nobody asked to hear of.
     pub fn completion(&self, buffer_released: bool, failure: Option<Failure>) -> Option<Completion> {
         let excess = self.len - self.wanted;
+        let failure = failure.or(self.refused.map(Failure::Refused));
         let failure = failure.or((excess > 0).then_some(Failure::Truncated { excess }));
         let reported = self.notify || failure.is_some() || buffer_released;
         reported.then(|| Completion {
             context: self.context,
-            operation: Operation::Recv,
+            operation: self.operation,
             envelope: self.envelope,
             data: self.data,
             len: self.wanted,
-            source: Some(self.vc),
-            placed: self.place.extents().first().copied(),
+            source: (self.operation == Operation::Recv).then_some(self.vc),
+            placed: self.place.extents().first().copied().filter(|_| self.operation == Operation::Recv),
             buffer_released,
             result: failure.map_or(Ok(()), Err),
         })
@@ -125,6 +155,26 @@ mod tests {
         assert_eq!(landing.place_stripe(0, 1), Err(OutOfPlace));
         assert!(!landing.placed(40));
         assert!(landing.placed(60));
+    }
+
+    #[test]
+    fn a_refused_read_ends_with_the_bytes_that_were_sent_before() {
+        let buffer = Payload::One(Extent { region: Region(7), offset: 0, len: 100 });
+        let from = crate::request::Remote { key: 0, address: 0 };
+        let mut landing =
+            Landing::of_read(ReadRequest { vc: VcId(0), from, buffer, notify: false, context: Context(1) });
+        assert!(landing.place_stripe(50, 30).is_ok());
+        for served in [29, 100, u64::MAX] {
+            assert_eq!(landing.refuse(Refusal::Key, served), Err(OutOfPlace));
+        }
+        assert_eq!(landing.refuse(Refusal::Key, 40), Ok(false));
+        assert_eq!(landing.refuse(Refusal::Key, 40), Err(OutOfPlace));
+        assert!(!landing.placed(30));
+        assert_eq!(landing.place_stripe(0, 11), Err(OutOfPlace));
+        assert!(landing.place_stripe(0, 10).is_ok());
+        assert!(landing.placed(10));
+        let completion = landing.completion(false, None).unwrap();
+        assert_eq!((completion.operation, completion.result), (Operation::Read, Err(Failure::Refused(Refusal::Key))));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::header::{Body, Header, LandingRef, SendRef, flag, kind};
+use super::header::{Access, Body, Header, LandingRef, Refusal, SendRef, flag, kind};
 use crate::ids::MessageSeq;
 use crate::request::Envelope;
 
@@ -18,6 +18,8 @@ pub enum Malformed {
     Flags(u8),
     /// A payload behind a kind that has none.
     Payload(u32),
+    /// An access is refused for a reason that there is not.
+    Refusal(u64),
 }
 
 impl fmt::Display for Malformed {
@@ -26,6 +28,7 @@ impl fmt::Display for Malformed {
             Malformed::Kind(kind) => write!(f, "unknown frame kind {kind}"),
             Malformed::Flags(flags) => write!(f, "unknown flags {flags:#04x}"),
             Malformed::Payload(len) => write!(f, "{len} bytes behind a frame that carries none"),
+            Malformed::Refusal(number) => write!(f, "unknown reason {number} for a refusal"),
         }
     }
 }
@@ -35,7 +38,8 @@ impl std::error::Error for Malformed {}
 /// Length in bytes of the header that starts with byte `first`.
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
-        kind::EAGER | kind::CLEAR => Ok(40),
+        kind::EAGER | kind::CLEAR | kind::REFUSED => Ok(40),
+        kind::WRITE | kind::READ => Ok(48),
         kind::REQUEST => Ok(56),
         kind::STRIPE => Ok(32),
         kind::ACK | kind::BYE => Ok(COMMON_LEN),
@@ -50,11 +54,13 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
     let Some(bytes) = bytes.get(..len) else { return Ok(None) };
     let reader = Reader { bytes };
     let payload = reader.u32(4);
-    let body = reader.body(first, payload);
+    let body = reader.body(first, payload)?;
     let flags = bytes[1];
     let allowed = match first {
         kind::EAGER => flag::TAGGED | flag::DATA | flag::PROMPT,
         kind::REQUEST => flag::TAGGED | flag::DATA,
+        kind::WRITE => flag::DATA,
+        kind::REFUSED => flag::OF_READ,
         _ => 0,
     };
     if flags & !allowed != 0 {
@@ -87,19 +93,19 @@ impl Reader<'_> {
         out
     }
 
-    fn body(&self, kind: u8, payload: u32) -> Body {
-        match kind {
+    fn body(&self, kind: u8, payload: u32) -> Result<Body, Malformed> {
+        Ok(match kind {
             kind::EAGER => Body::Eager {
                 seq: self.seq(),
                 envelope: self.envelope(),
-                data: self.data(),
+                data: self.data(32),
                 len: payload,
                 prompt: self.flag(flag::PROMPT),
             },
             kind::REQUEST => Body::Request {
                 seq: self.seq(),
                 envelope: self.envelope(),
-                data: self.data(),
+                data: self.data(32),
                 total: self.u64(40),
                 send: SendRef(self.u64(48)),
             },
@@ -107,9 +113,33 @@ impl Reader<'_> {
                 Body::Clear { send: SendRef(self.u64(16)), landing: LandingRef(self.u64(24)), len: self.u64(32) }
             }
             kind::STRIPE => Body::Stripe { landing: LandingRef(self.u64(16)), offset: self.u64(24), len: payload },
+            kind::WRITE => Body::Write {
+                write: SendRef(self.u64(16)),
+                key: self.u64(24),
+                address: self.u64(32),
+                data: self.data(40),
+                len: payload,
+            },
+            kind::READ => Body::Read {
+                landing: LandingRef(self.u64(16)),
+                key: self.u64(24),
+                address: self.u64(32),
+                len: self.u64(40),
+            },
+            kind::REFUSED => self.refused()?,
             kind::BYE => Body::Bye,
             _ => Body::Ack,
-        }
+        })
+    }
+
+    fn refused(&self) -> Result<Body, Malformed> {
+        let (name, served) = (self.u64(16), self.u64(24));
+        let what = match self.flag(flag::OF_READ) {
+            true => Access::Read { landing: LandingRef(name), served },
+            false => Access::Write(SendRef(name)),
+        };
+        let why = Refusal::of(self.u64(32)).ok_or(Malformed::Refusal(self.u64(32)))?;
+        Ok(Body::Refused { what, why })
     }
 
     fn flag(&self, flag: u8) -> bool {
@@ -124,8 +154,8 @@ impl Reader<'_> {
         if self.flag(flag::TAGGED) { Envelope::Tagged(self.u64(24)) } else { Envelope::Message }
     }
 
-    fn data(&self) -> Option<u64> {
-        self.flag(flag::DATA).then(|| self.u64(32))
+    fn data(&self, at: usize) -> Option<u64> {
+        self.flag(flag::DATA).then(|| self.u64(at))
     }
 }
 
@@ -137,6 +167,11 @@ mod tests {
 
     fn envelopes() -> impl Strategy<Value = Envelope> {
         prop_oneof![Just(Envelope::Message), any::<u64>().prop_map(Envelope::Tagged)]
+    }
+
+    fn accesses() -> impl Strategy<Value = Access> {
+        let read = |(landing, served)| Access::Read { landing: LandingRef(landing), served };
+        prop_oneof![any::<u64>().prop_map(|write| Access::Write(SendRef(write))), any::<(u64, u64)>().prop_map(read)]
     }
 
     fn bodies() -> impl Strategy<Value = Body> {
@@ -157,6 +192,21 @@ mod tests {
                 offset,
                 len
             }),
+            any::<(u64, u64, u64, Option<u64>, u32)>().prop_map(|(write, key, address, data, len)| Body::Write {
+                write: SendRef(write),
+                key,
+                address,
+                data,
+                len
+            }),
+            any::<(u64, u64, u64, u64)>().prop_map(|(landing, key, address, len)| Body::Read {
+                landing: LandingRef(landing),
+                key,
+                address,
+                len
+            }),
+            (accesses(), prop::sample::select(vec![Refusal::Key, Refusal::Bounds, Refusal::Rights]))
+                .prop_map(|(what, why)| Body::Refused { what, why }),
             Just(Body::Ack),
             Just(Body::Bye),
         ]
@@ -184,7 +234,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_first_bytes_do_not_panic(kind in 0u8..8, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn likely_first_bytes_do_not_panic(kind in 0u8..11, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let bytes: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
             let _ = decode(&bytes);
         }
@@ -199,6 +249,10 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[9]), Err(Malformed::Kind(9)));
+        assert_eq!(decode(&[10]), Err(Malformed::Kind(10)));
+        let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
+        Header { ack: 0, ack_delay_us: 0, credit: 0, body: Body::Refused { what, why } }.encode(&mut bytes);
+        bytes[32] = 4;
+        assert_eq!(decode(&bytes), Err(Malformed::Refusal(4)));
     }
 }

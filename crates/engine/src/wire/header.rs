@@ -1,5 +1,7 @@
 //! Frame headers and how they are written. All numbers are little-endian.
 
+use std::fmt;
+
 use crate::ids::MessageSeq;
 use crate::request::Envelope;
 
@@ -77,10 +79,83 @@ pub enum Body {
         /// Its length.
         len: u32,
     },
+    /// Bytes for registered memory of the receiver; nothing else has to come before they are placed.
+    Write {
+        /// The sender's name for the operation that this is all or a piece of.
+        write: SendRef,
+        /// Which memory.
+        key: u64,
+        /// Where in it.
+        address: u64,
+        /// Immediate data: the receiver's user is told of the write.
+        data: Option<u64>,
+        /// Length.
+        len: u32,
+    },
+    /// Asks for bytes of registered memory; the answer are stripes.
+    Read {
+        /// The sender's name for the place.
+        landing: LandingRef,
+        /// Which memory.
+        key: u64,
+        /// Where in it.
+        address: u64,
+        /// Bytes wanted.
+        len: u64,
+    },
+    /// A write or a read is not allowed.
+    Refused {
+        /// Which one.
+        what: Access,
+        /// Why.
+        why: Refusal,
+    },
     /// Nothing but acknowledgement and credit. Not itself acknowledged.
     Ack,
     /// The sender is about to close in good order. Not itself acknowledged.
     Bye,
+}
+
+/// A remote memory access, by its initiator's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A write.
+    Write(SendRef),
+    /// A read.
+    Read {
+        /// The initiator's name for the place.
+        landing: LandingRef,
+        /// Bytes that were sent before it was refused.
+        served: u64,
+    },
+}
+
+/// Why an access to registered memory is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No memory has that key, or not any more.
+    Key = 1,
+    /// It reaches beyond the memory.
+    Bounds = 2,
+    /// The memory is not registered for this kind of access.
+    Rights = 3,
+}
+
+impl Refusal {
+    /// The one of that number.
+    pub(super) fn of(number: u64) -> Option<Refusal> {
+        [Refusal::Key, Refusal::Bounds, Refusal::Rights].into_iter().find(|refusal| *refusal as u64 == number)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::Key => "the peer has no memory registered under that key (any more)",
+            Refusal::Bounds => "it reaches beyond the peer's registered memory",
+            Refusal::Rights => "the peer's memory is not registered for such access",
+        })
+    }
 }
 
 pub(super) mod kind {
@@ -90,26 +165,31 @@ pub(super) mod kind {
     pub const STRIPE: u8 = 4;
     pub const ACK: u8 = 5;
     pub const BYE: u8 = 6;
+    pub const WRITE: u8 = 7;
+    pub const READ: u8 = 8;
+    pub const REFUSED: u8 = 9;
 }
 
 pub(super) mod flag {
     pub const TAGGED: u8 = 1;
     pub const DATA: u8 = 2;
     pub const PROMPT: u8 = 4;
+    /// Of REFUSED: a read, not a write.
+    pub const OF_READ: u8 = 8;
 }
 
 impl Body {
     /// Length in bytes of the payload that follows the header.
     pub fn payload_len(&self) -> u32 {
         match self {
-            Body::Eager { len, .. } | Body::Stripe { len, .. } => *len,
+            Body::Eager { len, .. } | Body::Stripe { len, .. } | Body::Write { len, .. } => *len,
             _ => 0,
         }
     }
 
     /// Whether the frame's acknowledgement is waited for.
     pub fn is_prompt(&self) -> bool {
-        !matches!(self, Body::Eager { prompt: false, .. })
+        matches!(self, Body::Eager { prompt: true, .. } | Body::Stripe { .. } | Body::Write { .. })
     }
 
     /// Whether the frame counts towards acknowledgements.
@@ -143,6 +223,23 @@ impl Header {
                 writer.u64(landing.0);
                 writer.u64(offset);
                 (kind::STRIPE, 0)
+            }
+            Body::Write { write, key, address, data, .. } => {
+                let words = [write.0, key, address, data.unwrap_or(0)];
+                words.into_iter().for_each(|word| writer.u64(word));
+                (kind::WRITE, if data.is_some() { flag::DATA } else { 0 })
+            }
+            Body::Read { landing, key, address, len } => {
+                [landing.0, key, address, len].into_iter().for_each(|word| writer.u64(word));
+                (kind::READ, 0)
+            }
+            Body::Refused { what, why } => {
+                let (name, served, flags) = match what {
+                    Access::Write(write) => (write.0, 0, 0),
+                    Access::Read { landing, served } => (landing.0, served, flag::OF_READ),
+                };
+                [name, served, why as u64].into_iter().for_each(|word| writer.u64(word));
+                (kind::REFUSED, flags)
             }
             Body::Ack => (kind::ACK, 0),
             Body::Bye => (kind::BYE, 0),

@@ -4,4 +4,4 @@ mod decode;
 mod header;
 
 pub use decode::{Malformed, decode, header_len};
-pub use header::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef, VERSION};
+pub use header::{Access, Body, Header, LandingRef, MAX_HEADER_LEN, Refusal, SendRef, VERSION};

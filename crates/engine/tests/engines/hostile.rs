@@ -4,11 +4,11 @@
 mod attack;
 mod victim;
 
-use fishplate_engine::wire::{Body, Header, LandingRef, SendRef};
+use fishplate_engine::wire::{Access, Body, Header, LandingRef, Refusal, SendRef};
 use fishplate_engine::{Envelope, Instant, MessageSeq, Misbehaviour, Pattern, Placement, Space};
 
 use attack::attack;
-use victim::{ANNOUNCED, GRANT, Victim};
+use victim::{ANNOUNCED, GRANT, KEY, MEMORY_LEN, Victim};
 
 const TAGGED: Space = Space::Tagged { tag: 1, ignore: 0 };
 
@@ -29,8 +29,8 @@ fn request(seq: u32, total: u64) -> Header {
 #[test]
 fn any_headers_end_in_an_answer() {
     let mut steps = 0;
-    let mut ends = [0; 6];
-    for seed in 0..600 {
+    let mut ends = [0; 7];
+    for seed in 0..1000 {
         let (took, end) = attack(seed);
         steps += took;
         if let Some(end) = end {
@@ -80,4 +80,100 @@ fn acknowledgements_for_a_peer_that_does_not_read_are_bounded_by_the_budget() {
     victim.engine.writable(victim.subchannels[0], 1000);
     let last = victim.engine.poll_transmit(Instant(1_000_000_000)).unwrap();
     assert_eq!(last.header.ack, 10_000);
+}
+
+fn write(key: u64, address: u64, len: u32) -> Header {
+    plain(Body::Write { write: SendRef(7), key, address, data: None, len })
+}
+
+fn read(key: u64, address: u64, len: u64) -> Header {
+    plain(Body::Read { landing: LandingRef(7), key, address, len })
+}
+
+/// What is sent on subchannel `at`, without acknowledgements and credit.
+fn bodies(victim: &mut Victim, at: usize) -> Vec<Body> {
+    let now = Instant(1_000_000_000);
+    victim.engine.handle_timeout(now);
+    let sent: Vec<_> = std::iter::from_fn(|| victim.engine.poll_transmit(now)).collect();
+    let sent = sent.iter().filter(|transmit| usize::from(transmit.subchannel.index) == at);
+    sent.map(|transmit| transmit.header.body).collect()
+}
+
+#[test]
+fn accesses_out_of_place_are_refused_with_their_reason() {
+    let mut victim = Victim::new(1);
+    victim.switch_memory();
+    victim.engine.writable(victim.subchannels[0], 1 << 20);
+    let one = victim.subchannels[0];
+    let bad = [
+        (KEY + 1, 0, 1, Refusal::Key),
+        (KEY, MEMORY_LEN, 1, Refusal::Bounds),
+        (KEY, 0, MEMORY_LEN + 1, Refusal::Bounds),
+        (KEY, u64::MAX, 2, Refusal::Bounds),
+        (KEY, u64::MAX - 1, 1, Refusal::Bounds),
+    ];
+    for (key, address, len, why) in bad {
+        let header = write(key, address, len as u32);
+        assert_eq!(victim.engine.handle_header(Instant(0), one, &header), Ok(Placement::Discard));
+        victim.engine.payload_placed(Instant(0), one);
+        victim.engine.handle_header(Instant(0), one, &read(key, address, len)).unwrap();
+        let write = Body::Refused { what: Access::Write(SendRef(7)), why };
+        let read = Body::Refused { what: Access::Read { landing: LandingRef(7), served: 0 }, why };
+        assert_eq!(bodies(&mut victim, 0), [write, read]);
+    }
+    assert!(matches!(victim.header(0, &write(KEY, 0, MEMORY_LEN as u32)), Ok(())));
+    assert_eq!(victim.engine.handle_header(Instant(0), one, &read(KEY, 0, 0)), Err(Misbehaviour::EmptyRead));
+}
+
+#[test]
+fn a_write_over_one_subchannel_is_not_acknowledged_before_its_refusal() {
+    let mut victim = Victim::new(1);
+    let one = victim.subchannels[0];
+    for _ in 0..3 {
+        victim.engine.handle_header(Instant(0), one, &write(KEY, 0, 0)).unwrap();
+    }
+    victim.engine.writable(one, 1 << 20);
+    let acks = std::iter::from_fn(|| victim.engine.poll_transmit(Instant(0))).map(|transmit| transmit.header.ack);
+    assert_eq!(acks.collect::<Vec<_>>(), [0, 0, 3]);
+}
+
+#[test]
+fn refusals_and_reads_for_a_peer_that_does_not_listen_are_bounded() {
+    for (header, end, most) in [
+        (write(KEY + 1, 0, 0), Misbehaviour::Writes, 1 << 16),
+        (read(KEY + 1, 0, 1), Misbehaviour::Grant, GRANT / 128 + ANNOUNCED),
+        (read(KEY, 0, 1), Misbehaviour::Grant, GRANT / 128 + ANNOUNCED),
+    ] {
+        let mut victim = Victim::new(1);
+        victim.switch_memory();
+        let one = victim.subchannels[0];
+        let mut taken = 0;
+        let answer = loop {
+            match victim.engine.handle_header(Instant(0), one, &header) {
+                Ok(_) => taken += 1,
+                Err(end) => break end,
+            }
+        };
+        assert_eq!((answer, taken), (end, most));
+    }
+}
+
+#[test]
+fn a_payload_on_its_way_into_memory_that_ends_goes_nowhere() {
+    let mut victim = Victim::new(2);
+    victim.switch_memory();
+    victim.header(1, &write(KEY, 0, 100)).unwrap();
+    victim.header(0, &read(KEY, 0, 100)).unwrap();
+    victim.switch_memory();
+    victim.place(1);
+    for at in 0..2 {
+        victim.engine.writable(victim.subchannels[at], 1 << 20);
+    }
+    let refused = |what| Body::Refused { what, why: Refusal::Key };
+    let now = Instant(1_000_000_000);
+    let sent: Vec<_> = std::iter::from_fn(|| victim.engine.poll_transmit(now)).collect();
+    let of = |body| sent.iter().find(|transmit| transmit.header.body == body).expect("a refusal");
+    let write = of(refused(Access::Write(SendRef(7))));
+    assert_eq!((write.subchannel, write.header.ack), (victim.subchannels[1], 1));
+    of(refused(Access::Read { landing: LandingRef(7), served: 0 }));
 }

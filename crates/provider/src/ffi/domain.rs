@@ -13,6 +13,7 @@ use super::{
 };
 use crate::domain::Domain;
 use crate::errno::Errno;
+use crate::regions::Addressing;
 
 pub(super) type DomainHandle = Handle<fid_domain, Domain>;
 
@@ -56,14 +57,18 @@ unsafe extern "C" fn query_atomic(_: *mut fid_domain, _: c_uint, _: c_uint, _: *
 
 pub unsafe extern "C" fn open(
     fabric: *mut fid_fabric,
-    _: *mut fi_info,
+    info: *mut fi_info,
     out: *mut *mut fid_domain,
     context: *mut c_void,
 ) -> c_int {
     call(|| {
         // SAFETY: the contract: an open fabric of ours, into whose member libfabric wrote before it gave it away.
         let (parent, api_version) = unsafe { (FabricHandle::object(fabric).clone(), (*fabric).api_version) };
-        let domain = Arc::new(Domain { fabric: parent, api_version });
+        // SAFETY: the contract: null or a valid structure with valid parts.
+        let mode =
+            unsafe { info.as_ref().and_then(|info| info.domain_attr.as_ref()) }.map_or(0, |domain| domain.mr_mode);
+        let addressing = if mode == FI_MR_BASIC { Addressing::Virtual } else { Addressing::Offsets };
+        let domain = Arc::new(Domain::new(parent, api_version, addressing));
         let base = fid_domain {
             fid: new_fid(FI_CLASS_DOMAIN, context, &FID_OPS),
             ops: table(&OPS),

@@ -1,30 +1,186 @@
-//! Remote memory access: not offered.
+//! Remote memory access.
 
 use std::ffi::c_void;
 
+use fishplate_engine::{Payload, Remote};
 use ofi_abi::*;
 
-use super::refuse;
+use super::call_long;
+use super::endpoint::EndpointHandle;
+use super::memory::{piece, pieces};
+use super::msg::name;
+use crate::endpoint::Report;
+use crate::errno::{Errno, Outcome};
+use crate::remote::Access;
 
 pub(super) static OPS: fi_ops_rma = fi_ops_rma {
     size: size_of::<fi_ops_rma>(),
     read,
     readv,
-    readmsg: message,
+    readmsg,
     write,
-    writev: readv,
-    writemsg: message,
+    writev,
+    writemsg,
     inject,
     writedata,
     injectdata,
 };
 
-refuse! {
-    read(*mut fid_ep, *mut c_void, usize, *mut c_void, fi_addr_t, u64, u64, *mut c_void) -> isize;
-    readv(*mut fid_ep, *const iovec, *mut *mut c_void, usize, fi_addr_t, u64, u64, *mut c_void) -> isize;
-    message(*mut fid_ep, *const fi_msg_rma, u64) -> isize;
-    write(*mut fid_ep, *const c_void, usize, *mut c_void, fi_addr_t, u64, u64, *mut c_void) -> isize;
-    inject(*mut fid_ep, *const c_void, usize, fi_addr_t, u64, u64) -> isize;
-    writedata(*mut fid_ep, *const c_void, usize, *mut c_void, u64, fi_addr_t, u64, u64, *mut c_void) -> isize;
-    injectdata(*mut fid_ep, *const c_void, usize, u64, fi_addr_t, u64, u64) -> isize;
+/// An access as `read`, `write` and their relatives mean it.
+fn access(peer: fi_addr_t, (address, key): (u64, u64), local: Payload, context: *mut c_void) -> Access {
+    let remote = Remote { key, address };
+    Access { peer, remote, data: None, local, inject: false, report: Report::Default, context: name(context) }
+}
+
+/// An access as `inject` and its relatives mean it.
+fn injected(peer: fi_addr_t, place: (u64, u64), local: Payload, data: Option<u64>) -> Access {
+    let silent = access(peer, place, local, std::ptr::null_mut());
+    Access { data, inject: true, report: Report::Never, ..silent }
+}
+
+/// An access as a message structure tells.
+///
+/// # Safety
+/// `msg` is null or valid, with as many entries as it tells.
+unsafe fn described(msg: *const fi_msg_rma, flags: u64) -> Outcome<Access> {
+    // SAFETY: the caller promises it.
+    let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
+    if flags & (FI_FENCE | FI_COMMIT_COMPLETE) != 0 {
+        return Err(Errno(FI_EBADFLAGS));
+    }
+    if msg.rma_iov_count != 1 || msg.rma_iov.is_null() {
+        return Err(Errno(FI_EINVAL));
+    }
+    // SAFETY: the caller promises it; one entry, which is not null.
+    let (local, remote) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, &*msg.rma_iov) };
+    if remote.len as u64 != local.len() {
+        return Err(Errno(FI_EINVAL));
+    }
+    Ok(Access {
+        data: (flags & FI_REMOTE_CQ_DATA != 0).then_some(msg.data),
+        inject: flags & FI_INJECT != 0,
+        report: Report::Flags(flags),
+        ..access(msg.addr, (remote.addr, remote.key), local, msg.context)
+    })
+}
+
+/// # Safety
+/// `ep` is an open endpoint of ours; the payload keeps the contract.
+unsafe fn post_write(ep: *mut fid_ep, access: Access) -> isize {
+    // SAFETY: the caller promises it.
+    call_long(|| unsafe { EndpointHandle::object(ep) }.write(access))
+}
+
+unsafe extern "C" fn read(
+    ep: *mut fid_ep,
+    buffer: *mut c_void,
+    len: usize,
+    _: *mut c_void,
+    source: fi_addr_t,
+    address: u64,
+    key: u64,
+    context: *mut c_void,
+) -> isize {
+    let access = access(source, (address, key), piece(buffer, len), context);
+    // SAFETY: the contract: an open endpoint of ours.
+    call_long(|| unsafe { EndpointHandle::object(ep) }.read(access))
+}
+
+unsafe extern "C" fn readv(
+    ep: *mut fid_ep,
+    iov: *const iovec,
+    _: *mut *mut c_void,
+    count: usize,
+    source: fi_addr_t,
+    address: u64,
+    key: u64,
+    context: *mut c_void,
+) -> isize {
+    call_long(|| {
+        // SAFETY: the contract: `count` entries, an open endpoint of ours.
+        let (buffer, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
+        endpoint.read(access(source, (address, key), buffer, context))
+    })
+}
+
+unsafe extern "C" fn readmsg(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize {
+    // SAFETY: the contract: a valid message, an open endpoint of ours.
+    call_long(|| unsafe { EndpointHandle::object(ep).read(described(msg, flags)?) })
+}
+
+unsafe extern "C" fn write(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    len: usize,
+    _: *mut c_void,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    context: *mut c_void,
+) -> isize {
+    // SAFETY: the contract.
+    unsafe { post_write(ep, access(dest, (address, key), piece(buffer, len), context)) }
+}
+
+unsafe extern "C" fn writev(
+    ep: *mut fid_ep,
+    iov: *const iovec,
+    _: *mut *mut c_void,
+    count: usize,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    context: *mut c_void,
+) -> isize {
+    call_long(|| {
+        // SAFETY: the contract: `count` entries, an open endpoint of ours.
+        let (payload, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
+        endpoint.write(access(dest, (address, key), payload, context))
+    })
+}
+
+unsafe extern "C" fn writemsg(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize {
+    // SAFETY: the contract: a valid message, an open endpoint of ours.
+    call_long(|| unsafe { EndpointHandle::object(ep).write(described(msg, flags)?) })
+}
+
+unsafe extern "C" fn inject(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    len: usize,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+) -> isize {
+    // SAFETY: the contract.
+    unsafe { post_write(ep, injected(dest, (address, key), piece(buffer, len), None)) }
+}
+
+unsafe extern "C" fn writedata(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    len: usize,
+    _: *mut c_void,
+    data: u64,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    context: *mut c_void,
+) -> isize {
+    let access = Access { data: Some(data), ..access(dest, (address, key), piece(buffer, len), context) };
+    // SAFETY: the contract.
+    unsafe { post_write(ep, access) }
+}
+
+unsafe extern "C" fn injectdata(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    len: usize,
+    data: u64,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+) -> isize {
+    // SAFETY: the contract.
+    unsafe { post_write(ep, injected(dest, (address, key), piece(buffer, len), Some(data))) }
 }

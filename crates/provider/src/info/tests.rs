@@ -69,11 +69,19 @@ fn wanted_capabilities_are_completed() {
     assert_eq!(offer.tx.caps, FI_TAGGED | FI_SEND);
     let sender = ask(Hints { caps: FI_MSG | FI_SEND, ..Hints::default() }).unwrap();
     assert_eq!(sender.caps & (FI_SEND | FI_RECV | FI_DIRECTED_RECV), FI_SEND);
+    let memory = ask(Hints { caps: FI_RMA, ..Hints::default() }).unwrap();
+    assert_eq!(memory.caps, FI_RMA | ACCESSES | SECONDARY_CAPS);
+    assert_eq!(
+        (memory.tx.caps, memory.rx.caps & ACCESSES),
+        (FI_RMA | FI_READ | FI_WRITE, FI_REMOTE_READ | FI_REMOTE_WRITE)
+    );
+    let target = ask(Hints { caps: FI_RMA | FI_REMOTE_WRITE, ..Hints::default() }).unwrap();
+    assert_eq!((target.caps & ACCESSES, target.tx.caps), (FI_REMOTE_WRITE, FI_RMA));
 }
 
 #[test]
 fn what_cannot_be_met_is_refused() {
-    assert!(refused(Hints { caps: FI_MSG | FI_RMA, ..Hints::default() }));
+    assert!(refused(Hints { caps: FI_MSG | FI_ATOMIC, ..Hints::default() }));
     assert!(refused(Hints { addr_format: 2, ..Hints::default() }));
     let change = |change: fn(&mut Hints)| {
         let mut hints = as_hints(without_hints());
@@ -88,6 +96,7 @@ fn what_cannot_be_met_is_refused() {
     assert!(change(|h| h.tx.as_mut().unwrap().inject_size = INJECT_SIZE as usize + 1));
     assert!(change(|h| h.tx.as_mut().unwrap().msg_order = FI_ORDER_SAS | 1));
     assert!(change(|h| h.rx.as_mut().unwrap().iov_limit = 9));
+    assert!(change(|h| h.tx.as_mut().unwrap().rma_iov_limit = 2));
     assert!(change(|h| h.domain_name = Some("eth0".to_string())));
 }
 

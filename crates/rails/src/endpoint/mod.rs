@@ -4,18 +4,17 @@ mod burst;
 mod close;
 mod connecting;
 mod peer;
+mod post;
 mod progress;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, TcpListener};
 
-use fishplate_engine::{
-    Completion, Context, Engine, Instant, MemoryAction, PeekRequest, RailId, RecvRequest, SendRequest, VcId,
-};
+use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, SubchannelId, VcId};
 use slab::Slab;
 
-pub use fishplate_engine::PostError;
+pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::address::{Address, EndpointId, Token};
 use crate::bounce::Bounces;
@@ -99,7 +98,9 @@ impl Endpoint {
     /// # Safety
     /// From now on every extent of a request has `region` = the address of memory of this process
     /// (`offset` is added to it) that stays valid, and is not otherwise written (sends) or accessed (receives),
-    /// until the operation's completion has been polled, or, for injected sends, until `send` returns.
+    /// until the operation's completion has been polled, or, for injected sends and writes, until the call returns; and
+    /// that of a registration is memory of this process until `deregister` returns. A registration of more than there
+    /// is lets peers end the process by naming what is not there.
     #[allow(unsafe_code)]
     pub unsafe fn open(settings: &Settings) -> Result<Endpoint, OpenError> {
         let interfaces = survey(&settings.rails).map_err(|error| OpenError(error.to_string()))?;
@@ -161,55 +162,6 @@ impl Endpoint {
         vc
     }
 
-    /// Posts a send.
-    pub fn send(&mut self, request: SendRequest) -> Result<(), PostError> {
-        let (vc, inject) = (request.vc, request.inject);
-        let key = self.engine.post_send(request)?;
-        let now = self.clock.now();
-        let peer = &mut self.peers[vc.0 as usize];
-        peer.burst.posted(now, self.calls);
-        if peer.is_idle() {
-            self.connect(vc, now);
-        }
-        self.pump(now);
-        if inject {
-            self.engine.detach(key);
-        }
-        self.act();
-        Ok(())
-    }
-
-    /// Posts a receive. Matching messages that are already here complete it.
-    pub fn recv(&mut self, request: RecvRequest) {
-        self.engine.post_recv(request);
-        self.act();
-    }
-
-    /// Looks for an unexpected message. Always reports a completion ([`fishplate_engine::Failure::NoMessage`] for a miss).
-    pub fn peek(&mut self, request: PeekRequest) {
-        self.engine.peek(request);
-        self.act();
-    }
-
-    /// Receives the message that a peek claimed under the same context; false if there is none.
-    pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
-        let found = self.engine.recv_claimed(request);
-        self.act();
-        found
-    }
-
-    /// Drops the message that a peek claimed under `context`, with a completion; false if there is none.
-    pub fn discard_claimed(&mut self, context: Context) -> bool {
-        let found = self.engine.discard_claimed(context);
-        self.act();
-        found
-    }
-
-    /// Cancels a receive that has not matched: it completes with [`fishplate_engine::Failure::Cancelled`]. False: it takes its course.
-    pub fn cancel(&mut self, context: Context) -> bool {
-        self.engine.cancel(context)
-    }
-
     /// The next completion, if any.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         self.engine.poll_completion()
@@ -236,8 +188,21 @@ impl Endpoint {
                 }
                 MemoryAction::Copy { from, to } => self.memory.write(&to, 0, self.bounces.get(from)),
                 MemoryAction::Release(id) => self.bounces.release(id),
+                MemoryAction::Discard(subchannel) => {
+                    if let Some(at) = self.link_of(subchannel) {
+                        self.links[at].receive.discard();
+                    }
+                }
+                MemoryAction::Detach(memory) => {
+                    self.links.iter_mut().for_each(|(_, link)| link.transmit.detach(&memory, &self.memory));
+                }
             }
         }
+    }
+
+    /// The link that is a subchannel, while it is open.
+    fn link_of(&self, subchannel: SubchannelId) -> Option<usize> {
+        self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)]
     }
 
     fn rail_id(&self, ip: IpAddr) -> RailId {

@@ -95,8 +95,7 @@ impl Endpoint {
         let mut moved = false;
         for _ in 0..MOST_ROUNDS {
             while let Some(transmit) = self.engine.poll_transmit(now) {
-                let subchannel = transmit.subchannel;
-                let link = self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)];
+                let link = self.link_of(transmit.subchannel);
                 let Some((at, link)) = link.and_then(|at| Some((at, self.links.get_mut(at)?))) else { continue };
                 link.transmit.push(&transmit.header, &transmit.source, transmit.copy, &self.memory, &self.bounces);
                 if transmit.header.body.is_counted() {
@@ -357,7 +356,7 @@ impl Endpoint {
     }
 }
 
-/// Whether a frame is a message or a stripe, not protocol.
+/// Whether a frame is a message, a write or a piece of one, not protocol.
 fn carries_data(body: &Body) -> bool {
-    matches!(body, Body::Eager { .. } | Body::Stripe { .. })
+    matches!(body, Body::Eager { .. } | Body::Stripe { .. } | Body::Write { .. })
 }

@@ -133,6 +133,11 @@ impl ReceiveState {
         };
     }
 
+    /// The rest of the payload that is being received goes nowhere.
+    pub fn discard(&mut self) {
+        self.destination = Destination::Discard;
+    }
+
     /// Whether a payload, or a header, has come in part.
     pub fn is_within_frame(&self) -> bool {
         self.len > 0 || self.start < self.end

@@ -66,6 +66,32 @@ impl TransmitQueue {
         self.segments.extend(user.map(|extent| Segment::User(*extent)));
     }
 
+    /// What is still to be sent of `ended` is copied: that memory will not be there any more.
+    pub fn detach(&mut self, ended: &Payload, memory: &UserMemory) {
+        let touches = |extent: &Extent| ended.extents().iter().any(|ended| overlap(extent, ended));
+        let is_concerned = |segment: &Segment| matches!(segment, Segment::User(extent) if touches(extent));
+        if !self.segments.iter().any(is_concerned) {
+            return;
+        }
+        let mut before = std::mem::take(self);
+        let mut at = before.sent;
+        for segment in before.segments.drain(..) {
+            match segment {
+                Segment::Copied(len) => {
+                    self.copied.extend_from_slice(&before.copied[at..at + len]);
+                    at += len;
+                    self.add_copied(len);
+                }
+                Segment::User(extent) if touches(&extent) => {
+                    memory.read(&Payload::One(extent), &mut self.copied);
+                    self.add_copied(extent.len as usize);
+                }
+                user => self.segments.push_back(user),
+            }
+        }
+        self.len = before.len;
+    }
+
     /// Sends what the socket takes. True once everything is sent; false when the socket takes no more.
     pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
         while !self.is_empty() {
@@ -127,5 +153,54 @@ impl TransmitQueue {
             self.copied.clear();
             self.sent = 0;
         }
+    }
+}
+
+/// Whether two pieces of user memory have a byte in common. `region` is an address.
+fn overlap(a: &Extent, b: &Extent) -> bool {
+    let range = |extent: &Extent| {
+        let start = u128::from(extent.region.0.wrapping_add(extent.offset));
+        (start, start + u128::from(extent.len))
+    };
+    let ((a_start, a_end), (b_start, b_end)) = (range(a), range(b));
+    a_start < b_end && b_start < a_end
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    use fishplate_engine::Region;
+    use fishplate_engine::wire::Body;
+
+    use super::*;
+
+    fn extent(bytes: &[u8]) -> Extent {
+        Extent { region: Region(bytes.as_ptr().expose_provenance() as u64), offset: 0, len: bytes.len() as u64 }
+    }
+
+    #[test]
+    fn what_is_queued_of_memory_that_ends_is_sent_as_it_was() {
+        let memory = UserMemory::of_test();
+        let (mut ending, staying) = (vec![1u8; 5000], vec![2u8; 4000]);
+        let mut queue = TransmitQueue::default();
+        let header = Header { ack: 0, ack_delay_us: 0, credit: 0, body: Body::Ack };
+        for bytes in [&ending, &staying, &ending] {
+            let source = Source::User(Payload::One(extent(bytes)));
+            queue.push(&header, &source, false, &memory, &Bounces::default());
+        }
+        let len = queue.len();
+        queue.detach(&Payload::One(extent(&ending)), &memory);
+        let users = queue.segments.iter().filter(|segment| matches!(segment, Segment::User(_))).count();
+        assert_eq!((queue.len(), users), (len, 1));
+        ending.fill(9);
+        let (here, mut there) = UnixStream::pair().unwrap();
+        assert!(queue.flush(here.as_fd(), &memory).unwrap());
+        let mut sent = vec![0; len as usize];
+        there.read_exact(&mut sent).unwrap();
+        let parts = sent.chunk_by(|a, b| a == b).filter(|part| part.len() > 100).map(|part| (part[0], part.len()));
+        assert_eq!(parts.collect::<Vec<_>>(), [(1, 5000), (2, 4000), (1, 5000)]);
     }
 }

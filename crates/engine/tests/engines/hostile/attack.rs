@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use fishplate_engine::wire::{Body, Header, LandingRef, SendRef};
+use fishplate_engine::wire::{Access, Body, Header, LandingRef, Refusal, SendRef};
 use fishplate_engine::{Context, Envelope, Instant, MessageSeq, Misbehaviour, Pattern, PeekAction, PeekRequest, Space};
 
-use super::victim::{ANNOUNCED, GRANT, Victim, Wanted};
+use super::victim::{ANNOUNCED, GRANT, KEY, MEMORY_LEN, Victim, Wanted};
 use crate::support::rng::Rng;
 
 struct Attacker {
@@ -70,7 +70,7 @@ impl Attacker {
         let space = if self.rng.percent(50) { Space::Message } else { Space::Tagged { tag: 1, ignore: 0 } };
         let source = self.rng.percent(30).then_some(self.victim.vc);
         let pattern = Pattern { space, source };
-        match self.rng.below(10) {
+        match self.rng.below(13) {
             0..3 => {
                 let len = self.rng.below(3_000);
                 self.victim.recv(pattern, len, None);
@@ -87,6 +87,15 @@ impl Attacker {
                 let then = *self.rng.pick(&[PeekAction::Leave, PeekAction::Discard]);
                 self.victim.engine.peek(PeekRequest { pattern, then, context: Context(0) });
             }
+            7 => {
+                let len = self.rng.below(3_000);
+                self.victim.write(len);
+            }
+            8 => {
+                let len = self.rng.range(1, 3_000);
+                self.victim.read(len);
+            }
+            9 if self.rng.percent(20) => self.victim.switch_memory(),
             _ => {}
         }
     }
@@ -138,7 +147,7 @@ impl Attacker {
     fn body(&mut self) -> Body {
         let envelope = if self.rng.percent(50) { Envelope::Message } else { Envelope::Tagged(1) };
         let len = *self.rng.pick(&[0, 1, 200, 1000, 5_000]);
-        match self.rng.below(12) {
+        match self.rng.below(17) {
             0..4 if self.spend(len, GRANT) => {
                 let (len, prompt) = (self.number(u64::from(len)) as u32, self.rng.percent(50));
                 Body::Eager { seq: self.seq(), envelope, data: None, len, prompt }
@@ -151,8 +160,50 @@ impl Attacker {
             6..8 if !self.victim.sends.is_empty() => self.clear(),
             8..11 if !self.victim.landings.is_empty() => self.stripe(),
             11 if self.nonsense > 50 => Body::Bye,
+            12..14 => self.write(),
+            14..16 if self.spend(0, GRANT + ANNOUNCED * 128) => self.read(),
+            16 => self.refused(),
             _ => Body::Ack,
         }
+    }
+
+    /// Mostly where the victim has memory.
+    fn place(&mut self) -> (u64, u64, u64) {
+        let len = self.rng.range(1, 2_000);
+        let address = self.rng.below(MEMORY_LEN - len + 1);
+        let key = if self.rng.percent(90) { KEY } else { self.rng.next() };
+        (key, self.number(address), self.number(len))
+    }
+
+    fn write(&mut self) -> Body {
+        let (key, address, len) = self.place();
+        let write = SendRef(self.rng.next());
+        let data = self.rng.percent(50).then_some(3);
+        Body::Write { write, key, address, data, len: len as u32 }
+    }
+
+    fn read(&mut self) -> Body {
+        let (key, address, len) = self.place();
+        Body::Read { landing: LandingRef(self.rng.next()), key, address, len: len.max(1) }
+    }
+
+    /// Refuses what the victim wanted. Only a read that has got nothing can be refused for sure.
+    fn refused(&mut self) -> Body {
+        let why = *self.rng.pick(&[Refusal::Key, Refusal::Bounds, Refusal::Rights]);
+        let what = if self.rng.percent(50) && !self.victim.reads.is_empty() {
+            let (landing, len) = self.victim.reads.swap_remove(0);
+            let at = self.victim.landings.iter().position(|wanted| wanted.landing == landing);
+            let Some(at) = at.filter(|at| self.victim.landings[*at].from == 0) else { return Body::Ack };
+            self.victim.landings.swap_remove(at);
+            let served = if self.is_sloppy() { self.rng.below(len + 2) } else { 0 };
+            Access::Read { landing: LandingRef(self.number(landing.0)), served }
+        } else if self.nonsense > 0 && self.rng.percent(5) && !self.victim.writes.is_empty() {
+            let write = *self.rng.pick(&self.victim.writes);
+            Access::Write(SendRef(self.number(write.0)))
+        } else {
+            return Body::Ack;
+        };
+        Body::Refused { what, why }
     }
 
     fn clear(&mut self) -> Body {

@@ -5,12 +5,18 @@ use std::collections::BTreeMap;
 use fishplate_engine::wire::{Body, Header, LandingRef, SendRef};
 use fishplate_engine::{
     Completion, Config, Context, Engine, Envelope, Extent, Instant, MemoryAction, Misbehaviour, Operation, Pattern,
-    Payload, Placement, RailId, RecvRequest, Region, SendRequest, SubchannelId, VcId,
+    Payload, Placement, RailId, ReadRequest, RecvRequest, Region, Registration, Remote, SendRequest, Source,
+    SubchannelId, VcId, WriteRequest,
 };
 
 pub const GRANT: u64 = 64 << 10;
 /// Messages that the peer may announce beyond it.
 pub const ANNOUNCED: u64 = 100;
+
+/// Registered memory of the victim: its region, key, and length.
+pub const MEMORY: Region = Region(1 << 40);
+pub const KEY: u64 = 77;
+pub const MEMORY_LEN: u64 = 5_000;
 
 /// Bytes `[from, end)` of a message that was cleared.
 #[derive(Clone, Copy)]
@@ -28,6 +34,10 @@ pub struct Victim {
     /// Names that the peer has learned.
     pub sends: Vec<(SendRef, u64)>,
     pub landings: Vec<Wanted>,
+    pub writes: Vec<SendRef>,
+    /// Reads that the victim has asked for.
+    pub reads: Vec<(LandingRef, u64)>,
+    is_registered: bool,
     /// Credit that the peer was told of.
     pub told: u32,
     /// Frames that the peer could acknowledge, by subchannel.
@@ -55,6 +65,9 @@ impl Victim {
             now: 0,
             sends: Vec::new(),
             landings: Vec::new(),
+            writes: Vec::new(),
+            reads: Vec::new(),
+            is_registered: false,
             told: 0,
             sent: vec![0; subchannels.len()],
             used: 0,
@@ -86,6 +99,33 @@ impl Victim {
         self.engine.post_send(request).unwrap();
     }
 
+    /// Registers its memory, or ends that.
+    pub fn switch_memory(&mut self) {
+        if std::mem::replace(&mut self.is_registered, false) {
+            assert!(self.engine.deregister(KEY));
+            self.pump();
+            let written = self.placing.iter().flatten().any(|(placement, _)| is_memory(placement));
+            assert!(!written, "memory is written after its end");
+        } else {
+            let memory = Payload::One(Extent { region: MEMORY, offset: 0, len: MEMORY_LEN });
+            self.engine.register(Registration { key: KEY, memory, base: 0, readable: true, writable: true }).unwrap();
+            self.is_registered = true;
+        }
+    }
+
+    pub fn write(&mut self, len: u64) {
+        let (context, payload) = self.open(false, len);
+        let (vc, to) = (self.vc, Remote { key: 1, address: 2 });
+        let request = WriteRequest { vc, to, data: Some(1), payload, inject: false, notify: true, context };
+        self.engine.post_write(request).unwrap();
+    }
+
+    pub fn read(&mut self, len: u64) {
+        let (context, buffer) = self.open(false, len);
+        let (vc, from) = (self.vc, Remote { key: 1, address: 2 });
+        self.engine.post_read(ReadRequest { vc, from, buffer, notify: true, context }).unwrap();
+    }
+
     /// Bytes `[offset, offset + len)` of an operation's memory are still being written.
     fn is_being_written(&self, context: u64, placed: Option<Extent>, len: u64) -> bool {
         let within = |extent: &Extent| {
@@ -106,7 +146,12 @@ impl Victim {
         if let Placement::Bounce(id) = placement {
             assert_eq!(self.bounces.insert(id.0, len), None, "a bounce buffer is made twice");
         }
-        if let Placement::User(payload) = &placement {
+        if is_memory(&placement) {
+            assert!(self.is_registered, "a payload goes to memory that is not registered");
+            let Placement::User(payload) = &placement else { unreachable!("memory of the user") };
+            let extent = payload.extents()[0];
+            assert!(extent.len == len && extent.offset + extent.len <= MEMORY_LEN);
+        } else if let Placement::User(payload) = &placement {
             let extent = payload.extents()[0];
             let (_, room) = self.open.get(&extent.region.0).expect("a payload goes to memory that was given back");
             assert!(extent.offset + extent.len <= *room);
@@ -137,6 +182,13 @@ impl Victim {
                 Body::Clear { landing, len, .. } if len > 0 => {
                     self.landings.push(Wanted { landing, from: 0, end: len })
                 }
+                Body::Write { write, .. } => self.writes.push(write),
+                Body::Read { landing, len, .. } => {
+                    self.used += 128;
+                    self.reads.push((landing, len));
+                    self.landings.push(Wanted { landing, from: 0, end: len });
+                }
+                Body::Stripe { .. } => self.check_source(&transmit.source),
                 _ => {}
             }
         }
@@ -145,6 +197,11 @@ impl Victim {
                 MemoryAction::Fill { .. } => panic!("nothing is injected"),
                 MemoryAction::Copy { from, .. } => assert!(self.bounces.contains_key(&from.0)),
                 MemoryAction::Release(id) => assert!(self.bounces.remove(&id.0).is_some()),
+                MemoryAction::Discard(subchannel) => {
+                    let placing = self.placing[usize::from(subchannel.index)].as_mut();
+                    placing.expect("a payload that is not under way").0 = Placement::Discard;
+                }
+                MemoryAction::Detach(_) => {}
             }
         }
         assert!(self.bounces.values().sum::<u64>() <= GRANT);
@@ -153,8 +210,17 @@ impl Victim {
         }
     }
 
+    /// What is sent is within an open operation's, or registered, memory.
+    fn check_source(&self, source: &Source) {
+        let Source::User(payload) = source else { return };
+        let extent = payload.extents()[0];
+        let registered = extent.region == MEMORY && self.is_registered && extent.offset + extent.len <= MEMORY_LEN;
+        let room = self.open.get(&extent.region.0).map_or(0, |(_, len)| *len);
+        assert!(registered || extent.offset + extent.len <= room, "memory is read that is not there");
+    }
+
     fn ended(&mut self, completion: &Completion) {
-        if completion.operation == Operation::Peek {
+        if matches!(completion.operation, Operation::Peek | Operation::RemoteWrite) {
             return;
         }
         let context = completion.context.0;
@@ -177,4 +243,8 @@ impl Victim {
         self.pump();
         assert!(self.open.is_empty());
     }
+}
+
+fn is_memory(placement: &Placement) -> bool {
+    matches!(placement, Placement::User(payload) if payload.extents().iter().any(|extent| extent.region == MEMORY))
 }

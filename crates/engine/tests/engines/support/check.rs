@@ -36,6 +36,7 @@ impl World {
             assert!(self.cancel(node, fishplate_engine::Context(context)), "receive {context} cannot be cancelled");
         }
         self.run_out();
+        self.check_accesses();
         self.check_ended();
     }
 
@@ -109,7 +110,7 @@ impl World {
         let pattern = |context: u64| match &self.oracle.commands[context as usize] {
             Command::Recv(receive) => receive.pattern,
             Command::Peek(peek) => peek.pattern,
-            Command::Send(_) => unreachable!("a send takes no message"),
+            Command::Send(_) | Command::Access(_) => unreachable!("it takes no message"),
         };
         for messages in self.by_pair().values() {
             for (at, (later_id, later)) in messages.iter().enumerate().filter(|(_, (_, later))| !self.is_parted(later))

@@ -138,6 +138,7 @@ impl Memory {
         self.bounces.len()
     }
 
+    /// Does what concerns this memory alone.
     pub fn act(&mut self, action: MemoryAction) {
         match action {
             MemoryAction::Fill { into, from } => {
@@ -151,6 +152,7 @@ impl Memory {
             MemoryAction::Release(id) => {
                 assert!(self.bounces.remove(&id.0).is_some(), "bounce buffer {} released twice", id.0);
             }
+            MemoryAction::Discard(_) | MemoryAction::Detach(_) => unreachable!("the world knows what is under way"),
         }
     }
 }

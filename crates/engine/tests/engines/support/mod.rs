@@ -5,6 +5,7 @@ pub mod memory;
 pub mod node;
 pub mod oracle;
 pub mod pipe;
+pub mod remote;
 pub mod rng;
 pub mod workload;
 pub mod world;

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::memory::is_message;
 use super::node::Node;
+use super::remote::Access;
 use super::world::World;
 
 pub struct Message {
@@ -50,6 +51,7 @@ pub enum Command {
     Send(Message),
     Recv(Receive),
     Peek(Peek),
+    Access(Access),
 }
 
 #[derive(Default)]
@@ -72,7 +74,7 @@ pub struct Outgoing {
     pub notify: bool,
 }
 
-fn pieces(region: Region, len: u64, several: bool) -> Payload {
+pub fn pieces(region: Region, len: u64, several: bool) -> Payload {
     let extent = Extent { region, offset: 0, len };
     if !several {
         return Payload::One(extent);
@@ -223,6 +225,7 @@ impl Oracle {
             }
             Command::Recv(_) => self.complete_recv(at, node, parted, completion),
             Command::Peek(_) => self.complete_peek(at, node, completion),
+            Command::Access(_) => unreachable!("accesses have operations of their own"),
         }
     }
 

@@ -27,6 +27,10 @@ pub struct Mix {
     pub multi_receives: u64,
     pub peeks: u64,
     pub cancels: u64,
+    /// Reads and writes of remote memory.
+    pub accesses: u64,
+    /// Ends of registered memory.
+    pub ends: u64,
     pub to_self: u64,
     /// In a thousand messages.
     pub huge: u64,
@@ -35,7 +39,20 @@ pub struct Mix {
 }
 
 pub const USUAL: Mix =
-    Mix { commands: 250, receives: 38, multi_receives: 3, peeks: 6, cancels: 4, to_self: 8, huge: 8, pause_ns: 40_000 };
+    Mix { commands: 300, receives: 32, multi_receives: 3, peeks: 5, cancels: 3, accesses: 14, ends: 3, ..NOTHING };
+
+const NOTHING: Mix = Mix {
+    commands: 0,
+    receives: 0,
+    multi_receives: 0,
+    peeks: 0,
+    cancels: 0,
+    accesses: 0,
+    ends: 0,
+    to_self: 8,
+    huge: 8,
+    pause_ns: 40_000,
+};
 
 impl World {
     /// Issues random commands while things move.
@@ -76,6 +93,10 @@ impl World {
             }
         } else if is(mix.cancels) {
             self.cancel_any(node);
+        } else if is(mix.accesses) {
+            self.access(node, mix);
+        } else if is(mix.ends) {
+            self.end_any_exposure(node);
         } else {
             let outgoing = self.outgoing(node, mix);
             self.send(node, outgoing);

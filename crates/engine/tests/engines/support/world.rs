@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Config, Instant, Placement, RailId, Source, SubchannelId, Transmit};
+use fishplate_engine::{
+    Config, Instant, MemoryAction, Operation, Payload, Placement, RailId, Source, SubchannelId, Transmit,
+};
 
 use super::node::Node;
 use super::oracle::Oracle;
@@ -251,17 +253,53 @@ impl World {
             self.transmit(node, transmit);
         }
         while let Some(action) = self.nodes[node].engine.poll_memory() {
-            self.nodes[node].memory.act(action);
+            self.act(node, action);
         }
         while let Some(completion) = self.nodes[node].engine.poll_completion() {
             self.note(&[node as u64, self.now, completion.context.0, completion.len, completion.data.unwrap_or(0)]);
-            self.oracle.complete(node, &mut self.nodes[node], &self.parted, completion);
+            match completion.operation {
+                Operation::RemoteWrite => self.oracle.told(node, &mut self.nodes[node], &completion),
+                Operation::Read | Operation::Write => {
+                    self.oracle.complete_access(&mut self.nodes, &self.parted, &completion);
+                }
+                _ => self.oracle.complete(node, &mut self.nodes[node], &self.parted, completion),
+            }
         }
         if let Some(Instant(at)) = self.nodes[node].engine.poll_timeout() {
             let at = at.max(self.now);
             if self.nodes[node].timer.is_none_or(|timer| timer > at) {
                 self.nodes[node].timer = Some(at);
                 self.schedule(at, Event::Timer(node));
+            }
+        }
+    }
+
+    fn act(&mut self, node: usize, action: MemoryAction) {
+        match action {
+            MemoryAction::Discard(subchannel) => {
+                let pipe = self.pipes.iter_mut().find(|pipe| pipe.to == (node, subchannel));
+                let pipe = pipe.expect("a subchannel without a pipe");
+                let frame = pipe.frames.front_mut().filter(|frame| frame.placement.is_some());
+                assert!(frame.is_some() || pipe.dead, "a payload that is not under way");
+                frame.into_iter().for_each(|frame| frame.placement = Some(Placement::Discard));
+            }
+            MemoryAction::Detach(memory) => self.detach(node, &memory),
+            action => self.nodes[node].memory.act(action),
+        }
+    }
+
+    /// Payload in `memory` that waits to be sent is copied.
+    fn detach(&mut self, node: usize, memory: &Payload) {
+        let ends = |payload: &Payload| {
+            let regions = payload.extents().iter().map(|extent| extent.region);
+            regions.clone().any(|region| memory.extents().iter().any(|ended| ended.region == region))
+        };
+        let pipes = self.pipes.iter_mut().filter(|pipe| pipe.from.0 == node);
+        for frame in pipes.flat_map(|pipe| &mut pipe.frames) {
+            if let Load::Late(source @ Source::User(payload)) = &frame.load
+                && ends(payload)
+            {
+                frame.load = Load::Copied(self.nodes[node].memory.gather(source));
             }
         }
     }
@@ -273,7 +311,8 @@ impl World {
         if self.pipes[pipe].dead {
             return;
         }
-        let early = copy || matches!((&source, header.body), (Source::Bounce { .. }, Body::Eager { .. }));
+        let early =
+            copy || matches!((&source, header.body), (Source::Bounce { .. }, Body::Eager { .. } | Body::Write { .. }));
         let load = if early { Load::Copied(self.nodes[node].memory.gather(&source)) } else { Load::Late(source) };
         self.pipes[pipe].push(self.now, &header, load, &mut self.rng);
         let Frame { header_at, payload_at, .. } = self.pipes[pipe].frames[self.pipes[pipe].frames.len() - 1];

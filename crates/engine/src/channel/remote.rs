@@ -1,0 +1,192 @@
+//! Remote memory access in the scheduler: reads to ask for, the peer's reads to answer, short writes, refusals.
+
+use std::collections::VecDeque;
+
+use super::VirtualChannel;
+use super::credit::MESSAGE_CHARGE;
+use super::scheduler::{NOTHING, Transmit};
+use super::send::Send;
+use super::subchannel::Cargo;
+use crate::memory::Payload;
+use crate::regions::RegionId;
+use crate::table::Table;
+use crate::time::Instant;
+use crate::wire::{Access, Body, LandingRef, Refusal, SendRef};
+
+/// Most frames of writes to one peer that are not acknowledged. For each, the peer may have to remember that it refuses
+/// it: 1.5 MiB in all. Enough to fill any path with frames worth sending. Both ends count on the same number.
+const MOST_WRITES: u32 = 1 << 16;
+/// Most reads of one peer that are answered, and whose answers it has not acknowledged, at a time: 1 MiB of records. Those
+/// beyond wait, which the peer has to answer for with its credit.
+const MOST_ANSWERS: u32 = 4096;
+
+/// A read of the peer's that waits to be answered.
+#[derive(Debug)]
+struct Asked {
+    region: RegionId,
+    source: Payload,
+    landing: LandingRef,
+}
+
+/// What remote memory access adds to a virtual channel.
+#[derive(Default)]
+pub struct RemoteAccess {
+    /// Requests to read that wait for credit or for a subchannel.
+    reads: VecDeque<Body>,
+    /// Short writes without a subchannel, in order: keys of sends.
+    writes: VecDeque<u64>,
+    /// Frames of writes that were given out and are not acknowledged.
+    writes_under_way: u32,
+    /// Reads of the peer's that wait. Bounded by its credit.
+    asked: VecDeque<Asked>,
+    /// Answers that are being sent or wait to be acknowledged.
+    answers: u32,
+    /// Refused writes that the peer has not been told of.
+    refused: u32,
+}
+
+impl RemoteAccess {
+    /// Whether nothing waits to be handed to a subchannel.
+    pub fn is_idle(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty() && self.asked.is_empty() && self.refused == 0
+    }
+
+    /// Whether another frame of a write may be given out.
+    pub fn may_write(&self) -> bool {
+        self.writes_under_way < MOST_WRITES
+    }
+
+    /// Whether another of the peer's writes may be refused: otherwise it has sent more than it may.
+    pub fn may_refuse(&self) -> bool {
+        self.refused < MOST_WRITES
+    }
+
+    /// A frame of a write is given out.
+    pub fn write_given_out(&mut self) {
+        self.writes_under_way += 1;
+    }
+
+    /// So many were acknowledged. True if others waited for that.
+    pub fn writes_acknowledged(&mut self, count: u32) -> bool {
+        let waited = !self.may_write();
+        self.writes_under_way -= count;
+        waited && count > 0
+    }
+
+    /// The peer has all of an answer. True if others wait for that.
+    pub fn answered(&mut self) -> bool {
+        self.answers -= 1;
+        !self.asked.is_empty()
+    }
+}
+
+impl VirtualChannel {
+    /// Queues a short write, of `len` bytes.
+    pub fn enqueue_write(&mut self, send: u64, len: u64) {
+        self.remote.writes.push_back(send);
+        self.pending += len;
+    }
+
+    /// Queues a request to read.
+    pub fn enqueue_read(&mut self, read: Body) {
+        self.remote.reads.push_back(read);
+    }
+
+    /// The peer reads `source` out of `region`.
+    pub fn enqueue_asked(&mut self, region: RegionId, source: Payload, landing: LandingRef) {
+        self.remote.asked.push_back(Asked { region, source, landing });
+    }
+
+    /// Queues the refusal of a read, whose record this becomes.
+    pub fn refuse_read(&mut self, landing: LandingRef, served: u64, why: Refusal) {
+        self.replies.push_back(Body::Refused { what: Access::Read { landing, served }, why });
+    }
+
+    /// A write that came over subchannel `index` is refused.
+    pub fn refuse_write(&mut self, index: usize, write: SendRef, why: Refusal) {
+        self.remote.refused += 1;
+        self.subchannels[index].refusals.push_back((write, why));
+    }
+
+    /// Whether `len` bytes go in one frame.
+    pub fn is_short(&self, len: u64) -> bool {
+        len <= self.eager_limit
+    }
+
+    /// `region` has ended: the reads of it that wait are refused.
+    pub fn refuse_asked(&mut self, region: RegionId) {
+        for asked in std::mem::take(&mut self.remote.asked) {
+            if asked.region == region {
+                self.refuse_read(asked.landing, 0, Refusal::Key);
+            } else {
+                self.remote.asked.push_back(asked);
+            }
+        }
+    }
+
+    /// A send that is being cut is stopped, with `left` bytes uncut.
+    pub fn withdraw(&mut self, send: u64, left: u64) {
+        self.cleared.retain(|key| *key != send);
+        self.pending -= left;
+    }
+
+    /// A write that is refused. Before all else that would carry an acknowledgement over the same subchannel.
+    pub(super) fn refusal(&mut self, now: Instant) -> Option<Transmit> {
+        if self.remote.refused == 0 {
+            return None;
+        }
+        let index = self.subchannels.iter().position(|sub| sub.budget > 0 && !sub.refusals.is_empty())?;
+        let (write, why) = self.subchannels[index].refusals.pop_front()?;
+        self.remote.refused -= 1;
+        let body = Body::Refused { what: Access::Write(write), why };
+        Some(self.frame(now, index, body, NOTHING, Cargo::Control))
+    }
+
+    /// The oldest request to read.
+    pub(super) fn read_request(&mut self, now: Instant) -> Option<Transmit> {
+        self.remote.reads.front()?;
+        if !self.credit.allows_request() {
+            return None;
+        }
+        let index = self.nearest(now)?;
+        let body = self.remote.reads.pop_front()?;
+        self.credit.spend(MESSAGE_CHARGE);
+        Some(self.frame(now, index, body, NOTHING, Cargo::Control))
+    }
+
+    /// The oldest short write without a subchannel.
+    pub(super) fn queued_write(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+        loop {
+            let key = *self.remote.writes.front()?;
+            let Some(send) = sends.get(key) else {
+                self.remote.writes.pop_front();
+                continue;
+            };
+            if !self.remote.may_write() {
+                return None;
+            }
+            let len = send.source.len();
+            let views = self.views(now);
+            let index = self.multiplex.choose(len, self.pending, &views)?;
+            self.remote.writes.pop_front();
+            self.remote.write_given_out();
+            self.pending -= len;
+            if views[index].open {
+                return self.message(now, index, key, sends);
+            }
+            self.subchannels[index].assigned.push_back(key);
+        }
+    }
+
+    /// Reads of the peer's become answers to be cut.
+    pub(super) fn serve(&mut self, sends: &mut Table<Send>) {
+        while self.remote.answers < MOST_ANSWERS
+            && let Some(Asked { region, source, landing }) = self.remote.asked.pop_front()
+        {
+            let len = source.len();
+            let key = sends.insert(Send::answer(self.id, region, source, landing));
+            self.enqueue_cleared(key, len);
+            self.remote.answers += 1;
+        }
+    }
+}

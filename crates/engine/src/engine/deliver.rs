@@ -1,0 +1,65 @@
+//! Acknowledgements, and the ends of sends that they bring.
+
+use super::{Engine, Misbehaviour};
+use crate::channel::send::{Purpose, Stage};
+use crate::channel::subchannel::Cargo;
+use crate::ids::SubchannelId;
+use crate::time::Instant;
+
+impl Engine {
+    /// The peer has so many frames of this subchannel.
+    pub(super) fn handle_ack(
+        &mut self,
+        now: Instant,
+        subchannel: SubchannelId,
+        ack: (u32, u16),
+    ) -> Result<(), Misbehaviour> {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        let index = usize::from(subchannel.index);
+        let sends = &mut self.sends;
+        let mut done = std::mem::take(&mut self.delivered);
+        let mut writes = 0;
+        let delivered = |cargo: Cargo| {
+            let Cargo::Send(key) = cargo else { return };
+            let Some(send) = sends.get_mut(key) else { return };
+            send.unacknowledged -= 1;
+            writes += u32::from(send.is_write());
+            if let Stage::Cleared { stripes, .. } = &mut send.stage {
+                stripes.acknowledged(index, now);
+            }
+            if send.is_delivered() {
+                done.push(key);
+            }
+        };
+        channel.subchannels[index].acknowledged(now, ack, delivered).map_err(|_| Misbehaviour::Acknowledgement)?;
+        if channel.remote.writes_acknowledged(writes) {
+            self.make_ready(subchannel.vc);
+        }
+        for key in done.drain(..) {
+            self.finish_send(key);
+        }
+        self.delivered = done;
+        Ok(())
+    }
+
+    /// The completion filter lets one completion through.
+    pub(super) fn finish_send(&mut self, key: u64) {
+        if self.follow_up(key) {
+            return;
+        }
+        let Some(mut send) = self.sends.remove(key) else { return };
+        let channel = &mut self.vcs[send.vc.0 as usize];
+        if let Stage::Cleared { stripes, .. } = &send.stage {
+            channel.stripes_delivered(stripes);
+        }
+        if matches!(send.purpose, Purpose::Answer(_)) && channel.remote.answered() {
+            self.make_ready(send.vc);
+        }
+        if let Some(bounce) = send.bounce() {
+            self.injected -= send.len();
+            self.release(bounce);
+        }
+        let result = send.failure.take().map_or(Ok(()), Err);
+        self.completions.extend(send.completion(result));
+    }
+}

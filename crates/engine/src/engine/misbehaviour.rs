@@ -1,0 +1,44 @@
+//! What peers may not do.
+
+use std::fmt;
+
+/// What a peer may not do. It loses its virtual channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misbehaviour {
+    /// It acknowledged what was not sent.
+    Acknowledgement,
+    /// It returned credit that was not used.
+    Credit,
+    /// It left more here than it was granted.
+    Grant,
+    /// It repeated a sequence number, or ran too far ahead.
+    Sequence,
+    /// It cleared a message that did not ask for it, or more than there is.
+    Clearance,
+    /// It sent a stripe that was not cleared, twice, or outside of its message.
+    Stripe,
+    /// It refused an access to its memory that it was not asked for, or twice.
+    Refusal,
+    /// It had more writes under way than it may.
+    Writes,
+    /// It asked for no bytes, to which there is no answer.
+    EmptyRead,
+}
+
+impl fmt::Display for Misbehaviour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Misbehaviour::Acknowledgement => "it acknowledged frames that were not sent",
+            Misbehaviour::Credit => "it returned credit that was not used",
+            Misbehaviour::Grant => "it sent more than it was granted",
+            Misbehaviour::Sequence => "it used a sequence number out of range",
+            Misbehaviour::Clearance => "it cleared a message that did not ask for it",
+            Misbehaviour::Stripe => "it sent a stripe out of place",
+            Misbehaviour::Refusal => "it refused an access that it was not asked for",
+            Misbehaviour::Writes => "it sent more writes than may be under way",
+            Misbehaviour::EmptyRead => "it asked to read nothing",
+        })
+    }
+}
+
+impl std::error::Error for Misbehaviour {}

@@ -1,0 +1,253 @@
+//! Remote memory access: commands of this side's user, and what peers ask for.
+
+use super::arrive::Target;
+use super::{Engine, Misbehaviour, PostError, SendKey};
+use crate::channel::State;
+use crate::channel::send::{Purpose, Send};
+use crate::config::{INJECT_SIZE, MOST_INJECTED};
+use crate::ids::{Context, SubchannelId, VcId};
+use crate::matching::landing::Landing;
+use crate::memory::{MemoryAction, Payload, Placement};
+use crate::regions::{KeyInUse, RegionId, Registration, Right};
+use crate::request::{Completion, Envelope, Failure, Operation, ReadRequest, Remote, WriteRequest};
+use crate::wire::{Access, Body, LandingRef, Refusal, SendRef};
+
+impl Engine {
+    /// From now on peers may access this memory.
+    pub fn register(&mut self, registration: Registration) -> Result<(), KeyInUse> {
+        self.regions.add(registration)
+    }
+
+    /// From now on peers' accesses under `key` are refused. Once the memory actions are done, nothing touches the memory
+    /// any more. False if there is none.
+    pub fn deregister(&mut self, key: u64) -> bool {
+        let Some((region, memory)) = self.regions.remove(key) else { return false };
+        for at in 0..self.vcs.len() {
+            let vc = VcId(at as u32);
+            self.vcs[at].refuse_asked(region);
+            self.end_writes_into(vc, region);
+            self.make_ready(vc);
+        }
+        self.end_answers_of(region);
+        self.actions.push_back(MemoryAction::Detach(memory));
+        true
+    }
+
+    /// Payloads of `vc` that are on their way into `region` go nowhere.
+    fn end_writes_into(&mut self, vc: VcId, region: RegionId) {
+        for (index, incoming) in self.incoming[vc.0 as usize].iter_mut().enumerate() {
+            let Target::Memory { region: into, write, .. } = incoming.into else { continue };
+            if into != region {
+                continue;
+            }
+            incoming.into = Target::Nothing;
+            // There may be one a subchannel more than the peer could have caused.
+            self.vcs[vc.0 as usize].refuse_write(index, write, Refusal::Key);
+            self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
+        }
+    }
+
+    fn end_answers_of(&mut self, region: RegionId) {
+        for key in self.sends.keys_where(|send| send.purpose == Purpose::Answer(region)) {
+            let Some(send) = self.sends.get_mut(key) else { continue };
+            let left = send.stop();
+            let channel = &mut self.vcs[send.vc.0 as usize];
+            if left > 0 {
+                channel.withdraw(key, left);
+                channel.refuse_read(send.landing(), send.len() - left, Refusal::Key);
+            }
+            if send.is_delivered() {
+                self.finish_send(key);
+            }
+        }
+    }
+
+    /// Posts a write into a peer's memory. It completes when the bytes are there. After an injected one, poll
+    /// transmits, then call [`Engine::detach`].
+    pub fn post_write(&mut self, request: WriteRequest) -> Result<SendKey, PostError> {
+        let (vc, len) = (request.vc, request.payload.len());
+        if request.inject && len > INJECT_SIZE {
+            return Err(PostError::TooLong);
+        }
+        if request.inject && self.injected >= MOST_INJECTED {
+            return Err(PostError::Again);
+        }
+        let loopback = self.check_open(vc)?.loopback;
+        if loopback {
+            self.write_here(request);
+            return Ok(SendKey(u64::MAX));
+        }
+        let channel = &mut self.vcs[vc.0 as usize];
+        let whole = request.inject || channel.is_short(len);
+        let key = self.sends.insert(Send::write(request, whole));
+        if whole {
+            channel.enqueue_write(key, len);
+        } else {
+            channel.enqueue_cleared(key, len);
+        }
+        self.make_ready(vc);
+        Ok(SendKey(key))
+    }
+
+    /// Posts a read of a peer's memory.
+    pub fn post_read(&mut self, request: ReadRequest) -> Result<(), PostError> {
+        let (vc, len, Remote { key, address }) = (request.vc, request.buffer.len(), request.from);
+        if self.check_open(vc)?.loopback {
+            self.read_here(request);
+            return Ok(());
+        }
+        let landing = Landing::of_read(request);
+        if len == 0 {
+            self.finish_landing(&landing);
+            return Ok(());
+        }
+        let landing = LandingRef(self.landings.insert(landing));
+        self.vcs[vc.0 as usize].enqueue_read(Body::Read { landing, key, address, len });
+        self.make_ready(vc);
+        Ok(())
+    }
+
+    fn check_open(&self, vc: VcId) -> Result<&crate::channel::VirtualChannel, PostError> {
+        let channel = &self.vcs[vc.0 as usize];
+        match &channel.state {
+            State::Lost(why) => Err(PostError::Failed(Failure::PeerLost(why.clone()))),
+            State::Open => Ok(channel),
+        }
+    }
+
+    /// A write into memory of this endpoint itself.
+    fn write_here(&mut self, request: WriteRequest) {
+        let Remote { key, address } = request.to;
+        let (vc, data, from) = (request.vc, request.data, request.payload.clone());
+        let found = self.regions.find(key, address, from.len(), Right::Write);
+        let send = Send::write(request, true);
+        let result = found.map_err(Failure::Refused).map(|(_, to)| self.copy(from, to));
+        let told = data.filter(|_| result.is_ok());
+        self.completions.extend(send.completion(result));
+        self.completions.extend(told.map(|data| written(vc, data)));
+    }
+
+    fn read_here(&mut self, request: ReadRequest) {
+        let Remote { key, address } = request.from;
+        let to = request.buffer.clone();
+        let found = self.regions.find(key, address, to.len(), Right::Read);
+        let landing = Landing::of_read(request);
+        let result = found.map_err(Failure::Refused).map(|(_, from)| self.copy(from, to));
+        self.completions.extend(landing.completion(false, result.err()));
+    }
+
+    /// By way of a buffer, as the two may overlap.
+    fn copy(&mut self, from: Payload, to: Payload) {
+        if from.is_empty() {
+            return;
+        }
+        let into = self.bounces.take();
+        self.actions.push_back(MemoryAction::Fill { into, from });
+        self.actions.push_back(MemoryAction::Copy { from: into, to });
+        self.release(into);
+    }
+
+    /// A peer writes.
+    pub(super) fn handle_write(
+        &mut self,
+        subchannel: SubchannelId,
+        (write, data): (SendRef, Option<u64>),
+        (at, len): (Remote, u32),
+    ) -> Result<(Target, Placement), Misbehaviour> {
+        match self.regions.find(at.key, at.address, u64::from(len), Right::Write) {
+            Ok((region, memory)) => Ok((Target::Memory { region, write, data }, Placement::User(memory))),
+            Err(why) => {
+                let channel = &mut self.vcs[subchannel.vc.0 as usize];
+                if !channel.remote.may_refuse() {
+                    return Err(Misbehaviour::Writes);
+                }
+                channel.refuse_write(usize::from(subchannel.index), write, why);
+                self.make_ready(subchannel.vc);
+                Ok((Target::Nothing, Placement::Discard))
+            }
+        }
+    }
+
+    /// A peer has written, and tells the user.
+    pub(super) fn written(&mut self, vc: VcId, data: u64) {
+        self.completions.push_back(written(vc, data));
+    }
+
+    /// A peer wants to read.
+    pub(super) fn handle_read(
+        &mut self,
+        vc: VcId,
+        landing: LandingRef,
+        (at, len): (Remote, u64),
+    ) -> Result<(), Misbehaviour> {
+        if len == 0 {
+            return Err(Misbehaviour::EmptyRead);
+        }
+        let found = self.regions.find(at.key, at.address, len, Right::Read);
+        let channel = &mut self.vcs[vc.0 as usize];
+        channel.debt.hold_request().map_err(|_| Misbehaviour::Grant)?;
+        match found {
+            Ok((region, memory)) => channel.enqueue_asked(region, memory, landing),
+            Err(why) => channel.refuse_read(landing, 0, why),
+        }
+        self.make_ready(vc);
+        Ok(())
+    }
+
+    /// A peer refuses what this side wanted with its memory.
+    pub(super) fn handle_refused(&mut self, vc: VcId, what: Access, why: Refusal) -> Result<(), Misbehaviour> {
+        match what {
+            Access::Write(write) => self.write_refused(vc, write.0, why),
+            Access::Read { landing, served } => self.read_refused(vc, landing.0, (why, served)),
+        }
+    }
+
+    /// The frames that are under way are still acknowledged, and the write ends with the last of them.
+    fn write_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), Misbehaviour> {
+        let send = self.sends.get_mut(key).filter(|send| send.vc == vc && send.is_write() && send.unacknowledged > 0);
+        let send = send.ok_or(Misbehaviour::Refusal)?;
+        send.failure.get_or_insert(Failure::Refused(why));
+        let left = send.stop();
+        if left > 0 {
+            self.vcs[vc.0 as usize].withdraw(key, left);
+        }
+        Ok(())
+    }
+
+    fn read_refused(&mut self, vc: VcId, key: u64, (why, served): (Refusal, u64)) -> Result<(), Misbehaviour> {
+        let landing = self.landings.get_mut(key).filter(|landing| landing.vc == vc).ok_or(Misbehaviour::Refusal)?;
+        let ended = landing.refuse(why, served).map_err(|_| Misbehaviour::Refusal)?;
+        if ended && let Some(landing) = self.landings.remove(key) {
+            self.finish_landing(&landing);
+        }
+        Ok(())
+    }
+
+    /// A long write is in place: the frame that tells the peer's user of it may follow. False if none has to.
+    pub(super) fn follow_up(&mut self, key: u64) -> bool {
+        let Some(send) = self.sends.get_mut(key).filter(|send| send.owes_data()) else { return false };
+        let vc = send.vc;
+        let channel = &mut self.vcs[vc.0 as usize];
+        if let Some(stripes) = send.end_pieces() {
+            channel.stripes_delivered(&stripes);
+        }
+        channel.enqueue_write(key, 0);
+        self.make_ready(vc);
+        true
+    }
+}
+
+/// What the user hears of a peer's write.
+fn written(vc: VcId, data: u64) -> Completion {
+    Completion {
+        context: Context(0),
+        operation: Operation::RemoteWrite,
+        envelope: Envelope::Message,
+        data: Some(data),
+        len: 0,
+        source: Some(vc),
+        placed: None,
+        buffer_released: false,
+        result: Ok(()),
+    }
+}

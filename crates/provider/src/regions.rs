@@ -1,0 +1,91 @@
+//! Registered memory of a domain: what peers of any of its endpoints may access.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use fishplate_engine::{Payload, Registration};
+use fishplate_rails::Endpoint as Transport;
+use ofi_abi::{FI_ENOKEY, FI_REMOTE_READ, FI_REMOTE_WRITE};
+
+use crate::endpoint::Endpoint;
+use crate::errno::{Errno, Outcome, lock_plain};
+
+/// How peers name memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Addressing {
+    /// By a key of the application's choice, and by offsets (no `mr_mode` at all, or `FI_MR_SCALABLE`).
+    #[default]
+    Offsets,
+    /// By a key of the provider's choice, and by virtual addresses (`FI_MR_BASIC`, for old applications that insist).
+    Virtual,
+}
+
+/// The regions of a domain, and the endpoints that let peers access them. Taken before the lock of any endpoint.
+pub struct Regions {
+    addressing: Addressing,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    regions: BTreeMap<u64, Registration>,
+    endpoints: Vec<Arc<Endpoint>>,
+    next_key: u64,
+}
+
+impl Regions {
+    /// None.
+    pub fn new(addressing: Addressing) -> Regions {
+        Regions { addressing, inner: Mutex::default() }
+    }
+
+    /// Registers memory that starts at virtual address `start` for the remote kinds of `access`; returns its key.
+    pub fn add(&self, memory: Payload, start: u64, access: u64, wanted_key: u64) -> Outcome<u64> {
+        let mut inner = lock_plain(&self.inner);
+        let (key, base) = match self.addressing {
+            Addressing::Offsets => (wanted_key, 0),
+            Addressing::Virtual => (inner.next_key, start),
+        };
+        if inner.regions.contains_key(&key) {
+            return Err(Errno(FI_ENOKEY));
+        }
+        let (readable, writable) = (access & FI_REMOTE_READ != 0, access & FI_REMOTE_WRITE != 0);
+        let registration = Registration { key, memory, base, readable, writable };
+        for endpoint in &inner.endpoints {
+            endpoint.expose(registration.clone())?;
+        }
+        inner.regions.insert(key, registration);
+        inner.next_key += 1;
+        Ok(key)
+    }
+
+    /// Ends a registration: afterwards the memory is not touched any more.
+    pub fn remove(&self, key: u64) {
+        let mut inner = lock_plain(&self.inner);
+        inner.regions.remove(&key);
+        inner.endpoints.iter().for_each(|endpoint| endpoint.withdraw(key));
+    }
+
+    /// Runs `enable`, which opens the transport of `endpoint`; peers may then access the memory over it as well.
+    pub fn join(&self, endpoint: &Arc<Endpoint>, enable: impl FnOnce(&Expose) -> Outcome<()>) -> Outcome<()> {
+        let mut inner = lock_plain(&self.inner);
+        enable(&Expose(&inner.regions))?;
+        inner.endpoints.push(endpoint.clone());
+        Ok(())
+    }
+
+    /// An endpoint is closed.
+    pub fn leave(&self, endpoint: &Arc<Endpoint>) {
+        lock_plain(&self.inner).endpoints.retain(|known| !Arc::ptr_eq(known, endpoint));
+    }
+}
+
+/// The regions there are when an endpoint is enabled.
+pub struct Expose<'a>(&'a BTreeMap<u64, Registration>);
+
+impl Expose<'_> {
+    /// Lets the peers of `transport` access them.
+    pub fn to(&self, transport: &mut Transport) -> Outcome<()> {
+        self.0.values().try_for_each(|region| transport.register(region.clone()).map_err(|_| Errno(FI_ENOKEY)))
+    }
+}

@@ -1,0 +1,91 @@
+//! What the user posts: sends, receives, remote memory access.
+
+use fishplate_engine::{
+    Context, KeyInUse, PeekRequest, PostError, ReadRequest, RecvRequest, Registration, SendKey, SendRequest, VcId,
+    WriteRequest,
+};
+
+use super::Endpoint;
+
+impl Endpoint {
+    /// Posts a send.
+    pub fn send(&mut self, request: SendRequest) -> Result<(), PostError> {
+        let (vc, inject) = (request.vc, request.inject);
+        let key = self.engine.post_send(request)?;
+        self.posted(vc, inject.then_some(key));
+        Ok(())
+    }
+
+    /// Posts a write into a peer's registered memory. It completes when the bytes are there.
+    pub fn write(&mut self, request: WriteRequest) -> Result<(), PostError> {
+        let (vc, inject) = (request.vc, request.inject);
+        let key = self.engine.post_write(request)?;
+        self.posted(vc, inject.then_some(key));
+        Ok(())
+    }
+
+    /// Posts a read of a peer's registered memory.
+    pub fn read(&mut self, request: ReadRequest) -> Result<(), PostError> {
+        let vc = request.vc;
+        self.engine.post_read(request)?;
+        self.posted(vc, None);
+        Ok(())
+    }
+
+    /// Something for `vc` was posted; `injected`: its memory is lent only until this returns.
+    fn posted(&mut self, vc: VcId, injected: Option<SendKey>) {
+        let now = self.clock.now();
+        let peer = &mut self.peers[vc.0 as usize];
+        peer.burst.posted(now, self.calls);
+        if peer.is_idle() {
+            self.connect(vc, now);
+        }
+        self.pump(now);
+        injected.into_iter().for_each(|key| self.engine.detach(key));
+        self.act();
+    }
+
+    /// Lets peers access memory.
+    pub fn register(&mut self, registration: Registration) -> Result<(), KeyInUse> {
+        self.engine.register(registration)
+    }
+
+    /// Ends that. When this returns, the memory is not touched any more. False if there is none under `key`.
+    pub fn deregister(&mut self, key: u64) -> bool {
+        let found = self.engine.deregister(key);
+        self.act();
+        self.pump(self.clock.now());
+        found
+    }
+
+    /// Posts a receive. Matching messages that are already here complete it.
+    pub fn recv(&mut self, request: RecvRequest) {
+        self.engine.post_recv(request);
+        self.act();
+    }
+
+    /// Looks for an unexpected message. Always reports a completion ([`fishplate_engine::Failure::NoMessage`] for a miss).
+    pub fn peek(&mut self, request: PeekRequest) {
+        self.engine.peek(request);
+        self.act();
+    }
+
+    /// Receives the message that a peek claimed under the same context; false if there is none.
+    pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
+        let found = self.engine.recv_claimed(request);
+        self.act();
+        found
+    }
+
+    /// Drops the message that a peek claimed under `context`, with a completion; false if there is none.
+    pub fn discard_claimed(&mut self, context: Context) -> bool {
+        let found = self.engine.discard_claimed(context);
+        self.act();
+        found
+    }
+
+    /// Cancels a receive that has not matched: it completes with [`fishplate_engine::Failure::Cancelled`]. False: it takes its course.
+    pub fn cancel(&mut self, context: Context) -> bool {
+        self.engine.cancel(context)
+    }
+}
