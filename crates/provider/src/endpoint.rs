@@ -89,15 +89,6 @@ pub(crate) struct Direction {
     pub op_flags: u64,
 }
 
-/// What an endpoint holds back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holding {
-    /// Nothing.
-    Nothing,
-    /// It has, until just now at least.
-    Something,
-}
-
 /// Whether a call wants its success reported.
 #[derive(Clone, Copy, Debug)]
 pub enum Report {
@@ -259,20 +250,17 @@ impl Endpoint {
         }
     }
 
-    /// Sends what has been held back for `least` or longer.
-    pub fn release(&self, least: Duration) -> Holding {
-        let mut state = match self.state.try_lock() {
-            Ok(state) => state,
-            // Whoever is in a call may be posting more of the burst.
-            Err(TryLockError::WouldBlock) => return Holding::Something,
-            Err(TryLockError::Poisoned(_)) => return Holding::Nothing,
-        };
-        let Some(transport) = &mut state.transport else { return Holding::Nothing };
-        let Some(since_ns) = transport.holding_ns() else { return Holding::Nothing };
-        if u128::from(since_ns) >= least.as_nanos() {
+    /// Sends what has been held back for `least` or longer; tells the guard when nothing is left. Whoever is in a call may
+    /// be posting more of the burst: then nothing is done.
+    pub fn release(&self, least: Duration) {
+        let Ok(mut state) = self.state.try_lock() else { return };
+        let State { transport: Some(transport), guard: Some(guard), .. } = &mut *state else { return };
+        if transport.holding_ns().is_some_and(|since_ns| u128::from(since_ns) >= least.as_nanos()) {
             transport.release();
         }
-        Holding::Something
+        if !transport.is_holding() {
+            guard.rest();
+        }
     }
 
     /// The address vector index of the peer behind `channel`.

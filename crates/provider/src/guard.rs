@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 
-use crate::endpoint::{Endpoint, Holding};
+use crate::endpoint::Endpoint;
 use crate::errno::lock_plain;
 use crate::ffi::signals::without_signals;
 
@@ -35,6 +35,8 @@ pub struct Guard {
 struct Shared {
     ended: AtomicBool,
     asleep: AtomicBool,
+    /// Something is held back, or was until just now.
+    holding: AtomicBool,
 }
 
 impl Guard {
@@ -56,9 +58,18 @@ impl Guard {
     /// Something is held back. To be called under the endpoint's lock.
     #[inline]
     pub fn wake(&self) {
-        if self.shared.asleep.load(Ordering::Relaxed) && self.shared.asleep.swap(false, Ordering::Relaxed) {
+        if self.shared.holding.load(Ordering::Relaxed) {
+            return;
+        }
+        self.shared.holding.store(true, Ordering::SeqCst);
+        if self.shared.asleep.swap(false, Ordering::SeqCst) {
             self.thread.unpark();
         }
+    }
+
+    /// Nothing is held back any more. To be called under the endpoint's lock.
+    pub fn rest(&self) {
+        self.shared.holding.store(false, Ordering::Relaxed);
     }
 
     /// Ends the thread, and waits until it has ended. Not to be called under the endpoint's lock.
@@ -85,30 +96,26 @@ impl Shared {
         let mut quiet = 0;
         while !self.ended.load(Ordering::Relaxed) {
             thread::park_timeout(PERIOD);
-            match release(endpoint, PERIOD) {
-                Holding::Something => quiet = 0,
-                Holding::Nothing => quiet += 1,
+            quiet += 1;
+            if self.holding.load(Ordering::Relaxed) {
+                quiet = 0;
+                endpoint.upgrade().iter().for_each(|endpoint| endpoint.release(PERIOD));
             }
             if quiet >= PATIENCE {
-                self.sleep(endpoint);
+                self.sleep();
                 quiet = 0;
             }
         }
     }
 
-    /// Until something is held back. Who holds back does so and calls [`Guard::wake`] under the lock that `release` takes:
-    /// either `release` finds it, or the call finds `asleep`.
-    fn sleep(&self, endpoint: &Weak<Endpoint>) {
-        self.asleep.store(true, Ordering::Relaxed);
-        if release(endpoint, PERIOD) == Holding::Something {
+    /// Until something is held back. Of this thread and one in [`Guard::wake`], at least one sees what the other has set.
+    fn sleep(&self) {
+        self.asleep.store(true, Ordering::SeqCst);
+        if self.holding.load(Ordering::SeqCst) {
             self.asleep.store(false, Ordering::Relaxed);
         }
         while self.asleep.load(Ordering::Relaxed) && !self.ended.load(Ordering::Relaxed) {
             thread::park();
         }
     }
-}
-
-fn release(endpoint: &Weak<Endpoint>, least: Duration) -> Holding {
-    endpoint.upgrade().map_or(Holding::Nothing, |endpoint| endpoint.release(least))
 }
