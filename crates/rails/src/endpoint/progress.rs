@@ -9,7 +9,7 @@ use fishplate_engine::{Instant, VcId};
 
 use super::Endpoint;
 use crate::link::{Arrived, Filled, Link};
-use crate::sys::poll::Ready;
+use crate::sys::poll::{Ready, is_readable};
 use crate::sys::tcp_info::tcp_info;
 
 /// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
@@ -72,7 +72,7 @@ impl Endpoint {
         self.calls += 1;
         let now = self.clock.now();
         self.release();
-        let mut moved = self.hot.is_some_and(|at| self.read_link(at, now));
+        let mut moved = self.read_hot(now);
         let every = if self.links.len() > 1 { ASK_ALL_EVERY } else { ASK_LONE_EVERY };
         let ask_all = self.hot.is_none() || self.calls.is_multiple_of(every) || !timeout.is_zero();
         if ask_all {
@@ -88,6 +88,18 @@ impl Endpoint {
             self.sample_paths();
         }
         moved
+    }
+
+    /// Reads the link that had news last. (To read a socket locks it, which gets into the way of a packet that arrives; to
+    /// ask whether there is something does not.)
+    fn read_hot(&mut self, now: Instant) -> bool {
+        let Some(at) = self.hot else { return false };
+        let Some(link) = self.links.get_mut(at) else { return false };
+        if !is_readable(link.socket.as_fd()) {
+            link.looked_at = now;
+            return false;
+        }
+        self.read_link(at, now)
     }
 
     /// Sends what the engine has to send and the links take. True if that was anything.

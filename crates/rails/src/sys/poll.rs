@@ -75,3 +75,10 @@ impl Poller {
         Ok(())
     }
 }
+
+/// Whether a read would find something.
+pub fn is_readable(socket: BorrowedFd<'_>) -> bool {
+    let mut asked = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN | libc::POLLRDHUP, revents: 0 };
+    // SAFETY: `asked` is valid for one entry.
+    unsafe { libc::poll(&mut asked, 1, 0) != 0 }
+}
