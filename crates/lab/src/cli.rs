@@ -34,6 +34,8 @@ pub enum Command {
     #[command(hide = true)]
     HoldHost(commands::inner::HoldHost),
     #[command(hide = true)]
+    EmulateLinks(commands::inner::EmulateLinks),
+    #[command(hide = true)]
     EnterHost(commands::inner::EnterHost),
     #[command(hide = true)]
     ReceiveStreams(commands::inner::ReceiveStreams),

@@ -6,6 +6,7 @@ mod commands;
 mod compare;
 mod demo;
 mod environment;
+mod lab;
 mod page;
 mod record;
 mod report;

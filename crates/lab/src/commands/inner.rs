@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,6 +17,10 @@ pub struct HoldHost {
     /// Its host name.
     name: String,
 }
+
+/// Becomes the emulator of a lab's links.
+#[derive(clap::Args)]
+pub struct EmulateLinks {}
 
 /// Runs a command inside a host.
 #[derive(clap::Args)]
@@ -43,6 +48,13 @@ pub struct SendStreams {
     /// Where to connect.
     #[arg(required = true)]
     addresses: Vec<IpAddr>,
+}
+
+/// `emulate-links`.
+pub fn emulate(_: EmulateLinks) -> Result<ExitCode> {
+    let own = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().context("cannot take a descriptor");
+    fishplate_longbow::serve(own(std::io::stdin().as_fd())?, own(std::io::stdout().as_fd())?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `hold-host`.

@@ -30,6 +30,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Demo(args) => demo::run(args, cli.inside),
         Command::Testbed(args) => testbed::run(args, cli.inside),
         Command::HoldHost(args) => inner::hold(args),
+        Command::EmulateLinks(args) => inner::emulate(args),
         Command::EnterHost(args) => inner::enter(args),
         Command::ReceiveStreams(args) => inner::receive(args),
         Command::SendStreams(args) => inner::send(args),

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
+use crate::lab::change::Schedule;
+use crate::lab::{Lab, Topology};
 use crate::supervise::{self, Signals};
-use crate::testbed::schedule::Schedule;
-use crate::testbed::{Rate, Spec, Testbed, isolate, launch};
+use crate::testbed::{MAX_RAILS, Rate, isolate, rail_names};
 
 /// Runs a command on hosts and rails that exist only for it.
 ///
@@ -52,24 +53,25 @@ Beside the rails each host has an interface \"mgmt\" (a bridge, not a rail) for 
 
 /// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
-    let spec = Spec { hosts: args.hosts.into(), rails: args.rails };
-    spec.check()?;
-    if let Some(schedule) = &args.schedule {
-        schedule.check(spec.rails.len())?;
+    let rails = args.rails.len();
+    ensure!((1..=MAX_RAILS).contains(&rails), "--rails takes 1 to {MAX_RAILS} rates");
+    for entry in args.schedule.iter().flat_map(|schedule| &schedule.0) {
+        let known = entry.target.rail < rails && entry.target.place.is_none();
+        ensure!(known, "--schedule names rail {}, but the rails are {}", entry.target, rail_names(rails));
     }
     let Some(folder) = inside else { return isolate::run_again_inside() };
 
     let signals = Signals::take()?;
     isolate::settle()?;
-    let testbed = Testbed::build(&spec, &folder)?;
-    let mut command = testbed.command(0, &args.command);
-    command.envs(launch::environment(&testbed)?);
+    let mut lab = Lab::build(Topology::of_rates(args.hosts.into(), &args.rails), &folder)?;
+    let mut command = lab.command(0, &args.command);
+    command.envs(lab.environment()?);
     let mut child = supervise::spawn(&mut command, &args.command[0])?;
     std::thread::scope(|scope| {
         let (cancel, cancelled) = std::sync::mpsc::channel();
         if let Some(schedule) = &args.schedule {
-            let testbed = &testbed;
-            scope.spawn(move || schedule.play(testbed, &cancelled));
+            let lab = &mut lab;
+            scope.spawn(move || schedule.play(lab, &cancelled, "fishplate testbed"));
         }
         let ended = signals.wait(&mut child, Some(supervise::GRACE));
         drop(cancel);

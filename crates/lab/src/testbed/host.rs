@@ -22,6 +22,8 @@ use crate::tools;
 const NETWORK: [u8; 2] = [10, 77];
 /// Third number of the addresses of the management network; rails count from 0.
 const MANAGEMENT: u8 = 255;
+/// Number of the host with the last address of a network of 256.
+const LAST_INDEX: usize = 253;
 
 /// A running host.
 pub struct Host {
@@ -37,8 +39,16 @@ pub struct Host {
 impl Host {
     /// Starts host number `index`, with nothing but a loopback interface.
     pub fn start(index: usize) -> Result<Host> {
+        Host::start_as(name(index), index)
+    }
+
+    /// Starts the switch of a cluster: a host too, whose addresses are the last of each network.
+    pub fn start_switch(cluster: usize) -> Result<Host> {
+        Host::start_as(format!("switch{cluster}"), LAST_INDEX - cluster)
+    }
+
+    fn start_as(name: String, index: usize) -> Result<Host> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
-        let name = name(index);
         let mut command = Command::new(&program);
         // A group of its own, so that Ctrl-C leaves it to the testbed to end it.
         command.args(["hold-host", &name]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);

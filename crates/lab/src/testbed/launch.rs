@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use nix::mount::{MsFlags, mount};
 
 use super::link::MANAGEMENT;
-use super::{Testbed, host, rail_names};
+use super::{host, rail_names};
+use crate::lab::Lab;
 
 /// Slots that Open MPI sees on each host: more than anyone starts here.
 const SLOTS: usize = 64;
@@ -18,7 +19,7 @@ const SLOTS: usize = 64;
 pub const REMOTE_SHELL: &str = "FISHPLATE_TESTBED_LAUNCH";
 
 /// Environment in which a plain `mpiexec` spreads its ranks over the hosts in turn.
-pub fn environment(testbed: &Testbed) -> Result<Vec<(String, OsString)>> {
+pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
     let script = write_remote_shell(testbed)?;
     let names = || testbed.hosts().iter().map(|host| host.name.as_str());
     let hydra_hosts = write(testbed, "hydra.hosts", &names().map(|n| format!("{n}:1\n")).collect::<String>())?;
@@ -74,7 +75,7 @@ pub fn publish_names(hosts: usize, folder: &Path) -> Result<()> {
 }
 
 /// A stand-in for rsh and ssh: options, a host, a command line for a shell.
-fn write_remote_shell(testbed: &Testbed) -> Result<PathBuf> {
+fn write_remote_shell(testbed: &Lab) -> Result<PathBuf> {
     let mut script = String::from(
         "#!/bin/sh\n\
          # Remote shell of a Fishplate testbed.\n\
@@ -92,7 +93,7 @@ fn write_remote_shell(testbed: &Testbed) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn write(testbed: &Testbed, name: &str, text: &str) -> Result<PathBuf> {
+fn write(testbed: &Lab, name: &str, text: &str) -> Result<PathBuf> {
     let path = testbed.folder().join(name);
     fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Highest rate in Mbit/s; beyond it a single core cannot follow anyway.
 const MAX_MBIT: u32 = 100_000;
 /// Bucket of the shaper as time at the full rate: what timers may be late by (15 to 50 us here) with room to spare.
@@ -14,15 +16,30 @@ const MIN_BUCKET: u64 = 3_028;
 const QUEUE: u64 = 4 << 20;
 
 /// Rate of a rail, counted in bits on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
 pub enum Rate {
     /// So many Mbit/s.
     Mbit(u32),
     /// Not limited.
+    #[default]
     Unshaped,
 }
 
 impl Rate {
+    /// Mbit/s, if it is limited.
+    pub fn mbit(self) -> Option<u32> {
+        match self {
+            Rate::Mbit(mbit) => Some(mbit),
+            Rate::Unshaped => None,
+        }
+    }
+
+    /// Whether it is not limited.
+    pub fn is_unshaped(&self) -> bool {
+        *self == Rate::Unshaped
+    }
+
     /// Lines for `tc -batch` that give `device` this rate, whatever it had.
     pub fn tc_lines(self, device: &str) -> String {
         match self {
@@ -62,6 +79,20 @@ impl FromStr for Rate {
                 _ => Err(format!("a rate is a whole number of Mbit/s from 1 to {MAX_MBIT}, or 0 or \"unshaped\"")),
             },
         }
+    }
+}
+
+impl TryFrom<i64> for Rate {
+    type Error = String;
+
+    fn try_from(mbit: i64) -> Result<Rate, String> {
+        mbit.to_string().parse()
+    }
+}
+
+impl From<Rate> for i64 {
+    fn from(rate: Rate) -> i64 {
+        rate.mbit().unwrap_or(0).into()
     }
 }
 

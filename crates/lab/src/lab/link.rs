@@ -1,0 +1,163 @@
+//! The links of a lab: which there are, and between which interfaces.
+
+use super::rail::Rail;
+use super::topology::Topology;
+use crate::testbed::{host, rail_name};
+
+/// A link of one rail.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// By which the emulator knows it.
+    pub name: String,
+    /// The cluster or the two clusters that it belongs to.
+    pub place: String,
+    /// Number of its rail.
+    pub rail: usize,
+    /// What it joins.
+    pub kind: Kind,
+    /// One end.
+    pub a: End,
+    /// The other.
+    pub b: End,
+    /// What it is asked to be.
+    pub asked: Rail,
+    /// Whether it is up.
+    pub up: bool,
+}
+
+/// What a link joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Two hosts, or one with nobody.
+    Direct,
+    /// A cluster's switch (a) and a host (b) of this number.
+    Port(usize),
+    /// Two clusters' switches; the number is that of the wan.
+    Wan(usize),
+}
+
+/// An interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Where it is.
+    pub at: At,
+    /// Its name there.
+    pub interface: String,
+}
+
+/// A network of a lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// That of a host.
+    Host(usize),
+    /// That of a cluster's switch.
+    Switch(usize),
+    /// That of the lab's own process.
+    Here,
+}
+
+/// Whether a lab has switches: not if two hosts can be joined directly.
+pub fn is_switched(topology: &Topology) -> bool {
+    let plain = || (0..2).all(|cluster| topology.clusters[cluster].rails.iter().all(Rail::is_plain));
+    match topology.clusters.len() {
+        1 => topology.hosts() > 2,
+        2 => topology.hosts() > 2 || !plain(),
+        _ => true,
+    }
+}
+
+/// All links, in the order of their rails.
+pub fn links(topology: &Topology) -> Vec<Link> {
+    (0..topology.rails()).flat_map(|rail| links_of_rail(topology, rail)).collect()
+}
+
+fn links_of_rail(topology: &Topology, rail: usize) -> Vec<Link> {
+    let name = rail_name(rail);
+    if !is_switched(topology) {
+        let b = match topology.hosts() {
+            1 => End { at: At::Here, interface: format!("{name}-end") },
+            _ => End { at: At::Host(1), interface: name.clone() },
+        };
+        let (place, asked) = match topology.wans.first() {
+            Some(wan) => (wan.name(), wan.rails[rail]),
+            None => (topology.clusters[0].name.clone(), topology.cluster_rail(0, rail)),
+        };
+        let a = End { at: At::Host(0), interface: name.clone() };
+        return vec![Link { name, place, rail, kind: Kind::Direct, a, b, asked, up: true }];
+    }
+    let mut links = Vec::new();
+    for (number, cluster) in topology.clusters.iter().enumerate() {
+        for index in topology.hosts_of(number) {
+            links.push(Link {
+                name: format!("{}.{name}", host::name(index)),
+                place: cluster.name.clone(),
+                rail,
+                kind: Kind::Port(index),
+                a: End { at: At::Switch(number), interface: format!("h{index}-{name}") },
+                b: End { at: At::Host(index), interface: name.clone() },
+                asked: topology.cluster_rail(number, rail),
+                up: true,
+            });
+        }
+    }
+    for (number, wan) in topology.wans.iter().enumerate() {
+        let [a, b] = topology
+            .clusters_of(wan)
+            .map(|cluster| End { at: At::Switch(cluster), interface: format!("w{number}-{name}") });
+        let link = Link {
+            name: format!("{}.{name}", wan.name()),
+            place: wan.name(),
+            rail,
+            kind: Kind::Wan(number),
+            a,
+            b,
+            asked: wan.rails[rail],
+            up: true,
+        };
+        links.push(link);
+    }
+    links
+}
+
+impl Link {
+    /// Its ends that a user may take down: at hosts, or at both switches.
+    pub fn ends(&self) -> Vec<&End> {
+        match self.kind {
+            Kind::Port(_) => vec![&self.b],
+            Kind::Direct | Kind::Wan(_) => [&self.a, &self.b].into_iter().filter(|end| end.at != At::Here).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::Rate;
+
+    fn names(topology: &Topology) -> Vec<String> {
+        topology.check().unwrap();
+        links(topology).into_iter().map(|link| link.name).collect()
+    }
+
+    #[test]
+    fn two_hosts_are_joined_directly() {
+        assert_eq!(names(&Topology::of_rates(2, &[Rate::Unshaped, Rate::Mbit(1)])), ["r0", "r1"]);
+        assert_eq!(names(&Topology::of_rates(1, &[Rate::Unshaped])), ["r0"]);
+        let wan = vec![Rail::of_rate(Rate::Mbit(10))];
+        let topology = Topology::clusters(2, 1, Vec::new(), wan.clone());
+        assert_eq!(links(&topology)[0].asked, wan[0]);
+        assert_eq!(links(&topology)[0].kind, Kind::Direct);
+        let limited = Topology::clusters(2, 1, wan.clone(), wan);
+        assert_eq!(names(&limited), ["node0.r0", "node1.r0", "c0-c1.r0"]);
+    }
+
+    #[test]
+    fn more_hosts_have_switches() {
+        assert_eq!(names(&Topology::of_rates(3, &[Rate::Unshaped])), ["node0.r0", "node1.r0", "node2.r0"]);
+        let topology = Topology::clusters(3, 1, Vec::new(), vec![Rail::default()]);
+        let wans = ["c0-c1.r0", "c0-c2.r0", "c1-c2.r0"];
+        assert_eq!(names(&topology)[3..], wans);
+        // Linux takes 15 characters.
+        assert!(links(&topology).iter().all(|link| link.a.interface.len() <= 15));
+    }
+}

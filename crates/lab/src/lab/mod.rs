@@ -1,0 +1,218 @@
+//! Laboratories: clusters of hosts on one machine, whose rails have rates, delays, queues and loss.
+//!
+//! [`Topology`] says what to build; a [`Lab`] is it, until dropped, in the namespaces of the calling process
+//! ([`crate::testbed::isolate`]).
+
+pub mod change;
+mod link;
+mod network;
+mod rail;
+mod shape;
+mod topology;
+mod units;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Result, anyhow, ensure};
+use fishplate_longbow::{Backend, Status};
+
+use self::change::{Change, Target};
+use self::link::{Kind, Link};
+use self::shape::Emulation;
+use crate::testbed::host::Host;
+use crate::testbed::{launch, orphans};
+
+pub use rail::{Losing, Rail};
+pub use topology::{Choice, Topology};
+pub use units::{Delay, Size};
+
+/// Hosts and rails, until it is dropped.
+pub struct Lab {
+    topology: Topology,
+    hosts: Vec<Host>,
+    /// One for each cluster, if there are any.
+    switches: Vec<Host>,
+    links: Vec<Link>,
+    emulation: Option<Emulation>,
+    folder: PathBuf,
+    notes: Vec<String>,
+}
+
+impl Lab {
+    /// Makes hosts and rails. Only inside [`crate::testbed::isolate`]; `folder` is for files that live as long as the
+    /// lab.
+    pub fn build(topology: impl Into<Topology>, folder: &Path) -> Result<Lab> {
+        let topology = topology.into();
+        topology.check()?;
+        launch::publish_names(topology.hosts(), folder)?;
+        let hosts = (0..topology.hosts()).map(Host::start).collect::<Result<Vec<_>>>()?;
+        let clusters = if link::is_switched(&topology) { topology.clusters.len() } else { 0 };
+        let mut lab = Lab {
+            links: link::links(&topology),
+            topology,
+            hosts,
+            switches: (0..clusters).map(Host::start_switch).collect::<Result<_>>()?,
+            emulation: None,
+            folder: folder.to_path_buf(),
+            notes: Vec::new(),
+        };
+        lab.make_management()?;
+        lab.make_rails()?;
+        Ok(lab)
+    }
+
+    fn make_rails(&mut self) -> Result<()> {
+        let backend = self.choose_backend()?;
+        if backend.is_some() || !self.switches.is_empty() {
+            self.tune()?;
+        }
+        let for_emulator = |link: &&Link| backend.is_some() && Lab::is_for_emulator(link);
+        let emulated: Vec<String> = self.links.iter().filter(for_emulator).map(|link| link.name.clone()).collect();
+        let made_by_emulator = |link: &Link| backend == Some(Backend::Tap) && emulated.contains(&link.name);
+        for link in self.links.iter().filter(|link| !made_by_emulator(link)) {
+            self.make_pair(link)?;
+        }
+        if let Some(backend) = backend {
+            self.start_emulator(backend, emulated)?;
+        }
+        self.connect()?;
+        for number in 0..self.links.len() {
+            if !self.links[number].asked.is_plain() {
+                self.apply(number)?;
+            }
+        }
+        (0..self.rails()).try_for_each(|rail| self.limit_offload(rail))
+    }
+
+    /// What was built.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The hosts.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// Number of rails.
+    pub fn rails(&self) -> usize {
+        self.topology.rails()
+    }
+
+    /// Folder for files that live as long as the lab.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What the user should know of how it is emulated here.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// How rails are emulated.
+    pub fn shaping(&self) -> &'static str {
+        match self.emulation.as_ref().map(|emulation| emulation.backend) {
+            None => "HTB",
+            Some(Backend::Nfqueue) => "NFQUEUE",
+            Some(Backend::Tap) => "TAP",
+        }
+    }
+
+    /// A command line to run on a host.
+    pub fn command(&self, host: usize, line: &[OsString]) -> Command {
+        self.hosts[host].command(line)
+    }
+
+    /// Environment in which a plain `mpiexec` spreads its ranks over the hosts.
+    pub fn environment(&self) -> Result<Vec<(String, OsString)>> {
+        launch::environment(self)
+    }
+
+    /// Changes a rail at once.
+    pub fn set(&mut self, target: &Target, change: &Change) -> Result<()> {
+        let numbers = self.find(target)?;
+        for number in numbers {
+            match change {
+                Change::Down | Change::Up => {
+                    let up = *change == Change::Up;
+                    let link = self.links[number].clone();
+                    if up {
+                        self.bring_up(&link)?
+                    } else {
+                        self.take_down(&link)?
+                    }
+                    self.links[number].up = up;
+                }
+                Change::Rail(update) => {
+                    let before = self.links[number].asked;
+                    self.links[number].asked = update.applied_to(before);
+                    if let Err(error) = self.apply(number) {
+                        self.links[number].asked = before;
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says whether there is such a rail.
+    pub fn find(&self, target: &Target) -> Result<Vec<usize>> {
+        let has_wans = self.links.iter().any(|link| matches!(link.kind, Kind::Wan(_)));
+        let fits = |link: &Link| match &target.place {
+            None => !has_wans || matches!(link.kind, Kind::Wan(_)),
+            Some(place) => {
+                let of_host = matches!(link.kind, Kind::Port(index) if self.hosts[index].name == *place);
+                link.place == *place || of_host
+            }
+        };
+        let found: Vec<usize> = (0..self.links.len())
+            .filter(|number| self.links[*number].rail == target.rail && fits(&self.links[*number]))
+            .collect();
+        ensure!(!found.is_empty(), "there is no rail {target}; there are: {}", self.rail_targets().join(", "));
+        Ok(found)
+    }
+
+    /// What rails can be called.
+    fn rail_targets(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for link in &self.links {
+            let name = format!("{}.{}", link.place, crate::testbed::rail_name(link.rail));
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// What the emulator has counted, if there is one.
+    pub fn emulator_status(&mut self, reset: bool) -> Result<Option<Status>> {
+        match &mut self.emulation {
+            Some(emulation) => {
+                let problem = |error| anyhow!("{error:#}: its rails are cut; start the lab again");
+                emulation.emulator.status(reset).map(Some).map_err(problem)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Share of one core that the emulator took since this was last asked, if there is one.
+    pub fn emulator_cpu(&mut self) -> Option<f64> {
+        let status = self.emulator_status(false).ok()??;
+        let emulation = self.emulation.as_mut()?;
+        let (busy, running) = (status.user_s + status.system_s, status.running_s);
+        let share = (busy - emulation.told.0) / (running - emulation.told.1).max(f64::MIN_POSITIVE);
+        emulation.told = (busy, running);
+        Some(share)
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        self.emulation = None;
+        let holders: Vec<u32> = self.hosts.iter().chain(&self.switches).map(Host::proc_id).collect();
+        orphans::await_end(&holders);
+    }
+}

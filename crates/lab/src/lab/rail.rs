@@ -1,0 +1,153 @@
+//! What a rail is asked to be.
+
+use std::fmt;
+
+use fishplate_longbow::link::{self, Loss, Settings};
+use serde::{Deserialize, Serialize};
+
+use super::units::{Delay, Size};
+use crate::testbed::Rate;
+
+/// One rail, the same in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rail {
+    /// Bits on the wire.
+    #[serde(skip_serializing_if = "Rate::is_unshaped")]
+    pub rate_mbit: Rate,
+    /// One way, from the last bit's leaving to its arrival.
+    #[serde(skip_serializing_if = "Delay::is_zero")]
+    pub delay: Delay,
+    /// Each frame takes up to so much longer; order is kept.
+    #[serde(skip_serializing_if = "Delay::is_zero")]
+    pub jitter: Delay,
+    /// Which packets get lost.
+    #[serde(skip_serializing_if = "Losing::is_none")]
+    pub loss: Losing,
+    /// What may wait to be sent; nothing: two delays and 2 ms at the rate, and 272 kB at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Size>,
+}
+
+/// Loss of packets: a probability, or bursts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct Losing(pub Loss);
+
+#[derive(Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "loss is a probability from 0 to 1, or { good_to_bad, bad_to_good, loss_good, loss_bad }"
+)]
+enum Written {
+    Probability(f64),
+    Bursts(Bursts),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bursts {
+    good_to_bad: f64,
+    bad_to_good: f64,
+    loss_good: f64,
+    loss_bad: f64,
+}
+
+impl Rail {
+    /// A rail of this rate and nothing else.
+    pub fn of_rate(rate_mbit: Rate) -> Rail {
+        Rail { rate_mbit, ..Rail::default() }
+    }
+
+    /// Whether the kernel's shaper can do it.
+    pub fn is_rate_alone(&self) -> bool {
+        *self == Rail::of_rate(self.rate_mbit)
+    }
+
+    /// Whether nothing is asked of it.
+    pub fn is_plain(&self) -> bool {
+        *self == Rail::default()
+    }
+
+    /// As the emulator takes it.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            rate: self.rate_mbit.mbit().map(|mbit| link::Rate::mbit(mbit.into())),
+            delay_ns: self.delay.ns,
+            jitter_ns: self.jitter.ns,
+            queue_bytes: self.queue.map(|queue| queue.bytes),
+            loss: self.loss.0,
+            reordering: None,
+        }
+    }
+}
+
+impl Losing {
+    /// Each packet with this probability.
+    pub fn independent(probability: f64) -> Losing {
+        Losing(if probability == 0.0 { Loss::None } else { Loss::Independent { probability } })
+    }
+
+    fn is_none(&self) -> bool {
+        self.0 == Loss::None
+    }
+}
+
+impl std::str::FromStr for Losing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Losing, String> {
+        let probability = text.parse().ok().filter(|probability| (0.0..=1.0).contains(probability));
+        let wrong = || format!("\"{text}\" is no loss; a loss is a probability from 0 to 1, such as 0.01");
+        probability.map(Losing::independent).ok_or_else(wrong)
+    }
+}
+
+impl From<Written> for Losing {
+    fn from(written: Written) -> Losing {
+        match written {
+            Written::Probability(probability) => Losing::independent(probability),
+            Written::Bursts(Bursts { good_to_bad, bad_to_good, loss_good, loss_bad }) => {
+                Losing(Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad })
+            }
+        }
+    }
+}
+
+impl From<Losing> for Written {
+    fn from(losing: Losing) -> Written {
+        match losing.0 {
+            Loss::None => Written::Probability(0.0),
+            Loss::Independent { probability } => Written::Probability(probability),
+            Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                Written::Bursts(Bursts { good_to_bad, bad_to_good, loss_good, loss_bad })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Rail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.rate_mbit)?;
+        if !self.delay.is_zero() {
+            write!(f, ", delay {}", self.delay)?;
+        }
+        if !self.jitter.is_zero() {
+            write!(f, ", jitter {}", self.jitter)?;
+        }
+        if !self.loss.is_none() {
+            write!(f, ", loss {}", self.loss)?;
+        }
+        self.queue.map_or(Ok(()), |queue| write!(f, ", queue {queue}"))
+    }
+}
+
+impl fmt::Display for Losing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Loss::None => f.write_str("0"),
+            Loss::Independent { probability } => probability.fmt(f),
+            Loss::Bursts { .. } => f.write_str("in bursts"),
+        }
+    }
+}

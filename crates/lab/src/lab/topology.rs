@@ -1,0 +1,280 @@
+//! What to build: clusters of hosts, their rails, and the links between clusters.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::rail::Rail;
+use crate::testbed::{MAX_RAILS, Rate};
+
+/// Most hosts of a lab: each is a process and a network; a machine of a few cores has enough with these.
+pub const MAX_HOSTS: usize = 32;
+/// Most clusters.
+const MAX_CLUSTERS: usize = 8;
+
+/// Clusters and what joins them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Topology {
+    /// Where chance begins; the same seed loses the same packets in turn.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// How rails are emulated.
+    #[serde(default)]
+    pub emulator: Choice,
+    /// Clusters; their hosts are numbered on from cluster to cluster.
+    #[serde(rename = "cluster", default)]
+    pub clusters: Vec<Cluster>,
+    /// Links between clusters.
+    #[serde(rename = "wan", default, skip_serializing_if = "Vec::is_empty")]
+    pub wans: Vec<Wan>,
+}
+
+/// How rails are emulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// Rates alone by the kernel's shaper (HTB), anything else by packets that wait in NFQUEUE, or where the kernel
+    /// has no NFQUEUE by TAP devices.
+    #[default]
+    Auto,
+    /// By packets that wait in NFQUEUE.
+    Nfqueue,
+    /// By TAP devices.
+    Tap,
+}
+
+/// Hosts that one switch a rail joins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// What it is called.
+    pub name: String,
+    /// Number of hosts.
+    pub hosts: usize,
+    /// What each host's rails are like; absent: as many as the links between clusters have, and not limited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rails: Vec<Rail>,
+}
+
+/// A link for each rail between two clusters. All hosts of a cluster share it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wan {
+    /// Names of the clusters.
+    pub between: [String; 2],
+    /// What its links are like, one for each rail.
+    pub rails: Vec<Rail>,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+impl Topology {
+    /// One cluster.
+    pub fn cluster(hosts: usize, rails: Vec<Rail>) -> Topology {
+        let clusters = vec![Cluster { name: "c0".into(), hosts, rails }];
+        Topology { seed: default_seed(), emulator: Choice::Auto, clusters, wans: Vec::new() }
+    }
+
+    /// Clusters of `hosts` each, every two joined by links like `wan`.
+    pub fn clusters(clusters: usize, hosts: usize, rails: Vec<Rail>, wan: Vec<Rail>) -> Topology {
+        let name = |cluster: usize| format!("c{cluster}");
+        let pairs = (0..clusters).flat_map(|one| (one + 1..clusters).map(move |other| [one, other]));
+        Topology {
+            clusters: (0..clusters).map(|c| Cluster { name: name(c), hosts, rails: rails.clone() }).collect(),
+            wans: pairs.map(|pair| Wan { between: pair.map(name), rails: wan.clone() }).collect(),
+            ..Topology::cluster(hosts, Vec::new())
+        }
+    }
+
+    /// Two hosts joined by these rails: what most measurements take.
+    pub fn pair(rails: Vec<Rail>) -> Topology {
+        Topology::cluster(2, rails)
+    }
+
+    /// So many hosts, and rails of these rates.
+    pub fn of_rates(hosts: usize, rates: &[Rate]) -> Topology {
+        Topology::cluster(hosts, rates.iter().copied().map(Rail::of_rate).collect())
+    }
+
+    /// From a TOML file.
+    pub fn read(file: &Path) -> Result<Topology> {
+        let shown = file.display();
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+        let topology: Topology = toml::from_str(&text).with_context(|| format!("{shown} describes no lab"))?;
+        topology.check().with_context(|| format!("{shown} describes no lab"))?;
+        Ok(topology)
+    }
+
+    /// Number of hosts.
+    pub fn hosts(&self) -> usize {
+        self.clusters.iter().map(|cluster| cluster.hosts).sum()
+    }
+
+    /// Number of rails of each host.
+    pub fn rails(&self) -> usize {
+        let wans = self.wans.iter().map(|wan| wan.rails.len());
+        self.clusters.iter().map(|cluster| cluster.rails.len()).chain(wans).max().unwrap_or(0)
+    }
+
+    /// What a host's rail is like in a cluster.
+    pub fn cluster_rail(&self, cluster: usize, rail: usize) -> Rail {
+        self.clusters[cluster].rails.get(rail).copied().unwrap_or_default()
+    }
+
+    /// Numbers of a cluster's hosts.
+    pub fn hosts_of(&self, cluster: usize) -> std::ops::Range<usize> {
+        let first = self.clusters[..cluster].iter().map(|cluster| cluster.hosts).sum();
+        first..first + self.clusters[cluster].hosts
+    }
+
+    /// Numbers of the clusters that a link joins.
+    pub fn clusters_of(&self, wan: &Wan) -> [usize; 2] {
+        let number = |name: &String| self.clusters.iter().position(|cluster| cluster.name == *name).unwrap_or(0);
+        [number(&wan.between[0]), number(&wan.between[1])]
+    }
+
+    /// Says what cannot be built.
+    pub fn check(&self) -> Result<()> {
+        let clusters = self.clusters.len();
+        ensure!((1..=MAX_CLUSTERS).contains(&clusters), "there are 1 to {MAX_CLUSTERS} clusters, not {clusters}");
+        let hosts = self.hosts();
+        ensure!((1..=MAX_HOSTS).contains(&hosts), "a lab has 1 to {MAX_HOSTS} hosts, not {hosts}");
+        let rails = self.rails();
+        ensure!((1..=MAX_RAILS).contains(&rails), "a host has 1 to {MAX_RAILS} rails, not {rails}");
+        let mut names = BTreeSet::new();
+        for cluster in &self.clusters {
+            check_name("cluster", &cluster.name)?;
+            ensure!(names.insert(cluster.name.clone()), "there are two clusters {}", cluster.name);
+            ensure!(cluster.hosts > 0, "cluster {} has no hosts", cluster.name);
+            check_rails(&cluster.rails, rails).with_context(|| format!("cluster {}", cluster.name))?;
+        }
+        self.check_wans(rails)
+    }
+
+    fn check_wans(&self, rails: usize) -> Result<()> {
+        let mut joined = BTreeSet::new();
+        for wan in &self.wans {
+            for name in &wan.between {
+                let known = self.clusters.iter().any(|cluster| cluster.name == *name);
+                let names = || self.clusters.iter().map(|cluster| cluster.name.as_str()).collect::<Vec<_>>().join(", ");
+                ensure!(known, "wan {}: there is no cluster {name}; there are: {}", wan.name(), names());
+            }
+            let [one, other] = self.clusters_of(wan);
+            ensure!(one != other, "wan {}: a cluster is not joined with itself", wan.name());
+            ensure!(joined.insert([one.min(other), one.max(other)]), "there are two links {}", wan.name());
+            ensure!(!wan.rails.is_empty(), "wan {}: it has no rails", wan.name());
+            check_rails(&wan.rails, rails).with_context(|| format!("wan {}", wan.name()))?;
+        }
+        for one in 0..self.clusters.len() {
+            for other in one + 1..self.clusters.len() {
+                let (one_name, other_name) = (&self.clusters[one].name, &self.clusters[other].name);
+                ensure!(joined.contains(&[one, other]), "no [[wan]] joins the clusters {one_name} and {other_name}");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<&Topology> for Topology {
+    fn from(topology: &Topology) -> Topology {
+        topology.clone()
+    }
+}
+
+impl Wan {
+    /// What it is called.
+    pub fn name(&self) -> String {
+        self.between.join("-")
+    }
+}
+
+fn check_name(what: &str, name: &str) -> Result<()> {
+    let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && (1..=32).contains(&name.len());
+    ensure!(fits, "\"{name}\" is no name of a {what}: 1 to 32 letters, digits and _");
+    Ok(())
+}
+
+fn check_rails(rails: &[Rail], expected: usize) -> Result<()> {
+    let count = rails.len();
+    ensure!(count == 0 || count == expected, "{count} rails, where others have {expected}");
+    for (number, rail) in rails.iter().enumerate() {
+        rail.settings().check().map_err(anyhow::Error::msg).with_context(|| format!("rail r{number}"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO_CLUSTERS: &str = r#"
+        [[cluster]]
+        name = "east"
+        hosts = 2
+        rails = [{ rate_mbit = 1000 }, { rate_mbit = 250, delay = "10us" }]
+
+        [[cluster]]
+        name = "west"
+        hosts = 3
+
+        [[wan]]
+        between = ["east", "west"]
+        rails = [{ rate_mbit = 500, delay = "10ms", loss = 0.001 }, { delay = "1ms", queue = "1M" }]
+    "#;
+
+    #[test]
+    fn a_file_is_read_and_written() {
+        let topology: Topology = toml::from_str(TWO_CLUSTERS).unwrap();
+        topology.check().unwrap();
+        assert_eq!((topology.hosts(), topology.rails(), topology.hosts_of(1)), (5, 2, 2..5));
+        assert_eq!(topology.cluster_rail(1, 0), Rail::default());
+        assert_eq!(topology.wans[0].rails[0].to_string(), "500 Mbit/s, delay 10ms, loss 0.001");
+        let json = serde_json::to_string(&topology).unwrap();
+        assert_eq!(serde_json::from_str::<Topology>(&json).unwrap(), topology);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refusal = |from: &str, to: &str| {
+            let text = TWO_CLUSTERS.replace(from, to);
+            match toml::from_str::<Topology>(&text) {
+                Ok(topology) => format!("{:#}", topology.check().unwrap_err()),
+                Err(error) => error.to_string(),
+            }
+        };
+        for (from, to, message) in [
+            ("rate_mbit = 500", "rate_mbit = -5", "a rate is a whole number"),
+            ("rate_mbit = 500", "rate = 500", "unknown field `rate`"),
+            ("delay = \"10ms\"", "delay = \"10\"", "\"10\" is no time"),
+            ("loss = 0.001", "loss = 2", "from 0 to 1, not 2"),
+            ("loss = 0.001", "loss = \"x\"", "loss is a probability"),
+            ("hosts = 3", "hosts = 0", "cluster west has no hosts"),
+            ("hosts = 3", "hosts = 300", "1 to 32 hosts"),
+            ("\"east\", \"west\"", "\"east\", \"north\"", "no cluster north; there are: east, west"),
+            ("\"east\", \"west\"", "\"east\", \"east\"", "not joined with itself"),
+            ("name = \"west\"", "name = \"east\"", "two clusters east"),
+            ("name = \"west\"", "name = \"w-t\"", "no name of a cluster"),
+            (", { delay = \"1ms\", queue = \"1M\" }", "", "wan east-west: 1 rails, where others have 2"),
+        ] {
+            let found = refusal(from, to);
+            assert!(found.contains(message), "{message}: {found}");
+        }
+        assert!(Topology::pair(Vec::new()).check().is_err());
+    }
+
+    #[test]
+    fn every_two_clusters_are_joined() {
+        let mut topology = Topology::clusters(3, 1, Vec::new(), vec![Rail::default()]);
+        topology.check().unwrap();
+        assert_eq!(topology.wans.len(), 3);
+        topology.wans.pop();
+        assert_eq!(topology.check().unwrap_err().to_string(), "no [[wan]] joins the clusters c1 and c2");
+    }
+}
