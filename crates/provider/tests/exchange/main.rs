@@ -2,6 +2,7 @@
 //! the loopback interface.
 
 mod node;
+mod remote;
 
 use node::{Node, Read, pair};
 use ofi_abi::*;

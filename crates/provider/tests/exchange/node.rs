@@ -142,7 +142,8 @@ impl Node {
         ok(invoke_fid!(self.ep, fid.ops, bind, self.cq.cast(), flags));
         if counted {
             ok(invoke!(self.domain, ops, cntr_open, null_mut(), &mut self.counter, null_mut()));
-            ok(invoke_fid!(self.ep, fid.ops, bind, self.counter.cast(), FI_SEND | FI_RECV));
+            let all = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
+            ok(invoke_fid!(self.ep, fid.ops, bind, self.counter.cast(), all));
         }
         ok(invoke_fid!(self.ep, fid.ops, control, FI_ENABLE, null_mut()));
     }
@@ -210,6 +211,41 @@ impl Node {
         let (msg_iov, desc, iov_count) = (&raw const iov, null_mut(), 1);
         let msg = fi_msg_tagged { msg_iov, desc, iov_count, addr, tag, ignore: 0, context, data: 0 };
         invoke!(self.ep, tagged, recvmsg, &msg, flags)
+    }
+
+    pub fn register(&self, memory: &mut [u8], access: u64, key: u64) -> Result<*mut fid_mr, c_int> {
+        self.register_raw(memory.as_mut_ptr().cast(), memory.len(), access, key)
+    }
+
+    pub fn register_raw(&self, start: *mut c_void, len: usize, access: u64, key: u64) -> Result<*mut fid_mr, c_int> {
+        let mut region = null_mut();
+        match invoke_fid!(self.domain, mr, reg, start, len, access, 0, key, 0, &mut region, null_mut()) {
+            0 => Ok(region),
+            error => Err(error),
+        }
+    }
+
+    pub fn unregister(&self, region: *mut fid_mr) {
+        ok(invoke_fid!(region, fid.ops, close));
+    }
+
+    pub fn write(&self, bytes: &[u8], address: u64, key: u64, number: u64) {
+        let (start, len) = (bytes.as_ptr().cast(), bytes.len());
+        assert_eq!(invoke!(self.ep, rma, write, start, len, null_mut(), 0, address, key, context(number)), 0);
+    }
+
+    pub fn writedata(&self, bytes: &[u8], data: u64, key: u64, number: u64) {
+        let (start, len) = (bytes.as_ptr().cast(), bytes.len());
+        assert_eq!(invoke!(self.ep, rma, writedata, start, len, null_mut(), data, 0, 0, key, context(number)), 0);
+    }
+
+    pub fn inject_write(&self, bytes: &[u8], address: u64, key: u64) {
+        assert_eq!(invoke!(self.ep, rma, inject, bytes.as_ptr().cast(), bytes.len(), 0, address, key), 0);
+    }
+
+    pub fn read_memory(&self, buffer: &mut [u8], address: u64, key: u64, number: u64) {
+        let (start, len) = (buffer.as_mut_ptr().cast(), buffer.len());
+        assert_eq!(invoke!(self.ep, rma, read, start, len, null_mut(), 0, address, key, context(number)), 0);
     }
 
     pub fn cancel(&self, number: u64) {
