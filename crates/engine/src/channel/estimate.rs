@@ -21,9 +21,9 @@ const HALF_LIFE_NS: u64 = 100_000_000;
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// When.
-    at: Instant,
+    pub at: Instant,
     /// Its length, in bytes.
-    bytes: u64,
+    pub bytes: u64,
     /// Bytes that were under way then, with its own.
     queued: u64,
 }
@@ -96,6 +96,19 @@ impl Estimate {
         let start = self.busy_until.max(now);
         self.busy_until = start.plus_ns((bytes as f64 / self.rate * 1e9) as u64);
         Sent { at: now, bytes, queued }
+    }
+
+    /// A frame leaves only now, as the driver has held it back. To be called for all such frames, the oldest first, after
+    /// [`Estimate::unsend`] for the bytes of all.
+    pub fn resend(&mut self, now: Instant, frame: &mut Sent) {
+        *frame = self.sent(now, frame.bytes);
+    }
+
+    /// The last `bytes` handed over have not left.
+    pub fn unsend(&mut self, now: Instant, bytes: u64) {
+        let ahead = self.under_way(now).saturating_sub(bytes);
+        self.in_flight -= bytes.min(self.in_flight);
+        self.busy_until = now.plus_ns((ahead as f64 / self.rate * 1e9) as u64);
     }
 
     /// A frame has been acknowledged.
@@ -203,6 +216,19 @@ mod tests {
         estimate.acknowledged(sent);
         estimate.measure(Instant(2_000_033_000), Instant(2_000_033_000), sent, 0);
         assert!(estimate.rate(Instant(2_000_033_000)) > 1e8);
+    }
+
+    #[test]
+    fn time_in_the_drivers_hands_does_not_count() {
+        let mut estimate = Estimate::new(Some(1e9));
+        let mut held = [estimate.sent(Instant(0), 50_000), estimate.sent(Instant(10_000), 50_000)];
+        estimate.unsend(Instant(1_000_000), 100_000);
+        held.iter_mut().for_each(|frame| estimate.resend(Instant(1_000_000), frame));
+        assert_eq!(estimate.under_way(Instant(1_000_000)), 100_000);
+        estimate.acknowledged(held[0]);
+        estimate.acknowledged(held[1]);
+        estimate.measure(Instant(1_100_000), Instant(1_100_000), held[1], 0);
+        assert!((estimate.rate(Instant(1_100_000)) / 1e9 - 1.0).abs() < 0.01);
     }
 
     #[test]

@@ -85,6 +85,15 @@ impl Subchannel {
         self.in_flight.push_back(Frame { cargo, sent });
     }
 
+    /// The frames that were handed over since `since` leave only `now`.
+    pub fn left(&mut self, since: Instant, now: Instant) {
+        let first = self.in_flight.partition_point(|frame| frame.sent.at < since);
+        let held = self.in_flight.range_mut(first..);
+        let estimate = &mut self.estimate;
+        estimate.unsend(now, held.map(|frame| frame.sent.bytes).sum());
+        self.in_flight.range_mut(first..).for_each(|frame| estimate.resend(now, &mut frame.sent));
+    }
+
     /// A counted frame of `bytes` has arrived whole.
     pub fn received(&mut self, now: Instant, bytes: u64, prompt: bool) {
         self.received = self.received.wrapping_add(1);

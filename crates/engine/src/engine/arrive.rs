@@ -128,6 +128,14 @@ impl Engine {
         }
     }
 
+    /// The driver has held back what it was handed over for this subchannel since `since`, and sends it only `now`.
+    pub fn left(&mut self, subchannel: SubchannelId, since: Instant, now: Instant) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
+            subchannel.left(since, now);
+        }
+    }
+
     /// The driver has measured the least round trip time of a subchannel's path, in nanoseconds.
     pub fn set_min_rtt(&mut self, subchannel: SubchannelId, min_rtt_ns: u64) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];

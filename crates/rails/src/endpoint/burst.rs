@@ -44,14 +44,15 @@ impl Burst {
 pub struct Held {
     /// Somebody watches over what is held back, so that it may be.
     pub watched: bool,
-    links: Vec<usize>,
-    since: Instant,
+    /// Each with the time since when.
+    links: Vec<(usize, Instant)>,
 }
 
 impl Held {
-    /// A link is closed.
-    pub fn forget(&mut self, at: usize) {
-        self.links.retain(|held| *held != at);
+    /// Link `at` is not held back any more. Since when it was.
+    pub fn let_go(&mut self, at: usize) -> Option<Instant> {
+        let position = self.links.iter().position(|(held, _)| *held == at)?;
+        Some(self.links.swap_remove(position).1)
     }
 }
 
@@ -64,7 +65,8 @@ impl Endpoint {
 
     /// For how many nanoseconds something has been held back; `None` if nothing is.
     pub fn holding_ns(&self) -> Option<u64> {
-        (!self.held.links.is_empty()).then(|| self.clock.now().since_ns(self.held.since))
+        let since = self.held.links.iter().map(|(_, since)| *since).min()?;
+        Some(self.clock.now().since_ns(since))
     }
 
     /// Whether anything is held back.
@@ -75,25 +77,31 @@ impl Endpoint {
 
     /// What is held back goes out.
     pub fn release(&mut self) {
-        while let Some(at) = self.held.links.pop() {
+        while let Some(&(at, _)) = self.held.links.last() {
+            let now = self.clock.now();
+            self.let_go(at, now);
             self.flush(at);
         }
     }
 
+    /// What is held back of link `at` is about to leave.
+    fn let_go(&mut self, at: usize, now: Instant) {
+        if let (Some(since), Some(link)) = (self.held.let_go(at), self.links.get(at)) {
+            self.engine.left(link.subchannel, since, now);
+        }
+    }
+
     /// Holds back what link `at` has to send, if that belongs to a burst.
-    pub(super) fn hold(&mut self, at: usize) -> bool {
+    pub(super) fn hold(&mut self, at: usize, now: Instant) -> bool {
         let Endpoint { held, links, peers, .. } = self;
         let Some(link) = links.get(at).filter(|_| held.watched) else { return false };
         let burst = &peers[link.subchannel.vc.0 as usize].burst;
         if !burst.is_on(self.calls) || link.transmit.len() >= WORTH_A_CALL {
-            held.forget(at);
+            self.let_go(at, now);
             return false;
         }
-        if held.links.is_empty() {
-            held.since = burst.last;
-        }
-        if !held.links.contains(&at) {
-            held.links.push(at);
+        if !held.links.iter().any(|(held, _)| *held == at) {
+            held.links.push((at, now));
         }
         true
     }

@@ -127,7 +127,7 @@ impl Endpoint {
             let mut dirty = std::mem::take(&mut self.dirty);
             for at in dirty.drain(..) {
                 self.links.get_mut(at).into_iter().for_each(|link| link.dirty = false);
-                if !self.hold(at) {
+                if !self.hold(at, now) {
                     self.flush(at);
                 }
             }
@@ -324,7 +324,7 @@ impl Endpoint {
     /// Takes a link out and closes its socket.
     pub(super) fn remove_link(&mut self, at: usize) {
         let link = self.links.remove(at);
-        self.held.forget(at);
+        self.held.let_go(at);
         self.count(&link);
         let subchannel = link.subchannel;
         self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)] = None;
