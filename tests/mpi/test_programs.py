@@ -29,6 +29,11 @@ class Programs(MpiTest):
         self.passes(4, "one_sided", MPIR_CVAR_NOLOCAL="1")
         self.passes(4, "one_sided", on=["--hosts", 4])
 
+    def test_many_long_one_sided_operations_at_once(self):
+        self.passes(2, "windows")
+        self.passes(4, "windows", on=["--hosts", 4])
+        self.passes(4, "windows", MPIR_CVAR_NOLOCAL="1", run=["--striping", "even"])
+
     def test_truncated_receives(self):
         self.passes(2, "truncate")
         self.passes(2, "truncate", FISHPLATE_EAGER_LIMIT="1M")
