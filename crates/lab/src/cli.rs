@@ -27,6 +27,7 @@ pub enum Command {
     Rails(commands::rails::Args),
     Run(commands::run::Args),
     Env(commands::env::Args),
+    Bench(Box<commands::bench::Args>),
     Report(commands::report::Args),
     Compare(commands::compare::Args),
     Demo(commands::demo::Args),
@@ -37,6 +38,8 @@ pub enum Command {
     EmulateLinks(commands::inner::EmulateLinks),
     #[command(hide = true)]
     EnterHost(commands::inner::EnterHost),
+    #[command(hide = true)]
+    TieToParent(commands::inner::TieToParent),
     #[command(hide = true)]
     ReceiveStreams(commands::inner::ReceiveStreams),
     #[command(hide = true)]

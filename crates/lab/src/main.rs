@@ -1,6 +1,7 @@
 //! The program `fishplate`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cli;
 mod commands;
 mod compare;

@@ -1,8 +1,9 @@
 //! Starting another program and waiting for it, while signals come.
 
-use std::ffi::OsStr;
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,18 @@ pub fn spawn(command: &mut Command, name: &OsStr) -> Result<Child> {
     }
 }
 
+/// Turns this process into `command`.
+pub fn become_command(command: &[OsString]) -> Result<Infallible> {
+    use std::io::ErrorKind::{NotFound, PermissionDenied};
+    let error = Command::new(&command[0]).args(&command[1..]).exec();
+    let name = command[0].to_string_lossy();
+    match error.kind() {
+        NotFound => bail!("command not found: {name}"),
+        PermissionDenied => bail!("cannot run {name}: permission denied"),
+        _ => Err(error).with_context(|| format!("cannot run {name}")),
+    }
+}
+
 impl Signals {
     /// Takes them. To be called before any thread is started.
     pub fn take() -> Result<Signals> {
@@ -65,11 +78,28 @@ impl Signals {
 
     /// As [`Signals::wait`], and ends `child` like a signal would after `limit`.
     pub fn wait_at_most(&self, child: &mut Child, grace: Option<Duration>, limit: Duration) -> Result<Ended> {
+        self.watch(child, grace, limit, &mut || Ok(()))
+    }
+
+    /// As [`Signals::wait_at_most`], and calls `look` several times a second. Its failure ends `child` and is returned.
+    pub fn watch(
+        &self,
+        child: &mut Child,
+        grace: Option<Duration>,
+        limit: Duration,
+        look: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Ended> {
         let start = Instant::now();
         let mut first = None;
         let mut deadline = None;
         let mut late = false;
         loop {
+            if let Err(error) = look() {
+                // It may have ended by itself; either way it is over.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(error);
+            }
             if let Some(status) = child.try_wait().context("cannot wait for a child process")? {
                 return Ok(Ended { status, signal: first, late });
             }

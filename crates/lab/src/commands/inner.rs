@@ -7,8 +7,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
 
 use crate::demo::stream;
+use crate::supervise;
 use crate::testbed::host;
 
 /// Becomes a host: makes its namespaces and keeps them until standard input ends.
@@ -32,10 +35,21 @@ pub struct EnterHost {
     command: Vec<OsString>,
 }
 
+/// Runs a command that is told to end when the process that started this one is gone.
+#[derive(clap::Args)]
+pub struct TieToParent {
+    /// What to run.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
 /// Receives one TCP stream at each address and says how fast they came.
 #[derive(clap::Args)]
 pub struct ReceiveStreams {
-    /// Seconds to measure, after a warm-up.
+    /// Seconds to leave out at the beginning, while TCP finds its speed.
+    #[arg(long, default_value_t = 0.4)]
+    warm_up: f64,
+    /// Seconds to measure, after that.
     seconds: f64,
     /// Where to listen.
     #[arg(required = true)]
@@ -68,10 +82,17 @@ pub fn enter(args: EnterHost) -> Result<ExitCode> {
     match host::enter(args.holder, &args.command)? {}
 }
 
+/// `tie-to-parent`.
+pub fn tie(args: TieToParent) -> Result<ExitCode> {
+    prctl::set_pdeathsig(Signal::SIGTERM).context("cannot tie this process to its parent")?;
+    match supervise::become_command(&args.command)? {}
+}
+
 /// `receive-streams`.
 pub fn receive(args: ReceiveStreams) -> Result<ExitCode> {
     let seconds = Duration::try_from_secs_f64(args.seconds).context("not a number of seconds")?;
-    let rates = stream::receive(&args.addresses, seconds)?;
+    let warm_up = Duration::try_from_secs_f64(args.warm_up).context("not a number of seconds")?;
+    let rates = stream::receive(&args.addresses, warm_up, seconds)?;
     println!("{}", serde_json::to_string(&rates)?);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub mod bench;
 pub mod compare;
 pub mod demo;
 pub mod env;
@@ -25,6 +26,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Rails(args) => rails::run(args),
         Command::Run(args) => run::run(args),
         Command::Env(args) => env::run(args),
+        Command::Bench(args) => bench::run(*args, cli.inside),
         Command::Report(args) => report::run(args),
         Command::Compare(args) => Ok(compare::run(args)),
         Command::Demo(args) => demo::run(args, cli.inside),
@@ -32,6 +34,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::HoldHost(args) => inner::hold(args),
         Command::EmulateLinks(args) => inner::emulate(args),
         Command::EnterHost(args) => inner::enter(args),
+        Command::TieToParent(args) => inner::tie(args),
         Command::ReceiveStreams(args) => inner::receive(args),
         Command::SendStreams(args) => inner::send(args),
     }

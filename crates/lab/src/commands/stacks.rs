@@ -113,6 +113,7 @@ impl Args {
             spread,
             rails: self.rails.clone(),
             oversubscribed: self.oversubscribed,
+            variables: Vec::new(),
             program,
         }
     }

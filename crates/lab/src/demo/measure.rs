@@ -1,23 +1,23 @@
 //! Measures everything, in turn and repeated.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::IsTerminal;
-use std::net::IpAddr;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use indicatif::{ProgressBar, ProgressStyle};
+use anyhow::Result;
 use serde::Deserialize;
 
 use super::contenders::{self, Contender, FISHPLATE};
+use super::stream;
 use super::{Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, StackResults};
+use crate::bench::conditions;
+use crate::bench::execute::Executor;
+use crate::bench::progress::Progress;
 use crate::page::units;
 use crate::statistics::Spread;
 use crate::stats;
-use crate::supervise::{GRACE, Signals};
+use crate::supervise::Signals;
 use crate::testbed::{Testbed, launch, rail_name};
 
 /// How long one program may take. The slowest here needs a tenth of it.
@@ -135,14 +135,14 @@ impl Bench<'_> {
     ) -> Result<()> {
         let mut fastest: Option<(u64, f64)> = None;
         for pass in &plan.passes {
-            self.progress.say(round, plan.rounds, contender.name, pass.program);
+            self.say(round, plan, contender.name, pass.program);
             let stats_file = self.testbed.folder().join("stats.jsonl");
             // It may not be there.
             let _ = fs::remove_file(&stats_file);
             let lines = match self.run(contender, pass, &stats_file)? {
                 Ok(lines) => lines,
                 Err(failure) => {
-                    self.progress.done(round, plan.rounds, contender.name, &format!("failed: {failure}"));
+                    self.done(round, plan, contender.name, &format!("failed: {failure}"));
                     stack.failure = Some(failure);
                     return Ok(());
                 }
@@ -164,7 +164,7 @@ impl Bench<'_> {
             }
         }
         let said = fastest.map_or(String::new(), |(size, mbps)| format!("{mbps:.1} MB/s at {}", units::size(size)));
-        self.progress.done(round, plan.rounds, contender.name, &said);
+        self.done(round, plan, contender.name, &said);
         Ok(())
     }
 
@@ -178,63 +178,39 @@ impl Bench<'_> {
         let mut command = self.testbed.command(0, &line);
         invocation.prepare(&mut command);
         command.envs(self.launch.iter().cloned()).env("FISHPLATE_STATS", stats);
-        let (out, err) = (self.testbed.folder().join("out"), self.testbed.folder().join("err"));
-        command.stdin(Stdio::null()).stdout(create(&out)?).stderr(create(&err)?);
-        let mut child = command.spawn().context("cannot start mpiexec")?;
-        let ended = self.signals.wait_at_most(&mut child, Some(GRACE), LIMIT)?;
-        if let Some(signal) = ended.signal {
-            bail!("interrupted ({signal})");
+        let executor = Executor { signals: self.signals, folder: self.testbed.folder().to_path_buf() };
+        let mut parsed: Vec<BenchLine> = Vec::new();
+        let mut read = |line: &str| {
+            parsed.extend(serde_json::from_str(line).ok());
+            Ok(())
+        };
+        if let Err(failure) = executor.run(pass.program, command, LIMIT, &mut read)? {
+            return Ok(Err(failure));
         }
-        let text = |file: &Path| fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        if ended.late {
-            return Ok(Err(format!("{} took more than {} s", pass.program, LIMIT.as_secs())));
-        }
-        if !ended.status.success() {
-            let said = text(&err)? + &text(&out)?;
-            let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-            let tail = lines[lines.len().saturating_sub(6)..].join("\n");
-            return Ok(Err(format!("{} ended with {}: {tail}", pass.program, ended.status)));
-        }
-        let parsed: Vec<BenchLine> = text(&out)?.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
         Ok(if parsed.is_empty() { Err(format!("{} printed no results", pass.program)) } else { Ok(parsed) })
     }
 
     /// What the rails themselves carry, each alone and all at once.
     fn streams(&self, results: &mut Results, round: usize, plan: &Plan) -> Result<()> {
         let name = "plain TCP streams";
-        self.progress.say(round, plan.rounds, name, "sum of the rails");
-        let receiver = &self.testbed.hosts()[1];
-        let addresses: Vec<IpAddr> = (0..self.testbed.rails()).map(|r| receiver.rail_address(r).into()).collect();
-        for (rail, address) in addresses.iter().enumerate() {
-            let rates = self.stream(&[*address], plan.stream_seconds)?;
-            results.rails[rail].alone.extend(rates);
+        self.say(round, plan, name, "sum of the rails");
+        let rails: Vec<usize> = (0..self.testbed.rails()).collect();
+        for rail in &rails {
+            let rates = stream::measure(self.testbed, self.signals, &[*rail], plan.stream_seconds)?;
+            results.rails[*rail].alone.extend(rates);
         }
-        let sum: f64 = self.stream(&addresses, plan.stream_seconds)?.iter().sum();
+        let sum: f64 = stream::measure(self.testbed, self.signals, &rails, plan.stream_seconds)?.iter().sum();
         results.sum.push(sum);
-        self.progress.done(round, plan.rounds, name, &format!("{sum:.1} MB/s over both rails"));
+        self.done(round, plan, name, &format!("{sum:.1} MB/s over both rails"));
         Ok(())
     }
 
-    fn stream(&self, addresses: &[IpAddr], seconds: f64) -> Result<Vec<f64>> {
-        let program = std::env::current_exe().context("cannot find this program's own file")?;
-        let addresses = addresses.iter().map(|address| address.to_string().into());
-        let line = |head: Vec<std::ffi::OsString>| -> Vec<_> { head.into_iter().chain(addresses.clone()).collect() };
-        let out = self.testbed.folder().join("out");
-        let receive = line(vec![program.clone().into(), "receive-streams".into(), seconds.to_string().into()]);
-        let send = line(vec![program.into(), "send-streams".into()]);
-        let start = |mut command: Command| command.stdin(Stdio::null()).spawn().context("cannot start a stream");
-        let mut receive = self.testbed.command(1, &receive);
-        receive.stdout(create(&out)?);
-        let mut receiver = start(receive)?;
-        let mut sender = start(self.testbed.command(0, &send))?;
-        for child in [&mut receiver, &mut sender] {
-            let ended = self.signals.wait_at_most(child, Some(GRACE), LIMIT)?;
-            if let Some(signal) = ended.signal {
-                bail!("interrupted ({signal})");
-            }
-        }
-        let text = fs::read_to_string(&out).context("cannot read the streams' rates")?;
-        serde_json::from_str(&text).context("the plain TCP streams could not be measured")
+    fn say(&self, round: usize, plan: &Plan, name: &str, what: &str) {
+        self.progress.say(&format!("round {} of {}: {name}, {what}", round + 1, plan.rounds));
+    }
+
+    fn done(&self, round: usize, plan: &Plan, name: &str, result: &str) {
+        self.progress.done(&format!("round {} of {}: {name}: {result}", round + 1, plan.rounds));
     }
 }
 
@@ -263,71 +239,22 @@ fn empty_results(testbed: &Testbed, contenders: &[Contender], plan: &Plan) -> Re
 }
 
 fn conditions(testbed: &Testbed, plan: &Plan) -> Result<Conditions> {
-    let first_line = |program: &str, args: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(args);
-        crate::tools::run_quietly(command, "").unwrap_or_default().trim().to_string()
-    };
-    let file = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let cpuinfo = file("/proc/cpuinfo");
-    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let machine = conditions::machine();
     let fact = |name: &str, value: String| (name.to_string(), value);
     let passes: Vec<String> = plan.passes.iter().map(|p| format!("{} {}", p.program, p.options.join(" "))).collect();
     Ok(Conditions {
-        date: first_line("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+        date: conditions::now(),
         facts: vec![
             fact("Hosts", format!("{} network namespaces on one machine, one rank each", testbed.hosts().len())),
             fact("Rails", "virtual Ethernet, MTU 1500, shaped by HTB in both directions, no added delay".into()),
-            fact("Processor", format!("{}, {cores} cores", model.trim_start_matches([' ', '\t', ':']))),
-            fact("Kernel", format!("Linux {}", first_line("uname", &["-r"]))),
-            fact("TCP", file("/proc/sys/net/ipv4/tcp_congestion_control").trim().to_string()),
+            fact("Processor", format!("{}, {} cores", machine.cpu, machine.cores)),
+            fact("Kernel", machine.kernel),
+            fact("TCP", conditions::congestion_control()),
             fact("Fishplate", env!("CARGO_PKG_VERSION").into()),
             fact("Measured", format!("{} rounds, the stacks in turn in each; {}", plan.rounds, passes.join("; "))),
         ],
         rounds: plan.rounds,
     })
-}
-
-fn create(path: &Path) -> Result<File> {
-    File::create(path).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Says what is being measured: a bar on a terminal, lines elsewhere.
-struct Progress {
-    bar: Option<ProgressBar>,
-}
-
-impl Progress {
-    fn start(steps: u64) -> Progress {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(steps);
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        Progress { bar }
-    }
-
-    fn say(&self, round: usize, rounds: usize, name: &str, what: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(format!("round {} of {rounds}: {name}, {what}", round + 1));
-        }
-    }
-
-    fn done(&self, round: usize, rounds: usize, name: &str, result: &str) {
-        match &self.bar {
-            Some(bar) => bar.inc(1),
-            None => eprintln!("round {} of {rounds}: {name}: {result}", round + 1),
-        }
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 /// Median of a stack's latency.

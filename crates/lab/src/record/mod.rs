@@ -2,7 +2,6 @@
 
 mod read;
 mod schema;
-#[cfg_attr(not(test), expect(dead_code, reason = "`fishplate bench`, which appends to records, is not there yet"))]
 pub mod write;
 
 #[cfg(test)]

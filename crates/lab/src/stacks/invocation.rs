@@ -34,10 +34,11 @@ impl Stack {
         self.check_launcher()?;
         let told = if self.rails == RailUse::Best { job.rails.len().min(1) } else { job.rails.len() };
         let mut variables = self.variables(&job.rails[..told], job.oversubscribed)?;
+        variables.extend(job.variables.iter().cloned());
         variables.extend(self.launcher.variables(job, &variables));
         let mut line = self.source.prefix(&variables);
         if self.launcher != Launcher::None {
-            line.push(self.source.program(&self.mpiexec)?);
+            line.push(self.launcher_program()?);
             line.extend(self.launcher.arguments(job));
             line.extend(self.arguments.iter().chain(&job.program).cloned());
         } else {

@@ -33,6 +33,8 @@ pub struct Job {
     pub rails: Vec<String>,
     /// A machine runs more ranks than it has cores.
     pub oversubscribed: bool,
+    /// More variables for the program.
+    pub variables: Vec<(String, String)>,
     /// Program and arguments.
     pub program: Vec<String>,
 }

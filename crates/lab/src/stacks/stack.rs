@@ -75,7 +75,19 @@ impl Stack {
 
     /// Fails, saying what to do, unless its programs can be started.
     pub fn check_launcher(&self) -> Result<()> {
-        if self.launcher == Launcher::None { Ok(()) } else { self.source.check(&self.name, &self.mpiexec) }
+        match self.launcher {
+            Launcher::None => Ok(()),
+            Launcher::Srun => {
+                self.source.check(&self.name, &self.mpicc)?;
+                Source::Machine.check(&self.name, &self.mpiexec)
+            }
+            _ => self.source.check(&self.name, &self.mpiexec),
+        }
+    }
+
+    /// Its launcher as the first word of a command. Slurm's comes with the machine, wherever the MPI is from.
+    pub fn launcher_program(&self) -> Result<String> {
+        if self.launcher == Launcher::Srun { Ok(self.mpiexec.clone()) } else { self.source.program(&self.mpiexec) }
     }
 
     /// Fails, saying what to do, unless programs can be compiled for it.

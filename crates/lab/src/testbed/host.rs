@@ -16,7 +16,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
 use super::isolate;
-use crate::tools;
+use crate::{supervise, tools};
 
 /// What every address of a testbed begins with; private (RFC 1918) and rarely used.
 const NETWORK: [u8; 2] = [10, 77];
@@ -163,11 +163,5 @@ pub fn enter(holder: u32, command: &[OsString]) -> Result<Infallible> {
         setns(namespace, kind).context("cannot enter a host")?;
     }
     std::env::set_current_dir(&folder).with_context(|| format!("cannot return to {}", folder.display()))?;
-    let error = Command::new(&command[0]).args(&command[1..]).exec();
-    let name = command[0].to_string_lossy();
-    match error.kind() {
-        std::io::ErrorKind::NotFound => bail!("command not found: {name}"),
-        std::io::ErrorKind::PermissionDenied => bail!("cannot run {name}: permission denied"),
-        _ => Err(error).with_context(|| format!("cannot run {name}")),
-    }
+    supervise::become_command(command)
 }

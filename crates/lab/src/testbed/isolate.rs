@@ -53,14 +53,29 @@ pub fn run_again_inside() -> Result<ExitCode> {
 pub fn settle() -> Result<()> {
     ensure!(std::process::id() == 1, "--inside is for this program's own use");
     prctl::set_pdeathsig(Signal::SIGKILL).context("cannot tie this process to its parent")?;
+    settle_alone()
+}
+
+/// The same for a program that outlives its parent.
+pub fn settle_alone() -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).map_err(refused)?;
     make_mounts_private()?;
     // Where a container hides parts of /proc this is refused; then the outer one stays, which serves as well.
     let _ = mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), None::<&str>);
+    bring_up_loopback()
+}
+
+fn bring_up_loopback() -> Result<()> {
     let mut ip = Command::new(tools::iproute2("ip")?);
     ip.args(["link", "set", "lo", "up"]);
     tools::run_quietly(ip, "").context("cannot bring up the loopback interface of a new network namespace")?;
     Ok(())
+}
+
+/// Leaves the network of this process, and all that was built in it, for an empty one.
+pub fn begin_network() -> Result<()> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(refused)?;
+    bring_up_loopback()
 }
 
 /// Keeps mounts made from now on from showing up elsewhere.
@@ -71,7 +86,7 @@ pub fn make_mounts_private() -> Result<()> {
 }
 
 /// From here on children are born into a new process namespace, with rights over what they make.
-fn become_parent_of_namespaces() -> Result<()> {
+pub fn become_parent_of_namespaces() -> Result<()> {
     if Uid::effective().is_root() {
         return unshare(CloneFlags::CLONE_NEWPID).map_err(refused);
     }

@@ -1,0 +1,327 @@
+//! A benchmark of a plan: a program of `bench/` with options.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// Ranks that a program can be started with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ranks {
+    Two,
+    Even,
+    TwoOrMore,
+}
+
+/// What a program needs beside MPI.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    OneSided,
+    Threads,
+    /// It measures what lies below MPI.
+    NoMpi,
+}
+
+/// What has to be known of a program in order to run it.
+struct Traits {
+    name: &'static str,
+    ranks: Ranks,
+    needs: Needs,
+    /// Sizes that it measures unless told; none where there is no choice.
+    sizes: Option<&'static str>,
+}
+
+const fn traits(name: &'static str, ranks: Ranks, needs: Needs, sizes: Option<&'static str>) -> Traits {
+    Traits { name, ranks, needs, sizes }
+}
+
+/// All programs (docs/benchmarks.md).
+const PROGRAMS: [Traits; 24] = [
+    traits("latency", Ranks::Two, Needs::Nothing, Some("1:4M")),
+    traits("bandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
+    traits("bibandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
+    traits("message_rate", Ranks::Even, Needs::Nothing, Some("1:4K")),
+    traits("nhop", Ranks::TwoOrMore, Needs::Nothing, Some("8")),
+    traits("displaced_ring", Ranks::TwoOrMore, Needs::Nothing, Some("1M")),
+    traits("latency_mt", Ranks::Two, Needs::Threads, Some("1:4M")),
+    traits("bandwidth_mt", Ranks::Two, Needs::Threads, Some("1:4M")),
+    traits("stress", Ranks::TwoOrMore, Needs::Nothing, None),
+    traits("put_latency", Ranks::Two, Needs::OneSided, Some("1:4M")),
+    traits("get_latency", Ranks::Two, Needs::OneSided, Some("1:4M")),
+    traits("accumulate_latency", Ranks::Two, Needs::OneSided, Some("4:4M")),
+    traits("put_bandwidth", Ranks::Two, Needs::OneSided, Some("1:4M")),
+    traits("get_bandwidth", Ranks::Two, Needs::OneSided, Some("1:4M")),
+    traits("put_bibandwidth", Ranks::Two, Needs::OneSided, Some("1:4M")),
+    traits("get_bibandwidth", Ranks::Two, Needs::OneSided, Some("1:4M")),
+    traits("bcast", Ranks::TwoOrMore, Needs::Nothing, Some("1:1M")),
+    traits("allreduce", Ranks::TwoOrMore, Needs::Nothing, Some("4:1M")),
+    traits("allgather", Ranks::TwoOrMore, Needs::Nothing, Some("1:1M")),
+    traits("alltoall", Ranks::TwoOrMore, Needs::Nothing, Some("1:1M")),
+    traits("barrier", Ranks::TwoOrMore, Needs::Nothing, None),
+    traits("reduce", Ranks::TwoOrMore, Needs::Nothing, Some("4:1M")),
+    traits("sockets_latency", Ranks::Two, Needs::NoMpi, Some("1:4M")),
+    traits("sockets_bandwidth", Ranks::Two, Needs::NoMpi, Some("1:4M")),
+];
+
+/// Name of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Program(String);
+
+/// Ranks of a benchmark unless the plan says otherwise.
+const DEFAULT_RANKS: u32 = 2;
+
+/// A benchmark as a plan describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Benchmark {
+    /// What it is called; unless given, as its program.
+    #[serde(default)]
+    pub name: String,
+    /// Its program.
+    pub program: Program,
+    /// Options of the program.
+    #[serde(default)]
+    pub options: Options,
+    /// Number of ranks.
+    #[serde(default = "default_ranks")]
+    pub ranks: u32,
+    /// Name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What its charts have along the horizontal axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub axis: Option<String>,
+    /// Unit of an axis that is an option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub axis_unit: Option<String>,
+    /// Seconds that it may take, when not as long as others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_s: Option<f64>,
+    /// Stacks that it is not measured with, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub exclude: BTreeMap<String, String>,
+}
+
+/// Words of a command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "OneOrMany", into = "Vec<String>")]
+pub struct Options(pub Vec<String>);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`options` is a text of words, or an array of words")]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+fn default_ranks() -> u32 {
+    DEFAULT_RANKS
+}
+
+impl Program {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it uses one-sided communication.
+    pub fn is_one_sided(&self) -> bool {
+        self.traits().needs == Needs::OneSided
+    }
+
+    /// Whether it needs MPI_THREAD_MULTIPLE.
+    pub fn is_threaded(&self) -> bool {
+        self.traits().needs == Needs::Threads
+    }
+
+    /// Whether it measures what lies below MPI.
+    pub fn is_below_mpi(&self) -> bool {
+        self.traits().needs == Needs::NoMpi
+    }
+
+    /// The command of `sockets` that measures the same below MPI.
+    pub fn sockets_command(&self) -> Option<&str> {
+        let name = self.0.strip_prefix("sockets_").unwrap_or(&self.0);
+        Some(name).filter(|name| ["latency", "bandwidth"].contains(name))
+    }
+
+    /// Sizes that it measures unless told; none where there is no choice.
+    pub fn default_sizes(&self) -> Option<&'static str> {
+        self.traits().sizes
+    }
+
+    /// Whether `--check` is an option: `stress` always checks, and `barrier` carries nothing.
+    fn can_check(&self) -> bool {
+        self.traits().sizes.is_some()
+    }
+
+    /// Whether it measures for a time that can be chosen.
+    fn takes_seconds(&self) -> bool {
+        self.0 != "stress"
+    }
+
+    fn traits(&self) -> &'static Traits {
+        // Every value was made by `try_from`, which knows only these; the first would be a harmless stand-in.
+        PROGRAMS.iter().find(|program| program.name == self.0).unwrap_or(&PROGRAMS[0])
+    }
+}
+
+impl TryFrom<String> for Program {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Program, String> {
+        if PROGRAMS.iter().any(|program| program.name == name) {
+            return Ok(Program(name));
+        }
+        let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+        Err(format!("no benchmark program \"{name}\"; there are {}", known.join(", ")))
+    }
+}
+
+impl From<Program> for String {
+    fn from(program: Program) -> String {
+        program.0
+    }
+}
+
+impl Benchmark {
+    /// A program with options, called like the program.
+    pub fn of(program: Program, options: Vec<String>) -> Benchmark {
+        Benchmark {
+            name: program.0.clone(),
+            program,
+            options: Options(options),
+            ranks: DEFAULT_RANKS,
+            title: None,
+            axis: None,
+            axis_unit: None,
+            timeout_s: None,
+            exclude: BTreeMap::new(),
+        }
+    }
+
+    /// Says what its program cannot do.
+    pub fn check(&self) -> Result<()> {
+        let (fits, allowed) = match self.program.traits().ranks {
+            Ranks::Two => (self.ranks == 2, "exactly 2 ranks"),
+            Ranks::Even => (self.ranks >= 2 && self.ranks.is_multiple_of(2), "an even number of ranks"),
+            Ranks::TwoOrMore => (self.ranks >= 2, "at least 2 ranks"),
+        };
+        ensure!(fits, "benchmark {}: {} needs {allowed}, not {}", self.name, self.program.0, self.ranks);
+        let given = |option: &str| self.options.0.iter().any(|word| word == option);
+        for (ours, instead) in [("--json", "it is always given"), ("--check", "`checked = true` in the plan does that")]
+        {
+            ensure!(!given(ours), "benchmark {}: leave {ours} out of its options: {instead}", self.name);
+        }
+        Ok(())
+    }
+
+    /// Measures these sizes, where there is a choice.
+    pub fn set_sizes(&mut self, sizes: &str) {
+        if self.program.default_sizes().is_some() {
+            self.options.set("--sizes", sizes);
+        }
+    }
+
+    /// Measures each size for so long, where there is a choice.
+    pub fn set_seconds(&mut self, seconds: f64) {
+        if self.program.takes_seconds() {
+            self.options.remove("--iterations");
+            self.options.set("--seconds", &seconds.to_string());
+        }
+    }
+
+    /// Arguments of its program.
+    pub fn arguments(&self, checked: bool) -> Vec<String> {
+        let mut words = self.options.0.clone();
+        words.push("--json".into());
+        if checked && self.program.can_check() {
+            words.push("--check".into());
+        }
+        words
+    }
+}
+
+impl Options {
+    /// The value of an option.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let place = self.place(name)?;
+        self.0[place].split_once('=').map(|(_, value)| value).or_else(|| self.0.get(place + 1).map(String::as_str))
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.remove(name);
+        self.0.extend([name.to_string(), value.to_string()]);
+    }
+
+    fn remove(&mut self, name: &str) {
+        while let Some(place) = self.place(name) {
+            let words = if self.0[place] == name { 2 } else { 1 };
+            self.0.drain(place..(place + words).min(self.0.len()));
+        }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        let is = |word: &String| word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
+        self.0.iter().position(is)
+    }
+}
+
+impl From<OneOrMany> for Options {
+    fn from(given: OneOrMany) -> Options {
+        match given {
+            OneOrMany::One(text) => Options(text.split_whitespace().map(String::from).collect()),
+            OneOrMany::Many(words) => Options(words),
+        }
+    }
+}
+
+impl From<Options> for Vec<String> {
+    fn from(options: Options) -> Vec<String> {
+        options.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn benchmark(program: &str, options: &str) -> Benchmark {
+        let options = options.split_whitespace().map(String::from).collect();
+        Benchmark::of(Program::try_from(program.to_string()).unwrap(), options)
+    }
+
+    #[test]
+    fn sizes_and_seconds_take_the_place_of_earlier_ones_where_there_is_a_choice() {
+        let mut latency = benchmark("latency", "--sizes 1,2 --window=3 --iterations=9");
+        latency.set_sizes("8");
+        latency.set_seconds(0.5);
+        assert_eq!(latency.options.0.join(" "), "--window=3 --sizes 8 --seconds 0.5");
+        assert_eq!(latency.options.value("--window"), Some("3"));
+        let mut stress = benchmark("stress", "");
+        stress.set_sizes("8");
+        stress.set_seconds(0.5);
+        assert!(stress.options.0.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_not_asked_to() {
+        assert_eq!(benchmark("latency", "").arguments(true), ["--json", "--check"]);
+        assert_eq!(benchmark("barrier", "").arguments(true), ["--json"]);
+        assert_eq!(benchmark("stress", "").arguments(true), ["--json"]);
+    }
+
+    #[test]
+    fn ranks_fit_the_program() {
+        let error = |program: &str, ranks| {
+            let benchmark = Benchmark { ranks, ..benchmark(program, "") };
+            benchmark.check().unwrap_err().to_string()
+        };
+        assert!(error("latency", 4).contains("benchmark latency: latency needs exactly 2 ranks, not 4"));
+        assert!(error("message_rate", 3).contains("an even number"));
+        assert!(error("bcast", 1).contains("at least 2"));
+        assert!(benchmark("bcast", "--json").check().unwrap_err().to_string().contains("--json"));
+    }
+}

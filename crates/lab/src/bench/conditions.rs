@@ -1,0 +1,49 @@
+//! Where and when something is measured.
+
+use std::fs;
+use std::process::Command;
+
+use crate::record::Machine;
+use crate::tools;
+
+/// This machine.
+pub fn machine() -> Machine {
+    let cpuinfo = read("/proc/cpuinfo");
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
+    let memory = read("/proc/meminfo");
+    let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")).unwrap_or_default();
+    let kibibytes: u64 = total.trim().trim_end_matches("kB").trim().parse().unwrap_or(0);
+    Machine {
+        cpu: model.trim_start_matches([' ', '\t', ':']).to_string(),
+        cores: cores(),
+        memory_bytes: kibibytes << 10,
+        kernel: format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
+        hostname: read("/proc/sys/kernel/hostname").trim().to_string(),
+    }
+}
+
+/// Processors that this program may use.
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
+}
+
+/// Load of the machine over the last minute.
+pub fn load() -> f64 {
+    read("/proc/loadavg").split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0)
+}
+
+/// Now, in universal time, as RFC 3339 has it.
+pub fn now() -> String {
+    let mut date = Command::new("date");
+    date.args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]);
+    tools::run_quietly(date, "").unwrap_or_default().trim().to_string()
+}
+
+/// How TCP avoids congestion here.
+pub fn congestion_control() -> String {
+    read("/proc/sys/net/ipv4/tcp_congestion_control").trim().to_string()
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}

@@ -1,0 +1,123 @@
+//! Running one program to its end, or to the end of its time, with its output read as it comes.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nix::sys::signal::Signal;
+
+use crate::supervise::{GRACE, Signals, spawn};
+
+/// How many of the last lines of a program that failed are told.
+const LAST_LINES: usize = 6;
+/// How much of them, in characters from their end.
+const LAST_CHARACTERS: usize = 800;
+
+/// The user wants an end.
+#[derive(Debug)]
+pub struct Interrupted(Signal);
+
+/// Runs programs, whose outputs are files in a folder.
+pub struct Executor<'a> {
+    /// Signals that interrupt it.
+    pub signals: &'a Signals,
+    /// Where the outputs of one program are, until the next is run.
+    pub folder: PathBuf,
+}
+
+impl Executor<'_> {
+    /// Runs `command`, called `name`, for at most `limit`, and hands each line of its output to `line` as it comes. The
+    /// inner result says in words why it failed.
+    ///
+    /// # Errors
+    /// [`Interrupted`], and when outputs cannot be kept or `line` fails.
+    pub fn run(
+        &self,
+        name: &str,
+        mut command: Command,
+        limit: Duration,
+        line: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<Result<(), String>> {
+        let (out, err) = (self.folder.join("out"), self.folder.join("err"));
+        command.stdin(Stdio::null()).stdout(create(&out)?).stderr(create(&err)?);
+        let mut follower = Follower::open(&out)?;
+        let mut child = spawn(&mut command, name.as_ref())?;
+        let ended = self.signals.watch(&mut child, Some(GRACE), limit, &mut || follower.follow(line))?;
+        follower.follow(line)?;
+        if let Some(signal) = ended.signal {
+            return Err(Interrupted(signal).into());
+        }
+        if ended.late {
+            return Ok(Err(with_words(format!("{name} took more than {} s", limit.as_secs_f64()), &err, &out)));
+        }
+        if ended.status.success() {
+            return Ok(Ok(()));
+        }
+        let how = match (ended.status.code(), ended.status.signal()) {
+            (Some(code), _) => format!("{name} ended with exit code {code}"),
+            (None, signal) => format!("{name} was ended by signal {}", signal.unwrap_or(0)),
+        };
+        Ok(Err(with_words(how, &err, &out)))
+    }
+}
+
+impl Interrupted {
+    /// What a shell would report.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(128 + self.0 as u8)
+    }
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "interrupted ({})", self.0)
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Lines of a file that another process writes.
+struct Follower {
+    file: File,
+    begun: Vec<u8>,
+}
+
+impl Follower {
+    fn open(path: &Path) -> Result<Follower> {
+        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Follower { file, begun: Vec::new() })
+    }
+
+    /// Hands on the lines that are complete since the last time.
+    fn follow(&mut self, line: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.file.read_to_end(&mut self.begun).context("cannot read what a program says")?;
+        while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
+            let whole: Vec<u8> = self.begun.drain(..=end).collect();
+            line(String::from_utf8_lossy(&whole).trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// `how`, and the last words on the error output, or on the output where there are none.
+fn with_words(how: String, err: &Path, out: &Path) -> String {
+    let last = |path: &Path| {
+        let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ")
+    };
+    let words = [last(err), last(out)].into_iter().find(|words| !words.is_empty());
+    let Some(words) = words else { return how };
+    let tail: Vec<char> = words.chars().collect();
+    let tail: String = tail[tail.len().saturating_sub(LAST_CHARACTERS)..].iter().collect();
+    format!("{how}: {tail}")
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,87 @@
+//! The cells of a plan: their order, and which cannot be measured.
+
+use super::benchmark::Benchmark;
+use super::plan::Plan;
+use crate::stacks::Stack;
+
+/// One stack on one link with one benchmark in one round.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// Stack.
+    pub stack: String,
+    /// Link.
+    pub link: String,
+    /// Benchmark.
+    pub benchmark: String,
+    /// Round, from 0.
+    pub round: u32,
+}
+
+/// In which order stacks have their turns: forth in even rounds, back in odd ones, so that none is always measured
+/// early, when a machine is still cool, or late.
+pub fn turns(stacks: usize, round: u32) -> Vec<usize> {
+    if round.is_multiple_of(2) { (0..stacks).collect() } else { (0..stacks).rev().collect() }
+}
+
+/// Why a stack cannot be measured with a benchmark, as far as can be told beforehand.
+pub fn obstacle(plan: &Plan, benchmark: &Benchmark, stack: &Stack) -> Option<String> {
+    let program = &benchmark.program;
+    if let Some(reason) = benchmark.exclude.get(&stack.name) {
+        return Some(reason.clone());
+    }
+    if !stack.mpi {
+        let name = program.name();
+        return match program.sockets_command() {
+            None => Some(format!("{name} needs MPI, and this stack is plain sockets")),
+            Some(_) if plan.network.is_some() => {
+                Some("plain sockets need a server on another host, which only emulated links have".into())
+            }
+            Some(_) => None,
+        };
+    }
+    if program.is_below_mpi() {
+        return Some(format!("{} measures what lies below MPI", program.name()));
+    }
+    if program.is_one_sided() && !stack.one_sided {
+        return Some("one-sided communication does not work with this stack (`one_sided = false`)".into());
+    }
+    if program.is_threaded() && !stack.threads {
+        return Some("MPI_THREAD_MULTIPLE does not work with this stack (`threads = false`)".into());
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::benchmark::Program;
+    use crate::stacks::Catalog;
+
+    #[test]
+    fn over_two_rounds_all_stacks_have_the_same_mean_turn() {
+        for stacks in 1..5 {
+            let sums: Vec<usize> = (0..stacks)
+                .map(|stack| (0..2).map(|r| turns(stacks, r).iter().position(|s| *s == stack).unwrap()).sum())
+                .collect();
+            assert_eq!(sums, vec![stacks - 1; stacks]);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_measured_says_why() {
+        let catalog = Catalog::load(&[]).unwrap();
+        let why = |program: &str, stack: &str| {
+            let benchmark = Benchmark::of(Program::try_from(program.to_string()).unwrap(), Vec::new());
+            obstacle(&Plan::empty(), &benchmark, &catalog.find(stack).unwrap()).unwrap_or_default()
+        };
+        assert!(why("bcast", "tcp").contains("bcast needs MPI"));
+        assert_eq!(why("latency", "tcp"), "");
+        assert!(why("sockets_latency", "mpich-tcp").contains("below MPI"));
+        assert_eq!(why("sockets_latency", "mptcp"), "");
+        assert_eq!(why("put_latency", "mpich-tcp"), "");
+        let mut benchmark = Benchmark::of(Program::try_from("latency".to_string()).unwrap(), Vec::new());
+        benchmark.exclude.insert("mpich-tcp".into(), "too slow".into());
+        let excluded = obstacle(&Plan::empty(), &benchmark, &catalog.find("mpich-tcp").unwrap());
+        assert_eq!(excluded.as_deref(), Some("too slow"));
+    }
+}

@@ -1,0 +1,220 @@
+//! `fishplate bench`: stacks x links x benchmarks, in turn, into a record (docs/bench.md).
+//!
+//! A [`plan`] says what; [`matrix`] in which order; a [`site`] is where: an [`emulated`] link or a network that is
+//! there. [`session`] measures cell after cell, each by [`execute`]; all of it goes to a record at once.
+
+mod benchmark;
+pub mod conditions;
+mod contender;
+mod emulated;
+mod estimate;
+pub mod execute;
+mod link;
+mod matrix;
+mod plan;
+mod programs;
+pub mod progress;
+mod sample;
+mod selection;
+mod session;
+mod site;
+mod sockets;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::record::write::Writer;
+use crate::record::{self, Manifest, Record};
+use crate::stacks::Catalog;
+use crate::supervise::Signals;
+use contender::Contender;
+use emulated::{Emulated, Surroundings};
+use execute::Executor;
+pub use plan::Plan;
+use programs::Programs;
+pub use selection::Selection;
+pub use session::Summary;
+use session::{Session, first_link};
+use site::{Real, Site};
+
+/// Under which name the manifest's options have the plan.
+pub const PLAN: &str = "plan";
+
+/// A measurement that is to be made.
+pub struct Bench {
+    /// What.
+    pub plan: Plan,
+    /// All stacks that are known.
+    pub catalog: Catalog,
+    /// Where values go.
+    pub record: PathBuf,
+    /// Goes on with that record.
+    pub resume: bool,
+    /// Where the programs' sources are, if the user said so.
+    pub sources: Option<PathBuf>,
+}
+
+/// The plan of a record that is to be gone on with.
+///
+/// # Errors
+/// When it was not written by `fishplate bench`.
+pub fn plan_of(record: &Record) -> Result<Plan> {
+    let file = record.file.display();
+    let plan = record.manifest.options.get(PLAN);
+    let plan = plan.with_context(|| format!("{file} was not written by `fishplate bench`: it has no plan"))?;
+    serde_json::from_value(plan.clone()).with_context(|| format!("{file}: the plan in it is malformed"))
+}
+
+impl Bench {
+    /// Whether hosts and rails are emulated.
+    pub fn is_emulated(&self) -> bool {
+        self.plan.network.is_none()
+    }
+
+    /// Says what would be a pity to find out later.
+    pub fn check(&self) -> Result<()> {
+        Programs::find(self.sources.as_deref())?;
+        if !self.resume {
+            let file = self.record.display();
+            ensure!(!self.record.exists(), "{file} exists already: --resume {file} goes on with it");
+            let folder = self.record.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let there = folder.is_none_or(Path::is_dir);
+            ensure!(there, "cannot begin the record {file}: its folder is not there");
+        }
+        Ok(())
+    }
+
+    /// Measures. `folder` is that of the testbed, where there is one.
+    pub fn run(&self, folder: Option<PathBuf>, signals: &Signals) -> Result<Summary> {
+        let kept = if self.resume { Some(self.go_on()?) } else { None };
+        let (complete, told, estimate) = kept.as_ref().map(|(_, record)| session::known(record)).unwrap_or_default();
+        eprintln!("compiling the benchmark programs");
+        let programs = Programs::find(self.sources.as_deref())?;
+        let stacks = self.plan.stacks.iter().map(|name| self.catalog.find(name)).collect::<Result<Vec<_>>>()?;
+        let mut contenders: Vec<_> = stacks.into_iter().map(|stack| Contender::prepare(stack, &programs)).collect();
+        let link = first_link(&self.plan, &contenders, &complete);
+        let link = match (link, &kept) {
+            (Some(link), _) => link,
+            // What cannot be measured is worth a record too, but not a second time.
+            (None, Some(_)) => return Ok(Summary::default()),
+            (None, None) => self.plan.link_names()[0].clone(),
+        };
+        let surroundings = folder.map(|folder| surroundings(folder, &contenders));
+        let open = |link: &str| self.open(link, surroundings.as_ref(), signals);
+        let site = open(&link)?;
+        self.look_at(&mut contenders, &site, signals)?;
+        let writer = match kept {
+            Some((writer, record)) => {
+                same_versions(&contenders, &record)?;
+                writer
+            }
+            None => Writer::create(&self.record, &self.manifest(&contenders)?)?,
+        };
+        self.measure(site, &open, Session { plan: &self.plan, contenders, signals, writer, complete, told, estimate })
+    }
+
+    fn measure(&self, site: Site, open: &dyn Fn(&str) -> Result<Site>, mut session: Session) -> Result<Summary> {
+        let summary = session.run(site, open);
+        if summary.is_err() {
+            let file = self.record.display();
+            eprintln!("what was measured is in {file}; `fishplate bench --resume {file}` goes on");
+        }
+        summary
+    }
+
+    /// The record that is gone on with, if its plan is this one.
+    fn go_on(&self) -> Result<(Writer, Record)> {
+        let (writer, record) = Writer::resume(&self.record)?;
+        if let Some(note) = record.torn_note() {
+            eprintln!("fishplate: {note}");
+        }
+        if let Some(difference) = plan_of(&record)?.difference(&self.plan)? {
+            anyhow::bail!("{} has another plan: {difference}", self.record.display());
+        }
+        Ok((writer, record))
+    }
+
+    fn open(&self, link: &str, surroundings: Option<&Surroundings>, signals: &Signals) -> Result<Site> {
+        if let Some(network) = &self.plan.network {
+            return Ok(Site::Real(Real::new(network, &self.record)?));
+        }
+        let asked = self.plan.links.iter().find(|asked| asked.name == link);
+        let asked = asked.with_context(|| format!("no link {link} in the plan"))?;
+        let surroundings = surroundings.context("links are emulated in namespaces only")?;
+        Ok(Site::Emulated(Emulated::build(&self.plan, asked, surroundings.clone(), signals)?))
+    }
+
+    /// Starts each stack once, and has options checked by the first that works.
+    fn look_at(&self, contenders: &mut [Contender], site: &Site, signals: &Signals) -> Result<()> {
+        let executor = Executor { signals, folder: site.folder().to_path_buf() };
+        for contender in contenders.iter_mut() {
+            contender.probe(site, &executor, &self.plan)?;
+            if let Some(trouble) = &contender.trouble {
+                eprintln!("{} is left out: {trouble}", contender.stack.name);
+            }
+        }
+        let usable = contenders.iter().find(|contender| contender.stack.mpi && contender.trouble.is_none());
+        usable.map_or(Ok(()), |contender| contender.check_options(site, &executor, &self.plan))
+    }
+
+    fn manifest(&self, contenders: &[Contender]) -> Result<Manifest> {
+        let plan = &self.plan;
+        let stack = |contender: &Contender| record::Stack {
+            name: contender.stack.name.clone(),
+            version: contender.version.clone(),
+        };
+        let benchmark = |benchmark: &benchmark::Benchmark| record::Benchmark {
+            name: benchmark.name.clone(),
+            title: benchmark.title.clone(),
+            axis: benchmark.axis.clone(),
+            axis_unit: benchmark.axis_unit.clone(),
+        };
+        let options = [
+            (PLAN, serde_json::to_value(plan)?),
+            ("congestion_control", Value::from(conditions::congestion_control())),
+            ("order", Value::from("stacks in turn: forth in even rounds, back in odd ones")),
+        ];
+        Ok(Manifest {
+            schema: record::SCHEMA.into(),
+            fishplate: env!("CARGO_PKG_VERSION").into(),
+            started: conditions::now(),
+            title: plan.title.clone(),
+            machine: conditions::machine(),
+            load: conditions::load(),
+            stacks: contenders.iter().map(stack).collect(),
+            reference: plan.reference.clone(),
+            links: plan.link_names(),
+            benchmarks: plan.benchmarks.iter().map(benchmark).collect(),
+            rounds: plan.rounds,
+            // The programs' own default, unless a benchmark's options say otherwise.
+            seeds: BTreeMap::from([("contents".to_string(), 1)]),
+            options: options.into_iter().map(|(name, value)| (name.to_string(), value)).collect(),
+        })
+    }
+}
+
+fn surroundings(folder: PathBuf, contenders: &[Contender]) -> Surroundings {
+    let built = contenders.iter().find(|contender| contender.trouble.is_none());
+    let sockets = built.map(|contender| contender.programs.join("sockets")).unwrap_or_default();
+    let multipath = contenders.iter().any(|contender| contender.stack.arguments.iter().any(|word| word == "--mptcp"));
+    Surroundings { folder, sockets, multipath }
+}
+
+/// A record has one version of each stack.
+fn same_versions(contenders: &[Contender], record: &Record) -> Result<()> {
+    for contender in contenders {
+        let name = &contender.stack.name;
+        let before = record.manifest.stacks.iter().find(|stack| stack.name == *name);
+        let before = before.map(|stack| stack.version.as_str()).unwrap_or_default();
+        let now = contender.version.as_str();
+        ensure!(
+            before.is_empty() || now.is_empty() || before == now,
+            "stack {name} is \"{now}\" now and was \"{before}\" in {}: begin another record",
+            record.file.display()
+        );
+    }
+    Ok(())
+}

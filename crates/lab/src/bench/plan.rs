@@ -1,0 +1,263 @@
+//! What to measure: stacks x links x benchmarks, so many rounds.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::benchmark::Benchmark;
+use super::link::Link;
+use crate::stacks::Catalog;
+
+/// Plans that come with the program.
+const READY: [(&str, &str); 1] = [("everything", include_str!("../../plans/everything.toml"))];
+
+/// Most hosts: as many as a testbed has.
+const MAX_HOSTS: usize = 16;
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Title of the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Names of stacks; empty: all that are known.
+    #[serde(default)]
+    pub stacks: Vec<String>,
+    /// Files that describe stacks of the user's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack_files: Vec<PathBuf>,
+    /// Stack that others are compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// How often each stack has its turn.
+    #[serde(default = "default_rounds")]
+    pub rounds: u32,
+    /// Every byte is compared.
+    #[serde(default)]
+    pub checked: bool,
+    /// Seconds that a program may take.
+    #[serde(default = "default_timeout")]
+    pub timeout_s: f64,
+    /// Hosts of each link.
+    #[serde(default = "default_hosts")]
+    pub hosts: usize,
+    /// Links.
+    #[serde(default)]
+    pub links: Vec<Link>,
+    /// Benchmarks.
+    #[serde(default)]
+    pub benchmarks: Vec<Benchmark>,
+    /// A network that is there, instead of links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+}
+
+/// A network as it is: nothing is emulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// What it is called.
+    pub name: String,
+    /// Hosts.
+    pub hosts: Vec<String>,
+    /// Interfaces that stacks are told, the best first; empty: they choose.
+    #[serde(default)]
+    pub rails: Vec<String>,
+}
+
+fn default_rounds() -> u32 {
+    3
+}
+
+fn default_timeout() -> f64 {
+    120.0
+}
+
+fn default_hosts() -> usize {
+    2
+}
+
+impl Plan {
+    /// The plan that is nothing but defaults.
+    pub fn empty() -> Plan {
+        Plan {
+            title: None,
+            stacks: Vec::new(),
+            stack_files: Vec::new(),
+            reference: None,
+            rounds: default_rounds(),
+            checked: false,
+            timeout_s: default_timeout(),
+            hosts: default_hosts(),
+            links: Vec::new(),
+            benchmarks: Vec::new(),
+            network: None,
+        }
+    }
+
+    /// From a file, or the ready one that is called so.
+    pub fn load(name: &Path) -> Result<Plan> {
+        if let Some((ready, text)) = READY.iter().find(|(ready, _)| name == Path::new(ready)) {
+            return Plan::parse(text, ready);
+        }
+        let text = fs::read_to_string(name).with_context(|| {
+            let ready: Vec<&str> = READY.iter().map(|(ready, _)| *ready).collect();
+            format!("cannot read the plan {} (ready ones: {})", name.display(), ready.join(", "))
+        })?;
+        let mut plan = Plan::parse(&text, &name.display().to_string())?;
+        // Seen from the folder of the plan, so that both can be moved together.
+        let folder = name.parent().unwrap_or(Path::new(""));
+        plan.stack_files.iter_mut().for_each(|file| *file = folder.join(&*file));
+        Ok(plan)
+    }
+
+    /// The plan in `text`, which came from `file`.
+    pub fn parse(text: &str, file: &str) -> Result<Plan> {
+        let parsed: Result<Plan, _> = toml::from_str(text);
+        let mut plan = parsed.map_err(|error| match error.span() {
+            Some(span) => anyhow!("{file}, line {}: {}", line_at(text, span.start), error.message()),
+            None => anyhow!("{file}: {}", error.message()),
+        })?;
+        for benchmark in &mut plan.benchmarks {
+            if benchmark.name.is_empty() {
+                benchmark.name = benchmark.program.name().into();
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Fills in what was left to the program, and says what is wrong.
+    pub fn complete(&mut self, catalog: &Catalog) -> Result<()> {
+        if self.stacks.is_empty() {
+            self.stacks = catalog.all()?.into_iter().map(|stack| stack.name).collect();
+        }
+        for name in &self.stacks {
+            catalog.find(name)?;
+        }
+        let timeouts = self.benchmarks.iter().filter_map(|benchmark| benchmark.timeout_s).chain([self.timeout_s]);
+        let most = timeouts.clone().fold(0.0, f64::max);
+        let least = timeouts.fold(f64::INFINITY, f64::min);
+        ensure!(least > 0.0 && most <= 86_400.0, "`timeout_s` is above 0 and at most 86400 seconds");
+        ensure!((1..=1000).contains(&self.rounds), "`rounds` is 1 to 1000, not {}", self.rounds);
+        ensure!((2..=MAX_HOSTS).contains(&self.hosts), "`hosts` is 2 to {MAX_HOSTS}, not {}", self.hosts);
+        if let Some(reference) = &self.reference {
+            ensure!(self.stacks.contains(reference), "the reference {reference} is not among the stacks");
+        }
+        match &self.network {
+            Some(network) => {
+                ensure!(self.links.is_empty(), "a plan has either a network as it is, or links to emulate");
+                ensure!(network.hosts.len() >= 2, "a network has at least 2 hosts: --hosts a,b");
+            }
+            None => ensure!(!self.links.is_empty(), "no links: `[[links]]` in the plan, or --links lan=1000+250"),
+        }
+        self.links.iter().try_for_each(Link::check)?;
+        ensure!(!self.benchmarks.is_empty(), "no benchmarks: `[[benchmarks]]` in the plan, or --benchmarks latency");
+        self.benchmarks.iter().try_for_each(Benchmark::check)?;
+        for (benchmark, stack) in self.benchmarks.iter().flat_map(|b| b.exclude.keys().map(move |s| (b, s))) {
+            catalog.find(stack).with_context(|| format!("benchmark {} excludes a stack", benchmark.name))?;
+        }
+        unique("stack", self.stacks.iter())?;
+        unique("link", self.links.iter().map(|link| &link.name))?;
+        unique("benchmark", self.benchmarks.iter().map(|benchmark| &benchmark.name))
+    }
+
+    /// Names of the links, or of the network in their place.
+    pub fn link_names(&self) -> Vec<String> {
+        match &self.network {
+            Some(network) => vec![network.name.clone()],
+            None => self.links.iter().map(|link| link.name.clone()).collect(),
+        }
+    }
+
+    /// Where this plan is not `other`, as seen from `other`; `None`: nowhere.
+    pub fn difference(&self, other: &Plan) -> Result<Option<String>> {
+        let (ours, theirs) = (serde_json::to_value(self)?, serde_json::to_value(other)?);
+        Ok(difference(&ours, &theirs, ""))
+    }
+}
+
+/// The first place where two values differ, with both.
+fn difference(ours: &Value, theirs: &Value, place: &str) -> Option<String> {
+    match (ours, theirs) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            let at = |key: &str| if place.is_empty() { key.to_string() } else { format!("{place}.{key}") };
+            let null = Value::Null;
+            keys.into_iter()
+                .find_map(|key| difference(a.get(key).unwrap_or(&null), b.get(key).unwrap_or(&null), &at(key)))
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() && a.iter().any(Value::is_object) => {
+            a.iter().zip(b).enumerate().find_map(|(n, (a, b))| difference(a, b, &format!("{place}[{n}]")))
+        }
+        _ if ours == theirs => None,
+        _ => Some(format!("`{place}` is {ours} there, {theirs} here")),
+    }
+}
+
+fn unique<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        ensure!(!name.is_empty(), "a {what} has an empty name");
+        if !seen.insert(name) {
+            bail!("two {what}s are called \"{name}\": give one another `name`");
+        }
+    }
+    Ok(())
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "stacks = [\"mpich-tcp\"]\n[[links]]\nname = \"lan\"\nrails = [{ rate_mbit = 100 }]\n\
+                        [[benchmarks]]\nprogram = \"latency\"\noptions = \"--sizes 8\"\n";
+
+    fn error(text: &str) -> String {
+        let catalog = Catalog::load(&[]).unwrap();
+        let completed = Plan::parse(text, "plan.toml").and_then(|mut plan| plan.complete(&catalog));
+        format!("{:#}", completed.unwrap_err())
+    }
+
+    #[test]
+    fn ready_plans_are_sound() {
+        let catalog = Catalog::load(&[]).unwrap();
+        for (name, _) in READY {
+            Plan::load(Path::new(name)).unwrap().complete(&catalog).unwrap();
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_with_file_and_line() {
+        assert!(error(&PLAN.replace("100", "-100")).starts_with("plan.toml, line 4: a rate is a whole number"));
+        assert!(error(&PLAN.replace("\"latency\"", "\"lat\"")).contains("line 6: no benchmark program \"lat\""));
+        assert!(error(&PLAN.replace("options", "option")).starts_with("plan.toml, line 7: unknown field `option`"));
+        assert!(error(&format!("{PLAN}[")).starts_with("plan.toml, line 8: "));
+        assert!(error(&PLAN.replace("mpich-tcp", "lam")).contains("no stack \"lam\"; known: mpich-tcp"));
+        assert!(error(&format!("rounds = 0\n{PLAN}")).contains("`rounds` is 1 to 1000, not 0"));
+        assert!(error(&format!("reference = \"x\"\n{PLAN}")).contains("the reference x"));
+        assert!(error(&format!("timeout_s = -1\n{PLAN}")).contains("`timeout_s` is above 0"));
+        assert!(error(&format!("{PLAN}exclude = {{ lam = \"old\" }}\n")).contains("latency excludes a stack"));
+        assert!(error(&format!("{PLAN}[[benchmarks]]\nprogram = \"latency\"\n")).contains("two benchmarks"));
+        assert!(error("").contains("no links"));
+    }
+
+    #[test]
+    fn the_first_difference_is_told_with_both_sides() {
+        let plan = Plan::parse(PLAN, "a").unwrap();
+        assert_eq!(plan.difference(&plan).unwrap(), None);
+        let other = Plan::parse(&PLAN.replace("--sizes 8", "--sizes 9"), "b").unwrap();
+        let told = plan.difference(&other).unwrap().unwrap();
+        assert_eq!(told, "`benchmarks[0].options` is [\"--sizes\",\"8\"] there, [\"--sizes\",\"9\"] here");
+        let more = Plan { reference: Some("mpich-tcp".into()), ..plan.clone() };
+        assert!(plan.difference(&more).unwrap().unwrap().starts_with("`reference` is null there"));
+    }
+}

@@ -1,0 +1,77 @@
+//! The benchmark programs, compiled by each stack's own compiler.
+
+use std::env;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::stacks::{self, Source, Stack};
+use crate::tools;
+
+/// What `make` needs in the folder of sources.
+const MAKEFILE: &str = "Makefile";
+/// Sources that tell the folder from others.
+const LANDMARK: &str = "programs/latency.c";
+
+/// Sources and where their programs go.
+pub struct Programs {
+    sources: PathBuf,
+    out: PathBuf,
+}
+
+impl Programs {
+    /// Sources that were `given`, or those this program was built with.
+    ///
+    /// # Errors
+    /// When they are not there.
+    pub fn find(given: Option<&Path>) -> Result<Programs> {
+        let is_there = |folder: &Path| folder.join(MAKEFILE).is_file() && folder.join(LANDMARK).is_file();
+        let out = stacks::cache_folder()?.join("bench");
+        if let Some(given) = given {
+            ensure!(is_there(given), "{} does not hold the benchmark programs' sources", given.display());
+            return Ok(Programs { sources: stacks::absolute(given)?, out });
+        }
+        let program = env::current_exe().context("cannot find this program's own file")?;
+        let here = env::current_dir().context("cannot find the current folder")?;
+        let found = program.ancestors().chain([here.as_path()]).map(|folder| folder.join("bench"));
+        match found.into_iter().find(|folder| is_there(folder)) {
+            Some(sources) => Ok(Programs { sources, out }),
+            None => bail!(
+                "the sources of the benchmark programs are neither near {} nor in {}: say where with --sources",
+                program.display(),
+                here.join("bench").display()
+            ),
+        }
+    }
+
+    /// The folder with the programs of `stack`. Stacks with the same compiler share one.
+    pub fn folder(&self, stack: &Stack) -> PathBuf {
+        let name = match &stack.source {
+            Source::Wheels(wheels) => wheels.requirements[0].replace("==", "-"),
+            _ => stack.name.clone(),
+        };
+        // Each copy of the sources has its own: which one is newer says nothing about which is meant.
+        self.out.join(self.sources.to_string_lossy().trim_matches('/').replace('/', "-")).join(name)
+    }
+
+    /// Compiles what is not there yet, or is older than its source.
+    ///
+    /// # Errors
+    /// With the compiler's words.
+    pub fn compile(&self, stack: &Stack) -> Result<()> {
+        let folder = self.folder(stack);
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        // Two `make` at once would take each other's half-written files for whole ones.
+        let lock =
+            File::create(folder.join("lock")).with_context(|| format!("cannot write to {}", folder.display()))?;
+        lock.lock().context("cannot lock a file")?;
+        let invocation = stack.compile(&self.sources, &folder)?;
+        let mut command = Command::new(&invocation.line[0]);
+        command.args(&invocation.line[1..]);
+        invocation.prepare(&mut command);
+        tools::run_quietly(command, "").with_context(|| format!("cannot compile the programs for {}", stack.name))?;
+        Ok(())
+    }
+}

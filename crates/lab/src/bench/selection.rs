@@ -1,0 +1,196 @@
+//! What the command line asks for: a plan, parts of it, or a plan made of options alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+
+use super::benchmark::{Benchmark, Program};
+use super::link::Link;
+use super::plan::{Network, Plan};
+use crate::stacks::Catalog;
+use crate::tools;
+
+/// The link of a plan that names none.
+const DEFAULT_LINK: &str = "lan=1000+250";
+/// Stands for the hosts of the batch system's job.
+const SLURM: &str = "slurm";
+
+/// What to measure.
+#[derive(clap::Args, Default)]
+pub struct Selection {
+    /// Plan in TOML, or the name of a ready one: everything
+    pub plan: Option<PathBuf>,
+
+    /// Stacks, instead of those of the plan
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub stacks: Vec<String>,
+
+    /// File, or folder of files, that describes stacks of your own (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub stack_file: Vec<PathBuf>,
+
+    /// Links of the plan, or new ones: rates of the rails in Mbit/s (0: not limited) [default: lan=1000+250]
+    #[arg(long, value_name = "NAME|NAME=RATE+RATE...,...", value_delimiter = ',')]
+    pub links: Vec<String>,
+
+    /// Benchmarks of the plan, or programs with options [default: latency,bandwidth]
+    #[arg(long, value_name = "NAME|PROGRAM:OPTION:...,...", value_delimiter = ',')]
+    pub benchmarks: Vec<String>,
+
+    /// How often each stack has its turn [default: 3]
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u32>,
+
+    /// Message sizes, of all benchmarks that have a choice
+    #[arg(long, value_name = "LIST")]
+    pub sizes: Option<String>,
+
+    /// Seconds to measure each size, of all benchmarks that have a choice
+    #[arg(long, value_name = "S")]
+    pub seconds: Option<f64>,
+
+    /// Compare every byte (slower: do not compare such values with others)
+    #[arg(long)]
+    pub checked: bool,
+
+    /// Seconds that one program may take [default: 120]
+    #[arg(long, value_name = "S")]
+    pub timeout: Option<f64>,
+
+    /// Emulate nothing: run on these hosts, or on those of this Slurm job ("slurm")
+    #[arg(long, value_name = "NAME,...|slurm", value_delimiter = ',', conflicts_with_all = ["links", "hostfile"])]
+    pub hosts: Vec<String>,
+
+    /// Emulate nothing: run on the hosts in this file, one a line
+    #[arg(long, value_name = "FILE", conflicts_with = "links")]
+    pub hostfile: Option<PathBuf>,
+
+    /// What the network is called that is not emulated
+    #[arg(long, value_name = "NAME", default_value = "as it is")]
+    pub network: String,
+
+    /// Interfaces that stacks are told on such a network, the best first [default: they choose]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub rails: Vec<String>,
+}
+
+impl Selection {
+    /// Whether anything was asked for.
+    pub fn is_empty(&self) -> bool {
+        let lists = [&self.stacks, &self.links, &self.benchmarks, &self.hosts, &self.rails];
+        self.plan.is_none()
+            && lists.iter().all(|list| list.is_empty())
+            && self.stack_file.is_empty()
+            && self.hostfile.is_none()
+            && (self.rounds, self.seconds, self.timeout) == (None, None, None)
+            && self.sizes.is_none()
+            && !self.checked
+    }
+
+    /// The plan that results, and all stacks.
+    pub fn plan(&self) -> Result<(Plan, Catalog)> {
+        let mut plan = self.plan.as_deref().map_or_else(|| Ok(Plan::empty()), Plan::load)?;
+        plan.stack_files.extend(self.stack_file.iter().cloned());
+        if !self.stacks.is_empty() {
+            plan.stacks.clone_from(&self.stacks);
+        }
+        self.choose_where(&mut plan)?;
+        self.choose_benchmarks(&mut plan)?;
+        plan.rounds = self.rounds.unwrap_or(plan.rounds);
+        plan.checked |= self.checked;
+        plan.timeout_s = self.timeout.unwrap_or(plan.timeout_s);
+        for benchmark in &mut plan.benchmarks {
+            if let Some(sizes) = &self.sizes {
+                benchmark.set_sizes(sizes);
+            }
+            if let Some(seconds) = self.seconds {
+                benchmark.set_seconds(seconds);
+            }
+        }
+        let catalog = Catalog::load(&plan.stack_files)?;
+        let from = self.plan.as_ref().map_or("the command line".into(), |plan| plan.display().to_string());
+        plan.complete(&catalog).with_context(|| from)?;
+        Ok((plan, catalog))
+    }
+
+    fn choose_where(&self, plan: &mut Plan) -> Result<()> {
+        let hosts = match &self.hostfile {
+            Some(file) => hosts_in(file)?,
+            None if self.hosts == [SLURM] => slurm_hosts()?,
+            None => self.hosts.clone(),
+        };
+        if !hosts.is_empty() {
+            plan.links.clear();
+            plan.network = Some(Network { name: self.network.clone(), hosts, rails: self.rails.clone() });
+            return Ok(());
+        }
+        ensure!(self.rails.is_empty(), "--rails is for networks that are there: it needs --hosts or --hostfile");
+        if !self.links.is_empty() {
+            let known = std::mem::take(&mut plan.links);
+            plan.links = self.links.iter().map(|text| link(text, &known)).collect::<Result<_>>()?;
+        } else if plan.links.is_empty() && plan.network.is_none() {
+            plan.links.push(Link::parse(DEFAULT_LINK)?);
+        }
+        Ok(())
+    }
+
+    fn choose_benchmarks(&self, plan: &mut Plan) -> Result<()> {
+        let default = ["latency".to_string(), "bandwidth".to_string()];
+        let asked = match (self.benchmarks.is_empty(), plan.benchmarks.is_empty()) {
+            (true, false) => return Ok(()),
+            (true, true) => default.as_slice(),
+            (false, _) => self.benchmarks.as_slice(),
+        };
+        let known = std::mem::take(&mut plan.benchmarks);
+        plan.benchmarks = asked.iter().map(|text| benchmark(text, &known)).collect::<Result<_>>()?;
+        Ok(())
+    }
+}
+
+fn link(text: &str, known: &[Link]) -> Result<Link> {
+    if text.contains('=') {
+        return Link::parse(text);
+    }
+    let names: Vec<&str> = known.iter().map(|link| link.name.as_str()).collect();
+    let found = known.iter().find(|link| link.name == text).cloned();
+    found.with_context(|| match names.is_empty() {
+        true => format!("--links: no plan has a link \"{text}\": a new one is NAME=RATE+RATE..."),
+        false => format!("--links: no link \"{text}\" in the plan; it has {}", names.join(", ")),
+    })
+}
+
+fn benchmark(text: &str, known: &[Benchmark]) -> Result<Benchmark> {
+    if let Some(found) = known.iter().find(|benchmark| benchmark.name == text) {
+        return Ok(found.clone());
+    }
+    let mut words = text.split(':').map(String::from);
+    let program = Program::try_from(words.next().unwrap_or_default()).map_err(|why| {
+        let names: Vec<&str> = known.iter().map(|benchmark| benchmark.name.as_str()).collect();
+        let of_plan = if names.is_empty() { String::new() } else { format!("; the plan has {}", names.join(", ")) };
+        anyhow!("--benchmarks: {why}{of_plan}")
+    })?;
+    Ok(Benchmark { name: text.to_string(), ..Benchmark::of(program, words.collect()) })
+}
+
+/// Hosts of a file, one a line; what follows a name (slots, say) is left out, and so are comments.
+fn hosts_in(file: &Path) -> Result<Vec<String>> {
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read the hosts in {}", file.display()))?;
+    let name = |line: &str| line.split([' ', '\t', ':', '#']).next().filter(|name| !name.is_empty()).map(String::from);
+    let mut hosts: Vec<String> = text.lines().map(str::trim).filter_map(name).collect();
+    hosts.dedup();
+    ensure!(!hosts.is_empty(), "{} names no hosts", file.display());
+    Ok(hosts)
+}
+
+/// Hosts of the Slurm job that this program runs in.
+fn slurm_hosts() -> Result<Vec<String>> {
+    let Ok(list) = std::env::var("SLURM_JOB_NODELIST") else {
+        bail!("--hosts slurm: this is no Slurm job (SLURM_JOB_NODELIST is not set): `salloc -N 2 fishplate bench ...`")
+    };
+    let mut command = Command::new("scontrol");
+    command.args(["show", "hostnames", &list]);
+    let names = tools::run_quietly(command, "").context("--hosts slurm")?;
+    Ok(names.lines().map(|name| name.trim().to_string()).collect())
+}

@@ -1,0 +1,258 @@
+//! Measuring the cells of a plan, one after the other, each into the record as it comes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::benchmark::Benchmark;
+use super::conditions;
+use super::contender::Contender;
+use super::estimate::{self, Estimate};
+use super::execute::Executor;
+use super::matrix::{self, Cell};
+use super::plan::Plan;
+use super::progress::Progress;
+use super::sample::{self, BenchLine};
+use super::site::Site;
+use crate::record::write::Writer;
+use crate::record::{self, Line, RailShare, Rails, Record, Skipped};
+use crate::stats;
+use crate::supervise::Signals;
+
+/// After so many failures in a row a cell is not tried in later rounds of the same run.
+const MOST_FAILURES: u32 = 2;
+
+/// Stack, link and benchmark of cells.
+type Trio = (String, String, String);
+
+/// What a session has to do and what is known already.
+pub struct Session<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The stacks of the plan, in its order.
+    pub contenders: Vec<Contender>,
+    /// Signals that interrupt it.
+    pub signals: &'a Signals,
+    /// The record.
+    pub writer: Writer,
+    /// Cells that are complete.
+    pub complete: BTreeSet<Cell>,
+    /// What the record says of cells that are not measured, with the reasons.
+    pub told: BTreeSet<(Trio, String)>,
+    /// How long cells take.
+    pub estimate: Estimate,
+}
+
+/// How it went.
+#[derive(Default)]
+pub struct Summary {
+    /// Cells measured now.
+    pub measured: usize,
+    /// Cells that failed now.
+    pub failed: usize,
+    /// Stacks with benchmarks on links that cannot be measured.
+    pub skipped: usize,
+}
+
+/// A cell to measure.
+struct Task<'a> {
+    cell: Cell,
+    benchmark: &'a Benchmark,
+    contender: &'a Contender,
+}
+
+/// What the record has already.
+pub fn known(record: &Record) -> (BTreeSet<Cell>, BTreeSet<(Trio, String)>, Estimate) {
+    let mut estimate = Estimate::default();
+    record.cells.iter().for_each(|cell| estimate.took(cell));
+    let cell = |cell: &record::Cell| Cell {
+        stack: cell.stack.clone(),
+        link: cell.link.clone(),
+        benchmark: cell.benchmark.clone(),
+        round: cell.round,
+    };
+    let told = |skipped: &Skipped| {
+        let trio = (skipped.stack.clone(), skipped.link.clone(), skipped.benchmark.clone());
+        (trio, skipped.reason.clone())
+    };
+    (record.cells.iter().map(cell).collect(), record.skipped.iter().map(told).collect(), estimate)
+}
+
+impl Session<'_> {
+    /// Measures all cells that are not complete. `first` is the site of the first link that has some; `open` makes those
+    /// of later ones.
+    pub fn run(&mut self, first: Site, open: &dyn Fn(&str) -> Result<Site>) -> Result<Summary> {
+        let mut summary = Summary { skipped: self.skip_what_cannot_be()?, ..Summary::default() };
+        for contender in &self.contenders {
+            self.estimate.startup(&contender.stack.name, contender.startup);
+        }
+        let contenders = std::mem::take(&mut self.contenders);
+        let tasks = tasks(self.plan, &contenders, &self.complete);
+        let seconds: f64 = tasks.iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum();
+        eprintln!("{} cells to measure, about {}", tasks.len(), estimate::shown(seconds));
+        let progress = Progress::start(tasks.len() as u64);
+        let mut site = first;
+        let mut here = tasks.first().map(|task| task.cell.link.clone()).unwrap_or_default();
+        let mut failures: BTreeMap<Trio, u32> = BTreeMap::new();
+        self.append_link(&site)?;
+        for (number, task) in tasks.iter().enumerate() {
+            if task.cell.link != here {
+                here = task.cell.link.clone();
+                drop(site);
+                site = open(&here)?;
+                self.append_link(&site)?;
+            }
+            let trio = (task.cell.stack.clone(), task.cell.link.clone(), task.cell.benchmark.clone());
+            let left: f64 = tasks[number..].iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum();
+            progress.say(&format!("{} left: {}", estimate::shown(left), name(&task.cell, self.plan)));
+            let failed = failures.entry(trio).or_default();
+            if *failed >= MOST_FAILURES {
+                progress.done(&format!("{}: not tried again", name(&task.cell, self.plan)));
+                continue;
+            }
+            match self.measure(&site, task)? {
+                Ok(said) => {
+                    *failed = 0;
+                    summary.measured += 1;
+                    progress.done(&format!("{}: {said}", name(&task.cell, self.plan)));
+                }
+                Err(why) => {
+                    *failed += 1;
+                    summary.failed += 1;
+                    progress.note(&format!("{}: failed: {why}", name(&task.cell, self.plan)));
+                    progress.done("");
+                    site = site.renew(self.plan)?;
+                }
+            }
+        }
+        progress.finish();
+        Ok(summary)
+    }
+
+    /// Tells the record what cannot be measured, unless it knows; returns how many that are.
+    fn skip_what_cannot_be(&mut self) -> Result<usize> {
+        let mut count = 0;
+        for link in self.plan.link_names() {
+            for benchmark in &self.plan.benchmarks {
+                for contender in &self.contenders {
+                    let Some(reason) = obstacle(self.plan, benchmark, contender) else { continue };
+                    count += 1;
+                    let trio = (contender.stack.name.clone(), link.clone(), benchmark.name.clone());
+                    if self.told.insert((trio.clone(), reason.clone())) {
+                        self.writer.append(&skipped(trio, reason))?;
+                    }
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn append_link(&mut self, site: &Site) -> Result<()> {
+        self.writer.append(&Line::Link(site.link()))
+    }
+
+    /// Measures a cell. The inner result says a value, or why it failed.
+    fn measure(&mut self, site: &Site, task: &Task) -> Result<Result<String, String>> {
+        let counters: PathBuf = site.folder().join("counters.jsonl");
+        // It may not be there.
+        let _ = fs::remove_file(&counters);
+        let (stack, benchmark) = (&task.contender.stack, task.benchmark);
+        let counted = stack.fishplate.then_some(counters.as_path());
+        let invocation = site.invocation(stack, &task.contender.programs, benchmark, self.plan.checked, counted)?;
+        let limit = Duration::from_secs_f64(benchmark.timeout_s.unwrap_or(self.plan.timeout_s));
+        let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
+        let sized = benchmark.program.default_sizes().is_some();
+        let mut said = None;
+        let mut read = |line: &str| {
+            let Some(line) = BenchLine::parse(line) else { return Ok(()) };
+            let sample = line.sample(&task.cell, benchmark.ranks, sized);
+            said = Some(sample::shown(&sample));
+            self.writer.append(&Line::Sample(sample))
+        };
+        let start = Instant::now();
+        let ended = executor.run(benchmark.program.name(), site.command(&invocation)?, limit, &mut read)?;
+        let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+        let Cell { stack, link, benchmark, round } = task.cell.clone();
+        let failure = match (ended, said) {
+            (Ok(()), Some(said)) => {
+                self.append_rails(&task.cell, &counters)?;
+                let cell = record::Cell {
+                    stack,
+                    link,
+                    benchmark,
+                    round,
+                    load: conditions::load(),
+                    emulator_cpu: None,
+                    seconds,
+                };
+                self.estimate.took(&cell);
+                self.writer.append(&Line::Cell(cell))?;
+                return Ok(Ok(format!("{said} ({seconds:.1} s)")));
+            }
+            (Ok(()), None) => format!("{} printed no results", task.benchmark.program.name()),
+            (Err(failure), _) => failure,
+        };
+        let reason = format!("round {}: {failure}", round + 1);
+        self.writer.append(&skipped((stack, link, benchmark), reason))?;
+        Ok(Err(failure))
+    }
+
+    /// What each rail carried in a cell, where the stack counts that.
+    fn append_rails(&mut self, cell: &Cell, counters: &std::path::Path) -> Result<()> {
+        let summary = stats::summarize(&stats::read(counters, 0).context("counters of the rails")?);
+        if summary.rails.is_empty() {
+            return Ok(());
+        }
+        let share = |rail: stats::Rail| RailShare {
+            name: rail.name,
+            bytes: rail.bytes,
+            messages: rail.messages,
+            share: rail.share,
+            retransmitted: rail.retransmitted,
+            rate_bytes_per_s: rail.rate,
+        };
+        let rails = summary.rails.into_iter().map(share).collect();
+        let Cell { stack, link, benchmark, round } = cell.clone();
+        self.writer.append(&Line::Rails(Rails { stack, link, benchmark, round, rails }))
+    }
+}
+
+/// The link with cells to measure that comes first, if there are any.
+pub fn first_link(plan: &Plan, contenders: &[Contender], complete: &BTreeSet<Cell>) -> Option<String> {
+    tasks(plan, contenders, complete).first().map(|task| task.cell.link.clone())
+}
+
+/// What is to be measured, in order.
+fn tasks<'a>(plan: &'a Plan, contenders: &'a [Contender], complete: &BTreeSet<Cell>) -> Vec<Task<'a>> {
+    let mut all = Vec::new();
+    for link in plan.link_names() {
+        for round in 0..plan.rounds {
+            for benchmark in &plan.benchmarks {
+                for turn in matrix::turns(contenders.len(), round) {
+                    let contender = &contenders[turn];
+                    let (stack, name) = (contender.stack.name.clone(), benchmark.name.clone());
+                    let cell = Cell { stack, link: link.clone(), benchmark: name, round };
+                    if !complete.contains(&cell) && obstacle(plan, benchmark, contender).is_none() {
+                        all.push(Task { cell, benchmark, contender });
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+fn obstacle(plan: &Plan, benchmark: &Benchmark, contender: &Contender) -> Option<String> {
+    matrix::obstacle(plan, benchmark, &contender.stack).or_else(|| contender.trouble.clone())
+}
+
+fn skipped((stack, link, benchmark): Trio, reason: String) -> Line {
+    Line::Skipped(Skipped { stack, link, benchmark, reason })
+}
+
+fn name(cell: &Cell, plan: &Plan) -> String {
+    format!("{}, round {} of {}: {}: {}", cell.link, cell.round + 1, plan.rounds, cell.benchmark, cell.stack)
+}

@@ -1,0 +1,151 @@
+//! Where the programs of one link run: hosts that are emulated, or hosts that are there.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::benchmark::Benchmark;
+use super::conditions;
+use super::emulated::Emulated;
+use super::plan::{Network, Plan};
+use crate::record;
+use crate::stacks::{Hosts, Invocation, Job, Stack};
+
+/// Where programs run.
+pub enum Site {
+    /// Hosts and rails made for one link.
+    Emulated(Emulated),
+    /// A network as it is.
+    Real(Real),
+}
+
+/// Hosts that are there.
+pub struct Real {
+    network: Network,
+    scratch: PathBuf,
+}
+
+impl Site {
+    /// Folder for outputs and counters of a program, which all hosts can write to.
+    pub fn folder(&self) -> &Path {
+        match self {
+            Site::Emulated(emulated) => emulated.folder(),
+            Site::Real(real) => &real.scratch,
+        }
+    }
+
+    /// How `stack` runs `benchmark`, with its programs in a folder. With counters if they go to `counters`.
+    pub fn invocation(
+        &self,
+        stack: &Stack,
+        programs: &Path,
+        benchmark: &Benchmark,
+        checked: bool,
+        counters: Option<&Path>,
+    ) -> Result<Invocation> {
+        let mut words = self.program(stack, programs, benchmark);
+        words.extend(benchmark.arguments(checked));
+        let hosts = self.hosts();
+        let machines = if hosts.remote_shell.is_some() { 1 } else { hosts.names.len().max(1) as u32 };
+        let counters = counters.map(|file| ("FISHPLATE_STATS".to_string(), file.to_string_lossy().into_owned()));
+        stack.run(&Job {
+            ranks: benchmark.ranks as usize,
+            hosts,
+            rails: self.rails(),
+            oversubscribed: benchmark.ranks.div_ceil(machines) > conditions::cores(),
+            variables: counters.into_iter().collect(),
+            program: words,
+            ..Job::default()
+        })
+    }
+
+    /// A command that runs this on the first host.
+    pub fn command(&self, invocation: &Invocation) -> Result<Command> {
+        let line: Vec<OsString> = invocation.line.iter().map(Into::into).collect();
+        let mut command = match self {
+            Site::Emulated(emulated) => emulated.command(&line),
+            Site::Real(_) => tied(&line)?,
+        };
+        invocation.prepare(&mut command);
+        if let Site::Emulated(emulated) = self {
+            command.envs(emulated.environment());
+        }
+        Ok(command)
+    }
+
+    /// What the link is, asked and measured.
+    pub fn link(&self) -> record::Link {
+        match self {
+            Site::Emulated(emulated) => emulated.measured().clone(),
+            Site::Real(real) => {
+                let rail = |name: &String| record::Rail { name: name.clone(), ..record::Rail::default() };
+                let rails = real.network.rails.iter().map(rail).collect();
+                record::Link { name: real.network.name.clone(), rails, emulator_cpu: None }
+            }
+        }
+    }
+
+    /// After a failure: ends what was left behind and makes what may be broken anew.
+    pub fn renew(self, plan: &Plan) -> Result<Site> {
+        match self {
+            Site::Emulated(emulated) => Ok(Site::Emulated(emulated.renew(plan)?)),
+            real => Ok(real),
+        }
+    }
+
+    /// Program and what must stand in front of its options.
+    fn program(&self, stack: &Stack, programs: &Path, benchmark: &Benchmark) -> Vec<String> {
+        let word = |path: PathBuf| path.to_string_lossy().into_owned();
+        match (self, benchmark.program.sockets_command()) {
+            (Site::Emulated(emulated), Some(what)) if !stack.mpi => {
+                vec![word(programs.join("sockets")), what.to_string(), emulated.peer().to_string()]
+            }
+            _ => vec![word(programs.join(benchmark.program.name()))],
+        }
+    }
+
+    fn hosts(&self) -> Hosts {
+        match self {
+            Site::Emulated(emulated) => emulated.hosts(),
+            Site::Real(real) => Hosts { names: real.network.hosts.clone(), ..Hosts::default() },
+        }
+    }
+
+    fn rails(&self) -> Vec<String> {
+        match self {
+            Site::Emulated(emulated) => emulated.best_rails(),
+            Site::Real(real) => real.network.rails.clone(),
+        }
+    }
+}
+
+impl Real {
+    /// `record`: beside which the outputs of programs go while they run, since all hosts see that folder.
+    pub fn new(network: &Network, record: &Path) -> Result<Real> {
+        let mut scratch = crate::stacks::absolute(record)?.into_os_string();
+        scratch.push(".running");
+        let scratch = PathBuf::from(scratch);
+        // What a run that was killed left there is worth nothing.
+        let _ = fs::remove_dir_all(&scratch);
+        fs::create_dir(&scratch).with_context(|| format!("cannot make the folder {}", scratch.display()))?;
+        Ok(Real { network: network.clone(), scratch })
+    }
+}
+
+impl Drop for Real {
+    fn drop(&mut self) {
+        // The next run removes what cannot be removed now.
+        let _ = fs::remove_dir_all(&self.scratch);
+    }
+}
+
+/// `line`, told to end when this program does, even by `kill -9`.
+fn tied(line: &[OsString]) -> Result<Command> {
+    let mut command = Command::new(env::current_exe().context("cannot find this program's own file")?);
+    command.arg("tie-to-parent").arg("--").args(line);
+    Ok(command)
+}

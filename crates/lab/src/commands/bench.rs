@@ -1,0 +1,115 @@
+//! `fishplate bench`: stacks x links x benchmarks, in turn, into a record.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::bench::execute::Interrupted;
+use crate::bench::{self, Bench, Selection, Summary};
+use crate::record;
+use crate::stacks::Catalog;
+use crate::supervise::Signals;
+use crate::testbed::isolate;
+
+/// Exit code when all was tried and some cells failed.
+const SOME_FAILED: u8 = 3;
+
+/// Measures MPI stacks side by side, and writes a record that `fishplate report` makes a page of.
+///
+/// On each link, in each round, for each benchmark, the stacks take turns. Links are emulated by hosts and rails that
+/// exist only for the measurement, as in `fishplate testbed`; with --hosts the same runs on a real network. What was
+/// measured is in the record at once: --resume goes on after whatever ended it. Exit codes: 0 all went well, 3 some
+/// cells failed (the record says why), 1 it could not go on, 128 and the signal.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    selection: Selection,
+
+    /// Where the record goes
+    #[arg(long, value_name = "FILE", default_value = "record.jsonl", conflicts_with = "resume")]
+    record: PathBuf,
+
+    /// Go on with this record; its plan is in it
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+
+    /// Folder with the sources of the benchmark programs [default: `bench` near this program or in the current folder]
+    #[arg(long, value_name = "FOLDER")]
+    sources: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate bench plan.toml --record monday.jsonl
+  fishplate bench --resume monday.jsonl
+  fishplate bench --stacks mpich-tcp,fishplate-mpich --links lan=1000+250,slow=100 --sizes 8,64K,1M
+  fishplate bench --benchmarks latency,bandwidth:--window=16 --rounds 5 --seconds 0.3
+  fishplate bench everything
+  fishplate bench --hosts node1,node2 --rails eth0,eth1 --network 'two ports'
+  salloc -N 2 fishplate bench plan.toml --hosts slurm
+
+The same plan in TOML:
+  stacks = [\"mpich-tcp\", \"fishplate-mpich\"]
+  rounds = 5
+  [[links]]
+  name = \"lan\"
+  rails = [{ rate_mbit = 1000 }, { rate_mbit = 250 }]
+  [[benchmarks]]
+  program = \"bandwidth\"
+  options = \"--window 16 --sizes 1K:4M --seconds 0.3\"";
+
+/// The command.
+pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
+    let bench = args.bench()?;
+    if inside.is_none() {
+        bench.check()?;
+        if bench.is_emulated() {
+            return isolate::run_again_inside();
+        }
+    }
+    let signals = Signals::take()?;
+    if bench.is_emulated() {
+        isolate::settle()?;
+    }
+    match bench.run(inside, &signals) {
+        Ok(summary) => Ok(told(&summary, &bench)),
+        Err(error) => match error.downcast_ref::<Interrupted>() {
+            Some(interrupted) => {
+                eprintln!("fishplate: {interrupted}");
+                Ok(interrupted.exit_code())
+            }
+            None => Err(error),
+        },
+    }
+}
+
+impl Args {
+    fn bench(self) -> Result<Bench> {
+        let resume = self.resume.is_some();
+        let (plan, catalog) = match &self.resume {
+            Some(file) if self.selection.is_empty() => {
+                let plan = bench::plan_of(&record::read(file)?)?;
+                let catalog = Catalog::load(&plan.stack_files)?;
+                (plan, catalog)
+            }
+            _ => self.selection.plan()?,
+        };
+        Ok(Bench { plan, catalog, record: self.resume.unwrap_or(self.record), resume, sources: self.sources })
+    }
+}
+
+fn told(summary: &Summary, bench: &Bench) -> ExitCode {
+    let Summary { measured, failed, skipped } = summary;
+    println!(
+        "{measured} cells measured, {failed} failed, {skipped} cannot be measured; record: {}",
+        bench.record.display()
+    );
+    if *failed > 0 {
+        let file = bench.record.display();
+        eprintln!("fishplate: {failed} cells failed; {file} says why, and --resume {file} tries them again");
+        return ExitCode::from(SOME_FAILED);
+    }
+    ExitCode::SUCCESS
+}
