@@ -122,8 +122,6 @@ impl Estimate {
     /// time after `looked`; and the peer may have held it back for up to `ack_delay_ns`, or not at all. An estimate
     /// within the bounds that follow stays as it is.
     pub fn measure(&mut self, now: Instant, looked: Instant, frame: Sent, ack_delay_ns: u64) {
-        let fading = self.fading(now);
-        self.last_measured = now;
         let most_ns = now.since_ns(frame.at).saturating_sub(self.min_rtt_ns).max(LEAST_QUEUED_NS);
         let least_ns = looked.since_ns(frame.at).saturating_sub(self.min_rtt_ns + ack_delay_ns);
         let queued = frame.queued as f64;
@@ -132,11 +130,12 @@ impl Estimate {
         let too_fast = tells && self.rate * (least_ns as f64) > queued * 1e9;
         if too_slow || too_fast {
             // Sums, not an average of rates: what one acknowledgement was late, the next is early.
-            let keep = fading * (-queued / MEMORY).exp();
+            let keep = self.fading(now) * (-queued / MEMORY).exp();
             self.measured_bytes = self.measured_bytes * keep + queued;
             self.measured_ns = self.measured_ns * keep + if too_slow { most_ns } else { least_ns } as f64;
             self.rate = (self.measured_bytes / self.measured_ns * 1e9).max(LEAST_RATE);
         }
+        self.last_measured = now;
         // All that was sent before the frame has come: what is under way now is what was sent since.
         self.busy_until = now.plus_ns((self.in_flight as f64 / self.rate * 1e9) as u64);
     }

@@ -119,13 +119,16 @@ impl VirtualChannel {
                 return None;
             }
             let carried = if eager { len } else { 0 };
-            let views = self.views(now);
-            let index = self.multiplex.choose(carried, self.pending, &views)?;
+            let index = match &self.subchannels[..] {
+                // Nothing to choose: the usual case of one rail need not pay for the estimates of all.
+                [only] if only.budget > 0 => 0,
+                _ => self.multiplex.choose(carried, self.pending, &self.views(now))?,
+            };
             self.queued.pop_front();
             self.credit.spend(carried + MESSAGE_CHARGE);
             self.pending -= len;
             send.eager = eager;
-            if views[index].open {
+            if self.subchannels[index].budget > 0 {
                 return self.message(now, index, key, sends);
             }
             self.subchannels[index].assigned.push_back(key);
