@@ -10,13 +10,14 @@ use anyhow::{Context, Result};
 use super::link::Link;
 use super::plan::Plan;
 use super::sockets;
+use crate::lab::Lab;
 use crate::record;
 use crate::stacks::Hosts;
 use crate::supervise::Signals;
 use crate::testbed::host::Host;
 use crate::testbed::launch::REMOTE_SHELL;
 use crate::testbed::link::MANAGEMENT;
-use crate::testbed::{Testbed, isolate, launch, orphans, rail_name};
+use crate::testbed::{isolate, orphans, rail_name};
 
 /// What an emulated link needs beside its plan.
 #[derive(Clone)]
@@ -33,7 +34,7 @@ pub struct Surroundings {
 pub struct Emulated {
     link: Link,
     surroundings: Surroundings,
-    testbed: Testbed,
+    lab: Lab,
     server: Child,
     environment: Vec<(String, OsString)>,
     measured: record::Link,
@@ -59,26 +60,26 @@ impl Emulated {
     fn start(plan: &Plan, link: &Link, surroundings: Surroundings) -> Result<Emulated> {
         isolate::begin_network()?;
         let about = || format!("link {}", link.name);
-        let testbed = Testbed::build(&link.spec(plan.hosts), &surroundings.folder).with_context(about)?;
-        let environment = launch::environment(&testbed)?;
+        let lab = Lab::build(link.topology(plan.hosts), &surroundings.folder).with_context(about)?;
+        let environment = lab.environment()?;
         if surroundings.multipath {
-            sockets::join_paths(&testbed).with_context(about)?;
+            sockets::join_paths(&lab).with_context(about)?;
         }
-        let mut server = testbed.command(1, &sockets::serve(&surroundings));
+        let mut server = lab.command(1, &sockets::serve(&surroundings));
         server.stdin(Stdio::null()).stdout(Stdio::null());
         let server = server.spawn().context("cannot start the server of plain sockets")?;
         let measured = link.recorded();
-        Ok(Emulated { link: link.clone(), surroundings, testbed, server, environment, measured })
+        Ok(Emulated { link: link.clone(), surroundings, lab, server, environment, measured })
     }
 
     /// Folder for files.
     pub fn folder(&self) -> &Path {
-        self.testbed.folder()
+        self.lab.folder()
     }
 
     /// The hosts and rails.
-    pub fn testbed(&self) -> &Testbed {
-        &self.testbed
+    pub fn lab(&self) -> &Lab {
+        &self.lab
     }
 
     /// The program `sockets`.
@@ -96,11 +97,16 @@ impl Emulated {
         self.environment.iter().cloned()
     }
 
+    /// Part of a processor that the emulator took since this was last asked, if there is one.
+    pub fn emulator_cpu(&mut self) -> Option<f64> {
+        self.lab.emulator_cpu()
+    }
+
     /// Where ranks go.
     pub fn hosts(&self) -> Hosts {
         let shell = self.environment.iter().find(|(name, _)| name == REMOTE_SHELL);
         Hosts {
-            names: self.testbed.hosts().iter().map(|host| host.name.clone()).collect(),
+            names: self.lab.hosts().iter().map(|host| host.name.clone()).collect(),
             remote_shell: shell.map(|(_, path)| path.into()),
             interface: Some(MANAGEMENT.to_string()),
         }
@@ -113,12 +119,12 @@ impl Emulated {
 
     /// The second host's address on the fastest rail.
     pub fn peer(&self) -> Ipv4Addr {
-        self.testbed.hosts()[1].rail_address(self.link.best_first().first().copied().unwrap_or(0))
+        self.lab.hosts()[1].rail_address(self.link.best_first().first().copied().unwrap_or(0))
     }
 
     /// A command on the first host.
     pub fn command(&self, line: &[OsString]) -> Command {
-        self.testbed.command(0, line)
+        self.lab.command(0, line)
     }
 }
 
@@ -127,6 +133,6 @@ impl Drop for Emulated {
         // It may have been ended by others, and its status taken with that of what programs left.
         let _ = self.server.kill();
         let _ = self.server.wait();
-        orphans::end(&self.testbed.hosts().iter().map(Host::proc_id).collect::<Vec<_>>());
+        orphans::end(&self.lab.hosts().iter().map(Host::proc_id).collect::<Vec<_>>());
     }
 }

@@ -1,10 +1,12 @@
 //! A link of a plan: rails between hosts.
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
+use fishplate_longbow::link::Loss;
 use serde::{Deserialize, Serialize};
 
+use crate::lab::{Rail, Topology};
 use crate::record;
-use crate::testbed::{MAX_RAILS, Rate, Spec, rail_name};
+use crate::testbed::rail_name;
 
 /// Rails side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,68 +19,31 @@ pub struct Link {
     pub rails: Vec<Rail>,
 }
 
-/// One rail.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rail {
-    /// Mbit/s; absent: as fast as it goes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_mbit: Option<RateMbit>,
-}
-
-/// A rate that a rail can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "i64", into = "i64")]
-pub struct RateMbit(u32);
-
-impl TryFrom<i64> for RateMbit {
-    type Error = String;
-
-    fn try_from(mbit: i64) -> Result<RateMbit, String> {
-        match mbit.to_string().parse()? {
-            Rate::Mbit(mbit) => Ok(RateMbit(mbit)),
-            Rate::Unshaped => Err("a rate of 0: leave it out for a rail that is not limited".into()),
-        }
-    }
-}
-
-impl From<RateMbit> for i64 {
-    fn from(rate: RateMbit) -> i64 {
-        rate.0.into()
-    }
-}
-
 impl Link {
     /// From `NAME=RATE+RATE+...`, as on the command line.
     pub fn parse(text: &str) -> Result<Link> {
         let problem = |why: &str| anyhow!("--links: \"{text}\": {why}");
         let (name, rates) = text.split_once('=').ok_or_else(|| problem("a link is NAME=RATE+RATE..."))?;
-        let rail = |text: &str| match text.parse::<Rate>() {
-            Ok(Rate::Unshaped) => Ok(Rail { rate_mbit: None }),
-            Ok(Rate::Mbit(mbit)) => Ok(Rail { rate_mbit: Some(RateMbit(mbit)) }),
-            Err(why) => Err(problem(&why)),
-        };
+        let rail = |text: &str| text.parse().map(Rail::of_rate).map_err(|why: String| problem(&why));
         let rails = rates.split('+').map(rail).collect::<Result<Vec<_>>>()?;
         Ok(Link { name: name.to_string(), rails })
     }
 
     /// Says what cannot be built.
-    pub fn check(&self) -> Result<()> {
-        let fits = (1..=MAX_RAILS).contains(&self.rails.len());
-        ensure!(fits, "link {}: 1 to {MAX_RAILS} rails are possible, not {}", self.name, self.rails.len());
-        Ok(())
+    pub fn check(&self, hosts: usize) -> Result<()> {
+        ensure!(!self.rails.is_empty(), "link {}: it has no rails", self.name);
+        self.topology(hosts).check().with_context(|| format!("link {}", self.name))
     }
 
     /// What to build.
-    pub fn spec(&self, hosts: usize) -> Spec {
-        let rate = |rail: &Rail| rail.rate_mbit.map_or(Rate::Unshaped, |rate| Rate::Mbit(rate.0));
-        Spec { hosts, rails: self.rails.iter().map(rate).collect() }
+    pub fn topology(&self, hosts: usize) -> Topology {
+        Topology::cluster(hosts, self.rails.clone())
     }
 
     /// Numbers of its rails, the fastest first.
     pub fn best_first(&self) -> Vec<usize> {
         let mut numbers: Vec<usize> = (0..self.rails.len()).collect();
-        numbers.sort_by_key(|rail| std::cmp::Reverse(self.rails[*rail].rate_mbit.map_or(u32::MAX, |rate| rate.0)));
+        numbers.sort_by_key(|rail| std::cmp::Reverse(self.rails[*rail].rate_mbit.mbit().unwrap_or(u32::MAX)));
         numbers
     }
 
@@ -86,7 +51,15 @@ impl Link {
     pub fn recorded(&self) -> record::Link {
         let rail = |(number, rail): (usize, &Rail)| record::Rail {
             name: rail_name(number),
-            rate_mbit: rail.rate_mbit.map(|rate| rate.0.into()),
+            rate_mbit: rail.rate_mbit.mbit().map(f64::from),
+            delay_us: Some(rail.delay.ns as f64 / 1e3),
+            loss: match rail.loss.0 {
+                Loss::None => Some(0.0),
+                Loss::Independent { probability } => Some(probability),
+                // Bursts have no single probability; the plan in the manifest has all of it.
+                _ => None,
+            },
+            queue_bytes: rail.queue.map(|queue| queue.bytes),
             ..record::Rail::default()
         };
         let rails = self.rails.iter().enumerate().map(rail).collect();

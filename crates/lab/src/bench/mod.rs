@@ -144,7 +144,8 @@ impl Bench {
         let asked = self.plan.links.iter().find(|asked| asked.name == link);
         let asked = asked.with_context(|| format!("no link {link} in the plan"))?;
         let surroundings = surroundings.context("links are emulated in namespaces only")?;
-        Ok(Site::Emulated(Emulated::build(&self.plan, asked, surroundings.clone(), signals)?))
+        let emulated = Emulated::build(&self.plan, asked, surroundings.clone(), signals)?;
+        Ok(Site::Emulated(Box::new(emulated)))
     }
 
     /// Starts each stack once, and has options checked by the first that works.

@@ -109,6 +109,8 @@ impl Plan {
             let ready: Vec<&str> = READY.iter().map(|(ready, _)| *ready).collect();
             format!("cannot read the plan {} (ready ones: {})", name.display(), ready.join(", "))
         })?;
+        // It is read again inside the testbed, so it cannot come from a pipe.
+        ensure!(name.is_file(), "the plan {} is not a regular file", name.display());
         let mut plan = Plan::parse(&text, &name.display().to_string())?;
         // Seen from the folder of the plan, so that both can be moved together.
         let folder = name.parent().unwrap_or(Path::new(""));
@@ -155,7 +157,7 @@ impl Plan {
             }
             None => ensure!(!self.links.is_empty(), "no links: `[[links]]` in the plan, or --links lan=1000+250"),
         }
-        self.links.iter().try_for_each(Link::check)?;
+        self.links.iter().try_for_each(|link| link.check(self.hosts))?;
         ensure!(!self.benchmarks.is_empty(), "no benchmarks: `[[benchmarks]]` in the plan, or --benchmarks latency");
         self.benchmarks.iter().try_for_each(Benchmark::check)?;
         for (benchmark, stack) in self.benchmarks.iter().flat_map(|b| b.exclude.keys().map(move |s| (b, s))) {
@@ -241,7 +243,7 @@ mod tests {
         assert!(error(&PLAN.replace("\"latency\"", "\"lat\"")).contains("line 6: no benchmark program \"lat\""));
         assert!(error(&PLAN.replace("options", "option")).starts_with("plan.toml, line 7: unknown field `option`"));
         assert!(error(&format!("{PLAN}[")).starts_with("plan.toml, line 8: "));
-        assert!(error(&PLAN.replace("mpich-tcp", "lam")).contains("no stack \"lam\"; known: mpich-tcp"));
+        assert!(error(&PLAN.replace("mpich-tcp", "lam")).contains("no stack \"lam\"; known: "));
         assert!(error(&format!("rounds = 0\n{PLAN}")).contains("`rounds` is 1 to 1000, not 0"));
         assert!(error(&format!("reference = \"x\"\n{PLAN}")).contains("the reference x"));
         assert!(error(&format!("timeout_s = -1\n{PLAN}")).contains("`timeout_s` is above 0"));

@@ -113,7 +113,7 @@ impl Session<'_> {
                 progress.done(&format!("{}: not tried again", name(&task.cell, self.plan)));
                 continue;
             }
-            match self.measure(&site, task)? {
+            match self.measure(&mut site, task)? {
                 Ok(said) => {
                     *failed = 0;
                     summary.measured += 1;
@@ -155,7 +155,7 @@ impl Session<'_> {
     }
 
     /// Measures a cell. The inner result says a value, or why it failed.
-    fn measure(&mut self, site: &Site, task: &Task) -> Result<Result<String, String>> {
+    fn measure(&mut self, site: &mut Site, task: &Task) -> Result<Result<String, String>> {
         let counters: PathBuf = site.folder().join("counters.jsonl");
         // It may not be there.
         let _ = fs::remove_file(&counters);
@@ -172,22 +172,18 @@ impl Session<'_> {
             said = Some(sample::shown(&sample));
             self.writer.append(&Line::Sample(sample))
         };
+        let command = site.command(&invocation)?;
+        site.emulator_cpu();
         let start = Instant::now();
-        let ended = executor.run(benchmark.program.name(), site.command(&invocation)?, limit, &mut read)?;
+        let ended = executor.run(benchmark.program.name(), command, limit, &mut read)?;
+        let emulator_cpu = site.emulator_cpu();
         let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
         let Cell { stack, link, benchmark, round } = task.cell.clone();
         let failure = match (ended, said) {
             (Ok(()), Some(said)) => {
                 self.append_rails(&task.cell, &counters)?;
-                let cell = record::Cell {
-                    stack,
-                    link,
-                    benchmark,
-                    round,
-                    load: conditions::load(),
-                    emulator_cpu: None,
-                    seconds,
-                };
+                let cell =
+                    record::Cell { stack, link, benchmark, round, load: conditions::load(), emulator_cpu, seconds };
                 self.estimate.took(&cell);
                 self.writer.append(&Line::Cell(cell))?;
                 return Ok(Ok(format!("{said} ({seconds:.1} s)")));

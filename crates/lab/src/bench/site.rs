@@ -18,7 +18,7 @@ use crate::stacks::{Hosts, Invocation, Job, Stack};
 /// Where programs run.
 pub enum Site {
     /// Hosts and rails made for one link.
-    Emulated(Emulated),
+    Emulated(Box<Emulated>),
     /// A network as it is.
     Real(Real),
 }
@@ -89,10 +89,18 @@ impl Site {
         }
     }
 
+    /// Part of a processor that the emulator took since this was last asked, if there is one.
+    pub fn emulator_cpu(&mut self) -> Option<f64> {
+        match self {
+            Site::Emulated(emulated) => emulated.emulator_cpu(),
+            Site::Real(_) => None,
+        }
+    }
+
     /// After a failure: ends what was left behind and makes what may be broken anew.
     pub fn renew(self, plan: &Plan) -> Result<Site> {
         match self {
-            Site::Emulated(emulated) => Ok(Site::Emulated(emulated.renew(plan)?)),
+            Site::Emulated(emulated) => Ok(Site::Emulated(Box::new(emulated.renew(plan)?))),
             real => Ok(real),
         }
     }

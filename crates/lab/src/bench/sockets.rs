@@ -9,9 +9,10 @@ use serde::Deserialize;
 use super::emulated::{Emulated, Surroundings};
 use super::execute::Executor;
 use crate::demo::stream;
+use crate::lab::Lab;
 use crate::record::{self, RoundTrip};
 use crate::supervise::Signals;
-use crate::testbed::{Testbed, rail_name};
+use crate::testbed::rail_name;
 
 /// How long a rail is measured for each of its values, in seconds.
 const RATE_SECONDS: f64 = 0.5;
@@ -44,11 +45,11 @@ pub fn serve(surroundings: &Surroundings) -> Vec<OsString> {
 }
 
 /// Lets multipath TCP use all rails: the server tells its addresses, the client uses its own.
-pub fn join_paths(testbed: &Testbed) -> Result<()> {
+pub fn join_paths(lab: &Lab) -> Result<()> {
     for (host, role) in [(1, "signal"), (0, "subflow")] {
-        let host = &testbed.hosts()[host];
+        let host = &lab.hosts()[host];
         let mut lines = format!("mptcp limits set subflow {MOST_PATHS} add_addr_accepted {MOST_PATHS}\n");
-        for rail in 0..testbed.rails() {
+        for rail in 0..lab.rails() {
             lines += &format!("mptcp endpoint add {} dev {} {role}\n", host.rail_address(rail), rail_name(rail));
         }
         host.batch("ip", &lines).context("cannot set up multipath TCP (does the kernel have it?)")?;
@@ -62,14 +63,14 @@ pub fn measure(emulated: &Emulated, signals: &Signals) -> Result<record::Link> {
     for (number, rail) in link.rails.iter_mut().enumerate() {
         let about = || format!("link {}: rail {} cannot be measured", link.name, rail.name);
         rail.round_trip_us = Some(round_trip(emulated, signals, number).with_context(about)?);
-        let rates = stream::measure(emulated.testbed(), signals, &[number], RATE_SECONDS).with_context(about)?;
+        let rates = stream::measure(emulated.lab(), signals, &[number], RATE_SECONDS).with_context(about)?;
         rail.measured_mbit = rates.first().map(|mb_per_s| (mb_per_s * 8.0 * 10.0).round() / 10.0);
     }
     Ok(link)
 }
 
 fn round_trip(emulated: &Emulated, signals: &Signals, rail: usize) -> Result<RoundTrip> {
-    let peer = emulated.testbed().hosts()[1].rail_address(rail).to_string();
+    let peer = emulated.lab().hosts()[1].rail_address(rail).to_string();
     let options = ["--sizes", "1", "--seconds", ROUND_TRIP_SECONDS, "--json"];
     let mut line: Vec<OsString> = vec![emulated.sockets().into(), "latency".into(), peer.into()];
     line.extend(options.map(OsString::from));

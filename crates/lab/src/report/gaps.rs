@@ -37,9 +37,12 @@ pub fn gaps(report: &Report) -> Vec<Gap> {
                 for stack in manifest.stacks.iter().map(|stack| stack.name.as_str()) {
                     let cell = (stack, link, benchmark);
                     let done = complete(cell);
+                    // What failed once and was measured later is no gap.
+                    if done >= manifest.rounds as usize {
+                        continue;
+                    }
                     let reason = match reasons.get(&cell) {
                         Some(reasons) => reasons.iter().copied().collect::<Vec<_>>().join("; "),
-                        None if done >= manifest.rounds as usize => continue,
                         None => format!("not complete: {done} of {} rounds", manifest.rounds),
                     };
                     let (stack, link, benchmark) = (stack.into(), link.into(), benchmark.into());

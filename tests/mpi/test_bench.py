@@ -1,0 +1,229 @@
+"""`fishplate bench`: a record of stacks in turn, that survives whatever ends it and can be gone on with."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from support import FISHPLATE, MpiTest, tool
+
+# Two stacks, a benchmark of two sizes, two rounds on one link: four cells of a second or less.
+SMALL = ["--stacks", "mpich-tcp,fishplate-mpich", "--benchmarks", "bandwidth:--window=4", "--sizes", "64,64K",
+         "--seconds", "0.1", "--links", "lan=400+100", "--rounds", "2", "--timeout", "4"]
+PATIENCE_S = 120
+
+
+def lines(record):
+    """The whole lines of a record; a last one that is torn is left out."""
+    return [json.loads(line) for line in record.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+def command_line(number):
+    """Of a process; none when it is gone."""
+    try:
+        return Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def descendants(root):
+    """Processes below one, in whatever namespaces: numbers and command lines. (MPI programs have no mark: bench leaves
+    FISHPLATE_* of the caller's out.)"""
+    children = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit():
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+        except OSError:
+            pass
+    found, left = {}, [root]
+    while left:
+        number = left.pop()
+        found[number] = command_line(number)
+        left += children.get(number, [])
+    return {number: line for number, line in found.items() if line}
+
+
+def cells(record):
+    return [(line["stack"], line["round"]) for line in lines(record) if line["kind"] == "cell"]
+
+
+class Bench(MpiTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.record = self.folder / "record.jsonl"
+
+    def bench(self, *arguments, **environment):
+        return self.run_command([FISHPLATE, "bench", *arguments], PATIENCE_S, environment)
+
+    def small(self):
+        return [*SMALL, "--record", self.record]
+
+    def is_whole(self, ran):
+        """All four cells, each once, in turn, and a report of them."""
+        self.assertEqual(ran.code, 0, str(ran))
+        stacks = ["mpich-tcp", "fishplate-mpich"]
+        self.assertEqual(sorted(set(cells(self.record))), sorted((s, r) for s in stacks for r in (0, 1)), str(ran))
+        report = self.run_command([FISHPLATE, "report", self.record, "--markdown", "-"])
+        self.assertIn("fishplate-mpich", self.succeeds(report).out)
+        self.assertNotIn("not complete", report.out)
+
+    def killed(self, job, victim):
+        """Kills a part of a job without warning; at its end nothing of it is left."""
+        before = descendants(job.process.pid)
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        ran = self.finish(job)
+        deadline = time.monotonic() + PATIENCE_S
+        while left := {number: line for number, line in before.items() if command_line(number) == line}:
+            self.assertLess(time.monotonic(), deadline, f"left: {left}\n{ran}")
+            time.sleep(0.02)
+        return ran
+
+    def wait_for(self, job, condition):
+        """What `condition` finds, as soon as it does."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not (found := condition()):
+            self.assertIsNone(job.process.poll(), str(job.ran()))
+            self.assertLess(time.monotonic(), deadline, str(job.ran()))
+            time.sleep(0.01)
+        return found
+
+    def samples(self, count):
+        """Whether the record has so many samples by now."""
+        return self.record.exists() and sum(line["kind"] == "sample" for line in lines(self.record)) >= count
+
+
+class Records(Bench):
+    def test_stacks_take_turns_and_everything_is_told(self):
+        self.is_whole(self.bench(*self.small()))
+        self.assertEqual([stack for stack, _ in cells(self.record)],
+                         ["mpich-tcp", "fishplate-mpich", "fishplate-mpich", "mpich-tcp"])
+        told = {kind: [line for line in lines(self.record) if line["kind"] == kind]
+                for kind in ("manifest", "link", "sample", "rails")}
+        [manifest] = told["manifest"]
+        self.assertIn("MPICH", manifest["stacks"][0]["version"])
+        self.assertIn("libfabric", manifest["stacks"][0]["version"])
+        [link] = told["link"]
+        self.assertEqual([rail["rate_mbit"] for rail in link["rails"]], [400, 100])
+        for rail in link["rails"]:
+            self.assertGreater(rail["round_trip_us"]["mean"], 0)
+            self.assertLess(rail["measured_mbit"], rail["rate_mbit"])
+        self.assertEqual({sample["size_bytes"] for sample in told["sample"]}, {64, 65536})
+        options = {json.dumps(sample["options"], sort_keys=True) for sample in told["sample"]}
+        self.assertEqual(len(options), 1, "the same options whatever the stack")
+        self.assertEqual({rails["stack"] for rails in told["rails"]}, {"fishplate-mpich"})
+        # There is nothing to go on with.
+        again = self.bench("--resume", self.record)
+        self.assertIn("0 cells measured", self.succeeds(again).out)
+
+    def test_a_cell_that_fails_is_told_and_the_others_are_measured(self):
+        ran = self.bench("--stacks", "mpich-tcp", "--benchmarks", "latency,stress:--messages=100000000", "--timeout", "3",
+                         "--sizes", "8", "--seconds", "0.1", "--rounds", "1", "--record", self.record)
+        self.assertEqual(ran.code, 3, str(ran))
+        self.assertEqual(cells(self.record), [("mpich-tcp", 0)])
+        [skipped] = [line for line in lines(self.record) if line["kind"] == "skipped"]
+        self.assertIn("took more than 3 s", skipped["reason"])
+
+    def test_checked_and_below_mpi(self):
+        ran = self.bench("everything", "--stacks", "fishplate-openmpi,tcp,mptcp", "--record", self.record,
+                         "--benchmarks", "bandwidth,allreduce,put_latency fence,sockets_latency")
+        self.assertEqual(ran.code, 0, str(ran))
+        found = lines(self.record)
+        self.assertTrue(all(line["checked"] for line in found if line["kind"] == "sample"))
+        skipped = {(line["stack"], line["benchmark"]): line["reason"] for line in found if line["kind"] == "skipped"}
+        self.assertIn("needs MPI", skipped["tcp", "allreduce"])
+        self.assertIn("below MPI", skipped["fishplate-openmpi", "sockets_latency"])
+        self.assertEqual(len(found) - 1, len({json.dumps(line) for line in found[1:]}))
+
+
+class Ended(Bench):
+    """By signals, at several moments."""
+
+    def part(self, job, name):
+        """A process of the job by a word of its command line."""
+        found = [number for number, line in descendants(job.process.pid).items() if name in line]
+        return found[-1:] if found else None
+
+    def goes_on(self):
+        """What is there can be read, and --resume completes it."""
+        before = set(cells(self.record))
+        ran = self.bench("--resume", self.record)
+        self.is_whole(ran)
+        self.assertLess(len(cells(self.record)), 5, "no cell was measured twice")
+        self.assertTrue(before <= set(cells(self.record)))
+
+    def test_ctrl_c(self):
+        job = self.start([FISHPLATE, "bench", *self.small()])
+        self.wait_for(job, lambda: self.samples(3))
+        os.killpg(job.process.pid, signal.SIGINT)
+        ran = self.finish(job)
+        self.assertEqual(ran.code, 130, str(ran))
+        self.says(ran, f"--resume {self.record}")
+        self.goes_on()
+
+    def test_kill_of_the_program_at_several_moments(self):
+        for samples in (0, 3, 6):
+            with self.subTest(samples=samples):
+                self.record.unlink(missing_ok=True)
+                job = self.start([FISHPLATE, "bench", *self.small()])
+                self.wait_for(job, lambda: self.record.exists() and lines(self.record) and self.samples(samples))
+                ran = self.killed(job, job.process.pid)
+                self.assertEqual(job.leftovers(), [], str(ran))
+                self.goes_on()
+
+    def test_kill_of_a_part(self):
+        for name in ("--inside", "hold-host", "bin/mpiexec", "/bandwidth "):
+            with self.subTest(name):
+                self.record.unlink(missing_ok=True)
+                job = self.start([FISHPLATE, "bench", *self.small()])
+                self.wait_for(job, lambda: self.samples(1))
+                [victim] = self.wait_for(job, lambda: self.part(job, name))
+                ran = self.killed(job, victim)
+                self.assertEqual(job.leftovers(), [], str(ran))
+                self.goes_on()
+
+    def test_a_disk_that_is_full(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can mount a small disk")
+        disk = self.folder / "disk"
+        disk.mkdir()
+        script = f'mount -t tmpfs -o size=4k none {disk} && exec "$@"'
+        command = [tool("unshare"), "-m", "sh", "-c", script, "sh", FISHPLATE, "bench", *SMALL]
+        ran = self.run_command([*command, "--record", disk / "record.jsonl"])
+        self.assertEqual(ran.code, 1, str(ran))
+        self.says(ran, f"cannot append to the record {disk}/record.jsonl: No space left on device", "--resume")
+
+
+class Refused(Bench):
+    """What is wrong with the stacks' programs or their options is found before anything is measured."""
+
+    def test_options(self):
+        ran = self.fails(self.bench("--stacks", "mpich-tcp", "--benchmarks", "latency:--windows=4", "--record",
+                                    self.record), "unknown option '--windows=4'")
+        self.assertFalse(self.record.exists(), str(ran))
+
+    def test_another_plan(self):
+        self.is_whole(self.bench(*self.small()))
+        other = ["0.2" if word == "0.1" else word for word in SMALL]
+        self.fails(self.bench(*other, "--resume", self.record), "has another plan: `benchmarks\\[0\\].options` is .*0.1")
+        self.assertIn("0 cells", self.succeeds(self.bench(*SMALL, "--resume", self.record)).out)
+
+    def test_no_rights(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can take rights away")
+        command = [tool("setpriv"), "--bounding-set=-sys_admin", FISHPLATE, "bench", *self.small()]
+        self.fails(self.run_command(command), "run it as root, or allow user namespaces")
+
+
+if __name__ == "__main__":
+    unittest.main()
