@@ -31,11 +31,20 @@ pub enum Command {
     Report(commands::report::Args),
     Compare(commands::compare::Args),
     Demo(commands::demo::Args),
+    Lab(commands::lab::Args),
     Testbed(commands::testbed::Args),
     #[command(hide = true)]
     HoldHost(commands::inner::HoldHost),
     #[command(hide = true)]
     EmulateLinks(commands::inner::EmulateLinks),
+    #[command(hide = true)]
+    LabDaemon(commands::inner::LabDaemon),
+    #[command(hide = true)]
+    EnterLabHost(commands::inner::EnterHost),
+    #[command(hide = true)]
+    ReflectDatagrams(commands::inner::ReflectDatagrams),
+    #[command(hide = true)]
+    MeasureRoundTrips(commands::inner::MeasureRoundTrips),
     #[command(hide = true)]
     EnterHost(commands::inner::EnterHost),
     #[command(hide = true)]

@@ -48,6 +48,8 @@ pub fn spawn(command: &mut Command, name: &OsStr) -> Result<Child> {
 
 /// Turns this process into `command`.
 pub fn become_command(command: &[OsString]) -> Result<Infallible> {
+    // What started this may have taken signals as events, and a blocked signal stays blocked through all programs.
+    SigSet::all().thread_unblock().context("cannot unblock signals")?;
     use std::io::ErrorKind::{NotFound, PermissionDenied};
     let error = Command::new(&command[0]).args(&command[1..]).exec();
     let name = command[0].to_string_lossy();

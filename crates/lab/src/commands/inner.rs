@@ -3,14 +3,18 @@
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
 use crate::demo::stream;
+use crate::lab::registry::Slot;
+use crate::lab::{enter, probe, start};
 use crate::supervise;
 use crate::testbed::host;
 
@@ -43,6 +47,31 @@ pub struct TieToParent {
     command: Vec<OsString>,
 }
 
+/// Becomes the process that a lab lives in.
+#[derive(clap::Args)]
+pub struct LabDaemon {
+    /// Name of the lab.
+    name: String,
+    /// Its folder.
+    folder: PathBuf,
+}
+
+/// Sends datagrams back.
+#[derive(clap::Args)]
+pub struct ReflectDatagrams {
+    /// Where to listen.
+    address: IpAddr,
+}
+
+/// Measures round trips to who sends datagrams back.
+#[derive(clap::Args)]
+pub struct MeasureRoundTrips {
+    /// Where that listens.
+    address: IpAddr,
+    /// How long.
+    seconds: f64,
+}
+
 /// Receives one TCP stream at each address and says how fast they came.
 #[derive(clap::Args)]
 pub struct ReceiveStreams {
@@ -68,6 +97,31 @@ pub struct SendStreams {
 pub fn emulate(_: EmulateLinks) -> Result<ExitCode> {
     let own = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().context("cannot take a descriptor");
     fishplate_longbow::serve(own(std::io::stdin().as_fd())?, own(std::io::stdout().as_fd())?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `lab-daemon`.
+pub fn lab_daemon(args: LabDaemon) -> Result<ExitCode> {
+    start::live(&Slot { name: args.name, folder: args.folder })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `enter-lab-host`.
+pub fn enter_from_outside(args: EnterHost) -> Result<ExitCode> {
+    enter::tie()?;
+    match host::enter(args.holder, &args.command)? {}
+}
+
+/// `reflect-datagrams`.
+pub fn reflect(args: ReflectDatagrams) -> Result<ExitCode> {
+    probe::reflect(args.address)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `measure-round-trips`.
+pub fn round_trips(args: MeasureRoundTrips) -> Result<ExitCode> {
+    let time = Duration::try_from_secs_f64(args.seconds).context("not a number of seconds")?;
+    println!("{}", serde_json::to_string(&probe::round_trips(args.address, time)?)?);
     Ok(ExitCode::SUCCESS)
 }
 

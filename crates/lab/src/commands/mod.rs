@@ -5,6 +5,7 @@ pub mod compare;
 pub mod demo;
 pub mod env;
 pub mod inner;
+pub mod lab;
 pub mod rails;
 pub mod report;
 pub mod run;
@@ -30,9 +31,14 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Report(args) => report::run(args),
         Command::Compare(args) => Ok(compare::run(args)),
         Command::Demo(args) => demo::run(args, cli.inside),
+        Command::Lab(args) => lab::run(args),
         Command::Testbed(args) => testbed::run(args, cli.inside),
         Command::HoldHost(args) => inner::hold(args),
         Command::EmulateLinks(args) => inner::emulate(args),
+        Command::LabDaemon(args) => inner::lab_daemon(args),
+        Command::EnterLabHost(args) => inner::enter_from_outside(args),
+        Command::ReflectDatagrams(args) => inner::reflect(args),
+        Command::MeasureRoundTrips(args) => inner::round_trips(args),
         Command::EnterHost(args) => inner::enter(args),
         Command::TieToParent(args) => inner::tie(args),
         Command::ReceiveStreams(args) => inner::receive(args),

@@ -4,10 +4,18 @@
 //! ([`crate::testbed::isolate`]).
 
 pub mod change;
+pub mod control;
+mod daemon;
+pub mod enter;
 mod link;
+pub mod measure;
 mod network;
+pub mod probe;
 mod rail;
+pub mod registry;
 mod shape;
+pub mod start;
+pub mod table;
 mod topology;
 mod units;
 

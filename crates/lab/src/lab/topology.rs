@@ -93,11 +93,6 @@ impl Topology {
         }
     }
 
-    /// Two hosts joined by these rails: what most measurements take.
-    pub fn pair(rails: Vec<Rail>) -> Topology {
-        Topology::cluster(2, rails)
-    }
-
     /// So many hosts, and rails of these rates.
     pub fn of_rates(hosts: usize, rates: &[Rate]) -> Topology {
         Topology::cluster(hosts, rates.iter().copied().map(Rail::of_rate).collect())
@@ -266,7 +261,7 @@ mod tests {
             let found = refusal(from, to);
             assert!(found.contains(message), "{message}: {found}");
         }
-        assert!(Topology::pair(Vec::new()).check().is_err());
+        assert!(Topology::cluster(2, Vec::new()).check().is_err());
     }
 
     #[test]

@@ -1,0 +1,295 @@
+//! `fishplate lab`: hosts and rails that stay until they are told to go.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::lab::control::{self, Description, Request, Response};
+use crate::lab::measure::Measured;
+use crate::lab::registry::Slot;
+use crate::lab::{Choice, Delay, Losing, Rail, Size, Topology, enter, start, table};
+use crate::testbed::Rate;
+
+/// Clusters of hosts on this machine, whose rails have rates, delays, queues and loss.
+///
+/// The hosts are network namespaces. Labs stay up until `down`; nothing outside of them is changed. Works as root, and
+/// without where the system lets users make namespaces.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate lab up --rails 1000,250
+  fishplate lab up --clusters 2 --hosts 1 --rails 1000,1000 --delay 1ms
+  fishplate lab up lab.toml --name sea
+  fishplate lab exec -- mpiexec -n 2 ./program
+  fishplate lab exec node1 -- ip address
+  fishplate lab set r0=250,delay=10ms r1=down
+  fishplate lab set --schedule '4s r0=250; 8s r0=1000'
+  fishplate lab status
+  fishplate lab down";
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Makes a lab, measures it, and leaves it up.
+    Up(Box<Up>),
+    /// Changes rails while traffic runs.
+    Set(Set),
+    /// Shows hosts, links, counters, and what was measured.
+    Status(Which),
+    /// Measures each rail's rate and round trip again.
+    Verify(Verify),
+    /// Runs a command on a host.
+    Exec(Exec),
+    /// Ends a lab, and everything in it.
+    Down(Which),
+}
+
+/// Name of a lab.
+#[derive(clap::Args)]
+struct Which {
+    /// The lab.
+    #[arg(default_value = "lab")]
+    name: String,
+}
+
+#[derive(clap::Args)]
+struct Up {
+    /// What to build, in TOML; instead of the options below.
+    #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "queue"])]
+    file: Option<PathBuf>,
+
+    /// What to call it.
+    #[arg(long, default_value = "lab")]
+    name: String,
+
+    /// Number of clusters.
+    #[arg(long, default_value_t = 1)]
+    clusters: usize,
+
+    /// Hosts of each cluster; 2 in a lab of one cluster, otherwise 1, unless given.
+    #[arg(long)]
+    hosts: Option<usize>,
+
+    /// Rate of each rail in Mbit/s; 0 or "unshaped": as fast as this machine can.
+    #[arg(long, value_name = "RATE,...", default_value = "1000,250", value_delimiter = ',')]
+    rails: Vec<Rate>,
+
+    /// Rate of each link between clusters, which all hosts share; unless given, as the rails.
+    #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
+    wan: Vec<Rate>,
+
+    /// Delay one way: of the links between clusters, or of the rails of a single cluster. One for all, or one for each
+    /// rail.
+    #[arg(long, value_name = "TIME,...", value_delimiter = ',')]
+    delay: Vec<Delay>,
+
+    /// Up to so much more delay, evenly spread.
+    #[arg(long, value_name = "TIME,...", value_delimiter = ',')]
+    jitter: Vec<Delay>,
+
+    /// Probability that a packet gets lost.
+    #[arg(long, value_name = "P,...", value_delimiter = ',')]
+    loss: Vec<Losing>,
+
+    /// What may wait to be sent, in bytes.
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
+    queue: Vec<Size>,
+
+    /// How rails are emulated.
+    #[arg(long, value_enum)]
+    emulator: Option<Choice>,
+
+    /// Do not measure.
+    #[arg(long)]
+    unverified: bool,
+}
+
+#[derive(clap::Args)]
+struct Set {
+    /// The lab.
+    #[arg(long, default_value = "lab")]
+    name: String,
+
+    /// Changes from now on, in place of an earlier schedule: "SECONDSs RAIL=CHANGE ...; ...".
+    #[arg(long, value_name = "CHANGES", conflicts_with = "changes", required_unless_present = "changes")]
+    schedule: Option<String>,
+
+    /// RAIL=RATE, RAIL=down, RAIL=up, RAIL=delay=TIME,loss=P,...; RAIL is r0 or PLACE.r0.
+    #[arg(value_name = "CHANGE")]
+    changes: Vec<String>,
+}
+
+#[derive(clap::Args)]
+struct Verify {
+    /// The lab.
+    #[arg(default_value = "lab")]
+    name: String,
+
+    /// How long to measure each rate; round trips half as long.
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
+}
+
+#[derive(clap::Args)]
+struct Exec {
+    /// The lab.
+    #[arg(long, default_value = "lab")]
+    name: String,
+
+    /// The host; the first unless given.
+    host: Option<String>,
+
+    /// What to run there.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Seconds that `up` measures rates for.
+const GLANCE_S: f64 = 1.0;
+
+/// The command.
+pub fn run(args: Args) -> Result<ExitCode> {
+    match args.action {
+        Action::Up(args) => up(&args)?,
+        Action::Set(args) => set(args)?,
+        Action::Status(args) => status(&args)?,
+        Action::Verify(args) => return verify(&Slot::new(&args.name)?, args.seconds),
+        Action::Exec(args) => return exec(&args),
+        Action::Down(args) => down(&Slot::new(&args.name)?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn up(args: &Up) -> Result<()> {
+    let mut topology = match &args.file {
+        Some(file) => Topology::read(file)?,
+        None => args.topology()?,
+    };
+    if let Some(emulator) = args.emulator {
+        topology.emulator = emulator;
+    }
+    topology.check()?;
+    let slot = Slot::new(&args.name)?;
+    start::start(&slot, &topology)?;
+    if !args.unverified {
+        show_measured(&measure(&slot, GLANCE_S)?);
+    }
+    let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("a strange answer") };
+    for note in &status.notes {
+        eprintln!("note: {note}");
+    }
+    let (hosts, name) = (status.hosts.len(), &args.name);
+    println!("{name} is up: {hosts} hosts, links by {}; `fishplate lab down {name}` ends it", status.shaping);
+    Ok(())
+}
+
+impl Up {
+    fn topology(&self) -> Result<Topology> {
+        let several = self.clusters > 1;
+        let hosts = self.hosts.unwrap_or(if several { 1 } else { 2 });
+        let rates = if several && !self.wan.is_empty() { &self.wan } else { &self.rails };
+        ensure!(several || self.wan.is_empty(), "--wan is for --clusters of 2 and more");
+        let mut outer: Vec<Rail> = rates.iter().copied().map(Rail::of_rate).collect();
+        each(&mut outer, "--delay", &self.delay, |rail, delay| rail.delay = delay)?;
+        each(&mut outer, "--jitter", &self.jitter, |rail, jitter| rail.jitter = jitter)?;
+        each(&mut outer, "--loss", &self.loss, |rail, loss| rail.loss = loss)?;
+        each(&mut outer, "--queue", &self.queue, |rail, queue| rail.queue = Some(queue))?;
+        if !several {
+            return Ok(Topology::cluster(hosts, outer));
+        }
+        let limited = hosts > 1 || !self.wan.is_empty();
+        let inner = if limited { self.rails.iter().copied().map(Rail::of_rate).collect() } else { Vec::new() };
+        Ok(Topology::clusters(self.clusters, hosts, inner, outer))
+    }
+}
+
+/// Sets something of each rail: nothing given, one for all, or one for each.
+fn each<T: Copy>(rails: &mut [Rail], option: &str, values: &[T], set: impl Fn(&mut Rail, T)) -> Result<()> {
+    let count = values.len();
+    ensure!(count <= 1 || count == rails.len(), "{option}: {count} values for {} rails", rails.len());
+    for (number, rail) in rails.iter_mut().enumerate() {
+        if let Some(value) = values.get(number).or(values.first()) {
+            set(rail, *value);
+        }
+    }
+    Ok(())
+}
+
+fn set(args: Set) -> Result<()> {
+    let request = args.schedule.map_or(Request::Set(args.changes), Request::Schedule);
+    let Response::Done(done) = ask(&Slot::new(&args.name)?, &request)? else { bail!("a strange answer") };
+    done.iter().for_each(|line| println!("{line}"));
+    Ok(())
+}
+
+fn status(args: &Which) -> Result<()> {
+    let slot = Slot::new(&args.name)?;
+    let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("a strange answer") };
+    println!("{}", table::status(&status));
+    for note in &status.notes {
+        println!("note: {note}");
+    }
+    status.emulator_error.map_or(Ok(()), |error| Err(anyhow::anyhow!(error)))
+}
+
+fn verify(slot: &Slot, seconds: f64) -> Result<ExitCode> {
+    ensure!((0.1..=600.0).contains(&seconds), "--seconds takes 0.1 to 600");
+    let fine = show_measured(&measure(slot, seconds)?);
+    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn measure(slot: &Slot, seconds: f64) -> Result<Vec<Measured>> {
+    let Response::Measured(measured) = ask(slot, &Request::Measure(seconds))? else { bail!("a strange answer") };
+    Ok(measured)
+}
+
+/// Shows what was measured. Whether all is as it should be.
+fn show_measured(measured: &[Measured]) -> bool {
+    println!("{}", table::measured(measured));
+    let complaints: Vec<String> = measured.iter().flat_map(Measured::complaints).collect();
+    for complaint in &complaints {
+        eprintln!("warning: {complaint} (is the machine busy?)");
+    }
+    complaints.is_empty()
+}
+
+fn exec(args: &Exec) -> Result<ExitCode> {
+    let (lab, daemon) = describe(&Slot::new(&args.name)?)?;
+    let host = match &args.host {
+        None => lab.hosts.first().context("a lab without hosts")?,
+        Some(name) => {
+            let names = || lab.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ");
+            let found = lab.hosts.iter().find(|host| host.name == *name);
+            found.with_context(|| format!("there is no host {name}; there are: {}", names()))?
+        }
+    };
+    enter::run(daemon, &lab, host, &args.command)
+}
+
+fn describe(slot: &Slot) -> Result<(Description, i32)> {
+    match control::ask(slot, &Request::Describe)? {
+        (Response::Description(lab), daemon) => Ok((lab, daemon)),
+        _ => bail!("a strange answer"),
+    }
+}
+
+fn down(slot: &Slot) -> Result<()> {
+    if !slot.folder.exists() {
+        return slot.expect_up();
+    }
+    if slot.is_up() {
+        ask(slot, &Request::Down)?;
+    }
+    slot.clear()
+}
+
+fn ask(slot: &Slot, request: &Request) -> Result<Response> {
+    Ok(control::ask(slot, request)?.0)
+}

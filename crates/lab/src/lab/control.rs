@@ -1,0 +1,120 @@
+//! What is said between a lab's daemon and the commands: a line of JSON each way, one to a connection.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+
+use anyhow::{Context, Result, bail};
+use fishplate_longbow::Status as Emulated;
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use serde::{Deserialize, Serialize};
+
+use super::measure::Measured;
+use super::rail::Rail;
+use super::registry::Slot;
+
+/// What a daemon is asked.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// What there is. Answered by [`Response::Description`].
+    Describe,
+    /// Change rails now. Answered by [`Response::Done`].
+    Set(Vec<String>),
+    /// Change rails later, in place of the schedule so far. Answered by [`Response::Done`].
+    Schedule(String),
+    /// Answered by [`Response::Status`].
+    Status,
+    /// Measure for so many seconds a place. Answered by [`Response::Measured`].
+    Measure(f64),
+    /// End. Answered by [`Response::Done`].
+    Down,
+}
+
+/// What a daemon answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Response {
+    /// It is done; what was done, for the user.
+    Done(Vec<String>),
+    /// What there is.
+    Description(Description),
+    /// What was counted.
+    Status(Box<Status>),
+    /// What was measured.
+    Measured(Vec<Measured>),
+    /// Why it could not be done.
+    Error(String),
+}
+
+/// A lab as others need to know it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Description {
+    /// Its hosts.
+    pub hosts: Vec<DescribedHost>,
+    /// Environment of commands.
+    pub environment: Vec<(String, String)>,
+}
+
+/// A host.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct DescribedHost {
+    /// Its name.
+    pub name: String,
+    /// Its cluster.
+    pub cluster: String,
+    /// The process that holds it, as the lab's /proc numbers it.
+    pub proc_id: u32,
+    /// Its addresses, rail by rail.
+    pub addresses: Vec<String>,
+}
+
+/// What a lab has counted.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// Its hosts.
+    pub hosts: Vec<DescribedHost>,
+    /// Its links.
+    pub links: Vec<DescribedLink>,
+    /// How they are emulated.
+    pub shaping: String,
+    /// What is particular here.
+    pub notes: Vec<String>,
+    /// What was measured last.
+    pub measured: Vec<Measured>,
+    /// What the emulator has counted.
+    pub emulated: Option<Emulated>,
+    /// Share of a core that it took since the last time.
+    pub emulator_cpu: Option<f64>,
+    /// What is wrong with it.
+    pub emulator_error: Option<String>,
+    /// Changes that are still to come.
+    pub scheduled: usize,
+}
+
+/// A link.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct DescribedLink {
+    /// Its name.
+    pub name: String,
+    /// What it is asked to be.
+    pub asked: Rail,
+    /// Whether it is up.
+    pub up: bool,
+    /// Whether the emulator has it.
+    pub emulated: bool,
+}
+
+/// Asks the daemon of a lab. Returns also its process, as this one numbers it.
+pub fn ask(slot: &Slot, request: &Request) -> Result<(Response, i32)> {
+    slot.expect_up()?;
+    let gone = || format!("lab {} does not answer (its messages: {})", slot.name, slot.log().display());
+    let mut stream = UnixStream::connect(slot.socket()).with_context(gone)?;
+    let daemon = getsockopt(&stream, PeerCredentials).context("cannot tell who answers")?.pid();
+    let mut line = serde_json::to_vec(request)?;
+    line.push(b'\n');
+    stream.write_all(&line).with_context(gone)?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).with_context(gone)?;
+    match serde_json::from_str(&answer).with_context(gone)? {
+        Response::Error(error) => bail!(error),
+        response => Ok((response, daemon)),
+    }
+}
