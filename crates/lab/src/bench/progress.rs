@@ -41,12 +41,12 @@ impl Progress {
         }
     }
 
-    /// Something to remember, above the bar.
-    pub fn note(&self, line: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+    /// A step failed; `line` stays above the bar.
+    pub fn failed(&self, line: &str) {
+        if let Some(bar) = &self.bar {
+            bar.println(line);
         }
+        self.done(line);
     }
 
     /// Takes the bar away.

@@ -122,8 +122,7 @@ impl Session<'_> {
                 Err(why) => {
                     *failed += 1;
                     summary.failed += 1;
-                    progress.note(&format!("{}: failed: {why}", name(&task.cell, self.plan)));
-                    progress.done("");
+                    progress.failed(&format!("{}: failed: {why}", name(&task.cell, self.plan)));
                     site = site.renew(self.plan)?;
                 }
             }

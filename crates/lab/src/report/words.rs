@@ -136,8 +136,10 @@ pub fn conditions(report: &Report, number: usize) -> Vec<(String, String)> {
     if !manifest.seeds.is_empty() {
         facts.push(("Seeds", named(manifest.seeds.iter().map(|(name, seed)| format!("{name} {seed}")).collect())));
     }
-    if !manifest.options.is_empty() {
-        facts.push(("Options", named(manifest.options.iter().map(|(name, v)| format!("{name} {v}")).collect())));
+    // The plan is for `--resume`; what matters of it to people is told elsewhere.
+    let options: Vec<_> = manifest.options.iter().filter(|(name, _)| *name != crate::bench::PLAN).collect();
+    if !options.is_empty() {
+        facts.push(("Options", named(options.into_iter().map(|(name, v)| format!("{name} {v}")).collect())));
     }
     if let Some(line) = record.torn {
         facts.push(("Torn", format!("line {line} was not complete and is left out")));
