@@ -22,6 +22,7 @@ use subchannel::Subchannel;
 
 use crate::config::Config;
 use crate::ids::{MessageSeq, VcId};
+use crate::matching::turns::Turns;
 use crate::policy::{Multiplex, Stripe};
 use crate::wire::{Body, LandingRef, SendRef};
 
@@ -50,6 +51,8 @@ pub struct VirtualChannel {
     pub debt: Debt,
     /// Messages that overtook others: keys of arrivals.
     pub reorder: Reorder<u64>,
+    /// Messages into multi-receive buffers that are not reported yet.
+    pub turns: Turns,
     /// It is in the engine's list of virtual channels that may have something to transmit.
     pub is_ready: bool,
     eager_limit: u64,
@@ -81,6 +84,7 @@ impl VirtualChannel {
             credit: Credit::new(reserve),
             debt: Debt::new(config.grant, reserve),
             reorder: Reorder::new(most_ahead),
+            turns: Turns::default(),
             is_ready: false,
             eager_limit: config.eager_limit,
             next_seq: MessageSeq(0),

@@ -10,7 +10,7 @@ use crate::matching::landing::Landing;
 use crate::matching::posted::Taken;
 use crate::memory::{MemoryAction, Placement};
 use crate::regions::RegionId;
-use crate::request::Remote;
+use crate::request::{Envelope, Remote};
 use crate::time::Instant;
 use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef};
 
@@ -180,7 +180,7 @@ impl Engine {
         match self.posted.take_match(vc, envelope, len) {
             Some(taken) => {
                 self.free(vc, arrival.charge);
-                let mut landing = Landing::new(taken, vc, envelope, data, len);
+                let mut landing = self.landing(taken, vc, (envelope, data, len));
                 let placement = landing.place_all();
                 (Target::Landing(self.landings.insert(landing)), placement)
             }
@@ -224,7 +224,7 @@ impl Engine {
 
     fn land(&mut self, taken: Taken, key: u64) {
         let Some(&Arrival { vc, envelope, data, len, body, charge }) = self.arrivals.get(key) else { return };
-        let mut landing = Landing::new(taken, vc, envelope, data, len);
+        let mut landing = self.landing(taken, vc, (envelope, data, len));
         match body {
             arrival::Body::Request(send) => {
                 self.arrivals.remove(key);
@@ -243,7 +243,7 @@ impl Engine {
                     self.actions.push_back(MemoryAction::Copy { from, to: landing.place().clone() });
                     self.release(from);
                 }
-                self.finish_landing(&landing);
+                self.finish_landing(landing);
             }
         }
     }
@@ -251,7 +251,7 @@ impl Engine {
     fn answer_request(&mut self, send: SendRef, landing: Landing) {
         let (vc, wanted) = (landing.vc, landing.wanted());
         let name = if wanted == 0 {
-            self.finish_landing(&landing);
+            self.finish_landing(landing);
             LandingRef(0)
         } else {
             LandingRef(self.landings.insert(landing))
@@ -292,7 +292,7 @@ impl Engine {
     fn placed(&mut self, key: u64, len: u64) {
         let all = self.landings.get_mut(key).is_some_and(|landing| landing.placed(len));
         if all && let Some(landing) = self.landings.remove(key) {
-            self.finish_landing(&landing);
+            self.finish_landing(landing);
         }
     }
 
@@ -312,7 +312,7 @@ impl Engine {
             && let Some(landing) = self.landings.remove(key)
         {
             self.actions.push_back(MemoryAction::Copy { from, to: landing.place().clone() });
-            self.finish_landing(&landing);
+            self.finish_landing(landing);
         }
         self.release(from);
     }
@@ -323,7 +323,23 @@ impl Engine {
         }
     }
 
-    pub(super) fn finish_landing(&mut self, landing: &Landing) {
+    /// A message that a receive has taken.
+    fn landing(&mut self, taken: Taken, vc: VcId, (envelope, data, len): (Envelope, Option<u64>, u64)) -> Landing {
+        let mut landing = Landing::new(taken, vc, envelope, data, len);
+        landing.turn = landing.multi.map(|_| self.vcs[vc.0 as usize].turns.take());
+        landing
+    }
+
+    pub(super) fn finish_landing(&mut self, landing: Landing) {
+        let Some(turn) = landing.turn else { return self.report(&landing) };
+        let vc = landing.vc.0 as usize;
+        self.vcs[vc].turns.landed(turn, landing);
+        while let Some(landing) = self.vcs[vc].turns.next() {
+            self.report(&landing);
+        }
+    }
+
+    pub(super) fn report(&mut self, landing: &Landing) {
         let released = landing.multi.is_some_and(|key| self.posted.landed(key));
         self.completions.extend(landing.completion(released, None));
     }

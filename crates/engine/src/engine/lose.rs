@@ -7,6 +7,7 @@ use super::post::failed_recv;
 use crate::channel::State;
 use crate::ids::VcId;
 use crate::matching::arrival::{Arrival, Body, Then};
+use crate::matching::landing::Landing;
 use crate::request::Failure;
 
 impl Engine {
@@ -32,6 +33,8 @@ impl Engine {
             }
             self.completions.extend(send.completion(Err(failure.clone())));
         }
+        let landed: Vec<Landing> = self.vcs[vc.0 as usize].turns.drain().collect();
+        landed.iter().for_each(|landing| self.report(landing));
         for key in self.landings.keys_where(|landing| landing.vc == vc) {
             let Some(landing) = self.landings.remove(key) else { continue };
             let released = landing.multi.is_some_and(|posted| self.posted.landed(posted));

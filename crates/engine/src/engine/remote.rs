@@ -98,7 +98,7 @@ impl Engine {
         }
         let landing = Landing::of_read(request);
         if len == 0 {
-            self.finish_landing(&landing);
+            self.finish_landing(landing);
             return Ok(());
         }
         let landing = LandingRef(self.landings.insert(landing));
@@ -218,7 +218,7 @@ impl Engine {
         let landing = self.landings.get_mut(key).filter(|landing| landing.vc == vc).ok_or(Misbehaviour::Refusal)?;
         let ended = landing.refuse(why, served).map_err(|_| Misbehaviour::Refusal)?;
         if ended && let Some(landing) = self.landings.remove(key) {
-            self.finish_landing(&landing);
+            self.finish_landing(landing);
         }
         Ok(())
     }

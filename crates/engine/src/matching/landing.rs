@@ -14,6 +14,8 @@ pub struct Landing {
     pub vc: VcId,
     /// The multi-receive buffer that it lands in, if it is one.
     pub multi: Option<u64>,
+    /// When it is reported, if that has an order.
+    pub turn: Option<u64>,
     envelope: Envelope,
     data: Option<u64>,
     /// Length of the message, in bytes.
@@ -46,6 +48,7 @@ impl Landing {
         Landing {
             vc,
             multi: taken.multi.then_some(taken.key),
+            turn: None,
             envelope,
             data,
             len,

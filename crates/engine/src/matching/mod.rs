@@ -3,6 +3,7 @@
 pub mod arrival;
 pub mod landing;
 pub mod posted;
+pub mod turns;
 pub mod unexpected;
 
 use crate::ids::VcId;

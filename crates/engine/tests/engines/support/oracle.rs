@@ -4,13 +4,14 @@ use fishplate_engine::{
     Completion, Context, Envelope, Extent, Failure, Operation, Pattern, Payload, PeekAction, PeekRequest, RecvRequest,
     Region, SendRequest,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::memory::is_message;
 use super::node::Node;
 use super::remote::Access;
 use super::world::World;
 
+#[derive(Clone, Copy)]
 pub struct Message {
     pub from: usize,
     pub to: usize,
@@ -60,6 +61,8 @@ pub struct Oracle {
     pub commands: Vec<Command>,
     /// Contexts of claims that nobody has received, with the message.
     pub claims: Vec<(usize, Context, u64)>,
+    /// By receiver and sender: the last message that was reported of a multi-receive buffer.
+    reported: BTreeMap<(usize, usize), u64>,
     /// Contexts of receives that were cancelled.
     cancelled: BTreeSet<u64>,
     pub ended_sends: u64,
@@ -265,6 +268,11 @@ impl Oracle {
         if matches!(completion.result, Err(Failure::PeerLost(_))) {
             assert!(parted.contains(&(at, message.from)));
             return;
+        }
+        let (from, message) = (message.from, *message);
+        if receive.multi && message.envelope == Envelope::Message {
+            let before = self.reported.insert((at, from), id);
+            assert!(before < Some(id), "message {id} into a multi-receive buffer is reported after {before:?}");
         }
         let room = receive.len - offset;
         let excess = message.len.saturating_sub(room);
