@@ -132,6 +132,8 @@ static void epochs(struct shared *shared, unsigned char *local)
 static void locks(struct shared *shared, unsigned char *local)
 {
     int next = (rank + 1) % size;
+    // Nobody is still looking at what came before.
+    MPI_Barrier(MPI_COMM_WORLD);
     for (int round = 0; round < ROUNDS; round++) {
         MPI_Win_lock(MPI_LOCK_SHARED, next, 0, shared->window);
         put_all(shared, local, next, 200 + round);
