@@ -19,7 +19,7 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// `si_code` of a signal that another process sent, as opposed to the terminal, which has told the child too.
 const SI_USER: i32 = 0;
 
-/// Signals that end this program, taken as events from now on. Children start with an untouched signal mask.
+/// Signals that end this program, taken as events from now on. What [`spawn`] starts gets them as usual.
 pub struct Signals {
     fd: SignalFd,
 }
@@ -34,11 +34,16 @@ pub struct Ended {
     pub late: bool,
 }
 
-/// Starts `command`; `name` is what the user called it.
+/// Starts `command`, with no signal blocked; `name` is what the user called it.
 pub fn spawn(command: &mut Command, name: &OsStr) -> Result<Child> {
     use std::io::ErrorKind::{NotFound, PermissionDenied};
     let name = name.to_string_lossy();
-    match command.spawn() {
+    // A child inherits what is blocked. A signal that comes just now ends this program, as before [`Signals::take`].
+    let blocked = SigSet::thread_get_mask().context("cannot read the signal mask")?;
+    SigSet::all().thread_unblock().context("cannot unblock signals")?;
+    let spawned = command.spawn();
+    blocked.thread_set_mask().context("cannot block signals")?;
+    match spawned {
         Ok(child) => Ok(child),
         Err(e) if e.kind() == NotFound => bail!("command not found: {name}"),
         Err(e) if e.kind() == PermissionDenied => bail!("cannot run {name}: permission denied"),

@@ -76,6 +76,13 @@ fn a_program_that_did_not_use_it_is_told_so() {
 }
 
 #[test]
+fn a_command_starts_with_no_signal_blocked() {
+    let fishplate = Installed::new();
+    let ran = fishplate.run(&["run", "--", "grep", "SigBlk", "/proc/self/status"]);
+    assert_eq!(ran.out, "SigBlk:\t0000000000000000\n", "{}", ran.err);
+}
+
+#[test]
 fn the_help_lists_every_variable() {
     let fishplate = Installed::new();
     let help = fishplate.run(&["env", "--help"]).out;

@@ -16,7 +16,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Uid, getgid, getuid};
 use tempfile::TempDir;
 
-use crate::supervise::{self, Signals};
+use crate::supervise::Signals;
 use crate::tools;
 
 /// How the folder of a testbed begins.
@@ -25,7 +25,7 @@ const FOLDER_PREFIX: &str = "fishplate-testbed-";
 const LOCK: &str = "lock";
 /// A folder younger than this may still be about to be locked.
 const SETTLING: Duration = Duration::from_secs(10);
-/// How long the part inside may take to clean up after a signal: it gives its own child [`supervise::GRACE`].
+/// How long the part inside may take to clean up after a signal: it gives its own child [`crate::supervise::GRACE`].
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Starts this program with the same arguments and `--inside FOLDER`, as the first process of new namespaces: when it
@@ -43,7 +43,9 @@ pub fn run_again_inside() -> Result<ExitCode> {
 
     let signals = Signals::take()?;
     become_parent_of_namespaces()?;
-    let mut child = supervise::spawn(Command::new(program).args(args), "fishplate".as_ref())?;
+    // It inherits the blocked signals on purpose: the first process of a namespace never gets one that it neither
+    // blocks nor handles, and so would miss what comes before it takes them itself.
+    let mut child = Command::new(program).args(args).spawn().context("cannot run this program inside")?;
     let ended = signals.wait(&mut child, Some(PATIENCE))?;
     folder.close().context("cannot remove the temporary folder")?;
     Ok(ended.exit_code())
