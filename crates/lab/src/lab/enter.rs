@@ -11,6 +11,7 @@ use nix::sys::signal::Signal;
 
 use super::control::{DescribedHost, Description};
 use crate::supervise::{self, Signals};
+use crate::testbed::launch::RAILS;
 
 /// Runs a command on a host of the lab whose daemon is process `daemon`, as this process numbers it. Passes on
 /// signals and the exit code. Before any thread is started.
@@ -22,7 +23,9 @@ pub fn run(daemon: i32, lab: &Description, host: &DescribedHost, line: &[OsStrin
     let signals = Signals::take()?;
     let mut command = Command::new(program);
     command.arg("enter-lab-host").arg(host.proc_id.to_string()).arg("--").args(line);
-    command.envs(lab.environment.iter().map(|(name, value)| (name, value)));
+    // The user's choice of rails comes before the lab's.
+    let kept = |name: &str| name == RAILS && std::env::var_os(name).is_some();
+    command.envs(lab.environment.iter().filter(|(name, _)| !kept(name)).map(|(name, value)| (name, value)));
     let mut child = supervise::spawn(&mut command, &line[0])?;
     Ok(signals.wait(&mut child, None)?.exit_code())
 }

@@ -128,6 +128,11 @@ impl Lab {
         }
     }
 
+    /// Whether the hosts' rails are TAP devices.
+    pub fn rails_are_tunnels(&self) -> bool {
+        self.emulation.as_ref().is_some_and(|emulation| emulation.backend == Backend::Tap)
+    }
+
     /// A command line to run on a host.
     pub fn command(&self, host: usize, line: &[OsString]) -> Command {
         self.hosts[host].command(line)

@@ -18,6 +18,9 @@ const SLOTS: usize = 64;
 /// Variable that names the remote shell of a testbed.
 pub const REMOTE_SHELL: &str = "FISHPLATE_TESTBED_LAUNCH";
 
+/// Variable with which a user chooses rails. By itself Fishplate takes TAP devices for tunnels, and no rails.
+pub const RAILS: &str = "FISHPLATE_RAILS";
+
 /// Environment in which a plain `mpiexec` spreads its ranks over the hosts in turn.
 pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
     let script = write_remote_shell(testbed)?;
@@ -33,7 +36,7 @@ pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
         .map(|host| (0..testbed.rails()).map(|rail| host.rail_address(rail).to_string()).collect::<Vec<_>>().join(","));
 
     let set = |name: &str, value: &dyn AsRef<std::ffi::OsStr>| (name.to_string(), value.as_ref().to_os_string());
-    Ok(vec![
+    let mut environment = vec![
         set(REMOTE_SHELL, &script),
         set("FISHPLATE_TESTBED_HOSTS", &names().collect::<Vec<_>>().join(",")),
         set("FISHPLATE_TESTBED_RAILS", &rail_names(testbed.rails())),
@@ -58,7 +61,11 @@ pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
         set("PRTE_MCA_hwloc_default_binding_policy", &"none"),
         set("OMPI_ALLOW_RUN_AS_ROOT", &"1"),
         set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", &"1"),
-    ])
+    ];
+    if testbed.rails_are_tunnels() {
+        environment.push(set(RAILS, &rail_names(testbed.rails())));
+    }
+    Ok(environment)
 }
 
 /// Makes the names of so many hosts known, for as long as the testbed lives and only within it. Ahead of the hosts,
