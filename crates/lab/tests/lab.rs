@@ -5,6 +5,8 @@ mod common;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use common::{Installed, Ran};
 
@@ -27,6 +29,31 @@ impl Labs {
         Ran::of(self.fishplate.command(&args).env("XDG_RUNTIME_DIR", &self.runtime).output().unwrap())
     }
 
+    /// Starts a command in a lab, which ends when it is dropped.
+    fn start(&self, args: &[&str]) -> Running {
+        let args = [&["lab"], args].concat();
+        let mut command = self.fishplate.command(&args);
+        Running(
+            command.env("XDG_RUNTIME_DIR", &self.runtime).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap(),
+        )
+    }
+
+    /// Its processes with this word in their command lines.
+    fn processes(&self, word: &str) -> Vec<i32> {
+        let program = self.fishplate.path("bin/fishplate");
+        processes(|line| line.contains(program.to_str().unwrap()) && line.contains(word))
+    }
+
+    /// Mean round trip from the first host to an address of the second, in microseconds.
+    fn round_trip_us(&self, address: &str) -> f64 {
+        let program = self.fishplate.path("bin/fishplate");
+        let program = program.to_str().unwrap();
+        let _reflector = self.start(&["exec", "node1", "--", program, "reflect-datagrams", address]);
+        let ran = self.lab(&["exec", "--", program, "measure-round-trips", address, "0.3"]);
+        let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
+        found["mean_us"].as_f64().unwrap()
+    }
+
     /// Brings one up; false, with the reason, where the machine cannot.
     fn up(&self, args: &[&str]) -> bool {
         let ran = self.lab(&[&["up", "--unverified"], args].concat());
@@ -35,6 +62,45 @@ impl Labs {
         }
         ran.code == Some(0)
     }
+}
+
+/// A command that runs.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Processes with such command lines, whose words end with a space each.
+fn processes(fits: impl Fn(&str) -> bool) -> Vec<i32> {
+    let found = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        fits(&String::from_utf8_lossy(&line).replace('\0', " "))
+    });
+    found.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Number of processes `sleep MARKER`.
+fn sleepers(marker: &str) -> usize {
+    processes(|line| line == format!("sleep {marker} ")).len()
+}
+
+/// Waits until something is so.
+#[track_caller]
+fn await_that(what: &str, is_so: impl Fn() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < limit, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn kill_9(process: i32) {
+    assert!(std::process::Command::new("kill").args(["-9", &process.to_string()]).status().unwrap().success());
 }
 
 impl Drop for Labs {
@@ -79,4 +145,93 @@ fn mistakes_are_told() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     labs.lab(&["up"]).fails_saying(&["not a folder of this user alone"]);
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_killed_daemon_leaves_nothing_and_is_told() {
+    let labs = Labs::new();
+    if !labs.up(&["--delay", "1ms"]) {
+        return;
+    }
+    let marker = format!("91{}.5", std::process::id());
+    let mut running = labs.start(&["exec", "node1", "--", "sleep", &marker]);
+    await_that("exec runs its command", || sleepers(&marker) == 1);
+    kill_9(labs.processes("lab-daemon")[0]);
+    assert_ne!(running.0.wait().unwrap().code(), Some(0));
+    await_that("all processes are gone", || sleepers(&marker) == 0 && labs.processes("").is_empty());
+    labs.lab(&["status"]).fails_saying(&["lab lab was killed", "fishplate lab down lab"]);
+    assert!(labs.up(&["--rails", "0"]), "a killed lab is in the way");
+    assert_eq!(labs.lab(&["down"]).code, Some(0));
+    assert_eq!(fs::read_dir(labs.runtime.join("fishplate-labs")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_killed_exec_ends_its_command_alone() {
+    let labs = Labs::new();
+    if !labs.up(&["--rails", "0"]) {
+        return;
+    }
+    let marker = format!("92{}.5", std::process::id());
+    let running = labs.start(&["exec", "--", "sleep", &marker]);
+    await_that("exec runs its command", || sleepers(&marker) == 1);
+    drop(running);
+    await_that("its command is gone", || sleepers(&marker) == 0);
+    assert_eq!(labs.lab(&["exec", "--", "true"]).code, Some(0));
+}
+
+#[test]
+fn a_killed_emulator_is_told() {
+    let labs = Labs::new();
+    if !labs.up(&["--delay", "1ms"]) {
+        return;
+    }
+    let emulators = labs.processes("emulate-links");
+    assert_eq!(emulators.len(), 1);
+    kill_9(emulators[0]);
+    await_that("it is told", || labs.lab(&["status"]).code != Some(0));
+    labs.lab(&["status"]).fails_saying(&["its rails are cut", "start the lab again"]);
+}
+
+#[test]
+fn a_schedule_is_kept_and_rails_get_delays_later() {
+    let labs = Labs::new();
+    if !labs.up(&["--rails", "100,100"]) {
+        return;
+    }
+    labs.lab(&["set", "--schedule", "soon r0=1"]).fails_saying(&["soon r0=1", "a schedule reads like"]);
+    labs.lab(&["set", "--schedule", "1s r7=1"]).fails_saying(&["no rail r7"]);
+    let ran = labs.lab(&["set", "--schedule", "0.1s r0=delay=20ms; 0.2s r1=down; 9000s r1=up"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "3 changes to come\n"), "{}", ran.err);
+    await_that("two changes are made", || labs.lab(&["status"]).out.contains("1 changes to come"));
+    let status = labs.lab(&["status"]).out;
+    assert!(status.contains("100 Mbit/s, delay 20ms") && status.contains("down"), "{status}");
+    assert!(labs.round_trip_us("10.77.0.2") >= 40_000.0);
+}
+
+#[test]
+fn two_clusters_are_never_faster_than_asked() {
+    let labs = Labs::new();
+    if !labs.up(&["--clusters", "2", "--rails", "0", "--wan", "100,100", "--delay", "5ms,10ms"]) {
+        return;
+    }
+    assert!(labs.round_trip_us("10.77.0.2") >= 10_000.0);
+    assert!(labs.round_trip_us("10.77.1.2") >= 20_000.0);
+    labs.lab(&["set", "north.r0=5"]).fails_saying(&["no rail north.r0", "c0-c1.r0"]);
+    assert_eq!(labs.lab(&["set", "c0-c1.r0=delay=15ms"]).code, Some(0));
+    assert!(labs.round_trip_us("10.77.0.2") >= 30_000.0);
+}
+
+#[test]
+fn without_rights_it_says_which() {
+    let labs = Labs::new();
+    let script = "echo 0 >/proc/sys/user/max_net_namespaces && echo limited && exec bin/fishplate lab up";
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c", script]).env("XDG_RUNTIME_DIR", &labs.runtime);
+    let ran = Ran::of(command.current_dir(labs.fishplate.path("")).output().unwrap());
+    if ran.out != "limited\n" {
+        eprintln!("skipped, rights cannot be taken away here: {}", ran.err);
+        return;
+    }
+    ran.fails_saying(&["this system does not let this user make namespaces", "run it as root"]);
+    assert_eq!(fs::read_dir(labs.runtime.join("fishplate-labs")).unwrap().count(), 0);
 }
