@@ -7,6 +7,7 @@ mod commands;
 mod compare;
 mod demo;
 mod environment;
+mod experiments;
 mod lab;
 mod page;
 mod record;

@@ -1,6 +1,6 @@
 //! What to measure: stacks x links x benchmarks, so many rounds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,12 @@ use super::link::Link;
 use crate::stacks::Catalog;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 1] = [("everything", include_str!("../../plans/everything.toml"))];
+const READY: [(&str, &str); 4] = [
+    ("everything", include_str!("../../plans/everything.toml")),
+    ("multirail-2004", include_str!("../../plans/multirail-2004.toml")),
+    ("wan-2008", include_str!("../../plans/wan-2008.toml")),
+    ("endapps-2006", include_str!("../../plans/endapps-2006.toml")),
+];
 
 /// Most hosts: as many as a testbed has.
 const MAX_HOSTS: usize = 16;
@@ -31,6 +36,9 @@ pub struct Plan {
     /// Files that describe stacks of the user's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack_files: Vec<PathBuf>,
+    /// Stacks that the plan itself describes, as files of stacks do.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own_stacks: BTreeMap<String, Value>,
     /// Stack that others are compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
@@ -89,6 +97,7 @@ impl Plan {
             title: None,
             stacks: Vec::new(),
             stack_files: Vec::new(),
+            own_stacks: BTreeMap::new(),
             reference: None,
             rounds: default_rounds(),
             checked: false,
@@ -131,6 +140,15 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// All stacks that it can name.
+    pub fn catalog(&self) -> Result<Catalog> {
+        let mut catalog = Catalog::load(&self.stack_files)?;
+        for (name, described) in &self.own_stacks {
+            catalog.describe(name, described).with_context(|| format!("`own_stacks.{name}`"))?;
+        }
+        Ok(catalog)
     }
 
     /// Fills in what was left to the program, and says what is wrong.
@@ -231,9 +249,10 @@ mod tests {
 
     #[test]
     fn ready_plans_are_sound() {
-        let catalog = Catalog::load(&[]).unwrap();
         for (name, _) in READY {
-            Plan::load(Path::new(name)).unwrap().complete(&catalog).unwrap();
+            let mut plan = Plan::load(Path::new(name)).unwrap();
+            let catalog = plan.catalog().unwrap();
+            plan.complete(&catalog).unwrap();
         }
     }
 
@@ -250,6 +269,16 @@ mod tests {
         assert!(error(&format!("{PLAN}exclude = {{ lam = \"old\" }}\n")).contains("latency excludes a stack"));
         assert!(error(&format!("{PLAN}[[benchmarks]]\nprogram = \"latency\"\n")).contains("two benchmarks"));
         assert!(error("").contains("no links"));
+    }
+
+    #[test]
+    fn plans_describe_stacks_of_their_own() {
+        let own = "[own_stacks.one]\nlike = \"fishplate-mpich\"\nwheels = \"mpich\"\nrails = \"best\"\n";
+        let plan = Plan::parse(own, "a").unwrap();
+        assert!(plan.catalog().unwrap().find("one").unwrap().fishplate);
+        let plan = Plan::parse(&own.replace("rails", "rail"), "a").unwrap();
+        let error = format!("{:#}", plan.catalog().err().unwrap());
+        assert!(error.starts_with("`own_stacks.one`: unknown field `rail`"), "{error}");
     }
 
     #[test]

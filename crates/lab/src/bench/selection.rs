@@ -109,7 +109,7 @@ impl Selection {
                 benchmark.set_seconds(seconds);
             }
         }
-        let catalog = Catalog::load(&plan.stack_files)?;
+        let catalog = plan.catalog()?;
         let from = self.plan.as_ref().map_or("the command line".into(), |plan| plan.display().to_string());
         plan.complete(&catalog).with_context(|| from)?;
         Ok((plan, catalog))

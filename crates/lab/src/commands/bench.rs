@@ -8,7 +8,6 @@ use anyhow::Result;
 use crate::bench::execute::Interrupted;
 use crate::bench::{self, Bench, Selection, Summary};
 use crate::record;
-use crate::stacks::Catalog;
 use crate::supervise::Signals;
 use crate::testbed::isolate;
 
@@ -62,7 +61,11 @@ The same plan in TOML:
 
 /// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
-    let bench = args.bench()?;
+    carry_out(&args.bench()?, inside, &|| Ok(()))
+}
+
+/// Measures, inside of namespaces where links are emulated; then does what is left to do with the record.
+pub fn carry_out(bench: &Bench, inside: Option<PathBuf>, then: &dyn Fn() -> Result<()>) -> Result<ExitCode> {
     if inside.is_none() {
         bench.check()?;
         if bench.is_emulated() {
@@ -74,7 +77,11 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         isolate::settle()?;
     }
     match bench.run(inside, &signals) {
-        Ok(summary) => Ok(told(&summary, &bench)),
+        Ok(summary) => {
+            let code = told(&summary, bench);
+            then()?;
+            Ok(code)
+        }
         Err(error) => match error.downcast_ref::<Interrupted>() {
             Some(interrupted) => {
                 eprintln!("fishplate: {interrupted}");
@@ -91,7 +98,7 @@ impl Args {
         let (plan, catalog) = match &self.resume {
             Some(file) if self.selection.is_empty() => {
                 let plan = bench::plan_of(&record::read(file)?)?;
-                let catalog = Catalog::load(&plan.stack_files)?;
+                let catalog = plan.catalog()?;
                 (plan, catalog)
             }
             _ => self.selection.plan()?,

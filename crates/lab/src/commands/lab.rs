@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::experiment;
 use crate::lab::control::{self, Description, Request, Response};
 use crate::lab::measure::Measured;
 use crate::lab::registry::Slot;
@@ -49,6 +50,8 @@ enum Action {
     Exec(Exec),
     /// Ends a lab, and everything in it.
     Down(Which),
+    /// Runs a ready experiment: measures, judges published statements, makes a page.
+    Run(Box<experiment::Args>),
 }
 
 /// Name of a lab.
@@ -155,7 +158,7 @@ struct Exec {
 const GLANCE_S: f64 = 1.0;
 
 /// The command.
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     match args.action {
         Action::Up(args) => up(&args)?,
         Action::Set(args) => set(args)?,
@@ -163,6 +166,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Action::Verify(args) => return verify(&Slot::new(&args.name)?, args.seconds),
         Action::Exec(args) => return exec(&args),
         Action::Down(args) => down(&Slot::new(&args.name)?)?,
+        Action::Run(args) => return experiment::run(*args, inside),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -179,7 +183,7 @@ fn up(args: &Up) -> Result<()> {
     let slot = Slot::new(&args.name)?;
     start::start(&slot, &topology)?;
     if !args.unverified {
-        show_measured(&measure(&slot, GLANCE_S)?);
+        measure(&slot, GLANCE_S)?;
     }
     let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("a strange answer") };
     for note in &status.notes {
@@ -241,23 +245,24 @@ fn status(args: &Which) -> Result<()> {
 
 fn verify(slot: &Slot, seconds: f64) -> Result<ExitCode> {
     ensure!((0.1..=600.0).contains(&seconds), "--seconds takes 0.1 to 600");
-    let fine = show_measured(&measure(slot, seconds)?);
+    let fine = measure(slot, seconds)?;
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn measure(slot: &Slot, seconds: f64) -> Result<Vec<Measured>> {
-    let Response::Measured(measured) = ask(slot, &Request::Measure(seconds))? else { bail!("a strange answer") };
-    Ok(measured)
-}
-
-/// Shows what was measured. Whether all is as it should be.
-fn show_measured(measured: &[Measured]) -> bool {
-    println!("{}", table::measured(measured));
-    let complaints: Vec<String> = measured.iter().flat_map(Measured::complaints).collect();
+/// Measures and shows it. Whether all is as it should be.
+fn measure(slot: &Slot, seconds: f64) -> Result<bool> {
+    let Response::Measured { rails, emulator_cpu } = ask(slot, &Request::Measure(seconds))? else {
+        bail!("a strange answer")
+    };
+    println!("{}", table::measured(&rails));
+    if let Some(share) = emulator_cpu {
+        println!("the emulator took {:.1} % of a core meanwhile", share * 100.0);
+    }
+    let complaints: Vec<String> = rails.iter().flat_map(Measured::complaints).collect();
     for complaint in &complaints {
         eprintln!("warning: {complaint} (is the machine busy?)");
     }
-    complaints.is_empty()
+    Ok(complaints.is_empty())
 }
 
 fn exec(args: &Exec) -> Result<ExitCode> {

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod compare;
 pub mod demo;
 pub mod env;
+pub mod experiment;
 pub mod inner;
 pub mod lab;
 pub mod rails;
@@ -31,7 +32,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Report(args) => report::run(args),
         Command::Compare(args) => Ok(compare::run(args)),
         Command::Demo(args) => demo::run(args, cli.inside),
-        Command::Lab(args) => lab::run(args),
+        Command::Lab(args) => lab::run(args, cli.inside),
         Command::Testbed(args) => testbed::run(args, cli.inside),
         Command::HoldHost(args) => inner::hold(args),
         Command::EmulateLinks(args) => inner::emulate(args),

@@ -83,7 +83,11 @@ impl Record {
             Line::Rails(rails) => self.rails.push(rails),
             Line::Skipped(skipped) => self.skipped.push(skipped),
             Line::Cell(cell) => self.cells.push(cell),
-            Line::Statement(statement) => self.statements.push(statement),
+            Line::Statement(statement) => {
+                // Of several for one fact the last counts: it was judged from more.
+                self.statements.retain(|earlier| earlier.id != statement.id);
+                self.statements.push(statement);
+            }
         }
         Ok(())
     }

@@ -83,14 +83,24 @@ impl Catalog {
         Ok(names.collect::<Vec<_>>().join(", "))
     }
 
-    fn add(&mut self, text: &str, file: &str) -> Result<()> {
-        for (name, description) in parse(text, file)? {
-            match self.described.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, known)) => *known = description,
-                None => self.described.push((name, description)),
-            }
-        }
+    /// Adds a stack that is described elsewhere than in a file of stacks.
+    pub fn describe(&mut self, name: &str, described: &serde_json::Value) -> Result<()> {
+        let description: Description = serde_json::from_value(described.clone())?;
+        description.check()?;
+        self.put(name.to_string(), description);
         Ok(())
+    }
+
+    fn add(&mut self, text: &str, file: &str) -> Result<()> {
+        parse(text, file)?.into_iter().for_each(|(name, description)| self.put(name, description));
+        Ok(())
+    }
+
+    fn put(&mut self, name: String, description: Description) {
+        match self.described.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = description,
+            None => self.described.push((name, description)),
+        }
     }
 }
 

@@ -79,7 +79,8 @@ pub fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Description>> {
 }
 
 impl Description {
-    fn check(&self) -> Result<()> {
+    /// Says what contradicts itself.
+    pub fn check(&self) -> Result<()> {
         let sources = [self.wheels.is_some(), self.path.is_some(), !self.modules.is_empty()];
         let given = sources.iter().filter(|given| **given).count();
         ensure!(given <= 1, "only one of `wheels`, `path` and `modules` can say where its programs come from");

@@ -1,0 +1,66 @@
+//! `fishplate lab run`: a ready experiment, from its plan to its page.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::builder::PossibleValuesParser;
+
+use super::bench::carry_out;
+use crate::bench::Bench;
+use crate::experiments::{self, Experiment};
+use crate::record::write::Writer;
+use crate::record::{self, Line};
+use crate::report::{self, Report};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The experiment.
+    #[arg(value_parser = PossibleValuesParser::new(experiments::names()))]
+    name: String,
+
+    /// One round with little time for each value: does it work, not how fast is it.
+    #[arg(long)]
+    quick: bool,
+
+    /// Where the record goes [default: NAME.jsonl]
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    /// Goes on with that record.
+    #[arg(long)]
+    resume: bool,
+
+    /// Where the page goes [default: NAME.html]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Folder with the sources of the benchmark programs [default: `bench` near this program or in the current folder]
+    #[arg(long, value_name = "FOLDER")]
+    sources: Option<PathBuf>,
+}
+
+/// The command.
+pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
+    let experiment = experiments::find(&args.name).with_context(|| format!("no experiment {}", args.name))?;
+    let (plan, catalog) = experiment.plan(args.quick)?;
+    let file = |given: Option<PathBuf>, ending: &str| given.unwrap_or_else(|| format!("{}.{ending}", args.name).into());
+    let record = file(args.record, "jsonl");
+    let page = file(args.output, "html");
+    let bench = Bench { plan, catalog, record: record.clone(), resume: args.resume, sources: args.sources };
+    carry_out(&bench, inside, &|| conclude(experiment, &record, &page))
+}
+
+/// Judges the statements from what was measured, and makes the page.
+fn conclude(experiment: &Experiment, file: &Path, page: &Path) -> Result<()> {
+    let (mut writer, record) = Writer::resume(file)?;
+    for statement in experiment.statements(&record) {
+        println!("{:4} {:16} {}", statement.id, experiments::word(statement.verdict), statement.why);
+        writer.append(&Line::Statement(statement))?;
+    }
+    let report = Report::of(vec![record::read(file)?], None, None)?;
+    fs::write(page, report::html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
+    println!("page: {}", page.display());
+    Ok(())
+}

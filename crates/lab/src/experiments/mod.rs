@@ -1,0 +1,100 @@
+//! Ready experiments: a plan each, and the published statements that its values are held against
+//! (docs/experiments.md).
+
+mod endapps;
+mod judgement;
+mod multirail;
+#[cfg(test)]
+mod synthetic;
+mod values;
+mod wan;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::bench::Plan;
+use crate::record::{Record, Statement, Verdict};
+use crate::stacks::Catalog;
+use judgement::Fact;
+use values::Values;
+
+/// Seconds that each value is measured in a quick run.
+const QUICK_SECONDS: f64 = 0.05;
+
+/// An experiment.
+pub struct Experiment {
+    /// Its name, which is that of its plan.
+    name: &'static str,
+    facts: &'static [Fact],
+}
+
+/// All of them.
+const EXPERIMENTS: [Experiment; 3] = [
+    Experiment { name: "multirail-2004", facts: multirail::FACTS },
+    Experiment { name: "wan-2008", facts: wan::FACTS },
+    Experiment { name: "endapps-2006", facts: endapps::FACTS },
+];
+
+/// Their names.
+pub fn names() -> Vec<&'static str> {
+    EXPERIMENTS.iter().map(|experiment| experiment.name).collect()
+}
+
+/// The one that is called so.
+pub fn find(name: &str) -> Option<&'static Experiment> {
+    EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+}
+
+/// A verdict in words.
+pub fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold => "does not hold",
+        Verdict::CannotBeTested => "cannot be tested",
+    }
+}
+
+impl Experiment {
+    /// What to measure, and all stacks.
+    pub fn plan(&self, quick: bool) -> Result<(Plan, Catalog)> {
+        let mut plan = Plan::load(Path::new(self.name))?;
+        if quick {
+            plan.rounds = 1;
+            plan.benchmarks.iter_mut().for_each(|benchmark| benchmark.set_seconds(QUICK_SECONDS));
+        }
+        let catalog = plan.catalog()?;
+        plan.complete(&catalog)?;
+        Ok((plan, catalog))
+    }
+
+    /// What becomes of the published statements.
+    pub fn statements(&self, record: &Record) -> Vec<Statement> {
+        let values = Values::of(record);
+        self.facts.iter().map(|fact| fact.judge(&values)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_are_sound_and_quick_ones_have_one_round() {
+        for name in names() {
+            let experiment = find(name).unwrap();
+            let (plan, catalog) = experiment.plan(true).unwrap();
+            assert_eq!(plan.rounds, 1);
+            plan.stacks.iter().for_each(|stack| assert!(catalog.find(stack).is_ok(), "{stack}"));
+            assert!(experiment.plan(false).unwrap().0.rounds > 1);
+        }
+    }
+
+    #[test]
+    fn without_values_nothing_is_judged() {
+        for name in names() {
+            let statements = find(name).unwrap().statements(&synthetic::record(name, &[]));
+            assert!(statements.iter().all(|statement| statement.verdict == Verdict::CannotBeTested), "{name}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! multirail-2004: two rails of which one message can use both.
+
+use super::judgement::{Fact, Judgement, found, near};
+use super::values::{At, Values};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+/// How far a factor may be from the published one, as a part of it.
+const TOLERANCE: f64 = 0.1;
+/// A gain below this is noise.
+const GAIN: f64 = 1.02;
+const SMALL: [u64; 2] = [64, KIB];
+
+pub const FACTS: &[Fact] = &[
+    Fact {
+        id: "M4",
+        text: "Two rails, even striping: peak unidirectional bandwidth 1723 MB/s, 1.95 times that of one rail",
+        decide: |values| peak(values, "bandwidth", 1723.0 / 884.0),
+    },
+    Fact {
+        id: "M5",
+        text: "Two rails, even striping: peak bidirectional bandwidth 1877 MB/s, 1.99 times that of one rail",
+        decide: |values| peak(values, "bibandwidth", 1877.0 / 943.0),
+    },
+    Fact { id: "M6", text: "Two rails: latency of large messages about half of one rail's", decide: large_latency },
+    Fact {
+        id: "M7",
+        text: "Round robin slightly improves the bandwidth of small messages over one rail",
+        decide: round_robin,
+    },
+    Fact {
+        id: "M8",
+        text: "Two processes a node, senders on different nodes: striping beats binding, both beat one rail",
+        decide: |_| Err("the programs put both senders on the same host".into()),
+    },
+    Fact {
+        id: "M9",
+        text: "Two processes a node, both directions: striping and binding are comparable",
+        decide: two_processes,
+    },
+    Fact { id: "M10", text: "MPI_Bcast and MPI_Alltoall of large messages gain from two rails", decide: collectives },
+    Fact { id: "M11", text: "NAS FT: communication time almost halved", decide: application },
+    Fact { id: "M12", text: "NAS IS: communication time down by up to 38 %", decide: application },
+    Fact { id: "M13", text: "Visualization: communication time down by 43 %", decide: application },
+    Fact {
+        id: "M14",
+        text: "Rails 4:1: even striping is held to twice the slow rail, weighted reaches about the sum, adaptive is \
+               comparable to weighted",
+        decide: unequal,
+    },
+    Fact {
+        id: "M15",
+        text: "Rails 4:1, both directions: adaptive clearly beats weighted, because the bus makes 2:1 the best ratio",
+        decide: |_| Err("emulated rails carry both directions at full rate; there is no bus that both share".into()),
+    },
+    Fact {
+        id: "M16",
+        text: "A second program takes one rail for 10 s: adaptive beats even, and returns to the peak afterwards",
+        decide: |_| Err("rails of a plan do not change while a program runs".into()),
+    },
+];
+
+fn peak(values: &Values, benchmark: &str, published: f64) -> Judgement {
+    let at = At { benchmark, link: "equal", size: MIB };
+    let sizes = [128 * KIB, MIB];
+    let (two, one) = (values.peak("even", at, &sizes)?, values.peak("one-rail", at, &sizes)?);
+    let rule = format!("even striping over one rail, at most 10 % from {published:.2}");
+    found(
+        near(two / one, published, TOLERANCE),
+        &rule,
+        &[("even MB/s", two), ("one rail MB/s", one), ("factor", two / one)],
+    )
+}
+
+fn large_latency(values: &Values) -> Judgement {
+    let ratio = values.ratio("even", "one-rail", At { benchmark: "latency", link: "equal", size: MIB })?;
+    found(
+        near(ratio, 0.5, TOLERANCE),
+        "latency at 1 MiB, even striping over one rail, 0.45 to 0.55",
+        &[("ratio", ratio)],
+    )
+}
+
+fn round_robin(values: &Values) -> Judgement {
+    let ratio = |size| values.ratio("even", "one-rail", At { benchmark: "bandwidth", link: "equal", size });
+    let [smallest, larger] = [ratio(SMALL[0])?, ratio(SMALL[1])?];
+    let holds = smallest >= GAIN && larger >= GAIN;
+    let rule = "bandwidth of round robin over one rail, at least 1.02 at 64 bytes and at 1 KiB";
+    found(holds, rule, &[("64 B", smallest), ("1 KiB", larger)])
+}
+
+fn two_processes(values: &Values) -> Judgement {
+    let at = At { benchmark: "two processes a host", link: "equal", size: MIB };
+    // Ranks 0 0 1 1: at distance 2 every process talks to the other host.
+    let median = |stack| values.median_with(stack, at, ("distance", 2));
+    let ratio = median("even")? / median("binding")?;
+    let rule = "ring of distance 2 over two hosts at 1 MiB, striping over binding, 0.9 to 1.1";
+    found(near(ratio, 1.0, TOLERANCE), rule, &[("ratio", ratio)])
+}
+
+fn collectives(values: &Values) -> Judgement {
+    let gain = |benchmark, size| values.ratio("one-rail", "even", At { benchmark, link: "equal", size });
+    let (bcast, alltoall) = (gain("bcast", MIB)?, gain("alltoall", 256 * KIB)?);
+    let rule = "4 ranks on 2 hosts: time with one rail over time with two, above 1.1 for both";
+    found(bcast > 1.1 && alltoall > 1.1, rule, &[("bcast 1 MiB", bcast), ("alltoall 256 KiB", alltoall)])
+}
+
+fn unequal(values: &Values) -> Judgement {
+    let rails = values.rails_mb_per_s("unequal")?;
+    let (sum, slow) = (rails.iter().sum::<f64>(), rails.iter().copied().fold(f64::INFINITY, f64::min));
+    let median = |stack| values.median(stack, At { benchmark: "bandwidth", link: "unequal", size: MIB });
+    let (even, weighted, adaptive) = (median("even")?, median("weighted")?, median("adaptive")?);
+    let held = near(even, 2.0 * slow, TOLERANCE);
+    let holds = held && weighted >= (1.0 - TOLERANCE) * sum && near(adaptive, weighted, TOLERANCE);
+    let rule = "each at most 10 % from what it should be, at 1 MiB; rails as plain sockets measured them";
+    let parts = [
+        ("even / twice the slow rail", even / (2.0 * slow)),
+        ("weighted / sum", weighted / sum),
+        ("adaptive / weighted", adaptive / weighted),
+    ];
+    found(holds, rule, &parts)
+}
+
+fn application(_: &Values) -> Judgement {
+    Err("the suite has no applications".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::synthetic::{Given, verdicts};
+
+    /// One rail carries 48 MB/s, two of them twice as much.
+    fn as_published() -> Vec<Given> {
+        let mut all = Vec::new();
+        for (stack, factor) in [("one-rail", 1.0), ("even", 2.0)] {
+            for benchmark in ["bandwidth", "bibandwidth"] {
+                all.extend([128 * KIB, MIB].map(|size| Given::of(stack, benchmark, "equal", size, 48.0 * factor)));
+            }
+            let small = if factor > 1.0 { 1.1 } else { 1.0 };
+            all.extend(SMALL.map(|size| Given::of(stack, "bandwidth", "equal", size, small)));
+            all.push(Given::of(stack, "latency", "equal", MIB, 20_000.0 / factor));
+            all.push(Given::of(stack, "bcast", "equal", MIB, 20_000.0 / factor));
+            all.push(Given::of(stack, "alltoall", "equal", 256 * KIB, 20_000.0 / factor));
+        }
+        for (stack, value) in [("even", 25.0), ("weighted", 60.0), ("adaptive", 59.0)] {
+            all.push(Given::of(stack, "bandwidth", "unequal", MIB, value));
+        }
+        for stack in ["even", "binding"] {
+            let given = Given::of(stack, "two processes a host", "equal", MIB, 45.0);
+            all.push(Given { option: Some(("distance", 2)), ..given });
+        }
+        all
+    }
+
+    #[test]
+    fn statements_hold_or_not_by_the_values() {
+        let held = ["M4", "M5", "M6", "M7", "M9", "M10", "M14"];
+        assert_eq!(verdicts("multirail-2004", &as_published()), held.map(|id| (id.to_string(), true)));
+        // The second rail brings nothing, striping is half as fast as binding, and weights do not help.
+        let mut flat = as_published();
+        for given in &mut flat {
+            given.value = match (given.link, given.stack) {
+                ("unequal", _) => 25.0,
+                (_, "even") if given.option.is_some() => 20.0,
+                (_, "binding") => 40.0,
+                _ => 10.0,
+            };
+        }
+        assert_eq!(verdicts("multirail-2004", &flat), held.map(|id| (id.to_string(), false)));
+    }
+}

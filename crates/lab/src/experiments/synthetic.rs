@@ -1,0 +1,81 @@
+//! Records that were not measured, for tests.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::find;
+use crate::record::{Link, Rail, Record, Sample, Verdict};
+
+/// A value of a record.
+#[derive(Clone)]
+pub struct Given {
+    pub stack: &'static str,
+    pub benchmark: &'static str,
+    pub link: &'static str,
+    pub size: u64,
+    pub option: Option<(&'static str, u64)>,
+    pub value: f64,
+}
+
+impl Given {
+    pub fn of(stack: &'static str, benchmark: &'static str, link: &'static str, size: u64, value: f64) -> Given {
+        Given { stack, benchmark, link, size, option: None, value }
+    }
+
+    /// Panics when the plan measures no such value: a statement that asks for it could never be judged.
+    fn check(&self, experiment: &str) {
+        let (plan, _) = find(experiment).unwrap().plan(false).unwrap();
+        let Given { stack, benchmark, link, size, .. } = *self;
+        assert!(plan.stacks.iter().any(|name| name == stack), "{stack}");
+        assert!(plan.links.iter().any(|known| known.name == link), "{link}");
+        let found = plan.benchmarks.iter().find(|known| known.name == benchmark);
+        let found = found.unwrap_or_else(|| panic!("{benchmark}"));
+        assert!(!found.exclude.contains_key(stack), "{benchmark} leaves {stack} out");
+        let shown = match size {
+            size if size >= 1 << 20 => format!("{}M", size >> 20),
+            size if size >= 1 << 10 => format!("{}K", size >> 10),
+            size => size.to_string(),
+        };
+        let sizes = found.options.value("--sizes").unwrap_or_default();
+        assert!(sizes.split(',').any(|known| known == shown), "{benchmark} has no size {shown}");
+    }
+}
+
+/// A record of these values; each rail of its links carries what was asked, a rail of 400 Mbit/s 48 MB/s.
+pub fn record(experiment: &str, values: &[Given]) -> Record {
+    let (plan, _) = find(experiment).unwrap().plan(false).unwrap();
+    let manifest = json!({"schema": crate::record::SCHEMA, "fishplate": "0", "started": "", "load": 0.0, "stacks": [],
+        "machine": {"cpu": "", "cores": 2, "memory_bytes": 0, "kernel": "", "hostname": ""}, "links": [],
+        "benchmarks": [], "rounds": 1});
+    let rail = |rail: Rail| Rail { measured_mbit: rail.rate_mbit.map(|rate| rate * 0.96), ..rail };
+    let measured = |link: Link| Link { rails: link.rails.into_iter().map(rail).collect(), ..link };
+    Record {
+        file: "synthetic".into(),
+        manifest: serde_json::from_value(manifest).unwrap(),
+        links: if values.is_empty() { vec![] } else { plan.links.iter().map(|l| measured(l.recorded())).collect() },
+        samples: values.iter().map(sample).collect(),
+        rails: vec![],
+        skipped: vec![],
+        cells: vec![],
+        statements: vec![],
+        torn: None,
+        whole_bytes: 0,
+    }
+}
+
+/// What is judged of a record of these values: ids, and whether they hold.
+pub fn verdicts(experiment: &str, values: &[Given]) -> Vec<(String, bool)> {
+    values.iter().for_each(|given| given.check(experiment));
+    let statements = find(experiment).unwrap().statements(&record(experiment, values));
+    let judged = statements.into_iter().filter(|statement| statement.verdict != Verdict::CannotBeTested);
+    judged.map(|statement| (statement.id, statement.verdict == Verdict::Holds)).collect()
+}
+
+fn sample(given: &Given) -> Sample {
+    let options: BTreeMap<String, Value> =
+        given.option.iter().map(|(name, value)| (name.to_string(), Value::from(*value))).collect();
+    let value = json!({"stack": given.stack, "benchmark": given.benchmark, "link": given.link, "round": 0, "ranks": 2,
+        "size_bytes": given.size, "metric": "any", "unit": "any", "value": given.value, "options": options});
+    serde_json::from_value(value).unwrap()
+}

@@ -1,0 +1,72 @@
+//! Medians over the rounds of what a record has.
+
+use crate::record::{Record, Sample};
+use crate::statistics::Spread;
+
+/// Samples to choose from.
+pub struct Values<'a> {
+    record: &'a Record,
+}
+
+/// Which value is meant.
+#[derive(Clone, Copy)]
+pub struct At<'a> {
+    /// Benchmark.
+    pub benchmark: &'a str,
+    /// Link.
+    pub link: &'a str,
+    /// Message size in bytes.
+    pub size: u64,
+}
+
+impl<'a> Values<'a> {
+    /// Those of a record.
+    pub fn of(record: &'a Record) -> Values<'a> {
+        Values { record }
+    }
+
+    /// The median over the rounds; the error says what is missing.
+    pub fn median(&self, stack: &str, at: At) -> Result<f64, String> {
+        self.median_where(stack, at, |_| true)
+    }
+
+    /// The same of samples with this option.
+    pub fn median_with(&self, stack: &str, at: At, option: (&str, u64)) -> Result<f64, String> {
+        let (name, value) = option;
+        self.median_where(stack, at, |sample| sample.options.get(name).is_some_and(|given| *given == value))
+    }
+
+    /// Value of one stack over that of another.
+    pub fn ratio(&self, above: &str, below: &str, at: At) -> Result<f64, String> {
+        Ok(self.median(above, at)? / self.median(below, at)?)
+    }
+
+    /// The greatest median over these sizes.
+    pub fn peak(&self, stack: &str, at: At, sizes: &[u64]) -> Result<f64, String> {
+        sizes.iter().try_fold(0.0, |most, size| Ok(self.median(stack, At { size: *size, ..at })?.max(most)))
+    }
+
+    /// What plain sockets carried over each rail of a link, in MB/s, the first rail first.
+    pub fn rails_mb_per_s(&self, link: &str) -> Result<Vec<f64>, String> {
+        let found = self.record.links.iter().rfind(|known| known.name == link);
+        let rails = found.map(|link| link.rails.iter().map(|rail| rail.measured_mbit.map(|rate| rate / 8.0)).collect());
+        rails.flatten().ok_or_else(|| format!("the rates of link {link} were not measured"))
+    }
+
+    fn median_where(&self, stack: &str, at: At, wanted: impl Fn(&Sample) -> bool) -> Result<f64, String> {
+        let At { benchmark, link, size } = at;
+        let matches = |sample: &&Sample| {
+            sample.stack == stack
+                && sample.benchmark == benchmark
+                && sample.link == link
+                && sample.size_bytes == Some(size)
+                && wanted(sample)
+        };
+        // Of several of one round the last counts.
+        let by_round: std::collections::BTreeMap<u32, f64> =
+            self.record.samples.iter().filter(matches).map(|sample| (sample.round, sample.value)).collect();
+        let values: Vec<f64> = by_round.into_values().filter(|value| *value > 0.0).collect();
+        let missing = || format!("{stack} has no value of {benchmark} on {link} at {size} bytes");
+        Spread::of(&values).map(|spread| spread.median).ok_or_else(missing)
+    }
+}
