@@ -38,8 +38,13 @@ pub enum Response {
     Description(Description),
     /// What was counted.
     Status(Box<Status>),
-    /// What was measured.
-    Measured(Vec<Measured>),
+    /// What was measured, and which share of a core the emulator took meanwhile, if there is one.
+    Measured {
+        /// Each rail.
+        rails: Vec<Measured>,
+        /// The emulator.
+        emulator_cpu: Option<f64>,
+    },
     /// Why it could not be done.
     Error(String),
 }

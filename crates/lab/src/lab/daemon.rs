@@ -16,7 +16,7 @@ use super::change::{Change, Entry, Schedule, Target, parse_change};
 use super::control::{DescribedHost, DescribedLink, Description, Request, Response, Status};
 use super::measure::Measured;
 use super::registry::Slot;
-use super::{Lab, Topology};
+use super::{Lab, Topology, enter};
 
 /// How long a command may take to ask: it does so at once.
 const ASKING: Duration = Duration::from_secs(1);
@@ -48,8 +48,8 @@ pub fn run(slot: &Slot, topology: &Topology) -> Result<()> {
     let listener = UnixListener::bind(slot.socket()).context("cannot listen")?;
     listener.set_nonblocking(true).context("cannot listen")?;
     let mut daemon = Daemon { lab, listener, signals, measured: Vec::new(), scheduled: Vec::new() };
-    println!("ready");
-    std::io::stdout().flush().context("nobody waits for this lab")?;
+    enter::untie()?;
+    writeln!(std::io::stdout(), "ready").context("nobody waits for this lab")?;
     daemon.serve()
 }
 
@@ -113,8 +113,10 @@ impl Daemon {
             Request::Schedule(text) => Response::Done(self.schedule(&text)?),
             Request::Status => Response::Status(Box::new(self.status())),
             Request::Measure(seconds) => {
+                // The share is told from here on.
+                self.lab.emulator_cpu();
                 self.measured = self.lab.measure(seconds)?;
-                Response::Measured(self.measured.clone())
+                Response::Measured { rails: self.measured.clone(), emulator_cpu: self.lab.emulator_cpu() }
             }
             Request::Down => Response::Done(Vec::new()),
         })

@@ -50,7 +50,12 @@ fn enter(process: i32) -> Result<()> {
     Ok(())
 }
 
-/// Ends this process's command with the process that watches it.
+/// Ends this process, or the command that it becomes, with its parent.
 pub fn tie() -> Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL).context("cannot tie this process to its parent")
+}
+
+/// Lets this process outlive its parent again.
+pub fn untie() -> Result<()> {
+    prctl::set_pdeathsig(None).context("cannot untie this process from its parent")
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use super::registry::Slot;
-use super::{Topology, daemon};
+use super::{Topology, daemon, enter};
 use crate::testbed::isolate;
 use crate::tools;
 
@@ -53,6 +53,8 @@ fn start_daemon(slot: &Slot, topology: &Topology, lock: File) -> Result<()> {
 /// The daemon.
 pub fn live(slot: &Slot) -> Result<()> {
     nix::unistd::setsid().context("cannot leave the session")?;
+    // Until the lab is up: nobody would know of half a lab.
+    enter::tie()?;
     isolate::settle_alone()?;
     let plan = fs::read(slot.folder.join(PLAN)).context("cannot read what to build")?;
     daemon::run(slot, &serde_json::from_slice(&plan)?)?;
