@@ -11,7 +11,7 @@ use super::bench::carry_out;
 use crate::bench::Bench;
 use crate::experiments::{self, Experiment};
 use crate::record::write::Writer;
-use crate::record::{self, Line};
+use crate::record::{self, Line, Statement};
 use crate::report::{self, Report};
 
 #[derive(clap::Args)]
@@ -56,11 +56,18 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
 fn conclude(experiment: &Experiment, file: &Path, page: &Path) -> Result<()> {
     let (mut writer, record) = Writer::resume(file)?;
     for statement in experiment.statements(&record) {
-        println!("{:4} {:16} {}", statement.id, experiments::word(statement.verdict), statement.why);
+        println!("{}", told(&statement));
         writer.append(&Line::Statement(statement))?;
     }
     let report = Report::of(vec![record::read(file)?], None, None)?;
     fs::write(page, report::html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
     println!("page: {}", page.display());
     Ok(())
+}
+
+fn told(statement: &Statement) -> String {
+    let Statement { id, verdict, why, values, .. } = statement;
+    let values: Vec<String> = values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    let decided = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
+    format!("{id:4} {:16} {why}{decided}", experiments::word(*verdict))
 }

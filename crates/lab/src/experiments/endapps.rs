@@ -3,7 +3,8 @@
 use super::judgement::{Fact, Judgement, found, near};
 use super::values::{At, Values};
 
-const SIZES: [u64; 3] = [16 << 10, 128 << 10, 1 << 20];
+/// Where throughput is at its peak. Shorter windows profit from the bursts that a rail lets through.
+const LARGE: u64 = 1 << 20;
 /// How far a factor may be from the published one, as a part of it.
 const TOLERANCE: f64 = 0.1;
 /// Link and stack of the published TCP on one port, striped sockets, and InfiniBand: below MPI, and under MPI.
@@ -52,21 +53,21 @@ fn latencies(values: &Values, places: [(&str, &str); 3]) -> Judgement {
 }
 
 fn throughputs(values: &Values, places: [(&str, &str); 3]) -> Result<[f64; 3], String> {
-    let peak = |(link, stack)| values.peak(stack, At { benchmark: "bandwidth", link, size: 0 }, &SIZES);
-    let mbit = |place| peak(place).map(|mb_per_s| mb_per_s * 8.0);
+    let median = |(link, stack)| values.median(stack, At { benchmark: "bandwidth", link, size: LARGE });
+    let mbit = |place| median(place).map(|mb_per_s| mb_per_s * 8.0);
     Ok([mbit(places[0])?, mbit(places[1])?, mbit(places[2])?])
 }
 
 fn native_throughput(values: &Values) -> Judgement {
     let [one, two, fast] = throughputs(values, NATIVE)?;
     let named = [("1: one port, Mbit/s", one), ("2: striped, Mbit/s", two), ("3: fast port, Mbit/s", fast)];
-    found(one < two && two < fast, "each above the one before", &named)
+    found(one < two && two < fast, "each above the one before, at 1 MiB", &named)
 }
 
 fn mpi_throughput(values: &Values) -> Judgement {
     let [one, two, fast] = throughputs(values, MPI)?;
     let holds = near(two / one, 1780.0 / 890.0, TOLERANCE) && near(fast / one, 7321.0 / 890.0, TOLERANCE);
-    let rule = "both factors at most 10 % from the published ones, at a tenth of the rates";
+    let rule = "both factors at most 10 % from the published ones, at 1 MiB and a tenth of the rates";
     found(holds, rule, &[("one port, Mbit/s", one), ("striped / one port", two / one), ("fast / one port", fast / one)])
 }
 
@@ -84,7 +85,7 @@ mod tests {
         for places in [NATIVE, MPI] {
             for (number, (link, stack)) in places.into_iter().enumerate() {
                 all.push(Given::of(stack, "latency", link, 1, latency_us[number]));
-                all.extend(SIZES.map(|size| Given::of(stack, "bandwidth", link, size, mb_per_s[number])));
+                all.push(Given::of(stack, "bandwidth", link, LARGE, mb_per_s[number]));
             }
         }
         all

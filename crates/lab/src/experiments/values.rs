@@ -1,5 +1,7 @@
 //! Medians over the rounds of what a record has.
 
+use std::collections::BTreeMap;
+
 use crate::record::{Record, Sample};
 use crate::statistics::Spread;
 
@@ -41,11 +43,6 @@ impl<'a> Values<'a> {
         Ok(self.median(above, at)? / self.median(below, at)?)
     }
 
-    /// The greatest median over these sizes.
-    pub fn peak(&self, stack: &str, at: At, sizes: &[u64]) -> Result<f64, String> {
-        sizes.iter().try_fold(0.0, |most, size| Ok(self.median(stack, At { size: *size, ..at })?.max(most)))
-    }
-
     /// What plain sockets carried over each rail of a link, in MB/s, the first rail first.
     pub fn rails_mb_per_s(&self, link: &str) -> Result<Vec<f64>, String> {
         let found = self.record.links.iter().rfind(|known| known.name == link);
@@ -63,7 +60,7 @@ impl<'a> Values<'a> {
                 && wanted(sample)
         };
         // Of several of one round the last counts.
-        let by_round: std::collections::BTreeMap<u32, f64> =
+        let by_round: BTreeMap<u32, f64> =
             self.record.samples.iter().filter(matches).map(|sample| (sample.round, sample.value)).collect();
         let values: Vec<f64> = by_round.into_values().filter(|value| *value > 0.0).collect();
         let missing = || format!("{stack} has no value of {benchmark} on {link} at {size} bytes");
