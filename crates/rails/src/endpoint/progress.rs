@@ -20,8 +20,9 @@ const MOST_READS: usize = 16;
 const MOST_ROUNDS: usize = 8;
 /// All sockets are asked for news in every so many calls; in between only the one that had news last.
 const ASK_ALL_EVERY: u64 = 4;
-/// The same while there is one link only: there may be no news but of new connections.
-const ASK_LONE_EVERY: u64 = 16;
+/// With one link all are asked after so many nanoseconds only: there may be no news but of new connections and of room to
+/// send. The time, not a number of calls, as some programs call rarely.
+const ASK_LONE_AFTER_NS: u64 = 10_000;
 /// How often attempts to connect, and the kernel's measurements of paths, are looked at, in nanoseconds.
 const TICK_NS: u64 = 5_000_000;
 
@@ -73,8 +74,9 @@ impl Endpoint {
         let now = self.clock.now();
         self.release();
         let mut moved = self.read_hot(now);
-        let every = if self.links.len() > 1 { ASK_ALL_EVERY } else { ASK_LONE_EVERY };
-        let ask_all = self.hot.is_none() || self.calls.is_multiple_of(every) || !timeout.is_zero();
+        let in_turn = self.links.len() > 1 && self.calls.is_multiple_of(ASK_ALL_EVERY);
+        let due = in_turn || now.since_ns(self.asked_at) >= ASK_LONE_AFTER_NS;
+        let ask_all = self.hot.is_none() || due || !timeout.is_zero();
         if ask_all {
             let timeout = if moved { Duration::ZERO } else { timeout };
             moved |= self.ask_all(timeout, now);
@@ -97,6 +99,7 @@ impl Endpoint {
         let Some(link) = self.links.get_mut(at) else { return false };
         if !is_readable(link.socket.as_fd()) {
             link.looked_at = now;
+            link.read_in = self.calls;
             return false;
         }
         self.read_link(at, now)
