@@ -3,6 +3,7 @@
 import json
 import shlex
 import subprocess
+import tempfile
 
 from support import FISHPLATE, MpiTest, bench, testbed
 
@@ -60,11 +61,12 @@ def sockets(*clients):
 class Suite(MpiTest):
     """Programs in one testbed, one after the other."""
 
-    def lines(self, script, run=("--mpi", "mpich"), rails="0", **settings):
-        """The JSON lines of a script's programs; it ends with the first that fails."""
+    def lines(self, script, run=("--mpi", "mpich"), rails="0", on=(), **settings):
+        """The JSON lines of a script's programs; it ends with the first that fails. `on`: what runs a command on a
+        host, if not a testbed with such rails."""
         shell = ["sh", "-ec", script]
         inside = [FISHPLATE, "run", *run, "--", *shell] if run else shell
-        ran = self.run_command(testbed("--rails", rails, "--", *inside), 120, settings)
+        ran = self.run_command([*(on or testbed("--rails", rails, "--")), *inside], 120, settings)
         self.assertEqual(ran.code, 0, str(ran))
         lines = ran.json()
         for line in lines:
@@ -85,6 +87,12 @@ class Suite(MpiTest):
         self.assertGreaterEqual(line["iterations"], 1, text)
         spread = [line["percentiles"][name] for name in ("min", "p50", "p90", "p99", "p99.9", "max")]
         self.assertEqual(spread, sorted(spread), text)
+
+    def value(self, lines, benchmark, size=None):
+        """The only value of a benchmark, or of one of its sizes."""
+        results = [line for line in lines if line["benchmark"] == benchmark and line["kind"] == "result"]
+        [value] = [line["value"] for line in results if size in (None, line["size"])]
+        return value
 
     def measured(self, programs, lines, ranks, checked=True):
         """Each program's lines are there, with the sizes asked for."""
@@ -172,11 +180,6 @@ class Checked(Suite):
 class KnownRate(Suite):
     """Values over a link of 100 Mbit/s, against what one calculates by hand."""
 
-    def value(self, lines, benchmark):
-        """The only value of a benchmark."""
-        [value] = [line["value"] for line in lines if line["benchmark"] == benchmark and line["kind"] == "result"]
-        return value
-
     def test_windows_and_operations_of_1_mib(self):
         few = "--json --iterations 2 --warmup 1 --sizes 1M"
         # One operation at once: see ONE_SIDED.
@@ -210,6 +213,56 @@ class KnownRate(Suite):
         [line] = self.lines(script, (), str(RATE_MBIT))
         self.assertLess(line["value"], WIRE_MB_S)
         self.assertGreater(line["value"], WIRE_MB_S * LOADED)
+
+
+class KnownDelay(Suite):
+    """Values over a link of 100 Mbit/s and 5 ms each way, against what one calculates by hand."""
+
+    DELAY_US = 5_000
+    # Ways that a message may take: MPI asks before it sends much, and TCP begins slowly.
+    MOST_WAYS = 6
+
+    def in_lab(self, script, run=("--mpi", "mpich")):
+        """The lines of a script's programs in a lab, which goes afterwards."""
+        with tempfile.TemporaryDirectory() as folder:
+            home = {"XDG_RUNTIME_DIR": folder}
+            link = ["--rails", RATE_MBIT, "--delay", f"{self.DELAY_US}us"]
+            ran = self.run_command([FISHPLATE, "lab", "up", "--unverified", *link], environment=home)
+            self.assertEqual(ran.code, 0, str(ran))
+            try:
+                return self.lines(script, run, on=[FISHPLATE, "lab", "exec", "--"], **home)
+            finally:
+                # Also ends what the script left running.
+                self.run_command([FISHPLATE, "lab", "down"], environment=home)
+
+    def check_latency(self, value, size):
+        """A message takes the delay and its time on the wire, or longer."""
+        wire_us = size / WIRE_MB_S
+        self.assertGreater(value, self.DELAY_US + wire_us)
+        self.assertLess(value, (self.MOST_WAYS * self.DELAY_US + wire_us) / LOADED)
+
+    def check_window(self, value, window):
+        """A window takes its time on the wire and until its answer is there, or longer."""
+        wire_us = window / WIRE_MB_S
+        self.assertLess(value, window / (2 * self.DELAY_US + wire_us))
+        self.assertGreater(value, window / (self.MOST_WAYS * self.DELAY_US + wire_us) * LOADED)
+
+    def test_latency_and_windows(self):
+        few = "--json --iterations 10 --warmup 2"
+        programs = [f"{bench('latency')} --sizes 1,64K,1M", f"{bench('bandwidth')} --sizes 64K --window 4"]
+        lines = self.in_lab("\n".join(f"mpiexec -n 2 {program} {few}" for program in programs))
+        for size in (1, 1 << 16, 1 << 20):
+            with self.subTest(size):
+                self.check_latency(self.value(lines, "latency", size), size)
+        self.check_window(self.value(lines, "bandwidth"), 4 << 16)
+
+    def test_sockets(self):
+        clients = ["latency 10.77.0.2 --sizes 1,64K", "bandwidth 10.77.0.2 --sizes 64K --window 4"]
+        lines = self.in_lab(sockets(*(f"{client} --json --iterations 10 --warmup 2" for client in clients)), ())
+        for size in (1, 1 << 16):
+            with self.subTest(size):
+                self.check_latency(self.value(lines, "sockets_latency", size), size)
+        self.check_window(self.value(lines, "sockets_bandwidth"), 4 << 16)
 
 
 class Wrong(Suite):
