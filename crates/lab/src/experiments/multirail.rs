@@ -111,7 +111,7 @@ fn unequal(values: &Values) -> Judgement {
     let (even, weighted, adaptive) = (median("even")?, median("weighted")?, median("adaptive")?);
     let held = near(even, 2.0 * slow, TOLERANCE);
     let holds = held && weighted >= (1.0 - TOLERANCE) * sum && near(adaptive, weighted, TOLERANCE);
-    let rule = "each at most 10 % from what it should be, at 1 MiB; rails as plain sockets measured them";
+    let rule = "each at most 10 % from what it should be, at 1 MiB; rails as asked, less the headers of TCP";
     let parts = [
         ("even / twice the slow rail", even / (2.0 * slow)),
         ("weighted / sum", weighted / sum),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::find;
-use crate::record::{Link, Rail, Record, Sample, Verdict};
+use crate::record::{Record, Sample, Verdict};
 
 /// A value of a record.
 #[derive(Clone)]
@@ -42,18 +42,16 @@ impl Given {
     }
 }
 
-/// A record of these values; each rail of its links carries what was asked, a rail of 400 Mbit/s 48 MB/s.
+/// A record of these values, with the plan's links.
 pub fn record(experiment: &str, values: &[Given]) -> Record {
     let (plan, _) = find(experiment).unwrap().plan(false).unwrap();
     let manifest = json!({"schema": crate::record::SCHEMA, "fishplate": "0", "started": "", "load": 0.0, "stacks": [],
         "machine": {"cpu": "", "cores": 2, "memory_bytes": 0, "kernel": "", "hostname": ""}, "links": [],
         "benchmarks": [], "rounds": 1});
-    let rail = |rail: Rail| Rail { measured_mbit: rail.rate_mbit.map(|rate| rate * 0.96), ..rail };
-    let measured = |link: Link| Link { rails: link.rails.into_iter().map(rail).collect(), ..link };
     Record {
         file: "synthetic".into(),
         manifest: serde_json::from_value(manifest).unwrap(),
-        links: if values.is_empty() { vec![] } else { plan.links.iter().map(|l| measured(l.recorded())).collect() },
+        links: if values.is_empty() { vec![] } else { plan.links.iter().map(|link| link.recorded()).collect() },
         samples: values.iter().map(sample).collect(),
         rails: vec![],
         skipped: vec![],

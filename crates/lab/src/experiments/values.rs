@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use crate::record::{Record, Sample};
 use crate::statistics::Spread;
 
+/// Part of a frame of 1514 bytes that TCP carries: the rest is headers.
+const PAYLOAD: f64 = 1448.0 / 1514.0;
+
 /// Samples to choose from.
 pub struct Values<'a> {
     record: &'a Record,
@@ -43,11 +46,13 @@ impl<'a> Values<'a> {
         Ok(self.median(above, at)? / self.median(below, at)?)
     }
 
-    /// What plain sockets carried over each rail of a link, in MB/s, the first rail first.
+    /// What TCP can carry over each rail of a link as asked, in MB/s, the first rail first. Not what was measured: other
+    /// load on the machine in that half second would change the verdict.
     pub fn rails_mb_per_s(&self, link: &str) -> Result<Vec<f64>, String> {
         let found = self.record.links.iter().rfind(|known| known.name == link);
-        let rails = found.map(|link| link.rails.iter().map(|rail| rail.measured_mbit.map(|rate| rate / 8.0)).collect());
-        rails.flatten().ok_or_else(|| format!("the rates of link {link} were not measured"))
+        let mb_per_s = |rate_mbit: f64| rate_mbit / 8.0 * PAYLOAD;
+        let rails = found.map(|link| link.rails.iter().map(|rail| rail.rate_mbit.map(mb_per_s)).collect());
+        rails.flatten().ok_or_else(|| format!("link {link} is not in the record"))
     }
 
     fn median_where(&self, stack: &str, at: At, wanted: impl Fn(&Sample) -> bool) -> Result<f64, String> {

@@ -122,7 +122,7 @@ fn broadcast(values: &Values) -> Judgement {
     let large = [gain("10 us", 128 * KIB)?, gain("100 us", 128 * KIB)?, gain("1 ms", 128 * KIB)?];
     let small = gain("1 ms", KIB)?;
     let holds = large.into_iter().all(|gain| gain > 1.05) && small > 0.8;
-    let rule = "8 ranks on 2 hosts: time of a broadcast that knows no hosts over one that does, above 1.05 at 128 KiB \
+    let rule = "4 ranks on 2 hosts: time of a broadcast that knows no hosts over one that does, above 1.05 at 128 KiB \
                 at each delay, above 0.8 at 1 KiB";
     let named = [("10 us", large[0]), ("100 us", large[1]), ("1 ms", large[2]), ("1 KiB, 1 ms", small)];
     found(holds, rule, &named)
