@@ -166,6 +166,25 @@ fn a_killed_daemon_leaves_nothing_and_is_told() {
 }
 
 #[test]
+fn a_killed_up_leaves_no_half_lab() {
+    let labs = Labs::new();
+    if !labs.up(&["--name", "probe", "--rails", "0"]) {
+        return;
+    }
+    assert_eq!(labs.lab(&["down", "probe"]).code, Some(0));
+    // Many hosts take long, so that there is a half lab.
+    let up = labs.start(&["up", "--hosts", "16", "--unverified"]);
+    await_that("it has begun", || !labs.processes("hold-host").is_empty());
+    drop(up);
+    if labs.runtime.join("fishplate-labs/lab/control").exists() {
+        // It was up already, and stays; the end of the test takes it down.
+        return;
+    }
+    await_that("all processes are gone", || labs.processes("").is_empty());
+    labs.lab(&["status"]).fails_saying(&["lab lab was killed"]);
+}
+
+#[test]
 fn a_killed_exec_ends_its_command_alone() {
     let labs = Labs::new();
     if !labs.up(&["--rails", "0"]) {
