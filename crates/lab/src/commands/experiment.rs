@@ -71,3 +71,17 @@ fn told(statement: &Statement) -> String {
     let decided = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
     format!("{id:4} {:16} {why}{decided}", experiments::word(*verdict))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::cli::Cli;
+
+    #[test]
+    fn an_unknown_experiment_is_told_with_those_that_there_are() {
+        let error = Cli::try_parse_from(["fishplate", "lab", "run", "multirail"]).err().unwrap().to_string();
+        assert!(error.contains("'multirail'"), "{error}");
+        assert!(error.contains("multirail-2004, wan-2008, endapps-2006"), "{error}");
+    }
+}

@@ -56,7 +56,9 @@ pub const FACTS: &[Fact] = &[
     Fact {
         id: "M16",
         text: "A second program takes one rail for 10 s: adaptive beats even, and returns to the peak afterwards",
-        decide: |_| Err("rails of a plan do not change while a program runs".into()),
+        decide: |_| {
+            Err("rails of a plan do not change while a program runs; those of `fishplate lab set --schedule` do".into())
+        },
     },
 ];
 
