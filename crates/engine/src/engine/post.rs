@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::channel::send::{Send, Source};
-use crate::channel::{State, Transmit};
+use crate::channel::{State, Transmit, VirtualChannel};
 use crate::config::{INJECT_SIZE, MOST_INJECTED};
 use crate::ids::{Context, VcId};
 use crate::matching::arrival::{Arrival, Body, Then};
@@ -28,27 +28,36 @@ pub struct SendKey(pub(super) u64);
 impl Engine {
     /// Posts a send. After an injected one, poll transmits, then call [`Engine::detach`].
     pub fn post_send(&mut self, request: SendRequest) -> Result<SendKey, PostError> {
-        let len = request.payload.len();
-        if request.inject && len > INJECT_SIZE {
-            return Err(PostError::TooLong);
-        }
-        if request.inject && self.injected >= MOST_INJECTED {
-            return Err(PostError::Again);
-        }
-        let channel = &mut self.vcs[request.vc.0 as usize];
-        if let State::Lost(why) = &channel.state {
-            return Err(PostError::Failed(Failure::PeerLost(why.clone())));
-        }
-        if channel.loopback {
+        let (vc, len) = (request.vc, request.payload.len());
+        self.check_inject(request.inject, len)?;
+        if self.check_open(vc)?.loopback {
             self.loop_back(request);
             return Ok(SendKey(u64::MAX));
         }
-        let vc = request.vc;
+        let channel = &mut self.vcs[vc.0 as usize];
         let seq = channel.take_seq();
         let key = self.sends.insert(Send::new(request, seq));
         channel.enqueue(key, len);
         self.make_ready(vc);
         Ok(SendKey(key))
+    }
+
+    /// Whether `len` bytes can be injected, if they are to be.
+    pub(super) fn check_inject(&self, inject: bool, len: u64) -> Result<(), PostError> {
+        match inject {
+            true if len > INJECT_SIZE => Err(PostError::TooLong),
+            true if self.injected >= MOST_INJECTED => Err(PostError::Again),
+            _ => Ok(()),
+        }
+    }
+
+    /// The channel, unless its peer is lost.
+    pub(super) fn check_open(&self, vc: VcId) -> Result<&VirtualChannel, PostError> {
+        let channel = &self.vcs[vc.0 as usize];
+        match &channel.state {
+            State::Lost(why) => Err(PostError::Failed(Failure::PeerLost(why.clone()))),
+            State::Open => Ok(channel),
+        }
     }
 
     /// The payload of an injected send must not be read from now on: what was not transmitted is copied, by a memory

@@ -2,9 +2,7 @@
 
 use super::arrive::Target;
 use super::{Engine, Misbehaviour, PostError, SendKey};
-use crate::channel::State;
 use crate::channel::send::{Purpose, Send};
-use crate::config::{INJECT_SIZE, MOST_INJECTED};
 use crate::ids::{Context, SubchannelId, VcId};
 use crate::matching::landing::Landing;
 use crate::memory::{MemoryAction, Payload, Placement};
@@ -66,14 +64,8 @@ impl Engine {
     /// transmits, then call [`Engine::detach`].
     pub fn post_write(&mut self, request: WriteRequest) -> Result<SendKey, PostError> {
         let (vc, len) = (request.vc, request.payload.len());
-        if request.inject && len > INJECT_SIZE {
-            return Err(PostError::TooLong);
-        }
-        if request.inject && self.injected >= MOST_INJECTED {
-            return Err(PostError::Again);
-        }
-        let loopback = self.check_open(vc)?.loopback;
-        if loopback {
+        self.check_inject(request.inject, len)?;
+        if self.check_open(vc)?.loopback {
             self.write_here(request);
             return Ok(SendKey(u64::MAX));
         }
@@ -105,14 +97,6 @@ impl Engine {
         self.vcs[vc.0 as usize].enqueue_read(Body::Read { landing, key, address, len });
         self.make_ready(vc);
         Ok(())
-    }
-
-    fn check_open(&self, vc: VcId) -> Result<&crate::channel::VirtualChannel, PostError> {
-        let channel = &self.vcs[vc.0 as usize];
-        match &channel.state {
-            State::Lost(why) => Err(PostError::Failed(Failure::PeerLost(why.clone()))),
-            State::Open => Ok(channel),
-        }
     }
 
     /// A write into memory of this endpoint itself.
