@@ -16,8 +16,7 @@ use crate::stacks::Hosts;
 use crate::supervise::Signals;
 use crate::testbed::host::Host;
 use crate::testbed::launch::REMOTE_SHELL;
-use crate::testbed::link::MANAGEMENT;
-use crate::testbed::{isolate, orphans, rail_name};
+use crate::testbed::{MANAGEMENT, isolate, orphans, rail_name};
 
 /// What an emulated link needs beside its plan.
 #[derive(Clone)]
@@ -60,7 +59,7 @@ impl Emulated {
     fn start(plan: &Plan, link: &Link, surroundings: Surroundings) -> Result<Emulated> {
         isolate::begin_network()?;
         let about = || format!("link {}", link.name);
-        let lab = Lab::build(link.topology(plan.hosts), &surroundings.folder).with_context(about)?;
+        let lab = Lab::build(&link.topology(plan.hosts), &surroundings.folder).with_context(about)?;
         let environment = lab.environment()?;
         if surroundings.multipath {
             sockets::join_paths(&lab).with_context(about)?;

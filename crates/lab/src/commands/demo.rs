@@ -8,8 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::demo::measure::Plan;
 use crate::demo::{RAILS_MBIT, Results, SCHEMA, contenders, measure, page, table};
+use crate::lab::{Lab, Topology};
 use crate::supervise::Signals;
-use crate::testbed::{Rate, Spec, Testbed, isolate};
+use crate::testbed::{Rate, isolate};
 
 /// Measures MPI stacks over two unequal rails, side by side; prints a table and writes a page.
 ///
@@ -65,8 +66,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
 
     let signals = Signals::take()?;
     isolate::settle()?;
-    let spec = Spec { hosts: 2, rails: RAILS_MBIT.map(Rate::Mbit).to_vec() };
-    let testbed = Testbed::build(&spec, &folder)?;
+    let testbed = Lab::build(&Topology::of_rates(2, &RAILS_MBIT.map(Rate::Mbit)), &folder)?;
     let results = measure::measure(&testbed, &signals, &programs, &Plan::new(args.quick))?;
     if let Some(file) = &args.keep_json {
         let text = serde_json::to_string_pretty(&results)? + "\n";

@@ -9,8 +9,8 @@ use clap::ValueEnum;
 
 use crate::show;
 use crate::stacks::{Catalog, Hosts, Job, Spread, Stack};
+use crate::testbed::MANAGEMENT;
 use crate::testbed::launch::REMOTE_SHELL;
-use crate::testbed::link::MANAGEMENT;
 
 /// Lists the stacks, or shows how one of them compiles and runs a program.
 ///

@@ -63,7 +63,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
 
     let signals = Signals::take()?;
     isolate::settle()?;
-    let mut lab = Lab::build(Topology::of_rates(args.hosts.into(), &args.rails), &folder)?;
+    let mut lab = Lab::build(&Topology::of_rates(args.hosts.into(), &args.rails), &folder)?;
     let mut command = lab.command(0, &args.command);
     command.envs(lab.environment()?);
     let mut child = supervise::spawn(&mut command, &args.command[0])?;

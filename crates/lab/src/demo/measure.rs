@@ -14,11 +14,12 @@ use super::{Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Sh
 use crate::bench::conditions;
 use crate::bench::execute::Executor;
 use crate::bench::progress::Progress;
+use crate::lab::Lab;
 use crate::page::units;
 use crate::statistics::Spread;
 use crate::stats;
 use crate::supervise::Signals;
-use crate::testbed::{Testbed, launch, rail_name};
+use crate::testbed::{launch, rail_name};
 
 /// How long one program may take. The slowest here needs a tenth of it.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -87,7 +88,7 @@ struct Percentiles {
 
 /// Where and how measurements run.
 struct Bench<'a> {
-    testbed: &'a Testbed,
+    testbed: &'a Lab,
     signals: &'a Signals,
     programs: PathBuf,
     launch: Vec<(String, std::ffi::OsString)>,
@@ -95,7 +96,7 @@ struct Bench<'a> {
 }
 
 /// Measures all rounds.
-pub fn measure(testbed: &Testbed, signals: &Signals, programs: &Path, plan: &Plan) -> Result<Results> {
+pub fn measure(testbed: &Lab, signals: &Signals, programs: &Path, plan: &Plan) -> Result<Results> {
     let contenders = contenders::all(testbed.rails())?;
     let mut results = empty_results(testbed, &contenders, plan)?;
     let bench = Bench {
@@ -214,7 +215,7 @@ impl Bench<'_> {
     }
 }
 
-fn empty_results(testbed: &Testbed, contenders: &[Contender], plan: &Plan) -> Result<Results> {
+fn empty_results(testbed: &Lab, contenders: &[Contender], plan: &Plan) -> Result<Results> {
     let stack = |contender: &Contender| -> Result<StackResults> {
         Ok(StackResults {
             name: contender.name.into(),
@@ -238,7 +239,7 @@ fn empty_results(testbed: &Testbed, contenders: &[Contender], plan: &Plan) -> Re
     })
 }
 
-fn conditions(testbed: &Testbed, plan: &Plan) -> Result<Conditions> {
+fn conditions(testbed: &Lab, plan: &Plan) -> Result<Conditions> {
     let machine = conditions::machine();
     let fact = |name: &str, value: String| (name.to_string(), value);
     let passes: Vec<String> = plan.passes.iter().map(|p| format!("{} {}", p.program, p.options.join(" "))).collect();

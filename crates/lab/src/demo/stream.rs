@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 
 use crate::bench::execute::Executor;
+use crate::lab::Lab;
 use crate::supervise::Signals;
-use crate::testbed::Testbed;
 
 /// Port in the hosts of a testbed, where nothing else listens.
 const PORT: u16 = 5077;
@@ -22,7 +22,7 @@ const CHUNK: usize = 256 << 10;
 const START_LIMIT: Duration = Duration::from_secs(5);
 
 /// Rates in MB/s of one stream over each of these rails, all at once, from the first host of a testbed to the second.
-pub fn measure(testbed: &Testbed, signals: &Signals, rails: &[usize], seconds: f64) -> Result<Vec<f64>> {
+pub fn measure(testbed: &Lab, signals: &Signals, rails: &[usize], seconds: f64) -> Result<Vec<f64>> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let addresses: Vec<OsString> =
         rails.iter().map(|rail| testbed.hosts()[1].rail_address(*rail).to_string().into()).collect();

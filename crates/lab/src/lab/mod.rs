@@ -51,15 +51,14 @@ pub struct Lab {
 impl Lab {
     /// Makes hosts and rails. Only inside [`crate::testbed::isolate`]; `folder` is for files that live as long as the
     /// lab.
-    pub fn build(topology: impl Into<Topology>, folder: &Path) -> Result<Lab> {
-        let topology = topology.into();
+    pub fn build(topology: &Topology, folder: &Path) -> Result<Lab> {
         topology.check()?;
         launch::publish_names(topology.hosts(), folder)?;
         let hosts = (0..topology.hosts()).map(Host::start).collect::<Result<Vec<_>>>()?;
-        let clusters = if link::is_switched(&topology) { topology.clusters.len() } else { 0 };
+        let clusters = if link::is_switched(topology) { topology.clusters.len() } else { 0 };
         let mut lab = Lab {
-            links: link::links(&topology),
-            topology,
+            links: link::links(topology),
+            topology: topology.clone(),
             hosts,
             switches: (0..clusters).map(Host::start_switch).collect::<Result<_>>()?,
             emulation: None,

@@ -14,8 +14,7 @@ use anyhow::{Context, Result, ensure};
 use super::Lab;
 use super::link::{At, End, Kind, Link};
 use crate::testbed::host::Host;
-use crate::testbed::link::MANAGEMENT;
-use crate::testbed::rail_name;
+use crate::testbed::{MANAGEMENT, rail_name};
 use crate::tools;
 
 /// How long links may take to come up; the kernel's own delay is at most a second.

@@ -177,12 +177,6 @@ impl Topology {
     }
 }
 
-impl From<&Topology> for Topology {
-    fn from(topology: &Topology) -> Topology {
-        topology.clone()
-    }
-}
-
 impl Wan {
     /// What it is called.
     pub fn name(&self) -> String {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use nix::mount::{MsFlags, mount};
 
-use super::link::MANAGEMENT;
+use super::MANAGEMENT;
 use super::{host, rail_names};
 use crate::lab::Lab;
 

@@ -7,31 +7,16 @@
 pub mod host;
 pub mod isolate;
 pub mod launch;
-pub mod link;
 pub mod orphans;
 pub mod rate;
 
 pub use rate::Rate;
 
+/// The interface of the network that is no rail, on every host. A bridge, since no stack takes bridges for rails by itself.
+pub const MANAGEMENT: &str = "mgmt";
+
 /// Most rails: as many as an endpoint of the provider has.
 pub const MAX_RAILS: usize = 8;
-
-/// Hosts and rails.
-pub use crate::lab::Lab as Testbed;
-
-/// Hosts, and rails of rates alone.
-pub struct Spec {
-    /// Number of hosts.
-    pub hosts: usize,
-    /// Rate of each rail.
-    pub rails: Vec<Rate>,
-}
-
-impl From<&Spec> for crate::lab::Topology {
-    fn from(spec: &Spec) -> Self {
-        Self::of_rates(spec.hosts, &spec.rails)
-    }
-}
 
 /// Name of a rail's interface on every host.
 pub fn rail_name(rail: usize) -> String {
