@@ -9,7 +9,7 @@ mod connect;
 mod counters;
 pub mod discover;
 pub mod endpoint;
-mod handshake;
+pub mod handshake;
 mod link;
 mod pairing;
 pub mod settings;

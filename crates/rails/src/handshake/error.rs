@@ -1,0 +1,64 @@
+//! Why a handshake comes to nothing, and what of that the peer is told.
+
+use std::fmt;
+
+use fishplate_engine::wire::VERSION;
+
+/// Why a connection was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The acceptor speaks another version of the wire format: its number.
+    Version(u16),
+    /// The acceptor is not the endpoint that was meant.
+    NotMe,
+    /// The initiator does not know the token.
+    Token,
+    /// Both sides connected at once, and the acceptor's own connection is the one to be kept.
+    Yield,
+    /// The acceptor has lost or closed its side of the virtual channel.
+    Closed,
+}
+
+/// Why a handshake failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeError {
+    /// What came is no Fishplate handshake.
+    NotFishplate,
+    /// The peer speaks another version of the wire format: its number.
+    Version(u16),
+    /// The peer refused.
+    Refused(Refusal),
+    /// The peer does not know the token that it should.
+    Token,
+    /// The peer takes us for another endpoint.
+    NotMe,
+}
+
+impl fmt::Display for HandshakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HandshakeError::NotFishplate => f.write_str("the other side does not speak Fishplate"),
+            HandshakeError::Version(theirs) | HandshakeError::Refused(Refusal::Version(theirs)) => {
+                write!(f, "the peer speaks version {theirs} of the wire format, this side version {VERSION}")
+            }
+            HandshakeError::Refused(Refusal::NotMe) => f.write_str("another endpoint answers at that address"),
+            HandshakeError::NotMe => f.write_str("it is meant for another endpoint"),
+            HandshakeError::Refused(Refusal::Token) => f.write_str("the peer says that this side's token is wrong"),
+            HandshakeError::Refused(Refusal::Yield) => f.write_str("the peer prefers its own connection"),
+            HandshakeError::Refused(Refusal::Closed) => f.write_str("the peer has closed its endpoint"),
+            HandshakeError::Token => f.write_str("the peer does not know the token of the endpoint"),
+        }
+    }
+}
+
+impl std::error::Error for HandshakeError {}
+
+/// What to tell the peer about an error; nothing to one that does not speak this protocol.
+pub fn refusal_for(error: &HandshakeError) -> Option<Refusal> {
+    match error {
+        HandshakeError::Version(_) => Some(Refusal::Version(VERSION)),
+        HandshakeError::NotMe => Some(Refusal::NotMe),
+        HandshakeError::Token => Some(Refusal::Token),
+        HandshakeError::NotFishplate | HandshakeError::Refused(_) => None,
+    }
+}
