@@ -13,7 +13,8 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-rails", "rails", &["fishplate-engine"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
     ("fishplate-provider", "provider", &["fishplate-engine", "fishplate-rails", "ofi-abi"], Unsafe::In("src/ffi")),
-    ("fishplate-lab", "lab", &["fishplate-longbow", "fishplate-rails"], Unsafe::Nowhere),
+    ("fishplate-sim", "sim", &["fishplate-engine", "fishplate-link", "fishplate-collectives"], Unsafe::Nowhere),
+    ("fishplate-lab", "lab", &["fishplate-longbow", "fishplate-rails", "fishplate-sim"], Unsafe::Nowhere),
 ];
 
 /// Unsafe blocks elsewhere: files, how many, and why.

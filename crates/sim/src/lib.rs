@@ -1,0 +1,6 @@
+//! Discrete-event simulation of Fishplate: the real protocol engine in virtual time.
+//!
+//! [`events`] is the core that every simulation here is built on.
+#![forbid(unsafe_code)]
+
+pub mod events;
