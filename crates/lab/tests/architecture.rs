@@ -7,6 +7,7 @@ use std::process::Command;
 
 /// Crates of the workspace with their folders, what of the workspace each may use, and where it may be unsafe.
 const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
+    ("fishplate-collectives", "collectives", &[], Unsafe::Nowhere),
     ("fishplate-engine", "engine", &[], Unsafe::Nowhere),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
     ("fishplate-longbow", "longbow", &["fishplate-link"], Unsafe::In("src/sys")),

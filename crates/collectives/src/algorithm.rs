@@ -1,0 +1,60 @@
+//! The ways to carry out an operation.
+
+use std::fmt;
+
+use crate::build;
+use crate::map::{ClusterMap, Rank};
+use crate::operation::Operation;
+use crate::schedule::Schedule;
+use crate::step::MAX_TAGS;
+
+/// Most segments that a message is cut into: enough for the part that does not overlap to be a few hundredths, few enough
+/// that all can be on their way at once.
+pub const MAX_SEGMENTS: u16 = MAX_TAGS;
+
+/// A way to carry out an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// What the MPI does by itself, on the whole communicator. Has no schedule.
+    Native,
+    /// One rank of each cluster crosses the WAN for all, with all other clusters at once.
+    Coordinators {
+        /// How many pieces a message is cut into, so that crossing and spreading inside overlap; from 1 to
+        /// [`MAX_SEGMENTS`], 1 where an operation has no use for them.
+        segments: u16,
+    },
+    /// All hosts of a cluster cross the WAN, each with its share.
+    Shared {
+        /// As of `Coordinators`.
+        segments: u16,
+    },
+    /// Each rank sends over the WAN what it has for each rank there.
+    Direct,
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Algorithm::Native => f.write_str("native"),
+            Algorithm::Coordinators { segments: 1 } => f.write_str("coordinators"),
+            Algorithm::Coordinators { segments } => write!(f, "coordinators, {segments} segments"),
+            Algorithm::Shared { segments: 1 } => f.write_str("shared"),
+            Algorithm::Shared { segments } => write!(f, "shared, {segments} segments"),
+            Algorithm::Direct => f.write_str("direct"),
+        }
+    }
+}
+
+/// What `rank` does for `operation` by `algorithm`. Nothing when there is no such schedule: the MPI does it.
+///
+/// `in_place`: what this rank contributes is in `Receive` already, in the way of `MPI_IN_PLACE` for that operation; other
+/// ranks need not do the same. At the root of a scatter: its own block stays where it is, in `Send`.
+pub fn schedule(
+    operation: &Operation,
+    map: &ClusterMap,
+    algorithm: Algorithm,
+    rank: Rank,
+    in_place: bool,
+) -> Option<Schedule> {
+    build::schedule(&build::Frame { map, rank, in_place }, operation, algorithm)
+}

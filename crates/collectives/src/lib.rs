@@ -1,0 +1,26 @@
+//! Collective operations over clusters, as schedules.
+//!
+//! A schedule is a list of steps for one rank: messages, copies, local reductions, and collective operations among the
+//! ranks of its own cluster, for which the MPI has its own algorithms. It is a pure function of the operation, of who is
+//! in which cluster, of the algorithm and of the rank; it knows nothing of MPI and does no I/O, so the same one is run
+//! over an MPI and in a simulator.
+//!
+//! [`schedule()`] makes the steps of a rank.
+#![forbid(unsafe_code)]
+
+mod algorithm;
+mod buffer;
+mod build;
+mod map;
+mod network;
+mod operation;
+mod schedule;
+mod step;
+
+pub use algorithm::{Algorithm, MAX_SEGMENTS, schedule};
+pub use buffer::{Buffer, Slice};
+pub use map::{Cluster, ClusterMap, LocalRank, Place, Rank};
+pub use network::{Inside, Network, Wan};
+pub use operation::{Blocks, Exchange, Operation};
+pub use schedule::Schedule;
+pub use step::{Action, Local, MAX_TAGS, Step, StepId, Tag};

@@ -1,0 +1,63 @@
+//! What is known of the network, for choosing.
+
+use crate::map::Cluster;
+
+/// Estimates of a network. Every rank must have the same, or ranks would choose differently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    inside: Vec<Inside>,
+    /// One cluster after the other, each with all.
+    between: Vec<Wan>,
+}
+
+/// Inside of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// One way of a short message between two ranks, in nanoseconds.
+    pub latency_ns: u64,
+    /// What one host sends to another, in bytes a second; between ranks of one host the copy rate counts.
+    pub bytes_per_s: u64,
+    /// What one rank copies or reduces, in bytes a second.
+    pub copy_bytes_per_s: u64,
+}
+
+/// Between two clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wan {
+    /// Round trip of a short message in nanoseconds.
+    pub round_trip_ns: u64,
+    /// What one host can send over it, in bytes a second.
+    pub host_bytes_per_s: u64,
+    /// What all hosts of a cluster together can, if that is known to be less than the sum.
+    pub shared_bytes_per_s: Option<u64>,
+}
+
+impl Network {
+    /// `inside` of each cluster, and `between` of each two: row by row, clusters with themselves left as they are.
+    ///
+    /// # Panics
+    /// When `between` is not as long as `inside` squared, or a rate is 0.
+    pub fn new(inside: Vec<Inside>, between: Vec<Wan>) -> Network {
+        assert_eq!(between.len(), inside.len() * inside.len(), "a WAN between each two clusters");
+        let rates_inside = inside.iter().flat_map(|inside| [inside.bytes_per_s, inside.copy_bytes_per_s]);
+        let rates_between =
+            between.iter().flat_map(|wan| [wan.host_bytes_per_s, wan.shared_bytes_per_s.unwrap_or(u64::MAX)]);
+        assert!(rates_inside.chain(rates_between).all(|rate| rate > 0), "no rate is 0");
+        Network { inside, between }
+    }
+
+    /// The same in and between all of so many clusters.
+    pub fn uniform(clusters: usize, inside: Inside, wan: Wan) -> Network {
+        Network::new(vec![inside; clusters], vec![wan; clusters * clusters])
+    }
+
+    /// Inside of a cluster.
+    pub fn inside(&self, cluster: Cluster) -> Inside {
+        self.inside[cluster.0]
+    }
+
+    /// From one cluster to another.
+    pub fn between(&self, from: Cluster, to: Cluster) -> Wan {
+        self.between[from.0 * self.inside.len() + to.0]
+    }
+}
