@@ -9,7 +9,7 @@ STACKS := mpich openmpi
 # Where cargo puts what it builds.
 TARGET = $${CARGO_TARGET_DIR:-target}/release
 
-.PHONY: help build setup bench demo test test-code test-bench test-report test-mpi test-mpi4py-all clean
+.PHONY: help build setup bench demo test test-code test-bench test-fuzz test-report test-mpi test-mpi4py-all fuzz clean
 .DEFAULT_GOAL := build
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo 'make bench    the MPI benchmark programs for each stack: build/bench/STACK/'
 	@echo 'make demo     MPI stacks over two unequal rails, side by side: a table and demo.html'
 	@echo 'make test     all tests'
+	@echo 'make fuzz     hostile input, for some minutes'
 	@echo 'make clean    removes build/ and what cargo built'
 
 # Renamed into place, since running programs may have the old files open.
@@ -39,7 +40,7 @@ $(STACKS:%=bench-%): bench-%: setup
 demo: bench
 	$(FISHPLATE) demo --output demo.html
 
-test: test-code test-bench test-report test-mpi
+test: test-code test-fuzz test-bench test-report test-mpi
 
 test-code:
 	$(CARGO) fmt --all --check
@@ -48,6 +49,19 @@ test-code:
 
 test-bench:
 	$(MAKE) --no-print-directory -C bench check OUT=$(BUILD)/bench
+
+# Hostile input, as much as fits into half a minute (fuzz/README.md).
+test-fuzz:
+	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 10000000
+	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 1000000
+	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 100000
+
+# Ten times as much. Another SEED makes other inputs.
+SEED ?= 1
+fuzz:
+	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 100000000 --seed $(SEED)
+	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 10000000 --seed $(SEED)
+	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 1000000 --seed $(SEED)
 
 # A report in a headless Chromium; skipped, with the reason, where there is none.
 test-report: build

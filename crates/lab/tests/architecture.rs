@@ -15,6 +15,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
     ("fishplate-provider", "provider", &["fishplate-engine", "fishplate-rails", "ofi-abi"], Unsafe::In("src/ffi")),
     ("fishplate-sim", "sim", &["fishplate-engine", "fishplate-link", "fishplate-collectives"], Unsafe::Nowhere),
+    ("fishplate-fuzz", "../fuzz", &["fishplate-engine", "fishplate-rails"], Unsafe::Nowhere),
     ("fishplate-lab", "lab", &["fishplate-longbow", "fishplate-rails", "fishplate-sim"], Unsafe::Nowhere),
 ];
 

@@ -7,6 +7,7 @@ mod victim;
 use fishplate_engine::wire::{Access, Body, Header, LandingRef, Refusal, SendRef};
 use fishplate_engine::{Envelope, Instant, MessageSeq, Misbehaviour, Pattern, Placement, Space};
 
+use crate::support::rng::Rng;
 use attack::attack;
 use victim::{ANNOUNCED, GRANT, KEY, MEMORY_LEN, Victim};
 
@@ -31,7 +32,8 @@ fn any_headers_end_in_an_answer() {
     let mut steps = 0;
     let mut ends = [0; 7];
     for seed in 0..1000 {
-        let (took, end) = attack(seed);
+        println!("seed {seed}");
+        let (took, end) = attack(Rng(seed));
         steps += took;
         if let Some(end) = end {
             ends[end as usize] += 1;

@@ -81,6 +81,8 @@ pub(super) fn check_preamble(received: &[u8]) -> Result<Option<u8>, HandshakeErr
         (kind::REFUSE, 4) => Err(HandshakeError::Refused(Refusal::Yield)),
         (kind::REFUSE, _) => Err(HandshakeError::Refused(Refusal::Closed)),
         _ if version != VERSION => Err(HandshakeError::Version(version)),
+        // Not under any proof: whatever is not fixed there could be changed on the way.
+        _ if code != 0 => Err(HandshakeError::NotFishplate),
         _ => Ok(Some(kind)),
     }
 }

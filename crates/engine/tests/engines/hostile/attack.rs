@@ -19,10 +19,8 @@ struct Attacker {
     nonsense: u64,
 }
 
-/// One attack: how many headers were taken, and how it ended.
-pub fn attack(seed: u64) -> (u64, Option<Misbehaviour>) {
-    println!("seed {seed}");
-    let mut rng = Rng(seed);
+/// One attack, as `rng` chooses: how many headers were taken, and how it ended.
+pub fn attack(mut rng: Rng) -> (u64, Option<Misbehaviour>) {
     let subchannels = rng.range(1, 4) as usize;
     let nonsense = *rng.pick(&[0, 2, 10, 100]);
     let victim = Victim::new(subchannels);
@@ -30,7 +28,7 @@ pub fn attack(seed: u64) -> (u64, Option<Misbehaviour>) {
         Attacker { rng, victim, seqs: BTreeSet::new(), spent: 0, acked: vec![0; subchannels], credit: 0, nonsense };
     for taken in 0..400 {
         if let Err(end) = attacker.turn() {
-            assert!(nonsense > 0, "seed {seed}: {end}, although everything made sense");
+            assert!(nonsense > 0, "{end}, although everything made sense");
             attacker.victim.lose();
             return (taken, Some(end));
         }

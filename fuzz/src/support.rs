@@ -1,0 +1,3 @@
+//! What the engine's own attacker (`crate::hostile`) takes from its surroundings.
+
+pub mod rng;
