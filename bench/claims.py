@@ -5,7 +5,8 @@
     bench/claims.py latency    rows whose name contains the word
     bench/claims.py --list     the names
 
-Needs `make bench`. Each row runs on a testbed of its own. Ratios are medians over the rounds, with the least and the
+Needs `make bench`. Each row runs on a testbed or a lab of its own. A row whose peer is `bound` is held against what
+physics leaves, from the rates asked for and the round trip that plain sockets measure. Ratios are medians over the rounds, with the least and the
 greatest beside them. Run it on an idle machine."""
 
 import argparse
@@ -21,6 +22,10 @@ FISHPLATE = str(ROOT / "build/bin/fishplate")
 OPEN_MPI = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
 SIZES_SMALL = [1, 64, 1024, 4096]
 SIZES_LARGE = [65536, 262144, 1048576, 4194304]
+SIZES_DISTANT = [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
+# Of each 1538 bytes on the wire TCP can use 1448.
+PAYLOAD_SHARE = 1448 / 1538
+WINDOW = 64
 SIZES_ALL = [1, 64, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
 
 
@@ -34,6 +39,17 @@ class Row:
         self.told = more.get("told", [])
         self.variables = more.get("variables", {})
         self.options = more.get("options", [])
+        # Options of `fishplate lab up`; empty: a testbed with these rails.
+        self.lab = more.get("lab", [])
+
+    def bound_for(self, size):
+        return self.bound(size) if callable(self.bound) else self.bound
+
+    def best(self, size, rate_mb, round_trip_us):
+        """What physics leaves: MB/s of a window and its acknowledgement, or us of half a ping-pong."""
+        if self.program == "latency":
+            return round_trip_us / 2 + size / rate_mb
+        return WINDOW * size / (round_trip_us + WINDOW * size / rate_mb)
 
 
 def rows():
@@ -54,6 +70,34 @@ def rows():
             variables={"FISHPLATE_STRIPING": "even"}),
         Row("adaptive", "1000,250", "bandwidth", [4194304], ["weighted"], 0.90,
             variables={"FISHPLATE_STRIPING": "adaptive"}, options=["--window", "10", "--warmup", "5", "--iterations", "5"]),
+        *distant_rows(),
+    ]
+
+
+def distant_rows():
+    """Rails with a delay one way."""
+    def row(name, rails, delay, *arguments, loss="0", **more):
+        lab = ["--rails", rails, "--delay", delay, "--loss", loss]
+        return Row(name, rails, *arguments, lab=lab, **more)
+
+    bandwidth_bound = lambda size: 0.95 if size >= 65536 else 0.90
+    near_far = ("250,1000", "1ms,20ms")
+    singles = ["fishplate:r0", "fishplate:r1"]
+    return [
+        *(row(f"distant-bandwidth-{rails.count(',') + 1}x1000-{delay}", rails, delay, "bandwidth", SIZES_DISTANT[1:],
+              ["bound"], bandwidth_bound) for rails in ("1000", "1000,1000") for delay in ("100us", "1ms", "10ms")),
+        *(row(f"distant-latency-{delay}", "1000", delay, "latency", [1, 64, *SIZES_DISTANT], ["bound"], 1.05,
+              at_most=True) for delay in ("1ms", "10ms")),
+        *(row(f"distant-peers-{delay}", "1000,1000", delay, "bandwidth", SIZES_DISTANT, ["ucx", "openmpi"], 1.0)
+          for delay in ("1ms", "10ms")),
+        *(row(f"distant-tcp-{delay}", "1000", delay, "bandwidth", SIZES_DISTANT, ["tcp"], 0.98)
+          for delay in ("1ms", "10ms")),
+        *(row(f"distant-latency-peers-{delay}", "1000", delay, "latency", SIZES_DISTANT, ["ucx", "openmpi", "tcp"], 1.0,
+              at_most=True) for delay in ("1ms", "10ms")),
+        row("distant-loss", "1000", "10ms", "bandwidth", [4194304], ["bound"], 0.80, loss="0.001", told=["tcp", "openmpi"]),
+        row("near-far-latency", *near_far, "latency", [1, 64, 1024], ["fishplate:r0"], 1.05, at_most=True),
+        row("near-far-bandwidth", *near_far, "bandwidth", [4194304], singles, 0.95, best_of=True),
+        row("near-far-large", *near_far, "latency", [4194304, 16777216], singles, 1 / 0.95, at_most=True, best_of=True),
     ]
 
 
@@ -70,6 +114,10 @@ class Testbed:
         """MB/s, us or messages/s by size."""
         if stack == "sum":
             return dict.fromkeys(self.row.sizes, self.sum_of_streams())
+        if stack == "bound":
+            rate_mb = sum(float(rate) for rate in self.row.rails.split(",")) / 8 * PAYLOAD_SHARE
+            round_trip_us = 2 * self.socket_latency_us()
+            return {size: self.row.best(size, rate_mb, round_trip_us) for size in self.row.sizes}
         library, variables, options = self.stack(stack)
         layout = ["-n", str(self.row.ranks)]
         if self.row.ranks > 2:
@@ -105,6 +153,22 @@ class Testbed:
         only = name.partition(":")[2]
         return "mpich", variables | ({"FISHPLATE_RAILS": only} if only else self.row.variables), []
 
+    def socket_latency_us(self):
+        """Half a round trip of one byte over a plain TCP connection on the first rail."""
+        sockets, to = str(ROOT / "build/bench/mpich/sockets"), self.addresses[1].split(",")[0]
+        launch = os.environ["FISHPLATE_TESTBED_LAUNCH"]
+        server = subprocess.Popen([launch, "node1", sockets, "serve"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        try:
+            command = [sockets, "latency", to, "--sizes", "1", "--seconds", "0.5", "--json"]
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        finally:
+            server.terminate()
+            server.wait()
+        if done.returncode:
+            sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return next(line["value"] for line in lines if line["kind"] == "result")
+
     def sum_of_streams(self):
         """MB/s that one plain TCP stream a rail carries, all at once."""
         to = self.addresses[1].split(",")
@@ -136,9 +200,10 @@ def report(row, samples):
             if peer in row.told:
                 print(f"{text}  told")
                 continue
-            holds = ratio <= row.bound if row.at_most else ratio >= row.bound
+            bound = row.bound_for(size)
+            holds = ratio <= bound if row.at_most else ratio >= bound
             misses += not holds
-            print(f"{text}  {'at most' if row.at_most else 'at least'} {row.bound:.2f}: {'holds' if holds else 'MISSED'}")
+            print(f"{text}  {'at most' if row.at_most else 'at least'} {bound:.2f}: {'holds' if holds else 'MISSED'}")
     sys.stdout.flush()
     return misses
 
@@ -152,6 +217,20 @@ def inside(row, rounds, seconds):
             for size, value in testbed.measure(stack, seconds).items():
                 samples[stack][size].append(value)
     return report(row, samples)
+
+
+def run(arguments):
+    return subprocess.run([FISHPLATE, *arguments], stdin=subprocess.DEVNULL).returncode
+
+
+def in_lab(row, command):
+    name = f"claims-{os.getpid()}"
+    if status := run(["lab", "up", "--unverified", "--name", name, *row.lab]):
+        return status
+    try:
+        return run(["lab", "exec", "--name", name, "--", *command])
+    finally:
+        run(["lab", "down", name])
 
 
 def main():
@@ -172,8 +251,7 @@ def main():
     missed = 0
     for row in chosen:
         again = [sys.executable, __file__, "--inside", row.name, "--rounds", str(given.rounds), "--seconds", str(given.seconds)]
-        status = subprocess.run([FISHPLATE, "testbed", "--rails", row.rails, "--", *again]).returncode
-        missed += status
+        missed += in_lab(row, again) if row.lab else run(["testbed", "--rails", row.rails, "--", *again])
     return 1 if missed else 0
 
 
