@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::endpoint::Rail;
 use crate::link::{Counts, Link};
+use crate::process;
 
 /// Name and version of the lines' layout.
 pub const SCHEMA: &str = "fishplate-stats/1";
@@ -75,15 +76,14 @@ impl Counters {
 
     /// Appends a line a rail to `file`, all in one write, so that processes do not tear each other's lines.
     pub fn append(&self, file: &Path, rails: &[Rail], streams: u8) -> io::Result<()> {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let mut text = Vec::new();
         for (rail, counters) in rails.iter().zip(&self.rails) {
             let counts = &counters.counts;
             let line = Line {
                 schema: SCHEMA,
-                host: host.trim(),
+                host: process::host(),
                 pid: std::process::id(),
-                rank: rank(),
+                rank: process::rank(),
                 rail: &rail.name,
                 address: rail.ip.to_string(),
                 streams,
@@ -100,9 +100,4 @@ impl Counters {
         }
         std::fs::OpenOptions::new().create(true).append(true).open(file)?.write_all(&text)
     }
-}
-
-/// The rank in MPI_COMM_WORLD, as launchers tell it.
-fn rank() -> Option<u32> {
-    ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"].iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }

@@ -11,11 +11,12 @@ pub mod discover;
 pub mod endpoint;
 pub mod handshake;
 mod link;
+mod logger;
 mod pairing;
+mod process;
 pub mod settings;
 #[allow(unsafe_code)]
 mod sys;
-mod warn;
 
 pub use address::{ADDRESS_LEN, Address};
 pub use endpoint::{Endpoint, OpenError, PostError};

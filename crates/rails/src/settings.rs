@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use fishplate_engine::policy::{Multiplexing, Striping};
+use log::LevelFilter;
 
 /// Everything that the environment can say.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Settings {
     pub congestion: Option<String>,
     /// Where counters are appended at the end.
     pub stats: Option<PathBuf>,
+    /// Events from this level on become lines on standard error.
+    pub log: LevelFilter,
 }
 
 /// A documented environment variable.
@@ -93,6 +96,12 @@ pub const VARIABLES: &[Variable] = &[
         allowed: "a path in an existing folder",
         default: "no counters are written",
     },
+    Variable {
+        name: "FISHPLATE_LOG",
+        meaning: "which events become lines on standard error: these and graver ones",
+        allowed: "error, warn, info, debug",
+        default: "warn",
+    },
 ];
 
 /// A variable with a value that it cannot have.
@@ -127,6 +136,7 @@ impl Default for Settings {
             timeout: Duration::from_secs(30),
             congestion: None,
             stats: None,
+            log: LevelFilter::Warn,
         }
     }
 }
@@ -157,6 +167,7 @@ impl Settings {
                 .unwrap_or(default.timeout),
             congestion,
             stats,
+            log: reader.parse("FISHPLATE_LOG", log_level)?.unwrap_or(default.log),
         })
     }
 
@@ -210,6 +221,11 @@ fn stats_path(text: &str) -> Option<PathBuf> {
     usable.then_some(path)
 }
 
+fn log_level(text: &str) -> Option<LevelFilter> {
+    let levels = [LevelFilter::Error, LevelFilter::Warn, LevelFilter::Info, LevelFilter::Debug];
+    levels.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(text))
+}
+
 fn interface_list(text: &str) -> Option<Vec<String>> {
     let names: Vec<String> = text.split(',').map(|name| name.trim().to_string()).collect();
     let distinct = names.iter().enumerate().all(|(at, name)| !name.is_empty() && !names[..at].contains(name));
@@ -251,6 +267,7 @@ mod tests {
         assert_eq!(read("FISHPLATE_STREAMS", "3").unwrap().streams, 3);
         assert_eq!(read("FISHPLATE_EAGER_LIMIT", "8K").unwrap().eager_limit, 8192);
         assert_eq!(read("FISHPLATE_GRANT", "1M").unwrap().grant, 1 << 20);
+        assert_eq!(read("FISHPLATE_LOG", "debug").unwrap().log, LevelFilter::Debug);
         assert_eq!(read("FISHPLATE_RAILS", "eth0, eth1").unwrap().rails, ["eth0", "eth1"]);
         assert_eq!(read("FISHPLATE_STRIPING", "weighted:4,1").unwrap().striping, Striping::Weighted(vec![4, 1]));
     }

@@ -5,20 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use fishplate_engine::Instant;
 
 use super::{read_some, write_whole};
-use crate::handshake::{Acceptor, HandshakeError, Proven, Refusal, Step, accept, refusal_for, refuse};
-
-/// Most connections that are not proven yet; further ones are closed at once. Ranks of a large job that connect to one
-/// of them all at the same time are as many.
-const MAX_UNPROVEN: usize = 1024;
-/// They take no more than this part of the sockets that the process may have: it needs some itself.
-const PART_OF_SOCKETS: usize = 4;
-/// How long a connection may stay unproven, in nanoseconds.
-pub const UNPROVEN_FOR_NS: u64 = 10_000_000_000;
-
-/// Most connections that may be unproven in a process that may have so many files open.
-pub fn most_unproven(open_files: usize) -> usize {
-    MAX_UNPROVEN.min(open_files / PART_OF_SOCKETS).max(1)
-}
+use crate::handshake::{Acceptor, HandshakeError, MAX_MESSAGE_LEN, Proven, Refusal, Step, accept, refusal_for, refuse};
 
 /// The connection.
 #[derive(Debug)]
@@ -50,11 +37,24 @@ impl Incoming {
 
     /// Something can be read. Some: the peer is proven; answer with [`Incoming::accept`] or [`Incoming::refuse`].
     pub fn advance(&mut self) -> Result<Option<Proven>, Unproven> {
-        let open = read_some(&self.stream, &mut self.received).map_err(|_| Unproven::Gone)?;
+        loop {
+            let open = read_some(&self.stream, &mut self.received).map_err(|_| Unproven::Gone)?;
+            let may_have_more = self.received.len() == MAX_MESSAGE_LEN;
+            if let Some(proven) = self.take_steps()? {
+                return Ok(Some(proven));
+            }
+            match (open, may_have_more) {
+                (true, false) => return Ok(None),
+                (true, true) => {}
+                (false, _) => return Err(Unproven::Gone),
+            }
+        }
+    }
+
+    fn take_steps(&mut self) -> Result<Option<Proven>, Unproven> {
         loop {
             match self.acceptor.advance(&mut self.received) {
-                Ok(Step::Wait) if open => return Ok(None),
-                Ok(Step::Wait) => return Err(Unproven::Gone),
+                Ok(Step::Wait) => return Ok(None),
                 Ok(Step::Send(message)) => write_whole(&self.stream, &message).map_err(|_| Unproven::Gone)?,
                 Ok(Step::Done(proven)) => return Ok(Some(proven)),
                 Err(error) => {
@@ -65,6 +65,11 @@ impl Incoming {
                 }
             }
         }
+    }
+
+    /// Whether it has said that it means this endpoint, whose name is no secret but must be learned from somewhere.
+    pub fn has_named_us(&self) -> bool {
+        self.acceptor.is_named()
     }
 
     /// Takes the connection as a subchannel, granting so many bytes.

@@ -1,5 +1,6 @@
 //! Connections until they are proven.
 
+pub mod crowd;
 pub mod incoming;
 pub mod outgoing;
 pub mod socket;

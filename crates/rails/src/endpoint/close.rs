@@ -7,7 +7,6 @@ use std::time::{Duration, Instant as Monotonic};
 use fishplate_engine::Source;
 
 use super::Endpoint;
-use crate::warn::warn;
 
 /// How long a peer may take without any progress before what it has not acknowledged is given up.
 const STALL: Duration = Duration::from_secs(5);
@@ -27,7 +26,7 @@ impl Endpoint {
         if let Some(file) = &self.settings.stats
             && let Err(error) = self.counters.append(file, &self.rails, self.settings.streams)
         {
-            warn(&format!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display()));
+            log::warn!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display());
         }
     }
 
@@ -38,7 +37,7 @@ impl Endpoint {
             if self.progress_for(NAP) {
                 stalled = Monotonic::now();
             } else if stalled.elapsed() > STALL {
-                warn("the endpoint was closed before a peer had acknowledged everything");
+                log::warn!("the endpoint was closed before a peer had acknowledged everything");
                 break;
             }
         }

@@ -1,21 +1,17 @@
-//! How links come about: attempts of ours, and connections of peers.
+//! How links come about: attempts of ours.
 
-use std::io;
 use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, RailId, VcId};
 
 use super::Endpoint;
 use super::peer::Role;
-use super::progress::{attempt_token, incoming_token, link_token};
-use crate::connect::incoming::{Incoming, UNPROVEN_FOR_NS, Unproven, most_unproven};
+use super::progress::{attempt_token, link_token};
 use crate::connect::outgoing::{Attempt, Established, Trouble};
 use crate::connect::socket;
-use crate::handshake::{Acceptor, Initiator, Offer, Proven, Refusal};
+use crate::handshake::{Initiator, Offer};
 use crate::link::{Link, Near};
 use crate::pairing::{Local, pair};
-use crate::sys::limits::open_files;
-use crate::warn::warn;
 
 /// Budget of a link that has just come up, in bytes.
 const FIRST_BUDGET: u64 = 64 << 10;
@@ -45,10 +41,6 @@ impl Endpoint {
 
     /// Starts tries that are due, ends those that take too long, and gives up on peers that stay out of reach.
     pub(super) fn look_after_attempts(&mut self, now: Instant) {
-        if self.attempts.is_empty() && self.incoming.is_empty() {
-            self.give_up_waiting(now);
-            return;
-        }
         let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
         for at in keys {
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
@@ -58,7 +50,6 @@ impl Endpoint {
                 self.try_now(at, now);
             }
         }
-        self.incoming.retain(|_, incoming| now.since_ns(incoming.since) < UNPROVEN_FOR_NS);
         self.give_up_waiting(now);
     }
 
@@ -110,6 +101,11 @@ impl Endpoint {
         }
         let late = now.since_ns(peer.since) >= self.settings.timeout.as_nanos() as u64;
         if !late && !trouble.is_final() {
+            log::debug!(
+                "rail {} to {}: {trouble}; it is tried again",
+                self.rails[usize::from(attempt.rail)].name,
+                attempt.remote
+            );
             attempt.pause(trouble, now);
             return;
         }
@@ -142,94 +138,18 @@ impl Endpoint {
         }
     }
 
-    /// Takes all connections that wait at a listener.
-    pub(super) fn accept_all(&mut self, at: usize, now: Instant) -> bool {
-        let mut any = false;
-        let most = most_unproven(open_files());
-        loop {
-            let (stream, remote) = match self.listeners.get(at).map(|listener| listener.accept()) {
-                Some(Ok(accepted)) => accepted,
-                Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
-                    // Out of files or memory, mostly. The listener tells of those that wait only once.
-                    self.deaf = true;
-                    return any;
-                }
-                _ => return any,
-            };
-            any = true;
-            if self.incoming.len() >= most {
-                warn(&format!("a connection from {remote} was closed: {most} others are not proven yet"));
-                continue;
-            }
-            let mut nonce = [0; 16];
-            if stream.set_nonblocking(true).is_err() || getrandom::fill(&mut nonce).is_err() {
-                continue;
-            }
-            let acceptor = Acceptor::new(self.address.id, self.address.token, nonce);
-            let entry = self.incoming.vacant_entry();
-            if self.poller.add(stream.as_fd(), incoming_token(entry.key())).is_ok() {
-                entry.insert(Incoming::new(stream, remote, now, acceptor));
-            }
-        }
-    }
-
-    /// Tries again to take connections that could not be taken.
-    pub(super) fn accept_again(&mut self, now: Instant) {
-        if std::mem::take(&mut self.deaf) {
-            (0..self.listeners.len()).for_each(|at| {
-                self.accept_all(at, now);
-            });
-        }
-    }
-
-    pub(super) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {
-        let Some(incoming) = self.incoming.get_mut(at) else { return false };
-        match incoming.advance() {
-            Ok(None) => {}
-            Ok(Some(proven)) => {
-                let incoming = self.incoming.remove(at);
-                self.proven(incoming, proven, now);
-            }
-            Err(unproven) => {
-                let incoming = self.incoming.remove(at);
-                // Connections that are shut are those of a peer that takes ours instead.
-                if let Unproven::Handshake(error) = unproven {
-                    warn(&format!("a connection from {} was refused: {error}", incoming.remote));
-                }
-            }
-        }
-        true
-    }
-
-    /// A peer has proven itself on a connection that it made. If this endpoint was connecting to it as well, the
-    /// connections of the one with the lower name are kept.
-    fn proven(&mut self, incoming: Incoming, proven: Proven, now: Instant) {
-        let vc = self.peer_by_id(proven.peer);
-        let peer = &mut self.peers[vc.0 as usize];
-        match peer.role {
-            Role::Initiator if self.address.id < proven.peer => return incoming.refuse(Refusal::Yield),
-            Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),
-            Role::Initiator => self.attempts.retain(|_, attempt| attempt.vc != vc),
-            Role::Idle | Role::Acceptor => {}
-        }
-        if peer.role != Role::Acceptor {
-            peer.role = Role::Acceptor;
-            peer.since = now;
-        }
-        let Ok(local) = incoming.stream.local_addr() else { return };
-        let rail = self.rail_id(local.ip());
-        if !self.own_addresses.contains(&incoming.remote.ip()) {
-            socket::keep_on_device(&incoming.stream, &self.rails[usize::from(rail.0)].name);
-        }
-        if incoming.accept(self.settings.grant).is_ok() {
-            self.link_up(vc, rail, incoming.stream, proven.offer.grant, &[], now);
-        }
-    }
-
-    fn link_up(&mut self, vc: VcId, rail: RailId, stream: std::net::TcpStream, grant: u64, early: &[u8], now: Instant) {
+    pub(super) fn link_up(
+        &mut self,
+        vc: VcId,
+        rail: RailId,
+        stream: std::net::TcpStream,
+        grant: u64,
+        early: &[u8],
+        now: Instant,
+    ) {
         let Ok(remote) = stream.peer_addr() else { return };
         if let Err(error) = socket::tune(&stream, self.settings.congestion.as_deref(), self.settings.timeout) {
-            warn(&format!("a connection to {remote} keeps the kernel's settings: {error}"));
+            log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
         }
         let speed = self.rails[usize::from(rail.0)].speed;
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
@@ -246,6 +166,7 @@ impl Endpoint {
             self.link_failed(at, &format!("it cannot be watched: {error}"));
             return;
         }
+        log::info!("rail {}: connected to {remote}", self.rails[usize::from(rail.0)].name);
         self.engine.writable(subchannel, FIRST_BUDGET);
         self.take_in(at, now);
     }

@@ -1,5 +1,6 @@
 //! An endpoint: one engine over all rails of this node.
 
+mod accepting;
 mod burst;
 mod close;
 mod connecting;
@@ -19,12 +20,13 @@ pub use fishplate_engine::{KeyInUse, PostError};
 use crate::address::{Address, EndpointId, Token};
 use crate::bounce::Bounces;
 use crate::clock::Clock;
-use crate::connect::incoming::Incoming;
+use crate::connect::crowd::Crowd;
 use crate::connect::outgoing::Attempt;
 use crate::connect::socket;
 use crate::counters::Counters;
 use crate::discover::{Interface, Verdict, survey};
 use crate::link::Link;
+use crate::logger;
 use crate::settings::Settings;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::Poller;
@@ -49,7 +51,7 @@ pub struct Endpoint {
     deaf: bool,
     links: Slab<Link>,
     attempts: Slab<Attempt>,
-    incoming: Slab<Incoming>,
+    crowd: Crowd,
     /// By number of the virtual channel.
     peers: Vec<Peer>,
     by_id: HashMap<EndpointId, VcId>,
@@ -103,6 +105,7 @@ impl Endpoint {
     /// is lets peers end the process by naming what is not there.
     #[allow(unsafe_code)]
     pub unsafe fn open(settings: &Settings) -> Result<Endpoint, OpenError> {
+        logger::start(settings.log);
         let interfaces = survey(&settings.rails).map_err(|error| OpenError(error.to_string()))?;
         let rails = rails(&interfaces)?;
         check_weights(settings, rails.len())?;
@@ -117,6 +120,8 @@ impl Endpoint {
         }
         let address =
             Address { id: EndpointId(u64::from_le_bytes(random()?)), token: Token(random()?), port, rails: ips };
+        let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).collect();
+        log::info!("rails {}, port {port}", names.join(", "));
         Ok(Endpoint {
             address,
             own_addresses: interfaces.into_iter().flat_map(|interface| interface.addresses).collect(),
@@ -130,7 +135,7 @@ impl Endpoint {
             deaf: false,
             links: Slab::new(),
             attempts: Slab::new(),
-            incoming: Slab::new(),
+            crowd: Crowd::new(rails.len()),
             peers: Vec::new(),
             by_id: HashMap::new(),
             held: Held::default(),

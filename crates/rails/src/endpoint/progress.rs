@@ -85,7 +85,7 @@ impl Endpoint {
         moved |= self.pump(now);
         if now >= self.next_tick {
             self.next_tick = now.plus_ns(TICK_NS);
-            self.accept_again(now);
+            self.look_after_crowd(now);
             self.look_after_attempts(now);
             self.sample_paths();
         }
@@ -327,6 +327,7 @@ impl Endpoint {
     /// Takes a link out and closes its socket.
     pub(super) fn remove_link(&mut self, at: usize) {
         let link = self.links.remove(at);
+        log::info!("rail {}: the connection to {} has ended", self.rails[usize::from(link.rail.0)].name, link.remote);
         self.held.let_go(at);
         self.count(&link);
         let subchannel = link.subchannel;

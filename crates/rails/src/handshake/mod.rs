@@ -111,6 +111,11 @@ impl Acceptor {
         Acceptor { me, token, nonce, hello: None }
     }
 
+    /// Whether the initiator has said that it means this endpoint.
+    pub fn is_named(&self) -> bool {
+        self.hello.is_some()
+    }
+
     /// Takes whole messages from the front of `received`. On an error, send [`refuse`] with it.
     pub fn advance(&mut self, received: &mut Vec<u8>) -> Result<Step<Proven>, HandshakeError> {
         let Some(kind) = check_preamble(received)? else { return Ok(Step::Wait) };

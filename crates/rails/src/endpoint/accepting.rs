@@ -1,0 +1,111 @@
+//! Connections that others make to this endpoint.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+
+use fishplate_engine::Instant;
+
+use super::Endpoint;
+use super::peer::Role;
+use super::progress::incoming_token;
+use crate::connect::incoming::{Incoming, Unproven};
+use crate::connect::socket;
+use crate::handshake::{Acceptor, Proven, Refusal};
+use crate::sys::limits::open_files;
+
+impl Endpoint {
+    /// Takes connections that wait at a listener.
+    pub(super) fn accept_all(&mut self, at: usize, now: Instant) -> bool {
+        let mut any = false;
+        loop {
+            if !self.crowd.may_take(at) {
+                self.deaf = true;
+                return any;
+            }
+            match self.listeners.get(at).map(|listener| listener.accept()) {
+                Some(Ok((stream, remote))) => {
+                    any = true;
+                    self.admit(stream, remote, now);
+                }
+                Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
+                    // Out of files or memory, mostly. The listener tells of those that wait only once.
+                    self.deaf = true;
+                    return any;
+                }
+                _ => return any,
+            }
+        }
+    }
+
+    fn admit(&mut self, stream: TcpStream, remote: SocketAddr, now: Instant) {
+        let mut nonce = [0; 16];
+        if stream.set_nonblocking(true).is_err() || getrandom::fill(&mut nonce).is_err() {
+            return;
+        }
+        let acceptor = Acceptor::new(self.address.id, self.address.token, nonce);
+        let (at, closed) = self.crowd.add(Incoming::new(stream, remote, now, acceptor), open_files());
+        if let Some(closed) = closed {
+            log::warn!("a connection from {closed} was closed: too many others are not proven yet");
+        }
+        let watched =
+            self.crowd.get_mut(at).map(|incoming| self.poller.add(incoming.stream.as_fd(), incoming_token(at)));
+        if !matches!(watched, Some(Ok(()))) {
+            self.crowd.remove(at);
+        }
+    }
+
+    /// Looks after connections that are not proven, and takes those that could not be taken before.
+    pub(super) fn look_after_crowd(&mut self, now: Instant) {
+        self.crowd.tick(now);
+        if std::mem::take(&mut self.deaf) {
+            (0..self.listeners.len()).for_each(|at| {
+                self.accept_all(at, now);
+            });
+        }
+    }
+
+    pub(super) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {
+        let Some(incoming) = self.crowd.get_mut(at) else { return false };
+        let outcome = match incoming.advance() {
+            Ok(None) => return true,
+            Ok(Some(proven)) => Ok(proven),
+            Err(unproven) => Err(unproven),
+        };
+        let Some(incoming) = self.crowd.remove(at) else { return false };
+        match outcome {
+            Ok(proven) => self.proven(incoming, proven, now),
+            // Mostly that of a peer that takes ours instead.
+            Err(Unproven::Gone) => log::debug!("a connection from {} was shut before its proof", incoming.remote),
+            Err(Unproven::Handshake(error)) => {
+                log::warn!("a connection from {} was refused: {error}", incoming.remote);
+            }
+        }
+        true
+    }
+
+    /// A peer has proven itself on a connection that it made. If this endpoint was connecting to it as well, the
+    /// connections of the one with the lower name are kept.
+    fn proven(&mut self, incoming: Incoming, proven: Proven, now: Instant) {
+        let vc = self.peer_by_id(proven.peer);
+        let peer = &mut self.peers[vc.0 as usize];
+        match peer.role {
+            Role::Initiator if self.address.id < proven.peer => return incoming.refuse(Refusal::Yield),
+            Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),
+            Role::Initiator => self.attempts.retain(|_, attempt| attempt.vc != vc),
+            Role::Idle | Role::Acceptor => {}
+        }
+        if peer.role != Role::Acceptor {
+            peer.role = Role::Acceptor;
+            peer.since = now;
+        }
+        let Ok(local) = incoming.stream.local_addr() else { return };
+        let rail = self.rail_id(local.ip());
+        if !self.own_addresses.contains(&incoming.remote.ip()) {
+            socket::keep_on_device(&incoming.stream, &self.rails[usize::from(rail.0)].name);
+        }
+        if incoming.accept(self.settings.grant).is_ok() {
+            self.link_up(vc, rail, incoming.stream, proven.offer.grant, &[], now);
+        }
+    }
+}
