@@ -1,0 +1,149 @@
+//! Alltoall.
+
+use super::Frame;
+use super::packing::Packing;
+use crate::buffer::{Buffer, Slice};
+use crate::map::{Cluster, LocalRank, Rank};
+use crate::operation::Exchange;
+use crate::schedule::Schedule;
+use crate::step::{Local, StepId, Tag};
+
+/// Each rank sends to every rank of the other clusters, all at once; inside, the cluster's own alltoall.
+pub fn direct(frame: &Frame, exchange: &Exchange) -> Schedule {
+    let mut schedule = Schedule::default();
+    let outgoing = Outgoing::of(frame, &mut schedule, exchange);
+    for cluster in frame.others() {
+        for peer in frame.map.members(cluster) {
+            schedule.receive(*peer, incoming(frame, exchange, *peer), Tag(0), &outgoing.ready);
+        }
+    }
+    for cluster in frame.others() {
+        for peer in frame.map.members(cluster) {
+            schedule.send(*peer, outgoing.blocks[peer.0], Tag(0), &outgoing.ready);
+        }
+    }
+    alltoall_inside(frame, &mut schedule, exchange, &outgoing);
+    schedule
+}
+
+/// What a cluster has for another crosses in one message between their coordinators, who gather and scatter inside.
+pub fn coordinators(frame: &Frame, exchange: &Exchange) -> Schedule {
+    let mut schedule = Schedule::default();
+    let outgoing = Outgoing::of(frame, &mut schedule, exchange);
+    for cluster in frame.others() {
+        collect(frame, &mut schedule, exchange, &outgoing, cluster);
+    }
+    alltoall_inside(frame, &mut schedule, exchange, &outgoing);
+    for cluster in frame.others() {
+        distribute(frame, &mut schedule, exchange, &outgoing, cluster);
+    }
+    schedule
+}
+
+/// What this rank has for each, and from when on `Receive` may be written and this may be sent.
+struct Outgoing {
+    blocks: Vec<Slice>,
+    ready: Vec<StepId>,
+}
+
+impl Outgoing {
+    fn of(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange) -> Outgoing {
+        let ranks = (0..frame.map.ranks()).map(Rank);
+        if !frame.in_place {
+            let block = |to| Slice::new(Buffer::Send, exchange.send_start(to), exchange.len(frame.rank, to));
+            return Outgoing { blocks: ranks.map(block).collect(), ready: Vec::new() };
+        }
+        // In place, what goes to a rank is where that rank's goes, and is as long.
+        let places = ranks.map(|to| incoming(frame, exchange, to)).collect();
+        let saved = Packing::temporary(schedule, places);
+        let ready = saved.pack(schedule, &[]);
+        Outgoing { blocks: saved.blocks, ready }
+    }
+}
+
+/// Where the block of a rank goes.
+fn incoming(frame: &Frame, exchange: &Exchange, from: Rank) -> Slice {
+    Slice::new(Buffer::Receive, exchange.receive_start(from), exchange.len(from, frame.rank))
+}
+
+fn alltoall_inside(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange, outgoing: &Outgoing) {
+    let from = frame.members().iter().map(|peer| outgoing.blocks[peer.0]).collect();
+    let into = frame.members().iter().map(|peer| incoming(frame, exchange, *peer)).collect();
+    schedule.local(Local::Alltoall { from, into }, &outgoing.ready);
+}
+
+/// Gathers what this cluster has for another, and sends it.
+fn collect(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange, outgoing: &Outgoing, cluster: Cluster) {
+    let peers = frame.map.members(cluster);
+    let mine = Packing::of(schedule, peers.iter().map(|peer| outgoing.blocks[peer.0]).collect());
+    let mut packed = mine.pack(schedule, &outgoing.ready);
+    packed.extend(&outgoing.ready);
+    let coordinator = frame.map.coordinator(frame.cluster());
+    let mut gather = Local::Gather { root: LocalRank(0), from: mine.whole, blocks: None };
+    if frame.rank != coordinator {
+        schedule.local(gather, &packed);
+        return;
+    }
+    let lens: Vec<usize> = frame.members().iter().map(|from| total(exchange, &[*from], peers)).collect();
+    let (whole, parts) = rows(schedule, &lens);
+    if let Local::Gather { blocks, .. } = &mut gather {
+        *blocks = Some(parts);
+    }
+    let gathered = schedule.local(gather, &packed);
+    schedule.send(frame.map.coordinator(cluster), whole, Tag(0), &[gathered]);
+}
+
+/// Receives what another cluster has for this one, and scatters it.
+fn distribute(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange, outgoing: &Outgoing, cluster: Cluster) {
+    let peers = frame.map.members(cluster);
+    let mine = Packing::of(schedule, peers.iter().map(|peer| incoming(frame, exchange, *peer)).collect());
+    let (blocks, mut here) = match frame.rank == frame.map.coordinator(frame.cluster()) {
+        true => {
+            let (blocks, ready) = turned(frame, schedule, exchange, cluster);
+            (Some(blocks), ready)
+        }
+        false => (None, Vec::new()),
+    };
+    here.extend(&outgoing.ready);
+    let scattered = schedule.local(Local::Scatter { root: LocalRank(0), blocks, into: mine.whole }, &here);
+    mine.unpack(schedule, &[scattered]);
+}
+
+/// Receives a cluster's blocks, which come sender by sender, and puts them receiver by receiver.
+fn turned(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange, cluster: Cluster) -> (Vec<Slice>, Vec<StepId>) {
+    let peers = frame.map.members(cluster);
+    let arrived = schedule.temporary(total(exchange, peers, frame.members()));
+    let received = schedule.receive(frame.map.coordinator(cluster), arrived, Tag(0), &[]);
+    let lens: Vec<usize> = frame.members().iter().map(|to| total(exchange, peers, &[*to])).collect();
+    let (_, blocks) = rows(schedule, &lens);
+    let mut ready = vec![received];
+    let mut filled = vec![0; blocks.len()];
+    let mut start = 0;
+    for from in peers {
+        for (index, to) in frame.members().iter().enumerate() {
+            let len = exchange.len(*from, *to);
+            let into = blocks[index].part(filled[index], len);
+            ready.extend(schedule.copy(arrived.part(start, len), into, &[received]));
+            filled[index] += len;
+            start += len;
+        }
+    }
+    (blocks, ready)
+}
+
+/// Temporary memory for parts of these lengths, one after the other.
+fn rows(schedule: &mut Schedule, lens: &[usize]) -> (Slice, Vec<Slice>) {
+    let whole = schedule.temporary(lens.iter().sum());
+    let mut start = 0;
+    let part = |len: &usize| {
+        start += len;
+        whole.part(start - len, *len)
+    };
+    let parts = lens.iter().map(part).collect();
+    (whole, parts)
+}
+
+/// Elements from some ranks to others.
+fn total(exchange: &Exchange, from: &[Rank], to: &[Rank]) -> usize {
+    from.iter().flat_map(|from| to.iter().map(|to| exchange.len(*from, *to))).sum()
+}

@@ -1,0 +1,49 @@
+//! Blocks that cross together.
+
+use crate::buffer::Slice;
+use crate::schedule::Schedule;
+use crate::step::StepId;
+
+/// Blocks one after the other, wherever the user has them.
+pub struct Packing {
+    /// All of them.
+    pub whole: Slice,
+    /// Each.
+    pub blocks: Vec<Slice>,
+    /// Where the user has each.
+    places: Vec<Slice>,
+}
+
+impl Packing {
+    /// Where the user has them if they follow each other there, else in temporary memory.
+    pub fn of(schedule: &mut Schedule, places: Vec<Slice>) -> Packing {
+        match Slice::joined(&places) {
+            Some(whole) => Packing { whole, blocks: places.clone(), places },
+            None => Packing::temporary(schedule, places),
+        }
+    }
+
+    /// In temporary memory.
+    pub fn temporary(schedule: &mut Schedule, places: Vec<Slice>) -> Packing {
+        let whole = schedule.temporary(places.iter().map(|place| place.len).sum());
+        let mut start = 0;
+        let block = |place: &Slice| {
+            start += place.len;
+            whole.part(start - place.len, place.len)
+        };
+        let blocks = places.iter().map(block).collect();
+        Packing { whole, blocks, places }
+    }
+
+    /// Copies blocks from where the user has them.
+    pub fn pack(&self, schedule: &mut Schedule, after: &[StepId]) -> Vec<StepId> {
+        let pairs = self.places.iter().zip(&self.blocks);
+        pairs.filter_map(|(place, block)| schedule.copy(*place, *block, after)).collect()
+    }
+
+    /// Copies blocks to where the user wants them.
+    pub fn unpack(&self, schedule: &mut Schedule, after: &[StepId]) -> Vec<StepId> {
+        let pairs = self.places.iter().zip(&self.blocks);
+        pairs.filter_map(|(place, block)| schedule.copy(*block, *place, after)).collect()
+    }
+}

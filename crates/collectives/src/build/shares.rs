@@ -1,0 +1,42 @@
+//! How a message is cut: into segments one after the other, each into shares side by side.
+
+use super::Frame;
+use crate::buffer::{Slice, part_of};
+use crate::map::{Cluster, ClusterMap, Rank};
+use crate::step::Tag;
+
+/// The segments of a slice, each with a tag; at least one, with nothing in it if there is nothing.
+pub fn segments_of(data: Slice, segments: u16) -> Vec<(Tag, Slice)> {
+    let count = usize::from(segments).min(data.len).max(1);
+    let segment = |index| {
+        let (start, len) = part_of(data.len, count, index);
+        (Tag(index as u16), data.part(start, len))
+    };
+    (0..count).map(segment).collect()
+}
+
+/// What each rank of a cluster carries of a segment: one rank of each host has a share, the others nothing.
+pub fn shares(map: &ClusterMap, cluster: Cluster, segment: Slice) -> Vec<Slice> {
+    let mut shares = vec![segment.part(0, 0); map.members(cluster).len()];
+    let carriers = map.carriers(cluster);
+    for (index, carrier) in carriers.iter().enumerate() {
+        let (start, len) = part_of(segment.len, carriers.len(), index);
+        shares[carrier.0] = segment.part(start, len);
+    }
+    shares
+}
+
+/// Whom of another cluster this rank meets over a segment, and over which part: who carries a part of its own share.
+pub fn counterparts(frame: &Frame, cluster: Cluster, segment: Slice) -> Vec<(Rank, Slice)> {
+    let own = shares(frame.map, frame.cluster(), segment)[frame.local().0];
+    let theirs = shares(frame.map, cluster, segment);
+    let common = theirs.iter().map(|share| common(own, *share));
+    let members = frame.map.members(cluster).iter().copied();
+    members.zip(common).filter(|(_, part)| part.len > 0).collect()
+}
+
+/// What two slices of one buffer have in common.
+fn common(a: Slice, b: Slice) -> Slice {
+    let start = a.start.max(b.start);
+    Slice { start, len: a.end().min(b.end()).saturating_sub(start), ..a }
+}
