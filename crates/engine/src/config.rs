@@ -17,6 +17,9 @@ pub const MAX_SUBCHANNELS: usize = 64;
 /// Both ends of a channel count on the same number: it belongs to the wire format.
 pub const MOST_ANNOUNCED: u64 = 1 << 20;
 
+/// Least that a peer is granted, however many there are, in bytes.
+pub const LEAST_GRANT: u64 = 64 << 10;
+
 /// Settings of one engine; the same for all of its virtual channels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -24,10 +27,14 @@ pub struct Config {
     pub multiplexing: Multiplexing,
     /// How long messages are cut.
     pub striping: Striping,
-    /// Longest message, in bytes, that is sent without a handshake.
-    pub eager_limit: u64,
-    /// Bytes of unexpected messages that one peer may leave here.
+    /// Longest message, in bytes, that is sent without a handshake; `None`: as the path and the peer's grant suggest.
+    pub eager_limit: Option<u64>,
+    /// Bytes of unexpected messages that one peer may leave here, to start with.
     pub grant: u64,
+    /// What that may grow to when a distant peer makes use of it.
+    pub most_grant: u64,
+    /// Bytes that all peers together may be granted. Beyond that a new peer gets [`LEAST_GRANT`], and no grant grows.
+    pub memory: u64,
     /// Messages that one peer may announce beyond its grant; see [`MOST_ANNOUNCED`].
     pub most_announced: u64,
 }
@@ -37,8 +44,11 @@ impl Default for Config {
         Config {
             multiplexing: Multiplexing::default(),
             striping: Striping::default(),
-            eager_limit: 64 * 1024,
+            eager_limit: None,
             grant: 4 * 1024 * 1024,
+            // A few round trips of 10 Gbit/s over 10 ms one way.
+            most_grant: 128 << 20,
+            memory: 512 << 20,
             most_announced: MOST_ANNOUNCED,
         }
     }

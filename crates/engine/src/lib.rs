@@ -6,6 +6,7 @@ mod channel;
 pub mod config;
 mod engine;
 pub mod ids;
+mod intervals;
 mod matching;
 pub mod memory;
 pub mod policy;
@@ -15,6 +16,7 @@ mod table;
 pub mod time;
 pub mod wire;
 
+pub use channel::estimate::{Path, PathEstimate};
 pub use channel::send::Source;
 pub use config::{Config, INJECT_SIZE};
 pub use engine::{Engine, Misbehaviour, PostError, Refused, SendKey, Transmit};

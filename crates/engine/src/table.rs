@@ -40,6 +40,11 @@ impl<T> Table<T> {
         self.slots.try_remove(slot(key)).map(|(_, entry)| entry)
     }
 
+    /// All entries, in slot order.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().map(|(_, (_, entry))| entry)
+    }
+
     /// Keys of the entries that `wanted` accepts, in slot order.
     pub fn keys_where(&self, wanted: impl Fn(&T) -> bool) -> Vec<u64> {
         let wanted = self.slots.iter().filter(|(_, (_, entry))| wanted(entry));

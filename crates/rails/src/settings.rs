@@ -19,10 +19,10 @@ pub struct Settings {
     pub striping: Striping,
     /// How whole messages are spread.
     pub multiplexing: Multiplexing,
-    /// Longest message, in bytes, sent without a handshake.
-    pub eager_limit: u64,
-    /// Bytes of unexpected messages that a peer may leave here.
-    pub grant: u64,
+    /// Longest message, in bytes, sent without a handshake; `None`: as path and grant suggest.
+    pub eager_limit: Option<u64>,
+    /// Bytes of unexpected messages that a peer may leave here; `None`: as paths and memory suggest.
+    pub grant: Option<u64>,
     /// How long a peer may be out of reach before its operations fail.
     pub timeout: Duration,
     /// TCP congestion control of the rails' sockets; `None`: the system's.
@@ -70,13 +70,13 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_EAGER_LIMIT",
         meaning: "longest message sent without a handshake",
         allowed: "bytes, K or M behind the number for 2^10 or 2^20; 0 to 1M",
-        default: "64K",
+        default: "64K to near peers; to distant ones what fills the path, within the peer's grant",
     },
     Variable {
         name: "FISHPLATE_GRANT",
         meaning: "unexpected messages that one peer may leave in this process's memory",
         allowed: "bytes, K or M behind the number for 2^10 or 2^20; 64K to 1024M",
-        default: "4M",
+        default: "4M; for distant peers more, up to 128M, when they use it; 512M for all together",
     },
     Variable {
         name: "FISHPLATE_TIMEOUT",
@@ -132,7 +132,7 @@ impl Default for Settings {
             striping: engine.striping,
             multiplexing: engine.multiplexing,
             eager_limit: engine.eager_limit,
-            grant: engine.grant,
+            grant: None,
             timeout: Duration::from_secs(30),
             congestion: None,
             stats: None,
@@ -160,8 +160,8 @@ impl Settings {
             multiplexing: reader.parse("FISHPLATE_MULTIPLEXING", from_str)?.unwrap_or(default.multiplexing),
             eager_limit: reader
                 .parse("FISHPLATE_EAGER_LIMIT", |t| within(bytes(t), 0, 1 << 20))?
-                .unwrap_or(default.eager_limit),
-            grant: reader.parse("FISHPLATE_GRANT", |t| within(bytes(t), 64 << 10, 1 << 30))?.unwrap_or(default.grant),
+                .or(default.eager_limit),
+            grant: reader.parse("FISHPLATE_GRANT", |t| within(bytes(t), 64 << 10, 1 << 30))?.or(default.grant),
             timeout: reader
                 .parse("FISHPLATE_TIMEOUT", |t| within(t.parse().ok(), 1, 86_400).map(Duration::from_secs))?
                 .unwrap_or(default.timeout),
@@ -173,12 +173,14 @@ impl Settings {
 
     /// The part that the engine needs.
     pub fn engine_config(&self) -> fishplate_engine::Config {
+        let default = fishplate_engine::Config::default();
         fishplate_engine::Config {
             multiplexing: self.multiplexing.clone(),
             striping: self.striping.clone(),
             eager_limit: self.eager_limit,
-            grant: self.grant,
-            ..fishplate_engine::Config::default()
+            grant: self.grant.unwrap_or(default.grant),
+            most_grant: self.grant.unwrap_or(default.most_grant),
+            ..default
         }
     }
 }
@@ -265,8 +267,8 @@ mod tests {
     #[test]
     fn values_are_read() {
         assert_eq!(read("FISHPLATE_STREAMS", "3").unwrap().streams, 3);
-        assert_eq!(read("FISHPLATE_EAGER_LIMIT", "8K").unwrap().eager_limit, 8192);
-        assert_eq!(read("FISHPLATE_GRANT", "1M").unwrap().grant, 1 << 20);
+        assert_eq!(read("FISHPLATE_EAGER_LIMIT", "8K").unwrap().eager_limit, Some(8192));
+        assert_eq!(read("FISHPLATE_GRANT", "1M").unwrap().grant, Some(1 << 20));
         assert_eq!(read("FISHPLATE_LOG", "debug").unwrap().log, LevelFilter::Debug);
         assert_eq!(read("FISHPLATE_RAILS", "eth0, eth1").unwrap().rails, ["eth0", "eth1"]);
         assert_eq!(read("FISHPLATE_STRIPING", "weighted:4,1").unwrap().striping, Striping::Weighted(vec![4, 1]));

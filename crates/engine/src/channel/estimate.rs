@@ -1,5 +1,7 @@
 //! What is known of a subchannel's path: delivery rate, delay, and how much is still under way.
 
+use super::round_trip::RoundTrip;
+use crate::ids::RailId;
 use crate::time::Instant;
 
 /// Assumed of a rail whose driver does not tell its speed: 1 Gbit/s, in bytes per second.
@@ -9,6 +11,17 @@ const LEAST_RATE: f64 = 1e3;
 /// Shorter times in the queue, in nanoseconds, are within the noise of when a process looks: they count as so much, and
 /// only where that shows the path to be faster than was known.
 const LEAST_QUEUED_NS: u64 = 20_000;
+/// On a long path these are longer, as its delay varies: this part of the round trip.
+const LEAST_QUEUED_PART: u64 = 16;
+/// But never more than so many nanoseconds.
+const LONGEST_NOISE_NS: u64 = 500_000;
+/// A frame with so few bytes under way, its own among them, measures the round trip.
+const MOST_FOR_ROUND_TRIP: u64 = 4 << 10;
+/// Weight of a rate that the driver has measured.
+const TOLD_WEIGHT: f64 = 0.125;
+/// A round trip, in nanoseconds, from which on a peer is distant: a handshake costs more there than copying what comes
+/// without one, and lets the path idle. Rails within a room are below, by a factor of three.
+pub const FAR_NS: u64 = 100_000;
 /// Less than so many bytes under way cannot show that a path is slow: other delays are longer than theirs.
 const LEAST_QUEUED_BYTES: u64 = 512;
 /// The rate is that of about so many queued bytes measured last.
@@ -16,6 +29,36 @@ const MEMORY: f64 = 512.0 * 1024.0;
 /// What was measured so long ago, in nanoseconds, counts half; and a path that has not been measured since is taken to
 /// be twice as fast, until it is what its driver says: a path that is shunned must get a chance to show that it is fast.
 const HALF_LIFE_NS: u64 = 100_000_000;
+
+/// What a driver has measured of a subchannel's path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Path {
+    /// Smoothed round trip time, in nanoseconds; 0: not known.
+    pub rtt_ns: u64,
+    /// Least round trip time, in nanoseconds; 0: not known.
+    pub min_rtt_ns: u64,
+    /// Delivery rate, in bytes per second, if it was not the sender that limited it.
+    pub delivery_rate: Option<f64>,
+    /// Bytes that may be under way at a time (the congestion window); `u64::MAX`: not known.
+    pub window: u64,
+}
+
+/// What is estimated of a subchannel's path, for people.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathEstimate {
+    /// The rail.
+    pub rail: RailId,
+    /// Smoothed round trip time, in nanoseconds; 0: not known.
+    pub rtt_ns: u64,
+    /// Least round trip time of late, in nanoseconds; 0: not known.
+    pub min_rtt_ns: u64,
+    /// Bytes per second.
+    pub rate: f64,
+    /// Bytes handed over and not acknowledged.
+    pub in_flight: u64,
+    /// Bytes that may be under way at a time; `u64::MAX`: not known.
+    pub window: u64,
+}
 
 /// A frame that was handed over.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +69,15 @@ pub struct Sent {
     pub bytes: u64,
     /// Bytes that were under way then, with its own.
     queued: u64,
+}
+
+/// Frames that one acknowledgement covers.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// When the first was handed over.
+    pub first: Instant,
+    /// Their length, in bytes.
+    pub bytes: u64,
 }
 
 /// Estimates of one subchannel.
@@ -42,11 +94,14 @@ pub struct Estimate {
     /// What was measured, the older the less.
     measured_bytes: f64,
     measured_ns: f64,
-    min_rtt_ns: u64,
+    round_trip: RoundTrip,
+    window: u64,
     /// Bytes handed over and not acknowledged.
     in_flight: u64,
     /// When, at the estimated rate, all bytes would have left.
     busy_until: Instant,
+    /// When the peer may have had, at the earliest and at the latest, what it acknowledged last: plus half a round trip.
+    last_end: (Instant, Instant),
 }
 
 impl Estimate {
@@ -59,9 +114,11 @@ impl Estimate {
             last_measured: Instant(0),
             measured_bytes: 0.0,
             measured_ns: 0.0,
-            min_rtt_ns: 0,
+            round_trip: RoundTrip::default(),
+            window: u64::MAX,
             in_flight: 0,
             busy_until: Instant(0),
+            last_end: (Instant(0), Instant(0)),
         }
     }
 
@@ -80,7 +137,28 @@ impl Estimate {
 
     /// One-way delay, in nanoseconds.
     pub fn delay_ns(&self) -> u64 {
-        self.min_rtt_ns / 2
+        self.min_rtt_ns() / 2
+    }
+
+    /// Least round trip time, in nanoseconds; 0: not known.
+    pub fn min_rtt_ns(&self) -> u64 {
+        self.round_trip.least_ns()
+    }
+
+    /// Bytes that may be under way at a time.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// Bytes that fill the path for a round trip.
+    pub fn capacity(&self) -> u64 {
+        (self.rate.max(self.nominal) * self.min_rtt_ns() as f64 / 1e9) as u64
+    }
+
+    /// All of it, for people.
+    pub fn show(&self, rail: RailId, now: Instant) -> PathEstimate {
+        let (rtt_ns, min_rtt_ns) = (self.round_trip.smoothed_ns(), self.min_rtt_ns());
+        PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(now), in_flight: self.in_flight, window: self.window }
     }
 
     /// Bytes still under way. Acknowledgements come late and in lumps, so never more than what the rate has left over.
@@ -116,28 +194,51 @@ impl Estimate {
         self.in_flight -= frame.bytes.min(self.in_flight);
     }
 
-    /// The frame was acknowledged: that measures the rate.
+    /// Frames were acknowledged, `frame` the newest of them, together `bytes`, the first handed over at `first`: that
+    /// measures the rate.
     ///
-    /// How long the frame was under way lies between two times. The acknowledgement is read `now`, but may have come any
+    /// How long the newest was under way lies between two times. The acknowledgement is read `now`, but may have come any
     /// time after `looked`; and the peer may have held it back for up to `ack_delay_ns`, or not at all. An estimate
     /// within the bounds that follow stays as it is.
-    pub fn measure(&mut self, now: Instant, looked: Instant, frame: Sent, ack_delay_ns: u64) {
-        let most_ns = now.since_ns(frame.at).saturating_sub(self.min_rtt_ns).max(LEAST_QUEUED_NS);
-        let least_ns = looked.since_ns(frame.at).saturating_sub(self.min_rtt_ns + ack_delay_ns);
-        let queued = frame.queued as f64;
-        let too_slow = self.rate * (most_ns as f64) < queued * 1e9;
-        let tells = least_ns > LEAST_QUEUED_NS && frame.queued >= LEAST_QUEUED_BYTES;
-        let too_fast = tells && self.rate * (least_ns as f64) > queued * 1e9;
+    pub fn measure(&mut self, now: Instant, looked: Instant, frame: Sent, acked: Acked, ack_delay_ns: u64) {
+        let sample_ns = now.since_ns(frame.at).saturating_sub(ack_delay_ns);
+        let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
+        // A peer that was away for longer than the path takes says nothing of the path.
+        if frame.queued <= MOST_FOR_ROUND_TRIP && ack_delay_ns <= sample_ns {
+            self.round_trip.sample(now, sample_ns);
+        }
+        let end = (Instant(looked.0.saturating_sub(ack_delay_ns)), now);
+        let (least_ns, most_ns, queued) = if min_rtt_ns < FAR_NS {
+            (
+                end.0.since_ns(frame.at).saturating_sub(min_rtt_ns),
+                now.since_ns(frame.at).saturating_sub(min_rtt_ns),
+                frame.queued,
+            )
+        } else {
+            // News are older than the queue is long: what the frames before took is known better than what was queued.
+            let first = acked.first.plus_ns(min_rtt_ns);
+            (end.0.since_ns(first.max(self.last_end.1)), end.1.since_ns(first.max(self.last_end.0)), acked.bytes)
+        };
+        self.last_end = end;
+        let most_ns = most_ns.max(LEAST_QUEUED_NS);
+        let noise_ns = LEAST_QUEUED_NS.max(min_rtt_ns / LEAST_QUEUED_PART);
+        let too_slow = self.rate * (most_ns as f64) < queued as f64 * 1e9;
+        let tells = least_ns > noise_ns.min(LONGEST_NOISE_NS) && queued >= LEAST_QUEUED_BYTES;
+        let too_fast = tells && self.rate * (least_ns as f64) > queued as f64 * 1e9;
         if too_slow || too_fast {
             // Sums, not an average of rates: what one acknowledgement was late, the next is early.
+            let queued = queued as f64;
             let keep = self.fading(now) * (-queued / MEMORY).exp();
             self.measured_bytes = self.measured_bytes * keep + queued;
             self.measured_ns = self.measured_ns * keep + if too_slow { most_ns } else { least_ns } as f64;
             self.rate = (self.measured_bytes / self.measured_ns * 1e9).max(LEAST_RATE);
         }
         self.last_measured = now;
-        // All that was sent before the frame has come: what is under way now is what was sent since.
-        self.busy_until = now.plus_ns((self.in_flight as f64 / self.rate * 1e9) as u64);
+        // The frame left a round trip ago at the latest, and all that is in flight was sent since: of that, what was sent
+        // early enough has left as well.
+        let in_flight_ns = (self.in_flight as f64 / self.rate * 1e9) as u64;
+        let left = Instant(now.0.saturating_sub(min_rtt_ns + ack_delay_ns));
+        self.busy_until = self.busy_until.clamp(left.plus_ns(in_flight_ns), now.plus_ns(in_flight_ns));
     }
 
     /// What is left of a measurement's weight.
@@ -146,9 +247,17 @@ impl Estimate {
         (-halvings).exp2()
     }
 
-    /// The driver has measured the least round trip time, in nanoseconds.
-    pub fn set_min_rtt(&mut self, min_rtt_ns: u64) {
-        self.min_rtt_ns = min_rtt_ns;
+    /// The driver has measured.
+    pub fn measured(&mut self, now: Instant, path: Path) {
+        self.round_trip.told(path.rtt_ns, path.min_rtt_ns);
+        self.window = path.window.max(1);
+        // What the path has carried it can carry; that it carried no more may have other reasons. Near paths are measured
+        // well enough by acknowledgements, and one burst into an empty queue looks faster than any link.
+        let far = self.min_rtt_ns() >= FAR_NS;
+        if let Some(rate) = path.delivery_rate.filter(|rate| far && *rate > self.rate && rate.is_finite()) {
+            self.rate += (rate - self.rate) * TOLD_WEIGHT;
+            self.last_measured = now;
+        }
     }
 }
 
@@ -157,6 +266,13 @@ mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
+
+    impl Estimate {
+        /// At once, of one frame.
+        fn measure_one(&mut self, now: Instant, frame: Sent) {
+            self.measure(now, now, frame, Acked { first: frame.at, bytes: frame.bytes }, 0);
+        }
+    }
 
     #[test]
     fn the_rate_is_what_acknowledgements_show_whatever_the_driver_said() {
@@ -167,7 +283,7 @@ mod tests {
             for round in 1..6 {
                 let next = estimate.sent(Instant((round - 1) * 33_554_432), MIB);
                 estimate.acknowledged(before);
-                estimate.measure(Instant(round * 33_554_432), Instant(round * 33_554_432), before, 0);
+                estimate.measure_one(Instant(round * 33_554_432), before);
                 before = next;
             }
             assert!((estimate.rate(Instant(0)) / 31.25e6 - 1.0).abs() < 0.1, "{}", estimate.rate(Instant(0)));
@@ -177,17 +293,13 @@ mod tests {
     #[test]
     fn the_round_trip_and_the_pauses_of_the_sender_do_not_count() {
         let mut estimate = Estimate::new(None);
-        estimate.set_min_rtt(20_000_000);
+        estimate
+            .measured(Instant(0), Path { rtt_ns: 0, min_rtt_ns: 20_000_000, delivery_rate: None, window: u64::MAX });
         for round in 0..10 {
             let start = round * 1_000_000_000;
             let sent = estimate.sent(Instant(start), MIB);
             estimate.acknowledged(sent);
-            estimate.measure(
-                Instant(start + 20_000_000 + 33_554_432),
-                Instant(start + 20_000_000 + 33_554_432),
-                sent,
-                0,
-            );
+            estimate.measure_one(Instant(start + 20_000_000 + 33_554_432), sent);
         }
         assert!((estimate.rate(Instant(0)) / 31.25e6 - 1.0).abs() < 0.01, "{}", estimate.rate(Instant(0)));
     }
@@ -198,7 +310,7 @@ mod tests {
         for at in 0..10_000 {
             let sent = estimate.sent(Instant(at * 100_000), 64);
             estimate.acknowledged(sent);
-            estimate.measure(Instant(at * 100_000 + 10_000), Instant(at * 100_000 + 10_000), sent, 0);
+            estimate.measure_one(Instant(at * 100_000 + 10_000), sent);
         }
         assert_eq!(estimate.rate(Instant(0)), ASSUMED_RATE);
     }
@@ -208,12 +320,12 @@ mod tests {
         let mut estimate = Estimate::new(Some(1.25e8));
         let sent = estimate.sent(Instant(0), 4096);
         estimate.acknowledged(sent);
-        estimate.measure(Instant(4_096_000), Instant(4_096_000), sent, 0); // 1 MB/s: somebody slept
+        estimate.measure_one(Instant(4_096_000), sent); // 1 MB/s: somebody slept
         assert!((estimate.rate(Instant(4_096_000)) / 1e6 - 1.0).abs() < 0.01);
         assert_eq!(estimate.rate(Instant(2_000_000_000)), 1.25e8);
         let sent = estimate.sent(Instant(2_000_000_000), 4096);
         estimate.acknowledged(sent);
-        estimate.measure(Instant(2_000_033_000), Instant(2_000_033_000), sent, 0);
+        estimate.measure_one(Instant(2_000_033_000), sent);
         assert!(estimate.rate(Instant(2_000_033_000)) > 1e8);
     }
 
@@ -226,7 +338,7 @@ mod tests {
         assert_eq!(estimate.under_way(Instant(1_000_000)), 100_000);
         estimate.acknowledged(held[0]);
         estimate.acknowledged(held[1]);
-        estimate.measure(Instant(1_100_000), Instant(1_100_000), held[1], 0);
+        estimate.measure_one(Instant(1_100_000), held[1]);
         assert!((estimate.rate(Instant(1_100_000)) / 1e9 - 1.0).abs() < 0.01);
     }
 

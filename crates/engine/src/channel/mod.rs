@@ -2,12 +2,15 @@
 
 pub mod credit;
 pub mod estimate;
+pub mod partial;
 mod remote;
 pub mod reorder;
+mod round_trip;
 mod scheduler;
 pub mod send;
 mod stripes;
 pub mod subchannel;
+mod way;
 
 pub use scheduler::Transmit;
 pub use stripes::Stripes;
@@ -16,15 +19,24 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use credit::{Credit, Debt, MESSAGE_CHARGE};
+use partial::Partials;
 use remote::RemoteAccess;
 use reorder::Reorder;
+use send::Destination;
 use subchannel::Subchannel;
 
 use crate::config::Config;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::turns::Turns;
 use crate::policy::{Multiplex, Stripe};
+use crate::time::Instant;
 use crate::wire::{Body, LandingRef, SendRef};
+
+/// Round trips of a path that a peer's grant fills: what it has sent is known here after half of one, and the credit
+/// that comes back takes another half, while receives may be late.
+const ROUND_TRIPS_GRANTED: u64 = 4;
+/// Credit beyond the first grant that has not been used for so long, in nanoseconds, is given back.
+const IDLE_NS: u64 = 2_000_000_000;
 
 /// What a virtual channel can still do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +45,13 @@ pub enum State {
     Open,
     /// Nothing more; the text says why, for the user.
     Lost(Arc<str>),
+}
+
+/// The answer to a request, whose record it is.
+struct Reply {
+    body: Body,
+    /// The request was charged as one whose payload follows.
+    ahead: bool,
 }
 
 /// State of a virtual channel.
@@ -51,18 +70,24 @@ pub struct VirtualChannel {
     pub debt: Debt,
     /// Messages that overtook others: keys of arrivals.
     pub reorder: Reorder<u64>,
+    /// Messages of which something comes without a clearance.
+    pub partials: Partials,
     /// Messages into multi-receive buffers that are not reported yet.
     pub turns: Turns,
     /// It is in the engine's list of virtual channels that may have something to transmit.
     pub is_ready: bool,
-    eager_limit: u64,
+    eager_limit: Option<u64>,
     next_seq: MessageSeq,
     /// Messages without a subchannel, in order: keys of sends.
     queued: VecDeque<u64>,
     /// Cleared messages, long writes and answers that are not cut to the end, in order: keys of sends.
     cleared: VecDeque<u64>,
     /// Clearances, and refusals of reads, to send.
-    replies: VecDeque<Body>,
+    replies: VecDeque<Reply>,
+    /// What was given back and the peer has to hear of.
+    relinquished: Option<u64>,
+    /// When to look whether credit lies idle, and what was used then.
+    idle_check: Option<(Instant, u64)>,
     /// What remote memory access needs.
     pub remote: RemoteAccess,
     /// Bytes of queued messages and writes, and uncut ones in `cleared`.
@@ -73,17 +98,19 @@ pub struct VirtualChannel {
 
 impl VirtualChannel {
     /// A channel without subchannels.
-    pub fn new(id: VcId, config: &Config, loopback: bool) -> Self {
+    pub fn new(id: VcId, config: &Config, grant: u64, loopback: bool) -> Self {
         let reserve = config.most_announced * MESSAGE_CHARGE;
-        let most_ahead = u32::try_from((config.grant + reserve) / MESSAGE_CHARGE).unwrap_or(u32::MAX / 4);
+        let most_ahead =
+            u32::try_from((config.most_grant.max(grant) + reserve) / MESSAGE_CHARGE).unwrap_or(u32::MAX / 4);
         VirtualChannel {
             id,
             state: State::Open,
             loopback,
             subchannels: Vec::new(),
             credit: Credit::new(reserve),
-            debt: Debt::new(config.grant, reserve),
+            debt: Debt::new(grant, reserve),
             reorder: Reorder::new(most_ahead),
+            partials: Partials::default(),
             turns: Turns::default(),
             is_ready: false,
             eager_limit: config.eager_limit,
@@ -91,6 +118,8 @@ impl VirtualChannel {
             queued: VecDeque::new(),
             cleared: VecDeque::new(),
             replies: VecDeque::new(),
+            relinquished: None,
+            idle_check: None,
             remote: RemoteAccess::default(),
             pending: 0,
             multiplex: config.multiplexing.build(id.0),
@@ -111,9 +140,27 @@ impl VirtualChannel {
         self.pending += len;
     }
 
-    /// Queues a clearance.
-    pub fn clear(&mut self, send: SendRef, landing: LandingRef, len: u64) {
-        self.replies.push_back(Body::Clear { send, landing, len });
+    /// Queues the clearance of a message, some of which comes without (`ahead`) or not.
+    pub fn clear(&mut self, send: SendRef, landing: LandingRef, len: u64, ahead: bool) {
+        self.replies.push_back(Reply { body: Body::Clear { send, landing, len }, ahead });
+    }
+
+    /// The peer wants the first `len` bytes of a send that is being cut; the rest of them may go to `landing`.
+    pub fn cleared(
+        &mut self,
+        key: u64,
+        (to, stripes): (&mut Destination, &mut Stripes),
+        landing: LandingRef,
+        len: u64,
+    ) {
+        let before = stripes.allowed();
+        stripes.clear(len);
+        *to = Destination::Landing(landing);
+        let allowed = stripes.allowed();
+        self.pending = self.pending + allowed - before;
+        if before == 0 && allowed > 0 {
+            self.cleared.push_back(key);
+        }
     }
 
     /// `len` bytes of a send may be cut: the peer wants them of a message, or they are a write or an answer.
@@ -127,8 +174,39 @@ impl VirtualChannel {
         self.queued.is_empty()
             && self.cleared.is_empty()
             && self.replies.is_empty()
+            && self.relinquished.is_none()
             && self.remote.is_idle()
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
+    }
+
+    /// Bytes that a peer may be granted so that its path need not wait for credit, within the limits of `config`.
+    pub fn worth_granting(&self, config: &Config) -> u64 {
+        let capacity: u64 = self.subchannels.iter().map(|subchannel| subchannel.estimate.capacity()).sum();
+        (ROUND_TRIPS_GRANTED * capacity).min(config.most_grant)
+    }
+
+    /// When to call [`VirtualChannel::check_idle`], if ever.
+    pub fn idle_check(&self) -> Option<Instant> {
+        self.idle_check.map(|(due, _)| due)
+    }
+
+    /// There may be credit that is not used.
+    pub fn watch_credit(&mut self, now: Instant) {
+        if self.idle_check.is_none() && self.credit.has_surplus() {
+            self.idle_check = Some((now.plus_ns(IDLE_NS), self.credit.used()));
+        }
+    }
+
+    /// Gives back credit that has not been used since the last look. True if the peer has to hear of it.
+    pub fn check_idle(&mut self, now: Instant) -> bool {
+        let Some((_, used)) = self.idle_check.take_if(|(due, _)| *due <= now) else { return false };
+        let idle = used == self.credit.used() && self.queued.is_empty();
+        if idle && self.credit.has_surplus() {
+            self.relinquished = Some(self.credit.relinquish());
+            return true;
+        }
+        self.watch_credit(now);
+        false
     }
 
     /// Whether the peer has to hear of frames received or credit returned.
@@ -151,6 +229,8 @@ impl VirtualChannel {
         self.queued.clear();
         self.cleared.clear();
         self.replies.clear();
+        self.relinquished = None;
+        self.idle_check = None;
         self.remote = RemoteAccess::default();
         self.pending = 0;
         self.subchannels.clear();

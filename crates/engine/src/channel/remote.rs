@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::VirtualChannel;
 use super::credit::MESSAGE_CHARGE;
 use super::scheduler::{NOTHING, Transmit};
 use super::send::Send;
 use super::subchannel::Cargo;
+use super::{Reply, VirtualChannel};
 use crate::memory::Payload;
 use crate::regions::RegionId;
 use crate::table::Table;
@@ -99,18 +99,14 @@ impl VirtualChannel {
 
     /// Queues the refusal of a read, whose record this becomes.
     pub fn refuse_read(&mut self, landing: LandingRef, served: u64, why: Refusal) {
-        self.replies.push_back(Body::Refused { what: Access::Read { landing, served }, why });
+        let body = Body::Refused { what: Access::Read { landing, served }, why };
+        self.replies.push_back(Reply { body, ahead: false });
     }
 
     /// A write that came over subchannel `index` is refused.
     pub fn refuse_write(&mut self, index: usize, write: SendRef, why: Refusal) {
         self.remote.refused += 1;
         self.subchannels[index].refusals.push_back((write, why));
-    }
-
-    /// Whether `len` bytes go in one frame.
-    pub fn is_short(&self, len: u64) -> bool {
-        len <= self.eager_limit
     }
 
     /// `region` has ended: the reads of it that wait are refused.

@@ -27,6 +27,16 @@ impl<T> Reorder<T> {
         seq == self.expected
     }
 
+    /// Whether the turn of `seq` has passed.
+    pub fn is_past(&self, seq: MessageSeq) -> bool {
+        seq.distance_from(self.expected) > u32::MAX / 2
+    }
+
+    /// Whether `seq` may wait for its turn, or has it.
+    pub fn is_within_reach(&self, seq: MessageSeq) -> bool {
+        seq.distance_from(self.expected) <= self.most_ahead
+    }
+
     /// The next message has been taken. Returns the one that follows it, if it waits here; it is then next.
     pub fn advance(&mut self) -> Option<T> {
         self.expected = self.expected.next();

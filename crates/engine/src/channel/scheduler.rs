@@ -2,9 +2,10 @@
 
 use super::credit::MESSAGE_CHARGE;
 use super::send::{Destination, Purpose, Send, Source, Stage};
-use super::stripes::Stripes;
+use super::stripes::{Piece, Stripes};
 use super::subchannel::Cargo;
-use super::{State, VirtualChannel};
+use super::way::Way;
+use super::{Reply, State, VirtualChannel};
 use crate::ids::SubchannelId;
 use crate::memory::Payload;
 use crate::policy::{View, Views};
@@ -36,6 +37,7 @@ impl VirtualChannel {
         }
         self.refusal(now)
             .or_else(|| self.reply(now))
+            .or_else(|| self.relinquishment(now))
             .or_else(|| self.read_request(now))
             .or_else(|| self.assigned_message(now, sends))
             .or_else(|| self.queued_message(now, sends))
@@ -69,6 +71,7 @@ impl VirtualChannel {
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(now),
             delay_ns: subchannel.estimate.delay_ns(),
+            window: subchannel.estimate.window(),
         };
         self.subchannels.iter().map(view).collect()
     }
@@ -85,10 +88,21 @@ impl VirtualChannel {
     fn reply(&mut self, now: Instant) -> Option<Transmit> {
         self.replies.front()?;
         let index = self.nearest(now)?;
-        let body = self.replies.pop_front()?;
+        let Reply { body, ahead } = self.replies.pop_front()?;
         // Not earlier: replies that wait for a subchannel are memory that the peer has to answer for.
-        self.debt.free_request();
+        match ahead {
+            true => self.debt.free_eager(MESSAGE_CHARGE),
+            false => self.debt.free_request(),
+        }
         Some(self.frame(now, index, body, NOTHING, Cargo::Control))
+    }
+
+    /// News of credit that was given back.
+    fn relinquishment(&mut self, now: Instant) -> Option<Transmit> {
+        self.relinquished?;
+        let index = self.nearest(now)?;
+        let total = self.relinquished.take()?;
+        Some(self.frame(now, index, Body::Relinquish { total }, NOTHING, Cargo::Control))
     }
 
     /// A message that a policy has put on a subchannel earlier, when that was busy.
@@ -114,11 +128,8 @@ impl VirtualChannel {
                 continue;
             };
             let len = send.len();
-            let eager = len <= self.eager_limit && self.credit.allows_eager(len);
-            if !eager && !self.credit.allows_request() {
-                return None;
-            }
-            let carried = if eager { len } else { 0 };
+            let way = self.way(len)?;
+            let carried = if way == Way::Whole { len } else { 0 };
             let index = match &self.subchannels[..] {
                 // Nothing to choose: the usual case of one rail need not pay for the estimates of all.
                 [only] if only.budget > 0 => 0,
@@ -127,7 +138,13 @@ impl VirtualChannel {
             self.queued.pop_front();
             self.credit.spend(carried + MESSAGE_CHARGE);
             self.pending -= len;
-            send.eager = eager;
+            if let Way::Announced { ahead } = way {
+                send.stage = Stage::Cut { to: Destination::Announced, stripes: Stripes::ahead(len, ahead) };
+                self.credit.spend(ahead);
+                if ahead > 0 {
+                    self.enqueue_cleared(key, ahead);
+                }
+            }
             if self.subchannels[index].budget > 0 {
                 return self.message(now, index, key, sends);
             }
@@ -145,12 +162,12 @@ impl VirtualChannel {
     ) -> Option<Transmit> {
         let send = sends.get_mut(key)?;
         let (envelope, data, len) = (send.envelope, send.data, send.source.len() as u32);
+        if let Stage::Cut { stripes, .. } = &send.stage {
+            let (seq, total, ahead) = (send.seq(), send.len(), stripes.sent_ahead() as u32);
+            let body = Body::Request { seq, envelope, data, total, ahead, send: SendRef(key) };
+            return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
+        }
         let body = match send.purpose {
-            Purpose::Message(seq) if !send.eager => {
-                send.stage = Stage::Requested;
-                let body = Body::Request { seq, envelope, data, total: send.len(), send: SendRef(key) };
-                return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
-            }
             Purpose::Message(seq) => Body::Eager { seq, envelope, data, len, prompt: send.is_awaited() },
             Purpose::Write(Remote { key: memory, address }) => {
                 Body::Write { write: SendRef(key), key: memory, address, data, len }
@@ -165,7 +182,7 @@ impl VirtualChannel {
         Some(Transmit { copy, ..self.frame(now, index, body, source, Cargo::Send(key)) })
     }
 
-    /// A piece of a cleared message, of a long write or of an answer.
+    /// A piece of a message, of a long write or of an answer.
     fn piece(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
         self.serve(sends);
         if self.subchannels.iter().all(|subchannel| subchannel.budget == 0) {
@@ -173,37 +190,22 @@ impl VirtualChannel {
         }
         let mut at = 0;
         while let Some(&key) = self.cleared.get(at) {
-            let Some((to, stripes)) = sends.get_mut(key).and_then(cleared) else {
+            let Some((to, stripes)) = sends.get_mut(key).and_then(cut).filter(|(_, stripes)| stripes.allowed() > 0)
+            else {
                 self.cleared.remove(at);
                 continue;
             };
-            let is_write = matches!(to, Destination::Memory(_));
-            if is_write && !self.remote.may_write() {
+            if matches!(to, Destination::Memory(_)) && !self.remote.may_write() {
                 at += 1;
                 continue;
             }
-            let views = self.views(now);
-            if let Stripes::Unplanned(len) = *stripes {
-                *stripes = Stripes::planned(len, self.stripe.plan(len, &views));
-            }
-            let cut = match stripes {
-                Stripes::Open { .. } => {
-                    // The front message is served before those behind it: what cannot be cut now waits.
-                    let (index, len) = self.stripe.cut(stripes.remaining(), self.pending, &views)?;
-                    Some((index, stripes.cut_open(len)))
-                }
-                _ => {
-                    let mut open = (0..views.len()).filter(|index| views[*index].open);
-                    let index = open.find(|index| stripes.assigned_to(*index) > 0);
-                    index.map(|index| (index, stripes.cut_assigned(index, now)))
-                }
-            };
-            let Some((index, piece)) = cut else {
+            let Some((index, piece)) = self.cut(now, stripes)? else {
                 at += 1;
                 continue;
             };
+            let to = if stripes.is_ahead(piece.offset) { Destination::Announced } else { to };
             let last = stripes.remaining() == 0;
-            if last {
+            if stripes.allowed() == 0 {
                 self.cleared.remove(at);
             }
             self.pending -= piece.len;
@@ -215,10 +217,27 @@ impl VirtualChannel {
                 _ => {}
             }
             let source = send.source.slice(piece.offset, piece.len);
-            let body = to.frame(key, piece.offset, piece.len as u32);
+            let body = to.frame(key, send.seq(), piece.offset, piece.len as u32);
             return Some(self.frame(now, index, body, source, Cargo::Send(key)));
         }
         None
+    }
+
+    /// The next piece, and the subchannel that takes it. `Some(None)`: those that may are busy; `None`: what is behind
+    /// in the queue has to wait as well.
+    fn cut(&mut self, now: Instant, stripes: &mut Stripes) -> Option<Option<(usize, Piece)>> {
+        let views = self.views(now);
+        if let Some(len) = stripes.unplanned() {
+            stripes.follow(self.stripe.plan(len, &views));
+        }
+        if stripes.is_open() {
+            // The front message is served before those behind it: what cannot be cut now waits.
+            let (index, len) = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
+            return Some(Some((index, stripes.cut_open(len))));
+        }
+        let mut open = (0..views.len()).filter(|index| views[*index].open);
+        let index = open.find(|index| stripes.assigned_to(*index) > 0);
+        Some(index.map(|index| (index, stripes.cut_assigned(index, now))))
     }
 
     /// An acknowledgement that is due and that no other frame has carried. It waits for a budget as all frames do: a
@@ -249,9 +268,9 @@ impl VirtualChannel {
     }
 }
 
-fn cleared(send: &mut Send) -> Option<(Destination, &mut Stripes)> {
+fn cut(send: &mut Send) -> Option<(Destination, &mut Stripes)> {
     match &mut send.stage {
-        Stage::Cleared { to, stripes } => Some((*to, stripes)),
+        Stage::Cut { to, stripes } => Some((*to, stripes)),
         _ => None,
     }
 }

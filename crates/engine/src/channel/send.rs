@@ -60,6 +60,8 @@ pub enum Purpose {
 /// Where the peer puts bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Destination {
+    /// Not known yet: the message is announced, and what goes ahead of the clearance finds its place there.
+    Announced,
     /// Where a receive or a read of its own wants them.
     Landing(LandingRef),
     /// Into registered memory.
@@ -67,10 +69,11 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// The frame with `len` bytes, from `offset` on, of send `key`.
-    pub fn frame(&self, key: u64, offset: u64, len: u32) -> Body {
+    /// The frame with `len` bytes, from `offset` on, of send `key`, that is message `seq`.
+    pub fn frame(&self, key: u64, seq: MessageSeq, offset: u64, len: u32) -> Body {
         match *self {
             Destination::Landing(landing) => Body::Stripe { landing, offset, len },
+            Destination::Announced => Body::Piece { seq, offset, len },
             Destination::Memory(Remote { key: memory, address }) => {
                 // What overflows is out of the peer's bounds as well, so that it refuses the operation.
                 let address = address.saturating_add(offset);
@@ -85,11 +88,9 @@ impl Destination {
 pub enum Stage {
     /// Waits for credit or for a subchannel.
     Queued,
-    /// The peer has been asked for a clearance.
-    Requested,
-    /// It is known where the bytes go: they may be cut and sent.
-    Cleared {
-        /// Where.
+    /// It goes in pieces, some of which may have to wait for a clearance.
+    Cut {
+        /// Where they go.
         to: Destination,
         /// What is cut and what is not.
         stripes: Stripes,
@@ -115,8 +116,6 @@ pub struct Send {
     pub source: Source,
     /// The payload was lent only for the duration of the posting call.
     pub inject: bool,
-    /// Went, or will go, without a handshake; decided when it leaves the queue.
-    pub eager: bool,
     /// How far it has come.
     pub stage: Stage,
     /// The completion filter: frames that are not yet acknowledged.
@@ -138,7 +137,6 @@ impl Send {
             len: request.payload.len(),
             source: Source::User(request.payload),
             inject: request.inject,
-            eager: false,
             stage: Stage::Queued,
             unacknowledged: 0,
             notify: request.notify,
@@ -153,7 +151,7 @@ impl Send {
         let mut send = Send::new(message, MessageSeq::default());
         send.purpose = Purpose::Write(to);
         if !whole {
-            send.stage = Stage::Cleared { to: Destination::Memory(to), stripes: Stripes::Unplanned(send.len) };
+            send.stage = Stage::Cut { to: Destination::Memory(to), stripes: Stripes::cleared(send.len) };
         }
         send
     }
@@ -164,7 +162,7 @@ impl Send {
         let message = SendRequest { vc, envelope, data: None, payload: source, inject: false, notify: false, context };
         let mut send = Send::new(message, MessageSeq::default());
         send.purpose = Purpose::Answer(region);
-        send.stage = Stage::Cleared { to: Destination::Landing(landing), stripes: Stripes::Unplanned(send.len) };
+        send.stage = Stage::Cut { to: Destination::Landing(landing), stripes: Stripes::cleared(send.len) };
         send
     }
 
@@ -175,7 +173,7 @@ impl Send {
 
     /// A write in pieces is in place, and the peer's user has to be told of it.
     pub fn owes_data(&self) -> bool {
-        let in_pieces = matches!(self.stage, Stage::Cleared { .. });
+        let in_pieces = matches!(self.stage, Stage::Cut { .. });
         self.is_write() && in_pieces && self.data.is_some() && self.failure.is_none()
     }
 
@@ -183,15 +181,23 @@ impl Send {
     pub fn end_pieces(&mut self) -> Option<Stripes> {
         self.source = Source::User(Payload::EMPTY);
         match std::mem::replace(&mut self.stage, Stage::Queued) {
-            Stage::Cleared { stripes, .. } => Some(stripes),
+            Stage::Cut { stripes, .. } => Some(stripes),
             _ => None,
+        }
+    }
+
+    /// Its position, if it is a message.
+    pub fn seq(&self) -> MessageSeq {
+        match self.purpose {
+            Purpose::Message(seq) => seq,
+            _ => MessageSeq::default(),
         }
     }
 
     /// Where the peer wants the bytes of an answer.
     pub fn landing(&self) -> LandingRef {
         match self.stage {
-            Stage::Cleared { to: Destination::Landing(landing), .. } => landing,
+            Stage::Cut { to: Destination::Landing(landing), .. } => landing,
             _ => LandingRef(0),
         }
     }
@@ -199,7 +205,7 @@ impl Send {
     /// Nothing more of it is cut. How many bytes that leaves out.
     pub fn stop(&mut self) -> u64 {
         match &mut self.stage {
-            Stage::Cleared { stripes, .. } => stripes.stop(),
+            Stage::Cut { stripes, .. } => stripes.stop(),
             _ => 0,
         }
     }
@@ -218,8 +224,8 @@ impl Send {
     pub fn is_delivered(&self) -> bool {
         let all_cut = match &self.stage {
             Stage::Sent => true,
-            Stage::Cleared { stripes, .. } => stripes.remaining() == 0,
-            Stage::Queued | Stage::Requested => false,
+            Stage::Cut { stripes, .. } => stripes.remaining() == 0,
+            Stage::Queued => false,
         };
         all_cut && self.unacknowledged == 0
     }

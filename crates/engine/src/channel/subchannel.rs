@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::estimate::{Estimate, Sent};
+use super::estimate::{Acked, Estimate, Sent};
 use crate::ids::RailId;
 use crate::time::Instant;
 use crate::wire::{Refusal, SendRef};
@@ -11,6 +11,12 @@ use crate::wire::{Refusal, SendRef};
 pub const PROMPT_ACK_DELAY_NS: u64 = 15_000;
 /// Nothing waits for this acknowledgement but the peer's record of what is under way.
 pub const LAZY_ACK_DELAY_NS: u64 = 2_000_000;
+/// On a long path an acknowledgement that is waited for may take this part of the round trip longer, which nobody notices,
+const PROMPT_PART: u64 = 64;
+/// and one that is not waited for this part.
+const LAZY_PART: u64 = 4;
+/// Longest that either is held: a sender must not learn too late that a path has slowed down.
+const LONGEST_ACK_DELAY_NS: u64 = 10_000_000;
 /// Bytes received after which an acknowledgement is sent at once.
 pub const ACK_EVERY_BYTES: u64 = 512 << 10;
 /// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
@@ -102,10 +108,14 @@ impl Subchannel {
         let many = self.received.wrapping_sub(self.told) >= ACK_EVERY_FRAMES || self.untold_bytes >= ACK_EVERY_BYTES;
         let delay_ns = match (many, prompt) {
             (true, _) => 0,
-            (false, true) => PROMPT_ACK_DELAY_NS,
-            (false, false) => LAZY_ACK_DELAY_NS,
+            (false, true) => self.ack_delay_ns(PROMPT_ACK_DELAY_NS, PROMPT_PART),
+            (false, false) => self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART),
         };
         self.owe_ack_within(now, delay_ns);
+    }
+
+    fn ack_delay_ns(&self, near_ns: u64, part: u64) -> u64 {
+        (self.estimate.min_rtt_ns() / part).clamp(near_ns, LONGEST_ACK_DELAY_NS)
     }
 
     /// The peer should hear something, in its own time.
@@ -151,15 +161,16 @@ impl Subchannel {
             return Err(BadAck);
         }
         self.acked = ack;
-        let mut newest = None;
+        let (mut newest, mut acked) = (None, Acked { first: now, bytes: 0 });
         for frame in self.in_flight.drain(..news as usize) {
             self.estimate.acknowledged(frame.sent);
             newest = Some(frame.sent);
+            acked = Acked { first: acked.first.min(frame.sent.at), bytes: acked.bytes + frame.sent.bytes };
             delivered(frame.cargo);
         }
         if let Some(frame) = newest {
             let looked = self.looked.unwrap_or(now);
-            self.estimate.measure(now, looked, frame, u64::from(ack_delay_us) * 1000);
+            self.estimate.measure(now, looked, frame, acked, u64::from(ack_delay_us) * 1000);
         }
         Ok(())
     }

@@ -1,14 +1,15 @@
 //! Events: what comes from peers.
 
 use super::{Engine, Misbehaviour};
+use crate::channel::State;
 use crate::channel::credit::MESSAGE_CHARGE;
+use crate::channel::estimate::Path;
 use crate::channel::send::{Destination, Stage};
-use crate::channel::{State, Stripes};
 use crate::ids::{MessageSeq, SubchannelId, VcId};
 use crate::matching::arrival::{self, Arrival, Then};
 use crate::matching::landing::Landing;
 use crate::matching::posted::Taken;
-use crate::memory::{MemoryAction, Placement};
+use crate::memory::{BounceId, MemoryAction, Placement};
 use crate::regions::RegionId;
 use crate::request::{Envelope, Remote};
 use crate::time::Instant;
@@ -22,6 +23,16 @@ pub(super) struct Incoming {
     prompt: bool,
 }
 
+impl Incoming {
+    /// Into a buffer, for a message.
+    pub fn bounce(&self) -> Option<BounceId> {
+        match self.into {
+            Target::Piece { bounce, .. } => Some(bounce),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Target {
     /// Nothing that anybody waits for.
@@ -29,6 +40,20 @@ pub(super) enum Target {
     Nothing,
     /// A receive: its landing.
     Landing(u64),
+    /// A receive, of a piece that is longer than what is wanted of it.
+    LandingPart {
+        /// The landing.
+        landing: u64,
+        /// Bytes that are wanted.
+        wanted: u64,
+    },
+    /// A piece of a message that has no receive yet.
+    Piece {
+        /// The message.
+        seq: MessageSeq,
+        /// Its buffer.
+        bounce: BounceId,
+    },
     /// A message without a receive.
     Arrival(u64),
     /// Registered memory.
@@ -60,19 +85,23 @@ impl Engine {
             self.handle_refused(vc, what, why)?;
         }
         self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us))?;
-        let news = self.vcs[vc.0 as usize].credit.returned(header.credit).map_err(|_| Misbehaviour::Credit)?;
-        if news {
-            self.make_ready(vc);
-        }
+        self.handle_credit(now, vc, header.credit)?;
         let (into, placement) = match header.body {
             Body::Eager { seq, envelope, data, len, .. } => {
                 let body = arrival::Body::Eager { bounce: None, whole: len == 0, then: Then::Wait };
                 let charge = u64::from(len) + MESSAGE_CHARGE;
                 self.handle_message(seq, Arrival { vc, envelope, data, len: u64::from(len), body, charge })?
             }
-            Body::Request { seq, envelope, data, total, send } => {
-                let body = arrival::Body::Request(send);
-                self.handle_message(seq, Arrival { vc, envelope, data, len: total, body, charge: 0 })?
+            Body::Request { seq, envelope, data, total, ahead, send } => {
+                let ahead = u64::from(ahead);
+                let charge = if ahead > 0 { ahead + MESSAGE_CHARGE } else { 0 };
+                let body = arrival::Body::Request { send, seq, ahead };
+                self.handle_message(seq, Arrival { vc, envelope, data, len: total, body, charge })?
+            }
+            Body::Piece { seq, offset, len } => self.handle_piece(vc, seq, offset, u64::from(len))?,
+            Body::Relinquish { total } => {
+                self.handle_relinquish(vc, total)?;
+                (Target::Nothing, Placement::Discard)
             }
             Body::Clear { send, landing, len } => {
                 self.handle_clear(vc, send, landing, len)?;
@@ -114,6 +143,8 @@ impl Engine {
         match incoming.into {
             Target::Nothing => {}
             Target::Landing(key) => self.placed(key, incoming.len),
+            Target::LandingPart { landing, wanted } => self.placed(landing, wanted),
+            Target::Piece { seq, bounce } => self.piece_kept(subchannel.vc, (seq, bounce), incoming.len),
             Target::Arrival(key) => self.arrived(key),
             Target::Memory { data, .. } => data.into_iter().for_each(|data| self.written(subchannel.vc, data)),
         }
@@ -136,12 +167,18 @@ impl Engine {
         }
     }
 
-    /// The driver has measured the least round trip time of a subchannel's path, in nanoseconds.
-    pub fn set_min_rtt(&mut self, subchannel: SubchannelId, min_rtt_ns: u64) {
+    /// The driver has measured a subchannel's path.
+    pub fn measured(&mut self, now: Instant, subchannel: SubchannelId, path: Path) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.estimate.set_min_rtt(min_rtt_ns);
+            subchannel.estimate.measured(now, path);
         }
+    }
+
+    /// The driver has measured the least round trip time of a subchannel's path, in nanoseconds.
+    pub fn set_min_rtt(&mut self, subchannel: SubchannelId, min_rtt_ns: u64) {
+        let path = Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window: u64::MAX };
+        self.measured(Instant(0), subchannel, path);
     }
 
     /// A message, or the request to send one, in whatever order it came.
@@ -149,9 +186,14 @@ impl Engine {
         let channel = &mut self.vcs[arrival.vc.0 as usize];
         let held = match arrival.body {
             arrival::Body::Eager { .. } => channel.debt.hold_eager(arrival.charge),
-            arrival::Body::Request(_) => channel.debt.hold_request(),
+            arrival::Body::Request { ahead: 0, .. } => channel.debt.hold_request(),
+            arrival::Body::Request { ahead, .. } => {
+                self.announce(&arrival, seq, ahead)?;
+                self.vcs[arrival.vc.0 as usize].debt.hold_eager(arrival.charge)
+            }
         };
         held.map_err(|_| Misbehaviour::Grant)?;
+        let channel = &mut self.vcs[arrival.vc.0 as usize];
         if !channel.reorder.is_next(seq) {
             let key = self.arrivals.insert(arrival);
             let channel = &mut self.vcs[arrival.vc.0 as usize];
@@ -226,9 +268,13 @@ impl Engine {
         let Some(&Arrival { vc, envelope, data, len, body, charge }) = self.arrivals.get(key) else { return };
         let mut landing = self.landing(taken, vc, (envelope, data, len));
         match body {
-            arrival::Body::Request(send) => {
+            arrival::Body::Request { send, ahead: 0, .. } => {
                 self.arrivals.remove(key);
                 self.answer_request(send, landing);
+            }
+            arrival::Body::Request { send, seq, ahead } => {
+                self.arrivals.remove(key);
+                self.land_pieces(landing, (send, seq), (ahead, len));
             }
             arrival::Body::Eager { whole: false, .. } => {
                 // All of it is announced: a stripe that names this landing is out of place.
@@ -256,22 +302,23 @@ impl Engine {
         } else {
             LandingRef(self.landings.insert(landing))
         };
-        self.vcs[vc.0 as usize].clear(send, name, wanted);
+        self.vcs[vc.0 as usize].clear(send, name, wanted, false);
         self.make_ready(vc);
     }
 
     fn handle_clear(&mut self, vc: VcId, send: SendRef, landing: LandingRef, len: u64) -> Result<(), Misbehaviour> {
         let key = send.0;
         let send = self.sends.get_mut(key).ok_or(Misbehaviour::Clearance)?;
-        if send.vc != vc || !matches!(send.stage, Stage::Requested) || len > send.len() {
+        if send.vc != vc || len > send.len() {
             return Err(Misbehaviour::Clearance);
         }
-        let to = Destination::Landing(landing);
-        send.stage = Stage::Cleared { to, stripes: Stripes::Unplanned(len) };
-        if len == 0 {
+        let Stage::Cut { to: to @ Destination::Announced, stripes } = &mut send.stage else {
+            return Err(Misbehaviour::Clearance);
+        };
+        self.vcs[vc.0 as usize].cleared(key, (to, stripes), landing, len);
+        if send.is_delivered() {
             self.finish_send(key);
         } else {
-            self.vcs[vc.0 as usize].enqueue_cleared(key, len);
             self.make_ready(vc);
         }
         Ok(())
@@ -289,7 +336,8 @@ impl Engine {
         placement.map(|placement| (Target::Landing(landing.0), placement)).ok_or(Misbehaviour::Stripe)
     }
 
-    fn placed(&mut self, key: u64, len: u64) {
+    /// `len` bytes are where landing `key` wants them.
+    pub(super) fn placed(&mut self, key: u64, len: u64) {
         let all = self.landings.get_mut(key).is_some_and(|landing| landing.placed(len));
         if all && let Some(landing) = self.landings.remove(key) {
             self.finish_landing(landing);
@@ -331,6 +379,9 @@ impl Engine {
     }
 
     pub(super) fn finish_landing(&mut self, landing: Landing) {
+        if let Some(seq) = landing.partial {
+            self.vcs[landing.vc.0 as usize].partials.remove(seq);
+        }
         let Some(turn) = landing.turn else { return self.report(&landing) };
         let vc = landing.vc.0 as usize;
         self.vcs[vc].turns.landed(turn, landing);
@@ -346,7 +397,7 @@ impl Engine {
 
     /// An unexpected message is dropped.
     pub(super) fn discard(&mut self, key: u64) {
-        let Some(&Arrival { vc, body, charge, .. }) = self.arrivals.get(key) else { return };
+        let Some(&Arrival { vc, body, charge, len, .. }) = self.arrivals.get(key) else { return };
         match body {
             arrival::Body::Eager { whole: false, .. } => self.set_then(key, Then::Drop),
             arrival::Body::Eager { bounce, .. } => {
@@ -354,23 +405,15 @@ impl Engine {
                 self.free(vc, charge);
                 bounce.into_iter().for_each(|bounce| self.release(bounce));
             }
-            arrival::Body::Request(send) => {
+            arrival::Body::Request { send, ahead: 0, .. } => {
                 self.arrivals.remove(key);
-                self.vcs[vc.0 as usize].clear(send, LandingRef(0), 0);
+                self.vcs[vc.0 as usize].clear(send, LandingRef(0), 0, false);
                 self.make_ready(vc);
             }
-        }
-    }
-
-    /// A message that came with its payload no longer counts against the peer's grant.
-    fn free(&mut self, vc: VcId, charge: u64) {
-        let debt = &mut self.vcs[vc.0 as usize].debt;
-        if charge == 0 {
-            return;
-        }
-        debt.free_eager(charge);
-        if debt.is_worth_telling() || debt.starves_peer() {
-            self.make_ready(vc);
+            arrival::Body::Request { send, seq, ahead } => {
+                self.arrivals.remove(key);
+                self.discard_pieces(vc, (send, seq), (ahead, len));
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ impl Engine {
             let Some(send) = sends.get_mut(key) else { return };
             send.unacknowledged -= 1;
             writes += u32::from(send.is_write());
-            if let Stage::Cleared { stripes, .. } = &mut send.stage {
+            if let Stage::Cut { stripes, .. } = &mut send.stage {
                 stripes.acknowledged(index, now);
             }
             if send.is_delivered() {
@@ -49,7 +49,7 @@ impl Engine {
         }
         let Some(mut send) = self.sends.remove(key) else { return };
         let channel = &mut self.vcs[send.vc.0 as usize];
-        if let Stage::Cleared { stripes, .. } = &send.stage {
+        if let Stage::Cut { stripes, .. } = &send.stage {
             channel.stripes_delivered(stripes);
         }
         if matches!(send.purpose, Purpose::Answer(_)) && channel.remote.answered() {

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::Engine;
+use super::arrive::Incoming;
 use super::post::failed_recv;
 use crate::channel::State;
-use crate::ids::VcId;
+use crate::ids::{MessageSeq, VcId};
 use crate::matching::arrival::{Arrival, Body, Then};
 use crate::matching::landing::Landing;
+use crate::memory::BounceId;
 use crate::request::Failure;
 
 impl Engine {
@@ -22,7 +24,7 @@ impl Engine {
         }
         channel.state = State::Lost(why.clone());
         channel.drop_queues();
-        self.incoming[vc.0 as usize].clear();
+        self.granted -= channel.debt.grant();
         let failure = Failure::PeerLost(why);
         self.drop_incomplete(vc);
         for key in self.sends.keys_where(|send| send.vc == vc) {
@@ -52,19 +54,45 @@ impl Engine {
 
     /// Forgets the messages of `vc` that can no longer become whole.
     fn drop_incomplete(&mut self, vc: VcId) {
-        let mut gone: Vec<u64> = self.vcs[vc.0 as usize].reorder.drain().collect();
+        let partials = &mut self.vcs[vc.0 as usize].partials;
         let arrivals = &self.arrivals;
-        let incomplete = |key: u64| {
-            let body = arrivals.get(key).map(|arrival| arrival.body);
-            matches!(body, Some(Body::Request(_) | Body::Eager { whole: false, .. }))
+        let mut incomplete = |key: u64| match arrivals.get(key).map(|arrival| (arrival.body, arrival.len)) {
+            Some((Body::Request { seq, .. }, len)) => {
+                partials.get_mut(seq).is_none_or(|partial| !partial.is_whole(len))
+            }
+            Some((Body::Eager { whole, .. }, _)) => !whole,
+            None => false,
         };
-        gone.extend(self.unexpected.remove_of(vc, incomplete));
+        let mut gone = self.unexpected.remove_of(vc, &mut incomplete);
+        gone.extend(self.vcs[vc.0 as usize].reorder.drain());
         gone.extend(self.arrivals.keys_where(|arrival| arrival.vc == vc && is_awaited(arrival)));
         for key in gone {
             if let Some(Arrival { body: Body::Eager { bounce: Some(bounce), .. }, .. }) = self.arrivals.remove(key) {
                 self.release(bounce);
             }
         }
+        self.drop_partials(vc);
+    }
+
+    /// Forgets the pieces of messages that nothing waits with any more.
+    fn drop_partials(&mut self, vc: VcId) {
+        let waiting: Vec<MessageSeq> =
+            self.arrivals.values().filter(|arrival| arrival.vc == vc).filter_map(seq).collect();
+        let partials = &mut self.vcs[vc.0 as usize].partials;
+        let gone = partials.retain(|seq, _| waiting.contains(&seq));
+        let coming = std::mem::take(&mut self.incoming[vc.0 as usize]);
+        let mut bounces: Vec<BounceId> = coming.iter().filter_map(Incoming::bounce).collect();
+        let kept = gone.iter().flat_map(|partial| &partial.kept).filter(|piece| piece.whole);
+        bounces.extend(kept.map(|piece| piece.bounce));
+        bounces.into_iter().for_each(|bounce| self.release(bounce));
+    }
+}
+
+/// The position of an announced message.
+fn seq(arrival: &Arrival) -> Option<MessageSeq> {
+    match arrival.body {
+        Body::Request { seq, .. } => Some(seq),
+        Body::Eager { .. } => None,
     }
 }
 

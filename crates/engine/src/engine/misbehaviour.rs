@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Misbehaviour {
     /// It acknowledged what was not sent.
     Acknowledgement,
-    /// It returned credit that was not used.
+    /// It gave more credit than it may, or gave back more than it had.
     Credit,
     /// It left more here than it was granted.
     Grant,
@@ -15,7 +15,7 @@ pub enum Misbehaviour {
     Sequence,
     /// It cleared a message that did not ask for it, or more than there is.
     Clearance,
-    /// It sent a stripe that was not cleared, twice, or outside of its message.
+    /// It sent a piece that was not cleared, twice, or outside of its message.
     Stripe,
     /// It refused an access to its memory that it was not asked for, or twice.
     Refusal,
@@ -29,11 +29,11 @@ impl fmt::Display for Misbehaviour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Misbehaviour::Acknowledgement => "it acknowledged frames that were not sent",
-            Misbehaviour::Credit => "it returned credit that was not used",
+            Misbehaviour::Credit => "it accounted wrongly for credit",
             Misbehaviour::Grant => "it sent more than it was granted",
             Misbehaviour::Sequence => "it used a sequence number out of range",
             Misbehaviour::Clearance => "it cleared a message that did not ask for it",
-            Misbehaviour::Stripe => "it sent a stripe out of place",
+            Misbehaviour::Stripe => "it sent a piece of a message out of place",
             Misbehaviour::Refusal => "it refused an access that it was not asked for",
             Misbehaviour::Writes => "it sent more writes than may be under way",
             Misbehaviour::EmptyRead => "it asked to read nothing",

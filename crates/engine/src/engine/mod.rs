@@ -1,9 +1,11 @@
 //! The engine: all virtual channels of one endpoint, and the matching that they share.
 
 mod arrive;
+mod credit;
 mod deliver;
 mod lose;
 mod misbehaviour;
+mod pieces;
 mod post;
 mod remote;
 
@@ -15,7 +17,7 @@ use std::collections::VecDeque;
 use crate::channel::send::Send;
 use crate::channel::subchannel::Subchannel;
 use crate::channel::{State, VirtualChannel};
-use crate::config::{Config, MAX_SUBCHANNELS};
+use crate::config::{Config, LEAST_GRANT, MAX_SUBCHANNELS};
 use crate::ids::{RailId, SubchannelId, VcId};
 use crate::matching::arrival::Arrival;
 use crate::matching::landing::Landing;
@@ -29,13 +31,14 @@ use crate::time::Instant;
 use crate::wire::{Body, Header};
 
 pub use crate::channel::Transmit;
+use crate::channel::estimate::PathEstimate;
 
 /// The protocol of one endpoint. Every call that takes `now` expects it never to go backwards.
 ///
 /// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`],
 ///   [`Engine::post_write`], [`Engine::post_read`], [`Engine::register`], ...
 /// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
-///   [`Engine::payload_placed`], [`Engine::set_min_rtt`], [`Engine::handle_timeout`], [`Engine::lose`].
+///   [`Engine::payload_placed`], [`Engine::measured`], [`Engine::handle_timeout`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
 ///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_timeout`].
 pub struct Engine {
@@ -51,6 +54,8 @@ pub struct Engine {
     /// What is being read from each subchannel: see `arrive`.
     incoming: Vec<Vec<arrive::Incoming>>,
     bounces: BounceIds,
+    /// Bytes that peers are granted in all.
+    granted: u64,
     /// Bytes of injected messages that are kept because no subchannel could take them.
     injected: u64,
     ready: VecDeque<VcId>,
@@ -58,9 +63,12 @@ pub struct Engine {
     delivered: Vec<u64>,
     actions: VecDeque<MemoryAction>,
     completions: VecDeque<Completion>,
-    /// Not later than the first acknowledgement that is due.
-    ack_deadline: Option<Instant>,
+    /// Not later than anything that time brings: acknowledgements that are due, a look at idle credit.
+    deadline: Option<Instant>,
 }
+
+/// A new peer is granted no more than this part of what is left.
+const FIRST_PART: u64 = 8;
 
 /// Too many subchannels in one virtual channel, or a virtual channel that is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,12 +88,13 @@ impl Engine {
             unexpected: Unexpected::default(),
             incoming: Vec::new(),
             bounces: BounceIds::default(),
+            granted: 0,
             injected: 0,
             ready: VecDeque::new(),
             delivered: Vec::new(),
             actions: VecDeque::new(),
             completions: VecDeque::new(),
-            ack_deadline: None,
+            deadline: None,
         }
     }
 
@@ -101,9 +110,28 @@ impl Engine {
 
     fn add_vc(&mut self, loopback: bool) -> VcId {
         let id = VcId(self.vcs.len() as u32);
-        self.vcs.push(VirtualChannel::new(id, &self.config, loopback));
+        let left = self.config.memory.saturating_sub(self.granted);
+        let grant = if loopback { 0 } else { self.config.grant.min((left / FIRST_PART).max(LEAST_GRANT)) };
+        self.granted += grant;
+        self.vcs.push(VirtualChannel::new(id, &self.config, grant, loopback));
         self.incoming.push(Vec::new());
         id
+    }
+
+    /// What the peer of `vc` is granted to start with, in bytes: to tell it when a subchannel is set up.
+    pub fn first_grant(&self, vc: VcId) -> u64 {
+        self.vcs[vc.0 as usize].debt.first_grant()
+    }
+
+    /// What the peer of `vc` is granted at present, in bytes.
+    pub fn grant(&self, vc: VcId) -> u64 {
+        self.vcs[vc.0 as usize].debt.grant()
+    }
+
+    /// What is estimated of the path of a subchannel; `None` if there is none.
+    pub fn path(&self, now: Instant, subchannel: SubchannelId) -> Option<PathEstimate> {
+        let found = self.vcs.get(subchannel.vc.0 as usize)?.subchannels.get(usize::from(subchannel.index))?;
+        Some(found.estimate.show(found.rail, now))
     }
 
     /// A subchannel of `vc` over `rail` (of `speed` bytes per second, where known) has been proven by both sides;
@@ -169,16 +197,20 @@ impl Engine {
 
     /// When [`Engine::handle_timeout`] wants to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.ack_deadline
+        self.deadline
     }
 
-    /// Acknowledgements that are due become frames.
+    /// Acknowledgements that are due become frames, and credit that lies idle goes back.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if self.ack_deadline.is_none_or(|deadline| deadline > now) {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
             return;
         }
-        self.ack_deadline = None;
+        self.deadline = None;
         for at in 0..self.vcs.len() {
+            if self.vcs[at].check_idle(now) {
+                self.make_ready(VcId(at as u32));
+            }
+            self.vcs[at].idle_check().into_iter().for_each(|due| self.hasten(due));
             let owed = self.vcs[at].subchannels.iter().filter_map(Subchannel::ack_due);
             let later = owed.clone().filter(|due| *due > now).min();
             if owed.clone().any(|due| due <= now) {
@@ -215,7 +247,7 @@ impl Engine {
     }
 
     fn hasten(&mut self, due: Instant) {
-        self.ack_deadline = Some(self.ack_deadline.map_or(due, |earlier| earlier.min(due)));
+        self.deadline = Some(self.deadline.map_or(due, |earlier| earlier.min(due)));
     }
 
     /// The name is used again only once the driver has seen this action: a placement could otherwise overtake it.

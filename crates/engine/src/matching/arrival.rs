@@ -1,6 +1,6 @@
 //! A message that has come without finding its receive: too early for its turn, or for the user.
 
-use crate::ids::VcId;
+use crate::ids::{MessageSeq, VcId};
 use crate::memory::BounceId;
 use crate::request::Envelope;
 use crate::wire::SendRef;
@@ -17,8 +17,15 @@ pub enum Body {
         /// What happens when they are.
         then: Then,
     },
-    /// A request only.
-    Request(SendRef),
+    /// A request, and what comes of the message without a clearance.
+    Request {
+        /// The sender's name for it.
+        send: SendRef,
+        /// Its position.
+        seq: MessageSeq,
+        /// Bytes that come without a clearance.
+        ahead: u64,
+    },
 }
 
 /// What happens to an eager message once its bytes are in the buffer.
@@ -45,6 +52,6 @@ pub struct Arrival {
     pub len: u64,
     /// What is here.
     pub body: Body,
-    /// Of a message with its payload: what it holds of the peer's grant.
+    /// Of a message with payload: what it holds of the peer's grant.
     pub charge: u64,
 }

@@ -1,6 +1,7 @@
 //! A message, or what was read from a peer, on its way into user memory.
 
-use crate::ids::{Context, VcId};
+use crate::ids::{Context, MessageSeq, VcId};
+use crate::intervals::Intervals;
 use crate::memory::{Payload, Placement};
 use crate::request::{Completion, Envelope, Failure, Operation, ReadRequest};
 use crate::wire::Refusal;
@@ -16,6 +17,8 @@ pub struct Landing {
     pub multi: Option<u64>,
     /// When it is reported, if that has an order.
     pub turn: Option<u64>,
+    /// Its position, if pieces of it come without a clearance.
+    pub partial: Option<MessageSeq>,
     envelope: Envelope,
     data: Option<u64>,
     /// Length of the message, in bytes.
@@ -29,8 +32,9 @@ pub struct Landing {
     refused: Option<Refusal>,
     /// A receive or a read.
     operation: Operation,
-    /// Bytes whose headers have come.
+    /// Bytes whose headers have come: how many, and of those that came in pieces, which.
     announced: u64,
+    pieces: Intervals,
     /// Bytes that are in place.
     placed: u64,
     context: Context,
@@ -49,6 +53,7 @@ impl Landing {
             vc,
             multi: taken.multi.then_some(taken.key),
             turn: None,
+            partial: None,
             envelope,
             data,
             len,
@@ -58,6 +63,7 @@ impl Landing {
             refused: None,
             operation: Operation::Recv,
             announced: 0,
+            pieces: Intervals::default(),
             placed: 0,
             context: taken.context,
             notify: taken.notify,
@@ -95,8 +101,19 @@ impl Landing {
         if len == 0 || end > self.wanted || self.announced + len > self.coming {
             return Err(OutOfPlace);
         }
+        self.pieces.add(offset, end).map_err(|_| OutOfPlace)?;
         self.announced += len;
         Ok(Placement::User(self.place.slice(offset, len)))
+    }
+
+    /// The same of a piece that was sent before the peer could know how much is wanted. Also how much of it is.
+    pub fn place_piece(&mut self, offset: u64, len: u64) -> Result<(Placement, u64), OutOfPlace> {
+        offset.checked_add(len).ok_or(OutOfPlace)?;
+        let wanted = len.min(self.wanted.saturating_sub(offset));
+        if wanted == 0 {
+            return Ok((Placement::Discard, 0));
+        }
+        Ok((self.place_stripe(offset, wanted)?, wanted))
     }
 
     /// `len` bytes of the message are in place, or dropped as unwanted. True if that was all.
@@ -154,6 +171,7 @@ mod tests {
         assert_eq!(landing.place_stripe(90, 20), Err(OutOfPlace));
         assert_eq!(landing.place_stripe(u64::MAX, 2), Err(OutOfPlace));
         assert_eq!(landing.place_stripe(0, 0), Err(OutOfPlace));
+        assert_eq!(landing.place_stripe(50, 11), Err(OutOfPlace), "byte 60 is there");
         assert!(landing.place_stripe(0, 60).is_ok());
         assert_eq!(landing.place_stripe(0, 1), Err(OutOfPlace));
         assert!(!landing.placed(40));

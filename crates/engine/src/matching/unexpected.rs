@@ -62,7 +62,7 @@ impl Unexpected {
     }
 
     /// Takes out those messages of `vc` that `gone` accepts.
-    pub fn remove_of(&mut self, vc: VcId, gone: impl Fn(u64) -> bool) -> Vec<u64> {
+    pub fn remove_of(&mut self, vc: VcId, mut gone: impl FnMut(u64) -> bool) -> Vec<u64> {
         let mut removed = Vec::new();
         let mut stays = |of: VcId, arrival: u64| {
             let stays = of != vc || !gone(arrival);

@@ -8,8 +8,10 @@ use super::{Delivered, Multiplex, Plan, Stripe, View};
 /// over costs system calls on both sides and puts messages out of order. A window of 64 messages of 64 bytes, which
 /// takes 60 us at 1 Gbit/s, is faster over one rail than over two.
 const WORTH_CHANGING_NS: f64 = 100_000.0;
-/// Pieces are not cut shorter, as each costs a header and a part of a system call.
-const LEAST_PIECE: u64 = 16 << 10;
+/// Pieces are not cut shorter than so much time on the wire, as each costs a header and a part of a system call.
+const LEAST_PIECE_NS: f64 = 33_000.0;
+/// Bounds of that, in bytes.
+const LEAST_PIECE: std::ops::RangeInclusive<u64> = 4 << 10..=16 << 10;
 /// Longest piece, as time on the wire: bounds how long a subchannel is bound to what it has taken.
 const LONGEST_PIECE_NS: f64 = 1_000_000.0;
 /// Longest piece in bytes, however fast the subchannel.
@@ -61,6 +63,10 @@ impl Stripe for Earliest {
         Some((position, piece(view)))
     }
 
+    fn binds_late(&self) -> bool {
+        true
+    }
+
     fn delivered(&mut self, _stripes: &[Delivered]) {}
 
     fn explain(&self) -> String {
@@ -81,9 +87,10 @@ fn worthwhile(position: usize, len: u64, pending: u64, slack_ns: f64, views: &[V
 
 /// Half of the share that a subchannel would have of what is left, so that pieces shrink towards the end.
 fn piece_len(pending: u64, rate: f64, rates: f64) -> u64 {
-    let longest = ((rate * LONGEST_PIECE_NS / 1e9) as u64).clamp(4 * LEAST_PIECE, MOST_PIECE);
+    let longest = ((rate * LONGEST_PIECE_NS / 1e9) as u64).clamp(4 * LEAST_PIECE.end(), MOST_PIECE);
+    let least = ((rate * LEAST_PIECE_NS / 1e9) as u64).clamp(*LEAST_PIECE.start(), *LEAST_PIECE.end());
     let share = (pending as f64 * (rate / rates) / 2.0) as u64;
-    share.next_multiple_of(4 << 10).clamp(LEAST_PIECE, longest)
+    share.next_multiple_of(4 << 10).clamp(least, longest)
 }
 
 #[cfg(test)]
@@ -92,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
-        View { rail: 0, open, in_flight, speed: rate, rate, delay_ns }
+        View { rail: 0, open, in_flight, speed: rate, rate, delay_ns, window: u64::MAX }
     }
 
     #[test]
@@ -112,9 +119,9 @@ mod tests {
 
     #[test]
     fn a_slow_rail_is_left_out_of_a_tail_that_it_would_delay() {
-        let views = [view(125e6, 20_000, 0, false), view(31e6, 0, 0, true)];
-        // 16 KiB take 0.5 ms on the slow rail; the fast one would be done after 0.3 ms.
-        assert_eq!(Stripe::cut(&mut Earliest::default(), 16 << 10, 16 << 10, &views), None);
+        let views = [view(125e6, 2_000, 0, false), view(31e6, 0, 0, true)];
+        // 8 KiB take 0.08 ms on the fast rail, and half of that 0.13 ms on the slow one.
+        assert_eq!(Stripe::cut(&mut Earliest::default(), 8 << 10, 8 << 10, &views), None);
         let (rail, len) = Stripe::cut(&mut Earliest::default(), 4 << 20, 4 << 20, &views).unwrap();
         assert_eq!((rail, len), (1, 64 << 10));
     }

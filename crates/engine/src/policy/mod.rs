@@ -30,6 +30,11 @@ pub trait Stripe: Send {
     /// most `remaining`), when `pending` bytes in all wait in the virtual channel. `None`: wait.
     fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)>;
 
+    /// Whether messages are cut by [`Stripe::cut`], so that even those of medium length are worth cutting.
+    fn binds_late(&self) -> bool {
+        false
+    }
+
     /// All stripes of an assigned message have been delivered: bytes and nanoseconds for each subchannel of the plan.
     fn delivered(&mut self, stripes: &[Delivered]);
 

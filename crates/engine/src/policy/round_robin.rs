@@ -78,6 +78,7 @@ mod tests {
             speed: *speed,
             rate: 1.0,
             delay_ns: 0,
+            window: u64::MAX,
         };
         speeds.iter().enumerate().map(view).collect()
     }

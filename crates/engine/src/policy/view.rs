@@ -19,6 +19,8 @@ pub struct View {
     pub rate: f64,
     /// Estimated one-way delay, in nanoseconds.
     pub delay_ns: u64,
+    /// Bytes that may be under way at a time; what exceeds it waits for a round trip.
+    pub window: u64,
 }
 
 /// All subchannels of a virtual channel that are up; a policy answers with a position in this list.
@@ -27,7 +29,10 @@ pub type Views = ArrayVec<View, MAX_SUBCHANNELS>;
 impl View {
     /// When `len` more bytes would have arrived, in nanoseconds from now.
     pub fn finish_ns(&self, len: u64) -> f64 {
-        (self.in_flight + len) as f64 / self.rate * 1e9 + self.delay_ns as f64
+        let bytes = self.in_flight + len;
+        let windows = bytes.saturating_sub(1) / self.window;
+        let waits_ns = windows as f64 * 2.0 * self.delay_ns as f64;
+        (bytes as f64 / self.rate * 1e9).max(waits_ns) + self.delay_ns as f64
     }
 
     /// Its weight: that of its rail in `weights`, or its rail's speed where the list does not say. (Not the rate: a rail

@@ -41,7 +41,8 @@ pub fn header_len(first: u8) -> Result<usize, Malformed> {
         kind::EAGER | kind::CLEAR | kind::REFUSED => Ok(40),
         kind::WRITE | kind::READ => Ok(48),
         kind::REQUEST => Ok(56),
-        kind::STRIPE => Ok(32),
+        kind::STRIPE | kind::PIECE => Ok(32),
+        kind::RELINQUISH => Ok(24),
         kind::ACK | kind::BYE => Ok(COMMON_LEN),
         other => Err(Malformed::Kind(other)),
     }
@@ -107,12 +108,14 @@ impl Reader<'_> {
                 envelope: self.envelope(),
                 data: self.data(32),
                 total: self.u64(40),
+                ahead: self.u32(20),
                 send: SendRef(self.u64(48)),
             },
             kind::CLEAR => {
                 Body::Clear { send: SendRef(self.u64(16)), landing: LandingRef(self.u64(24)), len: self.u64(32) }
             }
             kind::STRIPE => Body::Stripe { landing: LandingRef(self.u64(16)), offset: self.u64(24), len: payload },
+            kind::PIECE => Body::Piece { seq: self.seq(), offset: self.u64(24), len: payload },
             kind::WRITE => Body::Write {
                 write: SendRef(self.u64(16)),
                 key: self.u64(24),
@@ -127,6 +130,7 @@ impl Reader<'_> {
                 len: self.u64(40),
             },
             kind::REFUSED => self.refused()?,
+            kind::RELINQUISH => Body::Relinquish { total: self.u64(16) },
             kind::BYE => Body::Bye,
             _ => Body::Ack,
         })
@@ -179,9 +183,18 @@ mod tests {
         prop_oneof![
             (seq.clone(), envelopes(), any::<Option<u64>>(), any::<u32>(), any::<bool>())
                 .prop_map(|(seq, envelope, data, len, prompt)| Body::Eager { seq, envelope, data, len, prompt }),
-            (seq, envelopes(), any::<Option<u64>>(), any::<u64>(), any::<u64>()).prop_map(
-                |(seq, envelope, data, total, send)| Body::Request { seq, envelope, data, total, send: SendRef(send) }
+            (seq.clone(), envelopes(), any::<Option<u64>>(), any::<(u64, u32, u64)>()).prop_map(
+                |(seq, envelope, data, (total, ahead, send))| Body::Request {
+                    seq,
+                    envelope,
+                    data,
+                    total,
+                    ahead,
+                    send: SendRef(send)
+                }
             ),
+            (seq, any::<(u64, u32)>()).prop_map(|(seq, (offset, len))| Body::Piece { seq, offset, len }),
+            any::<u64>().prop_map(|total| Body::Relinquish { total }),
             any::<(u64, u64, u64)>().prop_map(|(send, landing, len)| Body::Clear {
                 send: SendRef(send),
                 landing: LandingRef(landing),
@@ -234,7 +247,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_first_bytes_do_not_panic(kind in 0u8..11, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn likely_first_bytes_do_not_panic(kind in 0u8..13, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let bytes: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
             let _ = decode(&bytes);
         }
@@ -249,7 +262,7 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[10]), Err(Malformed::Kind(10)));
+        assert_eq!(decode(&[12]), Err(Malformed::Kind(12)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header { ack: 0, ack_delay_us: 0, credit: 0, body: Body::Refused { what, why } }.encode(&mut bytes);
         bytes[32] = 4;

@@ -6,7 +6,7 @@ use crate::ids::MessageSeq;
 use crate::request::Envelope;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 56;
@@ -26,7 +26,7 @@ pub struct Header {
     pub ack: u32,
     /// How long the newest of them may have waited for this acknowledgement, in microseconds; 65535 for longer.
     pub ack_delay_us: u16,
-    /// Credit returned on this virtual channel so far, in bytes, modulo 2^32.
+    /// Credit given on this virtual channel so far beside the first grant, in bytes, modulo 2^32.
     pub credit: u32,
     /// What the frame is.
     pub body: Body,
@@ -48,7 +48,7 @@ pub enum Body {
         /// The acknowledgement is waited for.
         prompt: bool,
     },
-    /// A message that waits for a receive: the first half of a rendezvous.
+    /// A message is announced: the first half of a rendezvous.
     Request {
         /// Its position in the virtual channel.
         seq: MessageSeq,
@@ -58,10 +58,21 @@ pub enum Body {
         data: Option<u64>,
         /// Its length, in bytes; nothing follows this header.
         total: u64,
+        /// So many bytes of its start come as pieces without a clearance.
+        ahead: u32,
         /// The sender's name for it.
         send: SendRef,
     },
-    /// The answer: send so much of it, to this place.
+    /// A piece of what comes of a message without a clearance; may overtake the request on another subchannel.
+    Piece {
+        /// Position of the message in the virtual channel.
+        seq: MessageSeq,
+        /// Where in the message it belongs, in bytes.
+        offset: u64,
+        /// Its length.
+        len: u32,
+    },
+    /// The answer: send so much of it; what does not come anyway, to this place.
     Clear {
         /// From the request.
         send: SendRef,
@@ -109,6 +120,11 @@ pub enum Body {
         what: Access,
         /// Why.
         why: Refusal,
+    },
+    /// The sender has given back so much credit in all, unused.
+    Relinquish {
+        /// Bytes since the start.
+        total: u64,
     },
     /// Nothing but acknowledgement and credit. Not itself acknowledged.
     Ack,
@@ -168,6 +184,8 @@ pub(super) mod kind {
     pub const WRITE: u8 = 7;
     pub const READ: u8 = 8;
     pub const REFUSED: u8 = 9;
+    pub const PIECE: u8 = 10;
+    pub const RELINQUISH: u8 = 11;
 }
 
 pub(super) mod flag {
@@ -182,14 +200,16 @@ impl Body {
     /// Length in bytes of the payload that follows the header.
     pub fn payload_len(&self) -> u32 {
         match self {
-            Body::Eager { len, .. } | Body::Stripe { len, .. } | Body::Write { len, .. } => *len,
+            Body::Eager { len, .. } | Body::Piece { len, .. } | Body::Stripe { len, .. } | Body::Write { len, .. } => {
+                *len
+            }
             _ => 0,
         }
     }
 
     /// Whether the frame's acknowledgement is waited for.
     pub fn is_prompt(&self) -> bool {
-        matches!(self, Body::Eager { prompt: true, .. } | Body::Stripe { .. } | Body::Write { .. })
+        matches!(self, Body::Eager { prompt: true, .. } | Body::Piece { .. } | Body::Stripe { .. } | Body::Write { .. })
     }
 
     /// Whether the frame counts towards acknowledgements.
@@ -204,14 +224,19 @@ impl Header {
         let mut writer = Writer { out, at: 16 };
         let (kind, flags) = match self.body {
             Body::Eager { seq, envelope, data, prompt, .. } => {
-                let flags = writer.envelope(seq, envelope, data);
+                let flags = writer.envelope((seq, 0), envelope, data);
                 (kind::EAGER, if prompt { flags | flag::PROMPT } else { flags })
             }
-            Body::Request { seq, envelope, data, total, send } => {
-                let flags = writer.envelope(seq, envelope, data);
+            Body::Request { seq, envelope, data, total, ahead, send } => {
+                let flags = writer.envelope((seq, ahead), envelope, data);
                 writer.u64(total);
                 writer.u64(send.0);
                 (kind::REQUEST, flags)
+            }
+            Body::Piece { seq, offset, .. } => {
+                writer.u64(u64::from(seq.0));
+                writer.u64(offset);
+                (kind::PIECE, 0)
             }
             Body::Clear { send, landing, len } => {
                 writer.u64(send.0);
@@ -241,6 +266,10 @@ impl Header {
                 [name, served, why as u64].into_iter().for_each(|word| writer.u64(word));
                 (kind::REFUSED, flags)
             }
+            Body::Relinquish { total } => {
+                writer.u64(total);
+                (kind::RELINQUISH, 0)
+            }
             Body::Ack => (kind::ACK, 0),
             Body::Bye => (kind::BYE, 0),
         };
@@ -264,13 +293,13 @@ impl Writer<'_> {
         self.at += 8;
     }
 
-    /// Sequence number, tag and data; returns the flags that go with them.
-    fn envelope(&mut self, seq: MessageSeq, envelope: Envelope, data: Option<u64>) -> u8 {
+    /// Sequence number with what comes ahead, tag and data; returns the flags that go with them.
+    fn envelope(&mut self, (seq, ahead): (MessageSeq, u32), envelope: Envelope, data: Option<u64>) -> u8 {
         let (tag, tagged) = match envelope {
             Envelope::Message => (0, 0),
             Envelope::Tagged(tag) => (tag, flag::TAGGED),
         };
-        self.u64(u64::from(seq.0));
+        self.u64(u64::from(seq.0) | u64::from(ahead) << 32);
         self.u64(tag);
         self.u64(data.unwrap_or(0));
         tagged | if data.is_some() { flag::DATA } else { 0 }

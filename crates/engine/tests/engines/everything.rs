@@ -26,11 +26,14 @@ fn setup(seed: u64) -> Setup {
     let multiplexing: Multiplexing = MULTIPLEXING[(seed % 6) as usize].parse().unwrap();
     let striping: Striping = STRIPING[(seed / 6 % 6) as usize].parse().unwrap();
     let rails = (0..rng.range(1, 4)).map(|_| Rail::moody(&mut rng)).collect();
+    let grant = *rng.pick(&[65_536, 100_000, 4 << 20]);
     let config = Config {
         multiplexing,
         striping,
-        eager_limit: *rng.pick(&[0, 100, 4096, 65_536]),
-        grant: *rng.pick(&[65_536, 100_000, 4 << 20]),
+        eager_limit: *rng.pick(&[Some(0), Some(100), Some(4096), Some(65_536), Some(1 << 20), None, None]),
+        grant,
+        most_grant: grant * *rng.pick(&[1, 1, 10]),
+        memory: *rng.pick(&[0, 1 << 20, 512 << 20]),
         most_announced: *rng.pick(&[0, 50, MOST_ANNOUNCED]),
     };
     println!("seed {seed}: {config:?}");
@@ -56,7 +59,7 @@ fn run(seed: u64, part: bool) -> u64 {
     world.mess_about(Mix { commands: USUAL.commands / 2, ..USUAL });
     world.finish();
     let config = &world.setup.config;
-    if config.grant <= 100_000 && config.most_announced <= 100 {
+    if config.most_grant <= 100_000 && config.most_announced <= 100 {
         world.check_credit();
     }
     world.trace

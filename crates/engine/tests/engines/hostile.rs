@@ -24,7 +24,7 @@ fn eager(seq: u32, len: u32, prompt: bool) -> Header {
 
 fn request(seq: u32, total: u64) -> Header {
     let (seq, envelope) = (MessageSeq(seq), Envelope::Tagged(1));
-    plain(Body::Request { seq, envelope, data: None, total, send: SendRef(7) })
+    plain(Body::Request { seq, envelope, data: None, total, ahead: 0, send: SendRef(7) })
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! names its seed; each seed run twice gives the same trace.
 
 mod acknowledgements;
+mod distance;
 mod everything;
 mod floods;
 mod hostile;

@@ -104,7 +104,7 @@ impl Endpoint {
         if !self.own_addresses.contains(&incoming.remote.ip()) {
             socket::keep_on_device(&incoming.stream, &self.rails[usize::from(rail.0)].name);
         }
-        if incoming.accept(self.settings.grant).is_ok() {
+        if incoming.accept(self.engine.first_grant(vc)).is_ok() {
             self.link_up(vc, rail, incoming.stream, proven.offer.grant, &[], now);
         }
     }

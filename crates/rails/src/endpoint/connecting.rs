@@ -70,7 +70,7 @@ impl Endpoint {
         let Some(attempt) = self.attempts.get_mut(at) else { return false };
         let peer = &self.peers[attempt.vc.0 as usize];
         let Some(address) = &peer.address else { return false };
-        let offer = Offer { rail: attempt.rail, stream: attempt.stream, grant: self.settings.grant };
+        let offer = Offer { rail: attempt.rail, stream: attempt.stream, grant: self.engine.first_grant(attempt.vc) };
         let me = self.address.id;
         let mut nonce = [0; 16];
         if getrandom::fill(&mut nonce).is_err() {

@@ -374,5 +374,5 @@ impl Endpoint {
 
 /// Whether a frame is a message, a write or a piece of one, not protocol.
 fn carries_data(body: &Body) -> bool {
-    matches!(body, Body::Eager { .. } | Body::Stripe { .. } | Body::Write { .. })
+    matches!(body, Body::Eager { .. } | Body::Piece { .. } | Body::Stripe { .. } | Body::Write { .. })
 }

@@ -12,6 +12,10 @@ struct Attacker {
     rng: Rng,
     victim: Victim,
     seqs: BTreeSet<u32>,
+    /// What comes of messages without a clearance: position, next byte, end.
+    ahead: Vec<(MessageSeq, u64, u64)>,
+    /// Requests that are overtaken by pieces.
+    late: Vec<Body>,
     spent: u32,
     acked: Vec<u32>,
     credit: u32,
@@ -24,8 +28,17 @@ pub fn attack(mut rng: Rng) -> (u64, Option<Misbehaviour>) {
     let subchannels = rng.range(1, 4) as usize;
     let nonsense = *rng.pick(&[0, 2, 10, 100]);
     let victim = Victim::new(subchannels);
-    let mut attacker =
-        Attacker { rng, victim, seqs: BTreeSet::new(), spent: 0, acked: vec![0; subchannels], credit: 0, nonsense };
+    let mut attacker = Attacker {
+        rng,
+        victim,
+        seqs: BTreeSet::new(),
+        ahead: Vec::new(),
+        late: Vec::new(),
+        spent: 0,
+        acked: vec![0; subchannels],
+        credit: 0,
+        nonsense,
+    };
     for taken in 0..400 {
         if let Err(end) = attacker.turn() {
             assert!(nonsense > 0, "{end}, although everything made sense");
@@ -145,7 +158,7 @@ impl Attacker {
     fn body(&mut self) -> Body {
         let envelope = if self.rng.percent(50) { Envelope::Message } else { Envelope::Tagged(1) };
         let len = *self.rng.pick(&[0, 1, 200, 1000, 5_000]);
-        match self.rng.below(17) {
+        match self.rng.below(22) {
             0..4 if self.spend(len, GRANT) => {
                 let (len, prompt) = (self.number(u64::from(len)) as u32, self.rng.percent(50));
                 Body::Eager { seq: self.seq(), envelope, data: None, len, prompt }
@@ -153,16 +166,51 @@ impl Attacker {
             4..6 if self.spend(0, GRANT + ANNOUNCED * 128) => {
                 let total = *self.rng.pick(&[0, 1, 2_000, GRANT, u64::MAX]);
                 let send = SendRef(self.rng.next());
-                Body::Request { seq: self.seq(), envelope, data: Some(1), total, send }
+                Body::Request { seq: self.seq(), envelope, data: Some(1), total, ahead: 0, send }
             }
+            17 if self.spend(len, GRANT) => self.request_ahead(envelope, len),
+            18 if !self.late.is_empty() => self.late.swap_remove(0),
+            19..22 if !self.ahead.is_empty() => self.piece(),
             6..8 if !self.victim.sends.is_empty() => self.clear(),
             8..11 if !self.victim.landings.is_empty() => self.stripe(),
             11 if self.nonsense > 50 => Body::Bye,
             12..14 => self.write(),
             14..16 if self.spend(0, GRANT + ANNOUNCED * 128) => self.read(),
             16 => self.refused(),
+            _ if self.nonsense > 0 && self.is_sloppy() => Body::Relinquish { total: self.number(0) },
             _ => Body::Ack,
         }
+    }
+
+    /// A message of which `len` bytes come without a clearance, perhaps before it is announced.
+    fn request_ahead(&mut self, envelope: Envelope, len: u32) -> Body {
+        let (seq, send) = (self.seq(), SendRef(self.rng.next()));
+        let total = u64::from(len) + *self.rng.pick(&[0, 0, 1, 2_000]);
+        let ahead = self.number(u64::from(len)) as u32;
+        self.victim.ahead.insert(send.0, u64::from(ahead));
+        let request = Body::Request { seq, envelope, data: None, total, ahead, send };
+        if len > 0 {
+            self.ahead.push((seq, 0, u64::from(len)));
+            if self.rng.percent(50) {
+                self.late.push(request);
+                return self.piece();
+            }
+        }
+        request
+    }
+
+    fn piece(&mut self) -> Body {
+        let at = self.rng.below(self.ahead.len() as u64) as usize;
+        let (seq, from, end) = self.ahead[at];
+        let len = if self.rng.percent(50) { end - from } else { (end - from).div_ceil(2) };
+        if !self.is_sloppy() {
+            self.ahead[at].1 += len;
+        }
+        if from + len >= end {
+            self.ahead.swap_remove(at);
+        }
+        let seq = MessageSeq(self.number(u64::from(seq.0)) as u32);
+        Body::Piece { seq, offset: self.number(from), len: self.number(len) as u32 }
     }
 
     /// Mostly where the victim has memory.

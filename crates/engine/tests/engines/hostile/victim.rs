@@ -34,6 +34,8 @@ pub struct Victim {
     /// Names that the peer has learned.
     pub sends: Vec<(SendRef, u64)>,
     pub landings: Vec<Wanted>,
+    /// Bytes that come without a clearance, by the peer's name for the message.
+    pub ahead: BTreeMap<u64, u64>,
     pub writes: Vec<SendRef>,
     /// Reads that the victim has asked for.
     pub reads: Vec<(LandingRef, u64)>,
@@ -54,7 +56,13 @@ pub struct Victim {
 
 impl Victim {
     pub fn new(subchannels: usize) -> Victim {
-        let config = Config { grant: GRANT, most_announced: ANNOUNCED, eager_limit: 1000, ..Config::default() };
+        let config = Config {
+            grant: GRANT,
+            most_grant: GRANT,
+            most_announced: ANNOUNCED,
+            eager_limit: Some(1000),
+            ..Config::default()
+        };
         let mut engine = Engine::new(config);
         let vc = engine.open();
         let up = |rail| engine.subchannel_up(vc, RailId(rail as u8), None, GRANT).unwrap();
@@ -65,6 +73,7 @@ impl Victim {
             now: 0,
             sends: Vec::new(),
             landings: Vec::new(),
+            ahead: BTreeMap::new(),
             writes: Vec::new(),
             reads: Vec::new(),
             is_registered: false,
@@ -175,12 +184,15 @@ impl Victim {
             self.told = transmit.header.credit;
             match transmit.header.body {
                 Body::Eager { len, .. } => self.used += len + 128,
-                Body::Request { send, total, .. } => {
-                    self.used += 128;
+                Body::Request { send, total, ahead, .. } => {
+                    self.used += 128 + ahead;
                     self.sends.push((send, total));
                 }
-                Body::Clear { landing, len, .. } if len > 0 => {
-                    self.landings.push(Wanted { landing, from: 0, end: len })
+                Body::Clear { send, landing, len } => {
+                    let from = self.ahead.get(&send.0).copied().unwrap_or(0);
+                    if len > from {
+                        self.landings.push(Wanted { landing, from, end: len });
+                    }
                 }
                 Body::Write { write, .. } => self.writes.push(write),
                 Body::Read { landing, len, .. } => {
@@ -188,7 +200,7 @@ impl Victim {
                     self.reads.push((landing, len));
                     self.landings.push(Wanted { landing, from: 0, end: len });
                 }
-                Body::Stripe { .. } => self.check_source(&transmit.source),
+                Body::Stripe { .. } | Body::Piece { .. } => self.check_source(&transmit.source),
                 _ => {}
             }
         }

@@ -149,12 +149,15 @@ impl World {
 
     /// Everybody floods everybody without a receive: exactly what may wait must get through, or credit has leaked.
     pub fn check_credit(&mut self) {
-        let config = &self.setup.config;
-        let most = config.grant / MESSAGE_CHARGE + config.most_announced;
+        let announced = self.setup.config.most_announced;
         let before: Vec<u64> = self.pipes.iter().map(|pipe| pipe.messages).collect();
+        let most = |world: &World, from: usize, to: usize| {
+            let receiver = &world.nodes[to];
+            receiver.engine.grant(receiver.vcs[from]) / MESSAGE_CHARGE + announced
+        };
         for from in 0..self.nodes.len() {
             for to in (0..self.nodes.len()).filter(|to| *to != from) {
-                for _ in 0..most + 10 {
+                for _ in 0..most(self, from, to) + 10 {
                     let outgoing = Outgoing { to, envelope: Envelope::Message, len: 0, inject: false, notify: true };
                     self.send(from, outgoing);
                 }
@@ -166,7 +169,12 @@ impl World {
                 let between = self.pipes.iter().zip(&before);
                 let between = between.filter(|(pipe, _)| (pipe.from.0, pipe.to.0) == (from, to));
                 let sent: u64 = between.map(|(pipe, before)| pipe.messages - before).sum();
-                assert_eq!(sent, most, "seed {}: credit of {from} with {to} has leaked", self.setup.seed);
+                assert_eq!(
+                    sent,
+                    most(self, from, to),
+                    "seed {}: credit of {from} with {to} has leaked",
+                    self.setup.seed
+                );
             }
         }
         self.finish();

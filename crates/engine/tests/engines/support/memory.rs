@@ -36,8 +36,9 @@ pub fn is_message(id: u64, bytes: &[u8]) -> bool {
 pub struct Memory {
     /// Freed regions are `None`: whoever still reads or writes them fails the test.
     regions: Vec<Option<Vec<u8>>>,
-    /// With the peer whose message is in it; `None` for own messages.
-    bounces: BTreeMap<u32, (Option<usize>, Vec<u8>)>,
+    bounces: BTreeMap<u32, Vec<u8>>,
+    /// Of those with messages of peers: peer and length.
+    owners: BTreeMap<u32, (usize, u64)>,
     most_bounces: usize,
     /// Bytes are not touched: for tests of nothing but time.
     phantom: bool,
@@ -85,7 +86,7 @@ impl Memory {
         match source {
             Source::User(payload) => self.gather_user(payload),
             Source::Bounce { id, offset, len } => {
-                let (_, bytes) = self.bounces.get(&id.0).expect("sends from a bounce buffer that is not there");
+                let bytes = self.bounces.get(&id.0).expect("sends from a bounce buffer that is not there");
                 bytes[*offset as usize..][..*len as usize].to_vec()
             }
         }
@@ -115,8 +116,15 @@ impl Memory {
         }
     }
 
-    pub fn make_bounce(&mut self, id: BounceId, owner: Option<usize>, bytes: Vec<u8>) {
-        let old = self.bounces.insert(id.0, (owner, bytes));
+    /// For `len` bytes of a message of `peer`.
+    pub fn make_bounce_for(&mut self, id: BounceId, peer: usize, len: u64) {
+        let there = if self.phantom { 0 } else { len };
+        self.make_bounce(id, vec![0; there as usize]);
+        self.owners.insert(id.0, (peer, len));
+    }
+
+    fn make_bounce(&mut self, id: BounceId, bytes: Vec<u8>) {
+        let old = self.bounces.insert(id.0, bytes);
         assert!(old.is_none(), "bounce buffer {} made twice", id.0);
         self.most_bounces = self.most_bounces.max(self.bounces.len());
         assert!((id.0 as usize) < 2 * self.most_bounces + 16, "names of bounce buffers are not used again");
@@ -124,14 +132,13 @@ impl Memory {
 
     pub fn fill_bounce(&mut self, id: BounceId, bytes: Vec<u8>) {
         if !self.phantom {
-            self.bounces.get_mut(&id.0).expect("a payload for a bounce buffer that is not there").1 = bytes;
+            *self.bounces.get_mut(&id.0).expect("a payload for a bounce buffer that is not there") = bytes;
         }
     }
 
     /// Bytes that messages of `peer` hold here.
     pub fn held_for(&self, peer: usize) -> u64 {
-        let of_peer = self.bounces.values().filter(|(owner, _)| *owner == Some(peer));
-        of_peer.map(|(_, bytes)| bytes.len() as u64).sum()
+        self.owners.values().filter(|(owner, _)| *owner == peer).map(|(_, len)| len).sum()
     }
 
     pub fn bounces(&self) -> usize {
@@ -143,14 +150,15 @@ impl Memory {
         match action {
             MemoryAction::Fill { into, from } => {
                 let bytes = self.gather(&Source::User(from));
-                self.make_bounce(into, None, bytes);
+                self.make_bounce(into, bytes);
             }
             MemoryAction::Copy { from, to } => {
-                let bytes = self.bounces.get(&from.0).expect("a copy from a bounce buffer that is not there").1.clone();
+                let bytes = self.bounces.get(&from.0).expect("a copy from a bounce buffer that is not there").clone();
                 self.scatter(&to, &bytes);
             }
             MemoryAction::Release(id) => {
                 assert!(self.bounces.remove(&id.0).is_some(), "bounce buffer {} released twice", id.0);
+                self.owners.remove(&id.0);
             }
             MemoryAction::Discard(_) | MemoryAction::Detach(_) => unreachable!("the world knows what is under way"),
         }

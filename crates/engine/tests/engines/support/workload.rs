@@ -140,7 +140,7 @@ impl World {
     }
 
     fn len(&mut self, mix: Mix) -> u64 {
-        let eager = self.setup.config.eager_limit;
+        let eager = self.setup.config.eager_limit.unwrap_or(16 << 10);
         if self.rng.below(1000) < mix.huge {
             return self.rng.range(1 << 20, 5 << 20);
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use fishplate_engine::wire::Body;
 use fishplate_engine::{
-    Config, Instant, MemoryAction, Operation, Payload, Placement, RailId, Source, SubchannelId, Transmit,
+    Config, Instant, MemoryAction, Operation, Path, Payload, Placement, RailId, Source, SubchannelId, Transmit,
 };
 
 use super::node::Node;
@@ -97,11 +97,17 @@ impl World {
     fn join(&mut self, a: usize, b: usize, rail: usize) {
         let ends = [(a, b), (b, a)].map(|(node, peer)| {
             let model = self.setup.rails[rail];
+            let grant = self.nodes[peer].engine.first_grant(self.nodes[peer].vcs[node]);
             let node = &mut self.nodes[node];
             let speed = model.told.then_some(model.rate);
-            node.engine.subchannel_up(node.vcs[peer], RailId(rail as u8), speed, self.setup.config.grant)
+            node.engine.subchannel_up(node.vcs[peer], RailId(rail as u8), speed, grant)
         });
         let [Ok(at_a), Ok(at_b)] = ends else { return };
+        for (node, subchannel) in [(a, at_a), (b, at_b)].into_iter().filter(|_| self.setup.rails[rail].told) {
+            let rtt_ns = 2 * self.setup.rails[rail].delay_ns;
+            let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
+            self.nodes[node].engine.measured(Instant(self.now), subchannel, path);
+        }
         for (from, to) in [((a, at_a), (b, at_b)), ((b, at_b), (a, at_a))] {
             let pipe = self.pipes.len();
             self.pipes.push(Pipe::new(self.setup.rails[rail], from, to));
@@ -205,9 +211,9 @@ impl World {
         let answer = to.engine.handle_header(Instant(self.now), subchannel, &header);
         let placement = answer.unwrap_or_else(|bad| panic!("seed {}: {bad}: {header:?}", self.setup.seed));
         if let Placement::Bounce(id) = placement {
-            let len = if self.setup.phantom { 0 } else { header.body.payload_len() };
-            to.memory.make_bounce(id, Some(peer), vec![0; len as usize]);
-            assert!(to.memory.held_for(peer) <= self.setup.config.grant, "more held than was granted");
+            to.memory.make_bounce_for(id, peer, u64::from(header.body.payload_len()));
+            let grant = to.engine.grant(to.vcs[peer]);
+            assert!(to.memory.held_for(peer) <= grant, "more held than was granted");
         }
         frame.placement = Some(placement);
         if header.body.payload_len() > 0 {

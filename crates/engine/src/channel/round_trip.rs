@@ -1,0 +1,78 @@
+//! The round trip time of a subchannel's path: least and smoothed.
+
+use crate::time::Instant;
+
+/// Least times are those of the present and the last window of so many nanoseconds: a path may change.
+const WINDOW_NS: u64 = 5_000_000_000;
+/// A path has changed if acknowledgements have taken twice the driver's least time, and so much more, for a whole window:
+/// processes that share a core are as late now and then.
+const CHANGED_NS: u64 = 1_000_000;
+
+/// What is known of it, in nanoseconds; 0 is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct RoundTrip {
+    /// As the driver says: better than what acknowledgements show, if the driver can know.
+    told_least: u64,
+    told_smoothed: u64,
+    smoothed: u64,
+    window_start: Instant,
+    present_least: u64,
+    last_least: u64,
+}
+
+impl RoundTrip {
+    /// Least time.
+    pub fn least_ns(&self) -> u64 {
+        let seen = least(self.present_least, self.last_least);
+        let changed = self.last_least > 2 * self.told_least + CHANGED_NS && seen > 2 * self.told_least + CHANGED_NS;
+        if self.told_least == 0 || changed { seen } else { self.told_least }
+    }
+
+    /// Smoothed time.
+    pub fn smoothed_ns(&self) -> u64 {
+        if self.told_smoothed > 0 { self.told_smoothed } else { self.smoothed }
+    }
+
+    /// The driver has measured.
+    pub fn told(&mut self, smoothed_ns: u64, least_ns: u64) {
+        (self.told_smoothed, self.told_least) = (smoothed_ns, least_ns);
+    }
+
+    /// A short frame with nothing ahead of it was acknowledged after so long.
+    pub fn sample(&mut self, now: Instant, ns: u64) {
+        // As TCP does (RFC 6298).
+        self.smoothed = if self.smoothed == 0 { ns } else { (7 * self.smoothed + ns) / 8 };
+        if now.since_ns(self.window_start) >= WINDOW_NS {
+            self.window_start = now;
+            self.last_least = std::mem::take(&mut self.present_least);
+        }
+        self.present_least = least(self.present_least, ns);
+    }
+}
+
+/// The smaller one that is known.
+fn least(a: u64, b: u64) -> u64 {
+    if a == 0 || b == 0 { a.max(b) } else { a.min(b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledgements_tell_of_a_path_that_changes_and_of_one_that_the_driver_cannot_measure() {
+        let mut path = RoundTrip::default();
+        let at = |seconds: u64, ms: u64, path: &mut RoundTrip| {
+            (0..5).for_each(|late| path.sample(Instant(seconds * 1_000_000_000), (ms + late) * 1_000_000));
+        };
+        at(1, 2, &mut path);
+        assert_eq!(path.least_ns(), 2_000_000);
+        path.told(1_500_000, 1_000_000);
+        at(7, 20, &mut path);
+        assert_eq!(path.least_ns(), 1_000_000, "once is not enough");
+        at(13, 20, &mut path);
+        assert_eq!(path.least_ns(), 20_000_000);
+        at(14, 1, &mut path);
+        assert_eq!((path.least_ns(), path.smoothed_ns()), (1_000_000, 1_500_000), "it is as before");
+    }
+}

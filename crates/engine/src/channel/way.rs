@@ -1,0 +1,82 @@
+//! Which way a message goes: whole, or announced with as much ahead of the clearance as is worth it.
+
+use super::VirtualChannel;
+use super::estimate::FAR_NS;
+
+/// Messages up to so many bytes go whole whatever the distance: less is not worth cutting.
+const SHORT: u64 = 16 << 10;
+/// Longest frame of a whole message, in bytes. Between near peers, a longer one is cheaper to announce than to copy.
+const MOST_WHOLE: u64 = 64 << 10;
+/// Less is not sent ahead of a clearance, unless it is all, in bytes.
+const LEAST_AHEAD: u64 = 4 << 10;
+/// Round trips that what goes ahead fills: the clearance takes one, and the rate may be underestimated.
+const ROUND_TRIPS_AHEAD: u64 = 2;
+/// What goes ahead at least if the path and the credit do not tell, in bytes.
+const LEAST_FAR_AHEAD: u64 = 256 << 10;
+
+/// How a message leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// In one frame.
+    Whole,
+    /// Announced; so many bytes go without a clearance.
+    Announced {
+        /// Bytes of its start.
+        ahead: u64,
+    },
+}
+
+impl VirtualChannel {
+    /// The way of a message of `len` bytes; `None`: there is no credit for any.
+    pub(super) fn way(&self, len: u64) -> Option<Way> {
+        if len <= SHORT && self.eager_limit.is_none_or(|limit| len <= limit) {
+            if self.credit.allows_eager(len) {
+                return Some(Way::Whole);
+            }
+        } else if let Some(way) = self.long_way(len) {
+            return Some(way);
+        }
+        self.credit.allows_request().then_some(Way::Announced { ahead: 0 })
+    }
+
+    /// The way of a message that is not short; `None`: nothing goes without a clearance.
+    fn long_way(&self, len: u64) -> Option<Way> {
+        let far = self.is_far();
+        let wish = match self.eager_limit {
+            Some(limit) if len > limit => 0,
+            Some(_) => len,
+            None if far => len.min(self.worth_ahead()),
+            None if len <= MOST_WHOLE => len,
+            None => 0,
+        };
+        let in_one = len <= MOST_WHOLE && !self.is_worth_cutting(far);
+        if wish == len && in_one {
+            return self.credit.allows_eager(len).then_some(Way::Whole);
+        }
+        let ahead = wish.min(self.credit.for_payload()).min(u64::from(u32::MAX));
+        let enough = ahead == len || ahead >= LEAST_AHEAD;
+        (ahead > 0 && enough).then_some(Way::Announced { ahead })
+    }
+
+    /// Whether a write of `len` bytes goes in one frame.
+    pub fn is_short(&self, len: u64) -> bool {
+        let most = if self.is_worth_cutting(self.is_far()) { SHORT } else { MOST_WHOLE };
+        len <= self.eager_limit.unwrap_or(most).min(most)
+    }
+
+    /// Whether the peer is distant, by whatever subchannel is the nearest: handshakes take that one.
+    fn is_far(&self) -> bool {
+        self.subchannels.iter().map(|subchannel| subchannel.estimate.min_rtt_ns()).min().unwrap_or(0) >= FAR_NS
+    }
+
+    /// Whether messages of medium length arrive earlier over several subchannels.
+    fn is_worth_cutting(&self, far: bool) -> bool {
+        far && self.subchannels.len() > 1 && self.stripe.binds_late()
+    }
+
+    /// Bytes that keep the subchannels busy until a clearance comes.
+    fn worth_ahead(&self) -> u64 {
+        let capacity: u64 = self.subchannels.iter().map(|subchannel| subchannel.estimate.capacity()).sum();
+        (ROUND_TRIPS_AHEAD * capacity).max(LEAST_FAR_AHEAD)
+    }
+}

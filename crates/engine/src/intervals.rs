@@ -1,0 +1,64 @@
+//! A set of bytes of a message, as ranges.
+
+/// Disjoint, in order, not adjacent. As stripes arrive nearly in order, there are about as many as subchannels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Intervals {
+    ranges: Vec<(u64, u64)>,
+}
+
+/// Some of the bytes were there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap;
+
+impl Intervals {
+    /// Adds bytes `[start, end)`, none of which may be there.
+    pub fn add(&mut self, start: u64, end: u64) -> Result<(), Overlap> {
+        if start >= end {
+            return Ok(());
+        }
+        let at = self.ranges.partition_point(|range| range.1 < start);
+        let Some(range) = self.ranges.get_mut(at).filter(|range| range.0 <= end) else {
+            self.ranges.insert(at, (start, end));
+            return Ok(());
+        };
+        if range.0 == end {
+            range.0 = start;
+            return Ok(());
+        }
+        if range.1 != start {
+            return Err(Overlap);
+        }
+        match self.ranges.get(at + 1).copied() {
+            Some(next) if next.0 < end => return Err(Overlap),
+            Some(next) if next.0 == end => {
+                self.ranges[at].1 = next.1;
+                self.ranges.remove(at + 1);
+            }
+            _ => self.ranges[at].1 = end,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_is_the_set_of_bytes(ranges in prop::collection::vec((0u64..60, 0u64..12), 0..40)) {
+            let (mut intervals, mut bytes) = (Intervals::default(), [false; 80]);
+            for (start, len) in ranges {
+                let range = start as usize..(start + len) as usize;
+                let free = bytes[range.clone()].iter().all(|taken| !taken);
+                prop_assert_eq!(intervals.add(start, start + len).is_ok(), free);
+                if free {
+                    bytes[range].fill(true);
+                }
+                let parts = bytes.chunk_by(|a, b| a == b).filter(|part| part[0]).count();
+                prop_assert_eq!(intervals.ranges.len(), parts);
+            }
+        }
+    }
+}
