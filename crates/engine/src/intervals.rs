@@ -38,6 +38,15 @@ impl Intervals {
         }
         Ok(())
     }
+    /// Takes bytes `[start, end)` out, all of which are there.
+    pub fn remove(&mut self, start: u64, end: u64) {
+        let at = self.ranges.partition_point(|range| range.1 < end);
+        let Some(range) = self.ranges.get(at).copied().filter(|range| range.0 <= start && start < end) else { return };
+        self.ranges.remove(at);
+        for part in [(end, range.1), (range.0, start)].into_iter().filter(|part| part.0 < part.1) {
+            self.ranges.insert(at, part);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +64,9 @@ mod tests {
                 prop_assert_eq!(intervals.add(start, start + len).is_ok(), free);
                 if free {
                     bytes[range].fill(true);
+                } else if bytes[range.clone()].iter().all(|taken| *taken) {
+                    intervals.remove(start, start + len);
+                    bytes[range].fill(false);
                 }
                 let parts = bytes.chunk_by(|a, b| a == b).filter(|part| part[0]).count();
                 prop_assert_eq!(intervals.ranges.len(), parts);

@@ -41,6 +41,8 @@ pub struct Path {
     pub delivery_rate: Option<f64>,
     /// Bytes that may be under way at a time (the congestion window); `u64::MAX`: not known.
     pub window: u64,
+    /// It drains faster than it is fed: the processor is the limit, not the path.
+    pub is_ample: bool,
 }
 
 /// What is estimated of a subchannel's path, for people.
@@ -96,6 +98,7 @@ pub struct Estimate {
     measured_ns: f64,
     round_trip: RoundTrip,
     window: u64,
+    is_ample: bool,
     /// Bytes handed over and not acknowledged.
     in_flight: u64,
     /// When, at the estimated rate, all bytes would have left.
@@ -116,6 +119,7 @@ impl Estimate {
             measured_ns: 0.0,
             round_trip: RoundTrip::default(),
             window: u64::MAX,
+            is_ample: false,
             in_flight: 0,
             busy_until: Instant(0),
             last_end: (Instant(0), Instant(0)),
@@ -148,6 +152,11 @@ impl Estimate {
     /// Bytes that may be under way at a time.
     pub fn window(&self) -> u64 {
         self.window
+    }
+
+    /// Whether it drains faster than it is fed.
+    pub fn is_ample(&self) -> bool {
+        self.is_ample
     }
 
     /// Bytes that fill the path for a round trip.
@@ -251,6 +260,7 @@ impl Estimate {
     pub fn measured(&mut self, now: Instant, path: Path) {
         self.round_trip.told(path.rtt_ns, path.min_rtt_ns);
         self.window = path.window.max(1);
+        self.is_ample = path.is_ample;
         // What the path has carried it can carry; that it carried no more may have other reasons. Near paths are measured
         // well enough by acknowledgements, and one burst into an empty queue looks faster than any link.
         let far = self.min_rtt_ns() >= FAR_NS;
@@ -293,8 +303,10 @@ mod tests {
     #[test]
     fn the_round_trip_and_the_pauses_of_the_sender_do_not_count() {
         let mut estimate = Estimate::new(None);
-        estimate
-            .measured(Instant(0), Path { rtt_ns: 0, min_rtt_ns: 20_000_000, delivery_rate: None, window: u64::MAX });
+        estimate.measured(
+            Instant(0),
+            Path { rtt_ns: 0, min_rtt_ns: 20_000_000, delivery_rate: None, window: u64::MAX, is_ample: false },
+        );
         for round in 0..10 {
             let start = round * 1_000_000_000;
             let sent = estimate.sent(Instant(start), MIB);

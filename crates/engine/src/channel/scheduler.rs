@@ -72,6 +72,7 @@ impl VirtualChannel {
             rate: subchannel.estimate.rate(now),
             delay_ns: subchannel.estimate.delay_ns(),
             window: subchannel.estimate.window(),
+            is_ample: subchannel.estimate.is_ample(),
         };
         self.subchannels.iter().map(view).collect()
     }

@@ -177,7 +177,7 @@ impl Engine {
 
     /// The driver has measured the least round trip time of a subchannel's path, in nanoseconds.
     pub fn set_min_rtt(&mut self, subchannel: SubchannelId, min_rtt_ns: u64) {
-        let path = Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window: u64::MAX };
+        let path = Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
         self.measured(Instant(0), subchannel, path);
     }
 

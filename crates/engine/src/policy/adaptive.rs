@@ -62,7 +62,16 @@ mod tests {
     const LEN: u64 = 4 << 20;
 
     fn lengths(policy: &mut Adaptive, subchannels: usize) -> Vec<u64> {
-        let view = View { rail: 0, open: true, in_flight: 0, rate: 1.0, speed: 1.0, delay_ns: 0, window: u64::MAX };
+        let view = View {
+            rail: 0,
+            open: true,
+            in_flight: 0,
+            rate: 1.0,
+            speed: 1.0,
+            delay_ns: 0,
+            window: u64::MAX,
+            is_ample: false,
+        };
         match policy.plan(LEN, &vec![view; subchannels]) {
             Plan::Assigned(lengths) => lengths.to_vec(),
             Plan::Open => unreachable!("adaptive assigns"),

@@ -1,5 +1,8 @@
 //! `earliest`: late binding. A piece goes where it would arrive first, decided when a subchannel can take it; a slow
 //! subchannel is left out of a tail that it would delay; pieces shrink towards the end.
+//!
+//! One that is ample, as its driver says, takes everything: it drains faster than this process can feed it, and a second
+//! one costs both sides processor time that is short.
 
 use super::view::finish_without_ns;
 use super::{Delivered, Multiplex, Plan, Stripe, View};
@@ -25,6 +28,9 @@ pub struct Earliest {
 
 impl Multiplex for Earliest {
     fn choose(&mut self, len: u64, pending: u64, views: &[View]) -> Option<usize> {
+        if let Some(ample) = views.iter().position(|view| view.is_ample) {
+            return views[ample].open.then_some(ample);
+        }
         let mut best = self.last.min(views.len() - 1);
         for (position, view) in views.iter().enumerate() {
             let gain = views[best].finish_ns(len) - view.finish_ns(len);
@@ -52,6 +58,10 @@ impl Stripe for Earliest {
     }
 
     fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)> {
+        if let Some(ample) = views.iter().position(|view| view.is_ample) {
+            let len = piece_len(pending, views[ample].rate, views[ample].rate).min(remaining);
+            return views[ample].open.then_some((ample, len));
+        }
         let rates: f64 = views.iter().map(|view| view.rate).sum();
         let piece = |view: &View| piece_len(pending, view.rate, rates).min(remaining);
         let open = views
@@ -99,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
-        View { rail: 0, open, in_flight, speed: rate, rate, delay_ns, window: u64::MAX }
+        View { rail: 0, open, in_flight, speed: rate, rate, delay_ns, window: u64::MAX, is_ample: false }
     }
 
     #[test]
@@ -115,6 +125,15 @@ mod tests {
         assert_eq!(policy.choose(64, 64, &views), Some(0));
         let views = [view(1e9, 200_000, 10_000, true), view(1e9, 0, 10_000, true)];
         assert_eq!(policy.choose(64, 64, &views), Some(1));
+    }
+
+    #[test]
+    fn what_is_ample_takes_everything_and_is_waited_for() {
+        let mut policy = Earliest::default();
+        let ample = |open| [view(1e9, 0, 10_000, true), View { is_ample: true, ..view(1e9, 1 << 20, 10_000, open) }];
+        assert_eq!((policy.choose(64, 64, &ample(true)), policy.choose(64, 64, &ample(false))), (Some(1), None));
+        let (rail, len) = policy.cut(4 << 20, 4 << 20, &ample(true)).unwrap();
+        assert_eq!((rail, len > 64 << 10, policy.cut(4 << 20, 4 << 20, &ample(false))), (1, true, None));
     }
 
     #[test]

@@ -79,6 +79,7 @@ mod tests {
             rate: 1.0,
             delay_ns: 0,
             window: u64::MAX,
+            is_ample: false,
         };
         speeds.iter().enumerate().map(view).collect()
     }

@@ -21,6 +21,8 @@ pub struct View {
     pub delay_ns: u64,
     /// Bytes that may be under way at a time; what exceeds it waits for a round trip.
     pub window: u64,
+    /// It drains faster than it is fed: the processor is the limit, not the path.
+    pub is_ample: bool,
 }
 
 /// All subchannels of a virtual channel that are up; a policy answers with a position in this list.

@@ -38,12 +38,11 @@ impl std::error::Error for Malformed {}
 /// Length in bytes of the header that starts with byte `first`.
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
-        kind::EAGER | kind::CLEAR | kind::REFUSED => Ok(40),
-        kind::WRITE | kind::READ => Ok(48),
-        kind::REQUEST => Ok(56),
-        kind::STRIPE | kind::PIECE => Ok(32),
+        kind::EAGER | kind::CLEAR => Ok(40),
+        kind::WRITE | kind::READ | kind::REQUEST => Ok(56),
+        kind::STRIPE | kind::PIECE | kind::REFUSED => Ok(32),
         kind::RELINQUISH => Ok(24),
-        kind::ACK | kind::BYE => Ok(COMMON_LEN),
+        kind::ACK | kind::BYE | kind::PING => Ok(COMMON_LEN),
         other => Err(Malformed::Kind(other)),
     }
 }
@@ -120,10 +119,11 @@ impl Reader<'_> {
                 write: SendRef(self.u64(16)),
                 key: self.u64(24),
                 address: self.u64(32),
-                data: self.data(40),
+                data: self.data(40).map(|data| (data, self.u32(48))),
                 len: payload,
             },
             kind::READ => Body::Read {
+                number: self.u32(48),
                 landing: LandingRef(self.u64(16)),
                 key: self.u64(24),
                 address: self.u64(32),
@@ -131,18 +131,19 @@ impl Reader<'_> {
             },
             kind::REFUSED => self.refused()?,
             kind::RELINQUISH => Body::Relinquish { total: self.u64(16) },
+            kind::PING => Body::Ping,
             kind::BYE => Body::Bye,
             _ => Body::Ack,
         })
     }
 
     fn refused(&self) -> Result<Body, Malformed> {
-        let (name, served) = (self.u64(16), self.u64(24));
+        let name = self.u64(16);
         let what = match self.flag(flag::OF_READ) {
-            true => Access::Read { landing: LandingRef(name), served },
+            true => Access::Read(LandingRef(name)),
             false => Access::Write(SendRef(name)),
         };
-        let why = Refusal::of(self.u64(32)).ok_or(Malformed::Refusal(self.u64(32)))?;
+        let why = Refusal::of(self.u64(24)).ok_or(Malformed::Refusal(self.u64(24)))?;
         Ok(Body::Refused { what, why })
     }
 
@@ -174,8 +175,8 @@ mod tests {
     }
 
     fn accesses() -> impl Strategy<Value = Access> {
-        let read = |(landing, served)| Access::Read { landing: LandingRef(landing), served };
-        prop_oneof![any::<u64>().prop_map(|write| Access::Write(SendRef(write))), any::<(u64, u64)>().prop_map(read)]
+        let read = |landing| Access::Read(LandingRef(landing));
+        prop_oneof![any::<u64>().prop_map(|write| Access::Write(SendRef(write))), any::<u64>().prop_map(read)]
     }
 
     fn bodies() -> impl Strategy<Value = Body> {
@@ -205,14 +206,15 @@ mod tests {
                 offset,
                 len
             }),
-            any::<(u64, u64, u64, Option<u64>, u32)>().prop_map(|(write, key, address, data, len)| Body::Write {
+            any::<(u64, u64, u64, Option<(u64, u32)>, u32)>().prop_map(|(write, key, address, data, len)| Body::Write {
                 write: SendRef(write),
                 key,
                 address,
                 data,
                 len
             }),
-            any::<(u64, u64, u64, u64)>().prop_map(|(landing, key, address, len)| Body::Read {
+            any::<(u32, u64, u64, u64, u64)>().prop_map(|(number, landing, key, address, len)| Body::Read {
+                number,
                 landing: LandingRef(landing),
                 key,
                 address,
@@ -221,6 +223,7 @@ mod tests {
             (accesses(), prop::sample::select(vec![Refusal::Key, Refusal::Bounds, Refusal::Rights]))
                 .prop_map(|(what, why)| Body::Refused { what, why }),
             Just(Body::Ack),
+            Just(Body::Ping),
             Just(Body::Bye),
         ]
     }
@@ -247,7 +250,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_first_bytes_do_not_panic(kind in 0u8..13, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn likely_first_bytes_do_not_panic(kind in 0u8..14, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let bytes: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
             let _ = decode(&bytes);
         }
@@ -262,10 +265,10 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[12]), Err(Malformed::Kind(12)));
+        assert_eq!(decode(&[13]), Err(Malformed::Kind(13)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header { ack: 0, ack_delay_us: 0, credit: 0, body: Body::Refused { what, why } }.encode(&mut bytes);
-        bytes[32] = 4;
+        bytes[24] = 4;
         assert_eq!(decode(&bytes), Err(Malformed::Refusal(4)));
     }
 }

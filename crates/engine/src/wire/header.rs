@@ -98,13 +98,15 @@ pub enum Body {
         key: u64,
         /// Where in it.
         address: u64,
-        /// Immediate data: the receiver's user is told of the write.
-        data: Option<u64>,
+        /// Immediate data: the receiver's user is told of the write; and its access number, so that it is told once.
+        data: Option<(u64, u32)>,
         /// Length.
         len: u32,
     },
     /// Asks for bytes of registered memory; the answer are stripes.
     Read {
+        /// Its access number: it is answered once.
+        number: u32,
         /// The sender's name for the place.
         landing: LandingRef,
         /// Which memory.
@@ -126,6 +128,8 @@ pub enum Body {
         /// Bytes since the start.
         total: u64,
     },
+    /// Wants to be acknowledged at once: whether the peer is there at all.
+    Ping,
     /// Nothing but acknowledgement and credit. Not itself acknowledged.
     Ack,
     /// The sender is about to close in good order. Not itself acknowledged.
@@ -137,13 +141,8 @@ pub enum Body {
 pub enum Access {
     /// A write.
     Write(SendRef),
-    /// A read.
-    Read {
-        /// The initiator's name for the place.
-        landing: LandingRef,
-        /// Bytes that were sent before it was refused.
-        served: u64,
-    },
+    /// A read, by its place.
+    Read(LandingRef),
 }
 
 /// Why an access to registered memory is refused.
@@ -186,6 +185,7 @@ pub(super) mod kind {
     pub const REFUSED: u8 = 9;
     pub const PIECE: u8 = 10;
     pub const RELINQUISH: u8 = 11;
+    pub const PING: u8 = 12;
 }
 
 pub(super) mod flag {
@@ -250,26 +250,28 @@ impl Header {
                 (kind::STRIPE, 0)
             }
             Body::Write { write, key, address, data, .. } => {
-                let words = [write.0, key, address, data.unwrap_or(0)];
+                let (value, number) = data.unwrap_or_default();
+                let words = [write.0, key, address, value, u64::from(number)];
                 words.into_iter().for_each(|word| writer.u64(word));
                 (kind::WRITE, if data.is_some() { flag::DATA } else { 0 })
             }
-            Body::Read { landing, key, address, len } => {
-                [landing.0, key, address, len].into_iter().for_each(|word| writer.u64(word));
+            Body::Read { number, landing, key, address, len } => {
+                [landing.0, key, address, len, u64::from(number)].into_iter().for_each(|word| writer.u64(word));
                 (kind::READ, 0)
             }
             Body::Refused { what, why } => {
-                let (name, served, flags) = match what {
-                    Access::Write(write) => (write.0, 0, 0),
-                    Access::Read { landing, served } => (landing.0, served, flag::OF_READ),
+                let (name, flags) = match what {
+                    Access::Write(write) => (write.0, 0),
+                    Access::Read(landing) => (landing.0, flag::OF_READ),
                 };
-                [name, served, why as u64].into_iter().for_each(|word| writer.u64(word));
+                [name, why as u64].into_iter().for_each(|word| writer.u64(word));
                 (kind::REFUSED, flags)
             }
             Body::Relinquish { total } => {
                 writer.u64(total);
                 (kind::RELINQUISH, 0)
             }
+            Body::Ping => (kind::PING, 0),
             Body::Ack => (kind::ACK, 0),
             Body::Bye => (kind::BYE, 0),
         };

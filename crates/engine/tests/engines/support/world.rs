@@ -105,7 +105,7 @@ impl World {
         let [Ok(at_a), Ok(at_b)] = ends else { return };
         for (node, subchannel) in [(a, at_a), (b, at_b)].into_iter().filter(|_| self.setup.rails[rail].told) {
             let rtt_ns = 2 * self.setup.rails[rail].delay_ns;
-            let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
+            let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
             self.nodes[node].engine.measured(Instant(self.now), subchannel, path);
         }
         for (from, to) in [((a, at_a), (b, at_b)), ((b, at_b), (a, at_a))] {
