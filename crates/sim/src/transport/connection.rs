@@ -1,0 +1,67 @@
+//! A connection: two flows, and what the drivers at its ends know of it.
+
+use fishplate_engine::{Placement, SubchannelId};
+use fishplate_link::Settings;
+
+use super::flow::{Flow, Socket};
+use super::ids::{End, HostId};
+use crate::events::Time;
+
+/// A payload that is being received.
+#[derive(Debug)]
+pub struct Receiving {
+    pub placement: Placement,
+    pub len: u64,
+    pub done: u64,
+}
+
+/// One end of a connection, as its driver sees it.
+#[derive(Debug)]
+pub struct ConnectionEnd {
+    pub host: HostId,
+    pub subchannel: SubchannelId,
+    pub receiving: Option<Receiving>,
+    pub is_closed: bool,
+}
+
+/// A connection of two hosts over one rail.
+#[derive(Debug)]
+pub struct Connection {
+    pub ends: [ConnectionEnd; 2],
+    pub rail: usize,
+    /// By the end that sends.
+    pub flows: [Flow; 2],
+    /// When the next event of each flow comes.
+    pub scheduled: [Option<Time>; 2],
+}
+
+impl Connection {
+    pub fn new(
+        ends: [(HostId, SubchannelId); 2],
+        rail: usize,
+        link: &Settings,
+        socket: Socket,
+        seed: u64,
+    ) -> Connection {
+        let ends = ends.map(|(host, subchannel)| ConnectionEnd { host, subchannel, receiving: None, is_closed: false });
+        let flows = [seed, !seed].map(|seed| Flow::new(link.clone(), socket, seed));
+        Connection { ends, rail, flows, scheduled: [None; 2] }
+    }
+
+    /// The host at an end, and its subchannel.
+    pub fn at(&self, end: End) -> (HostId, SubchannelId) {
+        let ConnectionEnd { host, subchannel, .. } = self.ends[end.0];
+        (host, subchannel)
+    }
+
+    /// Whether it is between these, in any order.
+    pub fn is_between(&self, a: HostId, b: HostId) -> bool {
+        let hosts = (self.ends[0].host, self.ends[1].host);
+        hosts == (a, b) || hosts == (b, a)
+    }
+
+    /// Whether both ends use it.
+    pub fn is_open(&self) -> bool {
+        self.ends.iter().all(|end| !end.is_closed)
+    }
+}

@@ -1,0 +1,379 @@
+//! The driver loop of a host: the calls that `crates/rails` makes, in its order, over simulated sockets.
+
+use fishplate_engine::wire::{self, Body, Header};
+use fishplate_engine::{Completion, MemoryAction, Placement, Source, Transmit};
+
+use super::connection::Receiving;
+use super::data::Data;
+use super::flow::Flushed;
+use super::frame::{Encoded, Frame, Load, Segment};
+use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::ledger::{peer, vc};
+use super::mutation::Mutation;
+use super::oracle::Seen;
+use super::trace::{Note, Words};
+use super::world::{Event, World};
+use crate::events::Duration;
+
+/// Bytes that a link takes from the engine at a time, reads of one link in one call, rounds of sending in one call: as in
+/// `crates/rails`.
+const BUDGET: u64 = 256 << 10;
+const MOST_READS: usize = 16;
+const MOST_ROUNDS: usize = 8;
+/// From one call of a busy driver to the next.
+const LOOP: Duration = Duration(200);
+/// Longest time until an end of a connection hears that it is broken.
+const MOST_UNAWARE: Duration = Duration::ms(1);
+
+impl World {
+    /// The driver of `host` is called, if its user is there.
+    pub(super) fn progress(&mut self, host: HostId) {
+        let now = self.queue.now();
+        if self.hosts[host.0].is_dead || self.hosts[host.0].away_until > now {
+            return;
+        }
+        let news = std::mem::take(&mut self.hosts[host.0].news);
+        for (connection, end) in news {
+            self.read(connection, end);
+            self.flush(connection, end);
+        }
+        self.hosts[host.0].looked_at = now;
+        if !self.forgets_timeouts() {
+            self.hosts[host.0].engine.handle_timeout(now.into());
+        }
+        self.pump(host);
+        self.complete(host);
+        self.set_timer(host);
+    }
+
+    fn forgets_timeouts(&self) -> bool {
+        self.setup.mutation == Some(Mutation::TimeoutForgotten)
+    }
+
+    fn set_timer(&mut self, host: HostId) {
+        let now = self.queue.now();
+        let Some(at) = self.hosts[host.0].engine.poll_timeout().filter(|_| !self.forgets_timeouts()) else { return };
+        let at = now.max(at.into());
+        if self.hosts[host.0].timer.is_none_or(|timer| timer > at) {
+            self.hosts[host.0].timer = Some(at);
+            self.queue.at(at, Event::Timer(host));
+        }
+    }
+
+    /// Reads what has come over a connection, up to the limit of one call.
+    fn read(&mut self, connection: ConnectionId, end: End) {
+        let host = self.connections[connection.0].ends[end.0].host;
+        let flow = FlowId { connection, from: end.other() };
+        let had_room = self.flow(flow).has_room();
+        for _ in 0..MOST_READS {
+            if self.connections[connection.0].ends[end.0].is_closed {
+                return;
+            }
+            let Some(segment) = self.flow(flow).read() else { break };
+            let subchannel = self.connections[connection.0].ends[end.0].subchannel;
+            let looked_at = self.hosts[host.0].looked_at;
+            self.hosts[host.0].engine.looked(subchannel, looked_at.into());
+            self.take_in(connection, end, segment);
+        }
+        if self.flow(flow).has_unread() {
+            // The rest in the next call.
+            self.queue.after(LOOP, Event::Flow(flow));
+        }
+        if !had_room && self.flow(flow).has_room() {
+            // The window opens.
+            self.queue.after(LOOP, Event::Flow(flow));
+        }
+    }
+
+    fn take_in(&mut self, connection: ConnectionId, end: End, segment: Segment) {
+        if let Some(encoded) = segment.header
+            && !self.take_header(connection, end, &encoded)
+        {
+            return;
+        }
+        self.take_payload(connection, end, &segment.data);
+    }
+
+    /// False if the connection is gone.
+    fn take_header(&mut self, connection: ConnectionId, end: End, encoded: &Encoded) -> bool {
+        let now = self.queue.now();
+        let (host, subchannel) = self.connections[connection.0].at(end);
+        self.trace.note(now, &Note::Came(connection, host, encoded.bytes()));
+        let header = match wire::decode(encoded.bytes()) {
+            Ok(Some((header, _))) => header,
+            Ok(None) => return self.blame(connection, end, "its header has no end"),
+            Err(malformed) => return self.blame(connection, end, &malformed.to_string()),
+        };
+        let placement = match self.hosts[host.0].engine.handle_header(now.into(), subchannel, &header) {
+            Ok(placement) => placement,
+            Err(misbehaviour) => return self.blame(connection, end, &misbehaviour.to_string()),
+        };
+        let len = u64::from(header.body.payload_len());
+        if let Placement::Bounce(id) = placement {
+            let from = self.across(connection, end);
+            self.memories[host.0].open_bounce(id, from, len);
+            self.see(Seen::Held { host, peer: from, granted_bytes: self.setup.config.grant });
+        }
+        let placement = if self.mutates(Mutation::PayloadLost) { Placement::Discard } else { placement };
+        let shifts = matches!(header.body, Body::Stripe { .. }) && self.mutates(Mutation::StripeAside);
+        let done = u64::from(shifts);
+        let receiving = (len > 0).then_some(Receiving { placement, len: len + done, done });
+        // Before the memory actions, which may end it.
+        self.connections[connection.0].ends[end.0].receiving = receiving;
+        self.act(host);
+        true
+    }
+
+    fn take_payload(&mut self, connection: ConnectionId, end: End, data: &Data) {
+        let (host, subchannel) = self.connections[connection.0].at(end);
+        let Some(receiving) = &mut self.connections[connection.0].ends[end.0].receiving else { return };
+        let memory = &mut self.memories[host.0];
+        match &receiving.placement {
+            Placement::User(place) => memory.scatter(place, receiving.done, data),
+            Placement::Bounce(id) => memory.fill_bounce(*id, data),
+            Placement::Discard => {}
+        }
+        receiving.done += data.len();
+        if receiving.done >= receiving.len {
+            self.connections[connection.0].ends[end.0].receiving = None;
+            let now = self.queue.now();
+            self.trace.note(now, &Note::Placed(connection, host));
+            self.hosts[host.0].engine.payload_placed(now.into(), subchannel);
+            self.act(host);
+        }
+    }
+
+    /// A peer does not keep to the protocol.
+    fn blame(&mut self, connection: ConnectionId, end: End, why: &str) -> bool {
+        let host = self.connections[connection.0].ends[end.0].host;
+        let peer = self.across(connection, end);
+        self.see(Seen::Blamed(host, peer, why));
+        self.link_failed(connection, end, why);
+        false
+    }
+
+    /// Sends what the engine has to send and the sockets take.
+    pub(super) fn pump(&mut self, host: HostId) {
+        let now = self.queue.now();
+        if self.hosts[host.0].is_dead {
+            return;
+        }
+        for _ in 0..MOST_ROUNDS {
+            let mut dirty = Vec::new();
+            while let Some(transmit) = self.hosts[host.0].engine.poll_transmit(now.into()) {
+                dirty.extend(self.transmit(host, transmit));
+            }
+            self.act(host);
+            if dirty.is_empty() {
+                return;
+            }
+            dirty.dedup();
+            dirty.into_iter().for_each(|(connection, end)| self.flush(connection, end));
+        }
+        self.queue.after(LOOP, Event::Back(host));
+    }
+
+    /// A frame goes into the queue of its connection.
+    fn transmit(&mut self, host: HostId, transmit: Transmit) -> Option<(ConnectionId, End)> {
+        let Transmit { subchannel, header, source, copy } = transmit;
+        let links = &self.hosts[host.0].links[peer(subchannel.vc).0];
+        let (connection, end) = *links.get(usize::from(subchannel.index))?;
+        if self.connections[connection.0].ends[end.0].is_closed {
+            return None;
+        }
+        let header = self.mutated(header);
+        let encoded = Encoded::new(&header);
+        let bit = self.chance.below(8 * MIN_FLIPPED) as usize;
+        let encoded = if self.mutates(Mutation::BitFlip) { encoded.with_flipped_bit(bit) } else { encoded };
+        self.trace.note(self.queue.now(), &Note::Sent(connection, host, encoded.bytes()));
+        let len = source.len();
+        // What is in a bounce buffer is copied behind the header, as all is that has to be.
+        let early = copy || matches!(source, Source::Bounce { .. });
+        let load = if early { Load::Copied(self.memories[host.0].gather(&source, 0, len)) } else { Load::Late(source) };
+        let flow = FlowId { connection, from: end };
+        if self.setup.hostile == Some(host) {
+            self.transmit_hostile(flow, header, load, len);
+            return Some((connection, end));
+        }
+        if header.body == Body::Ack || !self.mutates(Mutation::FrameLost) {
+            self.flow(flow).push(Frame::new(encoded, load, len));
+        }
+        if len == 0 && self.mutates(Mutation::FrameTwice) {
+            let nothing = Data::blank(self.setup.contents, 0);
+            self.flow(flow).push(Frame::new(encoded, Load::Copied(nothing), 0));
+        }
+        Some((connection, end))
+    }
+
+    /// A header with a planted bug.
+    fn mutated(&mut self, mut header: Header) -> Header {
+        if let Body::Eager { seq, envelope, .. } | Body::Request { seq, envelope, .. } = &mut header.body {
+            if self.mutates(Mutation::WrongTag) && matches!(envelope, fishplate_engine::Envelope::Tagged(_)) {
+                *envelope = fishplate_engine::Envelope::Tagged(0x203);
+            }
+            if self.setup.mutation == Some(Mutation::SwappedSequence) {
+                // Pairs change places: the same numbers in another order.
+                seq.0 ^= 1;
+            }
+        }
+        header
+    }
+
+    pub(super) fn flush(&mut self, connection: ConnectionId, end: End) {
+        let now = self.queue.now();
+        let flow = FlowId { connection, from: end };
+        let (host, subchannel) = self.connections[connection.0].at(end);
+        if self.connections[connection.0].ends[end.0].is_closed {
+            return;
+        }
+        let flushed = self.connections[connection.0].flows[end.0].flush(now, &mut self.memories[host.0]);
+        if flushed == Flushed::All {
+            self.hosts[host.0].engine.writable(subchannel, BUDGET);
+        }
+        self.check_memory(host);
+        self.watch(flow);
+    }
+
+    /// Does with memory what the engine asks for.
+    pub(super) fn act(&mut self, host: HostId) {
+        while let Some(action) = self.hosts[host.0].engine.poll_memory() {
+            match &action {
+                MemoryAction::Discard(subchannel) => {
+                    let link = self.hosts[host.0].links[peer(subchannel.vc).0].get(usize::from(subchannel.index));
+                    if let Some((connection, end)) = link.copied()
+                        && let Some(receiving) = &mut self.connections[connection.0].ends[end.0].receiving
+                        && self.setup.mutation != Some(Mutation::WriteAfterEnd)
+                    {
+                        receiving.placement = Placement::Discard;
+                    }
+                }
+                MemoryAction::Detach(ended) if self.setup.mutation != Some(Mutation::DetachForgotten) => {
+                    let links = self.hosts[host.0].links.iter().flatten();
+                    for (connection, end) in links {
+                        let flow = &mut self.connections[connection.0].flows[end.0];
+                        flow.detach(ended, &mut self.memories[host.0]);
+                    }
+                }
+                MemoryAction::Release(_) if self.mutates(Mutation::BounceKept) => {}
+                action => self.memories[host.0].act(action),
+            }
+        }
+        self.check_memory(host);
+    }
+
+    fn check_memory(&mut self, host: HostId) {
+        if let Some(trespass) = self.memories[host.0].trespasses.pop() {
+            self.see(Seen::Trespassed(host, trespass));
+        }
+    }
+
+    /// The user takes the completions that there are.
+    fn complete(&mut self, host: HostId) {
+        while let Some(completion) = self.hosts[host.0].engine.poll_completion() {
+            if self.is_forged(&completion) || self.mutates(Mutation::CompletionLost) {
+                continue;
+            }
+            self.completed(host, &completion);
+            if self.mutates(Mutation::CompletionTwice) {
+                self.completed(host, &completion);
+            }
+            if self.violation.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// A completion that a planted bug has reported already.
+    fn is_forged(&self, completion: &Completion) -> bool {
+        self.setup.mutation == Some(Mutation::CompletionEarly) && self.ledger.has_ended(completion.context)
+    }
+
+    pub(super) fn completed(&mut self, host: HostId, completion: &Completion) {
+        let mut completion = completion.clone();
+        if completion.operation == fishplate_engine::Operation::Recv && self.mutates(Mutation::CompletionWrongOperation)
+        {
+            completion.result = Err(fishplate_engine::Failure::Cancelled);
+        }
+        let words = if self.trace.is_logged() { describe(&completion) } else { String::new() };
+        let note = Note::Ended(host, completion.context.0, completion.len, Words(&words));
+        self.trace.note(self.queue.now(), &note);
+        self.see(Seen::Completed(host, &completion));
+        if let Some(region) = self.ledger.complete(host, &completion) {
+            self.memories[host.0].take_back(region);
+        }
+    }
+
+    /// An end hears that its connection is broken; what had come is read first.
+    pub(super) fn broken(&mut self, connection: ConnectionId, end: End) {
+        let (host, _) = self.connections[connection.0].at(end);
+        let Some(away_until) = self.hosts.get(host.0).filter(|host| !host.is_dead).map(|host| host.away_until) else {
+            return;
+        };
+        if away_until > self.queue.now() {
+            self.queue.at(away_until, Event::Broken(connection, end));
+            return;
+        }
+        let flow = FlowId { connection, from: end.other() };
+        while self.flow(flow).has_unread() && !self.connections[connection.0].ends[end.0].is_closed {
+            self.read(connection, end);
+        }
+        self.link_failed(connection, end, "the connection was reset");
+        self.progress(host);
+    }
+
+    /// A connection has failed; what it carried cannot be sent again, so its peer is lost.
+    pub(super) fn link_failed(&mut self, connection: ConnectionId, end: End, why: &str) {
+        let (host, _) = self.connections[connection.0].at(end);
+        if self.connections[connection.0].ends[end.0].is_closed {
+            return;
+        }
+        self.trace.note(self.queue.now(), &Note::Broken(connection, host, why));
+        let peer = self.across(connection, end);
+        self.lose(host, peer, why);
+    }
+
+    /// Closes everything that `host` has of `peer` and ends its operations.
+    fn lose(&mut self, host: HostId, peer: HostId, why: &str) {
+        self.trace.note(self.queue.now(), &Note::Lost(host, peer, why));
+        self.see(Seen::Lost(host, peer));
+        for (connection, end) in self.hosts[host.0].links[peer.0].clone() {
+            self.close(connection, end);
+        }
+        self.hosts[host.0].engine.lose(vc(peer), why);
+        self.act(host);
+    }
+
+    /// A driver closes its end. The other hears of it.
+    pub(super) fn close(&mut self, connection: ConnectionId, end: End) {
+        let at = &mut self.connections[connection.0].ends[end.0];
+        if std::mem::replace(&mut at.is_closed, true) {
+            return;
+        }
+        at.receiving = None;
+        self.cut(connection);
+    }
+
+    /// Breaks a connection both ways, at any byte of what is on its way.
+    pub(super) fn cut(&mut self, connection: ConnectionId) {
+        let now = self.queue.now();
+        for end in End::BOTH {
+            let bytes = self.chance.of_any_size(1 << 20);
+            let flow = &mut self.connections[connection.0].flows[end.0];
+            if !flow.is_cut() {
+                flow.cut(now, bytes);
+            }
+            if !self.connections[connection.0].ends[end.0].is_closed {
+                let after = self.chance.up_to(MOST_UNAWARE);
+                self.queue.after(after, Event::Broken(connection, end));
+            }
+        }
+    }
+}
+
+/// Bytes of the shortest header: bits of these can flip in any.
+const MIN_FLIPPED: u64 = 16;
+
+fn describe(completion: &Completion) -> String {
+    let Completion { operation, envelope, source, result, .. } = completion;
+    format!(" ({operation:?}, {envelope:?}, from {source:?}): {result:?}")
+}

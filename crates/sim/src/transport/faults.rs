@@ -1,0 +1,129 @@
+//! What goes wrong, and when.
+
+use std::fmt;
+
+use super::ids::HostId;
+use super::swarm::Shape;
+use crate::events::{Duration, Random, Time};
+
+/// Two hosts and a rail between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// One.
+    pub a: HostId,
+    /// The other.
+    pub b: HostId,
+    /// Which.
+    pub rail: usize,
+}
+
+/// Something that goes wrong, and heals by itself after a while if it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The connections break, at any byte of what is on its way.
+    Cut {
+        /// Where.
+        path: Path,
+    },
+    /// Nothing arrives for a while.
+    Stall {
+        /// Where.
+        path: Path,
+        /// Or one way only.
+        both_ways: bool,
+        /// For how long.
+        lasts: Duration,
+    },
+    /// Everything takes longer for a while.
+    Slow {
+        /// Where.
+        path: Path,
+        /// So many times less rate.
+        factor: u64,
+        /// On the way.
+        more_delay: Duration,
+        /// For how long.
+        lasts: Duration,
+    },
+    /// Works and does not, in turn.
+    Flap {
+        /// Where.
+        path: Path,
+        /// How often.
+        times: u64,
+        /// For how long each.
+        lasts: Duration,
+    },
+    /// The process of a host ends.
+    Death {
+        /// Whose.
+        host: HostId,
+    },
+    /// The user of a host computes, and does not call.
+    Away {
+        /// Whose.
+        host: HostId,
+        /// For how long.
+        lasts: Duration,
+    },
+}
+
+impl Fault {
+    /// One of any kind; `fatal` ones end connections.
+    pub fn any(random: &mut Random, shape: Shape, fatal: bool) -> Fault {
+        let a = random.below(shape.hosts as u64 - 1) as usize;
+        let b = random.range(a as u64 + 1, shape.hosts as u64) as usize;
+        let path = Path { a: HostId(a), b: HostId(b), rail: random.index(shape.rails) };
+        let host = HostId(random.index(shape.hosts));
+        let lasts = Duration(random.of_any_size(Duration::ms(200).0));
+        match random.below(if fatal { 10 } else { 8 }) {
+            0 | 1 => Fault::Stall { path, both_ways: random.percent(50), lasts },
+            2 | 3 => {
+                let more_delay = Duration(random.of_any_size(Duration::ms(20).0));
+                Fault::Slow { path, factor: random.range(1, 200), more_delay, lasts }
+            }
+            4 | 5 => Fault::Flap { path, times: random.range(2, 6), lasts: Duration(lasts.0 / 8) },
+            6 | 7 => Fault::Away { host, lasts: Duration(lasts.0 / 8) },
+            8 => Fault::Cut { path },
+            _ => Fault::Death { host },
+        }
+    }
+
+    /// Some, in order of time.
+    pub fn some(random: &mut Random, shape: Shape, most: u64, until: Time) -> Vec<(Time, Fault)> {
+        let count = random.below(most + 1);
+        let mut faults: Vec<(Time, Fault)> = (0..count)
+            .map(|_| {
+                let fatal = random.percent(40);
+                (Time(random.below(until.0)), Fault::any(random, shape, fatal))
+            })
+            .collect();
+        faults.sort_by_key(|(at, _)| *at);
+        faults
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rail {} between {} and {}", self.rail, self.a, self.b)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Cut { path } => write!(f, "{path} is cut"),
+            Fault::Stall { path, both_ways, lasts } => {
+                let ways = if *both_ways { "both ways" } else { "one way" };
+                write!(f, "{path} stalls {ways} for {} us", lasts.0 / 1000)
+            }
+            Fault::Slow { path, factor, more_delay, lasts } => {
+                let (more_us, us) = (more_delay.0 / 1000, lasts.0 / 1000);
+                write!(f, "{path} is {factor} times slower and {more_us} us longer for {us} us")
+            }
+            Fault::Flap { path, times, lasts } => write!(f, "{path} flaps {times} times for {} us", lasts.0 / 1000),
+            Fault::Death { host } => write!(f, "{host} dies"),
+            Fault::Away { host, lasts } => write!(f, "the user of {host} computes for {} us", lasts.0 / 1000),
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! One direction of a connection: a socket that takes so much, a link, and a socket that keeps what was not read yet.
+//!
+//! Like TCP it keeps order and loses nothing while it lives. What the link loses comes again a round trip later, what is
+//! behind it waits, and the sender slows down: additive increase, multiplicative decrease. The acknowledgements of this
+//! are not on the reverse link; they take its delay.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fishplate_engine::Payload;
+use fishplate_link::{Link, Offered, Settings};
+
+use super::frame::{Frame, Segment};
+use super::memory::Memory;
+use crate::events::{Duration, Time};
+
+/// Bytes of payload in a packet of Ethernet, and what is around them there: headers of TCP, IP and Ethernet, preamble, gap.
+const PACKET_PAYLOAD: u64 = 1448;
+const PACKET_EXTRA: u64 = 90;
+/// What a sender begins with, and never goes below when packets get lost, in bytes: ten packets (RFC 6928), and two.
+const FIRST_WINDOW: u64 = 10 * PACKET_PAYLOAD;
+const LEAST_WINDOW: u64 = 2 * PACKET_PAYLOAD;
+
+/// What a socket is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Socket {
+    /// Takes no more while so many bytes wait to be sent (`TCP_NOTSENT_LOWAT`).
+    pub unsent_bytes: u64,
+    /// Bytes on their way, or at the receiver and not read.
+    pub window_bytes: u64,
+    /// Longest payload of a segment; offload makes it longer than a packet.
+    pub segment_bytes: u64,
+}
+
+/// Slowing down after loss.
+#[derive(Debug)]
+struct Congestion {
+    window_bytes: u64,
+    threshold_bytes: u64,
+    /// Sent, as far as the sender knows not arrived.
+    in_flight_bytes: u64,
+    /// Losses until then are the same trouble.
+    slowed_until: Time,
+}
+
+/// What the driver's queue of a flow has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flushed {
+    /// The socket has everything.
+    All,
+    /// It takes no more for now.
+    Blocked,
+}
+
+/// One direction of a connection.
+#[derive(Debug)]
+pub struct Flow {
+    socket: Socket,
+    healthy: Settings,
+    link: Link<Segment>,
+    /// The driver's queue.
+    queue: VecDeque<Frame>,
+    next_number: u64,
+    /// To be sent again, in the order of their times.
+    lost: VecDeque<(Time, Segment)>,
+    congestion: Option<Congestion>,
+    /// Payload taken by the link and not read.
+    outstanding_bytes: u64,
+    expected: u64,
+    /// Arrived, and the sender does not know.
+    unacknowledged_bytes: u64,
+    /// Arrived before what is ahead of them.
+    early: BTreeMap<u64, Segment>,
+    unread: VecDeque<Segment>,
+    /// Nothing arrives before.
+    stalled_until: Time,
+    /// Nothing will ever arrive.
+    is_cut: bool,
+    /// The driver waits to hear that the socket takes more.
+    pub is_blocked: bool,
+    /// Bytes that were read.
+    pub read_bytes: u64,
+}
+
+impl Flow {
+    /// Over a link with these settings.
+    pub fn new(mut settings: Settings, socket: Socket, seed: u64) -> Flow {
+        // The socket keeps the queue short: the link never drops.
+        settings.queue_bytes = Some(u64::MAX);
+        let congestion = settings.loss.is_possible().then_some(Congestion {
+            window_bytes: FIRST_WINDOW,
+            threshold_bytes: u64::MAX,
+            in_flight_bytes: 0,
+            slowed_until: Time::START,
+        });
+        Flow {
+            socket,
+            link: Link::new(settings.clone(), seed),
+            healthy: settings,
+            queue: VecDeque::new(),
+            next_number: 0,
+            lost: VecDeque::new(),
+            congestion,
+            outstanding_bytes: 0,
+            expected: 0,
+            unacknowledged_bytes: 0,
+            early: BTreeMap::new(),
+            unread: VecDeque::new(),
+            stalled_until: Time::START,
+            is_cut: false,
+            is_blocked: false,
+            read_bytes: 0,
+        }
+    }
+
+    /// Queues a frame. The engine's budget bounds the queue.
+    pub fn push(&mut self, frame: Frame) {
+        self.queue.push_back(frame);
+    }
+
+    /// Copies what the queue has of memory that ends.
+    pub fn detach(&mut self, ended: &Payload, memory: &mut Memory) {
+        self.queue.iter_mut().for_each(|frame| frame.detach(ended, memory));
+    }
+
+    /// Gives the socket what it takes of the queue.
+    pub fn flush(&mut self, now: Time, memory: &mut Memory) -> Flushed {
+        self.arrive(now);
+        while !self.queue.is_empty() {
+            if !self.has_room() {
+                self.is_blocked = true;
+                return Flushed::Blocked;
+            }
+            let room = self.socket.window_bytes - self.outstanding_bytes;
+            let Some(frame) = self.queue.front_mut() else { break };
+            let segment = frame.take(self.next_number, self.socket.segment_bytes.min(room), memory);
+            if frame.is_sent() {
+                self.queue.pop_front();
+            }
+            self.next_number += 1;
+            self.outstanding_bytes += segment.len();
+            if let Some(congestion) = &mut self.congestion {
+                congestion.in_flight_bytes += segment.len();
+            }
+            self.offer(now, segment);
+        }
+        self.is_blocked = false;
+        Flushed::All
+    }
+
+    /// Whether the socket takes anything.
+    pub fn has_room(&self) -> bool {
+        let in_window = self.outstanding_bytes < self.socket.window_bytes;
+        in_window && self.link.waiting_bytes() < self.socket.unsent_bytes && allows(&self.congestion)
+    }
+
+    fn offer(&mut self, now: Time, segment: Segment) {
+        let wire_bytes = wire_bytes(segment.len());
+        match self.link.offer(now.into(), segment, wire_bytes) {
+            Offered::Taken => {}
+            Offered::Dropped(segment) | Offered::Lost(segment) => {
+                let round_trip = self.round_trip();
+                self.lost.push_back((now + round_trip, segment));
+                self.slow_down(now, round_trip);
+            }
+        }
+    }
+
+    fn slow_down(&mut self, now: Time, round_trip: Duration) {
+        let Some(congestion) = &mut self.congestion else { return };
+        if now >= congestion.slowed_until {
+            congestion.window_bytes = (congestion.window_bytes / 2).max(LEAST_WINDOW);
+            congestion.threshold_bytes = congestion.window_bytes;
+            congestion.slowed_until = now + round_trip;
+        }
+    }
+
+    /// Without queues: what is found out later than this was lost.
+    fn round_trip(&self) -> Duration {
+        Duration(2 * self.link.settings().delay_ns) + Duration::us(100)
+    }
+
+    /// So many bytes are known to have arrived.
+    pub fn acknowledged(&mut self, bytes: u64) {
+        let Some(congestion) = &mut self.congestion else { return };
+        congestion.in_flight_bytes = congestion.in_flight_bytes.saturating_sub(bytes);
+        let grown = if congestion.window_bytes < congestion.threshold_bytes {
+            bytes
+        } else {
+            (PACKET_PAYLOAD * bytes / congestion.window_bytes).max(1)
+        };
+        congestion.window_bytes = (congestion.window_bytes + grown).min(self.socket.window_bytes);
+    }
+
+    /// When something happens by itself next: an arrival, something to be sent again, or room in a socket that had none.
+    pub fn next_event(&self, now: Time) -> Option<Time> {
+        if self.is_cut {
+            return None;
+        }
+        let arrival = self.link.next_delivery().map(|at| Time::from(at).max(self.stalled_until));
+        let again = self.lost.front().map(|(at, _)| (*at).max(self.stalled_until));
+        let waiting = self.link.waiting_bytes();
+        let room = (self.is_blocked && waiting >= self.socket.unsent_bytes).then(|| {
+            let rate = self.link.settings().rate.map_or(u64::MAX, |rate| (rate.bits_per_s() / 8).max(1));
+            // Half, not one byte: a socket tells of room when there is some.
+            let excess = waiting - self.socket.unsent_bytes / 2;
+            (now + Duration(1 + (u128::from(excess) * 1_000_000_000 / u128::from(rate)) as u64)).max(self.stalled_until)
+        });
+        [arrival, again, room].into_iter().flatten().min()
+    }
+
+    /// Takes what has arrived by `now` off the link, and sends again what is due.
+    pub fn arrive(&mut self, now: Time) {
+        if self.is_cut || now < self.stalled_until {
+            return;
+        }
+        while self.lost.front().is_some_and(|(at, _)| *at <= now) {
+            let Some((_, segment)) = self.lost.pop_front() else { break };
+            self.offer(now, segment);
+        }
+        while let Some(delivery) = self.link.deliver(now.into()) {
+            self.unacknowledged_bytes += delivery.token.len();
+            self.early.insert(delivery.token.number, delivery.token);
+        }
+        while let Some(segment) = self.early.remove(&self.expected) {
+            self.expected += 1;
+            self.unread.push_back(segment);
+        }
+    }
+
+    /// Bytes that have arrived since this was asked last, and after how long the sender learns of them; nothing where it
+    /// does not care.
+    pub fn take_acknowledgement(&mut self) -> Option<(u64, Duration)> {
+        let bytes = std::mem::take(&mut self.unacknowledged_bytes);
+        let cares = self.congestion.is_some() && bytes > 0;
+        cares.then(|| (bytes, Duration(self.link.settings().delay_ns)))
+    }
+
+    /// The oldest segment that has arrived.
+    pub fn read(&mut self) -> Option<Segment> {
+        let segment = self.unread.pop_front()?;
+        self.outstanding_bytes = self.outstanding_bytes.saturating_sub(segment.len());
+        self.read_bytes += segment.len();
+        Some(segment)
+    }
+
+    /// Whether there is something to read.
+    pub fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// Nothing arrives before `until`.
+    pub fn stall(&mut self, until: Time) {
+        self.stalled_until = self.stalled_until.max(until);
+    }
+
+    /// So many times slower than when healthy, with so much more delay.
+    pub fn slow(&mut self, now: Time, factor: u64, more_delay: Duration) {
+        self.arrive(now);
+        let mut settings = self.healthy.clone();
+        settings.rate = settings.rate.and_then(|rate| (rate.bits_per_s() / factor.max(1)).try_into().ok());
+        settings.delay_ns += more_delay.0;
+        self.link.set(now.into(), settings);
+    }
+
+    /// As it was at first, from `now` on.
+    pub fn heal(&mut self, now: Time) {
+        self.stalled_until = self.stalled_until.min(now);
+        self.slow(now, 1, Duration::ZERO);
+    }
+
+    /// Ends: of what is on its way, `bytes` of the next segments arrive, and nothing else ever.
+    pub fn cut(&mut self, now: Time, mut bytes: u64) {
+        self.arrive(now);
+        self.is_cut = true;
+        self.queue.clear();
+        let mut link = std::mem::replace(&mut self.link, Link::new(Settings::default(), 0));
+        while let Some(delivery) = link.deliver(Time::NEVER.into()) {
+            self.early.insert(delivery.token.number, delivery.token);
+        }
+        while let Some(segment) = self.early.remove(&self.expected) {
+            self.expected += 1;
+            let header_len = segment.len() - segment.data.len();
+            if bytes < header_len {
+                break;
+            }
+            let data = segment.data.slice(0, bytes - header_len);
+            bytes = bytes.saturating_sub(segment.len());
+            self.unread.push_back(Segment { data, ..segment });
+            if bytes == 0 {
+                break;
+            }
+        }
+        self.early.clear();
+    }
+
+    /// Whether it has ended.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+}
+
+fn allows(congestion: &Option<Congestion>) -> bool {
+    congestion.as_ref().is_none_or(|congestion| congestion.in_flight_bytes < congestion.window_bytes)
+}
+
+/// What so many bytes of a flow take on the wire.
+fn wire_bytes(bytes: u64) -> u32 {
+    (bytes + bytes.div_ceil(PACKET_PAYLOAD).max(1) * PACKET_EXTRA) as u32
+}

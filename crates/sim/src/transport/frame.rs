@@ -1,0 +1,105 @@
+//! Frames that wait in a driver's queue, and the segments that they travel in.
+
+use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
+use fishplate_engine::{Payload, Source};
+
+use super::data::Data;
+use super::memory::Memory;
+
+/// An encoded header.
+#[derive(Clone, Copy, Debug)]
+pub struct Encoded {
+    bytes: [u8; MAX_HEADER_LEN],
+    len: usize,
+}
+
+impl Encoded {
+    /// As it goes over the wire.
+    pub fn new(header: &Header) -> Encoded {
+        let mut bytes = [0; MAX_HEADER_LEN];
+        let len = header.encode(&mut bytes);
+        Encoded { bytes, len }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// The same with one bit the other way round.
+    pub fn with_flipped_bit(mut self, bit: usize) -> Encoded {
+        let bit = bit % (8 * self.len);
+        self.bytes[bit / 8] ^= 1 << (bit % 8);
+        self
+    }
+}
+
+/// Where a payload is until it is sent.
+#[derive(Debug)]
+pub enum Load {
+    /// In memory that is read only when the socket takes it.
+    Late(Source),
+    /// In the queue.
+    Copied(Data),
+}
+
+/// A frame in a driver's queue: what of it the socket has not taken yet.
+#[derive(Debug)]
+pub struct Frame {
+    header: Option<Encoded>,
+    load: Load,
+    len: u64,
+    sent: u64,
+}
+
+/// What travels together: a header with the start of its payload, or more of one.
+#[derive(Debug)]
+pub struct Segment {
+    /// Position in its flow.
+    pub number: u64,
+    /// If a frame begins here.
+    pub header: Option<Encoded>,
+    /// Payload.
+    pub data: Data,
+}
+
+impl Segment {
+    /// Bytes of the flow in it.
+    pub fn len(&self) -> u64 {
+        self.header.as_ref().map_or(0, |header| header.bytes().len() as u64) + self.data.len()
+    }
+}
+
+impl Frame {
+    /// A frame whose payload is `len` bytes.
+    pub fn new(header: Encoded, load: Load, len: u64) -> Frame {
+        Frame { header: Some(header), load, len, sent: 0 }
+    }
+
+    /// Up to `most` payload bytes of it leave the queue, with the header if that is still there.
+    pub fn take(&mut self, number: u64, most: u64, memory: &mut Memory) -> Segment {
+        let len = (self.len - self.sent).min(most);
+        let data = match &self.load {
+            Load::Late(source) => memory.gather(source, self.sent, len),
+            Load::Copied(data) => data.slice(self.sent, len),
+        };
+        self.sent += len;
+        Segment { number, header: self.header.take(), data }
+    }
+
+    /// Whether the socket has all of it.
+    pub fn is_sent(&self) -> bool {
+        self.header.is_none() && self.sent == self.len
+    }
+
+    /// `ended` will not be there any more: what the frame has to send of it is copied.
+    pub fn detach(&mut self, ended: &Payload, memory: &mut Memory) {
+        let Load::Late(source @ Source::User(payload)) = &self.load else { return };
+        let of_ended =
+            |extent: &fishplate_engine::Extent| ended.extents().iter().any(|end| end.region == extent.region);
+        if payload.extents().iter().any(of_ended) {
+            // What is sent already is not needed again; it is gathered with the rest only to keep the count.
+            self.load = Load::Copied(memory.gather(source, 0, self.len));
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! What was asked for, and what has come of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fishplate_engine::{
+    Completion, Context, Envelope, Failure, Operation, Pattern, PeekAction, Refusal, Region, Space, VcId,
+};
+
+use super::data::Data;
+use super::ids::HostId;
+
+/// A send.
+#[derive(Clone, Debug)]
+pub struct Send {
+    pub from: HostId,
+    pub to: HostId,
+    pub envelope: Envelope,
+    pub len: u64,
+    /// Its end is told even if it succeeds.
+    pub notify: bool,
+    /// Lent until the end; not for an injected one.
+    pub region: Option<Region>,
+    pub ended: bool,
+    /// The receive or peek that took it: its context, which is its place in the order of commands.
+    pub taken: Option<Context>,
+    /// A peek has taken it, for a receive to come.
+    pub claimed: bool,
+}
+
+/// A receive.
+#[derive(Clone, Debug)]
+pub struct Receive {
+    pub host: HostId,
+    pub pattern: Pattern,
+    pub len: u64,
+    /// Takes several messages.
+    pub multi: bool,
+    pub region: Region,
+    pub ended: bool,
+    pub cancelled: bool,
+}
+
+/// A look at what has come.
+#[derive(Clone, Debug)]
+pub struct Peek {
+    pub host: HostId,
+    pub pattern: Pattern,
+    pub then: PeekAction,
+    pub ended: bool,
+}
+
+/// A read or a write of remote memory, which is registered for it alone.
+#[derive(Clone, Debug)]
+pub struct Access {
+    pub from: HostId,
+    pub to: HostId,
+    pub len: u64,
+    pub is_write: bool,
+    pub notify: bool,
+    /// The answer, if it cannot be allowed.
+    pub wrong: Option<Refusal>,
+    /// Lent until the end; not for an injected write.
+    pub local: Option<Region>,
+    pub target: Target,
+    /// The target's user has to hear of it.
+    pub tells: bool,
+    pub told: bool,
+    pub succeeded: bool,
+    pub ended: bool,
+}
+
+/// The memory that an access is to.
+#[derive(Clone, Debug)]
+pub enum Target {
+    Registered(Region),
+    /// What was in it when that ended.
+    Ended(Data),
+}
+
+/// Fresh bytes around those that are accessed: nobody may touch them.
+pub const MARGIN: u64 = 64;
+
+/// A command, by its context.
+#[derive(Clone, Debug)]
+pub enum Command {
+    Send(Send),
+    Receive(Receive),
+    Peek(Peek),
+    Access(Access),
+}
+
+/// Everything that was asked for.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// The context of each is its position.
+    commands: Vec<Command>,
+    /// Contexts of claims that are not settled, by host.
+    pub claims: BTreeMap<HostId, Vec<(Context, u64)>>,
+    /// Hosts that may lose each other, as nothing is left between them, or one does not keep to the protocol.
+    parted: BTreeSet<(HostId, HostId)>,
+    /// Senders can announce whatever they have; else those behind the oldest may have to wait.
+    pub announces_all: bool,
+    /// Hosts of which nothing is expected: dead, or not keeping to the protocol.
+    pub outlaws: BTreeSet<HostId>,
+}
+
+impl Ledger {
+    /// Nothing yet. `announces_all`: senders can announce whatever they have.
+    pub fn new(announces_all: bool) -> Ledger {
+        Ledger { announces_all, ..Ledger::default() }
+    }
+
+    /// The context of the command that comes next.
+    pub fn next(&self) -> Context {
+        Context(self.commands.len() as u64)
+    }
+
+    pub fn add(&mut self, command: Command) {
+        self.commands.push(command);
+    }
+
+    /// The last command was not taken.
+    pub fn take_last_back(&mut self) {
+        self.commands.pop();
+    }
+
+    /// A claim is settled by a receive under its name.
+    pub fn replace(&mut self, context: Context, command: Command) {
+        self.commands[context.0 as usize] = command;
+    }
+
+    pub fn get(&self, context: Context) -> Option<&Command> {
+        self.commands.get(context.0 as usize)
+    }
+
+    pub fn get_mut(&mut self, context: Context) -> Option<&mut Command> {
+        self.commands.get_mut(context.0 as usize)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = (Context, &Command)> {
+        self.commands.iter().enumerate().map(|(at, command)| (Context(at as u64), command))
+    }
+
+    pub fn sends(&self) -> impl Iterator<Item = (Context, &Send)> {
+        self.all().filter_map(|(context, command)| match command {
+            Command::Send(send) => Some((context, send)),
+            _ => None,
+        })
+    }
+
+    pub fn receives(&self) -> impl Iterator<Item = (Context, &Receive)> {
+        self.all().filter_map(|(context, command)| match command {
+            Command::Receive(receive) => Some((context, receive)),
+            _ => None,
+        })
+    }
+
+    pub fn accesses(&self) -> impl Iterator<Item = (Context, &Access)> {
+        self.all().filter_map(|(context, command)| match command {
+            Command::Access(access) => Some((context, access)),
+            _ => None,
+        })
+    }
+
+    pub fn send(&self, id: u64) -> Option<&Send> {
+        match self.get(Context(id)) {
+            Some(Command::Send(send)) => Some(send),
+            _ => None,
+        }
+    }
+
+    pub fn access(&self, id: u64) -> Option<&Access> {
+        match self.get(Context(id)) {
+            Some(Command::Access(access)) => Some(access),
+            _ => None,
+        }
+    }
+
+    /// Whether a send has ended, as far as its user knows.
+    pub fn has_ended(&self, context: Context) -> bool {
+        matches!(self.get(context), Some(Command::Send(send)) if send.ended)
+    }
+
+    /// `a` and `b` may lose each other.
+    pub fn part(&mut self, a: HostId, b: HostId) {
+        self.parted.extend([(a, b), (b, a)]);
+    }
+
+    pub fn are_parted(&self, a: HostId, b: HostId) -> bool {
+        self.parted.contains(&(a, b))
+    }
+
+    /// Whether everything must be right with a message between these.
+    pub fn is_sound(&self, a: HostId, b: HostId) -> bool {
+        !self.outlaws.contains(&a) && !self.outlaws.contains(&b)
+    }
+
+    /// An operation of `host` has ended. Memory that its user has back by it.
+    pub fn complete(&mut self, host: HostId, completion: &Completion) -> Option<Region> {
+        match completion.operation {
+            Operation::RemoteWrite => {
+                self.told(completion.data?);
+                return None;
+            }
+            Operation::Peek => {
+                self.found(host, completion);
+                return None;
+            }
+            _ => {}
+        }
+        match self.get_mut(completion.context)? {
+            Command::Send(send) => {
+                send.ended = true;
+                send.region.take()
+            }
+            Command::Access(access) => {
+                access.ended = true;
+                access.succeeded = completion.result.is_ok();
+                access.local.take()
+            }
+            // A claimed message was dropped.
+            Command::Peek(_) => {
+                self.take(completion);
+                None
+            }
+            Command::Receive(receive) => {
+                let ends = !receive.multi || completion.buffer_released;
+                receive.ended |= ends;
+                let region = receive.region;
+                self.take(completion);
+                ends.then_some(region)
+            }
+        }
+    }
+
+    fn told(&mut self, id: u64) {
+        if let Some(Command::Access(access)) = self.get_mut(Context(id)) {
+            access.told = true;
+        }
+    }
+
+    fn take(&mut self, completion: &Completion) {
+        let Some(id) = completion.data else { return };
+        if let Some(Command::Send(send)) = self.get_mut(Context(id)) {
+            send.taken.get_or_insert(completion.context);
+            send.claimed = false;
+        }
+    }
+
+    fn found(&mut self, host: HostId, completion: &Completion) {
+        let Some(Command::Peek(peek)) = self.get_mut(completion.context) else { return };
+        peek.ended = true;
+        let then = peek.then;
+        let Some(id) = completion.data else { return };
+        if then == PeekAction::Leave || completion.result.is_err() {
+            return;
+        }
+        if let Some(Command::Send(send)) = self.get_mut(Context(id)) {
+            send.taken = Some(completion.context);
+            send.claimed = then == PeekAction::Claim;
+        }
+        if then == PeekAction::Claim {
+            self.claims.entry(host).or_default().push((completion.context, id));
+        }
+    }
+}
+
+/// The peer that a virtual channel of any host leads to: hosts open one to each, in order.
+pub fn peer(vc: VcId) -> HostId {
+    HostId(vc.0 as usize)
+}
+
+/// The virtual channel to a peer.
+pub fn vc(peer: HostId) -> VcId {
+    VcId(peer.0 as u32)
+}
+
+/// Whether a receive or a peek may take a message.
+pub fn accepts(pattern: &Pattern, from: HostId, envelope: Envelope) -> bool {
+    let matches = match (pattern.space, envelope) {
+        (Space::Message, Envelope::Message) => true,
+        (Space::Tagged { tag, ignore }, Envelope::Tagged(found)) => (tag ^ found) & !ignore == 0,
+        _ => false,
+    };
+    matches && pattern.source.is_none_or(|source| source == vc(from))
+}
+
+/// Whether an operation ended because its peer is lost.
+pub fn is_loss(result: &Result<(), Failure>) -> bool {
+    matches!(result, Err(Failure::PeerLost(_)))
+}

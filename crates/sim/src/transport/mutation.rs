@@ -1,0 +1,59 @@
+//! Bugs to plant between engines and drivers: each must be seen by the oracle that watches over its invariant.
+
+use std::fmt;
+
+macro_rules! mutations {
+    ($($variant:ident, $name:literal, $oracle:literal, $what:literal;)*) => {
+        /// A planted bug.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Mutation {
+            $(#[doc = $what] $variant,)*
+        }
+
+        impl Mutation {
+            /// All that there are.
+            pub const ALL: &[Mutation] = &[$(Mutation::$variant),*];
+
+            /// How it is called.
+            pub fn name(self) -> &'static str {
+                match self { $(Mutation::$variant => $name),* }
+            }
+
+            /// The oracle that has to see it.
+            pub fn oracle(self) -> &'static str {
+                match self { $(Mutation::$variant => $oracle),* }
+            }
+
+            /// What it does.
+            pub fn what(self) -> &'static str {
+                match self { $(Mutation::$variant => $what),* }
+            }
+        }
+    };
+}
+
+mutations! {
+    CompletionTwice, "completion-twice", "completes-once", "a completion is reported twice";
+    CompletionLost, "completion-lost", "completes-once", "a completion is never reported";
+    CompletionWrongOperation, "wrong-failure", "completes-once", "a receive is said to be cancelled, which nobody asked for";
+    SwappedSequence, "swapped-sequence", "matches-in-order", "two messages change their sequence numbers";
+    WrongTag, "wrong-tag", "matches-in-order", "a message arrives with another tag";
+    StripeAside, "stripe-aside", "content", "a stripe is placed a byte beside its place";
+    PayloadLost, "payload-lost", "content", "a payload is acknowledged and never placed";
+    WriteAfterEnd, "write-after-end", "content", "a payload goes on into memory that has ended";
+    CompletionEarly, "completion-early", "lease", "a send completes when it is posted";
+    DetachForgotten, "detach-forgotten", "lease", "what waits to be sent of memory that ends is not copied";
+    InjectNotCopied, "inject-not-copied", "lease", "an injected message that waits is not copied";
+    BounceKept, "bounce-kept", "bounds", "buffers are not released";
+    GrantDoubled, "grant-doubled", "conduct", "a sender believes in twice the grant";
+    FrameTwice, "frame-twice", "conduct", "a frame is sent twice";
+    BitFlip, "bit-flip", "conduct", "a bit of a header changes on its way";
+    FrameLost, "frame-lost", "progress", "a frame that waits for no reply is never sent";
+    TimeoutForgotten, "timeout-forgotten", "progress", "timeouts are not handled: nobody acknowledges what has no reply";
+}
+
+impl fmt::Display for Mutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name(), self.what())
+    }
+}

@@ -1,0 +1,38 @@
+//! Invariant 5: memory held for a peer is bounded by what was granted to it, whatever that peer sends.
+
+use super::{Oracle, Scene, Seen, must};
+use crate::transport::ids::HostId;
+use crate::transport::memory::Trespass;
+
+pub struct Bounds;
+
+impl Oracle for Bounds {
+    fn name(&self) -> &'static str {
+        "bounds"
+    }
+
+    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
+        match seen {
+            Seen::Held { host, peer, granted_bytes } => {
+                let held = scene.memories[host.0].held_for(peer);
+                must(held <= granted_bytes, || format!("{host} keeps {held} bytes for {peer}, of {granted_bytes}"))
+            }
+            Seen::Trespassed(host, Trespass::Bounce(id)) => Err(format!("{host} uses {id:?} out of its life")),
+            Seen::Finished => finished(scene),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Nothing is kept for messages that were all received. What had come whole from a lost peer may stay.
+fn finished(scene: Scene<'_>) -> Result<(), String> {
+    let hosts = (0..scene.memories.len()).map(HostId);
+    for host in hosts.clone().filter(|host| !scene.ledger.outlaws.contains(host)) {
+        if hosts.clone().any(|peer| scene.ledger.are_parted(host, peer)) {
+            continue;
+        }
+        let (bounces, _) = scene.memories[host.0].bounces();
+        must(bounces == 0, || format!("{host} keeps {bounces} buffers for nothing"))?;
+    }
+    Ok(())
+}

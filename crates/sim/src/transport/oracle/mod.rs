@@ -1,0 +1,98 @@
+//! The invariants, one file each. An oracle sees everything that happens and says when it must not have.
+
+mod bounds;
+mod conduct;
+mod content;
+mod lease;
+mod once;
+mod order;
+mod progress;
+
+use std::fmt;
+
+use fishplate_engine::Completion;
+
+use super::ids::HostId;
+use super::ledger::Ledger;
+use super::memory::{Memory, Trespass};
+
+/// What has happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen<'a> {
+    /// A user hears of the end of an operation.
+    Completed(HostId, &'a Completion),
+    /// A driver touches memory that is not lent to it.
+    Trespassed(HostId, Trespass),
+    /// Payload of messages without a receive is kept.
+    Held {
+        /// Where.
+        host: HostId,
+        /// For whom.
+        peer: HostId,
+        /// What that peer was granted.
+        granted_bytes: u64,
+    },
+    /// A host judges that a peer breaks the protocol.
+    Blamed(HostId, HostId, &'a str),
+    /// A host gives a peer up.
+    Lost(HostId, HostId),
+    /// Nothing moves any more, and nothing should have to: everything has had its time.
+    Settled,
+    /// More events than any run needs.
+    Endless,
+    /// All that was to happen has.
+    Finished,
+}
+
+/// What oracles may look at.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// What was asked for.
+    pub ledger: &'a Ledger,
+    /// Memory of each host.
+    pub memories: &'a [Memory],
+    /// Hosts whose engines have nothing left to do.
+    pub quiet: &'a [bool],
+}
+
+/// Watches over one invariant.
+pub trait Oracle {
+    /// What the invariant is called.
+    fn name(&self) -> &'static str;
+
+    /// Something has happened. What is wrong with it, if anything.
+    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String>;
+}
+
+/// An invariant does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Name of the oracle.
+    pub oracle: &'static str,
+    /// What was seen.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.oracle, self.what)
+    }
+}
+
+/// One of each.
+pub fn all() -> Vec<Box<dyn Oracle>> {
+    vec![
+        Box::new(conduct::Conduct),
+        Box::new(once::Once),
+        Box::new(lease::Lease),
+        Box::new(content::Content),
+        Box::new(order::Order::default()),
+        Box::new(bounds::Bounds),
+        Box::new(progress::Progress),
+    ]
+}
+
+/// `Err` with this text unless it holds.
+fn must(holds: bool, text: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(text()) }
+}

@@ -1,0 +1,50 @@
+//! After all faults have healed, everything completes.
+
+use std::collections::BTreeSet;
+
+use super::{Oracle, Scene, Seen, must};
+use crate::transport::ids::HostId;
+use crate::transport::ledger::{Receive, Send, accepts};
+
+pub struct Progress;
+
+impl Oracle for Progress {
+    fn name(&self) -> &'static str {
+        "progress"
+    }
+
+    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
+        match seen {
+            Seen::Endless => Err("it never ends".into()),
+            Seen::Settled => nothing_matches(scene),
+            Seen::Finished => all_quiet(scene),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// When nothing moves any more, no receive waits while a message that it accepts does.
+fn nothing_matches(scene: Scene<'_>) -> Result<(), String> {
+    let ledger = scene.ledger;
+    let is_open = |send: &Send| {
+        send.taken.is_none() && ledger.is_sound(send.from, send.to) && !ledger.are_parted(send.from, send.to)
+    };
+    let is_waiting = |receive: &Receive| !receive.ended && !receive.multi;
+    for (context, receive) in ledger.receives().filter(|(_, receive)| is_waiting(receive)) {
+        let mut seen = BTreeSet::new();
+        for (id, send) in ledger.sends().filter(|(_, send)| send.to == receive.host && is_open(send)) {
+            let oldest = seen.insert(send.from);
+            let reaches = (oldest || ledger.announces_all) && accepts(&receive.pattern, send.from, send.envelope);
+            must(!reaches, || format!("message {} does not reach receive {}", id.0, context.0))?;
+        }
+    }
+    Ok(())
+}
+
+fn all_quiet(scene: Scene<'_>) -> Result<(), String> {
+    for (at, quiet) in scene.quiet.iter().enumerate() {
+        let host = HostId(at);
+        must(*quiet || scene.ledger.outlaws.contains(&host), || format!("the engine of {host} is not quiet"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! A run: users do what they do while things go wrong, then everything heals and has to end.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fishplate_engine::{Context, Envelope, Pattern, Space};
+
+use super::ids::HostId;
+use super::ledger::Target;
+use super::oracle::{Seen, Violation};
+use super::setup::Setup;
+use super::world::World;
+use crate::events::{Duration, Time};
+
+/// What is still to happen after everything has healed has this time for it.
+const PATIENCE: Duration = Duration::s(1000);
+
+/// What has come of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What was asked for, all together.
+    pub operations: u64,
+    /// Events of the simulation.
+    pub events: u64,
+    /// How long it took in virtual time.
+    pub took: Duration,
+    /// Of everything that happened.
+    pub trace: u64,
+    /// What was wrong first, if anything.
+    pub violation: Option<Violation>,
+    /// Lines to read, if they were wanted.
+    pub log: String,
+}
+
+/// Runs it. With `logged`, what happened is told in lines.
+pub fn run(setup: Setup, logged: bool) -> Outcome {
+    let mut world = World::new(setup, logged);
+    // A panic of the engine is one of the things that are looked for; the world is only looked at after it.
+    let ended = catch_unwind(AssertUnwindSafe(|| world.run_through()));
+    if let Err(panic) = ended {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        world.found("conduct", format!("a panic: {}", text.unwrap_or_default()));
+    }
+    Outcome {
+        operations: world.operations,
+        events: world.queue.scheduled(),
+        took: world.queue.now() - Time::START,
+        trace: world.trace.hash(),
+        violation: world.violation,
+        log: world.trace.into_log(),
+    }
+}
+
+impl World {
+    fn run_through(&mut self) {
+        while self.hosts.iter().any(|host| host.commands_left > 0 && !host.is_dead) && self.step(Time::NEVER) {}
+        // What is planned for later still happens.
+        let last = self.setup.faults.last().map_or(Time::START, |(at, _)| *at);
+        self.run_until(last);
+        self.heal_all();
+        self.run_out();
+        if self.violation.is_none() {
+            self.finish();
+        }
+    }
+
+    fn run_until(&mut self, until: Time) {
+        while self.queue.now() < until && self.step(until) {}
+    }
+
+    /// Until nothing happens any more.
+    fn run_out(&mut self) {
+        let until = self.queue.now() + PATIENCE;
+        while self.step(until) {}
+        self.see(Seen::Settled);
+    }
+
+    /// Lets every message find a receive, then ends what is left over; all must then have ended.
+    fn finish(&mut self) {
+        for host in (0..self.setup.hosts).map(HostId) {
+            let is_dead = self.hosts[host.0].is_dead;
+            while !is_dead && self.violation.is_none() {
+                let discard = self.random.percent(50);
+                if !self.settle_claim(host, discard) {
+                    break;
+                }
+            }
+        }
+        self.run_out();
+        self.receive_the_rest();
+        // Who does not keep to the protocol owes answers for ever, unless he ends.
+        self.setup.hostile.into_iter().for_each(|host| self.die(host));
+        self.run_out();
+        self.cancel_the_rest();
+        self.run_out();
+        let open = self.ledger.accesses().filter(|(_, access)| matches!(access.target, Target::Registered(_)));
+        let open: Vec<Context> = open.map(|(context, _)| context).collect();
+        open.into_iter().for_each(|context| self.end_exposure(context));
+        self.run_out();
+        self.see(Seen::Finished);
+    }
+
+    fn receive_the_rest(&mut self) {
+        let mut before = usize::MAX;
+        while self.violation.is_none() {
+            let ledger = &self.ledger;
+            let open = ledger.sends().map(|(_, send)| send).filter(|send| {
+                send.taken.is_none() && ledger.is_sound(send.from, send.to) && !ledger.are_parted(send.from, send.to)
+            });
+            let open: Vec<_> = open.map(|send| (send.to, send.from, send.envelope, send.len)).collect();
+            if open.is_empty() {
+                return;
+            }
+            if open.len() >= before {
+                self.found("progress", format!("{} messages find no receive", open.len()));
+                return;
+            }
+            before = open.len();
+            for (to, from, envelope, len) in open {
+                let space = match envelope {
+                    Envelope::Message => Space::Message,
+                    Envelope::Tagged(_) => Space::Tagged { tag: 0, ignore: u64::MAX },
+                };
+                // From there only: messages of others may be too long.
+                let source = Some(super::ledger::vc(from));
+                self.receive(to, Pattern { space, source }, len, None);
+            }
+            self.run_out();
+        }
+    }
+
+    fn cancel_the_rest(&mut self) {
+        let waiting = self.ledger.receives().filter(|(_, receive)| !receive.ended);
+        let waiting: Vec<_> = waiting.map(|(context, receive)| (receive.host, context)).collect();
+        for (host, context) in waiting {
+            if !self.hosts[host.0].is_dead && self.violation.is_none() {
+                self.cancel(host, context);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a simulation is made of.
+
+use std::fmt;
+
+use fishplate_engine::Config;
+use fishplate_link::{Rate, Settings};
+
+use super::data::Contents;
+use super::faults::Fault;
+use super::flow::Socket;
+use super::ids::HostId;
+use super::mutation::Mutation;
+use super::workload::Mix;
+use crate::events::Time;
+
+/// A rail, the same between all hosts and both ways.
+#[derive(Clone, Debug)]
+pub struct Rail {
+    /// The link.
+    pub link: Settings,
+    /// Engines are told the rate.
+    pub told: bool,
+}
+
+/// Everything that a run depends on.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Of all random numbers.
+    pub seed: u64,
+    /// How many.
+    pub hosts: usize,
+    /// In their order.
+    pub rails: Vec<Rail>,
+    /// Connections over each rail between two hosts.
+    pub streams: usize,
+    /// Of every engine.
+    pub config: Config,
+    /// Of every connection.
+    pub socket: Socket,
+    /// How payloads are kept.
+    pub contents: Contents,
+    /// What users do.
+    pub mix: Mix,
+    /// What goes wrong, in order of time.
+    pub faults: Vec<(Time, Fault)>,
+    /// Does not keep to the protocol.
+    pub hostile: Option<HostId>,
+    /// A bug that is planted to see whether it is found.
+    pub mutation: Option<Mutation>,
+}
+
+impl fmt::Display for Rail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mbit_per_s = self.link.rate.map_or(0, Rate::bits_per_s) / 1_000_000;
+        let us = self.link.delay_ns / 1_000;
+        write!(
+            f,
+            "{mbit_per_s} Mbit/s, {us} us, jitter {} us, loss {:?}",
+            self.link.jitter_ns / 1_000,
+            self.link.loss
+        )?;
+        if self.told { Ok(()) } else { write!(f, ", rate not told") }
+    }
+}
+
+impl fmt::Display for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}: {} hosts, {} streams a rail", self.seed, self.hosts, self.streams)?;
+        self.rails.iter().enumerate().try_for_each(|(at, rail)| writeln!(f, "  rail {at}: {rail}"))?;
+        writeln!(f, "  {:?}", self.config)?;
+        writeln!(f, "  {:?}, payloads as {:?}", self.socket, self.contents)?;
+        writeln!(f, "  {:?}", self.mix)?;
+        self.faults.iter().try_for_each(|(at, fault)| writeln!(f, "  fault at {at}: {fault}"))?;
+        self.hostile.iter().try_for_each(|host| writeln!(f, "  {host} does not keep to the protocol"))?;
+        self.mutation.iter().try_for_each(|mutation| writeln!(f, "  planted bug: {mutation}"))
+    }
+}

@@ -1,0 +1,296 @@
+//! Hosts, the connections between them, and what happens to them in virtual time.
+
+use std::collections::BTreeSet;
+
+use fishplate_engine::config::MOST_ANNOUNCED;
+use fishplate_engine::{Engine, RailId, SubchannelId};
+
+use super::connection::Connection;
+use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::ledger::{Ledger, peer, vc};
+use super::memory::Memory;
+use super::mutation::Mutation;
+use super::oracle::{self, Oracle, Scene, Seen, Violation};
+use super::setup::Setup;
+use super::trace::{Note, Trace};
+use crate::events::{Duration, EventQueue, Random, Time};
+
+/// More events than any run needs: engines that keep each other busy with nothing are found out.
+const MOST_EVENTS: u64 = 3_000_000;
+/// One in so many chances for a planted bug is taken.
+const MUTATION_EVERY: u64 = 10;
+
+/// What is going to happen.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// Something on a flow: an arrival, or room.
+    Flow(FlowId),
+    /// The sender of a flow learns that bytes have arrived.
+    Acknowledged(FlowId, u64),
+    /// An engine wants to be called.
+    Timer(HostId),
+    /// A user is back from computing.
+    Back(HostId),
+    /// A user asks for something.
+    Command(HostId),
+    /// An end of a connection hears that it is broken.
+    Broken(ConnectionId, End),
+    /// Something goes wrong: position in the setup.
+    Fault(usize),
+    /// A connection stalls again.
+    Stall(ConnectionId, Duration),
+    /// A connection is as it was.
+    Heal(ConnectionId),
+}
+
+/// One host.
+pub(super) struct Host {
+    pub engine: Engine,
+    /// By peer, then by number of the subchannel.
+    pub links: Vec<Vec<(ConnectionId, End)>>,
+    /// Connections with something to read, or with room.
+    pub news: BTreeSet<(ConnectionId, End)>,
+    /// When the next timer event comes.
+    pub timer: Option<Time>,
+    /// The user computes until then.
+    pub away_until: Time,
+    /// What comes now was not there then.
+    pub looked_at: Time,
+    pub is_dead: bool,
+    /// Commands that its user will still give.
+    pub commands_left: u64,
+}
+
+/// A simulation.
+pub(super) struct World {
+    pub setup: Setup,
+    pub queue: EventQueue<Event>,
+    /// What users do.
+    pub random: Random,
+    /// What happens to them.
+    pub chance: Random,
+    pub hosts: Vec<Host>,
+    pub memories: Vec<Memory>,
+    pub connections: Vec<Connection>,
+    pub ledger: Ledger,
+    pub trace: Trace,
+    /// Commands so far.
+    pub operations: u64,
+    /// The first thing that was wrong.
+    pub violation: Option<Violation>,
+    oracles: Vec<Box<dyn Oracle>>,
+}
+
+impl World {
+    /// All hosts, connected, with everything that will go wrong planned.
+    pub fn new(setup: Setup, logged: bool) -> World {
+        let mut queue = EventQueue::default();
+        let each = setup.mix.commands / setup.hosts as u64;
+        let hosts: Vec<Host> = (0..setup.hosts).map(|me| Host::new(HostId(me), &setup, each)).collect();
+        for (at, (time, _)) in setup.faults.iter().enumerate() {
+            queue.at(*time, Event::Fault(at));
+        }
+        (0..setup.hosts).for_each(|host| queue.at(Time::START, Event::Command(HostId(host))));
+        let mut ledger = Ledger::new(setup.config.most_announced >= MOST_ANNOUNCED);
+        if let Some(hostile) = setup.hostile {
+            ledger.outlaws.insert(hostile);
+            (0..setup.hosts).for_each(|host| ledger.part(hostile, HostId(host)));
+        }
+        let mut world = World {
+            queue,
+            random: Random::stream(setup.seed, "users"),
+            chance: Random::stream(setup.seed, "chance"),
+            memories: hosts.iter().map(|_| Memory::new(setup.contents)).collect(),
+            hosts,
+            connections: Vec::new(),
+            ledger,
+            trace: Trace::new(logged),
+            operations: 0,
+            violation: None,
+            oracles: oracle::all(),
+            setup,
+        };
+        for a in 0..world.hosts.len() {
+            for b in a + 1..world.hosts.len() {
+                let mut rails: Vec<usize> = (0..world.setup.rails.len()).collect();
+                world.chance.shuffle(&mut rails);
+                for rail in rails {
+                    (0..world.setup.streams).for_each(|_| world.connect(HostId(a), HostId(b), rail));
+                }
+            }
+        }
+        world
+    }
+
+    /// A connection between two hosts comes up.
+    pub fn connect(&mut self, a: HostId, b: HostId, rail: usize) {
+        let id = ConnectionId(self.connections.len());
+        let Some(at_a) = self.subchannel_up(a, b, rail) else { return };
+        let Some(at_b) = self.subchannel_up(b, a, rail) else { return };
+        let seed = self.chance.any();
+        let link = &self.setup.rails[rail].link;
+        self.connections.push(Connection::new([(a, at_a), (b, at_b)], rail, link, self.setup.socket, seed));
+        self.trace.note(self.queue.now(), &Note::Up(id, a, b, rail));
+        for (host, peer, end) in [(a, b, End(0)), (b, a, End(1))] {
+            self.hosts[host.0].links[peer.0].push((id, end));
+            self.hosts[host.0].news.insert((id, end));
+        }
+    }
+
+    fn subchannel_up(&mut self, host: HostId, peer: HostId, rail: usize) -> Option<SubchannelId> {
+        let Setup { rails, config, mutation, .. } = &self.setup;
+        let speed = rails[rail].link.rate.filter(|_| rails[rail].told).map(|rate| rate.bits_per_s() as f64 / 8.0);
+        let grant = if *mutation == Some(Mutation::GrantDoubled) { 2 * config.grant } else { config.grant };
+        self.hosts[host.0].engine.subchannel_up(vc(peer), RailId(rail as u8), speed, grant).ok()
+    }
+
+    /// The next event that is not later than `until`; false if there is none, or something was wrong.
+    pub fn step(&mut self, until: Time) -> bool {
+        if self.violation.is_some() {
+            return false;
+        }
+        if self.queue.scheduled() > MOST_EVENTS {
+            self.see(Seen::Endless);
+            return false;
+        }
+        let Some(event) = self.queue.pop_until(until) else { return false };
+        match event {
+            Event::Flow(flow) => self.flow_event(flow),
+            Event::Acknowledged(flow, bytes) => {
+                self.flow(flow).acknowledged(bytes);
+                self.unblock(flow);
+            }
+            Event::Timer(host) => {
+                if self.hosts[host.0].timer == Some(self.queue.now()) {
+                    self.hosts[host.0].timer = None;
+                    self.progress(host);
+                }
+            }
+            Event::Back(host) => self.progress(host),
+            Event::Command(host) => self.command_event(host),
+            Event::Broken(connection, end) => self.broken(connection, end),
+            Event::Fault(at) => self.fault(self.setup.faults[at].1),
+            Event::Stall(connection, lasts) => self.stall(connection, &End::BOTH, lasts),
+            Event::Heal(connection) => self.heal(connection),
+        }
+        true
+    }
+
+    fn command_event(&mut self, host: HostId) {
+        let now = self.queue.now();
+        let Host { is_dead, away_until, commands_left, .. } = self.hosts[host.0];
+        if is_dead || commands_left == 0 {
+            return;
+        }
+        if away_until > now {
+            self.queue.at(away_until, Event::Command(host));
+            return;
+        }
+        self.hosts[host.0].commands_left -= 1;
+        self.command(host);
+        let pause = self.random.up_to(self.setup.mix.pause);
+        let pause = if self.random.percent(40) { Duration::ZERO } else { pause };
+        self.queue.after(pause, Event::Command(host));
+    }
+
+    fn flow_event(&mut self, id: FlowId) {
+        let now = self.queue.now();
+        let connection = &mut self.connections[id.connection.0];
+        if connection.scheduled[id.from.0].is_some_and(|at| at <= now) {
+            connection.scheduled[id.from.0] = None;
+        }
+        let flow = self.flow(id);
+        flow.arrive(now);
+        if let Some((bytes, after)) = flow.take_acknowledgement() {
+            self.queue.after(after, Event::Acknowledged(id, bytes));
+        }
+        if self.flow(id).has_unread() {
+            self.news(id.connection, id.from.other());
+        }
+        self.unblock(id);
+        self.watch(id);
+    }
+
+    /// The sender of a flow tries again, if it waits for room.
+    pub fn unblock(&mut self, id: FlowId) {
+        if self.flow(id).is_blocked && self.flow(id).has_room() {
+            self.news(id.connection, id.from);
+        }
+    }
+
+    /// An end of a connection has something to do.
+    fn news(&mut self, connection: ConnectionId, end: End) {
+        let host = self.connections[connection.0].ends[end.0].host;
+        if !self.connections[connection.0].ends[end.0].is_closed {
+            self.hosts[host.0].news.insert((connection, end));
+            self.progress(host);
+        }
+    }
+
+    /// Schedules the next event of a flow.
+    pub fn watch(&mut self, id: FlowId) {
+        let now = self.queue.now();
+        let Some(at) = self.flow(id).next_event(now) else { return };
+        let scheduled = &mut self.connections[id.connection.0].scheduled[id.from.0];
+        if scheduled.is_none_or(|before| before > at) {
+            *scheduled = Some(at);
+            self.queue.at(at, Event::Flow(id));
+        }
+    }
+
+    pub fn flow(&mut self, id: FlowId) -> &mut super::flow::Flow {
+        &mut self.connections[id.connection.0].flows[id.from.0]
+    }
+
+    /// Whether a planted bug shows now.
+    pub fn mutates(&mut self, mutation: Mutation) -> bool {
+        self.setup.mutation == Some(mutation) && self.chance.below(MUTATION_EVERY) == 0
+    }
+
+    /// All oracles see something.
+    pub fn see(&mut self, seen: Seen<'_>) {
+        if self.violation.is_some() {
+            return;
+        }
+        let quiet: Vec<bool> = match seen {
+            Seen::Finished => self.hosts.iter().map(|host| host.engine.is_quiet()).collect(),
+            _ => Vec::new(),
+        };
+        let scene = Scene { ledger: &self.ledger, memories: &self.memories, quiet: &quiet };
+        for oracle in &mut self.oracles {
+            if let Err(what) = oracle.see(seen, scene) {
+                self.violation = Some(Violation { oracle: oracle.name(), what });
+                return;
+            }
+        }
+    }
+
+    /// The simulation itself has found something wrong.
+    pub fn found(&mut self, oracle: &'static str, what: String) {
+        self.violation.get_or_insert(Violation { oracle, what });
+    }
+
+    /// The host at the other side of an end.
+    pub fn across(&self, connection: ConnectionId, end: End) -> HostId {
+        peer(self.connections[connection.0].ends[end.0].subchannel.vc)
+    }
+}
+
+impl Host {
+    fn new(me: HostId, setup: &Setup, commands: u64) -> Host {
+        let mut engine = Engine::new(setup.config.clone());
+        for peer in 0..setup.hosts {
+            let _ = if peer == me.0 { engine.open_loopback() } else { engine.open() };
+        }
+        Host {
+            engine,
+            links: vec![Vec::new(); setup.hosts],
+            news: BTreeSet::new(),
+            timer: None,
+            away_until: Time::START,
+            looked_at: Time::START,
+            is_dead: false,
+            commands_left: commands,
+        }
+    }
+}
