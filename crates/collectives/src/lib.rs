@@ -5,12 +5,13 @@
 //! in which cluster, of the algorithm and of the rank; it knows nothing of MPI and does no I/O, so the same one is run
 //! over an MPI and in a simulator.
 //!
-//! [`schedule()`] makes the steps of a rank.
+//! [`choose`] picks an algorithm from estimates of the network, [`schedule()`] makes the steps of a rank.
 #![forbid(unsafe_code)]
 
 mod algorithm;
 mod buffer;
 mod build;
+mod choose;
 mod map;
 mod network;
 mod operation;
@@ -19,6 +20,7 @@ mod step;
 
 pub use algorithm::{Algorithm, MAX_SEGMENTS, schedule};
 pub use buffer::{Buffer, Slice};
+pub use choose::{Candidate, Choice, Part, choose};
 pub use map::{Cluster, ClusterMap, LocalRank, Place, Rank};
 pub use network::{Inside, Network, Wan};
 pub use operation::{Blocks, Exchange, Operation};

@@ -1,5 +1,7 @@
 //! Who is where: ranks, clusters and hosts.
 
+use std::collections::BTreeMap;
+
 /// A rank of the communicator that the operation is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rank(pub usize);
@@ -27,29 +29,37 @@ pub struct ClusterMap {
     clusters: Vec<Cluster>,
     members: Vec<Vec<Rank>>,
     carriers: Vec<Vec<LocalRank>>,
+    /// The host of each rank, numbered through all clusters.
+    hosts: Vec<usize>,
+    host_count: usize,
 }
 
 impl ClusterMap {
     /// From the place of each rank.
     pub fn new(places: &[Place]) -> ClusterMap {
-        let mut names: Vec<u64> = Vec::new();
-        let mut map =
-            ClusterMap { clusters: Vec::with_capacity(places.len()), members: Vec::new(), carriers: Vec::new() };
-        let mut hosts: Vec<Vec<u64>> = Vec::new();
+        let mut map = ClusterMap {
+            clusters: Vec::with_capacity(places.len()),
+            members: Vec::new(),
+            carriers: Vec::new(),
+            hosts: Vec::with_capacity(places.len()),
+            host_count: 0,
+        };
+        let mut clusters: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut hosts: BTreeMap<Place, usize> = BTreeMap::new();
         for (rank, place) in places.iter().enumerate() {
-            let index = names.iter().position(|name| *name == place.cluster).unwrap_or_else(|| {
-                names.push(place.cluster);
+            let index = *clusters.entry(place.cluster).or_insert_with(|| {
                 map.members.push(Vec::new());
                 map.carriers.push(Vec::new());
-                hosts.push(Vec::new());
-                names.len() - 1
+                map.members.len() - 1
             });
-            if !hosts[index].contains(&place.host) {
-                hosts[index].push(place.host);
+            let host = *hosts.entry(*place).or_insert_with(|| {
                 map.carriers[index].push(LocalRank(map.members[index].len()));
-            }
+                map.host_count += 1;
+                map.host_count - 1
+            });
             map.members[index].push(Rank(rank));
             map.clusters.push(Cluster(index));
+            map.hosts.push(host);
         }
         map
     }
@@ -98,6 +108,16 @@ impl ClusterMap {
     /// One rank of each host of a cluster: those that share the WAN.
     pub fn carriers(&self, cluster: Cluster) -> &[LocalRank] {
         &self.carriers[cluster.0]
+    }
+
+    /// The host of a rank, numbered through all clusters.
+    pub fn host_of(&self, rank: Rank) -> usize {
+        self.hosts[rank.0]
+    }
+
+    /// Number of hosts in all clusters.
+    pub fn host_count(&self) -> usize {
+        self.host_count
     }
 
     /// The rank within its cluster.

@@ -107,6 +107,11 @@ impl Blocks {
         self.starts[rank.0]
     }
 
+    /// Whether all blocks have one length.
+    pub fn is_equal(&self) -> bool {
+        self.lens.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
     /// Length of all blocks.
     pub fn total(&self) -> usize {
         self.lens.iter().sum()

@@ -9,7 +9,7 @@ mod gather;
 mod meeting;
 mod packing;
 mod reduce;
-mod shares;
+pub mod shares;
 
 use crate::algorithm::Algorithm;
 use crate::buffer::{Buffer, Slice};
@@ -104,7 +104,7 @@ pub fn schedule(frame: &Frame, operation: &Operation, algorithm: Algorithm) -> O
 }
 
 /// Whether results of clusters can be combined at all: operands must stay in rank order unless they commute.
-fn keeps_order(map: &ClusterMap, operation: &Operation) -> bool {
+pub fn keeps_order(map: &ClusterMap, operation: &Operation) -> bool {
     match operation {
         Operation::Reduce { commutative, .. } | Operation::Allreduce { commutative, .. } => {
             *commutative || map.is_contiguous()

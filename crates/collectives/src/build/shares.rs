@@ -40,3 +40,16 @@ fn common(a: Slice, b: Slice) -> Slice {
     let start = a.start.max(b.start);
     Slice { start, len: a.end().min(b.end()).saturating_sub(start), ..a }
 }
+
+/// Who of so many meets whom of others, and over which share of the whole.
+pub fn overlaps(ours: usize, theirs: usize) -> Vec<(usize, usize, f64)> {
+    // In units of which each of ours has `theirs`, and each of theirs `ours`.
+    let whole = (ours * theirs) as f64;
+    let common = |one: usize, other: usize| {
+        let (start, end) = ((one * theirs).max(other * ours), ((one + 1) * theirs).min((other + 1) * ours));
+        end.saturating_sub(start)
+    };
+    let pairs = (0..ours).flat_map(|one| (0..theirs).map(move |other| (one, other)));
+    let met = pairs.map(|(one, other)| (one, other, common(one, other))).filter(|(.., units)| *units > 0);
+    met.map(|(one, other, units)| (one, other, units as f64 / whole)).collect()
+}

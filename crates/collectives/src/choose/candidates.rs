@@ -1,0 +1,172 @@
+//! The candidates for an operation, with what each would cost.
+
+use super::clock::Clock;
+use super::stages::Stages;
+use super::{Candidate, Part, groups, traffic};
+use crate::algorithm::{Algorithm, MAX_SEGMENTS};
+use crate::build;
+use crate::map::{Cluster, ClusterMap, Rank};
+use crate::network::Network;
+use crate::operation::{Blocks, Operation};
+
+/// No segment is shorter: below it, what a message costs by itself outweighs its bytes (8 KiB).
+const MIN_SEGMENT_BYTES: f64 = 8_192.0;
+
+/// What is to be done, where.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    pub operation: &'a Operation,
+    pub element_bytes: usize,
+    pub map: &'a ClusterMap,
+    pub network: &'a Network,
+}
+
+impl Job<'_> {
+    /// The MPI's own algorithm: flat over all ranks, or among one rank of each host and then inside of the hosts, which
+    /// some MPIs do, whichever is faster here.
+    pub fn native(&self) -> Candidate {
+        let all: Vec<Rank> = (0..self.map.ranks()).map(Rank).collect();
+        let mut flat = Clock::new(self.map, self.network);
+        self.carried_out(&mut flat, &all);
+        let by_hosts = self.by_hosts(&all).filter(|clock| clock.elapsed_ns() < flat.elapsed_ns());
+        let (clock, what) = match by_hosts {
+            Some(clock) => (clock, "among hosts, and inside of them"),
+            None => (flat, "among all ranks"),
+        };
+        Candidate {
+            algorithm: Algorithm::Native,
+            parts: vec![Part { what, ns: clock.elapsed_ns() }],
+            wan_bytes: clock.wan_bytes(),
+            wan_crossings: clock.wan_crossings(),
+        }
+    }
+
+    /// Those with schedules, each with the number of segments that suits it best.
+    pub fn with_schedules(&self) -> Vec<Candidate> {
+        if !build::keeps_order(self.map, self.operation) {
+            return Vec::new();
+        }
+        let has_many_hosts = self.map.host_count() > self.map.cluster_count();
+        let candidates = self.algorithms(has_many_hosts).into_iter().map(|of_segments| {
+            let best = self.segments().into_iter().map(|segments| self.candidate(of_segments(segments)));
+            best.min_by(|one, other| one.time_ns().total_cmp(&other.time_ns()))
+        });
+        candidates.flatten().collect()
+    }
+
+    fn algorithms(&self, has_many_hosts: bool) -> Vec<fn(u16) -> Algorithm> {
+        let coordinators = |segments| Algorithm::Coordinators { segments };
+        let shared = |segments| Algorithm::Shared { segments };
+        match self.operation {
+            Operation::Barrier => vec![|_| Algorithm::Direct],
+            Operation::Gather { .. } | Operation::Scatter { .. } | Operation::Alltoall { .. } => {
+                vec![coordinators, |_| Algorithm::Direct]
+            }
+            // Where each cluster is one host, there is nobody to share with.
+            _ if has_many_hosts => vec![coordinators, shared],
+            _ => vec![coordinators],
+        }
+    }
+
+    fn segments(&self) -> Vec<u16> {
+        let len = match self.operation {
+            Operation::Broadcast { len, .. } | Operation::Reduce { len, .. } | Operation::Allreduce { len, .. } => *len,
+            _ => 0,
+        };
+        let bytes = self.bytes(len);
+        let fits = |segments: &u16| *segments == 1 || bytes / f64::from(*segments) >= MIN_SEGMENT_BYTES;
+        (0..u16::BITS).map(|exponent| 1 << exponent).take_while(|count| *count <= MAX_SEGMENTS).filter(fits).collect()
+    }
+
+    fn candidate(&self, algorithm: Algorithm) -> Candidate {
+        Candidate {
+            algorithm,
+            parts: Stages::of(self, algorithm),
+            wan_bytes: (traffic::wan_elements(self.operation, self.map) * self.element_bytes) as u64,
+            wan_crossings: 1,
+        }
+    }
+
+    /// Bytes of so many elements.
+    pub fn bytes(&self, len: usize) -> f64 {
+        len as f64 * self.element_bytes as f64
+    }
+
+    /// Bytes of the blocks of a cluster.
+    pub fn bytes_of(&self, blocks: &Blocks, cluster: Cluster) -> f64 {
+        self.map.members(cluster).iter().map(|rank| self.bytes(blocks.len(*rank))).sum()
+    }
+
+    /// The whole operation among a group that holds all ranks.
+    fn carried_out(&self, clock: &mut Clock, all: &[Rank]) {
+        let mean = |blocks: &Blocks| self.bytes(blocks.total()) / all.len() as f64;
+        match self.operation {
+            Operation::Barrier => groups::barrier(clock, all),
+            Operation::Broadcast { root, len } => groups::broadcast(clock, all, root.0, self.bytes(*len)),
+            Operation::Reduce { root, len, commutative } => {
+                groups::reduce(clock, all, root.0, self.bytes(*len), *commutative);
+            }
+            Operation::Allreduce { len, commutative } => groups::allreduce(clock, all, self.bytes(*len), *commutative),
+            Operation::Allgather { blocks } => {
+                let bytes: Vec<f64> = all.iter().map(|rank| self.bytes(blocks.len(*rank))).collect();
+                groups::allgather(clock, all, &bytes);
+            }
+            Operation::Gather { root, blocks } if blocks.is_equal() => groups::gather(clock, all, root.0, mean(blocks)),
+            Operation::Scatter { root, blocks } if blocks.is_equal() => {
+                groups::scatter(clock, all, root.0, mean(blocks));
+            }
+            Operation::Gather { root, blocks } => {
+                groups::gather_each(clock, all, *root, &|rank| self.bytes(blocks.len(rank)));
+            }
+            Operation::Scatter { root, blocks } => {
+                groups::scatter_each(clock, all, *root, &|rank| self.bytes(blocks.len(rank)));
+            }
+            Operation::Alltoall { exchange } => {
+                groups::alltoall(clock, all, &|from, to| self.bytes(exchange.len(from, to)));
+            }
+        }
+    }
+
+    /// As MPIs that know hosts do it, where there are hosts with several ranks and it is so common that it must be
+    /// reckoned with.
+    fn by_hosts(&self, all: &[Rank]) -> Option<Clock<'_>> {
+        let mut hosts: Vec<Vec<Rank>> = vec![Vec::new(); self.map.host_count()];
+        all.iter().for_each(|rank| hosts[self.map.host_of(*rank)].push(*rank));
+        if hosts.len() == all.len() || !build::keeps_order(self.map, self.operation) {
+            return None;
+        }
+        let mut clock = Clock::new(self.map, self.network);
+        let leader = |host: &Vec<Rank>, root: Option<Rank>| root.filter(|root| host.contains(root)).unwrap_or(host[0]);
+        let leaders = |root| hosts.iter().map(|host| leader(host, root)).collect::<Vec<Rank>>();
+        let position = |group: &[Rank], rank: Rank| group.iter().position(|other| *other == rank).unwrap_or(0);
+        match self.operation {
+            Operation::Barrier => {
+                hosts.iter().for_each(|host| groups::barrier(&mut clock, host));
+                groups::barrier(&mut clock, &leaders(None));
+                hosts.iter().for_each(|host| groups::broadcast(&mut clock, host, 0, 0.0));
+            }
+            Operation::Broadcast { root, len } => {
+                let leaders = leaders(Some(*root));
+                groups::broadcast(&mut clock, &leaders, position(&leaders, *root), self.bytes(*len));
+                for (host, leader) in hosts.iter().zip(&leaders) {
+                    groups::broadcast(&mut clock, host, position(host, *leader), self.bytes(*len));
+                }
+            }
+            Operation::Reduce { root, len, commutative } => {
+                let leaders = leaders(Some(*root));
+                for (host, leader) in hosts.iter().zip(&leaders) {
+                    groups::reduce(&mut clock, host, position(host, *leader), self.bytes(*len), *commutative);
+                }
+                groups::reduce(&mut clock, &leaders, position(&leaders, *root), self.bytes(*len), *commutative);
+            }
+            Operation::Allreduce { len, commutative } => {
+                let bytes = self.bytes(*len);
+                hosts.iter().for_each(|host| groups::reduce(&mut clock, host, 0, bytes, *commutative));
+                groups::allreduce(&mut clock, &leaders(None), bytes, *commutative);
+                hosts.iter().for_each(|host| groups::broadcast(&mut clock, host, 0, bytes));
+            }
+            _ => return None,
+        }
+        Some(clock)
+    }
+}

@@ -1,0 +1,168 @@
+//! When each rank is done, round by round.
+
+use crate::map::{ClusterMap, Rank};
+use crate::network::Network;
+
+const NS_PER_S: f64 = 1e9;
+/// What a sender is busy with for each message, as a part of the latency inside: about what one call of a kernel's
+/// sockets takes of a short message's way.
+const OVERHEAD: f64 = 0.25;
+
+/// A message of a round.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    pub from: Rank,
+    pub to: Rank,
+    pub bytes: f64,
+}
+
+/// Ranks with clocks of their own, which wait for what they receive.
+pub struct Clock<'a> {
+    map: &'a ClusterMap,
+    network: &'a Network,
+    ready_ns: Vec<f64>,
+    crossings: Vec<u32>,
+    wan_bytes: f64,
+}
+
+impl<'a> Clock<'a> {
+    pub fn new(map: &'a ClusterMap, network: &'a Network) -> Clock<'a> {
+        let ranks = map.ranks();
+        Clock { map, network, ready_ns: vec![0.0; ranks], crossings: vec![0; ranks], wan_bytes: 0.0 }
+    }
+
+    /// Messages that are sent at the same time share the rails of their hosts, and the link between their clusters.
+    pub fn round(&mut self, messages: &[Message]) {
+        let load = Load::of(self.map, messages);
+        let before = (self.ready_ns.clone(), self.crossings.clone());
+        let mut earlier = vec![0.0; self.ready_ns.len()];
+        for message in messages {
+            let (from, to) = (message.from.0, message.to.0);
+            let (delay_ns, transfer_ns) = self.way(message, &load);
+            let overhead_ns = self.network.inside(self.map.cluster_of(message.from)).latency_ns as f64 * OVERHEAD;
+            // The first one's is part of the delay.
+            let sent_ns = before.0[from] + transfer_ns + earlier[from] * overhead_ns;
+            earlier[from] += 1.0;
+            self.ready_ns[from] = self.ready_ns[from].max(sent_ns);
+            self.ready_ns[to] = self.ready_ns[to].max(sent_ns + delay_ns);
+            let is_crossing = self.is_crossing(message);
+            self.crossings[to] = self.crossings[to].max(before.1[from] + u32::from(is_crossing));
+            if is_crossing {
+                self.wan_bytes += message.bytes;
+            }
+        }
+    }
+
+    /// Lets a rank copy or reduce.
+    pub fn work(&mut self, rank: Rank, bytes: f64) {
+        let inside = self.network.inside(self.map.cluster_of(rank));
+        self.ready_ns[rank.0] += bytes * NS_PER_S / inside.copy_bytes_per_s as f64;
+    }
+
+    /// When these ranks are done, in nanoseconds.
+    pub fn end_ns(&self, ranks: &[Rank]) -> f64 {
+        ranks.iter().map(|rank| self.ready_ns[rank.0]).fold(0.0, f64::max)
+    }
+
+    /// When all are done, in nanoseconds.
+    pub fn elapsed_ns(&self) -> f64 {
+        self.ready_ns.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Bytes that crossed between clusters so far.
+    pub fn wan_bytes(&self) -> u64 {
+        self.wan_bytes.round() as u64
+    }
+
+    /// Most crossings so far that followed each other.
+    pub fn wan_crossings(&self) -> u32 {
+        self.crossings.iter().copied().max().unwrap_or(0)
+    }
+
+    fn is_crossing(&self, message: &Message) -> bool {
+        self.map.cluster_of(message.from) != self.map.cluster_of(message.to)
+    }
+
+    /// Delay, and how long a message takes to pass, in nanoseconds.
+    fn way(&self, message: &Message, load: &Load) -> (f64, f64) {
+        let (from, to) = (self.map.cluster_of(message.from), self.map.cluster_of(message.to));
+        let inside = self.network.inside(from);
+        let ns = |bytes: f64, bytes_per_s: u64| bytes * NS_PER_S / bytes_per_s as f64;
+        if self.map.host_of(message.from) == self.map.host_of(message.to) {
+            return (inside.latency_ns as f64, ns(message.bytes, inside.copy_bytes_per_s));
+        }
+        let at_hosts = load.out[self.map.host_of(message.from)].max(load.into[self.map.host_of(message.to)]);
+        if from == to {
+            return (inside.latency_ns as f64, ns(at_hosts, inside.bytes_per_s));
+        }
+        let wan = self.network.between(from, to);
+        let between = load.between[from.0 * self.map.cluster_count() + to.0];
+        let at_link_ns = wan.shared_bytes_per_s.map_or(0.0, |rate| ns(between, rate));
+        (wan.round_trip_ns as f64 / 2.0, ns(at_hosts, wan.host_bytes_per_s).max(at_link_ns))
+    }
+}
+
+/// Bytes of a round that share something.
+struct Load {
+    /// What leaves each host.
+    out: Vec<f64>,
+    /// What comes to each host.
+    into: Vec<f64>,
+    /// What goes from each cluster to each.
+    between: Vec<f64>,
+}
+
+impl Load {
+    fn of(map: &ClusterMap, messages: &[Message]) -> Load {
+        let clusters = map.cluster_count();
+        let hosts = || vec![0.0; map.host_count()];
+        let mut load = Load { out: hosts(), into: hosts(), between: vec![0.0; clusters * clusters] };
+        for Message { from, to, bytes } in messages {
+            if map.host_of(*from) != map.host_of(*to) {
+                load.out[map.host_of(*from)] += bytes;
+                load.into[map.host_of(*to)] += bytes;
+            }
+            load.between[map.cluster_of(*from).0 * clusters + map.cluster_of(*to).0] += bytes;
+        }
+        load
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Inside, Wan};
+
+    const GIGABYTE: u64 = 1_000_000_000;
+
+    fn network(shared_bytes_per_s: Option<u64>) -> Network {
+        let inside = Inside { latency_ns: 40, bytes_per_s: GIGABYTE, copy_bytes_per_s: 2 * GIGABYTE };
+        Network::uniform(2, inside, Wan { round_trip_ns: 2000, host_bytes_per_s: GIGABYTE, shared_bytes_per_s })
+    }
+
+    fn message(from: usize, to: usize, bytes: f64) -> Message {
+        Message { from: Rank(from), to: Rank(to), bytes }
+    }
+
+    #[test]
+    fn messages_that_leave_one_host_share_its_rail() {
+        let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);
+        let network = network(None);
+        let mut clock = Clock::new(&map, &network);
+        clock.round(&[message(0, 2, 100.0), message(0, 3, 100.0)]);
+        assert_eq!((clock.elapsed_ns(), clock.wan_crossings(), clock.wan_bytes()), (1210.0, 1, 200));
+        clock.round(&[message(2, 3, 0.0)]);
+        assert_eq!((clock.elapsed_ns(), clock.wan_crossings()), (1250.0, 1));
+        clock.round(&[message(3, 0, 0.0)]);
+        assert_eq!((clock.elapsed_ns(), clock.wan_crossings()), (2250.0, 2));
+    }
+
+    #[test]
+    fn hosts_share_the_link_between_their_clusters() {
+        let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);
+        let network = network(Some(GIGABYTE / 2));
+        let mut clock = Clock::new(&map, &network);
+        clock.round(&[message(0, 2, 100.0), message(1, 3, 100.0)]);
+        assert_eq!(clock.elapsed_ns(), 1400.0);
+    }
+}

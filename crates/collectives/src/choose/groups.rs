@@ -1,0 +1,217 @@
+//! What an MPI does by itself among a group of ranks that it takes for equally far apart: the textbook algorithms, with
+//! the sizes at which MPICH goes from one to the next. Open MPI has the same ones, with other sizes.
+
+use super::clock::{Clock, Message};
+use crate::map::Rank;
+
+/// Messages from here on are broadcast by a scatter and an allgather (12 KiB), in groups from [`SCATTERED_RANKS`] on.
+const SCATTERED_BYTES: f64 = 12_288.0;
+const SCATTERED_RANKS: usize = 8;
+/// From here on that allgather goes round a ring (512 KiB).
+const RING_BROADCAST_BYTES: f64 = 524_288.0;
+/// Longer operands are reduced by a reduce-scatter (2 KiB).
+const REDUCED_WHOLE_BYTES: f64 = 2_048.0;
+
+/// A dissemination: round k passes on what the rounds before brought.
+pub fn barrier(clock: &mut Clock, group: &[Rank]) {
+    for distance in powers(group.len()) {
+        let message = |index: usize| message(group, index, (index + distance) % group.len(), 0.0);
+        clock.round(&(0..group.len()).map(message).collect::<Vec<_>>());
+    }
+}
+
+/// Broadcast of so many bytes from the rank at `root`.
+pub fn broadcast(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64) {
+    let ranks = group.len();
+    if bytes < SCATTERED_BYTES || ranks < SCATTERED_RANKS {
+        tree_down(clock, group, root, &|_| bytes);
+        return;
+    }
+    let each = bytes / ranks as f64;
+    tree_down(clock, group, root, &|below| each * below as f64);
+    if bytes < RING_BROADCAST_BYTES && ranks.is_power_of_two() {
+        doubling(clock, group, each);
+    } else {
+        ring(clock, group, &vec![each; ranks]);
+    }
+}
+
+/// Reduction of so many bytes to the rank at `root`.
+pub fn reduce(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64, commutative: bool) {
+    let ranks = group.len();
+    if bytes <= REDUCED_WHOLE_BYTES || !commutative {
+        tree_up(clock, group, root, &|_| bytes, bytes);
+        return;
+    }
+    reduce_scatter(clock, group, bytes);
+    let each = bytes / ranks as f64;
+    tree_up(clock, group, root, &|below| each * below as f64, 0.0);
+}
+
+/// Reduction of so many bytes for all.
+pub fn allreduce(clock: &mut Clock, group: &[Rank], bytes: f64, commutative: bool) {
+    let ranks = group.len();
+    let even = 1 << ranks.ilog2();
+    let paired = |index: usize, is_up: bool| {
+        let (low, high) = (index, index + even);
+        if is_up { message(group, high, low, bytes) } else { message(group, low, high, bytes) }
+    };
+    // Ranks beyond a power of two hand theirs to another, and get the result from it.
+    clock.round(&(0..ranks - even).map(|index| paired(index, true)).collect::<Vec<_>>());
+    (0..ranks - even).for_each(|index| clock.work(group[index], bytes));
+    if bytes <= REDUCED_WHOLE_BYTES || !commutative {
+        for distance in powers(even) {
+            partners(clock, &group[..even], distance, bytes);
+            group[..even].iter().for_each(|rank| clock.work(*rank, bytes));
+        }
+    } else {
+        reduce_scatter(clock, &group[..even], bytes);
+        doubling(clock, &group[..even], bytes / even as f64);
+    }
+    clock.round(&(0..ranks - even).map(|index| paired(index, false)).collect::<Vec<_>>());
+}
+
+/// Reduction of so many bytes, of which each keeps a part: halves, then quarters, and so on.
+pub fn reduce_scatter(clock: &mut Clock, group: &[Rank], bytes: f64) {
+    let mut rest = bytes;
+    for distance in powers(group.len()) {
+        rest /= 2.0;
+        disseminate(clock, group, distance, rest);
+        group.iter().for_each(|rank| clock.work(*rank, rest));
+    }
+}
+
+/// Blocks of so many bytes from each, for all.
+pub fn allgather(clock: &mut Clock, group: &[Rank], bytes: &[f64]) {
+    /// Up to here in all, in groups of a power of two, what is there doubles each round (512 KiB).
+    const DOUBLED_BYTES: f64 = 524_288.0;
+    /// Below this in all it is disseminated (80 KiB).
+    const DISSEMINATED_BYTES: f64 = 81_920.0;
+    let total: f64 = bytes.iter().sum();
+    let mean = total / group.len() as f64;
+    if total < DOUBLED_BYTES && group.len().is_power_of_two() {
+        doubling(clock, group, mean);
+    } else if total < DISSEMINATED_BYTES {
+        for distance in powers(group.len()) {
+            disseminate(clock, group, distance, mean * distance.min(group.len() - distance) as f64);
+        }
+    } else {
+        ring(clock, group, bytes);
+    }
+}
+
+/// Blocks of so many bytes on the average to the rank at `root`.
+pub fn gather(clock: &mut Clock, group: &[Rank], root: usize, mean: f64) {
+    tree_up(clock, group, root, &|below| mean * below as f64, 0.0);
+}
+
+/// Blocks of so many bytes on the average from the rank at `root`.
+pub fn scatter(clock: &mut Clock, group: &[Rank], root: usize, mean: f64) {
+    tree_down(clock, group, root, &|below| mean * below as f64);
+}
+
+/// Blocks of so many bytes to the root, from each by itself.
+pub fn gather_each(clock: &mut Clock, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
+    let others = group.iter().filter(|rank| **rank != root && bytes(**rank) > 0.0);
+    clock.round(&others.map(|from| Message { from: *from, to: root, bytes: bytes(*from) }).collect::<Vec<_>>());
+}
+
+/// Blocks of so many bytes from the root, to each by itself.
+pub fn scatter_each(clock: &mut Clock, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
+    let others = group.iter().filter(|rank| **rank != root && bytes(**rank) > 0.0);
+    clock.round(&others.map(|to| Message { from: root, to: *to, bytes: bytes(*to) }).collect::<Vec<_>>());
+}
+
+/// A block from each to each, of so many bytes on the average.
+pub fn alltoall(clock: &mut Clock, group: &[Rank], bytes: &dyn Fn(Rank, Rank) -> f64) {
+    /// Up to here, in groups from 8 ranks on, blocks travel together in a logarithmic number of rounds.
+    const TOGETHER_BYTES: f64 = 256.0;
+    const TOGETHER_RANKS: usize = 8;
+    /// Up to here all are sent at once; longer ones in rounds of pairs (32 KiB).
+    const AT_ONCE_BYTES: f64 = 32_768.0;
+    let ranks = group.len();
+    let pairs = (ranks * ranks) as f64;
+    let mean = group.iter().flat_map(|from| group.iter().map(|to| bytes(*from, *to))).sum::<f64>() / pairs;
+    let to = |distance: usize| {
+        let to = move |index: usize| (index + distance) % ranks;
+        (0..ranks).map(move |index| message(group, index, to(index), bytes(group[index], group[to(index)])))
+    };
+    if mean <= TOGETHER_BYTES && ranks >= TOGETHER_RANKS {
+        powers(ranks).for_each(|distance| disseminate(clock, group, distance, mean * ranks as f64 / 2.0));
+    } else if mean <= AT_ONCE_BYTES {
+        clock.round(&(1..ranks).flat_map(to).collect::<Vec<_>>());
+    } else {
+        (1..ranks).for_each(|distance| clock.round(&to(distance).collect::<Vec<_>>()));
+    }
+}
+
+fn message(group: &[Rank], from: usize, to: usize, bytes: f64) -> Message {
+    Message { from: group[from], to: group[to], bytes }
+}
+
+/// The powers of two below a number.
+fn powers(limit: usize) -> impl DoubleEndedIterator<Item = usize> {
+    (0..usize::BITS)
+        .map(|exponent| 1 << exponent)
+        .take_while(move |power| *power < limit)
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// A binomial tree from the root down; `bytes` of so many ranks at and below the receiver.
+fn tree_down(clock: &mut Clock, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64) {
+    for distance in powers(group.len()).rev() {
+        let messages = tree_round(group, root, distance, bytes);
+        clock.round(
+            &messages.iter().map(|(parent, child, bytes)| message(group, *parent, *child, *bytes)).collect::<Vec<_>>(),
+        );
+    }
+}
+
+/// A binomial tree up to the root, where each parent works on so many bytes of each child.
+fn tree_up(clock: &mut Clock, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64, work: f64) {
+    for distance in powers(group.len()) {
+        let messages = tree_round(group, root, distance, bytes);
+        clock.round(
+            &messages.iter().map(|(parent, child, bytes)| message(group, *child, *parent, *bytes)).collect::<Vec<_>>(),
+        );
+        messages.iter().for_each(|(parent, ..)| clock.work(group[*parent], work));
+    }
+}
+
+/// Parents and children of a round of a binomial tree.
+fn tree_round(group: &[Rank], root: usize, distance: usize, bytes: &dyn Fn(usize) -> f64) -> Vec<(usize, usize, f64)> {
+    let ranks = group.len();
+    let pair = |parent: usize| {
+        let child = parent + distance;
+        let below = distance.min(ranks - child);
+        ((parent + root) % ranks, (child + root) % ranks, bytes(below))
+    };
+    (0..ranks.saturating_sub(distance)).step_by(2 * distance).map(pair).collect()
+}
+
+/// Each sends to the one so far ahead.
+fn disseminate(clock: &mut Clock, group: &[Rank], distance: usize, bytes: f64) {
+    let message = |index: usize| message(group, index, (index + distance) % group.len(), bytes);
+    clock.round(&(0..group.len()).map(message).collect::<Vec<_>>());
+}
+
+/// Each exchanges with its partner; the group is a power of two.
+fn partners(clock: &mut Clock, group: &[Rank], distance: usize, bytes: f64) {
+    let message = |index: usize| message(group, index, index ^ distance, bytes);
+    clock.round(&(0..group.len()).map(message).collect::<Vec<_>>());
+}
+
+/// What each has doubles each round; the group is a power of two.
+fn doubling(clock: &mut Clock, group: &[Rank], each: f64) {
+    powers(group.len()).for_each(|distance| partners(clock, group, distance, each * distance as f64));
+}
+
+/// Each passes on to the next what came last.
+fn ring(clock: &mut Clock, group: &[Rank], bytes: &[f64]) {
+    let ranks = group.len();
+    for round in 0..ranks - 1 {
+        let message = |index: usize| message(group, index, (index + 1) % ranks, bytes[(index + ranks - round) % ranks]);
+        clock.round(&(0..ranks).map(message).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,75 @@
+//! Which algorithm is the fastest, as far as one can tell from estimates.
+
+mod candidates;
+mod clock;
+mod groups;
+mod stages;
+mod traffic;
+
+use crate::algorithm::Algorithm;
+use crate::map::ClusterMap;
+use crate::network::Network;
+use crate::operation::Operation;
+
+/// The share of the MPI's own time that an algorithm must stay below to be taken: estimates err by about as much, and no
+/// operation may become slower.
+const MARGIN: f64 = 0.9;
+
+/// A phase of an algorithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// What is done.
+    pub what: &'static str,
+    /// How much later it makes the end, in nanoseconds.
+    pub ns: f64,
+}
+
+/// An algorithm that could be taken, and what it would cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Which.
+    pub algorithm: Algorithm,
+    /// Its phases.
+    pub parts: Vec<Part>,
+    /// Bytes of payload that cross between clusters, all clusters and both ways together.
+    pub wan_bytes: u64,
+    /// Most crossings between clusters that follow each other.
+    pub wan_crossings: u32,
+}
+
+impl Candidate {
+    /// How long it would take, in nanoseconds.
+    pub fn time_ns(&self) -> f64 {
+        self.parts.iter().map(|part| part.ns).sum()
+    }
+}
+
+/// What was chosen, and from what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// What to do.
+    pub algorithm: Algorithm,
+    /// All that was looked at: the MPI's own first, then those with schedules.
+    pub candidates: Vec<Candidate>,
+    /// Why it was chosen.
+    pub why: &'static str,
+}
+
+/// The algorithm for an operation on elements of so many bytes. The same on every rank that gives the same.
+///
+/// Times are modelled message by message, at a cost that grows with ranks squared at worst: keep what was chosen.
+pub fn choose(operation: &Operation, element_bytes: usize, map: &ClusterMap, network: &Network) -> Choice {
+    let job = candidates::Job { operation, element_bytes, map, network };
+    let mut candidates = vec![job.native()];
+    let native = |candidates, why| Choice { algorithm: Algorithm::Native, candidates, why };
+    if map.cluster_count() < 2 {
+        return native(candidates, "all ranks are in one cluster");
+    }
+    candidates.extend(job.with_schedules());
+    let limit = MARGIN * candidates[0].time_ns();
+    match candidates[1..].iter().min_by(|one, other| one.time_ns().total_cmp(&other.time_ns())) {
+        None => native(candidates, "operands that do not commute must stay in rank order, which clusters interleave"),
+        Some(best) if best.time_ns() >= limit => native(candidates, "no schedule looks faster by a tenth"),
+        Some(best) => Choice { algorithm: best.algorithm, candidates, why: "it looks fastest" },
+    }
+}
