@@ -88,7 +88,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_CONGESTION",
         meaning: "TCP congestion control of the rails",
         allowed: "a name from /proc/sys/net/ipv4/tcp_allowed_congestion_control",
-        default: "the system's; reno between near hosts until a queue shows",
+        default: "reno at first, then by distance",
     },
     Variable {
         name: "FISHPLATE_STATS",

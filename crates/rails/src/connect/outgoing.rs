@@ -119,9 +119,10 @@ impl Attempt {
         &mut self,
         local: std::net::IpAddr,
         device: Option<&str>,
+        congestion: &str,
         now: Instant,
     ) -> Result<&TcpStream, Trouble> {
-        let stream = socket::connect(local, device, self.remote).map_err(Trouble::Network)?;
+        let stream = socket::connect(local, device, self.remote, congestion).map_err(Trouble::Network)?;
         self.state = State::Connecting(stream);
         self.deadline = now.plus_ns(TRY_FOR_NS);
         match &self.state {

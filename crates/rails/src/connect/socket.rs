@@ -8,17 +8,22 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 /// Bytes that the kernel holds unsent before a socket counts as full: enough to keep a wire busy while the process
 /// does something else for a moment, little enough that a slow rail binds little (late binding).
-const UNSENT_LOW_WATER: u32 = 128 << 10;
+const LEAST_UNSENT: u64 = 128 << 10;
+/// The same for far peers, at most.
+const MOST_UNSENT: u64 = 1 << 20;
+/// What counts as little: this part of what a round trip holds. A far path must not run dry either: BBR would take that
+/// for the path's rate.
+const UNSENT_PART: f64 = 0.25;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 /// How often listeners look for a port that is free on all rails.
 const PORT_TRIES: usize = 32;
 
-/// Listens on all `rails`, on one port.
-pub fn listen(rails: &[IpAddr]) -> io::Result<(Vec<TcpListener>, u16)> {
+/// Listens on all `rails`, on one port. `congestion`: see [`connect`]; accepted connections inherit it.
+pub fn listen(rails: &[IpAddr], congestion: &str) -> io::Result<(Vec<TcpListener>, u16)> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for _ in 0..PORT_TRIES {
-        match listen_once(rails) {
+        match listen_once(rails, congestion) {
             Ok(listening) => return Ok(listening),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
             Err(error) => return Err(error),
@@ -27,11 +32,11 @@ pub fn listen(rails: &[IpAddr]) -> io::Result<(Vec<TcpListener>, u16)> {
     Err(last)
 }
 
-fn listen_once(rails: &[IpAddr]) -> io::Result<(Vec<TcpListener>, u16)> {
+fn listen_once(rails: &[IpAddr], congestion: &str) -> io::Result<(Vec<TcpListener>, u16)> {
     let mut port = 0;
     let mut listeners = Vec::new();
     for ip in rails {
-        let socket = new_socket(*ip)?;
+        let socket = new_socket(*ip, congestion)?;
         socket.bind(&SocketAddr::new(*ip, port).into())?;
         socket.listen(BACKLOG)?;
         let listener: TcpListener = socket.into();
@@ -42,9 +47,10 @@ fn listen_once(rails: &[IpAddr]) -> io::Result<(Vec<TcpListener>, u16)> {
 }
 
 /// Starts to connect from `local` to `remote`; the socket becomes writable when that has succeeded or failed.
-/// `device` is set where the peer is not on this node, so that two rails in one network stay two.
-pub fn connect(local: IpAddr, device: Option<&str>, remote: SocketAddr) -> io::Result<TcpStream> {
-    let socket = new_socket(local)?;
+/// `device` is set where the peer is not on this node, so that two rails in one network stay two; `congestion` is the
+/// congestion control that it starts with.
+pub fn connect(local: IpAddr, device: Option<&str>, remote: SocketAddr, congestion: &str) -> io::Result<TcpStream> {
+    let socket = new_socket(local, congestion)?;
     if let Some(device) = device {
         bind_to_device(&socket, device);
     }
@@ -58,15 +64,17 @@ pub fn connect(local: IpAddr, device: Option<&str>, remote: SocketAddr) -> io::R
 }
 
 /// Sets a connection up as a rail's. `timeout`: how long sent bytes may stay unacknowledged.
-pub fn tune(stream: &TcpStream, congestion: Option<&str>, timeout: Duration) -> io::Result<()> {
+pub fn tune(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
     let socket = SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
-    socket.set_tcp_notsent_lowat(UNSENT_LOW_WATER)?;
-    socket.set_tcp_user_timeout(Some(timeout))?;
-    if let Some(name) = congestion {
-        socket.set_tcp_congestion(name.as_bytes())?;
-    }
-    Ok(())
+    socket.set_tcp_notsent_lowat(LEAST_UNSENT as u32)?;
+    socket.set_tcp_user_timeout(Some(timeout))
+}
+
+/// Has the kernel hold as much unsent as fits a path that takes `bytes` in a round trip.
+pub fn fit_unsent(stream: &TcpStream, bytes: f64) -> io::Result<()> {
+    let unsent = ((bytes * UNSENT_PART) as u64).clamp(LEAST_UNSENT, MOST_UNSENT);
+    SockRef::from(stream).set_tcp_notsent_lowat(unsent as u32)
 }
 
 /// Keeps the answers of an accepted connection on the interface that it came over.
@@ -79,9 +87,16 @@ fn bind_to_device(socket: &Socket, device: &str) {
     let _ = socket.bind_device(Some(device.as_bytes()));
 }
 
-fn new_socket(ip: IpAddr) -> io::Result<Socket> {
+/// A socket that is not connected, to ask the system what there is.
+pub fn unconnected(ip: IpAddr) -> io::Result<Socket> {
     let domain = if ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
-    let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), None)?;
+    Socket::new(domain, Type::STREAM.nonblocking().cloexec(), None)
+}
+
+fn new_socket(ip: IpAddr, congestion: &str) -> io::Result<Socket> {
+    let socket = unconnected(ip)?;
+    // A name that the user set has been checked; without the other, which every kernel has, it would just be slower.
+    let _ = socket.set_tcp_congestion(congestion.as_bytes());
     if ip.is_ipv6() {
         socket.set_only_v6(true)?;
     }

@@ -5,13 +5,15 @@ use std::os::fd::AsFd;
 use fishplate_engine::{Instant, RailId, VcId};
 
 use super::Endpoint;
+use super::paths::path;
 use super::peer::Role;
 use super::progress::{attempt_token, link_token};
 use crate::connect::outgoing::{Attempt, Established, Trouble};
 use crate::connect::socket;
 use crate::handshake::{Initiator, Offer};
-use crate::link::{Link, Near};
+use crate::link::Link;
 use crate::pairing::{Local, pair};
+use crate::sys::tcp_info::tcp_info;
 
 /// Budget of a link that has just come up, in bytes.
 const FIRST_BUDGET: u64 = 64 << 10;
@@ -59,7 +61,7 @@ impl Endpoint {
         let on_this_node = self.own_addresses.contains(&attempt.remote.ip());
         let device = (!on_this_node).then_some(rail.name.as_str());
         let watched = attempt
-            .try_now(rail.ip, device, now)
+            .try_now(rail.ip, device, self.congestion.first(), now)
             .and_then(|stream| self.poller.add(stream.as_fd(), attempt_token(at)).map_err(Trouble::Network));
         if let Err(trouble) = watched {
             self.attempt_failed(at, trouble, now);
@@ -148,7 +150,7 @@ impl Endpoint {
         now: Instant,
     ) {
         let Ok(remote) = stream.peer_addr() else { return };
-        if let Err(error) = socket::tune(&stream, self.settings.congestion.as_deref(), self.settings.timeout) {
+        if let Err(error) = socket::tune(&stream, self.settings.timeout) {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
         }
         let speed = self.rails[usize::from(rail.0)].speed;
@@ -156,11 +158,10 @@ impl Endpoint {
         let entry = self.links.vacant_entry();
         let at = entry.key();
         let renamed = self.poller.rename(stream.as_fd(), link_token(at));
-        let mut link = Link::new(stream, early, subchannel, rail, remote);
-        if self.settings.congestion.is_none() {
-            link.near = Near::begin(&link.socket);
-        }
-        entry.insert(link);
+        let info = tcp_info(stream.as_fd()).unwrap_or_default();
+        self.engine.measured(now, subchannel, path(&info));
+        let course = self.congestion.course(&stream, &info, speed);
+        entry.insert(Link::new(stream, early, subchannel, rail, remote, course));
         self.peers[vc.0 as usize].links.push(Some(at));
         if let Err(error) = renamed {
             self.link_failed(at, &format!("it cannot be watched: {error}"));

@@ -4,6 +4,7 @@ mod accepting;
 mod burst;
 mod close;
 mod connecting;
+mod paths;
 mod peer;
 mod post;
 mod progress;
@@ -25,7 +26,7 @@ use crate::connect::outgoing::Attempt;
 use crate::connect::socket;
 use crate::counters::Counters;
 use crate::discover::{Interface, Verdict, survey};
-use crate::link::Link;
+use crate::link::{Congestion, Link};
 use crate::logger;
 use crate::settings::Settings;
 use crate::sys::memory::UserMemory;
@@ -47,6 +48,7 @@ pub struct Endpoint {
     clock: Clock,
     poller: Poller,
     listeners: Vec<TcpListener>,
+    congestion: Congestion,
     /// Connections wait that could not be taken.
     deaf: bool,
     links: Slab<Link>,
@@ -110,8 +112,9 @@ impl Endpoint {
         let rails = rails(&interfaces)?;
         check_weights(settings, rails.len())?;
         let ips: Vec<IpAddr> = rails.iter().map(|rail| rail.ip).collect();
-        let (listeners, port) =
-            socket::listen(&ips).map_err(|error| OpenError(format!("the rails cannot be listened on: {error}")))?;
+        let deaf = |error: std::io::Error| OpenError(format!("the rails cannot be listened on: {error}"));
+        let congestion = Congestion::new(settings.congestion.as_deref(), &socket::unconnected(ips[0]).map_err(deaf)?);
+        let (listeners, port) = socket::listen(&ips, congestion.first()).map_err(deaf)?;
         let system = |error: std::io::Error| OpenError(format!("the kernel gives no poll set: {error}"));
         let poller = Poller::new().map_err(system)?;
         for (at, listener) in listeners.iter().enumerate() {
@@ -132,6 +135,7 @@ impl Endpoint {
             clock: Clock::start(),
             poller,
             listeners,
+            congestion,
             deaf: false,
             links: Slab::new(),
             attempts: Slab::new(),

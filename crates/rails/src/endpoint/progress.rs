@@ -87,7 +87,7 @@ impl Endpoint {
             self.next_tick = now.plus_ns(TICK_NS);
             self.look_after_crowd(now);
             self.look_after_attempts(now);
-            self.sample_paths();
+            self.sample_paths(now);
         }
         moved
     }
@@ -345,25 +345,6 @@ impl Endpoint {
         self.peers[vc.0 as usize].role = super::peer::Role::Lost;
         self.engine.lose(vc, why);
         self.act();
-    }
-
-    /// Tells the engine what the kernel has measured on links that were in use.
-    fn sample_paths(&mut self) {
-        let now = self.clock.now();
-        for (_, link) in &mut self.links {
-            self.counters.touch(link, now);
-            if link.counts.tx_bytes == link.sampled_at_bytes {
-                continue;
-            }
-            link.sampled_at_bytes = link.counts.tx_bytes;
-            if let Ok(info) = tcp_info(link.socket.as_fd()) {
-                link.counts.retransmitted = u64::from(info.retransmitted);
-                self.engine.set_min_rtt(link.subchannel, info.min_rtt_ns);
-                if let Some(near) = link.near.take_if(|near| near.is_over(&info)) {
-                    near.end(&link.socket);
-                }
-            }
-        }
     }
 
     fn count(&mut self, link: &Link) {

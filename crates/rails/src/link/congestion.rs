@@ -1,46 +1,152 @@
-//! Which congestion control a link uses when the user does not say.
+//! Which congestion control a link uses when the user does not say, and how its window is opened.
 //!
-//! The system's may pace what it sends (BBR does), by a timer of the kernel for every packet. Between near hosts with
-//! nothing in between that queues, that costs more than the packet itself. So a near link starts with the one algorithm
-//! that every Linux has and that does not pace, and goes back to the system's for good at the first sign of a queue.
+//! The system's may pace what it sends (BBR does). Between near hosts with nothing in between that queues, a timer of the
+//! kernel for every packet costs more than the packet itself. Far away, a connection that sends a message now and then
+//! shows BBR no rate but its own: it would pace each message over a third of a round trip. So every link starts with the
+//! one algorithm that every Linux has and that does not pace.
+//!
+//! - A *near* link goes back to the system's for good at the first sign of a queue.
+//! - A *distant* link goes over to BBR for good once its window is open, or a segment is lost. BBR takes pace and window
+//!   over from it, forgets neither while the link idles, and does not take a lost segment for a queue.
+//!
+//! The kernel counts a window in segments, however short. Hence padding: once a distant link has sent more than a first
+//! window holds, short frames that say nothing new fill the window while the link has nothing else to send, and double it
+//! with each round trip, until it is open.
 
 use std::net::TcpStream;
-use std::os::fd::AsFd;
 
 use socket2::SockRef;
 
-use crate::sys::tcp_info::{TcpInfo, tcp_info};
+use crate::connect::socket::fit_unsent;
+use crate::sys::tcp_info::TcpInfo;
 
-/// What near links use.
-const WITHOUT_PACING: &[u8] = b"reno";
+/// What links start with.
+const WITHOUT_PACING: &str = "reno";
+/// What distant links go on with, where the system lets users have it.
+const AT_A_DISTANCE: &str = "bbr";
 /// Longest round trip of a near link, in nanoseconds: within a cluster, not beyond.
 const NEAR_RTT_NS: u64 = 300_000;
 /// Longest smoothed round trip without a queue, in nanoseconds. Processes that share a core take as long to answer.
 const QUEUED_RTT_NS: u64 = 1_000_000;
+/// Rate of a rail whose driver does not say, in bytes per second: 1 Gbit/s.
+const ASSUMED_RATE: f64 = 125e6;
+/// What BBR sends in a round trip before it knows the rate, in windows: 2 / ln 2.
+const FIRST_GAIN: f64 = 2.885;
+/// An open window is no longer than this, in bytes: what a path of unknown rate is given at once at most.
+const MOST_OPEN: f64 = 1024.0 * 1024.0;
+/// Segments of padding in the life of a link: 2^10 open the longest window, as many may be acknowledged in part.
+const MOST_PADDING: u32 = 2048;
+/// Bytes that leave a fresh connection at once: ten segments (RFC 6928).
+const FIRST_WINDOW: u64 = 10 * 1448;
 
-/// A near link's way back to the system's algorithm, whose name it keeps.
-#[derive(Debug)]
-pub struct Near {
-    system: Vec<u8>,
+/// What the links of an endpoint use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// What the user says.
+    Set(String),
+    /// What fits the distance.
+    ByDistance {
+        /// The system's.
+        system: String,
+        /// What distant links go on with: BBR or the system's.
+        distant: String,
+    },
 }
 
-impl Near {
-    /// Makes `socket`, just connected, a near link's, if it is one.
-    pub fn begin(socket: &TcpStream) -> Option<Near> {
-        let info = tcp_info(socket.as_fd()).ok()?;
-        let system = SockRef::from(socket).tcp_congestion().ok()?;
-        let near = info.rtt_ns <= NEAR_RTT_NS && SockRef::from(socket).set_tcp_congestion(WITHOUT_PACING).is_ok();
-        near.then_some(Near { system })
+impl Congestion {
+    /// Asks the system what there is, through a socket that is not connected yet.
+    pub fn new(set: Option<&str>, socket: &socket2::Socket) -> Congestion {
+        if let Some(name) = set {
+            return Congestion::Set(name.into());
+        }
+        let bytes = socket.tcp_congestion().unwrap_or_default();
+        let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        let system = String::from_utf8_lossy(name).into_owned();
+        let has_bbr = socket.set_tcp_congestion(AT_A_DISTANCE.as_bytes()).is_ok();
+        let distant = if has_bbr { AT_A_DISTANCE.into() } else { system.clone() };
+        Congestion::ByDistance { system, distant }
     }
 
-    /// Whether the path shows a queue.
-    pub fn is_over(&self, info: &TcpInfo) -> bool {
-        info.retransmitted > 0 || info.rtt_ns > QUEUED_RTT_NS
+    /// What a socket that is not connected yet is given. (One that has paced once does so for ever.)
+    pub fn first(&self) -> &str {
+        match self {
+            Congestion::Set(name) => name,
+            Congestion::ByDistance { .. } => WITHOUT_PACING,
+        }
     }
 
-    /// Goes back to the system's algorithm.
-    pub fn end(self, socket: &TcpStream) {
-        let name = self.system.split(|byte| *byte == 0).next().unwrap_or_default();
-        let _ = SockRef::from(socket).set_tcp_congestion(name);
+    /// The course of a link that has just come up, of which the kernel knows `info`; `speed`: of its rail, in bytes per
+    /// second, where that is known.
+    pub fn course(&self, socket: &TcpStream, info: &TcpInfo, speed: Option<f64>) -> Course {
+        let Congestion::ByDistance { system, distant } = self else { return Course::Settled };
+        if info.rtt_ns <= NEAR_RTT_NS {
+            return Course::Near { then: system.clone() };
+        }
+        let round_trip_bytes = speed.unwrap_or(ASSUMED_RATE) * info.rtt_ns as f64 / 1e9;
+        let _ = fit_unsent(socket, round_trip_bytes);
+        if distant != AT_A_DISTANCE {
+            settle(socket, distant);
+            return Course::Settled;
+        }
+        let open = (round_trip_bytes / FIRST_GAIN).min(MOST_OPEN) as u64;
+        Course::Distant { then: distant.clone(), open, padding: MOST_PADDING }
     }
+}
+
+/// Where a link stands on its way to the algorithm that it keeps.
+#[derive(Debug)]
+pub enum Course {
+    /// It has it.
+    Settled,
+    /// Without pacing, until a queue shows.
+    Near {
+        /// What comes then.
+        then: String,
+    },
+    /// Without pacing, until the window is open.
+    Distant {
+        /// What comes then.
+        then: String,
+        /// An open window, in bytes.
+        open: u64,
+        /// Segments of padding that may still be sent.
+        padding: u32,
+    },
+}
+
+impl Course {
+    /// Looks at what the kernel says after `sent` bytes of messages. Returns how many segments of padding are to be sent
+    /// now if the link has nothing else to send.
+    pub fn advance(&mut self, socket: &TcpStream, info: &TcpInfo, sent: u64) -> u32 {
+        let (over, then) = match self {
+            Course::Settled => return 0,
+            Course::Near { then } => (info.retransmitted > 0 || info.rtt_ns > QUEUED_RTT_NS, then),
+            Course::Distant { then, open, .. } => (info.retransmitted > 0 || info.window_bytes() >= *open, then),
+        };
+        if over {
+            settle(socket, then);
+            *self = Course::Settled;
+        }
+        let Course::Distant { padding, .. } = self else { return 0 };
+        if sent < FIRST_WINDOW {
+            return 0;
+        }
+        let segments = info.window.saturating_sub(info.unacknowledged).min(*padding);
+        *padding -= segments;
+        segments
+    }
+
+    /// Whether it is near, and no queue has shown.
+    pub fn is_near(&self) -> bool {
+        matches!(self, Course::Near { .. })
+    }
+
+    /// Whether it has to be looked at although the link has sent nothing.
+    pub fn is_opening(&self) -> bool {
+        matches!(self, Course::Distant { padding, .. } if (1..MOST_PADDING).contains(padding))
+    }
+}
+
+fn settle(socket: &TcpStream, name: &str) {
+    let _ = SockRef::from(socket).set_tcp_congestion(name.as_bytes());
 }

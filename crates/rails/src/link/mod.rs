@@ -4,7 +4,7 @@ mod congestion;
 mod receive;
 mod transmit;
 
-pub use congestion::Near;
+pub use congestion::{Congestion, Course};
 pub use receive::{Arrived, Filled, ReceiveState};
 pub use transmit::TransmitQueue;
 
@@ -22,8 +22,8 @@ pub struct Link {
     pub rail: RailId,
     /// The other end.
     pub remote: SocketAddr,
-    /// It is near, and its path has not shown a queue yet.
-    pub near: Option<Near>,
+    /// Its way to the congestion control that it keeps.
+    pub course: Course,
     /// What is to be sent.
     pub transmit: TransmitQueue,
     /// What is being received.
@@ -63,13 +63,20 @@ pub struct Counts {
 
 impl Link {
     /// A link over a connected, non-blocking socket.
-    pub fn new(socket: TcpStream, early: &[u8], subchannel: SubchannelId, rail: RailId, remote: SocketAddr) -> Self {
+    pub fn new(
+        socket: TcpStream,
+        early: &[u8],
+        subchannel: SubchannelId,
+        rail: RailId,
+        remote: SocketAddr,
+        course: Course,
+    ) -> Self {
         Link {
             socket,
             subchannel,
             rail,
             remote,
-            near: None,
+            course,
             transmit: TransmitQueue::default(),
             receive: ReceiveState::starting_with(early),
             blocked: false,

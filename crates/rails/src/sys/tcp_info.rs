@@ -3,30 +3,66 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// `struct tcp_info` of linux/tcp.h, as far as it is used here.
+/// `struct tcp_info` of linux/tcp.h, as far as it is used here. Old kernels fill less of it; the rest stays zero.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct RawTcpInfo {
-    state_to_app_limited: [u8; 8],
+    state_to_wscale: [u8; 7],
+    /// The lowest bit.
+    app_limited: u8,
     rto_to_total_retrans: [u32; 24],
     pacing_to_bytes_received: [u64; 4],
-    segs_out_to_notsent: [u32; 3],
+    segs_out_to_segs_in: [u32; 2],
+    notsent_bytes: u32,
     min_rtt_us: u32,
+    data_segs: [u32; 2],
+    delivery_rate: u64,
+    busy_us: u64,
+    rwnd_limited_us: u64,
+    sndbuf_limited_us: u64,
 }
 
-/// Where `tcpi_rtt` and `tcpi_total_retrans` stand among the 32-bit fields that start with `tcpi_rto`.
+/// Where they stand among the 32-bit fields that start with `tcpi_rto`.
+const SND_MSS: usize = 2;
+const UNACKED: usize = 4;
 const RTT: usize = 15;
+const SND_CWND: usize = 18;
 const TOTAL_RETRANS: usize = 23;
 
 /// What the kernel knows of a connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpInfo {
-    /// Least round trip time, in nanoseconds.
+    /// Least round trip time, in nanoseconds; 0: not measured yet.
     pub min_rtt_ns: u64,
     /// Smoothed round trip time, in nanoseconds.
     pub rtt_ns: u64,
     /// Segments sent again so far.
     pub retransmitted: u32,
+    /// Congestion window, in segments.
+    pub window: u32,
+    /// Bytes of a full segment.
+    pub segment_bytes: u32,
+    /// Segments sent and not acknowledged.
+    pub unacknowledged: u32,
+    /// Bytes that wait in the kernel to be sent.
+    pub unsent_bytes: u32,
+    /// Bytes delivered per second, as measured last; 0: not measured yet.
+    pub delivery_rate: u64,
+    /// That was measured while the kernel had less to send than the path could take.
+    pub app_limited: bool,
+    /// How long there was something to send or to be acknowledged, in microseconds.
+    pub busy_us: u64,
+    /// How much of that the peer's receive buffer was full, in microseconds.
+    pub receiver_limited_us: u64,
+    /// How much of it the send buffer was full, in microseconds.
+    pub buffer_limited_us: u64,
+}
+
+impl TcpInfo {
+    /// Bytes that may be under way at once.
+    pub fn window_bytes(&self) -> u64 {
+        u64::from(self.window) * u64::from(self.segment_bytes)
+    }
 }
 
 /// Asks the kernel.
@@ -40,11 +76,21 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
+    let words = &raw.rto_to_total_retrans;
     Ok(TcpInfo {
         // The kernel says ~0 before the first measurement.
         min_rtt_ns: if raw.min_rtt_us == u32::MAX { 0 } else { u64::from(raw.min_rtt_us) * 1000 },
-        rtt_ns: u64::from(raw.rto_to_total_retrans[RTT]) * 1000,
-        retransmitted: raw.rto_to_total_retrans[TOTAL_RETRANS],
+        rtt_ns: u64::from(words[RTT]) * 1000,
+        retransmitted: words[TOTAL_RETRANS],
+        window: words[SND_CWND],
+        segment_bytes: words[SND_MSS],
+        unacknowledged: words[UNACKED],
+        unsent_bytes: raw.notsent_bytes,
+        delivery_rate: raw.delivery_rate,
+        app_limited: raw.app_limited & 1 != 0,
+        busy_us: raw.busy_us,
+        receiver_limited_us: raw.rwnd_limited_us,
+        buffer_limited_us: raw.sndbuf_limited_us,
     })
 }
 
@@ -68,5 +114,6 @@ mod tests {
         assert!(info.rtt_ns > 0 && info.rtt_ns < 1_000_000_000, "{info:?}");
         assert!(info.min_rtt_ns > 0 && info.min_rtt_ns < 1_000_000_000, "{info:?}");
         assert_eq!(info.retransmitted, 0);
+        assert!(info.window_bytes() >= 10_000 && info.segment_bytes > 0, "{info:?}");
     }
 }
