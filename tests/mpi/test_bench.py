@@ -134,6 +134,25 @@ class Records(Bench):
         [skipped] = [line for line in lines(self.record) if line["kind"] == "skipped"]
         self.assertIn("took more than 3 s", skipped["reason"])
 
+    def test_a_rail_falls_in_the_middle_of_a_run_and_is_whole_again_in_the_next(self):
+        plan = self.folder / "plan.toml"
+        plan.write_text("""
+            stacks = ["mpich-tcp"]
+            rounds = 2
+            links = [{ name = "lan", rails = [{ rate_mbit = 800 }] }]
+            [[benchmarks]]
+            program = "bandwidth"
+            options = "--interval 0.25 --duration 1.5 --sizes 64K --window 4"
+            schedule = "0.4s r0=20"
+        """)
+        self.succeeds(self.bench(plan, "--record", self.record))
+        values = {(line["round"], line["options"]["time"]): line["value"]
+                  for line in lines(self.record) if line["kind"] == "sample"}
+        for number in (0, 1):
+            times = [time for round_, time in values if round_ == number]
+            self.assertGreater(values[number, min(times)], 2 * 20 / 8, values)
+            self.assertLess(values[number, max(times)], 20 / 8, values)
+
     def test_checked_and_below_mpi(self):
         ran = self.bench("everything", "--stacks", "fishplate-openmpi,tcp,mptcp", "--record", self.record,
                          "--benchmarks", "bandwidth,allreduce,put_latency fence,sockets_latency")

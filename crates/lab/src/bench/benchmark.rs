@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::lab::schedule::Schedule;
+
 /// Ranks that a program can be started with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ranks {
@@ -96,6 +98,12 @@ pub struct Benchmark {
     /// Unit of an axis that is an option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub axis_unit: Option<String>,
+    /// Links that it is measured on; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
+    /// Changes of rails while it runs, counted from its first line of results. Afterwards rails are as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
     /// Seconds that it may take, when not as long as others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<f64>,
@@ -152,16 +160,6 @@ impl Program {
         self.traits().sizes
     }
 
-    /// Whether `--check` is an option: `stress` always checks, and `barrier` carries nothing.
-    fn can_check(&self) -> bool {
-        self.traits().sizes.is_some()
-    }
-
-    /// Whether it measures for a time that can be chosen.
-    fn takes_seconds(&self) -> bool {
-        self.0 != "stress"
-    }
-
     fn traits(&self) -> &'static Traits {
         // Every value was made by `try_from`, which knows only these; the first would be a harmless stand-in.
         PROGRAMS.iter().find(|program| program.name == self.0).unwrap_or(&PROGRAMS[0])
@@ -197,6 +195,8 @@ impl Benchmark {
             title: None,
             axis: None,
             axis_unit: None,
+            links: Vec::new(),
+            schedule: None,
             timeout_s: None,
             exclude: BTreeMap::new(),
         }
@@ -218,16 +218,26 @@ impl Benchmark {
         Ok(())
     }
 
+    /// Whether it tells what arrived in each interval of a run: such runs have a duration and no more than one size.
+    fn is_over_time(&self) -> bool {
+        self.options.value("--interval").is_some()
+    }
+
+    /// Whether `--check` is an option: `stress` always checks, and `barrier` carries nothing.
+    fn can_check(&self) -> bool {
+        self.program.default_sizes().is_some() && !self.is_over_time()
+    }
+
     /// Measures these sizes, where there is a choice.
     pub fn set_sizes(&mut self, sizes: &str) {
-        if self.program.default_sizes().is_some() {
+        if self.program.default_sizes().is_some() && !self.is_over_time() {
             self.options.set("--sizes", sizes);
         }
     }
 
     /// Measures each size for so long, where there is a choice.
     pub fn set_seconds(&mut self, seconds: f64) {
-        if self.program.takes_seconds() {
+        if self.program.0 != "stress" && !self.is_over_time() {
             self.options.remove("--iterations");
             self.options.set("--seconds", &seconds.to_string());
         }
@@ -237,7 +247,7 @@ impl Benchmark {
     pub fn arguments(&self, checked: bool) -> Vec<String> {
         let mut words = self.options.0.clone();
         words.push("--json".into());
-        if checked && self.program.can_check() {
+        if checked && self.can_check() {
             words.push("--check".into());
         }
         words
@@ -304,6 +314,10 @@ mod tests {
         stress.set_sizes("8");
         stress.set_seconds(0.5);
         assert!(stress.options.0.is_empty());
+        let mut over_time = benchmark("bandwidth", "--interval 1 --sizes 4");
+        over_time.set_sizes("8");
+        over_time.set_seconds(0.5);
+        assert_eq!(over_time.arguments(true).join(" "), "--interval 1 --sizes 4 --json");
     }
 
     #[test]

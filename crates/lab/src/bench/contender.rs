@@ -100,7 +100,7 @@ impl Contender {
             let invocation = site.invocation(&self.stack, &self.programs, &alone, plan.checked, None)?;
             let limit = Duration::from_secs_f64(plan.timeout_s);
             let name = benchmark.program.name();
-            let ended = executor.run(name, site.command(&invocation)?, limit, &mut |_| Ok(()))?;
+            let ended = executor.run(name, site.command(&invocation)?, limit, &mut |_: &str| Ok(()))?;
             if let Err(said) = ended
                 && said.contains(REFUSES)
                 && !said.contains(LONELY)

@@ -81,6 +81,11 @@ impl Emulated {
         &self.lab
     }
 
+    /// The same, to be changed.
+    pub fn lab_mut(&mut self) -> &mut Lab {
+        &mut self.lab
+    }
+
     /// The program `sockets`.
     pub fn sockets(&self) -> &Path {
         &self.surroundings.sockets

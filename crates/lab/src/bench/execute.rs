@@ -30,25 +30,45 @@ pub struct Executor<'a> {
     pub folder: PathBuf,
 }
 
+/// Who is told what a program says.
+pub trait Listener {
+    /// A line of its output, as it comes.
+    fn line(&mut self, line: &str) -> Result<()>;
+
+    /// Called several times a second.
+    fn tick(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<F: FnMut(&str) -> Result<()>> Listener for F {
+    fn line(&mut self, line: &str) -> Result<()> {
+        self(line)
+    }
+}
+
 impl Executor<'_> {
-    /// Runs `command`, called `name`, for at most `limit`, and hands each line of its output to `line` as it comes. The
-    /// inner result says in words why it failed.
+    /// Runs `command`, called `name`, for at most `limit`, while `listener` is told. The inner result says in words why it
+    /// failed.
     ///
     /// # Errors
-    /// [`Interrupted`], and when outputs cannot be kept or `line` fails.
+    /// [`Interrupted`], and when outputs cannot be kept or `listener` fails.
     pub fn run(
         &self,
         name: &str,
         mut command: Command,
         limit: Duration,
-        line: &mut dyn FnMut(&str) -> Result<()>,
+        listener: &mut dyn Listener,
     ) -> Result<Result<(), String>> {
         let (out, err) = (self.folder.join("out"), self.folder.join("err"));
         command.stdin(Stdio::null()).stdout(create(&out)?).stderr(create(&err)?);
         let mut follower = Follower::open(&out)?;
         let mut child = spawn(&mut command, name.as_ref())?;
-        let ended = self.signals.watch(&mut child, Some(GRACE), limit, &mut || follower.follow(line))?;
-        follower.follow(line)?;
+        let ended = self.signals.watch(&mut child, Some(GRACE), limit, &mut || {
+            follower.follow(listener)?;
+            listener.tick()
+        })?;
+        follower.follow(listener)?;
         if let Some(signal) = ended.signal {
             return Err(Interrupted(signal).into());
         }
@@ -94,11 +114,11 @@ impl Follower {
     }
 
     /// Hands on the lines that are complete since the last time.
-    fn follow(&mut self, line: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+    fn follow(&mut self, listener: &mut dyn Listener) -> Result<()> {
         self.file.read_to_end(&mut self.begun).context("cannot read what a program says")?;
         while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
             let whole: Vec<u8> = self.begun.drain(..=end).collect();
-            line(String::from_utf8_lossy(&whole).trim_end())?;
+            listener.line(String::from_utf8_lossy(&whole).trim_end())?;
         }
         Ok(())
     }

@@ -24,8 +24,14 @@ pub fn turns(stacks: usize, round: u32) -> Vec<usize> {
 }
 
 /// Why a stack cannot be measured with a benchmark, as far as can be told beforehand.
-pub fn obstacle(plan: &Plan, benchmark: &Benchmark, stack: &Stack) -> Option<String> {
+pub fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, stack: &Stack) -> Option<String> {
     let program = &benchmark.program;
+    if !benchmark.links.is_empty() && !benchmark.links.iter().any(|name| name == link) {
+        return Some(format!("the plan measures it on {} only", benchmark.links.join(", ")));
+    }
+    if plan.network.is_some() && benchmark.schedule.is_some() {
+        return Some("it has rails change, which only emulated ones do".into());
+    }
     if let Some(reason) = benchmark.exclude.get(&stack.name) {
         return Some(reason.clone());
     }
@@ -72,7 +78,7 @@ mod tests {
         let catalog = Catalog::load(&[]).unwrap();
         let why = |program: &str, stack: &str| {
             let benchmark = Benchmark::of(Program::try_from(program.to_string()).unwrap(), Vec::new());
-            obstacle(&Plan::empty(), &benchmark, &catalog.find(stack).unwrap()).unwrap_or_default()
+            obstacle(&Plan::empty(), "lan", &benchmark, &catalog.find(stack).unwrap()).unwrap_or_default()
         };
         assert!(why("bcast", "tcp").contains("bcast needs MPI"));
         assert_eq!(why("latency", "tcp"), "");
@@ -81,7 +87,11 @@ mod tests {
         assert_eq!(why("put_latency", "mpich-tcp"), "");
         let mut benchmark = Benchmark::of(Program::try_from("latency".to_string()).unwrap(), Vec::new());
         benchmark.exclude.insert("mpich-tcp".into(), "too slow".into());
-        let excluded = obstacle(&Plan::empty(), &benchmark, &catalog.find("mpich-tcp").unwrap());
+        let excluded = obstacle(&Plan::empty(), "lan", &benchmark, &catalog.find("mpich-tcp").unwrap());
         assert_eq!(excluded.as_deref(), Some("too slow"));
+        let elsewhere = Benchmark { links: vec!["wan".into(), "far".into()], ..benchmark };
+        let obstacle = |link| obstacle(&Plan::empty(), link, &elsewhere, &catalog.find("openmpi-tcp").unwrap());
+        assert_eq!(obstacle("lan").as_deref(), Some("the plan measures it on wan, far only"));
+        assert_eq!(obstacle("far"), None);
     }
 }

@@ -6,6 +6,7 @@
 mod benchmark;
 pub mod conditions;
 mod contender;
+mod course;
 mod emulated;
 mod estimate;
 pub mod execute;

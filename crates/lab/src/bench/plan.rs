@@ -181,9 +181,26 @@ impl Plan {
         for (benchmark, stack) in self.benchmarks.iter().flat_map(|b| b.exclude.keys().map(move |s| (b, s))) {
             catalog.find(stack).with_context(|| format!("benchmark {} excludes a stack", benchmark.name))?;
         }
+        self.benchmarks.iter().try_for_each(|benchmark| self.check_links(benchmark))?;
         unique("stack", self.stacks.iter())?;
         unique("link", self.links.iter().map(|link| &link.name))?;
         unique("benchmark", self.benchmarks.iter().map(|benchmark| &benchmark.name))
+    }
+
+    /// Whether a benchmark's links are there, and have the rails of its schedule.
+    fn check_links(&self, benchmark: &Benchmark) -> Result<()> {
+        let (name, links) = (&benchmark.name, self.link_names());
+        for link in &benchmark.links {
+            ensure!(links.contains(link), "benchmark {name}: there is no link {link}; there are: {}", links.join(", "));
+        }
+        let measured = |link: &&Link| benchmark.links.is_empty() || benchmark.links.contains(&link.name);
+        for link in self.links.iter().filter(measured) {
+            for entry in benchmark.schedule.iter().flat_map(|schedule| &schedule.entries) {
+                let problem = || format!("the schedule of benchmark {name} on link {}", link.name);
+                link.topology(self.hosts).find(&entry.target).with_context(problem)?;
+            }
+        }
+        Ok(())
     }
 
     /// Names of the links, or of the network in their place.
@@ -269,6 +286,10 @@ mod tests {
         assert!(error(&format!("{PLAN}exclude = {{ lam = \"old\" }}\n")).contains("latency excludes a stack"));
         assert!(error(&format!("{PLAN}[[benchmarks]]\nprogram = \"latency\"\n")).contains("two benchmarks"));
         assert!(error("").contains("no links"));
+        assert!(error(&format!("{PLAN}links = [\"wan\"]\n")).contains("latency: there is no link wan; there are: lan"));
+        let schedule = |text: &str| error(&format!("{PLAN}schedule = \"{text}\"\n"));
+        assert!(schedule("3s r1=10").contains("the schedule of benchmark latency on link lan: there is no rail r1"));
+        assert!(schedule("3s").starts_with("plan.toml, line 8: cannot read \"3s\""));
     }
 
     #[test]

@@ -12,6 +12,11 @@ use crate::record::Sample;
 /// they are, and what is random.
 const LEFT_OUT: [&str; 6] = ["address", "port", "mptcp", "seed", "socket_buffer", "mss"];
 
+/// Kind of the lines, and option, of a run over time.
+const INTERVAL: &str = "interval";
+/// The end of an interval, in seconds since the begin.
+const TIME: &str = "time";
+
 /// A line of a benchmark program (docs/benchmarks.md, "JSON").
 #[derive(Clone, Debug, Deserialize)]
 pub struct BenchLine {
@@ -37,8 +42,8 @@ impl BenchLine {
     /// A line of output, if it is a result.
     pub fn parse(line: &str) -> Option<BenchLine> {
         let parsed: BenchLine = serde_json::from_str(line).ok()?;
-        // `stress` has one line, of its own kind.
-        ["result", "stress"].contains(&parsed.kind.as_str()).then_some(parsed)
+        // `stress` has one line, of its own kind; runs over time have one for each interval.
+        ["result", "stress", INTERVAL].contains(&parsed.kind.as_str()).then_some(parsed)
     }
 
     /// As a record has it. `sized`: the size is of messages.
@@ -48,7 +53,13 @@ impl BenchLine {
         if options.get("streams") == Some(&Value::from(1)) {
             options.remove("streams");
         }
+        let interval = options.get(INTERVAL).and_then(Value::as_f64);
+        let time = self.parameters.get(TIME).and_then(Value::as_f64);
         options.extend(self.parameters);
+        if let (INTERVAL, Some(interval), Some(time)) = (self.kind.as_str(), interval, time) {
+            // Each ends when a message happens to arrive; side by side they are at the time that was asked.
+            options.insert(TIME.into(), rounded((time / interval).round() * interval).into());
+        }
         if let Some(window) = self.window {
             options.insert("window".into(), window.into());
         }
@@ -69,6 +80,11 @@ impl BenchLine {
             options,
         }
     }
+}
+
+/// Without what binary fractions leave.
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
 }
 
 /// A sample in a few characters.
@@ -97,6 +113,15 @@ mod tests {
         assert_eq!(options, r#"{"peer":1,"seconds":0.1,"window":32}"#);
         assert_eq!((sample.size_bytes, sample.value, sample.checked, sample.round), (Some(64), 17.5, true, 1));
         assert_eq!(shown(&sample), "17.5 MB/s at 64 B");
+    }
+
+    #[test]
+    fn intervals_end_when_they_were_asked_to() {
+        let line = LINE.replace('\n', "").replace("\"result\"", "\"interval\"");
+        let line = line.replace("\"seed\":1", "\"interval\":0.1").replace("\"peer\":1", "\"time\":0.312");
+        let sample = BenchLine::parse(&line).unwrap().sample(&cell(), 2, true);
+        assert_eq!(sample.options["time"], Value::from(0.3));
+        assert!(BenchLine::parse(&line.replace("\"kind\":\"interval\"", "\"kind\":\"interval_total\"")).is_none());
     }
 
     #[test]

@@ -123,6 +123,7 @@ impl Selection {
         };
         if !hosts.is_empty() {
             plan.links.clear();
+            plan.benchmarks.iter_mut().for_each(|benchmark| benchmark.links.clear());
             plan.network = Some(Network { name: self.network.clone(), hosts, rails: self.rails.clone() });
             return Ok(());
         }
@@ -130,6 +131,13 @@ impl Selection {
         if !self.links.is_empty() {
             let known = std::mem::take(&mut plan.links);
             plan.links = self.links.iter().map(|text| link(text, &known)).collect::<Result<_>>()?;
+            // What is measured on other links only is not wanted now.
+            let chosen = plan.link_names();
+            plan.benchmarks.retain_mut(|benchmark| {
+                let everywhere = benchmark.links.is_empty();
+                benchmark.links.retain(|link| chosen.contains(link));
+                everywhere || !benchmark.links.is_empty()
+            });
         } else if plan.links.is_empty() && plan.network.is_none() {
             plan.links.push(Link::parse(DEFAULT_LINK)?);
         }

@@ -10,12 +10,12 @@ use anyhow::{Context, Result};
 use super::benchmark::Benchmark;
 use super::conditions;
 use super::contender::Contender;
+use super::course::Course;
 use super::estimate::{self, Estimate};
 use super::execute::Executor;
 use super::matrix::{self, Cell};
 use super::plan::Plan;
 use super::progress::Progress;
-use super::sample::{self, BenchLine};
 use super::site::Site;
 use crate::record::write::Writer;
 use crate::record::{self, Line, RailShare, Rails, Record, Skipped};
@@ -137,7 +137,7 @@ impl Session<'_> {
         for link in self.plan.link_names() {
             for benchmark in &self.plan.benchmarks {
                 for contender in &self.contenders {
-                    let Some(reason) = obstacle(self.plan, benchmark, contender) else { continue };
+                    let Some(reason) = obstacle(self.plan, &link, benchmark, contender) else { continue };
                     count += 1;
                     let trio = (contender.stack.name.clone(), link.clone(), benchmark.name.clone());
                     if self.told.insert((trio.clone(), reason.clone())) {
@@ -163,18 +163,12 @@ impl Session<'_> {
         let invocation = site.invocation(stack, &task.contender.programs, benchmark, self.plan.checked, counted)?;
         let limit = Duration::from_secs_f64(benchmark.timeout_s.unwrap_or(self.plan.timeout_s));
         let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
-        let sized = benchmark.program.default_sizes().is_some();
-        let mut said = None;
-        let mut read = |line: &str| {
-            let Some(line) = BenchLine::parse(line) else { return Ok(()) };
-            let sample = line.sample(&task.cell, benchmark.ranks, sized);
-            said = Some(sample::shown(&sample));
-            self.writer.append(&Line::Sample(sample))
-        };
         let command = site.command(&invocation)?;
         site.emulator_cpu();
         let start = Instant::now();
-        let ended = executor.run(benchmark.program.name(), command, limit, &mut read)?;
+        let mut course = Course::new(&task.cell, benchmark, &mut self.writer, site.lab());
+        let ended = executor.run(benchmark.program.name(), command, limit, &mut course)?;
+        let said = course.finish()?;
         let emulator_cpu = site.emulator_cpu();
         let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
         let Cell { stack, link, benchmark, round } = task.cell.clone();
@@ -230,7 +224,7 @@ fn tasks<'a>(plan: &'a Plan, contenders: &'a [Contender], complete: &BTreeSet<Ce
                     let contender = &contenders[turn];
                     let (stack, name) = (contender.stack.name.clone(), benchmark.name.clone());
                     let cell = Cell { stack, link: link.clone(), benchmark: name, round };
-                    if !complete.contains(&cell) && obstacle(plan, benchmark, contender).is_none() {
+                    if !complete.contains(&cell) && obstacle(plan, &link, benchmark, contender).is_none() {
                         all.push(Task { cell, benchmark, contender });
                     }
                 }
@@ -240,8 +234,8 @@ fn tasks<'a>(plan: &'a Plan, contenders: &'a [Contender], complete: &BTreeSet<Ce
     all
 }
 
-fn obstacle(plan: &Plan, benchmark: &Benchmark, contender: &Contender) -> Option<String> {
-    matrix::obstacle(plan, benchmark, &contender.stack).or_else(|| contender.trouble.clone())
+fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, contender: &Contender) -> Option<String> {
+    matrix::obstacle(plan, link, benchmark, &contender.stack).or_else(|| contender.trouble.clone())
 }
 
 fn skipped((stack, link, benchmark): Trio, reason: String) -> Line {

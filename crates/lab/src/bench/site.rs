@@ -12,6 +12,7 @@ use super::benchmark::Benchmark;
 use super::conditions;
 use super::emulated::Emulated;
 use super::plan::{Network, Plan};
+use crate::lab::Lab;
 use crate::record;
 use crate::stacks::{Hosts, Invocation, Job, Stack};
 
@@ -86,6 +87,14 @@ impl Site {
                 let rails = real.network.rails.iter().map(rail).collect();
                 record::Link { name: real.network.name.clone(), rails, emulator_cpu: None }
             }
+        }
+    }
+
+    /// The hosts and rails, where they are emulated.
+    pub fn lab(&mut self) -> Option<&mut Lab> {
+        match self {
+            Site::Emulated(emulated) => Some(emulated.lab_mut()),
+            Site::Real(_) => None,
         }
     }
 

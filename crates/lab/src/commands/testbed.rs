@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use anyhow::{Result, ensure};
 
-use crate::lab::change::Schedule;
+use crate::lab::schedule::{Entry, Schedule};
 use crate::lab::{Lab, Topology};
 use crate::supervise::{self, Signals};
 use crate::testbed::{MAX_RAILS, Rate, isolate, rail_names};
@@ -55,7 +56,7 @@ Beside the rails each host has an interface \"mgmt\" (a bridge, not a rail) for 
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let rails = args.rails.len();
     ensure!((1..=MAX_RAILS).contains(&rails), "--rails takes 1 to {MAX_RAILS} rates");
-    for entry in args.schedule.iter().flat_map(|schedule| &schedule.0) {
+    for entry in args.schedule.iter().flat_map(|schedule| &schedule.entries) {
         let known = entry.target.rail < rails && entry.target.place.is_none();
         ensure!(known, "--schedule names rail {}, but the rails are {}", entry.target, rail_names(rails));
     }
@@ -69,12 +70,28 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let mut child = supervise::spawn(&mut command, &args.command[0])?;
     std::thread::scope(|scope| {
         let (cancel, cancelled) = std::sync::mpsc::channel();
-        if let Some(schedule) = &args.schedule {
+        if let Some(schedule) = args.schedule.clone() {
             let lab = &mut lab;
-            scope.spawn(move || schedule.play(lab, &cancelled, "fishplate testbed"));
+            scope.spawn(move || play(schedule, lab, &cancelled));
         }
         let ended = signals.wait(&mut child, Some(supervise::GRACE));
         drop(cancel);
         Ok(ended?.exit_code())
     })
+}
+
+/// Makes the changes when their time has come, until the other end of `cancelled` is dropped.
+fn play(schedule: Schedule, lab: &mut Lab, cancelled: &Receiver<()>) {
+    let mut playing = schedule.begin();
+    while let Some(wait) = playing.wait() {
+        if cancelled.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+        while let Some(Entry { at, target, change }) = playing.due() {
+            match lab.set(&target, &change) {
+                Ok(()) => eprintln!("fishplate testbed: {:.3} s: {target} {change}", at.as_secs_f64()),
+                Err(error) => eprintln!("fishplate testbed: {error:#}"),
+            }
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub fn bandwidth(results: &Results) -> Markup {
     let y = Axis::from_zero(&values.copied().collect::<Vec<_>>());
     let x = Horizontal {
         caption: "message size".into(),
-        base: Base::Two,
+        base: Some(Base::Two),
         places: results.sizes().into_iter().map(|size| size as f64).collect(),
         name: &|size| units::size(size as u64),
     };

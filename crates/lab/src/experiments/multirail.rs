@@ -10,6 +10,14 @@ const TOLERANCE: f64 = 0.1;
 /// A gain below this is noise.
 const GAIN: f64 = 1.02;
 const SMALL: [u64; 2] = [64, KIB];
+/// The benchmark in whose middle a rail falls to half of its rate, and rises again.
+const OVER_TIME: &str = "a rail is shared for 3 s";
+/// When that happens, in seconds since the program's begin. The plan's schedule counts from the first result, which comes
+/// after one second.
+const FALLS_S: f64 = 3.0;
+const RISES_S: f64 = 6.0;
+/// The interval in which it happens is left out.
+const SETTLING_S: f64 = 1.0;
 
 pub const FACTS: &[Fact] = &[
     Fact {
@@ -56,9 +64,7 @@ pub const FACTS: &[Fact] = &[
     Fact {
         id: "M16",
         text: "A second program takes one rail for 10 s: adaptive beats even, and returns to the peak afterwards",
-        decide: |_| {
-            Err("rails of a plan do not change while a program runs; those of `fishplate lab set --schedule` do".into())
-        },
+        decide: shared_rail,
     },
 ];
 
@@ -122,6 +128,22 @@ fn unequal(values: &Values) -> Judgement {
     found(holds, rule, &parts)
 }
 
+fn shared_rail(values: &Values) -> Judgement {
+    let at = At { benchmark: OVER_TIME, link: "equal", size: MIB };
+    let mean = |stack, after_s, until_s| values.mean_between(stack, at, after_s, until_s);
+    let peak = mean("adaptive", 0.0, FALLS_S)?;
+    let shared = |stack| mean(stack, FALLS_S + SETTLING_S, RISES_S);
+    let gain = shared("adaptive")? / shared("even")?;
+    let returned = mean("adaptive", RISES_S + SETTLING_S, f64::INFINITY)? / peak;
+    let rule = "one rail at half of its rate: adaptive over even, above 1.1; adaptive afterwards over before, at least 0.9; \
+                the second in which the rate changes is left out";
+    found(
+        gain > 1.1 && returned >= 1.0 - TOLERANCE,
+        rule,
+        &[("meanwhile, adaptive / even", gain), ("adaptive, afterwards / before", returned)],
+    )
+}
+
 fn application(_: &Values) -> Judgement {
     Err("the suite has no applications".into())
 }
@@ -147,6 +169,18 @@ mod tests {
         for (stack, value) in [("even", 25.0), ("weighted", 60.0), ("adaptive", 59.0)] {
             all.push(Given::of(stack, "bandwidth", "unequal", MIB, value));
         }
+        for (stack, shared) in [("even", 48.0), ("adaptive", 70.0)] {
+            for second in 1..=9 {
+                // The seconds in which the rate changes say nothing.
+                let value = match second {
+                    4 | 7 => 1.0,
+                    5 | 6 => shared,
+                    _ => 95.0,
+                };
+                let given = Given::of(stack, OVER_TIME, "equal", MIB, value);
+                all.push(Given { option: Some(("time", second)), ..given });
+            }
+        }
         for stack in ["even", "binding"] {
             let given = Given::of(stack, "two processes a host", "equal", MIB, 45.0);
             all.push(Given { option: Some(("distance", 2)), ..given });
@@ -156,18 +190,29 @@ mod tests {
 
     #[test]
     fn statements_hold_or_not_by_the_values() {
-        let held = ["M4", "M5", "M6", "M7", "M9", "M10", "M14"];
+        let held = ["M4", "M5", "M6", "M7", "M9", "M10", "M14", "M16"];
         assert_eq!(verdicts("multirail-2004", &as_published()), held.map(|id| (id.to_string(), true)));
         // The second rail brings nothing, striping is half as fast as binding, and weights do not help.
         let mut flat = as_published();
         for given in &mut flat {
             given.value = match (given.link, given.stack) {
                 ("unequal", _) => 25.0,
+                _ if given.benchmark == OVER_TIME => 60.0,
                 (_, "even") if given.option.is_some() => 20.0,
                 (_, "binding") => 40.0,
                 _ => 10.0,
             };
         }
         assert_eq!(verdicts("multirail-2004", &flat), held.map(|id| (id.to_string(), false)));
+    }
+
+    #[test]
+    fn the_rail_is_shared_when_the_plan_says() {
+        let (plan, _) = crate::experiments::find("multirail-2004").unwrap().plan(false).unwrap();
+        let benchmark = plan.benchmarks.iter().find(|benchmark| benchmark.name == OVER_TIME).unwrap();
+        let first_result_s: f64 = benchmark.options.value("--interval").unwrap().parse().unwrap();
+        let changes = benchmark.schedule.iter().flat_map(|schedule| &schedule.entries);
+        let times: Vec<f64> = changes.map(|entry| entry.at.as_secs_f64() + first_result_s).collect();
+        assert_eq!(times, [FALLS_S, RISES_S]);
     }
 }

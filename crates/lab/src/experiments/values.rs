@@ -32,13 +32,21 @@ impl<'a> Values<'a> {
 
     /// The median over the rounds; the error says what is missing.
     pub fn median(&self, stack: &str, at: At) -> Result<f64, String> {
-        self.median_where(stack, at, |_| true)
+        self.median_of_means(stack, at, |_| true)
     }
 
     /// The same of samples with this option.
     pub fn median_with(&self, stack: &str, at: At, option: (&str, u64)) -> Result<f64, String> {
         let (name, value) = option;
-        self.median_where(stack, at, |sample| sample.options.get(name).is_some_and(|given| *given == value))
+        self.median_of_means(stack, at, |sample| sample.options.get(name).is_some_and(|given| *given == value))
+    }
+
+    /// The median over the rounds of the mean of what came in intervals that end after one time and not after another, in
+    /// seconds since the program's begin.
+    pub fn mean_between(&self, stack: &str, at: At, after_s: f64, until_s: f64) -> Result<f64, String> {
+        let time = |sample: &Sample| sample.options.get("time").and_then(|time| time.as_f64());
+        let inside = |sample: &Sample| time(sample).is_some_and(|time| time > after_s && time <= until_s);
+        self.median_of_means(stack, at, inside)
     }
 
     /// Value of one stack over that of another.
@@ -55,7 +63,8 @@ impl<'a> Values<'a> {
         rails.flatten().ok_or_else(|| format!("link {link} is not in the record"))
     }
 
-    fn median_where(&self, stack: &str, at: At, wanted: impl Fn(&Sample) -> bool) -> Result<f64, String> {
+    /// Samples of one round that differ in an option count together.
+    fn median_of_means(&self, stack: &str, at: At, wanted: impl Fn(&Sample) -> bool) -> Result<f64, String> {
         let At { benchmark, link, size } = at;
         let matches = |sample: &&Sample| {
             sample.stack == stack
@@ -64,10 +73,13 @@ impl<'a> Values<'a> {
                 && sample.size_bytes == Some(size)
                 && wanted(sample)
         };
-        // Of several of one round the last counts.
-        let by_round: BTreeMap<u32, f64> =
-            self.record.samples.iter().filter(matches).map(|sample| (sample.round, sample.value)).collect();
-        let values: Vec<f64> = by_round.into_values().filter(|value| *value > 0.0).collect();
+        // Of several of one round with the same options the last counts.
+        let mut rounds: BTreeMap<u32, BTreeMap<String, f64>> = BTreeMap::new();
+        for sample in self.record.samples.iter().filter(matches) {
+            rounds.entry(sample.round).or_default().insert(format!("{:?}", sample.options), sample.value);
+        }
+        let mean = |values: &BTreeMap<String, f64>| values.values().sum::<f64>() / values.len() as f64;
+        let values: Vec<f64> = rounds.values().map(mean).filter(|value| *value > 0.0).collect();
         let missing = || format!("{stack} has no value of {benchmark} on {link} at {size} bytes");
         Spread::of(&values).map(|spread| spread.median).ok_or_else(missing)
     }

@@ -1,13 +1,8 @@
-//! Changes of rails, at once or on a schedule.
+//! Changes of rails.
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
 
-use anyhow::Result;
-
-use super::Lab;
 use super::rail::{Losing, Rail};
 use super::units::{Delay, Size};
 use crate::testbed::{Rate, rail_name};
@@ -42,22 +37,6 @@ pub struct Update {
     queue: Option<Option<Size>>,
 }
 
-/// Changes in the order of their times.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Schedule(pub Vec<Entry>);
-
-/// A change of a schedule.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// After the schedule's begin.
-    pub at: Duration,
-    /// What changes.
-    pub target: Target,
-    /// How.
-    pub change: Change,
-}
-
-const SCHEDULE_FORM: &str = "a schedule reads like \"3s r0=250; 6s r0=1000,delay=10ms r1=down; 8.5s r1=up\"";
 const CHANGE_FORM: &str = "a change reads like r0=250 or r0=1000,delay=10ms,jitter=0,loss=0.01,queue=1M or \
                            r0=delay=1ms or r0=down or r0=up";
 
@@ -88,50 +67,6 @@ impl Update {
     }
 }
 
-impl Schedule {
-    /// Makes the changes when their time has come, until the other end of `cancelled` is dropped. `who` tells them.
-    pub fn play(&self, lab: &mut Lab, cancelled: &Receiver<()>, who: &str) {
-        let start = Instant::now();
-        for entry in &self.0 {
-            let wait = entry.at.saturating_sub(start.elapsed());
-            if cancelled.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-                return;
-            }
-            let done = lab.set(&entry.target, &entry.change);
-            match done {
-                Ok(()) => eprintln!("{who}: {:.3} s: {} {}", start.elapsed().as_secs_f64(), entry.target, entry.change),
-                Err(error) => eprintln!("{who}: {error:#}"),
-            }
-        }
-    }
-}
-
-impl FromStr for Schedule {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Schedule, String> {
-        let mut entries = Vec::new();
-        for step in text.split(';').map(str::trim).filter(|step| !step.is_empty()) {
-            let wrong = |why: &str| format!("cannot read \"{step}\": {why}{SCHEDULE_FORM}");
-            let mut words = step.split_whitespace();
-            let at = words.next().and_then(parse_seconds).ok_or_else(|| wrong(""))?;
-            let before = entries.len();
-            for word in words {
-                let (target, change) = parse_change(word).map_err(|why| wrong(&format!("{why}; ")))?;
-                entries.push(Entry { at, target, change });
-            }
-            if entries.len() == before {
-                return Err(wrong(""));
-            }
-        }
-        if entries.is_empty() {
-            return Err(SCHEDULE_FORM.to_string());
-        }
-        entries.sort_by_key(|entry| entry.at);
-        Ok(Schedule(entries))
-    }
-}
-
 /// A rail and what happens to it: `r0=250,delay=1ms`.
 pub fn parse_change(word: &str) -> Result<(Target, Change), String> {
     let wrong = |why: &str| format!("cannot read \"{word}\": {why}{CHANGE_FORM}");
@@ -148,10 +83,6 @@ pub fn parse_change(word: &str) -> Result<(Target, Change), String> {
         }
     };
     Ok((target, change))
-}
-
-fn parse_seconds(word: &str) -> Option<Duration> {
-    Duration::try_from_secs_f64(word.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 impl FromStr for Target {
@@ -200,25 +131,6 @@ impl fmt::Display for Change {
 mod tests {
     use super::*;
 
-    fn entry(ms: u64, target: &str, change: Change) -> Entry {
-        Entry { at: Duration::from_millis(ms), target: target.parse().unwrap(), change }
-    }
-
-    #[test]
-    fn a_schedule_is_read_and_sorted() {
-        let schedule: Schedule = "6s r0=1000, a-b.r1=down; 3.5s r0=250,delay=10ms;".parse().unwrap();
-        let update = |mbit, delay: Option<Delay>| {
-            Change::Rail(Update { rate: Some(Rate::Mbit(mbit)), delay, ..Update::default() })
-        };
-        let expected = vec![
-            entry(3500, "r0", update(250, Some(Delay::of_ns(10_000_000)))),
-            entry(6000, "r0", update(1000, None)),
-            entry(6000, "a-b.r1", Change::Down),
-        ];
-        assert_eq!(schedule.0, expected);
-        assert_eq!(schedule.0[2].target.to_string(), "a-b.r1");
-    }
-
     #[test]
     fn a_change_leaves_the_rest() {
         let rail = Rail { queue: Some(Size { bytes: 1000 }), ..Rail::of_rate(Rate::Mbit(100)) };
@@ -231,11 +143,6 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in
-            ["", ";", "3s", "3 r0=250", "-1s r0=1", "3s r0", "3s x0=1", "3s r0=fast", "NaNs r0=1", "3s r0=1,x=2"]
-        {
-            assert!(text.parse::<Schedule>().is_err(), "{text}");
-        }
         assert!(parse_change("r0=delay=-1ms").unwrap_err().contains("\"-1ms\" is no time"));
         assert!(parse_change("r0=-5").unwrap_err().contains("a rate is a whole number"));
     }

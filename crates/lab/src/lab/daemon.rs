@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -12,10 +12,11 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
-use super::change::{Change, Entry, Schedule, Target, parse_change};
+use super::change::{Change, Target, parse_change};
 use super::control::{DescribedHost, DescribedLink, Description, Request, Response, Status};
 use super::measure::Measured;
 use super::registry::Slot;
+use super::schedule::{Playing, Schedule};
 use super::{Lab, Topology, enter};
 
 /// How long a command may take to ask: it does so at once.
@@ -29,8 +30,7 @@ struct Daemon {
     listener: UnixListener,
     signals: SignalFd,
     measured: Vec<Measured>,
-    /// Changes to come, the last first.
-    scheduled: Vec<(Instant, Entry)>,
+    scheduled: Playing,
 }
 
 /// Is a lab, until it is told to end or gets a signal. Says "ready" on standard output once it is up.
@@ -47,7 +47,7 @@ pub fn run(slot: &Slot, topology: &Topology) -> Result<()> {
     lab.environment()?;
     let listener = UnixListener::bind(slot.socket()).context("cannot listen")?;
     listener.set_nonblocking(true).context("cannot listen")?;
-    let mut daemon = Daemon { lab, listener, signals, measured: Vec::new(), scheduled: Vec::new() };
+    let mut daemon = Daemon { lab, listener, signals, measured: Vec::new(), scheduled: Playing::default() };
     enter::untie()?;
     writeln!(std::io::stdout(), "ready").context("nobody waits for this lab")?;
     daemon.serve()
@@ -56,9 +56,8 @@ pub fn run(slot: &Slot, topology: &Topology) -> Result<()> {
 impl Daemon {
     fn serve(&mut self) -> Result<()> {
         loop {
-            let due = self.scheduled.last().map(|(at, _)| at.saturating_duration_since(Instant::now()));
             // A millisecond more, or it would wake up just before.
-            let wait = due.map_or(PollTimeout::NONE, |due| {
+            let wait = self.scheduled.wait().map_or(PollTimeout::NONE, |due| {
                 PollTimeout::try_from(due.as_millis() as u64 + 1).unwrap_or(PollTimeout::MAX)
             });
             let mut polled = [
@@ -160,15 +159,14 @@ impl Daemon {
 
     fn schedule(&mut self, text: &str) -> Result<Vec<String>> {
         let schedule: Schedule = text.parse().map_err(anyhow::Error::msg)?;
-        schedule.0.iter().try_for_each(|entry| self.lab.find(&entry.target).map(drop))?;
-        let start = Instant::now();
-        self.scheduled = schedule.0.into_iter().map(|entry| (start + entry.at, entry)).rev().collect();
-        Ok(vec![format!("{} changes to come", self.scheduled.len())])
+        schedule.entries.iter().try_for_each(|entry| self.lab.find(&entry.target).map(drop))?;
+        self.scheduled = schedule.begin();
+        Ok(vec![format!("{} changes to come", self.scheduled.left())])
     }
 
     /// Makes the changes whose time has come.
     fn play(&mut self) {
-        while let Some((_, entry)) = self.scheduled.pop_if(|(at, _)| *at <= Instant::now()) {
+        while let Some(entry) = self.scheduled.due() {
             match self.lab.set(&entry.target, &entry.change) {
                 Ok(()) => eprintln!("schedule: {} {}", entry.target, entry.change),
                 Err(error) => eprintln!("schedule: {error:#}"),
@@ -197,7 +195,7 @@ impl Daemon {
             emulated,
             emulator_cpu,
             emulator_error,
-            scheduled: self.scheduled.len(),
+            scheduled: self.scheduled.left(),
         }
     }
 }

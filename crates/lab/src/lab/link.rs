@@ -1,5 +1,10 @@
 //! The links of a lab: which there are, and between which interfaces.
 
+use std::collections::BTreeSet;
+
+use anyhow::{Result, ensure};
+
+use super::change::Target;
 use super::rail::Rail;
 use super::topology::Topology;
 use crate::testbed::{host, rail_name};
@@ -117,6 +122,30 @@ fn links_of_rail(topology: &Topology, rail: usize) -> Vec<Link> {
         links.push(link);
     }
     links
+}
+
+/// Numbers of the links that a target names.
+pub fn find(links: &[Link], target: &Target) -> Result<Vec<usize>> {
+    let has_wans = links.iter().any(|link| matches!(link.kind, Kind::Wan(_)));
+    let fits = |link: &Link| match &target.place {
+        None => !has_wans || matches!(link.kind, Kind::Wan(_)),
+        Some(place) => {
+            let of_host = matches!(link.kind, Kind::Port(index) if host::name(index) == *place);
+            link.place == *place || of_host
+        }
+    };
+    let found: Vec<usize> =
+        (0..links.len()).filter(|number| links[*number].rail == target.rail && fits(&links[*number])).collect();
+    ensure!(!found.is_empty(), "there is no rail {target}; there are: {}", targets(links).join(", "));
+    Ok(found)
+}
+
+/// What rails can be called.
+fn targets(links: &[Link]) -> Vec<String> {
+    let mut names: Vec<String> = links.iter().map(|link| format!("{}.{}", link.place, rail_name(link.rail))).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
 }
 
 impl Link {

@@ -13,6 +13,7 @@ mod network;
 pub mod probe;
 mod rail;
 pub mod registry;
+pub mod schedule;
 mod shape;
 pub mod start;
 pub mod table;
@@ -23,11 +24,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use fishplate_longbow::{Backend, Status};
 
 use self::change::{Change, Target};
-use self::link::{Kind, Link};
+use self::link::Link;
 use self::shape::Emulation;
 use crate::testbed::host::Host;
 use crate::testbed::{launch, orphans};
@@ -170,33 +171,24 @@ impl Lab {
         Ok(())
     }
 
-    /// Says whether there is such a rail.
-    pub fn find(&self, target: &Target) -> Result<Vec<usize>> {
-        let has_wans = self.links.iter().any(|link| matches!(link.kind, Kind::Wan(_)));
-        let fits = |link: &Link| match &target.place {
-            None => !has_wans || matches!(link.kind, Kind::Wan(_)),
-            Some(place) => {
-                let of_host = matches!(link.kind, Kind::Port(index) if self.hosts[index].name == *place);
-                link.place == *place || of_host
+    /// Makes all rails again what they were built to be.
+    pub fn restore(&mut self) -> Result<()> {
+        for (number, built) in link::links(&self.topology).into_iter().enumerate() {
+            if !self.links[number].up {
+                self.bring_up(&built)?;
+                self.links[number].up = true;
             }
-        };
-        let found: Vec<usize> = (0..self.links.len())
-            .filter(|number| self.links[*number].rail == target.rail && fits(&self.links[*number]))
-            .collect();
-        ensure!(!found.is_empty(), "there is no rail {target}; there are: {}", self.rail_targets().join(", "));
-        Ok(found)
-    }
-
-    /// What rails can be called.
-    fn rail_targets(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for link in &self.links {
-            let name = format!("{}.{}", link.place, crate::testbed::rail_name(link.rail));
-            if !names.contains(&name) {
-                names.push(name);
+            if self.links[number].asked != built.asked {
+                self.links[number].asked = built.asked;
+                self.apply(number)?;
             }
         }
-        names
+        Ok(())
+    }
+
+    /// Says whether there is such a rail.
+    pub fn find(&self, target: &Target) -> Result<Vec<usize>> {
+        link::find(&self.links, target)
     }
 
     /// What the emulator has counted, if there is one.

@@ -29,17 +29,23 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A horizontal axis that holds these places exactly; logarithmic where they span enough.
-    pub fn along(places: &[f64], base: Base) -> Axis {
+    /// A horizontal axis that holds these places exactly: linear without a base, otherwise logarithmic where they span
+    /// enough.
+    pub fn along(places: &[f64], base: Option<Base>) -> Axis {
+        let Some(base) = base else { return Axis::linear(places) };
         let positive = places.iter().copied().filter(|place| *place > 0.0);
         let (least, greatest) = bounds(positive).unwrap_or((1.0, 1.0));
         let zero = places.contains(&0.0).then(|| if base == Base::Two { least / 2.0 } else { least / 10.0 });
         let spans = greatest / least >= 8.0 || zero.is_some() && greatest > least;
         if !spans {
-            let (least, greatest) = bounds(places.iter().copied()).unwrap_or((0.0, 1.0));
-            return Axis { scale: Scale::Linear, least, greatest, zero: None };
+            return Axis::linear(places);
         }
         Axis { scale: Scale::Logarithmic(base), least: zero.unwrap_or(least), greatest, zero }
+    }
+
+    fn linear(places: &[f64]) -> Axis {
+        let (least, greatest) = bounds(places.iter().copied()).unwrap_or((0.0, 1.0));
+        Axis { scale: Scale::Linear, least, greatest, zero: None }
     }
 
     /// A logarithmic vertical axis with some room. It spans a factor of two at least, so that noise looks like noise.
@@ -159,20 +165,25 @@ mod tests {
     #[test]
     fn sizes_have_powers_of_two_and_zero_its_place() {
         let sizes: Vec<f64> = (0..=22).map(|power| f64::from(1 << power)).collect();
-        let axis = Axis::along(&sizes, Base::Two);
+        let axis = Axis::along(&sizes, Some(Base::Two));
         assert_eq!(axis.ticks_at(&sizes, 7), [1.0, 16.0, 256.0, 4096.0, 65536.0, 1048576.0]);
         assert_eq!((axis.at(1.0), axis.at((1 << 22) as f64), axis.at(2048.0)), (0.0, 1.0, 0.5));
         let delays = [0.0, 10.0, 100.0, 1000.0, 10000.0];
-        let axis = Axis::along(&delays, Base::Ten);
+        let axis = Axis::along(&delays, Some(Base::Ten));
         assert_eq!(axis.ticks_at(&delays, 7), delays);
         assert_eq!((axis.at(0.0), axis.at(10.0)), (0.0, 0.25));
     }
 
     #[test]
     fn few_places_close_together_are_linear() {
-        let axis = Axis::along(&[1.0, 2.0, 4.0], Base::Two);
+        let axis = Axis::along(&[1.0, 2.0, 4.0], Some(Base::Two));
         assert!((axis.at(2.0) - 1.0 / 3.0).abs() < 1e-12);
-        assert_eq!(Axis::along(&[5.0], Base::Two).at(5.0), 0.5);
+        assert_eq!(Axis::along(&[5.0], Some(Base::Two)).at(5.0), 0.5);
+    }
+
+    #[test]
+    fn without_a_base_an_axis_is_linear() {
+        assert_eq!(Axis::along(&[1.0, 101.0], None).at(51.0), 0.5);
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub struct Chart<'a> {
 pub struct Horizontal<'a> {
     /// Name of the axis.
     pub caption: String,
-    /// Which numbers are round.
-    pub base: Base,
+    /// Which numbers are round; nothing: equal steps have equal distances.
+    pub base: Option<Base>,
     /// All places that any line has, in order.
     pub places: Vec<f64>,
     /// A place in words.

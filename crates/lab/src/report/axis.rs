@@ -2,8 +2,12 @@
 
 use anyhow::{Context, Result};
 
+use crate::page::axis::Base;
 use crate::page::units;
 use crate::record::{Benchmark, Link, Sample};
+
+/// Unit of a time that passes.
+const SECONDS: &str = "s";
 
 /// A horizontal axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,12 +112,13 @@ impl Axis {
         }
     }
 
-    /// Whether places are powers of two rather than of ten.
-    pub fn is_binary(&self) -> bool {
+    /// Which numbers are round along it; nothing: time goes on evenly.
+    pub fn base(&self) -> Option<Base> {
         match self {
-            Axis::Size | Axis::Ranks => true,
-            Axis::LinkDelay | Axis::LinkRate => false,
-            Axis::Option(_, unit) => unit.is_none(),
+            Axis::Size | Axis::Ranks => Some(Base::Two),
+            Axis::LinkDelay | Axis::LinkRate => Some(Base::Ten),
+            Axis::Option(_, None) => Some(Base::Two),
+            Axis::Option(_, Some(unit)) => (unit != SECONDS).then_some(Base::Ten),
         }
     }
 }

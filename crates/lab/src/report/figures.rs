@@ -8,7 +8,7 @@ use super::axis::Axis;
 use super::model::{Panel, Points};
 use super::{Report, tables, words};
 use crate::page;
-use crate::page::axis::{Axis as Scale, Base};
+use crate::page::axis::Axis as Scale;
 use crate::page::bars::{self, Bar, Part};
 use crate::page::chart::{Chart, Horizontal, Line};
 
@@ -74,7 +74,7 @@ fn chart(report: &Report, panel: &Panel, points: &Points, title: String) -> Mark
     let y = Scale::logarithmic(&values.collect::<Vec<_>>());
     let x = Horizontal {
         caption: axis.caption(),
-        base: if axis.is_binary() { Base::Two } else { Base::Ten },
+        base: axis.base(),
         places: points.keys().map(|place| place.0).collect(),
         name: &|place| axis.name(place),
     };

@@ -1,0 +1,69 @@
+//! The course of a program: its samples go to the record as they come, and rails change as its schedule says.
+
+use anyhow::{Context, Result};
+
+use super::benchmark::Benchmark;
+use super::execute::Listener;
+use super::matrix::Cell;
+use super::sample::{self, BenchLine};
+use crate::lab::Lab;
+use crate::lab::schedule::{Playing, Schedule};
+use crate::record::Line;
+use crate::record::write::Writer;
+
+/// One cell while its program runs.
+pub struct Course<'a> {
+    cell: &'a Cell,
+    benchmark: &'a Benchmark,
+    writer: &'a mut Writer,
+    /// Where rails can change.
+    lab: Option<&'a mut Lab>,
+    /// A schedule that has not begun.
+    waiting: Option<Schedule>,
+    playing: Playing,
+    /// The last sample, for people.
+    said: Option<String>,
+}
+
+impl<'a> Course<'a> {
+    /// Of a program that is about to start.
+    pub fn new(
+        cell: &'a Cell,
+        benchmark: &'a Benchmark,
+        writer: &'a mut Writer,
+        lab: Option<&'a mut Lab>,
+    ) -> Course<'a> {
+        let waiting = benchmark.schedule.clone();
+        Course { cell, benchmark, writer, lab, waiting, playing: Playing::default(), said: None }
+    }
+
+    /// After the program's end: rails are as before. Returns its last sample.
+    pub fn finish(self) -> Result<Option<String>> {
+        if let (Some(lab), Some(_)) = (self.lab, &self.benchmark.schedule) {
+            lab.restore().context("cannot undo the changes of a schedule")?;
+        }
+        Ok(self.said)
+    }
+}
+
+impl Listener for Course<'_> {
+    fn line(&mut self, line: &str) -> Result<()> {
+        let Some(line) = BenchLine::parse(line) else { return Ok(()) };
+        // Starting takes each stack its own time, which the changes do not count.
+        if let Some(schedule) = self.waiting.take() {
+            self.playing = schedule.begin();
+        }
+        let sized = self.benchmark.program.default_sizes().is_some();
+        let sample = line.sample(self.cell, self.benchmark.ranks, sized);
+        self.said = Some(sample::shown(&sample));
+        self.writer.append(&Line::Sample(sample))
+    }
+
+    fn tick(&mut self) -> Result<()> {
+        let Some(lab) = &mut self.lab else { return Ok(()) };
+        while let Some(entry) = self.playing.due() {
+            lab.set(&entry.target, &entry.change).with_context(|| format!("schedule: rail {}", entry.target))?;
+        }
+        Ok(())
+    }
+}
