@@ -26,6 +26,7 @@ pub enum Command {
     Stacks(commands::stacks::Args),
     Rails(commands::rails::Args),
     Run(commands::run::Args),
+    Top(commands::top::Args),
     Env(commands::env::Args),
     Bench(Box<commands::bench::Args>),
     Report(commands::report::Args),

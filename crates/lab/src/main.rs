@@ -19,6 +19,7 @@ mod stats;
 mod supervise;
 mod testbed;
 mod tools;
+mod traffic;
 
 use std::process::ExitCode;
 

@@ -65,13 +65,18 @@ impl Counters {
     pub fn add(&mut self, link: &Link, retransmitted: u64, now: Instant) {
         self.touch(link, now);
         let rail = &mut self.rails[usize::from(link.rail.0)];
-        let (sum, counts) = (&mut rail.counts, &link.counts);
         rail.links += 1;
-        sum.tx_bytes += counts.tx_bytes;
-        sum.tx_messages += counts.tx_messages;
-        sum.rx_bytes += counts.rx_bytes;
-        sum.rx_messages += counts.rx_messages;
-        sum.retransmitted += retransmitted;
+        rail.counts.add(&Counts { retransmitted, ..link.counts });
+    }
+
+    /// What the closed links of a rail have counted.
+    pub fn ended(&self, rail: usize) -> &Counts {
+        &self.rails[rail].counts
+    }
+
+    /// Whether a rail has had links that are closed.
+    pub fn has_ended(&self, rail: usize) -> bool {
+        self.rails[rail].links > 0
     }
 
     /// Appends a line a rail to `file`, all in one write, so that processes do not tear each other's lines.

@@ -11,6 +11,7 @@ pub mod discover;
 pub mod endpoint;
 pub mod handshake;
 mod link;
+pub mod live;
 mod logger;
 mod pairing;
 mod process;

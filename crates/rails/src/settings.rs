@@ -31,6 +31,8 @@ pub struct Settings {
     pub stats: Option<PathBuf>,
     /// Events from this level on become lines on standard error.
     pub log: LevelFilter,
+    /// Whether `fishplate top` can see the process.
+    pub top: bool,
 }
 
 /// A documented environment variable.
@@ -102,6 +104,12 @@ pub const VARIABLES: &[Variable] = &[
         allowed: "error, warn, info, debug",
         default: "warn",
     },
+    Variable {
+        name: "FISHPLATE_TOP",
+        meaning: "whether processes show their rails to fishplate top",
+        allowed: "on, off",
+        default: "on",
+    },
 ];
 
 /// A variable with a value that it cannot have.
@@ -137,6 +145,7 @@ impl Default for Settings {
             congestion: None,
             stats: None,
             log: LevelFilter::Warn,
+            top: true,
         }
     }
 }
@@ -168,6 +177,7 @@ impl Settings {
             congestion,
             stats,
             log: reader.parse("FISHPLATE_LOG", log_level)?.unwrap_or(default.log),
+            top: reader.parse("FISHPLATE_TOP", on_or_off)?.unwrap_or(default.top),
         })
     }
 
@@ -221,6 +231,10 @@ fn stats_path(text: &str) -> Option<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let usable = folder.is_none_or(|folder| folder.is_dir()) && !path.is_dir();
     usable.then_some(path)
+}
+
+fn on_or_off(text: &str) -> Option<bool> {
+    [("on", true), ("off", false)].into_iter().find(|(word, _)| *word == text).map(|(_, value)| value)
 }
 
 fn log_level(text: &str) -> Option<LevelFilter> {

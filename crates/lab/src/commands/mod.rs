@@ -13,6 +13,7 @@ pub mod run;
 pub mod setup;
 pub mod stacks;
 pub mod testbed;
+pub mod top;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Stacks(args) => stacks::run(args),
         Command::Rails(args) => rails::run(args),
         Command::Run(args) => run::run(args),
+        Command::Top(args) => top::run(args),
         Command::Env(args) => env::run(args),
         Command::Bench(args) => bench::run(*args, cli.inside),
         Command::Report(args) => report::run(args),

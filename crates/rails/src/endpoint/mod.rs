@@ -8,6 +8,7 @@ mod paths;
 mod peer;
 mod post;
 mod progress;
+mod show;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,6 +35,7 @@ use crate::sys::poll::Poller;
 
 use burst::Held;
 use peer::Peer;
+use show::Shown;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
 pub struct Endpoint {
@@ -69,6 +71,7 @@ pub struct Endpoint {
     /// When to look after attempts and paths next.
     next_tick: Instant,
     counters: Counters,
+    shown: Shown,
 }
 
 /// A rail of this endpoint.
@@ -149,6 +152,7 @@ impl Endpoint {
             asked_at: Instant(0),
             next_tick: Instant(0),
             counters: Counters::new(rails.len()),
+            shown: Shown::begin(settings.top, u64::from_le_bytes(random()?)),
             rails,
             settings: settings.clone(),
         })

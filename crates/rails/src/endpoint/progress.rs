@@ -86,6 +86,7 @@ impl Endpoint {
         if now >= self.next_tick {
             self.next_tick = now.plus_ns(TICK_NS);
             self.look_after_crowd(now);
+            self.show(now);
             self.look_after_attempts(now);
             self.sample_paths(now);
         }

@@ -61,6 +61,17 @@ pub struct Counts {
     pub retransmitted: u64,
 }
 
+impl Counts {
+    /// Adds what another link has counted.
+    pub fn add(&mut self, other: &Counts) {
+        self.tx_bytes += other.tx_bytes;
+        self.tx_messages += other.tx_messages;
+        self.rx_bytes += other.rx_bytes;
+        self.rx_messages += other.rx_messages;
+        self.retransmitted += other.retransmitted;
+    }
+}
+
 impl Link {
     /// A link over a connected, non-blocking socket.
     pub fn new(

@@ -1,0 +1,159 @@
+//! `fishplate top`: what the rails of running MPI programs carry.
+
+use std::io::{IsTerminal, Write, stdout};
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, poll, read};
+use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::{cursor, execute, queue};
+use fishplate_rails::live::State;
+
+use crate::show;
+use crate::traffic::{Row, Watch};
+
+/// Shows what the rails of running MPI programs carry: rates, shares, round trips, segments sent again.
+///
+/// Shows all processes of this user on this machine, those in testbeds and labs as well; root sees everybody's. `q` ends it.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// One table, then end (also where the output is no terminal)
+    #[arg(long)]
+    once: bool,
+
+    /// A line of JSON for each look instead of a table; with --once only one
+    #[arg(long)]
+    json: bool,
+
+    /// Seconds from look to look
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    every: f64,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate top
+  fishplate top --once
+  fishplate top --json --every 0.5 | head -n 20";
+
+/// Processes write their pages every 0.1 s.
+fn seconds(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok();
+    value.filter(|value| (0.1..=3600.0).contains(value)).ok_or("allowed: 0.1 to 3600".into())
+}
+
+/// The command.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let every = Duration::from_secs_f64(args.every);
+    let mut watch = Watch::default();
+    watch.look();
+    if args.json || args.once || !stdout().is_terminal() {
+        loop {
+            sleep(every);
+            let rows = watch.look();
+            let text = if args.json { serde_json::to_string(&rows)? } else { text(&rows) };
+            if let Err(error) = writeln!(stdout(), "{text}") {
+                let end = error.kind() == std::io::ErrorKind::BrokenPipe;
+                return if end { Ok(ExitCode::SUCCESS) } else { Err(error).context("cannot write") };
+            }
+            if args.once || !args.json {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+    }
+    let screen = Screen::take()?;
+    loop {
+        screen.draw(&text(&watch.look()))?;
+        if screen.wants_to_end(every)? {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// The terminal, until it is dropped.
+struct Screen;
+
+impl Screen {
+    fn take() -> Result<Screen> {
+        terminal::enable_raw_mode().context("cannot use the terminal")?;
+        let screen = Screen;
+        execute!(stdout(), EnterAlternateScreen, cursor::Hide).context("cannot use the terminal")?;
+        Ok(screen)
+    }
+
+    /// As much of `text` as there is room for.
+    fn draw(&self, text: &str) -> Result<()> {
+        // Some terminals do not know their size.
+        let (width, height) = terminal::size().ok().filter(|size| size.0 > 0 && size.1 > 0).unwrap_or((80, 24));
+        let (lines, room) = (text.lines().count(), usize::from(height).saturating_sub(1));
+        let mut out = stdout().lock();
+        queue!(out, cursor::MoveTo(0, 0), Clear(ClearType::All))?;
+        for line in text.lines().take(room) {
+            let line: String = line.chars().take(usize::from(width)).collect();
+            write!(out, "{line}\r\n")?;
+        }
+        let more = lines.saturating_sub(room);
+        let note = if more > 0 { format!("{more} more lines; q ends") } else { "q ends".into() };
+        write!(out, "{note}")?;
+        Ok(out.flush()?)
+    }
+
+    /// Waits; true if the user has pressed q, Escape or Ctrl-C.
+    fn wants_to_end(&self, wait: Duration) -> Result<bool> {
+        let until = Instant::now() + wait;
+        while poll(until.saturating_duration_since(Instant::now()))? {
+            let Event::Key(key) = read()? else { continue };
+            let interrupts = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+            let ends = matches!(key.code, KeyCode::Char('q') | KeyCode::Esc) || interrupts;
+            if ends && key.kind != KeyEventKind::Release {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = execute!(stdout(), LeaveAlternateScreen, cursor::Show);
+        let _ = terminal::disable_raw_mode();
+    }
+}
+
+fn text(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return "no MPI program with Fishplate is running here (FISHPLATE_TOP=off hides one)".into();
+    }
+    let titles =
+        ["host", "program", "rail", "state", "rank", "peers", "sent/s", "received/s", "share", "round trip", "resent"];
+    let mut table = show::table(&titles, 4);
+    for row in rows {
+        let rate = |rate: Option<f64>| rate.map_or("-".into(), |rate| show::bytes(rate as u64));
+        table.add_row([
+            row.host.clone(),
+            row.program.clone(),
+            row.rail.clone(),
+            state(row.state).to_string(),
+            row.rank.map_or_else(|| format!("pid {}", row.pid), |rank| rank.to_string()),
+            row.peers.to_string(),
+            rate(row.tx_rate),
+            rate(row.rx_rate),
+            row.share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0)),
+            row.rtt_us.map_or("-".into(), |rtt| format!("{} us", show::thousands(rtt))),
+            show::thousands(row.retransmitted_segments),
+        ]);
+    }
+    table.to_string()
+}
+
+fn state(state: State) -> &'static str {
+    match state {
+        State::Up => "up",
+        State::Connecting => "connecting",
+        State::Idle => "idle",
+        State::Ended => "ended",
+    }
+}

@@ -1,0 +1,93 @@
+//! What an endpoint shows of itself to `fishplate top`.
+
+use std::os::fd::AsFd;
+
+use fishplate_engine::Instant;
+
+use super::Endpoint;
+use crate::live::{self, Board, Page, State};
+use crate::process;
+use crate::sys::tcp_info::tcp_info;
+
+/// How often the page is written at most, in nanoseconds: as often as an eye follows.
+const EVERY_NS: u64 = 100_000_000;
+/// What showing may cost: one part in so many of the time, however many connections there are.
+const PART_OF_TIME: u64 = 200;
+
+/// The page of an endpoint, and when it is due.
+pub struct Shown {
+    board: Option<Board>,
+    program: String,
+    due: Instant,
+}
+
+impl Shown {
+    /// Shows an endpoint, named by a random number. Without a place to show it, nothing is shown.
+    pub fn begin(wanted: bool, name: u64) -> Shown {
+        let open = || Board::open(name).inspect_err(|error| log::info!("`fishplate top` will not show this: {error}"));
+        let board = if wanted { open().ok() } else { None };
+        Shown { board, program: live::program(), due: Instant(0) }
+    }
+}
+
+impl Endpoint {
+    /// Writes the page when it is due.
+    pub(super) fn show(&mut self, now: Instant) {
+        if self.shown.board.is_none() || now < self.shown.due {
+            return;
+        }
+        let page = self.page(now);
+        if let Some(Err(error)) = self.shown.board.as_ref().map(|board| board.write(&page)) {
+            log::info!("`fishplate top` will not show this any more: {error}");
+            self.shown.board = None;
+        }
+        let took_ns = self.clock.now().since_ns(now);
+        self.shown.due = now.plus_ns(EVERY_NS.max(took_ns * PART_OF_TIME));
+    }
+
+    fn page(&self, now: Instant) -> Page {
+        Page {
+            schema: live::SCHEMA.to_string(),
+            host: process::host().to_string(),
+            pid: std::process::id(),
+            rank: process::rank(),
+            program: self.shown.program.clone(),
+            seconds: now.since_ns(Instant(0)) as f64 / 1e9,
+            peers: self.peers.iter().filter(|peer| peer.is_connected()).count() as u32,
+            rails: (0..self.rails.len()).map(|at| self.rail_page(at)).collect(),
+        }
+    }
+
+    fn rail_page(&self, at: usize) -> live::Rail {
+        let ended = self.counters.ended(at);
+        let mut sum = *ended;
+        let (mut links, mut retransmitted, mut rtt_ns) = (0, ended.retransmitted, None);
+        for (_, link) in self.links.iter().filter(|(_, link)| usize::from(link.rail.0) == at) {
+            links += 1;
+            sum.add(&link.counts);
+            if let Ok(info) = tcp_info(link.socket.as_fd()) {
+                retransmitted += u64::from(info.retransmitted);
+                rtt_ns = rtt_ns.max(Some(info.rtt_ns));
+            }
+        }
+        let is_connecting = self.attempts.iter().any(|(_, attempt)| usize::from(attempt.rail) == at);
+        let state = match (links > 0, is_connecting, self.counters.has_ended(at)) {
+            (true, ..) => State::Up,
+            (false, true, _) => State::Connecting,
+            (false, false, true) => State::Ended,
+            (false, false, false) => State::Idle,
+        };
+        live::Rail {
+            name: self.rails[at].name.clone(),
+            address: self.rails[at].ip,
+            state,
+            links,
+            tx_bytes: sum.tx_bytes,
+            rx_bytes: sum.rx_bytes,
+            tx_messages: sum.tx_messages,
+            rx_messages: sum.rx_messages,
+            rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
+            retransmitted_segments: retransmitted,
+        }
+    }
+}

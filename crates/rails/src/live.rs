@@ -1,0 +1,229 @@
+//! What a process shows of itself while it runs: a small file that only its user can read, and `fishplate top` does. See
+//! `docs/top.md`.
+//!
+//! The file lives in memory (`/dev/shm`), is locked while its process lives, and goes with it. What a killed process leaves
+//! is known by the missing lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::iter::once;
+use std::net::IpAddr;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the page's layout.
+pub const SCHEMA: &str = "fishplate-live/1";
+/// How the files begin.
+const PREFIX: &str = "fishplate-live-";
+/// Where they are: the first of these that is there. The first is no disk, which could make a process wait.
+const FOLDERS: [&str; 2] = ["dev/shm", "tmp"];
+/// Length of a file in bytes: eight rails with the longest names, and room for more fields.
+const PAGE_LEN: usize = 4096;
+/// How often a page that changes under its reader is read again.
+const MOST_READS: usize = 5;
+
+/// What a process shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Its host.
+    pub host: String,
+    /// Its number, in its own namespace.
+    pub pid: u32,
+    /// Its rank in the job, where the launcher says.
+    pub rank: Option<u32>,
+    /// The name of its program.
+    pub program: String,
+    /// Seconds from its start to this page.
+    pub seconds: f64,
+    /// Peers that it is connected to.
+    pub peers: u32,
+    /// Its rails.
+    pub rails: Vec<Rail>,
+}
+
+/// One rail of a process. Counts are since its start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rail {
+    /// Its interface.
+    pub name: String,
+    /// The address that is used on it.
+    pub address: IpAddr,
+    /// How it is.
+    pub state: State,
+    /// Connections over it.
+    pub links: u32,
+    /// Bytes of messages sent.
+    pub tx_bytes: u64,
+    /// Bytes of messages received.
+    pub rx_bytes: u64,
+    /// Messages, and pieces of them, sent.
+    pub tx_messages: u64,
+    /// Messages, and pieces of them, received.
+    pub rx_messages: u64,
+    /// Smoothed round trip time of the slowest connection, in microseconds, as the kernel measures it.
+    pub rtt_us: Option<u64>,
+    /// TCP segments that were sent again.
+    pub retransmitted_segments: u64,
+}
+
+/// How a rail is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It has connections.
+    Up,
+    /// Connections over it are being set up.
+    Connecting,
+    /// Nobody has asked for any.
+    Idle,
+    /// Those that it had have ended.
+    Ended,
+}
+
+/// A process's own page.
+#[derive(Debug)]
+pub struct Board {
+    file: File,
+    path: PathBuf,
+    owner: u32,
+}
+
+impl Board {
+    /// Begins to show a process; `name` is a random number.
+    pub fn open(name: u64) -> io::Result<Board> {
+        let mut folders = FOLDERS.iter().map(|folder| Path::new("/").join(folder));
+        let Some(folder) = folders.find(|folder| folder.is_dir()) else { return Err(io::ErrorKind::NotFound.into()) };
+        let path = folder.join(format!("{PREFIX}{name:016x}"));
+        let unlocked = folder.join(format!("fishplate-new-{name:016x}"));
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unlocked)?;
+        let ready = file.lock().and_then(|()| fs::rename(&unlocked, &path));
+        if let Err(error) = ready {
+            let _ = fs::remove_file(&unlocked);
+            return Err(error);
+        }
+        Ok(Board { file, path, owner: std::process::id() })
+    }
+
+    /// Shows `page`.
+    pub fn write(&self, page: &Page) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(page)?;
+        if bytes.len() > PAGE_LEN {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        bytes.resize(PAGE_LEN, b' ');
+        self.file.write_all_at(&bytes, 0)
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        // Not a child that was forked.
+        if std::process::id() == self.owner {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The pages of all processes that this user may see, those in other namespaces as well, with the names of their files.
+/// Removes what killed ones have left.
+pub fn pages() -> Vec<(String, Page)> {
+    let places = once("/".into()).chain(other_roots());
+    let folders = places.flat_map(|root| FOLDERS.map(|folder| root.join(folder)));
+    let entries = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+    let named = entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    // Several namespaces may have the same folder.
+    let ours: BTreeMap<String, PathBuf> = named.filter(|(name, _)| name.starts_with(PREFIX)).collect();
+    let mut pages: Vec<(String, Page)> =
+        ours.into_iter().filter_map(|(name, path)| Some((name, page(&path)?))).collect();
+    pages.sort_by(|(_, a), (_, b)| (a.rank, &a.host, a.pid).cmp(&(b.rank, &b.host, b.pid)));
+    pages
+}
+
+/// A way into each other mount namespace in which this user has a process: testbeds, labs, containers.
+fn other_roots() -> impl Iterator<Item = PathBuf> {
+    let mut known: BTreeSet<PathBuf> = fs::read_link("/proc/self/ns/mnt").into_iter().collect();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    processes
+        .filter(move |process| fs::read_link(process.join("ns/mnt")).is_ok_and(|mounts| known.insert(mounts)))
+        .map(|process| process.join("root"))
+}
+
+/// The page in a file, unless its process has ended or it is none.
+fn page(path: &Path) -> Option<Page> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
+    if file.try_lock_shared().is_ok() {
+        let _ = fs::remove_file(path);
+        return None;
+    }
+    let mut before = Vec::new();
+    for _ in 0..MOST_READS {
+        let mut bytes = vec![0; PAGE_LEN];
+        let len = file.read_at(&mut bytes, 0).ok()?;
+        bytes.truncate(len);
+        if bytes == before {
+            let page: Page = serde_json::from_slice(&bytes).ok()?;
+            return (page.schema == SCHEMA).then_some(page);
+        }
+        before = bytes;
+    }
+    None
+}
+
+/// What `ps` calls this process.
+pub fn program() -> String {
+    let mut name = String::new();
+    let _ = File::open("/proc/self/comm").and_then(|mut file| file.read_to_string(&mut name));
+    name.trim().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(pid: u32) -> Page {
+        let (schema, host, program) = (SCHEMA.to_string(), "here".into(), "x".into());
+        let rail = Rail {
+            name: "n".repeat(15),
+            address: "fd00:1111:2222:3333:4444:5555:6666:7777".parse().unwrap(),
+            state: State::Connecting,
+            links: u32::MAX,
+            tx_bytes: u64::MAX,
+            rx_bytes: u64::MAX,
+            tx_messages: u64::MAX,
+            rx_messages: u64::MAX,
+            rtt_us: Some(u64::MAX),
+            retransmitted_segments: u64::MAX,
+        };
+        Page { schema, host, pid, rank: None, program, seconds: 0.1, peers: 3, rails: vec![rail; 8] }
+    }
+
+    fn find(pid: u32) -> Option<Page> {
+        pages().into_iter().map(|(_, page)| page).find(|page| page.pid == pid)
+    }
+
+    #[test]
+    fn a_page_is_seen_while_its_process_lives_and_what_a_killed_one_leaves_is_removed() {
+        use std::os::unix::fs::PermissionsExt;
+        let pid = std::process::id();
+        let name = u64::from(pid) << 32 | 0x7e57;
+        let board = Board::open(name).unwrap();
+        board.write(&shown(pid)).unwrap();
+        assert_eq!(find(pid), Some(shown(pid)), "the largest page has room");
+        assert_eq!(fs::metadata(&board.path).unwrap().permissions().mode() & 0o777, 0o600);
+        let path = board.path.clone();
+        let Board { file, .. } = &board;
+        // What the kernel does when a process is killed.
+        file.unlock().unwrap();
+        assert_eq!(find(pid), None);
+        assert!(!path.exists());
+        let again = Board::open(name).unwrap();
+        assert!(path.exists());
+        drop(again);
+        assert!(!path.exists());
+    }
+}
