@@ -1,7 +1,15 @@
 //! Discrete-event simulation of Fishplate: the real protocol engine in virtual time.
 //!
 //! [`events`] is the core that every simulation here is built on; [`transport`] puts the engine through seeded faults.
+//!
+//! [`models`] are hardware, [`testbed`] machines of it as files, [`mpi`] programs on them, [`suite`] the benchmarks, and
+//! [`reproduce`] what papers measured on such machines.
 #![forbid(unsafe_code)]
 
 pub mod events;
+pub mod models;
+pub mod mpi;
+pub mod reproduce;
+pub mod suite;
+pub mod testbed;
 pub mod transport;

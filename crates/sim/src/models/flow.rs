@@ -1,0 +1,97 @@
+//! A flow: one connection over one adapter, such as a queue pair or a TCP stream, with what is under way on it.
+
+use std::collections::VecDeque;
+
+use super::path::Path;
+
+/// Names a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowId(pub u32);
+
+/// When the sender hears that a message has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledged {
+    /// The receiver's adapter or kernel says that it is there.
+    ByReceiver,
+    /// As soon as it has left: nobody says anything (unreliable datagrams).
+    WhenLeft,
+}
+
+/// What a transport lets be under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Messages without acknowledgement.
+    pub messages: u32,
+    /// Bytes without acknowledgement.
+    pub bytes: u64,
+}
+
+/// A message on its way.
+#[derive(Debug)]
+pub struct Message {
+    /// The owner's name for it.
+    pub token: u64,
+    /// The flow that carries it.
+    pub flow: FlowId,
+    /// Its length.
+    pub bytes: u64,
+    /// Messages of one group count as one where a transport limits their number.
+    pub group: u32,
+    /// Handed to the first station so far.
+    pub cut: u64,
+    /// Arrived so far.
+    pub arrived: u64,
+    /// Length of its pieces.
+    pub piece: u64,
+    /// Passed the sender's adapter so far.
+    pub left: u64,
+}
+
+/// A flow.
+#[derive(Debug)]
+pub struct Flow {
+    /// The adapter that sends.
+    pub adapter: u32,
+    /// Where it goes.
+    pub path: Path,
+    /// What may be under way.
+    pub limits: Limits,
+    /// When the sender hears.
+    pub acknowledged: Acknowledged,
+    /// Messages that are not cut to the end, in order: names in the network's table.
+    pub queue: VecDeque<u32>,
+    /// Groups of messages begun and not acknowledged, in order.
+    pub unacknowledged: VecDeque<u32>,
+    /// Bytes begun and not acknowledged.
+    pub bytes_under_way: u64,
+    /// It is in its adapter's round.
+    pub in_round: bool,
+}
+
+impl Flow {
+    /// A flow with nothing on it.
+    pub fn new(adapter: u32, path: Path, limits: Limits, acknowledged: Acknowledged) -> Flow {
+        Flow {
+            adapter,
+            path,
+            limits,
+            acknowledged,
+            queue: VecDeque::new(),
+            unacknowledged: VecDeque::new(),
+            bytes_under_way: 0,
+            in_round: false,
+        }
+    }
+
+    /// Whether another piece may go: the first of a message of that group or not, with so many bytes.
+    pub fn may_send(&self, first: Option<u32>, bytes: u64) -> bool {
+        let under_way = match (self.unacknowledged.front(), self.unacknowledged.back()) {
+            (Some(oldest), Some(newest)) => newest.wrapping_sub(*oldest).wrapping_add(1),
+            _ => 0,
+        };
+        let continues = first.is_none_or(|group| self.unacknowledged.back() == Some(&group));
+        // A piece that is larger than the window goes alone.
+        let window = self.bytes_under_way == 0 || self.bytes_under_way + bytes <= self.limits.bytes;
+        (continues || under_way < self.limits.messages) && window
+    }
+}

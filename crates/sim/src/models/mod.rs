@@ -1,0 +1,10 @@
+//! Models of hardware, composed from few parts: stations, links, adapters, and flows over paths through them.
+
+pub mod adapter;
+pub mod calendar;
+pub mod flow;
+pub mod network;
+pub mod path;
+pub mod station;
+mod table;
+pub mod time;

@@ -1,0 +1,357 @@
+//! The network: messages of flows, cut into pieces that pass stations and links.
+
+use fishplate_link::{Link, Offered};
+
+use super::adapter::Adapter;
+use super::calendar::Calendar;
+use super::flow::{Acknowledged, Flow, FlowId, Message};
+use super::path::{Hop, Path, Place};
+use super::station::{Job, Station};
+use super::table::Table;
+use super::time::Time;
+
+/// Longest piece, in bytes. Messages are cut finely enough for stations to work on different pieces of one at the same
+/// time, and no finer: each piece costs an event a station.
+const MOST_PIECE: u64 = 32 << 10;
+/// Pieces that a long message is cut into, until they are as long as [`MOST_PIECE`].
+const PIECES: u64 = 64;
+/// A window is cut into so many pieces at least.
+const PIECES_OF_WINDOW: u64 = 16;
+/// What is lost is sent again so much later, beyond a round trip: a usual least timeout of reliable transports.
+const RESEND_AFTER_NS: f64 = 1_000_000.0;
+
+/// Something that happens in the network.
+#[derive(Clone, Copy, Debug)]
+pub enum NetworkEvent {
+    /// A piece comes to its next station.
+    Arrives(u32),
+    /// A station has served a piece.
+    Served(u32),
+    /// A link may have delivered something.
+    Due(u32),
+    /// The sender hears of so many bytes, and whether they are the last of a message.
+    Heard(FlowId, u64, Option<u64>),
+}
+
+/// What the network tells the owners of flows.
+#[derive(Clone, Copy, Debug)]
+pub enum Notice {
+    /// All of a message has left the sender's adapter.
+    Left(FlowId, u64),
+    /// All of a message has arrived.
+    Delivered(FlowId, u64),
+    /// The sender has heard so.
+    Acknowledged(FlowId, u64),
+}
+
+/// A piece of a message.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    message: u32,
+    bytes: u64,
+    hop: u32,
+    first: bool,
+}
+
+/// A link with the time for which it has announced itself.
+struct Cable {
+    link: Link<u32>,
+    due: Option<Time>,
+}
+
+/// All stations, links, adapters and flows.
+#[derive(Default)]
+pub struct Network {
+    stations: Vec<Station>,
+    cables: Vec<Cable>,
+    adapters: Vec<Adapter>,
+    flows: Vec<Flow>,
+    messages: Table<Message>,
+    chunks: Table<Chunk>,
+    notices: Vec<Notice>,
+}
+
+/// The calendar that network events go into.
+pub trait Events {
+    /// Enters an event.
+    fn enter(&mut self, at: Time, event: NetworkEvent);
+    /// The time.
+    fn now(&self) -> Time;
+}
+
+impl<E: From<NetworkEvent>> Events for Calendar<E> {
+    fn enter(&mut self, at: Time, event: NetworkEvent) {
+        Calendar::enter(self, at, event.into());
+    }
+
+    fn now(&self) -> Time {
+        Calendar::now(self)
+    }
+}
+
+impl Network {
+    /// A new station.
+    pub fn add_station(&mut self) -> Place {
+        self.stations.push(Station::default());
+        Place::Station(self.stations.len() as u32 - 1)
+    }
+
+    /// A new link.
+    pub fn add_link(&mut self, link: Link<u32>) -> Place {
+        self.cables.push(Cable { link, due: None });
+        Place::Link(self.cables.len() as u32 - 1)
+    }
+
+    /// A new adapter.
+    pub fn add_adapter(&mut self, adapter: Adapter) -> u32 {
+        self.adapters.push(adapter);
+        self.adapters.len() as u32 - 1
+    }
+
+    /// A new flow.
+    pub fn add_flow(&mut self, flow: Flow) -> FlowId {
+        self.flows.push(flow);
+        FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// The path of a flow.
+    pub fn path(&self, flow: FlowId) -> &Path {
+        &self.flows[flow.0 as usize].path
+    }
+
+    /// Flows that there are.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// A station, to see how busy it was.
+    pub fn station(&self, place: Place) -> Option<&Station> {
+        match place {
+            Place::Station(number) => self.stations.get(number as usize),
+            Place::Link(_) => None,
+        }
+    }
+
+    /// A message of `bytes` on a flow, under the owner's name `token`. Those of one group follow each other.
+    pub fn post(&mut self, events: &mut impl Events, flow: FlowId, (token, group): (u64, u32), bytes: u64) {
+        let state = &mut self.flows[flow.0 as usize];
+        let bytes = bytes.max(1);
+        let most = MOST_PIECE.min(state.limits.bytes / PIECES_OF_WINDOW).max(state.path.mtu);
+        let piece = (bytes / PIECES).clamp(state.path.mtu, most).next_multiple_of(state.path.mtu);
+        let message = Message { token, flow, bytes, group, cut: 0, arrived: 0, piece, left: 0 };
+        state.queue.push_back(self.messages.insert(message));
+        self.join_round(flow);
+        let adapter = self.flows[flow.0 as usize].adapter;
+        self.pump(events, adapter);
+    }
+
+    /// Lets an event happen.
+    pub fn handle(&mut self, events: &mut impl Events, event: NetworkEvent) {
+        match event {
+            NetworkEvent::Arrives(chunk) => self.submit(events, chunk),
+            NetworkEvent::Served(station) => {
+                let (done, next) = self.stations[station as usize].done();
+                if let Some(job) = next {
+                    self.begin(events, station, job);
+                }
+                if let Some(chunk) = done {
+                    self.served(events, chunk);
+                }
+            }
+            NetworkEvent::Due(cable) => self.due(events, cable),
+            NetworkEvent::Heard(flow, bytes, token) => self.heard(events, flow, bytes, token),
+        }
+    }
+
+    /// What owners have to be told, the oldest first.
+    pub fn take_notices(&mut self, into: &mut Vec<Notice>) {
+        into.append(&mut self.notices);
+    }
+
+    fn join_round(&mut self, flow: FlowId) {
+        let state = &mut self.flows[flow.0 as usize];
+        if !state.in_round && !state.queue.is_empty() {
+            state.in_round = true;
+            self.adapters[state.adapter as usize].round.push_back(flow);
+        }
+    }
+
+    /// Fetches pieces while the adapter has room, a piece of each flow in turn.
+    fn pump(&mut self, events: &mut impl Events, adapter: u32) {
+        while let Some(&flow) = self.adapters[adapter as usize].round.front() {
+            let state = &mut self.flows[flow.0 as usize];
+            let next = state.queue.front().copied();
+            let Some((name, message)) = next.and_then(|name| Some((name, self.messages.get_mut(name)?))) else {
+                state.in_round = false;
+                self.adapters[adapter as usize].round.pop_front();
+                continue;
+            };
+            let first = message.cut == 0;
+            let bytes = message.piece.min(message.bytes - message.cut);
+            if !state.may_send(first.then_some(message.group), bytes) {
+                // Comes back when the sender hears something.
+                state.in_round = false;
+                self.adapters[adapter as usize].round.pop_front();
+                continue;
+            }
+            let sender = &mut self.adapters[adapter as usize];
+            if !sender.has_room(bytes) {
+                return;
+            }
+            sender.fetched += bytes;
+            sender.round.rotate_left(1);
+            message.cut += bytes;
+            let last = message.cut == message.bytes;
+            if first {
+                state.unacknowledged.push_back(message.group);
+            }
+            state.bytes_under_way += bytes;
+            if last {
+                state.queue.pop_front();
+            }
+            let chunk = self.chunks.insert(Chunk { message: name, bytes, hop: 0, first });
+            self.submit(events, chunk);
+        }
+    }
+
+    /// The hop that a piece is at.
+    fn hop(&self, chunk: &Chunk) -> Option<(FlowId, Hop)> {
+        let flow = self.messages.get(chunk.message)?.flow;
+        let hops = &self.flows[flow.0 as usize].path.hops;
+        hops.get(chunk.hop as usize).map(|hop| (flow, *hop))
+    }
+
+    fn submit(&mut self, events: &mut impl Events, name: u32) {
+        let Some(chunk) = self.chunks.get(name).copied() else { return };
+        let Some((flow, hop)) = self.hop(&chunk) else { return self.arrived(events, name) };
+        let path = &self.flows[flow.0 as usize].path;
+        let packets = path.packets(chunk.bytes);
+        match hop.place {
+            Place::Station(station) => {
+                let service = hop.cost.service(chunk.first, packets, chunk.bytes);
+                let job = Job { chunk: name, service };
+                if let Some(job) = self.stations[station as usize].submit(hop.turn, job) {
+                    self.begin(events, station, job);
+                }
+            }
+            Place::Link(cable) => {
+                let wire = chunk.bytes + packets * path.packet_overhead;
+                let again = path.back + path.latency() + Time::ns(RESEND_AFTER_NS);
+                let link = &mut self.cables[cable as usize].link;
+                let now = events.now();
+                if !matches!(link.offer(now.link_instant(), name, wire as u32), Offered::Taken) {
+                    events.enter(now + again, NetworkEvent::Arrives(name));
+                }
+                self.announce(events, cable);
+            }
+        }
+    }
+
+    /// A station begins to serve a piece.
+    fn begin(&mut self, events: &mut impl Events, station: u32, job: Job) {
+        let now = events.now();
+        events.enter(now + job.service, NetworkEvent::Served(station));
+        let Some(chunk) = self.chunks.get(job.chunk).copied() else { return };
+        if let Some((_, hop)) = self.hop(&chunk)
+            && hop.cut_through
+        {
+            self.stations[station as usize].forward();
+            self.left(events, job.chunk, &hop);
+            self.go_on(events, job.chunk, now + hop.latency);
+        }
+    }
+
+    fn served(&mut self, events: &mut impl Events, name: u32) {
+        let Some(chunk) = self.chunks.get(name).copied() else { return };
+        if let Some((_, hop)) = self.hop(&chunk) {
+            self.left(events, name, &hop);
+            self.go_on(events, name, events.now() + hop.latency);
+        }
+    }
+
+    fn go_on(&mut self, events: &mut impl Events, name: u32, at: Time) {
+        if let Some(chunk) = self.chunks.get_mut(name) {
+            chunk.hop += 1;
+        }
+        if at == events.now() {
+            self.submit(events, name);
+        } else {
+            events.enter(at, NetworkEvent::Arrives(name));
+        }
+    }
+
+    /// A piece has passed a hop; after some, the adapter has room for another.
+    fn left(&mut self, events: &mut impl Events, name: u32, hop: &Hop) {
+        if !hop.leaves {
+            return;
+        }
+        let Some(chunk) = self.chunks.get(name).copied() else { return };
+        let Some(message) = self.messages.get_mut(chunk.message) else { return };
+        message.left += chunk.bytes;
+        let (flow, all, token) = (message.flow, message.left == message.bytes, message.token);
+        let state = &self.flows[flow.0 as usize];
+        let adapter = state.adapter;
+        if all {
+            self.notices.push(Notice::Left(flow, token));
+        }
+        if state.acknowledged == Acknowledged::WhenLeft {
+            let token = all.then_some(token);
+            events.enter(events.now(), NetworkEvent::Heard(flow, chunk.bytes, token));
+        }
+        self.adapters[adapter as usize].fetched -= chunk.bytes;
+        self.pump(events, adapter);
+    }
+
+    fn announce(&mut self, events: &mut impl Events, cable: u32) {
+        let state = &mut self.cables[cable as usize];
+        let next = state.link.next_delivery().map(Time::of_link);
+        if let Some(at) = next
+            && state.due.is_none_or(|due| at < due)
+        {
+            state.due = Some(at);
+            events.enter(at, NetworkEvent::Due(cable));
+        }
+    }
+
+    fn due(&mut self, events: &mut impl Events, cable: u32) {
+        let now = events.now();
+        self.cables[cable as usize].due = None;
+        while let Some(delivery) = self.cables[cable as usize].link.deliver(now.link_instant()) {
+            let Some(chunk) = self.chunks.get(delivery.token).copied() else { continue };
+            let Some((_, hop)) = self.hop(&chunk) else { continue };
+            self.left(events, delivery.token, &hop);
+            self.go_on(events, delivery.token, now + hop.latency);
+        }
+        self.announce(events, cable);
+    }
+
+    /// A piece is where it was to go.
+    fn arrived(&mut self, events: &mut impl Events, name: u32) {
+        let Some(chunk) = self.chunks.remove(name) else { return };
+        let Some(message) = self.messages.get_mut(chunk.message) else { return };
+        message.arrived += chunk.bytes;
+        let whole = message.arrived == message.bytes;
+        let (flow, token) = (message.flow, message.token);
+        if whole {
+            self.messages.remove(chunk.message);
+            self.notices.push(Notice::Delivered(flow, token));
+        }
+        let state = &self.flows[flow.0 as usize];
+        if state.acknowledged == Acknowledged::ByReceiver {
+            let at = events.now() + state.path.back;
+            events.enter(at, NetworkEvent::Heard(flow, chunk.bytes, whole.then_some(token)));
+        }
+    }
+
+    fn heard(&mut self, events: &mut impl Events, flow: FlowId, bytes: u64, token: Option<u64>) {
+        let state = &mut self.flows[flow.0 as usize];
+        state.bytes_under_way -= bytes;
+        if let Some(token) = token {
+            state.unacknowledged.pop_front();
+            self.notices.push(Notice::Acknowledged(flow, token));
+        }
+        let adapter = state.adapter;
+        self.join_round(flow);
+        self.pump(events, adapter);
+    }
+}

@@ -1,0 +1,120 @@
+//! Broadcasts from position 0 of a group.
+
+use super::{Group, part, recursive_doubling, ring};
+use crate::mpi::program::Mpi;
+
+/// Shorter ones go down a binomial tree (MPICH's limits).
+const SHORT: u64 = 12 << 10;
+/// Up to this length, and with a power of two of ranks, parts are gathered by recursive doubling, otherwise by a ring.
+const MEDIUM: u64 = 512 << 10;
+/// With fewer ranks than these, the tree is taken for every length.
+const FEW: u32 = 8;
+
+/// How to broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broadcast {
+    /// By length and number of ranks, as MPICH does.
+    Mpich,
+    /// A binomial tree.
+    Binomial,
+    /// Scatter, then allgather.
+    ScatterAllgather,
+    /// To the first rank of each cluster of so many ranks, then within each as MPICH does.
+    Hierarchical {
+        /// Ranks of a cluster.
+        cluster: u32,
+    },
+}
+
+/// One broadcast of `bytes`.
+pub async fn broadcast(mpi: &Mpi, group: &Group, how: Broadcast, bytes: u64, tag: u32) {
+    match how {
+        Broadcast::Binomial => binomial(mpi, group, bytes, tag).await,
+        Broadcast::ScatterAllgather => scatter_allgather(mpi, group, bytes, tag).await,
+        Broadcast::Mpich if bytes < SHORT || group.len() < FEW => binomial(mpi, group, bytes, tag).await,
+        Broadcast::Mpich => scatter_allgather(mpi, group, bytes, tag).await,
+        Broadcast::Hierarchical { cluster } => hierarchical(mpi, group, cluster, bytes, tag).await,
+    }
+}
+
+async fn hierarchical(mpi: &Mpi, group: &Group, cluster: u32, bytes: u64, tag: u32) {
+    let me = group.me(mpi);
+    let clusters = group.len().div_ceil(cluster);
+    if me == 0 {
+        let mut sends = Vec::new();
+        for other in 1..clusters {
+            sends.push(mpi.isend(group.rank(other * cluster), tag, bytes).await);
+        }
+        inner(mpi, group, (me, cluster), bytes, tag).await;
+        mpi.wait_all(&sends).await;
+        return;
+    }
+    if me.is_multiple_of(cluster) {
+        mpi.recv(group.rank(0), tag, bytes).await;
+    }
+    inner(mpi, group, (me, cluster), bytes, tag).await;
+}
+
+async fn inner(mpi: &Mpi, group: &Group, (me, cluster): (u32, u32), bytes: u64, tag: u32) {
+    let first = me / cluster * cluster;
+    let inner = Group::of(group.rank(first), cluster.min(group.len() - first));
+    if bytes < SHORT || inner.len() < FEW {
+        binomial(mpi, &inner, bytes, tag + 1).await;
+    } else {
+        scatter_allgather(mpi, &inner, bytes, tag + 1).await;
+    }
+}
+
+async fn binomial(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+    let (me, len) = (group.me(mpi), group.len());
+    let mut mask = 1;
+    while mask < len {
+        if me & mask != 0 {
+            mpi.recv(group.rank(me - mask), tag, bytes).await;
+            break;
+        }
+        mask <<= 1;
+    }
+    mask >>= 1;
+    while mask > 0 {
+        if me + mask < len {
+            mpi.send(group.rank(me + mask), tag, bytes).await;
+        }
+        mask >>= 1;
+    }
+}
+
+/// Down a binomial tree, each child gets what its own subtree needs.
+async fn scatter(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+    let (me, len) = (group.me(mpi), group.len());
+    let mut mask = 1;
+    while mask < len {
+        if me & mask != 0 {
+            let mine = part(bytes, len, me, (me + mask).min(len));
+            if mine > 0 {
+                mpi.recv(group.rank(me - mask), tag, mine).await;
+            }
+            break;
+        }
+        mask <<= 1;
+    }
+    mask >>= 1;
+    while mask > 0 {
+        if me + mask < len {
+            let theirs = part(bytes, len, me + mask, (me + 2 * mask).min(len));
+            if theirs > 0 {
+                mpi.send(group.rank(me + mask), tag, theirs).await;
+            }
+        }
+        mask >>= 1;
+    }
+}
+
+async fn scatter_allgather(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+    scatter(mpi, group, bytes, tag).await;
+    if bytes < MEDIUM && group.len().is_power_of_two() {
+        recursive_doubling(mpi, group, bytes, tag).await;
+    } else {
+        ring(mpi, group, bytes, tag).await;
+    }
+}

@@ -1,0 +1,59 @@
+//! What an MPI library's own code costs its process.
+
+use fishplate_engine::wire::Body;
+
+use crate::models::time::Time;
+
+/// Times of a process's core.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Costs {
+    /// A call that posts something.
+    pub call: Time,
+    /// To hand a message over that goes with its data.
+    pub eager_send: Time,
+    /// To find such a message and match it.
+    pub eager_receive: Time,
+    /// To copy a byte of it on each side, in picoseconds; 0 where nothing is copied.
+    pub copy_byte_ps: f64,
+    /// To hand a control message of a rendezvous over, or to handle one.
+    pub control: Time,
+    /// To hand a piece of a long message, or a one-sided operation, over.
+    pub rdma_send: Time,
+    /// To find out that a piece of a long message is there.
+    pub rdma_receive: Time,
+    /// To arrange memory for a long message, on each side: registration, or a lookup in its cache.
+    pub register: Time,
+    /// To take notice of the other side in a one-sided epoch.
+    pub synchronise: Time,
+    /// To be sure that reads of an epoch are done.
+    pub flush_reads: Time,
+    /// To add what an accumulate brings.
+    pub accumulate: Time,
+}
+
+impl Costs {
+    /// Of handing a frame over.
+    pub fn out(&self, body: &Body) -> Time {
+        match body {
+            Body::Eager { len, .. } | Body::Piece { len, .. } => self.eager_send + self.copy(*len),
+            Body::Request { .. } | Body::Clear { .. } => self.control + self.register,
+            Body::Refused { .. } => self.control,
+            Body::Stripe { .. } | Body::Write { .. } | Body::Read { .. } => self.rdma_send,
+            _ => Time::default(),
+        }
+    }
+
+    /// Of a frame that has come. One-sided operations are the adapter's business.
+    pub fn inward(&self, body: &Body) -> Time {
+        match body {
+            Body::Eager { len, .. } | Body::Piece { len, .. } => self.eager_receive + self.copy(*len),
+            Body::Request { .. } | Body::Clear { .. } | Body::Refused { .. } => self.control,
+            Body::Stripe { .. } => self.rdma_receive,
+            _ => Time::default(),
+        }
+    }
+
+    fn copy(&self, len: u32) -> Time {
+        Time((self.copy_byte_ps * f64::from(len)).round() as u64)
+    }
+}

@@ -1,0 +1,7 @@
+//! MPI over the models: processes with the real protocol engine, in virtual time.
+
+pub mod collectives;
+pub mod costs;
+pub mod program;
+pub mod rank;
+pub mod world;

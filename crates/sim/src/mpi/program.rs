@@ -1,0 +1,266 @@
+//! What a simulated MPI program can call. Programs are asynchronous functions; one waits only for virtual time.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use fishplate_engine::{
+    Context, Envelope, Extent, Pattern, Payload, ReadRequest, RecvRequest, Region, Remote, SendRequest, Space,
+    WriteRequest,
+};
+
+use super::rank::Request;
+use super::world::{WINDOW_KEY, World};
+use crate::models::time::Time;
+
+/// A program under way.
+pub type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// One rank's MPI.
+#[derive(Clone)]
+pub struct Mpi {
+    world: Rc<RefCell<World>>,
+    rank: u32,
+    ranks: u32,
+    eager_limit: u64,
+}
+
+/// Why a run ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// Ranks that wait for what never comes.
+    pub ranks: Vec<u32>,
+}
+
+/// Runs one program a rank to its end. Deterministic: the same world and programs do the same.
+///
+/// # Errors
+/// When nothing happens any more and ranks still wait.
+pub fn run(world: World, ranks: u32, eager_limit: u64, program: impl Fn(Mpi) -> Task) -> Result<World, Deadlock> {
+    let world = Rc::new(RefCell::new(world));
+    let mpi = |rank| Mpi { world: world.clone(), rank, ranks, eager_limit };
+    let mut tasks: Vec<Option<Task>> = (0..ranks).map(|rank| Some(program(mpi(rank)))).collect();
+    let mut left = tasks.len();
+    let mut poll = |rank: u32| {
+        let task = &mut tasks[rank as usize];
+        let mut context = TaskContext::from_waker(Waker::noop());
+        if task.as_mut().is_some_and(|task| task.as_mut().poll(&mut context).is_ready()) {
+            *task = None;
+            left -= 1;
+        }
+        left
+    };
+    for rank in 0..ranks {
+        world.borrow_mut().rank(rank).is_ready = false;
+        poll(rank);
+    }
+    loop {
+        let ready = world.borrow_mut().take_ready();
+        if let Some(rank) = ready {
+            if poll(rank) == 0 {
+                break;
+            }
+        } else if !world.borrow_mut().step() {
+            break;
+        }
+    }
+    let waiting: Vec<u32> = (0..ranks).filter(|rank| tasks[*rank as usize].is_some()).collect();
+    drop(tasks);
+    match Rc::try_unwrap(world) {
+        Ok(world) if waiting.is_empty() => Ok(world.into_inner()),
+        _ => Err(Deadlock { ranks: waiting }),
+    }
+}
+
+impl Mpi {
+    /// This rank.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// All ranks.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// The time, as this rank sees it.
+    pub fn time(&self) -> Time {
+        let mut world = self.world.borrow_mut();
+        let now = world.now();
+        world.rank(self.rank).core_free.later(now)
+    }
+
+    /// Computes for so long.
+    pub async fn compute(&self, time: Time) {
+        if time == Time::default() {
+            return;
+        }
+        let end = {
+            let mut world = self.world.borrow_mut();
+            let now = world.now();
+            let end = world.rank(self.rank).work(now, time);
+            world.wake_at(self.rank, end);
+            end
+        };
+        poll_fn(|_| if self.world.borrow().now() >= end { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    /// Waits until `time`.
+    pub async fn sleep_until(&self, time: Time) {
+        self.world.borrow_mut().wake_at(self.rank, time);
+        poll_fn(|_| if self.world.borrow().now() >= time { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    async fn call(&self) {
+        let call = self.world.borrow_mut().rank(self.rank).costs.call;
+        self.compute(call).await;
+    }
+
+    /// Takes notice of the other side of a one-sided epoch.
+    pub async fn synchronise(&self) {
+        let cost = self.world.borrow_mut().rank(self.rank).costs.synchronise;
+        self.compute(cost).await;
+    }
+
+    /// Makes sure that reads are done.
+    pub async fn flush_reads(&self) {
+        let cost = self.world.borrow_mut().rank(self.rank).costs.flush_reads;
+        self.compute(cost).await;
+    }
+
+    /// Adds what an accumulate has brought.
+    pub async fn accumulate(&self) {
+        let cost = self.world.borrow_mut().rank(self.rank).costs.accumulate;
+        self.compute(cost).await;
+    }
+
+    /// Begins to send.
+    pub async fn isend(&self, to: u32, tag: u32, bytes: u64) -> Request {
+        self.call().await;
+        let mut world = self.world.borrow_mut();
+        world.connect(self.rank, to);
+        let process = world.rank(self.rank);
+        let request = process.new_request();
+        // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
+        let eager = bytes <= self.eager_limit;
+        if let Some(vc) = process.channel(to) {
+            let envelope = Envelope::Tagged(u64::from(tag));
+            let context = Context(u64::from(request.0));
+            let payload = memory(bytes);
+            let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: !eager, context };
+            let posted = process.engine.post_send(send);
+            debug_assert!(posted.is_ok());
+        }
+        if eager {
+            process.complete(request);
+        }
+        world.attend(self.rank);
+        request
+    }
+
+    /// Begins to send what counts as sent only when the receiver has acknowledged it.
+    pub async fn isend_acknowledged(&self, to: u32, tag: u32, bytes: u64) -> Request {
+        let all = Mpi { eager_limit: 0, ..self.clone() };
+        if bytes > 0 { all.isend(to, tag, bytes).await } else { self.isend(to, tag, bytes).await }
+    }
+
+    /// Begins to receive.
+    pub async fn irecv(&self, from: u32, tag: u32, bytes: u64) -> Request {
+        self.call().await;
+        let mut world = self.world.borrow_mut();
+        world.connect(self.rank, from);
+        let process = world.rank(self.rank);
+        let request = process.new_request();
+        let pattern =
+            Pattern { space: Space::Tagged { tag: u64::from(tag), ignore: 0 }, source: process.channel(from) };
+        let context = Context(u64::from(request.0));
+        let buffer = memory(bytes);
+        process.engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
+        world.attend(self.rank);
+        request
+    }
+
+    /// Waits for requests.
+    pub async fn wait_all(&self, requests: &[Request]) {
+        {
+            let mut world = self.world.borrow_mut();
+            let process = world.rank(self.rank);
+            requests.iter().for_each(|request| process.wait_for(*request));
+        }
+        poll_fn(|_| if self.world.borrow_mut().rank(self.rank).waits() { Poll::Pending } else { Poll::Ready(()) })
+            .await;
+        // What has ended is seen only when the core gets to it.
+        let free = self.time();
+        if free > self.world.borrow().now() {
+            self.sleep_until(free).await;
+        }
+    }
+
+    /// Waits for one request.
+    pub async fn wait(&self, request: Request) {
+        self.wait_all(&[request]).await;
+    }
+
+    /// Sends.
+    pub async fn send(&self, to: u32, tag: u32, bytes: u64) {
+        let request = self.isend(to, tag, bytes).await;
+        self.wait(request).await;
+    }
+
+    /// Receives.
+    pub async fn recv(&self, from: u32, tag: u32, bytes: u64) {
+        let request = self.irecv(from, tag, bytes).await;
+        self.wait(request).await;
+    }
+
+    /// Sends and receives at the same time.
+    pub async fn sendrecv(&self, to: u32, sent: u64, from: u32, received: u64, tag: u32) {
+        let receive = self.irecv(from, tag, received).await;
+        let send = self.isend(to, tag, sent).await;
+        self.wait_all(&[receive, send]).await;
+    }
+
+    /// Begins to write into a peer's window.
+    pub async fn put(&self, to: u32, bytes: u64) -> Request {
+        self.call().await;
+        let mut world = self.world.borrow_mut();
+        world.connect(self.rank, to);
+        let process = world.rank(self.rank);
+        let request = process.new_request();
+        if let Some(vc) = process.channel(to) {
+            let context = Context(u64::from(request.0));
+            let to = Remote { key: WINDOW_KEY, address: 0 };
+            let payload = memory(bytes);
+            let write = WriteRequest { vc, to, data: None, payload, inject: false, notify: true, context };
+            let posted = process.engine.post_write(write);
+            debug_assert!(posted.is_ok());
+        }
+        world.attend(self.rank);
+        request
+    }
+
+    /// Begins to read from a peer's window.
+    pub async fn get(&self, from: u32, bytes: u64) -> Request {
+        self.call().await;
+        let mut world = self.world.borrow_mut();
+        world.connect(self.rank, from);
+        let process = world.rank(self.rank);
+        let request = process.new_request();
+        if let Some(vc) = process.channel(from) {
+            let context = Context(u64::from(request.0));
+            let from = Remote { key: WINDOW_KEY, address: 0 };
+            let posted =
+                process.engine.post_read(ReadRequest { vc, from, buffer: memory(bytes), notify: true, context });
+            debug_assert!(posted.is_ok());
+        }
+        world.attend(self.rank);
+        request
+    }
+}
+
+/// Memory that nobody touches.
+fn memory(bytes: u64) -> Payload {
+    Payload::One(Extent { region: Region(0), offset: 0, len: bytes })
+}

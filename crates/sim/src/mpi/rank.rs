@@ -1,0 +1,163 @@
+//! One process: its protocol engine, its core, its requests.
+
+use fishplate_engine::{Config, Engine, Instant, Path, RailId, SubchannelId, VcId};
+
+use super::costs::Costs;
+use crate::models::flow::FlowId;
+use crate::models::time::Time;
+
+/// A request of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request(pub u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    Active,
+    Awaited,
+    Done,
+}
+
+/// A process.
+pub struct Rank {
+    /// Its protocol.
+    pub engine: Engine,
+    /// What its MPI library costs it.
+    pub costs: Costs,
+    /// When its core is free.
+    pub core_free: Time,
+    /// Its program can go on.
+    pub is_ready: bool,
+    /// Virtual channels by peer; made when first used.
+    channels: Vec<Option<VcId>>,
+    /// Ranks by virtual channel.
+    peers: Vec<u32>,
+    /// Flows by virtual channel and subchannel.
+    flows: Vec<Vec<Out>>,
+    requests: Vec<State>,
+    free: Vec<u32>,
+    /// Requests that the program waits for.
+    awaited: u32,
+}
+
+/// What a subchannel sends over.
+#[derive(Clone, Copy, Debug)]
+pub struct Out {
+    /// The flow.
+    pub flow: FlowId,
+    /// Bytes handed to it that have not left the adapter.
+    pub queued: u64,
+}
+
+impl Rank {
+    /// A process among `ranks`.
+    pub fn new(config: Config, costs: Costs, ranks: usize) -> Self {
+        Rank {
+            engine: Engine::new(config),
+            costs,
+            core_free: Time::default(),
+            is_ready: true,
+            channels: vec![None; ranks],
+            peers: Vec::new(),
+            flows: Vec::new(),
+            requests: Vec::new(),
+            free: Vec::new(),
+            awaited: 0,
+        }
+    }
+
+    /// The channel to a peer, if there is one yet.
+    pub fn channel(&self, peer: u32) -> Option<VcId> {
+        self.channels[peer as usize]
+    }
+
+    /// The policies towards the first peer, for people.
+    pub fn explain(&self) -> String {
+        if self.peers.is_empty() { String::new() } else { self.engine.explain(VcId(0)) }
+    }
+
+    /// Opens a channel to `peer`.
+    pub fn open(&mut self, peer: u32, itself: bool) -> VcId {
+        let vc = if itself { self.engine.open_loopback() } else { self.engine.open() };
+        self.channels[peer as usize] = Some(vc);
+        self.peers.push(peer);
+        self.flows.push(Vec::new());
+        vc
+    }
+
+    /// Adds a subchannel over `flow`.
+    pub fn add_subchannel(&mut self, vc: VcId, flow: FlowId, way: Way) -> Option<SubchannelId> {
+        let subchannel = self.engine.subchannel_up(vc, RailId(way.rail), Some(way.speed), way.grant).ok()?;
+        let rtt_ns = way.round_trip_ns;
+        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
+        self.engine.measured(Instant(0), subchannel, path);
+        self.engine.writable(subchannel, way.budget);
+        self.flows[vc.0 as usize].push(Out { flow, queued: 0 });
+        Some(subchannel)
+    }
+
+    /// What a subchannel sends over.
+    pub fn out(&mut self, subchannel: SubchannelId) -> &mut Out {
+        &mut self.flows[subchannel.vc.0 as usize][usize::from(subchannel.index)]
+    }
+
+    /// Takes the core for `cost` from `now` on, or once it is free. Returns when that ends.
+    pub fn work(&mut self, now: Time, cost: Time) -> Time {
+        self.core_free = self.core_free.later(now) + cost;
+        self.core_free
+    }
+
+    /// A new request.
+    pub fn new_request(&mut self) -> Request {
+        if let Some(name) = self.free.pop() {
+            self.requests[name as usize] = State::Active;
+            return Request(name);
+        }
+        self.requests.push(State::Active);
+        Request(self.requests.len() as u32 - 1)
+    }
+
+    /// A request has ended.
+    pub fn complete(&mut self, request: Request) {
+        let state = &mut self.requests[request.0 as usize];
+        if *state == State::Awaited {
+            *state = State::Free;
+            self.free.push(request.0);
+            self.awaited -= 1;
+        } else {
+            *state = State::Done;
+        }
+    }
+
+    /// The program waits for a request; what has ended already is forgotten.
+    pub fn wait_for(&mut self, request: Request) {
+        let state = &mut self.requests[request.0 as usize];
+        if *state == State::Done {
+            *state = State::Free;
+            self.free.push(request.0);
+        } else if *state == State::Active {
+            *state = State::Awaited;
+            self.awaited += 1;
+        }
+    }
+
+    /// Whether everything that the program waits for has ended.
+    pub fn waits(&self) -> bool {
+        self.awaited > 0
+    }
+}
+
+/// What the engine is told of a subchannel.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// Which rail.
+    pub rail: u8,
+    /// Bytes per second.
+    pub speed: f64,
+    /// Without any load.
+    pub round_trip_ns: u64,
+    /// Bytes that may be handed to it before they have left.
+    pub budget: u64,
+    /// Bytes of unexpected messages that the peer takes.
+    pub grant: u64,
+}

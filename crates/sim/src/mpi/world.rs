@@ -1,0 +1,400 @@
+//! A run of one MPI program: processes over a network in virtual time.
+
+use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
+use fishplate_engine::{Completion, Config, Registration, SubchannelId};
+use fishplate_engine::{Extent, Payload, Region};
+
+use super::costs::Costs;
+use super::rank::{Rank, Request, Way};
+use crate::models::calendar::Calendar;
+use crate::models::flow::{Flow, FlowId};
+use crate::models::network::{Network, NetworkEvent, Notice};
+use crate::models::time::Time;
+
+/// Frames that are under way count in acknowledgements or not; the lowest bit of a frame's token says so.
+const COUNTED: u64 = 1;
+/// Memory that a rank lets others access, in bytes: no address is real.
+const WINDOW_BYTES: u64 = 1 << 40;
+/// The name of that memory.
+pub const WINDOW_KEY: u64 = 1;
+
+/// Something that happens.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// In the network.
+    Network(NetworkEvent),
+    /// A process hands a frame to its adapter.
+    Post {
+        /// Over which flow.
+        flow: FlowId,
+        /// Which frame.
+        frame: u32,
+    },
+    /// A process has taken in a frame.
+    Handle {
+        /// Over which flow it came.
+        flow: FlowId,
+        /// Which frame.
+        frame: u32,
+    },
+    /// An acknowledgement of the engine's own has arrived.
+    Aside {
+        /// Over which flow.
+        flow: FlowId,
+        /// Which frame.
+        frame: u32,
+    },
+    /// A program goes on.
+    Wake(u32),
+}
+
+impl From<NetworkEvent> for Event {
+    fn from(event: NetworkEvent) -> Self {
+        Event::Network(event)
+    }
+}
+
+/// Where a flow begins and ends.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    from: u32,
+    from_subchannel: SubchannelId,
+    to: u32,
+    to_subchannel: SubchannelId,
+    /// Counted frames that the sender's adapter has heard of.
+    acknowledged: u32,
+    /// Credit that the peer has returned, as heard last.
+    credit: u32,
+    /// What the last frame belonged to, and how often that has changed.
+    carried: Option<Carried>,
+    group: u32,
+}
+
+/// What several frames in a row may belong to: one message, one descriptor of an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carried {
+    /// A message by its position.
+    Message(u32),
+    /// What the receiver has made a place for.
+    Landing(u64),
+    /// A write.
+    Write(u64),
+}
+
+impl Ends {
+    /// The group that a frame belongs to.
+    fn group(&mut self, body: &Body) -> u32 {
+        let carried = match body {
+            Body::Request { seq, ahead: 1.., .. } | Body::Piece { seq, .. } => Some(Carried::Message(seq.0)),
+            Body::Stripe { landing, .. } => Some(Carried::Landing(landing.0)),
+            Body::Write { write, .. } => Some(Carried::Write(write.0)),
+            _ => None,
+        };
+        if carried.is_none() || carried != self.carried {
+            self.group = self.group.wrapping_add(1);
+        }
+        self.carried = carried;
+        self.group
+    }
+}
+
+/// A frame under way.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    header: Header,
+    bytes: u64,
+}
+
+/// Ways between ranks: what a testbed builds.
+pub trait Ways {
+    /// The flows from one rank to another, one a rail, in the order of rails.
+    fn ways(&mut self, network: &mut Network, from: u32, to: u32) -> Vec<(Flow, Way)>;
+
+    /// Two ranks use one rail only: that at this position.
+    fn bind(&mut self, a: u32, b: u32, rail: u8);
+
+    /// Bytes that may be handed to a subchannel before they have left its adapter, where that is limited.
+    fn budget(&self) -> Option<u64>;
+}
+
+/// Everything.
+pub struct World {
+    calendar: Calendar<Event>,
+    network: Network,
+    ranks: Vec<Rank>,
+    ends: Vec<Ends>,
+    frames: Vec<Frame>,
+    free_frames: Vec<u32>,
+    ways: Box<dyn Ways>,
+    notices: Vec<Notice>,
+    ready: Vec<u32>,
+    /// Frames have headers on the wire: what stands for verbs or sockets has none of its own.
+    headers: bool,
+    /// Messages, stripes and control frames that processes handed over.
+    pub frames_sent: u64,
+}
+
+impl World {
+    /// Processes that all are configured alike.
+    pub fn new(
+        network: Network,
+        ways: Box<dyn Ways>,
+        ranks: u32,
+        config: &Config,
+        (costs, headers): (Costs, bool),
+    ) -> Self {
+        let rank = |_| {
+            let mut rank = Rank::new(config.clone(), costs, ranks as usize);
+            let memory = Payload::One(Extent { region: Region(WINDOW_KEY), offset: 0, len: WINDOW_BYTES });
+            let window = Registration { key: WINDOW_KEY, memory, base: 0, readable: true, writable: true };
+            // A new engine has no memory registered, so the key is free.
+            let _ = rank.engine.register(window);
+            rank
+        };
+        World {
+            calendar: Calendar::default(),
+            network,
+            ranks: (0..ranks).map(rank).collect(),
+            ends: Vec::new(),
+            frames: Vec::new(),
+            free_frames: Vec::new(),
+            ways,
+            notices: Vec::new(),
+            ready: Vec::new(),
+            headers,
+            frames_sent: 0,
+        }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        self.calendar.now()
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.calendar.entered()
+    }
+
+    /// Two ranks, not connected yet, use one rail only: that at this position of their stack.
+    pub fn bind(&mut self, a: u32, b: u32, rail: u8) {
+        self.ways.bind(a, b, rail);
+    }
+
+    /// A process.
+    pub fn rank(&mut self, rank: u32) -> &mut Rank {
+        &mut self.ranks[rank as usize]
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Programs that can go on.
+    pub fn take_ready(&mut self) -> Option<u32> {
+        let rank = self.ready.pop()?;
+        self.ranks[rank as usize].is_ready = false;
+        Some(rank)
+    }
+
+    /// A program can go on.
+    pub fn make_ready(&mut self, rank: u32) {
+        if !self.ranks[rank as usize].is_ready {
+            self.ranks[rank as usize].is_ready = true;
+            self.ready.push(rank);
+        }
+    }
+
+    /// A program goes on at `at`.
+    pub fn wake_at(&mut self, rank: u32, at: Time) {
+        self.calendar.enter(at, Event::Wake(rank));
+    }
+
+    /// Lets the next event happen. False: there is none.
+    pub fn step(&mut self) -> bool {
+        let Some(event) = self.calendar.advance() else { return false };
+        match event {
+            Event::Network(event) => {
+                self.network.handle(&mut self.calendar, event);
+                self.hear();
+            }
+            Event::Post { flow, frame } => {
+                let Frame { header, bytes } = self.frames[frame as usize];
+                let token = u64::from(frame) << 1 | if header.body.is_counted() { COUNTED } else { 0 };
+                let group = self.ends[flow.0 as usize].group(&header.body);
+                self.network.post(&mut self.calendar, flow, (token, group), bytes);
+                self.hear();
+            }
+            Event::Handle { flow, frame } | Event::Aside { flow, frame } => self.handle_frame(flow, frame),
+            Event::Wake(rank) => self.make_ready(rank),
+        }
+        true
+    }
+
+    /// Connects two ranks, if they are not.
+    pub fn connect(&mut self, from: u32, to: u32) {
+        if self.ranks[from as usize].channel(to).is_some() {
+            return;
+        }
+        let vc = self.ranks[from as usize].open(to, from == to);
+        if from == to {
+            return;
+        }
+        let back = self.ranks[to as usize].open(from, false);
+        let there = self.ways.ways(&mut self.network, from, to);
+        let here = self.ways.ways(&mut self.network, to, from);
+        for ((flow, way), (back_flow, back_way)) in there.into_iter().zip(here) {
+            let flow = self.network.add_flow(flow);
+            let back_flow = self.network.add_flow(back_flow);
+            let (Some(near), Some(far)) = (
+                self.ranks[from as usize].add_subchannel(vc, flow, way),
+                self.ranks[to as usize].add_subchannel(back, back_flow, back_way),
+            ) else {
+                return;
+            };
+            let ends = |from, from_subchannel, to, to_subchannel| Ends {
+                from,
+                from_subchannel,
+                to,
+                to_subchannel,
+                acknowledged: 0,
+                credit: 0,
+                carried: None,
+                group: 0,
+            };
+            self.ends.push(ends(from, near, to, far));
+            self.ends.push(ends(to, far, from, near));
+        }
+    }
+
+    /// What a process's engine wants, after every command and event.
+    pub fn attend(&mut self, rank: u32) {
+        let now = self.calendar.now();
+        loop {
+            let process = &mut self.ranks[rank as usize];
+            let Some(transmit) = process.engine.poll_transmit(now.instant()) else { break };
+            let (body, payload) = (transmit.header.body, u64::from(transmit.header.body.payload_len()));
+            let cost = process.costs.out(&body);
+            let at = if cost == Time::default() { now } else { process.work(now, cost) };
+            let bytes = payload + if self.headers { encoded_len(&transmit.header) } else { 0 };
+            let out = process.out(transmit.subchannel);
+            let flow = out.flow;
+            let frame = Frame { header: transmit.header, bytes };
+            if body.is_counted() {
+                out.queued += bytes;
+                self.frames_sent += 1;
+                let frame = self.new_frame(frame);
+                self.calendar.enter(at, Event::Post { flow, frame });
+            } else {
+                // The adapters acknowledge; what the engine would add takes no bandwidth.
+                let frame = self.new_frame(frame);
+                let at = at + self.network.path(flow).latency();
+                self.calendar.enter(at, Event::Aside { flow, frame });
+            }
+        }
+        let process = &mut self.ranks[rank as usize];
+        while process.engine.poll_memory().is_some() {}
+        while let Some(completion) = process.engine.poll_completion() {
+            complete(process, &completion);
+        }
+        if !process.waits() {
+            self.make_ready(rank);
+        }
+    }
+
+    fn new_frame(&mut self, frame: Frame) -> u32 {
+        if let Some(name) = self.free_frames.pop() {
+            self.frames[name as usize] = frame;
+            return name;
+        }
+        self.frames.push(frame);
+        self.frames.len() as u32 - 1
+    }
+
+    fn hear(&mut self) {
+        let mut notices = std::mem::take(&mut self.notices);
+        self.network.take_notices(&mut notices);
+        for notice in notices.drain(..) {
+            match notice {
+                Notice::Left(flow, token) => self.left(flow, token),
+                Notice::Delivered(flow, token) => self.delivered(flow, (token >> 1) as u32),
+                Notice::Acknowledged(flow, token) => self.acknowledged(flow, token & COUNTED != 0),
+            }
+        }
+        self.notices = notices;
+    }
+
+    /// The process takes the frame in once its core is free.
+    fn delivered(&mut self, flow: FlowId, frame: u32) {
+        let now = self.calendar.now();
+        let process = &mut self.ranks[self.ends[flow.0 as usize].to as usize];
+        let cost = process.costs.inward(&self.frames[frame as usize].header.body);
+        let at = if cost == Time::default() { now } else { process.work(now, cost) };
+        self.calendar.enter(at, Event::Handle { flow, frame });
+    }
+
+    fn left(&mut self, flow: FlowId, token: u64) {
+        let Ends { from, from_subchannel, .. } = self.ends[flow.0 as usize];
+        let Some(budget) = self.ways.budget() else { return };
+        let bytes = self.frames[(token >> 1) as usize].bytes;
+        let process = &mut self.ranks[from as usize];
+        let out = process.out(from_subchannel);
+        out.queued = out.queued.saturating_sub(bytes);
+        let free = budget.saturating_sub(out.queued);
+        process.engine.writable(from_subchannel, free);
+        self.attend(from);
+    }
+
+    fn handle_frame(&mut self, flow: FlowId, frame: u32) {
+        let mut header = self.frames[frame as usize].header;
+        self.free_frames.push(frame);
+        let Ends { to, to_subchannel, .. } = self.ends[flow.0 as usize];
+        // The other direction's flow is its neighbour: they are made in pairs.
+        let heard = &mut self.ends[(flow.0 ^ 1) as usize];
+        // The adapter may have heard of more than the peer's process knew when it wrote this.
+        heard.acknowledged = newest(heard.acknowledged, header.ack);
+        heard.credit = newest(heard.credit, header.credit);
+        header.ack = heard.acknowledged;
+        self.take_in(to, to_subchannel, &header);
+    }
+
+    /// The adapter or kernel of the receiver has acknowledged a frame.
+    fn acknowledged(&mut self, flow: FlowId, counted: bool) {
+        if !counted {
+            return;
+        }
+        let ends = &mut self.ends[flow.0 as usize];
+        ends.acknowledged = ends.acknowledged.wrapping_add(1);
+        let Ends { from, from_subchannel, acknowledged: ack, credit, .. } = *ends;
+        self.take_in(from, from_subchannel, &Header { ack, ack_delay_us: 0, credit, body: Body::Ack });
+    }
+
+    fn take_in(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
+        let now = self.calendar.now().instant();
+        let process = &mut self.ranks[rank as usize];
+        let taken = process.engine.handle_header(now, subchannel, header);
+        debug_assert!(taken.is_ok(), "engines of one build understand each other: {taken:?}");
+        if header.body.payload_len() > 0 && header.body.is_counted() {
+            process.engine.payload_placed(now, subchannel);
+        }
+        self.attend(rank);
+    }
+}
+
+fn encoded_len(header: &Header) -> u64 {
+    header.encode(&mut [0; MAX_HEADER_LEN]) as u64
+}
+
+/// The later of two counts modulo 2^32.
+fn newest(a: u32, b: u32) -> u32 {
+    if b.wrapping_sub(a) < u32::MAX / 2 { b } else { a }
+}
+
+fn complete(process: &mut Rank, completion: &Completion) {
+    debug_assert!(completion.result.is_ok(), "nothing fails in a model: {completion:?}");
+    // One-sided data that arrives belongs to no request.
+    if completion.operation != fishplate_engine::Operation::RemoteWrite {
+        process.complete(Request(completion.context.0 as u32));
+    }
+}

@@ -1,0 +1,106 @@
+//! Paper against simulation.
+
+use super::facts::{Check, Fact, Kind};
+use super::lab::Values;
+
+/// What became of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The row.
+    pub fact: Fact,
+    /// Its checks.
+    pub checks: Vec<JudgedCheck>,
+    /// Values that were found, by name.
+    pub values: Values,
+}
+
+/// What became of a check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedCheck {
+    /// The check.
+    pub check: Check,
+    /// What was simulated; nothing: the programs do not find such a value.
+    pub simulated: Option<f64>,
+    /// What it was compared with.
+    pub expected: Option<f64>,
+    /// Whether it holds.
+    pub holds: bool,
+}
+
+impl JudgedCheck {
+    /// Relative to the paper's number.
+    pub fn deviation(&self) -> Option<f64> {
+        self.check.near.zip(self.simulated).map(|(paper, simulated)| simulated / paper - 1.0)
+    }
+
+    /// What the paper says, in words.
+    pub fn paper(&self) -> String {
+        let check = &self.check;
+        let percent = 100.0 * check.tolerance();
+        if let Some(near) = check.near {
+            return number(near);
+        }
+        if let Some(least) = check.least {
+            return format!("{} or more", number(least));
+        }
+        if let Some(most) = check.most {
+            return format!("{} or less", number(most));
+        }
+        let expected = self.expected.map_or("?".into(), number);
+        match (&check.above, &check.comparable) {
+            (Some(other), _) => format!("above {other} ({expected})"),
+            (_, Some(other)) => format!("within {percent:.0} % of {other} ({expected})"),
+            _ => "nothing".into(),
+        }
+    }
+}
+
+impl Judged {
+    /// Whether all of it holds.
+    pub fn holds(&self) -> bool {
+        self.checks.iter().all(|check| check.holds)
+    }
+}
+
+/// Compares what was found with what was published.
+pub fn judge(fact: &Fact, values: Values) -> Judged {
+    let checks = fact.checks.iter().map(|check| judge_check(check, &values)).collect();
+    Judged { fact: fact.clone(), checks, values }
+}
+
+fn judge_check(check: &Check, values: &Values) -> JudgedCheck {
+    let simulated = values.get(&check.what).copied();
+    let other = |name: &Option<String>| name.as_ref().and_then(|name| values.get(name).copied());
+    let expected = check.near.or(check.least).or(check.most).or(other(&check.above)).or(other(&check.comparable));
+    let holds = simulated.zip(expected).is_some_and(|(simulated, expected)| {
+        let near = (simulated / expected - 1.0).abs() <= check.tolerance();
+        if check.near.is_some() || check.comparable.is_some() {
+            near
+        } else if check.least.is_some() {
+            simulated >= expected
+        } else if check.most.is_some() {
+            simulated <= expected
+        } else {
+            simulated > expected
+        }
+    });
+    JudgedCheck { check: check.clone(), simulated, expected, holds }
+}
+
+/// Rows that hold, of all of a kind: `(rows, of)` and `(numbers within their tolerance, of)`.
+pub fn tally(rows: &[Judged], kind: Kind) -> ((usize, usize), (usize, usize)) {
+    let of_kind = || rows.iter().filter(move |row| row.fact.kind == kind);
+    let numbers = || of_kind().flat_map(|row| &row.checks).filter(|check| check.check.near.is_some());
+    let holding = (of_kind().filter(|row| row.holds()).count(), of_kind().count());
+    (holding, (numbers().filter(|check| check.holds).count(), numbers().count()))
+}
+
+/// For people.
+pub fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$}")
+}

@@ -1,0 +1,128 @@
+//! The benchmarks by name.
+
+/// A benchmark of the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Benchmark {
+    /// Ping-pong.
+    Latency,
+    /// Windows one way, each acknowledged.
+    Bandwidth,
+    /// Windows both ways.
+    Bibandwidth,
+    /// Windows between several pairs.
+    MessageRate,
+    /// Ping-pong with each peer in turn.
+    Nhop,
+    /// All to rank + d.
+    DisplacedRing,
+    /// One-sided.
+    PutLatency,
+    /// One-sided.
+    GetLatency,
+    /// One-sided.
+    AccumulateLatency,
+    /// One-sided.
+    PutBandwidth,
+    /// One-sided.
+    GetBandwidth,
+    /// One-sided.
+    PutBibandwidth,
+    /// One-sided.
+    GetBibandwidth,
+    /// Collective.
+    Barrier,
+    /// Collective.
+    Bcast,
+    /// Collective.
+    Reduce,
+    /// Collective.
+    Allreduce,
+    /// Collective.
+    Allgather,
+    /// Collective.
+    Alltoall,
+    /// Messages one way without a window: as many under way as the transport lets.
+    Stream,
+}
+
+/// What a benchmark's values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Time of one operation.
+    Us,
+    /// 10^6 bytes a second.
+    MbS,
+    /// Messages a second over all pairs.
+    Messages,
+}
+
+use Benchmark::*;
+
+impl Benchmark {
+    /// All of them with their names.
+    pub const ALL: &'static [(&'static str, Benchmark)] = &[
+        ("latency", Latency),
+        ("bandwidth", Bandwidth),
+        ("bibandwidth", Bibandwidth),
+        ("message_rate", MessageRate),
+        ("nhop", Nhop),
+        ("displaced_ring", DisplacedRing),
+        ("put_latency", PutLatency),
+        ("get_latency", GetLatency),
+        ("accumulate_latency", AccumulateLatency),
+        ("put_bandwidth", PutBandwidth),
+        ("get_bandwidth", GetBandwidth),
+        ("put_bibandwidth", PutBibandwidth),
+        ("get_bibandwidth", GetBibandwidth),
+        ("barrier", Barrier),
+        ("bcast", Bcast),
+        ("reduce", Reduce),
+        ("allreduce", Allreduce),
+        ("allgather", Allgather),
+        ("alltoall", Alltoall),
+        ("stream", Stream),
+    ];
+
+    /// The one of that name.
+    pub fn of(name: &str) -> Option<Benchmark> {
+        Benchmark::ALL.iter().find(|(known, _)| *known == name).map(|(_, benchmark)| *benchmark)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Benchmark::ALL.iter().find(|(_, benchmark)| *benchmark == self).map_or("", |(name, _)| *name)
+    }
+
+    /// What its values are.
+    pub fn unit(self) -> Unit {
+        match self {
+            Bandwidth | Bibandwidth | DisplacedRing | PutBandwidth | GetBandwidth | PutBibandwidth | GetBibandwidth
+            | Stream => Unit::MbS,
+            MessageRate => Unit::Messages,
+            _ => Unit::Us,
+        }
+    }
+
+    /// Ranks that it wants: least and greatest.
+    pub fn ranks(self) -> (u32, u32) {
+        match self {
+            Latency | Bandwidth | Bibandwidth | PutLatency | GetLatency | AccumulateLatency | PutBandwidth
+            | GetBandwidth | PutBibandwidth | GetBibandwidth => (2, 2),
+            _ => (2, u32::MAX),
+        }
+    }
+
+    /// Sizes unless others are asked for, first and last, in bytes, doubling.
+    pub fn default_sizes(self) -> (u64, u64) {
+        match self {
+            Barrier => (0, 0),
+            Bcast | Allgather | Alltoall => (1, 1 << 20),
+            Reduce | Allreduce => (4, 1 << 20),
+            MessageRate => (1, 4 << 10),
+            Nhop => (8, 8),
+            DisplacedRing => (1 << 20, 1 << 20),
+            AccumulateLatency => (4, 4 << 20),
+            _ => (1, 4 << 20),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The benchmark suite over modelled machines: the same benchmarks, options and values as those in `bench/`.
+
+mod benchmark;
+mod collective;
+mod exchange;
+mod one_sided;
+mod over_time;
+mod run;
+
+pub use benchmark::{Benchmark, Unit};
+pub use over_time::{Disturbance, Second, over_time};
+pub use run::{Machine, Options, Outcome, run};

@@ -1,0 +1,115 @@
+//! One benchmark at one size.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::benchmark::{Benchmark, Unit};
+use super::{collective, exchange, one_sided};
+use crate::mpi::collectives::Broadcast;
+use crate::mpi::program::{self, Mpi, Task};
+use crate::testbed::{self, Placement, Testbed};
+
+/// Where a benchmark runs.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The testbed.
+    pub testbed: Rc<Testbed>,
+    /// The stack's name.
+    pub stack: String,
+    /// Ranks on nodes.
+    pub placement: Placement,
+    /// Seed of all that is random.
+    pub seed: u64,
+}
+
+/// How a benchmark runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Message size in bytes.
+    pub size: u64,
+    /// Messages of a window.
+    pub window: u32,
+    /// Iterations that count.
+    pub iterations: u32,
+    /// Iterations before.
+    pub warmup: u32,
+    /// Broadcast algorithm.
+    pub broadcast: Broadcast,
+    /// Senders and receivers where a benchmark has them, instead of rank i and i + n/2.
+    pub pairs: Option<Vec<(u32, u32)>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { size: 8, window: 64, iterations: 4, warmup: 2, broadcast: Broadcast::Mpich, pairs: None }
+    }
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// The value; where there are several, their mean.
+    pub value: f64,
+    /// Values by peer, displacement or rank, where a benchmark has them.
+    pub parts: Vec<(u64, f64)>,
+    /// Policies at the end, as rank 0 explains them for the first peer.
+    pub policies: String,
+    /// Events of the simulation.
+    pub events: u64,
+}
+
+/// What programs tell while they run: (what it belongs to, value).
+pub(super) type Findings = Rc<RefCell<Vec<(u64, f64)>>>;
+
+/// Runs one benchmark at one size.
+///
+/// # Errors
+/// When the stack is unknown, the number of ranks does not fit, or ranks wait for ever.
+pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result<Outcome, String> {
+    let stack = machine.testbed.stack(&machine.stack)?;
+    let ranks = machine.placement.ranks();
+    let (least, most) = benchmark.ranks();
+    if ranks < least || ranks > most {
+        return Err(format!(
+            "{} wants {least} ranks{}, not {ranks}",
+            benchmark.name(),
+            if most > least { " or more" } else { "" }
+        ));
+    }
+    let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    let found = Findings::default();
+    let options = Rc::new(options.clone());
+    let program = |mpi: Mpi| -> Task {
+        let (found, options) = (found.clone(), options.clone());
+        Box::pin(async move { one(benchmark, &mpi, &options, &found).await })
+    };
+    let mut world = program::run(world, ranks, stack.eager_limit().unwrap_or(0), program)
+        .map_err(|deadlock| format!("{}: ranks {:?} wait for ever", benchmark.name(), deadlock.ranks))?;
+    let parts = found.take();
+    if parts.is_empty() {
+        return Err(format!("{} found nothing", benchmark.name()));
+    }
+    let sum: f64 = parts.iter().map(|(_, value)| value).sum();
+    let mean = sum / parts.len() as f64;
+    let value = if benchmark.unit() == Unit::Messages || benchmark == Benchmark::Stream { sum } else { mean };
+    let policies = world.rank(0).explain();
+    Ok(Outcome { value, parts, policies, events: world.events() })
+}
+
+async fn one(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Findings) {
+    use Benchmark::*;
+    match benchmark {
+        Latency => exchange::latency(mpi, options, found).await,
+        Bandwidth => exchange::bandwidth(mpi, options, false, found).await,
+        Bibandwidth => exchange::bandwidth(mpi, options, true, found).await,
+        MessageRate => exchange::message_rate(mpi, options, found).await,
+        Stream => exchange::stream(mpi, options, found).await,
+        Nhop => exchange::nhop(mpi, options, found).await,
+        DisplacedRing => exchange::displaced_ring(mpi, options, found).await,
+        PutLatency | GetLatency | AccumulateLatency => one_sided::latency(benchmark, mpi, options, found).await,
+        PutBandwidth | GetBandwidth | PutBibandwidth | GetBibandwidth => {
+            one_sided::bandwidth(benchmark, mpi, options, found).await;
+        }
+        _ => collective::run(benchmark, mpi, options, found).await,
+    }
+}

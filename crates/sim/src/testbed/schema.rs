@@ -1,0 +1,236 @@
+//! What a testbed's file says.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::parameter::Parameter;
+
+/// A testbed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Testbed {
+    /// Its name.
+    pub name: String,
+    /// One sentence.
+    pub about: String,
+    /// The nodes.
+    pub host: Host,
+    /// Groups of nodes, each with a switch.
+    pub cluster: Vec<Cluster>,
+    /// What each node has one of.
+    pub rail: Vec<Rail>,
+    /// What lies between two clusters.
+    #[serde(default)]
+    pub wan: Option<Wan>,
+    /// How data goes over rails.
+    pub transport: BTreeMap<String, Transport>,
+    /// MPI libraries, or what takes their place.
+    pub stack: BTreeMap<String, Stack>,
+    /// The stack that is taken unless another one is asked for.
+    pub default_stack: String,
+}
+
+/// A node.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Messages between processes of a node: from hand to hand.
+    pub shm_latency_ns: Parameter,
+    /// The same, rate.
+    pub shm_mb_s: Parameter,
+}
+
+/// A group of nodes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Its name.
+    pub name: String,
+    /// How many nodes.
+    pub nodes: Parameter,
+}
+
+/// One way out of each node.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rail {
+    /// Its name.
+    pub name: String,
+    /// Between memory and adapter.
+    pub bus: Bus,
+    /// The adapter.
+    pub adapter: AdapterModel,
+    /// Between adapter and switch.
+    pub link: LinkModel,
+    /// The switch.
+    pub switch: Switch,
+}
+
+/// An I/O bus.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bus {
+    /// Rails with the same one share it.
+    pub name: String,
+    /// Both directions take turns (PCI, PCI-X), or not (PCI Express).
+    pub shared: bool,
+    /// Rate at which an adapter reads memory.
+    pub read_mb_s: Parameter,
+    /// Rate at which it writes memory.
+    pub write_mb_s: Parameter,
+    /// Of each access.
+    pub latency_ns: Parameter,
+}
+
+/// An adapter.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdapterModel {
+    /// To begin a message.
+    pub send_message_ns: Parameter,
+    /// To take one in.
+    pub receive_message_ns: Parameter,
+    /// For each packet.
+    pub packet_ns: Parameter,
+    /// Memory for data on its way out.
+    pub memory_bytes: Parameter,
+}
+
+/// A link of the adapter, and its like on the switch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkModel {
+    /// Rate after encoding.
+    pub mbit: Parameter,
+    /// Payload of a packet.
+    pub mtu_bytes: Parameter,
+    /// What each packet has around its payload.
+    pub overhead_bytes: Parameter,
+    /// Flight.
+    pub cable_ns: Parameter,
+}
+
+/// A switch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switch {
+    /// A packet goes on while it still comes in.
+    pub cut_through: bool,
+    /// Through one crossbar.
+    pub latency_ns: Parameter,
+    /// Nodes on one crossbar, where the switch has several tiers: between two blocks there are three of them.
+    #[serde(default)]
+    pub block_nodes: Option<Parameter>,
+}
+
+/// A pair of long-distance routers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wan {
+    /// Rate after encoding.
+    pub mbit: Parameter,
+    /// What each packet has around its payload.
+    pub overhead_bytes: Parameter,
+    /// Of both routers, without any distance.
+    pub routers_ns: Parameter,
+    /// One way.
+    pub delay_us: Parameter,
+}
+
+/// How data goes over rails.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transport {
+    /// Which one.
+    pub kind: Kind,
+    /// Messages that may be under way (reliable connections).
+    #[serde(default)]
+    pub messages_in_flight: Option<Parameter>,
+    /// Bytes that may be under way (TCP).
+    #[serde(default)]
+    pub window_bytes: Option<Parameter>,
+    /// Payload of a packet, where it is not the link's.
+    #[serde(default)]
+    pub mtu_bytes: Option<Parameter>,
+    /// Headers of a packet beyond the link's.
+    #[serde(default)]
+    pub header_bytes: Option<Parameter>,
+    /// Protocol code: for each message, on each side.
+    #[serde(default)]
+    pub message_ns: Option<Parameter>,
+    /// Protocol code of the sender: for each packet.
+    #[serde(default)]
+    pub send_packet_ns: Option<Parameter>,
+    /// Protocol code of the receiver: for each packet.
+    #[serde(default)]
+    pub receive_packet_ns: Option<Parameter>,
+    /// Protocol code: copying and summing a byte, on each side.
+    #[serde(default)]
+    pub byte_ps: Option<Parameter>,
+}
+
+/// Kinds of transports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Reliable connection.
+    Rc,
+    /// Unreliable datagrams.
+    Ud,
+    /// Protocol code on the host, with a window: kernel TCP, TCP in user space, sockets direct.
+    Tcp,
+}
+
+/// An MPI library.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// One sentence.
+    pub about: String,
+    /// It stands for verbs or sockets alone, whose messages have no headers.
+    #[serde(default)]
+    pub native: bool,
+    /// Over what.
+    pub transport: String,
+    /// Rails used, by position.
+    pub rails: Vec<usize>,
+    /// Longest message without a rendezvous; absent: as the engine finds best.
+    #[serde(default)]
+    pub eager_limit_bytes: Option<Parameter>,
+    /// How whole messages are spread.
+    #[serde(default)]
+    pub multiplexing: Option<String>,
+    /// How long ones are cut.
+    #[serde(default)]
+    pub striping: Option<String>,
+    /// Bytes that may wait in an adapter, for policies that decide late.
+    #[serde(default)]
+    pub queue_bytes: Option<Parameter>,
+    /// A call.
+    pub call_ns: Parameter,
+    /// See `mpi::costs`.
+    pub eager_send_ns: Parameter,
+    /// See `mpi::costs`.
+    pub eager_receive_ns: Parameter,
+    /// Rate of copies of eager messages; absent: none are made.
+    #[serde(default)]
+    pub copy_mb_s: Option<Parameter>,
+    /// See `mpi::costs`.
+    pub control_ns: Parameter,
+    /// See `mpi::costs`.
+    pub rdma_send_ns: Parameter,
+    /// See `mpi::costs`.
+    pub rdma_receive_ns: Parameter,
+    /// See `mpi::costs`.
+    pub register_ns: Parameter,
+    /// See `mpi::costs`.
+    #[serde(default)]
+    pub synchronise_ns: Option<Parameter>,
+    /// See `mpi::costs`.
+    #[serde(default)]
+    pub flush_reads_ns: Option<Parameter>,
+    /// See `mpi::costs`.
+    #[serde(default)]
+    pub accumulate_ns: Option<Parameter>,
+}
