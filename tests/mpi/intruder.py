@@ -29,6 +29,9 @@ ETH_P_ALL = 3
 PATIENCE_S = 30
 # More than a process has descriptors for, and than the provider keeps unproven.
 CROWD = 1500
+# Idle connections of a storm, and ports below and above a listener's that it scans.
+STORM = 10_000
+SCANNED = 500
 
 
 def say(text):
@@ -165,6 +168,26 @@ def crowd(attack):
     say(f"{len(attack.kept)} connections")
 
 
+def storm(attack):
+    """A port scan, garbage, and ten thousand connections that say nothing, all during the run."""
+    import resource
+
+    most = STORM + 1000
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, max(most, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+    opened = 0
+    for address in attack.listening:
+        for port in range(max(1, address[1] - SCANNED), min(65536, address[1] + SCANNED)):
+            with socket.socket() as probe:
+                probe.settimeout(PATIENCE_S)
+                opened += probe.connect_ex((address[0], port)) == 0
+    say(f"{opened} open ports")
+    for turn in range(100):
+        with connect(attack.listening[turn % len(attack.listening)]) as connection:
+            connection.sendall(os.urandom(turn * 50))
+    attack.kept = [connect(attack.listening[at % len(attack.listening)]) for at in range(STORM)]
+    say(f"{len(attack.kept)} idle connections")
+
+
 def kill(attack):
     """A rank dies."""
     os.kill(attack.processes[-1], signal.SIGKILL)
@@ -205,7 +228,7 @@ def main():
     sys.exit(job.wait())
 
 
-ATTACKS = {attack.__name__: attack for attack in [garbage, version, stranger, token, crowd, kill]}
+ATTACKS = {attack.__name__: attack for attack in [garbage, version, stranger, token, crowd, storm, kill]}
 
 if __name__ == "__main__":
     main()
