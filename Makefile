@@ -5,6 +5,7 @@ CARGO ?= cargo
 BUILD := $(CURDIR)/build
 FISHPLATE := $(BUILD)/bin/fishplate
 PROVIDER := $(BUILD)/lib/fishplate/libfishplate-fi.so
+INTERPOSER := $(BUILD)/lib/fishplate/libfishplate-mpi.so
 STACKS := mpich openmpi
 # Where cargo puts what it builds.
 TARGET = $${CARGO_TARGET_DIR:-target}/release
@@ -13,7 +14,7 @@ TARGET = $${CARGO_TARGET_DIR:-target}/release
 .DEFAULT_GOAL := build
 
 help:
-	@echo 'make          the program and the provider: build/bin/fishplate, build/lib/fishplate/libfishplate-fi.so'
+	@echo 'make          the program and its two libraries: build/bin/fishplate, build/lib/fishplate/libfishplate-*.so'
 	@echo 'make setup    MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
 	@echo 'make bench    the MPI benchmark programs for each stack: build/bench/STACK/'
 	@echo 'make demo     MPI stacks over two unequal rails, side by side: a table and demo.html'
@@ -23,10 +24,11 @@ help:
 
 # Renamed into place, since running programs may have the old files open.
 build:
-	$(CARGO) build --release -p fishplate-lab -p fishplate-provider
+	$(CARGO) build --release -p fishplate-lab -p fishplate-provider -p fishplate-interpose
 	@mkdir -p $(BUILD)/bin $(BUILD)/lib/fishplate
 	@cp $(TARGET)/fishplate $(FISHPLATE).new && mv $(FISHPLATE).new $(FISHPLATE)
 	@cp $(TARGET)/libfishplate_fi.so $(PROVIDER).new && mv $(PROVIDER).new $(PROVIDER)
+	@cp $(TARGET)/libfishplate_mpi.so $(INTERPOSER).new && mv $(INTERPOSER).new $(INTERPOSER)
 
 setup: build
 	$(FISHPLATE) setup

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use fishplate_rails::Settings;
 
+use crate::interposer::{self, PRELOAD};
 use crate::stacks::{self, Catalog, HAND_ON, Stack};
 
 /// File name by which libfabric finds the provider.
@@ -32,6 +33,10 @@ pub struct Options {
     /// How whole messages are spread over the rails [FISHPLATE_MULTIPLEXING; default: earliest]
     #[arg(long, value_name = "POLICY")]
     pub multiplexing: Option<String>,
+
+    /// Collective operations by clusters, or native: the MPI's own [FISHPLATE_COLLECTIVES; default: cluster]
+    #[arg(long, value_name = "WAY")]
+    pub collectives: Option<String>,
 
     /// File to which every process appends its per-rail counters [FISHPLATE_STATS]
     #[arg(long, value_name = "FILE")]
@@ -92,6 +97,7 @@ impl Options {
                 variables.push((name.to_string(), value));
             }
         }
+        variables.extend(interposer::variables(self.collectives.as_deref(), &provider_folder()?)?);
         let forward = forwarded(&variables);
         variables.push((HAND_ON.to_string(), forward));
         Ok(Environment { variables, settings, stack })
@@ -136,6 +142,7 @@ fn forwarded(variables: &[(String, String)]) -> String {
     let set = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut names: Vec<String> = set.chain(variables.iter().map(|(name, _)| name.clone())).collect();
     names.retain(|name| ours(name));
+    names.extend(variables.iter().map(|(name, _)| name.clone()).filter(|name| name == PRELOAD));
     names.sort();
     names.dedup();
     let users = env::var("OMPI_MCA_mca_base_env_list").ok().filter(|list| !list.is_empty());

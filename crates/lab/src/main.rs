@@ -8,6 +8,7 @@ mod compare;
 mod demo;
 mod environment;
 mod experiments;
+mod interposer;
 mod lab;
 mod page;
 mod record;

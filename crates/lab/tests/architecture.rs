@@ -9,6 +9,7 @@ use std::process::Command;
 const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-collectives", "collectives", &[], Unsafe::Nowhere),
     ("fishplate-engine", "engine", &[], Unsafe::Nowhere),
+    ("fishplate-interpose", "interpose", &["fishplate-collectives"], Unsafe::In("src/ffi")),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
     ("fishplate-longbow", "longbow", &["fishplate-link"], Unsafe::In("src/sys")),
     ("fishplate-rails", "rails", &["fishplate-engine"], Unsafe::In("src/sys")),

@@ -1,0 +1,71 @@
+//! What is kept with a communicator of the program, as an attribute: MPI tells when the communicator goes.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::Arc;
+
+use super::abi::Handle;
+use super::functions as mpi;
+use super::objects::{Comm, Result, check};
+
+/// Key of an attribute of type `Arc<T>`.
+pub struct Attribute<T> {
+    keyval: c_int,
+    kind: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: Send + Sync> Attribute<T> {
+    /// A new key.
+    pub fn new() -> Result<Attribute<T>> {
+        unsafe extern "C" fn copy(
+            _: Handle,
+            _: c_int,
+            _: *mut c_void,
+            _: *mut c_void,
+            _: *mut c_void,
+            flag: *mut c_int,
+        ) -> c_int {
+            // SAFETY: MPI gives a place for the answer: a copy of the communicator does not get the attribute.
+            unsafe { *flag = 0 };
+            0
+        }
+        unsafe extern "C" fn delete<T>(_: Handle, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+            // SAFETY: `set` made the value so, and MPI calls this once for it.
+            drop(unsafe { Arc::from_raw(value.cast::<T>()) });
+            0
+        }
+        let mut keyval = 0;
+        let (copy, delete) = (copy as *mut c_void, delete::<T> as *mut c_void);
+        // SAFETY: functions as MPI wants them, and a place for a number.
+        check(unsafe { mpi::comm_create_keyval(copy, delete, &mut keyval, ptr::null_mut()) })?;
+        Ok(Attribute { keyval, kind: std::marker::PhantomData })
+    }
+
+    /// What is kept with a communicator.
+    pub fn get(&self, comm: Comm) -> Option<Arc<T>> {
+        let mut value: *mut c_void = ptr::null_mut();
+        let mut found = 0;
+        // SAFETY: a valid communicator and key, and places for the answers.
+        let code = unsafe { mpi::comm_get_attr(comm.0, self.keyval, ptr::from_mut(&mut value).cast(), &mut found) };
+        if code != 0 || found == 0 {
+            return None;
+        }
+        let value = value.cast::<T>().cast_const();
+        // SAFETY: `set` made the value so; the communicator holds one count, which stays.
+        unsafe { Arc::increment_strong_count(value) };
+        // SAFETY: as above; this takes the count that was just added.
+        Some(unsafe { Arc::from_raw(value) })
+    }
+
+    /// Keeps something with a communicator.
+    pub fn set(&self, comm: Comm, value: Arc<T>) -> Result<()> {
+        // SAFETY: a valid communicator and key; `delete` takes the count back.
+        check(unsafe { mpi::comm_set_attr(comm.0, self.keyval, Arc::into_raw(value).cast_mut().cast()) })
+    }
+
+    /// Removes what is kept with a communicator.
+    pub fn remove(&self, comm: Comm) {
+        // SAFETY: a valid communicator and key; MPI calls `delete`.
+        unsafe { mpi::comm_delete_attr(comm.0, self.keyval) };
+    }
+}

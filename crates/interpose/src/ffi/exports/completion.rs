@@ -1,0 +1,70 @@
+//! Calls that complete or test requests: schedules under way get on in all of them.
+
+use std::ffi::c_int;
+
+use crate::ffi::abi::Handle;
+use crate::ffi::functions::{self as mpi, Address, Int, Out, Slot};
+use crate::flights;
+
+/// Defines calls that wait: with schedules under way they test again and again instead.
+macro_rules! waiting {
+    ($($ours:ident = $native:ident ($($argument:ident: $type:ty),*), by |$flag:ident| $look:expr;)*) => {$(
+        #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
+            if flights::is_empty() {
+                // SAFETY: the program's arguments, handed on.
+                return unsafe { mpi::$native($($argument),*) };
+            }
+            // SAFETY: as above; the flag is our own.
+            flights::wait_for(|$flag| unsafe { $look })
+        }
+    )*};
+}
+
+/// Defines calls that look once.
+macro_rules! looking {
+    ($($ours:ident = $native:ident ($($argument:ident: $type:ty),*);)*) => {$(
+        #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
+            flights::progress();
+            // SAFETY: the program's arguments, handed on.
+            unsafe { mpi::$native($($argument),*) }
+        }
+    )*};
+}
+
+waiting! {
+    MPI_Wait = wait (request: Slot, status: Address), by |flag| mpi::test(request, flag, status);
+    MPI_Waitall = waitall (count: Int, requests: Slot, statuses: Address),
+        by |flag| mpi::testall(count, requests, flag, statuses);
+    MPI_Waitany = waitany (count: Int, requests: Slot, index: Out, status: Address),
+        by |flag| mpi::testany(count, requests, index, flag, status);
+    MPI_Waitsome = waitsome (count: Int, requests: Slot, found: Out, indices: Out, statuses: Address), by |flag| {
+        let code = mpi::testsome(count, requests, found, indices, statuses);
+        // None of them, or MPI_UNDEFINED when there is none to wait for.
+        *flag = c_int::from(*found != 0);
+        code
+    };
+    MPI_Probe = probe (from: Int, tag: Int, comm: Handle, status: Address),
+        by |flag| mpi::iprobe(from, tag, comm, flag, status);
+    MPI_Mprobe = mprobe (from: Int, tag: Int, comm: Handle, message: Slot, status: Address),
+        by |flag| mpi::improbe(from, tag, comm, flag, message, status);
+}
+
+looking! {
+    MPI_Test = test (request: Slot, flag: Out, status: Address);
+    MPI_Testall = testall (count: Int, requests: Slot, flag: Out, statuses: Address);
+    MPI_Testany = testany (count: Int, requests: Slot, index: Out, flag: Out, status: Address);
+    MPI_Testsome = testsome (count: Int, requests: Slot, found: Out, indices: Out, statuses: Address);
+    MPI_Request_get_status = request_get_status (request: Handle, flag: Out, status: Address);
+    MPI_Iprobe = iprobe (from: Int, tag: Int, comm: Handle, flag: Out, status: Address);
+    MPI_Improbe = improbe (from: Int, tag: Int, comm: Handle, flag: Out, message: Slot, status: Address);
+}

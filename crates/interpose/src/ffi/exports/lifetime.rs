@@ -1,0 +1,99 @@
+//! Begin and end, of the program and of communicators.
+
+use std::ffi::c_int;
+
+use crate::ffi::abi::Handle;
+use crate::ffi::functions::{self as mpi, Address, Counts, Int, Out, Slot};
+use crate::flights;
+use crate::world;
+
+/// In front of MPI's `MPI_Init`.
+///
+/// # Safety
+/// As MPI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Init(argc: Address, argv: Address) -> c_int {
+    // SAFETY: the program's arguments, handed on.
+    let code = unsafe { mpi::init(argc, argv) };
+    if code == 0 {
+        world::wake();
+    }
+    code
+}
+
+/// In front of MPI's `MPI_Init_thread`.
+///
+/// # Safety
+/// As MPI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Init_thread(argc: Address, argv: Address, required: Int, provided: Out) -> c_int {
+    // SAFETY: as above.
+    let code = unsafe { mpi::init_thread(argc, argv, required, provided) };
+    if code == 0 {
+        world::wake();
+    }
+    code
+}
+
+/// In front of MPI's `MPI_Finalize`.
+///
+/// # Safety
+/// As MPI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Finalize() -> c_int {
+    world::sleep();
+    // SAFETY: the program has called it.
+    unsafe { mpi::finalize() }
+}
+
+/// In front of MPI's `MPI_Comm_free`.
+///
+/// # Safety
+/// As MPI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Comm_free(comm: Slot) -> c_int {
+    // SAFETY: as above.
+    let code = unsafe { mpi::comm_free(comm) };
+    world::bury();
+    code
+}
+
+/// In front of MPI's `MPI_Comm_disconnect`.
+///
+/// # Safety
+/// As MPI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Comm_disconnect(comm: Slot) -> c_int {
+    // SAFETY: as above.
+    let code = unsafe { mpi::comm_disconnect(comm) };
+    world::bury();
+    code
+}
+
+/// Defines calls of the MPI that wait for other ranks, before which schedules under way are finished.
+macro_rules! finishing {
+    ($($ours:ident = $native:ident ($($argument:ident: $type:ty),*);)*) => {$(
+        #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
+            flights::finish();
+            // SAFETY: the program's arguments, handed on.
+            unsafe { mpi::$native($($argument),*) }
+        }
+    )*};
+}
+
+finishing! {
+    MPI_Comm_dup = comm_dup (comm: Handle, made: Slot);
+    MPI_Comm_dup_with_info = comm_dup_with_info (comm: Handle, info: Handle, made: Slot);
+    MPI_Comm_create = comm_create (comm: Handle, group: Handle, made: Slot);
+    MPI_Comm_create_group = comm_create_group (comm: Handle, group: Handle, tag: Int, made: Slot);
+    MPI_Comm_split = comm_split (comm: Handle, color: Int, key: Int, made: Slot);
+    MPI_Comm_split_type = comm_split_type (comm: Handle, kind: Int, key: Int, info: Handle, made: Slot);
+    MPI_Cart_create = cart_create (comm: Handle, dimensions: Int, lengths: Counts, periodic: Counts, reorder: Int,
+                                   made: Slot);
+    MPI_Win_fence = win_fence (assertion: Int, window: Handle);
+}

@@ -1,0 +1,119 @@
+//! Messages that are sent or received by calls that wait: with schedules under way, they wait by our loop.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use crate::ffi::abi::{Abi, Handle};
+use crate::ffi::functions::{self as mpi, Address, Int, Slot};
+use crate::ffi::library;
+use crate::flights;
+
+/// Defines calls that start what the program asks for, and wait.
+macro_rules! waiting {
+    ($($ours:ident = $native:ident, by $start:ident, ($($argument:ident: $type:ty),*) $($status:ident)?;)*) => {$(
+        #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $ours($($argument: $type,)* $($status: Address)?) -> c_int {
+            if flights::is_empty() {
+                // SAFETY: the program's arguments, handed on.
+                return unsafe { mpi::$native($($argument,)* $($status)?) };
+            }
+            let mut request: Handle = 0;
+            let slot: Slot = ptr::from_mut(&mut request).cast();
+            // SAFETY: as above, and a place for a handle.
+            let code = unsafe { mpi::$start($($argument,)* slot) };
+            let status = [$($status,)? ignored()][0];
+            if code == 0 { wait(slot, status) } else { code }
+        }
+    )*};
+}
+
+waiting! {
+    MPI_Send = send, by isend, (from: Address, count: Int, datatype: Handle, to: Int, tag: Int, comm: Handle);
+    MPI_Ssend = ssend, by issend, (from: Address, count: Int, datatype: Handle, to: Int, tag: Int, comm: Handle);
+    MPI_Rsend = rsend, by irsend, (from: Address, count: Int, datatype: Handle, to: Int, tag: Int, comm: Handle);
+    MPI_Recv = recv, by irecv, (into: Address, count: Int, datatype: Handle, from: Int, tag: Int, comm: Handle) status;
+    MPI_Mrecv = mrecv, by imrecv, (into: Address, count: Int, datatype: Handle, message: Slot) status;
+}
+
+/// In front of MPI's `MPI_Sendrecv_replace`.
+///
+/// # Safety
+/// As MPI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Sendrecv_replace(
+    buffer: Address,
+    count: Int,
+    datatype: Handle,
+    to: Int,
+    out_tag: Int,
+    from: Int,
+    in_tag: Int,
+    comm: Handle,
+    status: Address,
+) -> c_int {
+    // MPI has the form that returns at once since version 4.
+    if flights::is_empty() || library::symbol(c"PMPI_Isendrecv_replace").is_none() {
+        // SAFETY: the program's arguments, handed on.
+        return unsafe { mpi::sendrecv_replace(buffer, count, datatype, to, out_tag, from, in_tag, comm, status) };
+    }
+    let mut request: Handle = 0;
+    let slot: Slot = ptr::from_mut(&mut request).cast();
+    // SAFETY: as above, and a place for a handle.
+    let code = unsafe { mpi::isendrecv_replace(buffer, count, datatype, to, out_tag, from, in_tag, comm, slot) };
+    if code == 0 { wait(slot, status) } else { code }
+}
+
+/// In front of MPI's `MPI_Sendrecv`.
+///
+/// # Safety
+/// As MPI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Sendrecv(
+    out: Address,
+    out_count: Int,
+    out_type: Handle,
+    to: Int,
+    out_tag: Int,
+    into: Address,
+    in_count: Int,
+    in_type: Handle,
+    from: Int,
+    in_tag: Int,
+    comm: Handle,
+    status: Address,
+) -> c_int {
+    if flights::is_empty() {
+        // SAFETY: the program's arguments, handed on.
+        return unsafe {
+            mpi::sendrecv(out, out_count, out_type, to, out_tag, into, in_count, in_type, from, in_tag, comm, status)
+        };
+    }
+    let mut requests: [Handle; 2] = [0; 2];
+    let slots: [Slot; 2] = requests.each_mut().map(|request| ptr::from_mut(request).cast());
+    // SAFETY: as above, and a place for a handle.
+    let code = unsafe { mpi::irecv(into, in_count, in_type, from, in_tag, comm, slots[0]) };
+    if code != 0 {
+        return code;
+    }
+    // SAFETY: as above.
+    let code = unsafe { mpi::isend(out, out_count, out_type, to, out_tag, comm, slots[1]) };
+    if code != 0 {
+        return code;
+    }
+    let sent = wait(slots[1], ignored());
+    let received = wait(slots[0], status);
+    if sent == 0 { received } else { sent }
+}
+
+fn ignored() -> Address {
+    Abi::get().map_or(0, |abi| abi.status_ignore) as Address
+}
+
+fn wait(request: Slot, status: Address) -> c_int {
+    // SAFETY: the place of a handle that MPI has just made, and the program's place for a status.
+    flights::wait_for(|flag| unsafe { mpi::test(request, flag, status) })
+}

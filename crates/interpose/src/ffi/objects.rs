@@ -1,0 +1,172 @@
+//! MPI's objects as far as schedules need them.
+//!
+//! The functions here are safe to call because of what cannot be made outside of `ffi`: handles come from MPI or from a
+//! program that promises their validity by the call it makes, and so does [`Memory`].
+
+use std::ffi::c_int;
+use std::ptr;
+
+use super::abi::{Abi, Handle, UNDEFINED};
+use super::functions as mpi;
+use super::memory::Memory;
+
+/// An MPI error code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error(pub c_int);
+
+/// What MPI calls give.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// From the value of an MPI function.
+pub(super) fn check(code: c_int) -> Result<()> {
+    if code == 0 { Ok(()) } else { Err(Error(code)) }
+}
+
+/// Calls MPI with a place for a handle, and returns what MPI puts there.
+pub(super) fn made(abi: &Abi, call: impl FnOnce(mpi::Slot) -> c_int) -> Result<Handle> {
+    let mut place: Handle = 0;
+    check(call(ptr::from_mut(&mut place).cast()))?;
+    Ok(abi.clean(place))
+}
+
+/// A communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comm(pub(super) Handle);
+
+/// An operation of reductions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op(pub(super) Handle);
+
+impl Comm {
+    /// MPI_COMM_WORLD.
+    pub fn world(abi: &Abi) -> Comm {
+        Comm(abi.comm_world)
+    }
+
+    /// This process's rank.
+    pub fn rank(self) -> Result<usize> {
+        let mut rank = 0;
+        // SAFETY: a valid communicator and a place for a number.
+        check(unsafe { mpi::comm_rank(self.0, &mut rank) })?;
+        Ok(rank as usize)
+    }
+
+    /// Number of ranks.
+    pub fn size(self) -> Result<usize> {
+        let mut size = 0;
+        // SAFETY: as above.
+        check(unsafe { mpi::comm_size(self.0, &mut size) })?;
+        Ok(size as usize)
+    }
+
+    /// Whether it is one between two groups.
+    pub fn is_inter(self) -> Result<bool> {
+        let mut flag = 0;
+        // SAFETY: as above.
+        check(unsafe { mpi::comm_test_inter(self.0, &mut flag) })?;
+        Ok(flag != 0)
+    }
+
+    /// The ranks that its ranks have in another communicator; nothing for those that have none.
+    pub fn ranks_in(self, abi: &Abi, other: Comm) -> Result<Vec<Option<usize>>> {
+        let size = self.size()?;
+        let ranks: Vec<c_int> = (0..size as c_int).collect();
+        let mut found: Vec<c_int> = vec![UNDEFINED; size];
+        let (mine, theirs) = (Group::of(abi, self)?, Group::of(abi, other)?);
+        // SAFETY: valid groups, and two arrays of that length.
+        let code =
+            unsafe { mpi::group_translate_ranks(mine.0, size as c_int, ranks.as_ptr(), theirs.0, found.as_mut_ptr()) };
+        check(code)?;
+        Ok(found.into_iter().map(|rank| usize::try_from(rank).ok()).collect())
+    }
+
+    /// A new communicator of the same ranks, without attributes; its errors are returned. All ranks must call this.
+    pub fn twin(self, abi: &Abi) -> Result<Comm> {
+        let group = Group::of(abi, self)?;
+        // SAFETY: valid handles, and a place for one.
+        let comm = made(abi, |place| unsafe { mpi::comm_create(self.0, group.0, place) })?;
+        Comm(comm).returning_errors(abi)
+    }
+
+    /// A new communicator of those ranks that give the same color; its errors are returned. All ranks must call this.
+    pub fn split(self, abi: &Abi, color: usize, key: usize) -> Result<Comm> {
+        // SAFETY: as above.
+        let comm = made(abi, |place| unsafe { mpi::comm_split(self.0, color as c_int, key as c_int, place) })?;
+        Comm(comm).returning_errors(abi)
+    }
+
+    fn returning_errors(self, abi: &Abi) -> Result<Comm> {
+        // SAFETY: valid handles.
+        check(unsafe { mpi::comm_set_errhandler(self.0, abi.errors_return) })?;
+        Ok(self)
+    }
+
+    /// Frees it. All ranks must call this.
+    pub fn free(self) {
+        let mut handle = self.0;
+        // SAFETY: the place of a valid handle. That an error is of no use here does no harm: it is only memory.
+        unsafe { mpi::comm_free(ptr::from_mut(&mut handle).cast()) };
+    }
+
+    /// Has the error handler of this communicator deal with an error: it may end the program.
+    pub fn raise(self, error: Error) -> c_int {
+        // SAFETY: a valid communicator and a code that MPI gave.
+        unsafe { mpi::comm_call_errhandler(self.0, error.0) };
+        error.0
+    }
+
+    /// Ends the program.
+    pub fn abort(self) {
+        // SAFETY: a valid communicator.
+        unsafe { mpi::abort(self.0, 1) };
+    }
+}
+
+impl Op {
+    /// Whether MPI defines it.
+    pub fn is_own(self, abi: &Abi) -> bool {
+        abi.is_own_operation(self.0)
+    }
+
+    /// Whether operands may change places.
+    pub fn is_commutative(self) -> Result<bool> {
+        let mut commutes = 0;
+        // SAFETY: a valid operation and a place for a number.
+        check(unsafe { mpi::op_commutative(self.0, &mut commutes) })?;
+        Ok(commutes != 0)
+    }
+
+    /// `into = from (op) into`; both have as many elements.
+    pub fn reduce(self, from: Memory, into: Memory) -> Result<()> {
+        // SAFETY: memory of as many elements as it says.
+        check(unsafe { mpi::reduce_local(from.address(), into.address(), into.count(), into.datatype(), self.0) })
+    }
+}
+
+/// A group, freed when dropped.
+struct Group(Handle);
+
+impl Group {
+    fn of(abi: &Abi, comm: Comm) -> Result<Group> {
+        // SAFETY: a valid communicator, and a place for a handle.
+        made(abi, |place| unsafe { mpi::comm_group(comm.0, place) }).map(Group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // SAFETY: the place of a valid handle.
+        unsafe { mpi::group_free(ptr::from_mut(&mut self.0).cast()) };
+    }
+}
+
+/// The name of this process's host.
+pub fn host_name() -> String {
+    // Longer than MPI_MAX_PROCESSOR_NAME of any interface.
+    let mut name = [0u8; 1024];
+    let mut length = 0;
+    // SAFETY: room for any name, and a place for its length.
+    unsafe { mpi::get_processor_name(name.as_mut_ptr().cast(), &mut length) };
+    let length = usize::try_from(length).unwrap_or(0).min(name.len());
+    String::from_utf8_lossy(&name[..length]).into_owned()
+}

@@ -1,0 +1,315 @@
+//! What a collective call asks for, in terms of schedules.
+//!
+//! What is only moved is counted in bytes, since ranks may describe the same data by different datatypes. Data that is
+//! not in one piece in memory goes through bytes that are.
+
+use std::ffi::c_int;
+
+use fishplate_collectives::{Blocks, Exchange, Operation, Rank};
+
+use super::abi::{Abi, Handle};
+use super::call::Call;
+use super::datatype::{Datatype, Kept, Scattered, byte};
+use super::finish::Finish;
+use super::functions::{Address, Counts};
+use super::memory::{Element, Memory, Scratch};
+use super::objects::{Comm, Error, Op, Result};
+use crate::execution::Buffers;
+
+/// An operation for schedules.
+pub struct Plan {
+    /// Which.
+    pub operation: Operation,
+    /// What it is counted in.
+    pub element: Element,
+    /// Whether this process's part is in the receive buffer already.
+    pub in_place: bool,
+    /// What reduces.
+    pub op: Option<Op>,
+}
+
+/// A collective call on one communicator.
+pub struct Planner<'a> {
+    /// The MPI's interface.
+    pub abi: &'static Abi,
+    /// What the program calls.
+    pub call: &'a Call,
+    /// The communicator.
+    pub comm: Comm,
+    /// Its number of ranks.
+    pub ranks: usize,
+    /// This process's rank.
+    pub rank: usize,
+}
+
+/// Elements of the program's.
+#[derive(Clone, Copy)]
+struct Part {
+    start: Address,
+    count: c_int,
+    datatype: Datatype,
+}
+
+/// Most bytes, and elements, of a schedule: MPI counts in integers.
+const MOST: usize = c_int::MAX as usize;
+
+impl Planner<'_> {
+    /// The operation; nothing when schedules cannot do it, which all ranks see alike, or when arguments are wrong, which
+    /// the MPI will tell.
+    pub fn plan(&self) -> Option<Plan> {
+        let n = self.ranks;
+        let moved = |operation| Plan { operation, element: byte(self.abi), in_place: self.is_in_place(), op: None };
+        Some(match *self.call {
+            Call::Barrier { .. } => moved(Operation::Barrier),
+            Call::Bcast { buffer, count, datatype, root, .. } => {
+                let len = self.part(buffer, count, datatype)?.bytes()?;
+                moved(Operation::Broadcast { root: self.root(root)?, len: some(len, 1)? })
+            }
+            Call::Reduce { count, datatype, op, root, .. } => {
+                let root = self.root(root)?;
+                self.reduction(count, datatype, op, |len, commutative| Operation::Reduce { root, len, commutative })?
+            }
+            Call::Allreduce { count, datatype, op, .. } => {
+                self.reduction(count, datatype, op, |len, commutative| Operation::Allreduce { len, commutative })?
+            }
+            Call::Allgather { into, count, datatype, .. } => {
+                let block = some(self.part(into, count, datatype)?.bytes()?, n)?;
+                moved(Operation::Allgather { blocks: Blocks::equal(n, block) })
+            }
+            Call::Allgatherv { counts, starts, datatype, .. } => {
+                moved(Operation::Allgather { blocks: self.blocks(counts, starts, datatype)? })
+            }
+            Call::Gather { from, out_count, out_type, into, count, datatype, root, .. } => {
+                let root = self.root(root)?;
+                let (start, count, datatype) =
+                    if root.0 == self.rank { (into, count, datatype) } else { (from, out_count, out_type) };
+                let block = some(self.part(start, count, datatype)?.bytes()?, n)?;
+                moved(Operation::Gather { root, blocks: Blocks::equal(n, block) })
+            }
+            Call::Scatter { from, out_count, out_type, into, count, datatype, root, .. } => {
+                let root = self.root(root)?;
+                let (start, count, datatype) =
+                    if root.0 == self.rank { (from, out_count, out_type) } else { (into, count, datatype) };
+                let block = some(self.part(start, count, datatype)?.bytes()?, n)?;
+                moved(Operation::Scatter { root, blocks: Blocks::equal(n, block) })
+            }
+            Call::Alltoall { into, count, datatype, .. } => {
+                let block = some(self.part(into, count, datatype)?.bytes()?, n)?;
+                moved(Operation::Alltoall { exchange: Exchange::equal(n, block) })
+            }
+            _ => return None,
+        })
+    }
+
+    /// Where data is, and what to do with it in the end. `Error` when packing fails.
+    pub fn memory(&self) -> Result<(Buffers, Finish)> {
+        let mut finish = Finish::on(self.comm);
+        let n = self.ranks;
+        let none = Memory::none(byte(self.abi));
+        let part = |start, count, datatype| self.part(start, count, datatype).ok_or(Error(self.abi.error_other));
+        let (send, receive) = match *self.call {
+            Call::Bcast { buffer, count, datatype, root, .. } => {
+                let (is_root, part) = (root as usize == self.rank, part(buffer, count, datatype)?);
+                (none, self.bytes(part, 1, &mut finish, is_root, !is_root)?)
+            }
+            Call::Reduce { from, into, count, datatype, .. } | Call::Allreduce { from, into, count, datatype, .. } => {
+                let element = part(into, count, datatype)?.datatype.element();
+                // SAFETY: the program gives buffers of that many elements; what is in place is not looked at.
+                unsafe { (Memory::new(from, count as usize, element), Memory::new(into, count as usize, element)) }
+            }
+            Call::Allgather { from, out_count, out_type, into, count, datatype, .. } => {
+                let receive = part(into, count, datatype)?;
+                (self.given(from, out_count, out_type, 1, &mut finish)?, self.taken(receive, n, &mut finish)?)
+            }
+            Call::Allgatherv { from, out_count, out_type, into, counts, starts, datatype, .. } => {
+                let send = self.given(from, out_count, out_type, 1, &mut finish)?;
+                (send, self.taken_blocks(part(into, 0, datatype)?, counts, starts, &mut finish)?)
+            }
+            Call::Gather { from, out_count, out_type, into, count, datatype, root, .. } => {
+                let is_root = root as usize == self.rank;
+                let receive = if is_root { self.taken(part(into, count, datatype)?, n, &mut finish)? } else { none };
+                (self.given(from, out_count, out_type, 1, &mut finish)?, receive)
+            }
+            Call::Scatter { from, out_count, out_type, into, count, datatype, root, .. } => {
+                let is_root = root as usize == self.rank;
+                let send = if is_root { self.given(from, out_count, out_type, n, &mut finish)? } else { none };
+                let stays = into as usize == self.abi.in_place;
+                (send, if stays { none } else { self.taken(part(into, count, datatype)?, 1, &mut finish)? })
+            }
+            Call::Alltoall { from, out_count, out_type, into, count, datatype, .. } => {
+                let receive = part(into, count, datatype)?;
+                (self.given(from, out_count, out_type, n, &mut finish)?, self.taken(receive, n, &mut finish)?)
+            }
+            _ => (none, none),
+        };
+        Ok((Buffers { send, receive }, finish))
+    }
+
+    fn reduction(
+        &self,
+        count: c_int,
+        datatype: Handle,
+        op: Handle,
+        operation: impl FnOnce(usize, bool) -> Operation,
+    ) -> Option<Plan> {
+        let (op, len) = (self.abi.clean(op), some(usize::try_from(count).ok()?, 1)?);
+        let datatype = Datatype::of(self.abi, self.abi.clean(datatype)).filter(|datatype| datatype.is_named)?;
+        if op == self.abi.op_null || datatype.extent <= 0 || len.checked_mul(datatype.extent.unsigned_abs())? > MOST {
+            return None;
+        }
+        let commutes = Op(op).is_commutative().ok()?;
+        let element = datatype.element();
+        Some(Plan { operation: operation(len, commutes), element, in_place: self.is_in_place(), op: Some(Op(op)) })
+    }
+
+    /// Whether the call's send buffer, or the receive buffer of a scatter, is MPI_IN_PLACE.
+    fn is_in_place(&self) -> bool {
+        let place = match *self.call {
+            Call::Reduce { from, .. }
+            | Call::Allreduce { from, .. }
+            | Call::Allgather { from, .. }
+            | Call::Allgatherv { from, .. }
+            | Call::Gather { from, .. }
+            | Call::Alltoall { from, .. } => from,
+            Call::Scatter { into, .. } => into,
+            _ => return false,
+        };
+        place as usize == self.abi.in_place
+    }
+
+    fn root(&self, root: c_int) -> Option<Rank> {
+        usize::try_from(root).ok().filter(|root| *root < self.ranks).map(Rank)
+    }
+
+    fn part(&self, start: Address, count: c_int, datatype: Handle) -> Option<Part> {
+        let datatype = Datatype::of(self.abi, self.abi.clean(datatype))?;
+        (count >= 0).then_some(Part { start, count, datatype })
+    }
+
+    /// Blocks of bytes as `taken_blocks` places them.
+    fn blocks(&self, counts: Counts, starts: Counts, datatype: Handle) -> Option<Blocks> {
+        let datatype = Datatype::of(self.abi, self.abi.clean(datatype))?;
+        let (counts, starts) = (self.numbers(counts)?, self.numbers(starts)?);
+        let lens: Vec<usize> = counts.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
+        let lens: Vec<usize> = lens.iter().map(|len| len.checked_mul(datatype.size)).collect::<Option<_>>()?;
+        let total = lens.iter().try_fold(0usize, |sum, len| sum.checked_add(*len))?;
+        some(total, 1)?;
+        let starts = match dense_starts(&datatype, starts) {
+            Some(starts) => starts,
+            None => packed_starts(&lens),
+        };
+        Some(Blocks::placed(lens, starts))
+    }
+
+    /// An array of the program's with a number for each rank.
+    fn numbers(&self, array: Counts) -> Option<&[c_int]> {
+        // SAFETY: MPI asks for as many.
+        (!array.is_null()).then(|| unsafe { std::slice::from_raw_parts(array, self.ranks) })
+    }
+
+    /// A send buffer of `blocks` times the elements; none where it is in place.
+    fn given(
+        &self,
+        from: Address,
+        count: c_int,
+        datatype: Handle,
+        blocks: usize,
+        finish: &mut Finish,
+    ) -> Result<Memory> {
+        if from as usize == self.abi.in_place {
+            return Ok(Memory::none(byte(self.abi)));
+        }
+        let part = self.part(from, count, datatype).ok_or(Error(self.abi.error_other))?;
+        self.bytes(part, blocks, finish, true, false)
+    }
+
+    /// A receive buffer of `blocks` times the elements.
+    fn taken(&self, part: Part, blocks: usize, finish: &mut Finish) -> Result<Memory> {
+        self.bytes(part, blocks, finish, self.is_in_place(), true)
+    }
+
+    /// A buffer as bytes: itself, or bytes in one piece that it is packed into and unpacked from.
+    fn bytes(&self, part: Part, blocks: usize, finish: &mut Finish, pack: bool, unpack: bool) -> Result<Memory> {
+        let count = part.count as usize * blocks;
+        let len = count * part.datatype.size;
+        if part.datatype.is_dense() {
+            // SAFETY: the program gives a buffer of that many elements.
+            return Ok(unsafe { Memory::new(part.start, len, byte(self.abi)) });
+        }
+        let mut scratch = Scratch::new(len, byte(self.abi));
+        let bytes = scratch.memory();
+        finish.staging.push(scratch);
+        // SAFETY: as above.
+        let elements = unsafe { Scattered::new(part.start, count as c_int, part.datatype) };
+        if pack {
+            elements.pack(bytes.address(), len, self.comm)?;
+        }
+        if unpack {
+            let kept = Kept::new(self.abi, part.datatype)?;
+            finish.add(bytes, kept.hold(elements));
+            finish.kept = Some(kept);
+        }
+        Ok(bytes)
+    }
+
+    /// The receive buffer of a call with counts and starts.
+    fn taken_blocks(&self, part: Part, counts: Counts, starts: Counts, finish: &mut Finish) -> Result<Memory> {
+        let datatype = part.datatype;
+        let wrong = Error(self.abi.error_other);
+        let (counts, starts) = (self.numbers(counts).ok_or(wrong)?, self.numbers(starts).ok_or(wrong)?);
+        let lens: Vec<usize> = counts.iter().map(|count| *count as usize * datatype.size).collect();
+        if let Some(starts) = dense_starts(&datatype, starts) {
+            let end = starts.iter().zip(&lens).map(|(start, len)| start + len).max().unwrap_or(0);
+            // SAFETY: the program gives a buffer that has all of its blocks.
+            return Ok(unsafe { Memory::new(part.start, end, byte(self.abi)) });
+        }
+        let mut scratch = Scratch::new(lens.iter().sum(), byte(self.abi));
+        let bytes = scratch.memory();
+        finish.staging.push(scratch);
+        let kept = Kept::new(self.abi, datatype)?;
+        for (rank, packed) in packed_starts(&lens).into_iter().enumerate() {
+            let start = part.start.wrapping_byte_offset(starts[rank] as isize * datatype.extent);
+            // SAFETY: as above.
+            let elements = unsafe { Scattered::new(start, counts[rank], datatype) };
+            let piece = bytes.part(fishplate_collectives::Slice::new(
+                fishplate_collectives::Buffer::Receive,
+                packed,
+                lens[rank],
+            ));
+            if rank == self.rank && self.is_in_place() {
+                elements.pack(piece.address(), lens[rank], self.comm)?;
+            }
+            finish.add(piece, kept.hold(elements));
+        }
+        finish.kept = Some(kept);
+        Ok(bytes)
+    }
+}
+
+impl Part {
+    fn bytes(&self) -> Option<usize> {
+        (self.count as usize).checked_mul(self.datatype.size)
+    }
+}
+
+/// A length, unless `times` it is nothing or too much.
+fn some(len: usize, times: usize) -> Option<usize> {
+    (1..=MOST).contains(&len.checked_mul(times)?).then_some(len)
+}
+
+/// Where blocks start, in bytes, if these can be received in place.
+fn dense_starts(datatype: &Datatype, starts: &[c_int]) -> Option<Vec<usize>> {
+    if !datatype.is_dense() {
+        return None;
+    }
+    starts.iter().map(|start| usize::try_from(*start).ok().map(|start| start * datatype.size)).collect()
+}
+
+/// Where blocks of these lengths start one behind the other.
+fn packed_starts(lens: &[usize]) -> Vec<usize> {
+    let ends = lens.iter().scan(0, |end, len| {
+        *end += len;
+        Some(*end)
+    });
+    ends.zip(lens).map(|(end, len)| end - len).collect()
+}

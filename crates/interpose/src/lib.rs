@@ -1,0 +1,23 @@
+//! The library `libfishplate-mpi.so`, which is loaded in front of the MPI library of a program (`LD_PRELOAD`).
+//!
+//! It defines collective functions of MPI and calls the MPI library by the names of the profiling interface (`PMPI_*`).
+//! Where the ranks of a communicator are in several clusters, schedules of [`fishplate_collectives`] are carried out with
+//! messages and with the MPI's own operations inside of clusters; all else is left to the MPI.
+//!
+//! One library serves all binary interfaces of MPI ([`mod@ffi`]). In a process that is no MPI program it does nothing.
+#![deny(unsafe_code)]
+
+mod clusters;
+mod communicator;
+mod distance;
+mod distances;
+mod execution;
+#[allow(unsafe_code)]
+mod ffi;
+mod flights;
+mod geography;
+mod preference;
+mod settings;
+mod survey;
+mod usage;
+mod world;

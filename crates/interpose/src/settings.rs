@@ -1,0 +1,81 @@
+//! What the user can set.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::clusters::Clusters;
+use crate::preference::{ALLOWED, Preference};
+
+/// Variables of the environment.
+#[derive(Debug)]
+pub struct Settings {
+    /// Which algorithms are wanted.
+    pub preference: Preference,
+    /// Who is near whom, where the user says so.
+    pub clusters: Option<Clusters>,
+    /// Where to say what was used.
+    pub log: Option<PathBuf>,
+}
+
+/// A value that is not allowed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SettingsError {
+    name: &'static str,
+    value: String,
+    allowed: String,
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}=\"{}\" is not a valid setting; allowed: {}", self.name, self.value, self.allowed)
+    }
+}
+
+impl Settings {
+    /// From variables; those that are not set and those that are empty are the same.
+    pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<String>) -> Result<Settings, SettingsError> {
+        let get = |name| lookup(name).filter(|value| !value.is_empty());
+        let wrong = |name, value, allowed| SettingsError { name, value, allowed };
+        let preference = match get("FISHPLATE_COLLECTIVES") {
+            None => Preference::Cluster,
+            Some(value) => match Preference::parse(&value) {
+                Some(preference) => preference,
+                None => return Err(wrong("FISHPLATE_COLLECTIVES", value, ALLOWED.to_string())),
+            },
+        };
+        let parse =
+            |value: String| Clusters::parse(&value).map_err(|allowed| wrong("FISHPLATE_CLUSTERS", value, allowed));
+        let clusters = get("FISHPLATE_CLUSTERS").map(parse).transpose()?;
+        Ok(Settings { preference, clusters, log: get("FISHPLATE_COLLECTIVES_LOG").map(PathBuf::from) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(name: &'static str, value: &str) -> Result<Settings, SettingsError> {
+        Settings::from_lookup(|asked| (asked == name).then(|| value.to_string()))
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_what_is_allowed() {
+        let message = settings("FISHPLATE_COLLECTIVES", "fast").unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "FISHPLATE_COLLECTIVES=\"fast\" is not a valid setting; allowed: cluster, native, coordinators, shared, direct"
+        );
+        let message = settings("FISHPLATE_CLUSTERS", "0-3;x 4").unwrap_err().to_string();
+        assert!(
+            message.starts_with("FISHPLATE_CLUSTERS=\"0-3;x 4\" is not a valid setting; allowed: clusters"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn empty_and_unset_are_the_same() {
+        assert_eq!(settings("FISHPLATE_COLLECTIVES", "").unwrap().preference, Preference::Cluster);
+        assert!(settings("FISHPLATE_CLUSTERS", "").unwrap().clusters.is_none());
+        assert_eq!(settings("FISHPLATE_COLLECTIVES", "native").unwrap().preference, Preference::Native);
+    }
+}
