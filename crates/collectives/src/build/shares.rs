@@ -3,11 +3,11 @@
 use super::Frame;
 use crate::buffer::{Slice, part_of};
 use crate::map::{Cluster, ClusterMap, Rank};
-use crate::step::Tag;
+use crate::step::{MAX_TAGS, Tag};
 
 /// The segments of a slice, each with a tag; at least one, with nothing in it if there is nothing.
 pub fn segments_of(data: Slice, segments: u16) -> Vec<(Tag, Slice)> {
-    let count = usize::from(segments).min(data.len).max(1);
+    let count = usize::from(segments.min(MAX_TAGS)).min(data.len).max(1);
     let segment = |index| {
         let (start, len) = part_of(data.len, count, index);
         (Tag(index as u16), data.part(start, len))

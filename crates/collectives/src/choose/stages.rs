@@ -8,6 +8,9 @@ use crate::build::shares::overlaps;
 use crate::map::{Cluster, Rank};
 use crate::operation::{Blocks, Exchange, Operation};
 
+const DELAY: &str = "delay of the WAN";
+const TRANSFER: &str = "transfer over the WAN";
+
 /// Stages one after the other, of the first segment; others follow as fast as the slowest stage lets them.
 pub struct Stages<'a> {
     job: &'a Job<'a>,
@@ -15,8 +18,9 @@ pub struct Stages<'a> {
     parts: Vec<Part>,
     /// Segments that a message is cut into.
     segments: f64,
-    /// The part that crosses from cluster to cluster, without the delay.
-    transfer_ns: f64,
+    /// How long the link between clusters is busy, and how long a host's rail is with it.
+    link_ns: f64,
+    rail_ns: f64,
 }
 
 impl<'a> Stages<'a> {
@@ -27,7 +31,8 @@ impl<'a> Stages<'a> {
             Algorithm::Native | Algorithm::Direct => 1,
         };
         let clock = Clock::new(job.map, job.network);
-        let mut stages = Stages { job, clock, parts: Vec::new(), segments: f64::from(segments), transfer_ns: 0.0 };
+        let mut stages =
+            Stages { job, clock, parts: Vec::new(), segments: f64::from(segments), link_ns: 0.0, rail_ns: 0.0 };
         let is_shared = matches!(algorithm, Algorithm::Shared { .. });
         let is_direct = algorithm == Algorithm::Direct;
         match job.operation {
@@ -68,7 +73,7 @@ impl<'a> Stages<'a> {
                 groups::broadcast(&mut stages.clock, map.members(cluster), 0, segment);
             }
         });
-        self.follow(f64::max);
+        self.follow_overlapping();
         // The root's own cluster, at the same time and over the same rail.
         let mut at_home = Clock::new(map, self.job.network);
         at_home.round(&coordinators(bytes));
@@ -91,7 +96,7 @@ impl<'a> Stages<'a> {
         });
         self.cross(&messages);
         self.gather_shares(segment);
-        self.follow(|one, other| one + other);
+        self.follow_over_one_rail();
     }
 
     fn reduce(&mut self, root: Rank, bytes: f64, is_shared: bool, commutative: bool) {
@@ -111,7 +116,7 @@ impl<'a> Stages<'a> {
                 groups::gather_each(&mut stages.clock, stages.job.map.members(home), root, &|rank| carried[rank.0]);
             });
         }
-        self.follow(|one, other| one + other);
+        self.follow_over_one_rail();
     }
 
     fn allreduce(&mut self, bytes: f64, is_shared: bool, commutative: bool) {
@@ -129,8 +134,11 @@ impl<'a> Stages<'a> {
                 groups::broadcast(&mut stages.clock, members, 0, segment);
             }),
         }
-        let is_by_memory = self.job.map.host_count() == self.job.map.cluster_count();
-        self.follow(if is_by_memory { f64::max } else { |one, other| one + other });
+        // Where each cluster is one host, what happens inside does not touch its rail.
+        match self.job.map.host_count() == self.job.map.cluster_count() {
+            true => self.follow_overlapping(),
+            false => self.follow_over_one_rail(),
+        }
     }
 
     fn allgather(&mut self, blocks: &Blocks, is_shared: bool) {
@@ -274,9 +282,10 @@ impl<'a> Stages<'a> {
         let before_ns = self.clock.elapsed_ns();
         self.clock.round(messages);
         let crossed_ns = self.clock.elapsed_ns() - before_ns;
-        self.transfer_ns = (crossed_ns - delay_ns).max(0.0);
-        self.parts.push(Part { what: "delay of the WAN", ns: crossed_ns - self.transfer_ns });
-        self.parts.push(Part { what: "transfer over the WAN", ns: self.transfer_ns });
+        self.link_ns = (crossed_ns - delay_ns).max(0.0);
+        self.rail_ns = self.clock.rails_ns(messages);
+        self.parts.push(Part { what: DELAY, ns: crossed_ns - self.link_ns });
+        self.parts.push(Part { what: TRANSFER, ns: self.link_ns });
     }
 
     fn stage(&mut self, what: &'static str, run: impl FnOnce(&mut Self)) {
@@ -297,12 +306,22 @@ impl<'a> Stages<'a> {
         });
     }
 
-    /// The other segments: each stage takes as long again, and stages that do not share a rail overlap.
-    fn follow(&mut self, overlapping: fn(f64, f64) -> f64) {
-        let busy = self.parts.iter().filter(|part| part.what != "delay of the WAN").map(|part| part.ns);
-        let ns = (self.segments - 1.0) * busy.fold(0.0, overlapping);
-        if ns > 0.0 {
-            self.parts.push(Part { what: "further segments", ns });
+    /// The other segments, when all stages overlap: each follows as soon as the slowest stage lets it.
+    fn follow_overlapping(&mut self) {
+        let busy_ns = self.parts.iter().filter(|part| part.what != DELAY).map(|part| part.ns).fold(0.0, f64::max);
+        self.follow(busy_ns);
+    }
+
+    /// The other segments, when a host does all stages over one rail: only the link between clusters overlaps.
+    fn follow_over_one_rail(&mut self) {
+        let inside = self.parts.iter().filter(|part| part.what != DELAY && part.what != TRANSFER);
+        let busy_ns = inside.map(|part| part.ns).sum::<f64>() + self.rail_ns;
+        self.follow(busy_ns.max(self.link_ns));
+    }
+
+    fn follow(&mut self, each_ns: f64) {
+        if self.segments > 1.0 {
+            self.parts.push(Part { what: "further segments", ns: (self.segments - 1.0) * each_ns });
         }
     }
 

@@ -1,4 +1,4 @@
-//! What crosses between clusters at least; and no schedule has more cross.
+//! What crosses between clusters in every schedule, whatever the algorithm.
 
 use crate::map::{ClusterMap, Rank};
 use crate::operation::Operation;

@@ -68,7 +68,7 @@ pub fn run(
         taken: BTreeMap::new(),
         traffic: Traffic::default(),
         random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
-        is_crowded: seed % 2 == 0,
+        is_crowded: seed.is_multiple_of(2),
     };
     for (memory, schedule) in machine.memories.iter_mut().zip(schedules) {
         memory.temporary = vec![None; schedule.temporary_len()];

@@ -1,0 +1,170 @@
+//! What crosses between clusters, as formulas; and that what is chosen says the same.
+
+use fishplate_collectives::{
+    Algorithm, Blocks, ClusterMap, Exchange, Inside, MAX_SEGMENTS, Network, Operation, Rank, Wan, choose, schedule,
+};
+
+use crate::case::Case;
+use crate::machine::Traffic;
+
+const LEN: usize = 24;
+
+fn maps() -> Vec<ClusterMap> {
+    let maps: [&[u64]; 5] =
+        [&[0, 0, 0, 0, 1, 1, 1, 1], &[0, 1, 0, 1, 0, 1], &[0, 0, 0, 0, 1, 1, 2], &[0, 1, 2, 3], &[0, 1, 1, 1, 1, 1, 1]];
+    maps.map(ClusterMap::of_clusters).to_vec()
+}
+
+fn traffic(map: &ClusterMap, operation: &Operation, algorithm: Algorithm) -> Traffic {
+    let all = (0..6).map(|seed| Case { map, operation, in_place: &|_| false }.check(algorithm, seed).unwrap());
+    all.reduce(|one, other| {
+        assert_eq!(one, other, "the order decides what crosses");
+        one
+    })
+    .unwrap()
+}
+
+/// For every map: the elements that cross, and in how many messages; all in one crossing.
+fn crosses(
+    operation: impl Fn(&ClusterMap) -> Operation,
+    algorithm: Algorithm,
+    expected: impl Fn(&ClusterMap) -> (usize, usize),
+) {
+    for map in maps() {
+        let (elements, messages) = expected(&map);
+        let found = traffic(&map, &operation(&map), algorithm);
+        assert_eq!(found, Traffic { elements, messages, crossings: 1 }, "{algorithm} on {map:?}");
+    }
+}
+
+const WHOLE: Algorithm = Algorithm::Coordinators { segments: 1 };
+
+fn others(map: &ClusterMap) -> usize {
+    map.cluster_count() - 1
+}
+
+/// Ordered pairs of clusters.
+fn pairs(map: &ClusterMap) -> usize {
+    map.cluster_count() * others(map)
+}
+
+#[test]
+fn a_barrier_crosses_once_with_a_message_for_each_rank_from_each_other_cluster() {
+    crosses(|_| Operation::Barrier, Algorithm::Direct, |map| (0, map.ranks() * others(map)));
+}
+
+#[test]
+fn a_broadcast_crosses_once_to_each_other_cluster() {
+    let operation = |_: &ClusterMap| Operation::Broadcast { root: Rank(1), len: LEN };
+    crosses(operation, WHOLE, |map| (LEN * others(map), others(map)));
+    crosses(operation, Algorithm::Coordinators { segments: 4 }, |map| (LEN * others(map), 4 * others(map)));
+    for map in maps() {
+        let found = traffic(&map, &operation(&map), Algorithm::Shared { segments: 2 });
+        assert_eq!((found.elements, found.crossings), (LEN * others(&map), 1));
+    }
+}
+
+#[test]
+fn reductions_cross_once_from_each_cluster_to_where_the_result_is_made() {
+    let reduce = |_: &ClusterMap| Operation::Reduce { root: Rank(1), len: LEN, commutative: true };
+    crosses(reduce, WHOLE, |map| (LEN * others(map), others(map)));
+    let allreduce = |_: &ClusterMap| Operation::Allreduce { len: LEN, commutative: true };
+    crosses(allreduce, WHOLE, |map| (LEN * pairs(map), pairs(map)));
+    for map in maps() {
+        let shared = Algorithm::Shared { segments: 2 };
+        assert_eq!(traffic(&map, &reduce(&map), shared).elements, LEN * others(&map));
+        let found = traffic(&map, &allreduce(&map), shared);
+        assert_eq!((found.elements, found.crossings), (LEN * pairs(&map), 1));
+    }
+}
+
+#[test]
+fn blocks_cross_once_to_each_cluster_that_needs_them() {
+    let allgather = |map: &ClusterMap| Operation::Allgather { blocks: Blocks::equal(map.ranks(), 3) };
+    crosses(allgather, WHOLE, |map| (3 * map.ranks() * others(map), pairs(map)));
+    let each = |map: &ClusterMap| (3 * map.ranks() * others(map), map.ranks() * others(map));
+    crosses(allgather, Algorithm::Shared { segments: 1 }, each);
+    let far = |map: &ClusterMap| map.ranks() - map.members(map.cluster_of(Rank(1))).len();
+    let gather = |map: &ClusterMap| Operation::Gather { root: Rank(1), blocks: Blocks::equal(map.ranks(), 3) };
+    crosses(gather, WHOLE, |map| (3 * far(map), others(map)));
+    crosses(gather, Algorithm::Direct, |map| (3 * far(map), far(map)));
+    let scatter = |map: &ClusterMap| Operation::Scatter { root: Rank(1), blocks: Blocks::equal(map.ranks(), 3) };
+    crosses(scatter, WHOLE, |map| (3 * far(map), others(map)));
+    crosses(scatter, Algorithm::Direct, |map| (3 * far(map), far(map)));
+}
+
+#[test]
+fn an_exchange_crosses_once_in_one_message_between_clusters_or_one_between_ranks() {
+    let far_pairs = |map: &ClusterMap| {
+        let inside: usize = map.clusters().map(|cluster| map.members(cluster).len().pow(2)).sum();
+        map.ranks().pow(2) - inside
+    };
+    let operation = |map: &ClusterMap| Operation::Alltoall { exchange: Exchange::equal(map.ranks(), 2) };
+    crosses(operation, WHOLE, |map| (2 * far_pairs(map), pairs(map)));
+    crosses(operation, Algorithm::Direct, |map| (2 * far_pairs(map), far_pairs(map)));
+}
+
+#[test]
+fn what_hosts_share_is_spread_evenly() {
+    let map = ClusterMap::of_clusters(&[0, 0, 0, 0, 1, 1, 1, 1]);
+    let operation = Operation::Broadcast { root: Rank(0), len: LEN };
+    for rank in 0..4 {
+        let steps = schedule(&operation, &map, Algorithm::Shared { segments: 1 }, Rank(rank), false).unwrap();
+        let sent = steps.steps().iter().filter_map(|step| match step.action {
+            fishplate_collectives::Action::Send { to, from, .. } => Some((to, from.len)),
+            _ => None,
+        });
+        assert_eq!(sent.collect::<Vec<_>>(), [(Rank(rank + 4), LEN / 4)]);
+    }
+}
+
+#[test]
+fn no_message_is_cut_into_more_segments_than_there_are_tags() {
+    let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);
+    let operation = Operation::Broadcast { root: Rank(1), len: 100 };
+    let algorithm = Algorithm::Coordinators { segments: u16::MAX };
+    assert_eq!(traffic(&map, &operation, algorithm).messages, usize::from(MAX_SEGMENTS));
+    let operation = Operation::Broadcast { root: Rank(1), len: 3 };
+    assert_eq!(traffic(&map, &operation, algorithm).messages, 3);
+}
+
+fn network(clusters: usize) -> Network {
+    let inside = Inside { latency_ns: 20_000, bytes_per_s: 125_000_000, copy_bytes_per_s: 4_000_000_000 };
+    let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s: None };
+    Network::uniform(clusters, inside, wan)
+}
+
+#[test]
+fn what_is_chosen_from_says_what_crosses() {
+    let ranks = |map: &ClusterMap| map.ranks();
+    for map in maps() {
+        let blocks = || Blocks::equal(ranks(&map), 3);
+        let operations = [
+            Operation::Barrier,
+            Operation::Broadcast { root: Rank(1), len: LEN },
+            Operation::Reduce { root: Rank(1), len: LEN, commutative: true },
+            Operation::Allreduce { len: LEN, commutative: true },
+            Operation::Allgather { blocks: blocks() },
+            Operation::Gather { root: Rank(1), blocks: blocks() },
+            Operation::Scatter { root: Rank(1), blocks: blocks() },
+            Operation::Alltoall { exchange: Exchange::equal(ranks(&map), 2) },
+        ];
+        for operation in operations {
+            let choice = choose(&operation, 5, &map, &network(map.cluster_count()));
+            assert!(choice.candidates.len() > 1, "{operation:?}");
+            for candidate in &choice.candidates[1..] {
+                let found = traffic(&map, &operation, candidate.algorithm);
+                let told = (candidate.wan_bytes, candidate.wan_crossings as usize);
+                assert_eq!(
+                    told,
+                    (5 * found.elements as u64, found.crossings),
+                    "{operation:?} by {}",
+                    candidate.algorithm
+                );
+                // Among three clusters and more, an MPI can have results travel on; that saves bytes and costs crossings.
+                let is_least = candidate.wan_bytes <= choice.candidates[0].wan_bytes || map.cluster_count() > 2;
+                assert!(is_least, "{operation:?}");
+            }
+        }
+    }
+}
