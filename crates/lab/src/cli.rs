@@ -31,6 +31,7 @@ pub enum Command {
     Bench(Box<commands::bench::Args>),
     Report(commands::report::Args),
     Compare(commands::compare::Args),
+    Explain(commands::explain::Args),
     Demo(commands::demo::Args),
     Lab(commands::lab::Args),
     Testbed(commands::testbed::Args),

@@ -17,7 +17,12 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-provider", "provider", &["fishplate-engine", "fishplate-rails", "ofi-abi"], Unsafe::In("src/ffi")),
     ("fishplate-sim", "sim", &["fishplate-engine", "fishplate-link", "fishplate-collectives"], Unsafe::Nowhere),
     ("fishplate-fuzz", "../fuzz", &["fishplate-engine", "fishplate-rails"], Unsafe::Nowhere),
-    ("fishplate-lab", "lab", &["fishplate-longbow", "fishplate-rails", "fishplate-sim"], Unsafe::Nowhere),
+    (
+        "fishplate-lab",
+        "lab",
+        &["fishplate-collectives", "fishplate-longbow", "fishplate-rails", "fishplate-sim"],
+        Unsafe::Nowhere,
+    ),
 ];
 
 /// Unsafe blocks elsewhere: files, how many, and why.

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod demo;
 pub mod env;
 pub mod experiment;
+pub mod explain;
 pub mod inner;
 pub mod lab;
 pub mod rails;
@@ -33,6 +34,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Bench(args) => bench::run(*args, cli.inside),
         Command::Report(args) => report::run(args),
         Command::Compare(args) => Ok(compare::run(args)),
+        Command::Explain(args) => explain::run(args),
         Command::Demo(args) => demo::run(args, cli.inside),
         Command::Lab(args) => lab::run(args, cli.inside),
         Command::Testbed(args) => testbed::run(args, cli.inside),

@@ -1,0 +1,255 @@
+//! `fishplate explain`: which way a collective operation would take over clusters, and why.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail, ensure};
+use clap::ValueEnum;
+use fishplate_collectives::{
+    Blocks, Candidate, Choice, ClusterMap, Exchange, Inside, Network, Operation, Place, Rank, Wan, choose,
+};
+
+use crate::lab::{Delay, Size};
+use crate::show;
+use crate::testbed::Rate;
+
+/// Most ranks: times are modelled message by message.
+const MAX_RANKS: usize = 1024;
+/// Shorter phases are not shown: the last digit is a microsecond.
+const SHOWN_NS: f64 = 500.0;
+const BYTES_PER_S_OF_MBIT: u64 = 125_000;
+
+/// Explains how a collective operation would be carried out over clusters.
+///
+/// For ranks in clusters and what is said of the links between them, prints the ways there are, with the time that each
+/// would take as a model has it, what would cross between clusters, and which would be chosen. Nothing is measured.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Operation
+    #[arg(value_enum)]
+    operation: Name,
+
+    /// Ranks of each cluster
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "4,4")]
+    clusters: Vec<usize>,
+
+    /// Ranks of a host
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    ranks_per_host: usize,
+
+    /// Length of the buffer; of one block where each rank has or gets a block of its own
+    #[arg(long, value_name = "SIZE", default_value = "64K")]
+    size: Size,
+
+    /// Delay between clusters, one way
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    delay: Delay,
+
+    /// What one host can send to other clusters, in Mbit/s
+    #[arg(long, value_name = "MBIT", default_value = "1000")]
+    rate: Rate,
+
+    /// What all hosts of a cluster together can send to another, in Mbit/s; 0: the sum of their rates
+    #[arg(long, value_name = "MBIT", default_value = "0")]
+    shared_rate: Rate,
+
+    /// Delay inside of a cluster, one way
+    #[arg(long, value_name = "TIME", default_value = "20us")]
+    inside_delay: Delay,
+
+    /// What one host can send inside of its cluster, in Mbit/s
+    #[arg(long, value_name = "MBIT", default_value = "1000")]
+    inside_rate: Rate,
+
+    /// What one rank can copy, in Mbit/s
+    #[arg(long, value_name = "MBIT", default_value = "32000")]
+    copy_rate: Rate,
+
+    /// Root, where the operation has one
+    #[arg(long, value_name = "RANK", default_value_t = 0)]
+    root: usize,
+
+    /// Deals ranks out to clusters in turn, instead of one cluster after the other
+    #[arg(long)]
+    interleaved: bool,
+
+    /// The operator of the reduction does not commute
+    #[arg(long)]
+    ordered: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate explain bcast --size 128K
+  fishplate explain allreduce --clusters 4,2,1 --size 1M --delay 10ms
+  fishplate explain bcast --size 128K --ranks-per-host 4 --interleaved";
+
+/// The operations.
+#[derive(Clone, Copy, ValueEnum)]
+enum Name {
+    Barrier,
+    Bcast,
+    Reduce,
+    Allreduce,
+    Allgather,
+    Gather,
+    Scatter,
+    Alltoall,
+}
+
+/// The command.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let map = args.map()?;
+    let network = args.network()?;
+    let choice = choose(&args.operation(&map)?, 1, &map, &network);
+    println!("{}", told(&choice));
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    fn map(&self) -> Result<ClusterMap> {
+        let ranks: usize = self.clusters.iter().fold(0, |sum: usize, ranks| sum.saturating_add(*ranks));
+        ensure!(self.clusters.iter().all(|ranks| *ranks > 0), "--clusters: each cluster has at least one rank");
+        ensure!(ranks <= MAX_RANKS, "--clusters: {ranks} ranks are more than {MAX_RANKS}");
+        ensure!(self.ranks_per_host > 0, "--ranks-per-host: at least 1");
+        let mut left = self.clusters.clone();
+        let mut places = Vec::new();
+        while places.len() < ranks {
+            for (cluster, left) in left.iter_mut().enumerate() {
+                let next = if self.interleaved { 1.min(*left) } else { *left };
+                for _ in 0..next {
+                    let host = (self.clusters[cluster] - *left) / self.ranks_per_host;
+                    places.push(Place { cluster: cluster as u64, host: host as u64 });
+                    *left -= 1;
+                }
+            }
+        }
+        Ok(ClusterMap::new(&places))
+    }
+
+    fn network(&self) -> Result<Network> {
+        let rate = |option: &str, rate: Rate| match rate.mbit() {
+            Some(mbit) => Ok(u64::from(mbit) * BYTES_PER_S_OF_MBIT),
+            None => bail!("{option}: a number of Mbit/s is needed"),
+        };
+        let inside = Inside {
+            latency_ns: self.inside_delay.ns,
+            bytes_per_s: rate("--inside-rate", self.inside_rate)?,
+            copy_bytes_per_s: rate("--copy-rate", self.copy_rate)?,
+        };
+        let wan = Wan {
+            round_trip_ns: self.delay.ns.saturating_mul(2),
+            host_bytes_per_s: rate("--rate", self.rate)?,
+            shared_bytes_per_s: self.shared_rate.mbit().map(|mbit| u64::from(mbit) * BYTES_PER_S_OF_MBIT),
+        };
+        Ok(Network::uniform(self.clusters.len(), inside, wan))
+    }
+
+    fn operation(&self, map: &ClusterMap) -> Result<Operation> {
+        let (root, ranks) = (Rank(self.root), map.ranks());
+        ensure!(self.root < ranks, "--root: there are ranks 0 to {}", ranks - 1);
+        let len = usize::try_from(self.size.bytes)?;
+        ensure!(len.checked_mul(ranks * ranks).is_some(), "--size: {} is too long", self.size);
+        let commutative = !self.ordered;
+        let blocks = Blocks::equal(ranks, len);
+        Ok(match self.operation {
+            Name::Barrier => Operation::Barrier,
+            Name::Bcast => Operation::Broadcast { root, len },
+            Name::Reduce => Operation::Reduce { root, len, commutative },
+            Name::Allreduce => Operation::Allreduce { len, commutative },
+            Name::Allgather => Operation::Allgather { blocks },
+            Name::Gather => Operation::Gather { root, blocks },
+            Name::Scatter => Operation::Scatter { root, blocks },
+            Name::Alltoall => Operation::Alltoall { exchange: Exchange::equal(ranks, len) },
+        })
+    }
+}
+
+fn told(choice: &Choice) -> String {
+    let mut table = show::table(&["candidate", "ms", "of native", "WAN bytes", "WAN crossings"], 1);
+    let native_ns = choice.candidates[0].time_ns();
+    for candidate in &choice.candidates {
+        let mark = if candidate.algorithm == choice.algorithm { " (chosen)" } else { "" };
+        let ratio = if native_ns > 0.0 { show::digits(candidate.time_ns() / native_ns) } else { "-".into() };
+        table.add_row([
+            format!("{}{mark}", candidate.algorithm),
+            format!("{:.3}", candidate.time_ns() / 1e6),
+            ratio,
+            show::thousands(candidate.wan_bytes),
+            candidate.wan_crossings.to_string(),
+        ]);
+    }
+    let phases: String = choice.candidates.iter().map(phases).collect();
+    format!("{table}\n\n{}: {}\n\nwhere the time goes, in ms:\n{phases}", choice.algorithm, choice.why)
+        .trim_end()
+        .into()
+}
+
+fn phases(candidate: &Candidate) -> String {
+    let parts = candidate.parts.iter().filter(|part| part.ns >= SHOWN_NS);
+    let parts: Vec<String> = parts.map(|part| format!("{} {:.3}", part.what, part.ns / 1e6)).collect();
+    format!("  {}: {}\n", candidate.algorithm, parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn args(options: &[&str]) -> Args {
+        let command = ["fishplate", "explain"].iter().chain(options);
+        match Cli::try_parse_from(command).unwrap_or_else(|error| panic!("{error}")).command {
+            Command::Explain(args) => args,
+            _ => unreachable!(),
+        }
+    }
+
+    fn choice(options: &[&str]) -> Choice {
+        let args = args(options);
+        let map = args.map().unwrap();
+        choose(&args.operation(&map).unwrap(), 1, &map, &args.network().unwrap())
+    }
+
+    #[test]
+    fn ranks_are_put_into_clusters_and_hosts_as_asked() {
+        let blocks = args(&["bcast", "--clusters", "3,2", "--ranks-per-host", "2"]).map().unwrap();
+        let place = |cluster, host| Place { cluster, host };
+        assert_eq!(blocks, ClusterMap::new(&[place(0, 0), place(0, 0), place(0, 1), place(1, 0), place(1, 0)]));
+        let dealt = args(&["bcast", "--clusters", "3,2", "--interleaved"]).map().unwrap();
+        assert_eq!(dealt, ClusterMap::of_clusters(&[0, 1, 0, 1, 0]));
+    }
+
+    #[test]
+    fn all_that_matters_is_told() {
+        let text = told(&choice(&["bcast", "--size", "128K", "--root", "3"]));
+        for part in ["native", "coordinators", "(chosen)", "131 072", "WAN crossings", "delay of the WAN 1.000"] {
+            assert!(text.contains(part), "no {part} in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn operands_in_order_are_left_to_the_mpi_where_clusters_interleave() {
+        let choice = choice(&["reduce", "--ordered", "--interleaved"]);
+        assert_eq!((choice.algorithm.to_string().as_str(), choice.candidates.len()), ("native", 1));
+        assert!(told(&choice).contains("must stay in rank order"));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_an_error() {
+        for (options, said) in [
+            (&["--clusters", "4,0"] as &[_], "--clusters: each cluster has at least one rank"),
+            (&["--clusters", "1000,25"], "--clusters: 1025 ranks are more than 1024"),
+            (&["--ranks-per-host", "0"], "--ranks-per-host: at least 1"),
+            (&["--root", "8"], "--root: there are ranks 0 to 7"),
+            (&["--size", "999999999999999999"], "--size: 999999999999999999 is too long"),
+            (&["--rate", "0"], "--rate: a number of Mbit/s is needed"),
+            (&["--inside-rate", "0"], "--inside-rate: a number of Mbit/s is needed"),
+            (&["--copy-rate", "unshaped"], "--copy-rate: a number of Mbit/s is needed"),
+        ] {
+            let error = run(args(&[&["alltoall"], options].concat())).unwrap_err().to_string();
+            assert_eq!(error, said);
+        }
+    }
+}
