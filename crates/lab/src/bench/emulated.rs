@@ -1,4 +1,4 @@
-//! A link of a plan, emulated: hosts, rails, and a server of plain sockets on the second host.
+//! A link of a plan, emulated: hosts, rails, and a server of plain sockets.
 
 use std::ffi::OsString;
 use std::net::Ipv4Addr;
@@ -13,10 +13,12 @@ use super::sockets;
 use crate::lab::Lab;
 use crate::record;
 use crate::stacks::Hosts;
-use crate::supervise::Signals;
 use crate::testbed::host::Host;
 use crate::testbed::launch::REMOTE_SHELL;
 use crate::testbed::{MANAGEMENT, isolate, orphans, rail_name};
+
+/// Seconds for which each place of a link is measured.
+const MEASURED_S: f64 = 0.5;
 
 /// What an emulated link needs beside its plan.
 #[derive(Clone)]
@@ -41,9 +43,14 @@ pub struct Emulated {
 
 impl Emulated {
     /// Makes them, and measures each rail.
-    pub fn build(plan: &Plan, link: &Link, surroundings: Surroundings, signals: &Signals) -> Result<Emulated> {
+    pub fn build(plan: &Plan, link: &Link, surroundings: Surroundings) -> Result<Emulated> {
         let mut emulated = Emulated::start(plan, link, surroundings)?;
-        emulated.measured = sockets::measure(&emulated, signals)?;
+        let lab = &mut emulated.lab;
+        // The share is told from here on.
+        lab.emulator_cpu();
+        let measured = lab.measure(MEASURED_S).with_context(|| format!("link {} cannot be measured", link.name))?;
+        emulated.measured.emulator_cpu = lab.emulator_cpu();
+        link.add_measured(&mut emulated.measured, &measured);
         Ok(emulated)
     }
 
@@ -59,12 +66,12 @@ impl Emulated {
     fn start(plan: &Plan, link: &Link, surroundings: Surroundings) -> Result<Emulated> {
         isolate::begin_network()?;
         let about = || format!("link {}", link.name);
-        let lab = Lab::build(&link.topology(plan.hosts), &surroundings.folder).with_context(about)?;
+        let lab = Lab::build(&link.topology(plan.hosts, plan.seed), &surroundings.folder).with_context(about)?;
         let environment = lab.environment()?;
         if surroundings.multipath {
             sockets::join_paths(&lab).with_context(about)?;
         }
-        let mut server = lab.command(1, &sockets::serve(&surroundings));
+        let mut server = lab.command(sockets::server_host(&lab), &sockets::serve(&surroundings));
         server.stdin(Stdio::null()).stdout(Stdio::null());
         let server = server.spawn().context("cannot start the server of plain sockets")?;
         let measured = link.recorded();
@@ -77,18 +84,8 @@ impl Emulated {
     }
 
     /// The hosts and rails.
-    pub fn lab(&self) -> &Lab {
-        &self.lab
-    }
-
-    /// The same, to be changed.
     pub fn lab_mut(&mut self) -> &mut Lab {
         &mut self.lab
-    }
-
-    /// The program `sockets`.
-    pub fn sockets(&self) -> &Path {
-        &self.surroundings.sockets
     }
 
     /// What the link is, asked and measured.
@@ -106,11 +103,12 @@ impl Emulated {
         self.lab.emulator_cpu()
     }
 
-    /// Where ranks go.
-    pub fn hosts(&self) -> Hosts {
+    /// Where so many ranks go.
+    pub fn hosts(&self, ranks: u32) -> Hosts {
+        let chosen = self.lab.topology().spread(ranks as usize);
         let shell = self.environment.iter().find(|(name, _)| name == REMOTE_SHELL);
         Hosts {
-            names: self.lab.hosts().iter().map(|host| host.name.clone()).collect(),
+            names: chosen.iter().map(|host| self.lab.hosts()[*host].name.clone()).collect(),
             remote_shell: shell.map(|(_, path)| path.into()),
             interface: Some(MANAGEMENT.to_string()),
         }
@@ -121,9 +119,10 @@ impl Emulated {
         self.link.best_first().into_iter().map(rail_name).collect()
     }
 
-    /// The second host's address on the fastest rail.
+    /// Address of the server of plain sockets on the fastest rail.
     pub fn peer(&self) -> Ipv4Addr {
-        self.lab.hosts()[1].rail_address(self.link.best_first().first().copied().unwrap_or(0))
+        self.lab.hosts()[sockets::server_host(&self.lab)]
+            .rail_address(self.link.best_first().first().copied().unwrap_or(0))
     }
 
     /// A command on the first host.

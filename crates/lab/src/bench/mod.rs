@@ -104,7 +104,7 @@ impl Bench {
             (None, None) => self.plan.link_names()[0].clone(),
         };
         let surroundings = folder.map(|folder| surroundings(folder, &contenders));
-        let open = |link: &str| self.open(link, surroundings.as_ref(), signals);
+        let open = |link: &str| self.open(link, surroundings.as_ref());
         let site = open(&link)?;
         self.look_at(&mut contenders, &site, signals)?;
         let writer = match kept {
@@ -138,14 +138,14 @@ impl Bench {
         Ok((writer, record))
     }
 
-    fn open(&self, link: &str, surroundings: Option<&Surroundings>, signals: &Signals) -> Result<Site> {
+    fn open(&self, link: &str, surroundings: Option<&Surroundings>) -> Result<Site> {
         if let Some(network) = &self.plan.network {
             return Ok(Site::Real(Real::new(network, &self.record)?));
         }
         let asked = self.plan.links.iter().find(|asked| asked.name == link);
         let asked = asked.with_context(|| format!("no link {link} in the plan"))?;
         let surroundings = surroundings.context("links are emulated in namespaces only")?;
-        let emulated = Emulated::build(&self.plan, asked, surroundings.clone(), signals)?;
+        let emulated = Emulated::build(&self.plan, asked, surroundings.clone())?;
         Ok(Site::Emulated(Box::new(emulated)))
     }
 
@@ -191,8 +191,8 @@ impl Bench {
             links: plan.link_names(),
             benchmarks: plan.benchmarks.iter().map(benchmark).collect(),
             rounds: plan.rounds,
-            // The programs' own default, unless a benchmark's options say otherwise.
-            seeds: BTreeMap::from([("contents".to_string(), 1)]),
+            // That of contents is the programs' own default, unless a benchmark's options say otherwise.
+            seeds: BTreeMap::from([("contents".to_string(), 1), ("links".to_string(), plan.seed)]),
             options: options.into_iter().map(|(name, value)| (name.to_string(), value)).collect(),
         })
     }

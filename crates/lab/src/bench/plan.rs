@@ -51,9 +51,12 @@ pub struct Plan {
     /// Seconds that a program may take.
     #[serde(default = "default_timeout")]
     pub timeout_s: f64,
-    /// Hosts of each link.
+    /// Hosts of each link that has no clusters.
     #[serde(default = "default_hosts")]
     pub hosts: usize,
+    /// Which packets links lose, and how long those with jitter hold them.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
     /// Links.
     #[serde(default)]
     pub links: Vec<Link>,
@@ -90,6 +93,10 @@ fn default_hosts() -> usize {
     2
 }
 
+fn default_seed() -> u64 {
+    1
+}
+
 impl Plan {
     /// The plan that is nothing but defaults.
     pub fn empty() -> Plan {
@@ -103,6 +110,7 @@ impl Plan {
             checked: false,
             timeout_s: default_timeout(),
             hosts: default_hosts(),
+            seed: default_seed(),
             links: Vec::new(),
             benchmarks: Vec::new(),
             network: None,
@@ -197,7 +205,7 @@ impl Plan {
         for link in self.links.iter().filter(measured) {
             for entry in benchmark.schedule.iter().flat_map(|schedule| &schedule.entries) {
                 let problem = || format!("the schedule of benchmark {name} on link {}", link.name);
-                link.topology(self.hosts).find(&entry.target).with_context(problem)?;
+                link.topology(self.hosts, self.seed).find(&entry.target).with_context(problem)?;
             }
         }
         Ok(())

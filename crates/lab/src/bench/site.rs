@@ -50,7 +50,7 @@ impl Site {
     ) -> Result<Invocation> {
         let mut words = self.program(stack, programs, benchmark);
         words.extend(benchmark.arguments(checked));
-        let hosts = self.hosts();
+        let hosts = self.hosts(benchmark.ranks);
         let machines = if hosts.remote_shell.is_some() { 1 } else { hosts.names.len().max(1) as u32 };
         let counters = counters.map(|file| ("FISHPLATE_STATS".to_string(), file.to_string_lossy().into_owned()));
         stack.run(&Job {
@@ -125,9 +125,9 @@ impl Site {
         }
     }
 
-    fn hosts(&self) -> Hosts {
+    fn hosts(&self, ranks: u32) -> Hosts {
         match self {
-            Site::Emulated(emulated) => emulated.hosts(),
+            Site::Emulated(emulated) => emulated.hosts(ranks),
             Site::Real(real) => Hosts { names: real.network.hosts.clone(), ..Hosts::default() },
         }
     }

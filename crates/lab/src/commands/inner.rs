@@ -12,9 +12,8 @@ use anyhow::{Context, Result};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
-use crate::demo::stream;
 use crate::lab::registry::Slot;
-use crate::lab::{enter, probe, start};
+use crate::lab::{enter, probe, start, stream};
 use crate::supervise;
 use crate::testbed::host;
 
@@ -76,7 +75,7 @@ pub struct MeasureRoundTrips {
 #[derive(clap::Args)]
 pub struct ReceiveStreams {
     /// Seconds to leave out at the beginning, while TCP finds its speed.
-    #[arg(long, default_value_t = 0.4)]
+    #[arg(long)]
     warm_up: f64,
     /// Seconds to measure, after that.
     seconds: f64,

@@ -9,7 +9,6 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::contenders::{self, Contender, FISHPLATE};
-use super::stream;
 use super::{Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, StackResults};
 use crate::bench::conditions;
 use crate::bench::execute::Executor;
@@ -197,10 +196,10 @@ impl Bench<'_> {
         self.say(round, plan, name, "sum of the rails");
         let rails: Vec<usize> = (0..self.testbed.rails()).collect();
         for rail in &rails {
-            let rates = stream::measure(self.testbed, self.signals, &[*rail], plan.stream_seconds)?;
+            let rates = self.testbed.streams(&[*rail], plan.stream_seconds)?;
             results.rails[*rail].alone.extend(rates);
         }
-        let sum: f64 = stream::measure(self.testbed, self.signals, &rails, plan.stream_seconds)?.iter().sum();
+        let sum: f64 = self.testbed.streams(&rails, plan.stream_seconds)?.iter().sum();
         results.sum.push(sum);
         self.done(round, plan, name, &format!("{sum:.1} MB/s over both rails"));
         Ok(())

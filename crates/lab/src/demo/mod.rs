@@ -4,7 +4,6 @@ pub mod chart;
 pub mod contenders;
 pub mod measure;
 pub mod page;
-pub mod stream;
 pub mod table;
 
 use std::collections::BTreeMap;

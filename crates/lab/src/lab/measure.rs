@@ -86,6 +86,12 @@ impl Lab {
         Ok(found)
     }
 
+    /// MB/s of payload of one stream over each of these rails, all at once, from the first host to the second, where
+    /// nothing delays them.
+    pub fn streams(&self, rails: &[usize], seconds: f64) -> Result<Vec<f64>> {
+        self.rates([0, 1], rails, seconds, WARM_UP_S)
+    }
+
     fn paths(&self) -> Vec<Path> {
         let topology = &self.topology;
         let rail = |place: &dyn Fn(usize) -> Vec<Rail>| (0..self.rails()).map(place).collect::<Vec<_>>();
@@ -130,7 +136,8 @@ impl Lab {
             round_trips.push(self.round_trips(path, address, seconds / 2.0)?);
         }
         let longest = path.delays_us.iter().copied().fold(0.0, f64::max);
-        let rates = self.rates(path, &rails, seconds, WARM_UP_S + WARM_UP_ROUND_TRIPS * longest / 1e6)?;
+        let rates =
+            self.rates([path.from, path.to], &rails, seconds, WARM_UP_S + WARM_UP_ROUND_TRIPS * longest / 1e6)?;
         let measured = rails.iter().zip(round_trips).zip(rates).map(|((rail, round_trip), mb_s)| {
             let all = &path.rails[*rail];
             let slowest = all.iter().filter_map(|rail| rail.rate_mbit.mbit()).min();
@@ -171,13 +178,12 @@ impl Lab {
     }
 
     /// MB/s of payload on each of these rails, all at once.
-    fn rates(&self, path: &Path, rails: &[usize], seconds: f64, warm_up_s: f64) -> Result<Vec<f64>> {
-        let addresses: Vec<String> =
-            rails.iter().map(|rail| self.hosts[path.to].rail_address(*rail).to_string()).collect();
+    fn rates(&self, [from, to]: [usize; 2], rails: &[usize], seconds: f64, warm_up_s: f64) -> Result<Vec<f64>> {
+        let addresses: Vec<String> = rails.iter().map(|rail| self.hosts[to].rail_address(*rail).to_string()).collect();
         let warm_up = format!("--warm-up={warm_up_s}");
         let receive = [vec!["receive-streams".into(), warm_up, seconds.to_string()], addresses.clone()].concat();
-        let receiver = self.probe(path.to, &receive)?;
-        let mut sender = self.probe(path.from, &[vec!["send-streams".into()], addresses].concat())?;
+        let receiver = self.probe(to, &receive)?;
+        let mut sender = self.probe(from, &[vec!["send-streams".into()], addresses].concat())?;
         let rates = heard(receiver);
         end(&mut sender);
         rates

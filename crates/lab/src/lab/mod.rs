@@ -16,6 +16,7 @@ pub mod registry;
 pub mod schedule;
 mod shape;
 pub mod start;
+pub mod stream;
 pub mod table;
 mod topology;
 mod units;
@@ -34,7 +35,7 @@ use crate::testbed::host::Host;
 use crate::testbed::{launch, orphans};
 
 pub use rail::{Losing, Rail};
-pub use topology::{Choice, Topology};
+pub use topology::{Choice, Cluster, Topology, Wan};
 pub use units::{Delay, Size};
 
 /// Hosts and rails, until it is dropped.

@@ -131,6 +131,17 @@ impl Topology {
         first..first + self.clusters[cluster].hosts
     }
 
+    /// Hosts for programs of `count` processes on hosts of their own: from the clusters in turn, so that they are in as
+    /// many as can be.
+    pub fn spread(&self, count: usize) -> Vec<usize> {
+        let deepest = self.clusters.iter().map(|cluster| cluster.hosts).max().unwrap_or(0);
+        let clusters = || (0..self.clusters.len()).map(|cluster| self.hosts_of(cluster));
+        let in_turn = (0..deepest).flat_map(|depth| clusters().filter_map(move |mut hosts| hosts.nth(depth)));
+        let mut chosen: Vec<usize> = in_turn.take(count).collect();
+        chosen.sort_unstable();
+        chosen
+    }
+
     /// Numbers of the clusters that a link joins.
     pub fn clusters_of(&self, wan: &Wan) -> [usize; 2] {
         let number = |name: &String| self.clusters.iter().position(|cluster| cluster.name == *name).unwrap_or(0);
@@ -237,6 +248,14 @@ mod tests {
         assert_eq!(topology.wans[0].rails[0].to_string(), "500 Mbit/s, delay 10ms, loss 0.001");
         let json = serde_json::to_string(&topology).unwrap();
         assert_eq!(serde_json::from_str::<Topology>(&json).unwrap(), topology);
+    }
+
+    #[test]
+    fn few_processes_are_in_as_many_clusters_as_can_be() {
+        let topology: Topology = toml::from_str(TWO_CLUSTERS).unwrap();
+        let expected: [&[usize]; 5] = [&[0], &[0, 2], &[0, 1, 2], &[0, 1, 2, 3], &[0, 1, 2, 3, 4]];
+        assert_eq!([1, 2, 3, 4, 9].map(|count| topology.spread(count)), expected);
+        assert_eq!(Topology::cluster(3, Vec::new()).spread(2), [0, 1]);
     }
 
     #[test]

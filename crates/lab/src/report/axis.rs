@@ -1,10 +1,12 @@
 //! What a chart has along its horizontal axis.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 
 use crate::page::axis::Base;
 use crate::page::units;
-use crate::record::{Benchmark, Link, Sample};
+use crate::record::{Benchmark, Link, Rail, Sample};
 
 /// Unit of a time that passes.
 const SECONDS: &str = "s";
@@ -47,7 +49,7 @@ impl Axis {
             Axis::Size => sample.size_bytes.unwrap_or(0) as f64,
             Axis::Ranks => f64::from(sample.ranks),
             Axis::LinkDelay => rails()?.iter().filter_map(|rail| rail.delay_us).fold(0.0, f64::max),
-            Axis::LinkRate => rails()?.iter().filter_map(|rail| rail.rate_mbit).sum(),
+            Axis::LinkRate => narrowest(rails()?),
             Axis::Option(name, _) => {
                 let value = sample.options.get(name).and_then(|value| value.as_f64());
                 value.with_context(|| format!("a sample of {} has no number as its option {name}", sample.benchmark))?
@@ -120,5 +122,28 @@ impl Axis {
             Axis::Option(_, None) => Some(Base::Two),
             Axis::Option(_, Some(unit)) => (unit != SECONDS).then_some(Base::Ten),
         }
+    }
+}
+
+/// Rates of the rails of a place together; of several places the least.
+fn narrowest(rails: &[Rail]) -> f64 {
+    let place = |rail: &Rail| rail.name.rsplit_once('.').map_or(String::new(), |(place, _)| place.to_string());
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    for rail in rails {
+        *sums.entry(place(rail)).or_default() += rail.rate_mbit.unwrap_or(0.0);
+    }
+    sums.into_values().filter(|sum| *sum > 0.0).reduce(f64::min).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_add_up_side_by_side_and_the_narrowest_place_counts() {
+        let rail = |(name, rate): (&str, f64)| Rail { name: name.into(), rate_mbit: Some(rate), ..Rail::default() };
+        assert_eq!(narrowest(&[("r0", 100.0), ("r1", 50.0)].map(rail)), 150.0);
+        let places = [("east.r0", 1000.0), ("east-west.r0", 100.0), ("east-west.r1", 50.0)];
+        assert_eq!(narrowest(&places.map(rail)), 150.0);
     }
 }

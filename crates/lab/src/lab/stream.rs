@@ -1,49 +1,17 @@
 //! Plain TCP streams: what the rails themselves can carry.
 
-use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::bench::execute::Executor;
-use crate::lab::Lab;
-use crate::supervise::Signals;
-
-/// Port in the hosts of a testbed, where nothing else listens.
+/// Port in the hosts of a lab, where nothing else listens.
 const PORT: u16 = 5077;
-/// How long a measurement may take; a hundredth of it is usual.
-const LIMIT: Duration = Duration::from_secs(60);
 /// Bytes a call.
 const CHUNK: usize = 256 << 10;
 /// How long the sender may wait for the receiver to listen.
 const START_LIMIT: Duration = Duration::from_secs(5);
-
-/// Rates in MB/s of one stream over each of these rails, all at once, from the first host of a testbed to the second.
-pub fn measure(testbed: &Lab, signals: &Signals, rails: &[usize], seconds: f64) -> Result<Vec<f64>> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let addresses: Vec<OsString> =
-        rails.iter().map(|rail| testbed.hosts()[1].rail_address(*rail).to_string().into()).collect();
-    let receive = [program.clone().into(), "receive-streams".into(), seconds.to_string().into()];
-    let send = [program.into(), "send-streams".into()];
-    let mut sender = testbed.command(0, &[&send, addresses.as_slice()].concat());
-    let mut sender = sender.stdin(Stdio::null()).spawn().context("cannot start a stream")?;
-    let executor = Executor { signals, folder: testbed.folder().to_path_buf() };
-    let receive = testbed.command(1, &[&receive, addresses.as_slice()].concat());
-    let mut rates = None;
-    let mut read = |line: &str| {
-        rates = serde_json::from_str(line).ok();
-        Ok(())
-    };
-    let received = executor.run("a plain TCP stream", receive, LIMIT, &mut read);
-    // Without a receiver it ends by itself, but not at once.
-    let _ = sender.kill();
-    sender.wait().context("cannot wait for a stream")?;
-    received?.map_err(|why| anyhow!(why))?;
-    rates.context("the plain TCP streams could not be measured")
-}
 
 /// Takes one stream at each address, all at once, and returns their rates in MB/s over the same `time`, after a while
 /// in which TCP finds its speed.
