@@ -1,7 +1,7 @@
 //! What is between clusters, and how it is told to all.
 
-/// More than any rail carries; a burst that came at once says no more than this.
-pub const MOST_BYTES_PER_S: u64 = 100_000_000_000;
+/// More than any rail carries.
+const MOST_BYTES_PER_S: u64 = 100_000_000_000;
 
 /// What is between clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]

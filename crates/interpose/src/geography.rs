@@ -27,10 +27,10 @@ const VERDICT: i32 = 32766;
 const NAME_BYTES: usize = 256;
 
 /// How long a process sleeps that has only to wait, so that those that measure have processors.
-const NAP: Duration = Duration::from_micros(50);
+const NAP: Duration = Duration::from_micros(200);
 /// Naps until rank 0 no longer waits for ranks of which nothing is heard: they have not loaded this library. Counted, not
 /// timed, so that a stopped machine does no harm; 10 s or more.
-const MOST_NAPS: u32 = 100_000;
+const MOST_NAPS: u32 = 50_000;
 
 /// What a rank is told when all have said hello.
 #[derive(Clone, Copy, PartialEq, Eq)]

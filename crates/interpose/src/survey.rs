@@ -4,26 +4,34 @@
 //! Those that are near are one cluster with it. So there are as many rounds as clusters, each a few round trips long.
 
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::distance::{MOST_CLUSTERS, near};
-use crate::distances::{Distances, Found, MOST_BYTES_PER_S, to_bytes, to_numbers};
+use crate::distance::{FLOOR_NS, MOST_CLUSTERS, near};
+use crate::distances::{Distances, Found, to_bytes, to_numbers};
 use crate::ffi::{Abi, Comm, Mailbox, Result};
 
-/// Round trips of which the shortest counts; the first pays for the connection, others may for a busy processor.
-const PINGS: usize = 8;
+/// Round trips of which the shortest counts: at least so many, since the first pays for the connection;
+const FEWEST_PINGS: usize = 8;
+/// then more while some host seems far, for it may only be busy: so many,
+const MOST_PINGS: usize = 64;
+/// or for this long.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a process looks again and again for the next message. Then it sleeps between looks: where there are more
+/// processes than processors, others need one to answer.
+const ATTENTION: Duration = Duration::from_micros(100);
+const NAP: Duration = Duration::from_micros(20);
 const PING: i32 = 1;
 const PONG: i32 = 2;
 const RESULT: i32 = 3;
 const BURST: i32 = 4;
 const RATE: i32 = 5;
 
-/// Messages whose arrival tells the rate between two clusters, and their length: 256 KiB, which take 2 ms at 1 Gbit/s
+/// Messages whose answer tells the rate between two clusters, and their length: 256 KiB, which take 2 ms at 1 Gbit/s
 /// and are enough to see past the first window of TCP.
 const BURST_MESSAGES: usize = 8;
 const BURST_BYTES: usize = 32 << 10;
-/// The better of so many bursts counts: the first finds cold windows.
-const BURSTS: usize = 2;
+/// The best of so many bursts counts: the first finds cold windows, others may find a busy processor.
+const BURSTS: usize = 3;
 
 /// A process that speaks for its host.
 struct Surveyor {
@@ -42,14 +50,16 @@ pub fn explore(abi: &'static Abi, comm: Comm, rank: usize, hosts: &[u64]) -> Res
     let mut clusters: Vec<Option<usize>> = vec![None; count];
     // Of each cluster's first host to all hosts that were in no cluster yet.
     let mut rows: Vec<(usize, Vec<u64>)> = Vec::new();
+    let mut farthest_ns = 0;
     while let Some(first) = clusters.iter().position(Option::is_none) {
         if rows.len() == MOST_CLUSTERS {
             return Ok(None);
         }
         let targets: Vec<usize> = (first + 1..count).filter(|host| clusters[*host].is_none()).collect();
         let times_ns = surveyor.round(first, &targets)?;
+        farthest_ns = times_ns.iter().copied().fold(farthest_ns, u64::max);
         clusters[first] = Some(rows.len());
-        for (target, is_near) in targets.iter().zip(near(&times_ns)) {
+        for (target, is_near) in targets.iter().zip(near(&times_ns, farthest_ns)) {
             if is_near {
                 clusters[*target] = Some(rows.len());
             }
@@ -128,7 +138,7 @@ impl Surveyor {
             for other in self.speakers.iter().filter(|speaker| **speaker != self.speakers[from]) {
                 mailbox.send(self.comm, to_bytes(&times_ns), *other, RESULT)?;
             }
-            self.wait(&mut mailbox)?;
+            self.wait(&mut mailbox, |_| {})?;
             return Ok(times_ns);
         }
         let speaker = self.speakers[from];
@@ -137,43 +147,52 @@ impl Surveyor {
         }
         let mut mailbox = Mailbox::new(self.abi);
         mailbox.receive(self.comm, targets.len() * size_of::<u64>(), speaker, RESULT)?;
-        Ok(to_numbers(&self.wait(&mut mailbox)?))
+        Ok(to_numbers(&self.wait(&mut mailbox, |_| {})?))
     }
 
     fn ping(&self, targets: &[usize]) -> Result<Vec<u64>> {
         let mut best_ns = vec![u64::MAX; targets.len()];
-        for _ in 0..PINGS {
-            let mut mailbox = Mailbox::new(self.abi);
-            let mut sent = Vec::new();
-            let mut answers = Vec::new();
-            for target in targets {
-                answers.push(mailbox.receive(self.comm, 1, self.speakers[*target], PONG)?);
-            }
-            for target in targets {
-                sent.push(Instant::now());
-                mailbox.send(self.comm, vec![0], self.speakers[*target], PING)?;
-            }
-            while !mailbox.is_empty() {
-                for (label, _) in mailbox.done()? {
-                    if let Some(index) = answers.iter().position(|answer| *answer == label) {
-                        best_ns[index] = best_ns[index].min(sent[index].elapsed().as_nanos() as u64);
-                    }
-                }
-                thread::yield_now();
+        let begin = Instant::now();
+        for count in 1.. {
+            let seems_far = best_ns.iter().any(|time_ns| *time_ns > FLOOR_NS);
+            let is_last = count >= FEWEST_PINGS && !(seems_far && count < MOST_PINGS && begin.elapsed() < PATIENCE);
+            self.ping_once(targets, is_last, &mut best_ns)?;
+            if is_last {
+                break;
             }
         }
         Ok(best_ns)
     }
 
+    fn ping_once(&self, targets: &[usize], is_last: bool, best_ns: &mut [u64]) -> Result<()> {
+        let mut mailbox = Mailbox::new(self.abi);
+        let (mut answers, mut sent) = (Vec::new(), Vec::new());
+        for target in targets {
+            answers.push(mailbox.receive(self.comm, 1, self.speakers[*target], PONG)?);
+        }
+        for target in targets {
+            sent.push(Instant::now());
+            mailbox.send(self.comm, vec![u8::from(is_last)], self.speakers[*target], PING)?;
+        }
+        self.wait(&mut mailbox, |label| {
+            if let Some(index) = answers.iter().position(|answer| *answer == label) {
+                best_ns[index] = best_ns[index].min(sent[index].elapsed().as_nanos() as u64);
+            }
+        })?;
+        Ok(())
+    }
+
     fn pong(&self, to: usize) -> Result<()> {
-        for _ in 0..PINGS {
+        loop {
             let mut mailbox = Mailbox::new(self.abi);
             mailbox.receive(self.comm, 1, to, PING)?;
-            self.wait(&mut mailbox)?;
+            let is_last = self.wait(&mut mailbox, |_| {})? != [0];
             mailbox.send(self.comm, vec![0], to, PONG)?;
-            self.wait(&mut mailbox)?;
+            self.wait(&mut mailbox, |_| {})?;
+            if is_last {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Rates between clusters, by the first rank of each, one pair after the other; rank 0 gets them all.
@@ -181,66 +200,65 @@ impl Surveyor {
         let me = self.speakers[self.host];
         for from in 0..firsts.len() {
             for to in from + 1..firsts.len() {
+                let round_trip_ns = distances.round_trip_ns(from as u64, to as u64);
                 let mut rate = 0;
                 for _ in 0..BURSTS {
-                    rate = rate.max(self.burst(firsts[from], firsts[to])?);
+                    rate = rate.max(self.burst(firsts[from], firsts[to], round_trip_ns)?);
                 }
-                // The receiver knows the rate; rank 0, which is the first of the first cluster, wants it.
+                // The sender knows the rate; rank 0, which is the first of the first cluster, wants it.
                 let mut mailbox = Mailbox::new(self.abi);
-                if me == firsts[to] {
+                if me == firsts[from] && from > 0 {
                     mailbox.send(self.comm, to_bytes(&[rate]), firsts[0], RATE)?;
                 }
-                if me == firsts[0] {
-                    mailbox.receive(self.comm, size_of::<u64>(), firsts[to], RATE)?;
+                if me == firsts[0] && from > 0 {
+                    mailbox.receive(self.comm, size_of::<u64>(), firsts[from], RATE)?;
                 }
-                let letter = to_numbers(&self.wait(&mut mailbox)?);
+                let letter = to_numbers(&self.wait(&mut mailbox, |_| {})?);
                 distances.set_rate(from, to, letter.first().copied().unwrap_or(rate));
             }
         }
         Ok(())
     }
 
-    /// Bytes a second, at the receiver.
-    fn burst(&self, from: usize, to: usize) -> Result<u64> {
+    /// Bytes a second, at the sender: what an answer to all takes beyond a round trip.
+    fn burst(&self, from: usize, to: usize, round_trip_ns: u64) -> Result<u64> {
         let me = self.speakers[self.host];
         let mut mailbox = Mailbox::new(self.abi);
-        if me == from {
-            // Not before the receiver is ready.
-            mailbox.receive(self.comm, 1, to, PONG)?;
-            self.wait(&mut mailbox)?;
+        if me == to {
             for _ in 0..BURST_MESSAGES {
-                mailbox.send(self.comm, vec![0; BURST_BYTES], to, BURST)?;
+                mailbox.receive(self.comm, BURST_BYTES, from, BURST)?;
             }
-            self.wait(&mut mailbox)?;
+            self.wait(&mut mailbox, |_| {})?;
+            mailbox.send(self.comm, vec![0], from, PONG)?;
+            self.wait(&mut mailbox, |_| {})?;
         }
-        if me != to {
+        if me != from {
             return Ok(0);
         }
+        mailbox.receive(self.comm, 1, to, PONG)?;
+        let begin = Instant::now();
         for _ in 0..BURST_MESSAGES {
-            mailbox.receive(self.comm, BURST_BYTES, from, BURST)?;
+            mailbox.send(self.comm, vec![0; BURST_BYTES], to, BURST)?;
         }
-        mailbox.send(self.comm, vec![0], from, PONG)?;
-        let (mut arrived, mut first, mut before) = (0, None, 0);
-        while !mailbox.is_empty() {
-            arrived += mailbox.done()?.iter().filter(|(_, letter)| letter.len() == BURST_BYTES).count();
-            if arrived > 0 && first.is_none() {
-                (first, before) = (Some(Instant::now()), arrived);
-            }
-            thread::yield_now();
-        }
-        let seconds = first.map_or(0.0, |first| first.elapsed().as_secs_f64());
-        let bytes = (arrived - before) * BURST_BYTES;
-        Ok(if bytes == 0 { MOST_BYTES_PER_S } else { (bytes as f64 / seconds.max(1e-9)) as u64 })
+        self.wait(&mut mailbox, |_| {})?;
+        let transfer_ns = (begin.elapsed().as_nanos() as u64).saturating_sub(round_trip_ns).max(1);
+        Ok((BURST_MESSAGES * BURST_BYTES) as u64 * 1_000_000_000 / transfer_ns)
     }
 
-    /// The last letter, when all is done.
-    fn wait(&self, mailbox: &mut Mailbox) -> Result<Vec<u8>> {
+    /// The last letter, when all is done; `seen` is told the labels as letters come.
+    fn wait(&self, mailbox: &mut Mailbox, mut seen: impl FnMut(usize)) -> Result<Vec<u8>> {
         let mut last = Vec::new();
+        let begin = Instant::now();
         while !mailbox.is_empty() {
-            if let Some((_, letter)) = mailbox.done()?.pop() {
+            for (label, letter) in mailbox.done()? {
+                seen(label);
                 last = letter;
             }
-            thread::yield_now();
+            if begin.elapsed() < ATTENTION {
+                thread::yield_now();
+            } else {
+                thread::sleep(NAP);
+            }
         }
         Ok(last)
     }
