@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from support import FISHPLATE, MpiTest, tool
@@ -49,6 +50,13 @@ def descendants(root):
     return {number: line for number, line in found.items() if line}
 
 
+def at_once(*works):
+    """Does all of it at the same time: most of it waits."""
+    with ThreadPoolExecutor(len(works)) as pool:
+        for future in [pool.submit(work) for work in works]:
+            future.result()
+
+
 def cells(record):
     return [(line["stack"], line["round"]) for line in lines(record) if line["kind"] == "cell"]
 
@@ -63,15 +71,16 @@ class Bench(MpiTest):
     def bench(self, *arguments, **environment):
         return self.run_command([FISHPLATE, "bench", *arguments], PATIENCE_S, environment)
 
-    def small(self):
-        return [*SMALL, "--record", self.record]
+    def small(self, record=None):
+        return [*SMALL, "--record", record or self.record]
 
-    def is_whole(self, ran):
+    def is_whole(self, ran, record=None):
         """All four cells, each once, in turn, and a report of them."""
+        record = record or self.record
         self.assertEqual(ran.code, 0, str(ran))
         stacks = ["mpich-tcp", "fishplate-mpich"]
-        self.assertEqual(sorted(set(cells(self.record))), sorted((s, r) for s in stacks for r in (0, 1)), str(ran))
-        report = self.run_command([FISHPLATE, "report", self.record, "--markdown", "-"])
+        self.assertEqual(sorted(set(cells(record))), sorted((s, r) for s in stacks for r in (0, 1)), str(ran))
+        report = self.run_command([FISHPLATE, "report", record, "--markdown", "-"])
         self.assertIn("fishplate-mpich", self.succeeds(report).out)
         self.assertNotIn("not complete", report.out)
 
@@ -98,9 +107,11 @@ class Bench(MpiTest):
             time.sleep(0.01)
         return found
 
-    def samples(self, count):
-        """Whether the record has so many samples by now."""
-        return self.record.exists() and sum(line["kind"] == "sample" for line in lines(self.record)) >= count
+    def samples(self, count, record=None):
+        """Whether the record has a manifest and so many samples by now."""
+        record = record or self.record
+        found = lines(record) if record.exists() else []
+        return found and sum(line["kind"] == "sample" for line in found) >= count
 
 
 class Records(Bench):
@@ -208,13 +219,13 @@ class Ended(Bench):
         found = [number for number, line in descendants(job.process.pid).items() if name in line]
         return found[-1:] if found else None
 
-    def goes_on(self):
+    def goes_on(self, record):
         """What is there can be read, and --resume completes it."""
-        before = set(cells(self.record))
-        ran = self.bench("--resume", self.record)
-        self.is_whole(ran)
-        self.assertLess(len(cells(self.record)), 5, "no cell was measured twice")
-        self.assertTrue(before <= set(cells(self.record)))
+        before = set(cells(record))
+        ran = self.bench("--resume", record)
+        self.is_whole(ran, record)
+        self.assertLess(len(cells(record)), 5, "no cell was measured twice")
+        self.assertTrue(before <= set(cells(record)))
 
     def test_ctrl_c(self):
         job = self.start([FISHPLATE, "bench", *self.small()])
@@ -223,28 +234,24 @@ class Ended(Bench):
         ran = self.finish(job)
         self.assertEqual(ran.code, 130, str(ran))
         self.says(ran, f"--resume {self.record}")
-        self.goes_on()
+        self.goes_on(self.record)
+
+    def survives(self, samples, part=None):
+        """A kill of the program, or of a part of it, after so many samples."""
+        record = self.folder / f"{samples}-{(part or '').replace('/', '-').strip()}.jsonl"
+        job = self.start([FISHPLATE, "bench", *self.small(record)])
+        self.wait_for(job, lambda: self.samples(samples, record))
+        [victim] = self.wait_for(job, lambda: self.part(job, part)) if part else [job.process.pid]
+        ran = self.killed(job, victim)
+        self.assertEqual(job.leftovers(), [], str(ran))
+        self.goes_on(record)
 
     def test_kill_of_the_program_at_several_moments(self):
-        for samples in (0, 5):
-            with self.subTest(samples=samples):
-                self.record.unlink(missing_ok=True)
-                job = self.start([FISHPLATE, "bench", *self.small()])
-                self.wait_for(job, lambda: self.record.exists() and lines(self.record) and self.samples(samples))
-                ran = self.killed(job, job.process.pid)
-                self.assertEqual(job.leftovers(), [], str(ran))
-                self.goes_on()
+        at_once(lambda: self.survives(0), lambda: self.survives(5))
 
     def test_kill_of_a_part(self):
-        for name in ("hold-host", "bin/mpiexec", "/bandwidth "):
-            with self.subTest(name):
-                self.record.unlink(missing_ok=True)
-                job = self.start([FISHPLATE, "bench", *self.small()])
-                self.wait_for(job, lambda: self.samples(1))
-                [victim] = self.wait_for(job, lambda: self.part(job, name))
-                ran = self.killed(job, victim)
-                self.assertEqual(job.leftovers(), [], str(ran))
-                self.goes_on()
+        parts = ("hold-host", "bin/mpiexec", "/bandwidth ")
+        at_once(*[lambda part=part: self.survives(1, part) for part in parts])
 
     def test_a_disk_that_is_full(self):
         if os.geteuid() != 0:

@@ -100,6 +100,8 @@ pub struct Lateness {
     pub frames: u64,
     /// Their mean in nanoseconds.
     pub mean_ns: f64,
-    /// What 99 of 100 did not exceed, in nanoseconds, to a microsecond.
+    /// What 99 of 100 did not exceed, in nanoseconds, to a microsecond or 4.5 %.
     pub p99_ns: u64,
+    /// The latest, in nanoseconds.
+    pub max_ns: u64,
 }

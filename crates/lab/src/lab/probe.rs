@@ -83,6 +83,8 @@ fn exchange(socket: &UdpSocket, number: u32) -> Result<Option<f64>> {
             Ok(_) if answer == number.to_be_bytes() => return Ok(Some(start.elapsed().as_secs_f64() * 1e6)),
             // One that was given up.
             Ok(_) => {}
+            // This process was stopped for a while, which ends a call that has a time limit.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => {
                 return Ok(None);
             }

@@ -53,7 +53,7 @@ fn hosts(status: &Status) -> String {
 }
 
 fn links(status: &Status) -> String {
-    let titles = ["link", "asked", "", "sent", "dropped", "lost", "queue peak", "late us mean", "p99"];
+    let titles = ["link", "asked", "", "sent", "dropped", "lost", "queue peak", "late us mean", "p99", "max"];
     let mut table = show::table(&titles, 3);
     for link in &status.links {
         let lanes = status.emulated.iter().flat_map(|emulated| &emulated.lanes);
@@ -79,9 +79,10 @@ fn links(status: &Status) -> String {
                 show::bytes(lanes.iter().map(|lane| lane.counters.queue_peak_bytes).max().unwrap_or(0)),
                 most(&|lane| lane.lateness.mean_ns / 1e3),
                 most(&|lane| lane.lateness.p99_ns as f64 / 1e3),
+                most(&|lane| lane.lateness.max_ns as f64 / 1e3),
             ]);
         } else {
-            row.extend(std::iter::repeat_n("-".to_string(), 6));
+            row.extend(std::iter::repeat_n("-".to_string(), 7));
         }
         table.add_row(row);
     }
