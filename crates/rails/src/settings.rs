@@ -190,6 +190,7 @@ impl Settings {
             eager_limit: self.eager_limit,
             grant: self.grant.unwrap_or(default.grant),
             most_grant: self.grant.unwrap_or(default.most_grant),
+            rail_timeout_ns: self.timeout.as_nanos() as u64,
             ..default
         }
     }

@@ -15,6 +15,13 @@ const FIRST_PAUSE_NS: u64 = 50_000_000;
 const LONGEST_PAUSE_NS: u64 = 2_000_000_000;
 /// How long a try may take, in nanoseconds: longer than a lost SYN and its repetition over a long way.
 const TRY_FOR_NS: u64 = 5_000_000_000;
+/// The same for a rail that has failed: the next SYN comes sooner than the kernel would repeat one, so that a rail that
+/// comes back is used soon.
+const TRY_AGAIN_FOR_NS: u64 = 1_000_000_000;
+/// And so many round trips, where they are known: SYN, two messages each way, and some that get lost.
+const TRY_AGAIN_ROUND_TRIPS: u64 = 8;
+/// Longest wait between tries of a rail that has failed, in nanoseconds.
+const LONGEST_PAUSE_AGAIN_NS: u64 = 500_000_000;
 
 /// The attempt.
 #[derive(Debug)]
@@ -27,8 +34,12 @@ pub struct Attempt {
     pub stream: u8,
     /// The peer's end.
     pub remote: SocketAddr,
+    /// It had come about before, and failed.
+    pub is_again: bool,
     state: State,
     pause_ns: u64,
+    longest_pause_ns: u64,
+    try_for_ns: u64,
     deadline: Instant,
     /// Why the last try failed.
     pub trouble: Option<Trouble>,
@@ -97,11 +108,38 @@ impl Attempt {
             rail,
             stream,
             remote,
+            is_again: false,
             state: State::Pausing,
             pause_ns: FIRST_PAUSE_NS,
+            longest_pause_ns: LONGEST_PAUSE_NS,
+            try_for_ns: TRY_FOR_NS,
             deadline: now,
             trouble: None,
         }
+    }
+
+    /// The same for a connection that has failed, after a pause; `rtt_ns`: of its path, 0 if not known.
+    pub fn again(self, pause_ns: u64, rtt_ns: u64) -> Self {
+        Attempt {
+            is_again: true,
+            longest_pause_ns: LONGEST_PAUSE_AGAIN_NS,
+            try_for_ns: TRY_AGAIN_FOR_NS + TRY_AGAIN_ROUND_TRIPS * rtt_ns,
+            deadline: self.deadline.plus_ns(pause_ns),
+            ..self
+        }
+    }
+
+    /// Does not wait any longer for the next try.
+    pub fn hurry(&mut self, now: Instant) {
+        if matches!(self.state, State::Pausing) {
+            self.deadline = self.deadline.min(now);
+        }
+    }
+
+    /// Whether the last try was refused by the peer's kernel: nobody listens there.
+    pub fn is_refused(&self) -> bool {
+        let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        matches!(&self.trouble, Some(Trouble::Network(error)) if refused(error))
     }
 
     /// Whether it is time to try (again).
@@ -124,7 +162,7 @@ impl Attempt {
     ) -> Result<&TcpStream, Trouble> {
         let stream = socket::connect(local, device, self.remote, congestion).map_err(Trouble::Network)?;
         self.state = State::Connecting(stream);
-        self.deadline = now.plus_ns(TRY_FOR_NS);
+        self.deadline = now.plus_ns(self.try_for_ns);
         match &self.state {
             State::Connecting(stream) => Ok(stream),
             _ => Err(Trouble::Silence),
@@ -157,7 +195,7 @@ impl Attempt {
         self.state = State::Pausing;
         self.trouble = Some(trouble);
         self.deadline = now.plus_ns(self.pause_ns);
-        self.pause_ns = (self.pause_ns * 2).min(LONGEST_PAUSE_NS);
+        self.pause_ns = (self.pause_ns * 2).min(self.longest_pause_ns);
     }
 
     fn prove(

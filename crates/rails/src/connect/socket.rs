@@ -2,9 +2,12 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
-use socket2::{Domain, SockRef, Socket, Type};
+use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
+
+use crate::sys::option::repeat_within;
 
 /// Bytes that the kernel holds unsent before a socket counts as full: enough to keep a wire busy while the process
 /// does something else for a moment, little enough that a slow rail binds little (late binding).
@@ -14,6 +17,13 @@ const MOST_UNSENT: u64 = 1 << 20;
 /// What counts as little: this part of what a round trip holds. A far path must not run dry either: BBR would take that
 /// for the path's rate.
 const UNSENT_PART: f64 = 0.25;
+/// After so long without traffic the kernel asks whether the peer is still there: so an end that does not know that the
+/// other has given the connection up learns of it soon after the path has healed.
+const ASK_AFTER: Duration = Duration::from_secs(1);
+/// So often without an answer, and the connection has failed.
+const ASK_TIMES: u32 = 3;
+/// What is lost is sent again at least so often: so a path that heals carries soon.
+const REPEAT_WITHIN: Duration = Duration::from_secs(1);
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 /// How often listeners look for a port that is free on all rails.
@@ -63,12 +73,24 @@ pub fn connect(local: IpAddr, device: Option<&str>, remote: SocketAddr, congesti
     Ok(socket.into())
 }
 
-/// Sets a connection up as a rail's. `timeout`: how long sent bytes may stay unacknowledged.
-pub fn tune(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
+/// Sets a connection up as a rail's.
+///
+/// No `TCP_USER_TIMEOUT`: it would also end a connection whose peer computes for so long and does not read. Whoever
+/// waits for an acknowledgement sees that none comes; where nobody waits, the kernel asks whether the peer is there.
+///
+/// True: the kernel repeats often what is not answered. (Old ones do so ever more rarely.)
+pub fn tune(stream: &TcpStream) -> io::Result<bool> {
     let socket = SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_notsent_lowat(LEAST_UNSENT as u32)?;
-    socket.set_tcp_user_timeout(Some(timeout))
+    let asked = TcpKeepalive::new().with_time(ASK_AFTER).with_interval(ASK_AFTER).with_retries(ASK_TIMES);
+    socket.set_tcp_keepalive(&asked)?;
+    Ok(repeat_within(stream.as_fd(), REPEAT_WITHIN).is_ok())
+}
+
+/// Has the closing of a connection tell the peer at once, and drop what was not sent.
+pub fn abort_on_close(stream: &TcpStream) {
+    let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
 /// Has the kernel hold as much unsent as fits a path that takes `bytes` in a round trip.

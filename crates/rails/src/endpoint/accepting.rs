@@ -10,8 +10,10 @@ use super::Endpoint;
 use super::peer::Role;
 use super::progress::incoming_token;
 use crate::connect::incoming::{Incoming, Unproven};
+use crate::connect::outgoing::Established;
 use crate::connect::socket;
 use crate::handshake::{Acceptor, Proven, Refusal};
+use crate::link::Line;
 use crate::sys::limits::open_files;
 
 impl Endpoint {
@@ -104,8 +106,14 @@ impl Endpoint {
         if !self.own_addresses.contains(&incoming.remote.ip()) {
             socket::keep_on_device(&incoming.stream, &self.rails[usize::from(rail.0)].name);
         }
-        if incoming.accept(self.engine.first_grant(vc)).is_ok() {
-            self.link_up(vc, rail, incoming.stream, proven.offer.grant, &[], now);
+        if incoming.accept(self.engine.first_grant(vc)).is_err() {
+            return;
         }
+        let line = Line { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
+        let before = self.link_called(vc, line);
+        let established = Established { socket: incoming.stream, grant: proven.offer.grant, early: Vec::new() };
+        self.link_up(vc, rail, line, established, now);
+        // The peer has seen it fail.
+        before.into_iter().for_each(|at| self.link_failed(at, "the peer has set it up anew", now));
     }
 }

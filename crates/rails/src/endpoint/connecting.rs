@@ -2,16 +2,18 @@
 
 use std::os::fd::AsFd;
 
+use std::net::SocketAddr;
+
 use fishplate_engine::{Instant, RailId, VcId};
 
 use super::Endpoint;
 use super::paths::path;
-use super::peer::Role;
+use super::peer::{Role, Way};
 use super::progress::{attempt_token, link_token};
 use crate::connect::outgoing::{Attempt, Established, Trouble};
 use crate::connect::socket;
 use crate::handshake::{Initiator, Offer};
-use crate::link::Link;
+use crate::link::{Line, Link};
 use crate::pairing::{Local, pair};
 use crate::sys::tcp_info::tcp_info;
 
@@ -39,6 +41,17 @@ impl Endpoint {
             }
         }
         self.look_after_attempts(now);
+    }
+
+    /// The same to a peer whose links have all failed, over the ways by which it was connected: the routes may be gone.
+    pub(super) fn connect_again(&mut self, vc: VcId, now: Instant) {
+        let peer = &mut self.peers[vc.0 as usize];
+        let Some(port) = peer.address.as_ref().map(|address| address.port) else { return };
+        peer.role = Role::Initiator;
+        for way in &peer.ways {
+            let remote = SocketAddr::new(way.remote, port);
+            self.attempts.insert(Attempt::new(vc, way.rail, way.stream, remote, now).again(0, 0));
+        }
     }
 
     /// Starts tries that are due, ends those that take too long, and gives up on peers that stay out of reach.
@@ -88,8 +101,8 @@ impl Endpoint {
 
     fn attempt_succeeded(&mut self, at: usize, established: Established, now: Instant) {
         let attempt = self.attempts.remove(at);
-        let Established { socket, grant, early } = established;
-        self.link_up(attempt.vc, RailId(attempt.rail), socket, grant, &early, now);
+        let line = Line { by_peer: false, rail: attempt.rail, stream: attempt.stream };
+        self.link_up(attempt.vc, RailId(attempt.rail), line, established, now);
     }
 
     fn attempt_failed(&mut self, at: usize, trouble: Trouble, now: Instant) {
@@ -102,13 +115,15 @@ impl Endpoint {
             return;
         }
         let late = now.since_ns(peer.since) >= self.settings.timeout.as_nanos() as u64;
-        if !late && !trouble.is_final() {
+        // How long to go on after a failure is the engine's to say.
+        if (attempt.is_again || !late) && !trouble.is_final() {
             log::debug!(
                 "rail {} to {}: {trouble}; it is tried again",
                 self.rails[usize::from(attempt.rail)].name,
                 attempt.remote
             );
             attempt.pause(trouble, now);
+            self.lose_if_gone(vc);
             return;
         }
         let rail = &self.rails[usize::from(attempt.rail)];
@@ -140,19 +155,13 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn link_up(
-        &mut self,
-        vc: VcId,
-        rail: RailId,
-        stream: std::net::TcpStream,
-        grant: u64,
-        early: &[u8],
-        now: Instant,
-    ) {
+    pub(super) fn link_up(&mut self, vc: VcId, rail: RailId, line: Line, established: Established, now: Instant) {
+        let Established { socket: stream, grant, early } = established;
         let Ok(remote) = stream.peer_addr() else { return };
-        if let Err(error) = socket::tune(&stream, self.settings.timeout) {
+        let asks_often = socket::tune(&stream).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
-        }
+            false
+        });
         let speed = self.rails[usize::from(rail.0)].speed;
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
         let entry = self.links.vacant_entry();
@@ -161,10 +170,13 @@ impl Endpoint {
         let info = tcp_info(stream.as_fd()).unwrap_or_default();
         self.engine.measured(now, subchannel, path(&info));
         let course = self.congestion.course(&stream, &info, speed);
-        entry.insert(Link::new(stream, early, subchannel, rail, remote, course));
-        self.peers[vc.0 as usize].links.push(Some(at));
+        let link = Link::new(stream, &early, subchannel, rail, remote, line, course);
+        entry.insert(Link { asks_often, ..link });
+        let peer = &mut self.peers[vc.0 as usize];
+        peer.set_link(subchannel.index, at);
+        peer.know(Way { rail: rail.0, stream: line.stream, remote: remote.ip() });
         if let Err(error) = renamed {
-            self.link_failed(at, &format!("it cannot be watched: {error}"));
+            self.link_failed(at, &format!("it cannot be watched: {error}"), now);
             return;
         }
         log::info!("rail {}: connected to {remote}", self.rails[usize::from(rail.0)].name);

@@ -4,6 +4,8 @@ mod accepting;
 mod burst;
 mod close;
 mod connecting;
+mod failing;
+mod health;
 mod paths;
 mod peer;
 mod post;
@@ -215,7 +217,7 @@ impl Endpoint {
 
     /// The link that is a subchannel, while it is open.
     fn link_of(&self, subchannel: SubchannelId) -> Option<usize> {
-        self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)]
+        self.peers[subchannel.vc.0 as usize].links.get(usize::from(subchannel.index)).copied().flatten()
     }
 
     fn rail_id(&self, ip: IpAddr) -> RailId {

@@ -12,23 +12,40 @@ use crate::sys::tcp_info::{TcpInfo, tcp_info};
 /// 1 Gbit/s 130 ms, in which a queue would have shown many times over.
 const AMPLE_AFTER: u64 = 16 << 20;
 
+/// A link has failed when the kernel waits for the peer's and hears nothing for so long, in nanoseconds: longer than a
+/// few repetitions of what was lost. A peer that computes does answer, its kernel does.
+const SILENT_FOR_NS: u64 = 3_000_000_000;
+
 impl Endpoint {
     /// Looks at all links that were in use since the last time.
     pub(super) fn sample_paths(&mut self, now: Instant) {
         let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
         for at in links {
-            self.sample_path(at, now);
+            // The failure of one may have ended others.
+            if self.links.contains(at) {
+                self.sample_path(at, now);
+            }
         }
     }
 
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links[at];
         self.counters.touch(link, now);
-        if link.counts.tx_bytes == link.sampled_at_bytes && !link.course.is_opening() {
+        let is_idle = link.counts.tx_bytes == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
+        if is_idle && !link.course.is_opening() {
             return;
         }
         link.sampled_at_bytes = link.counts.tx_bytes;
         let Ok(info) = tcp_info(link.socket.as_fd()) else { return };
+        if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
+            self.engine.moved(now, link.subchannel);
+        }
+        link.sampled = info;
+        link.waits_since = info.is_unanswered(link.asks_often).then(|| link.waits_since.unwrap_or(now));
+        let waited_ns = link.waits_since.map_or(0, |since| now.since_ns(since));
+        if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
+            return self.link_failed(at, "the other side has not answered for 3 s", now);
+        }
         link.counts.retransmitted = u64::from(info.retransmitted);
         let is_ample = link.course.is_near() && link.counts.tx_bytes >= AMPLE_AFTER;
         self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
@@ -49,7 +66,7 @@ impl Endpoint {
             match link.transmit.flush(link.socket.as_fd(), &self.memory) {
                 Ok(true) => {}
                 Ok(false) => link.blocked = true,
-                Err(error) => return self.link_failed(at, &error.to_string()),
+                Err(error) => return self.link_failed(at, &error.to_string(), now),
             }
         }
     }

@@ -1,8 +1,11 @@
 //! What an endpoint knows of a peer beside the engine's virtual channel.
 
+use std::net::IpAddr;
+
 use fishplate_engine::Instant;
 
 use super::burst::Burst;
+use super::health::Health;
 use crate::address::{Address, EndpointId};
 
 /// A peer.
@@ -19,8 +22,27 @@ pub struct Peer {
     pub links: Vec<Option<usize>>,
     /// When connecting started.
     pub since: Instant,
+    /// It has said that it closes: what fails now is not set up again.
+    pub is_closing: bool,
+    /// Over which ways it has been connected.
+    pub ways: Vec<Way>,
+    /// How its links have failed of late, by rail.
+    pub health: Vec<Health>,
+    /// Why its last link failed, for the user.
+    pub last_failure: String,
     /// Why connections to it could not be set up, for the user.
     pub troubles: Vec<String>,
+}
+
+/// A way to a peer: at most rails times streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// This side's rail.
+    pub rail: u8,
+    /// Which of its streams.
+    pub stream: u8,
+    /// The peer's rail.
+    pub remote: IpAddr,
 }
 
 /// Who sets up the connections with a peer.
@@ -49,6 +71,10 @@ impl Peer {
             burst: Burst::default(),
             links: Vec::new(),
             since: Instant(0),
+            is_closing: false,
+            ways: Vec::new(),
+            health: Vec::new(),
+            last_failure: String::new(),
             troubles: Vec::new(),
         }
     }
@@ -61,6 +87,31 @@ impl Peer {
     /// Whether at least one link carries.
     pub fn is_connected(&self) -> bool {
         self.links.iter().any(Option::is_some)
+    }
+
+    /// The failures of a rail's links.
+    pub fn health(&mut self, rail: u8) -> &mut Health {
+        let at = usize::from(rail);
+        if self.health.len() <= at {
+            self.health.resize_with(at + 1, Health::default);
+        }
+        &mut self.health[at]
+    }
+
+    /// It has been connected over `way`.
+    pub fn know(&mut self, way: Way) {
+        if !self.ways.contains(&way) {
+            self.ways.push(way);
+        }
+    }
+
+    /// Link `at` is subchannel number `index`.
+    pub fn set_link(&mut self, index: u8, at: usize) {
+        let index = usize::from(index);
+        if self.links.len() <= index {
+            self.links.resize(index + 1, None);
+        }
+        self.links[index] = Some(at);
     }
 
     /// How messages call it.

@@ -4,13 +4,12 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use fishplate_engine::Instant;
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Instant, VcId};
 
 use super::Endpoint;
-use crate::link::{Arrived, Filled, Link};
+use crate::link::{Arrived, Filled};
 use crate::sys::poll::{Ready, is_readable};
-use crate::sys::tcp_info::tcp_info;
 
 /// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
 const BUDGET: u64 = 256 << 10;
@@ -82,6 +81,7 @@ impl Endpoint {
             moved |= self.ask_all(timeout, now);
         }
         self.engine.handle_timeout(now);
+        self.end_what_the_engine_gives_up(now);
         moved |= self.pump(now);
         if now >= self.next_tick {
             self.next_tick = now.plus_ns(TICK_NS);
@@ -150,7 +150,7 @@ impl Endpoint {
         match link.transmit.flush(link.socket.as_fd(), &self.memory) {
             Ok(true) => self.engine.writable(link.subchannel, BUDGET),
             Ok(false) => link.blocked = true,
-            Err(error) => self.link_failed(at, &error.to_string()),
+            Err(error) => self.link_failed(at, &error.to_string(), self.clock.now()),
         }
     }
 
@@ -228,7 +228,7 @@ impl Endpoint {
             link.has_news = false;
             match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
                 Ok(Filled::End) => {
-                    self.link_ended(at);
+                    self.link_ended(at, now);
                     return true;
                 }
                 Ok(filled) => {
@@ -246,7 +246,7 @@ impl Endpoint {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.link_failed(at, &error.to_string());
+                    self.link_failed(at, &error.to_string(), now);
                     return true;
                 }
             }
@@ -282,7 +282,7 @@ impl Endpoint {
                             }
                         }
                         Err(misbehaviour) => {
-                            self.link_failed(at, &format!("the peer broke the protocol: {misbehaviour}"));
+                            self.misbehaved(at, &format!("the peer broke the protocol: {misbehaviour}"));
                             return false;
                         }
                     }
@@ -293,64 +293,11 @@ impl Endpoint {
                     self.act();
                 }
                 Err(malformed) => {
-                    self.link_failed(at, &format!("the peer broke the protocol: {malformed}"));
+                    self.misbehaved(at, &format!("the peer broke the protocol: {malformed}"));
                     return false;
                 }
             }
         }
-    }
-
-    /// The peer has shut a link.
-    fn link_ended(&mut self, at: usize) {
-        let link = &self.links[at];
-        if !link.said_bye || link.receive.is_within_frame() {
-            self.link_failed(at, "the connection was closed without a goodbye (did the process end?)");
-            return;
-        }
-        let subchannel = link.subchannel;
-        self.remove_link(at);
-        let peer = &self.peers[subchannel.vc.0 as usize];
-        if !peer.is_connected() {
-            let why = format!("{} has closed its endpoint", peer.describe());
-            self.lose(subchannel.vc, &why);
-        }
-    }
-
-    /// A link has failed; what it carried cannot be sent again, so its peer is lost.
-    pub(super) fn link_failed(&mut self, at: usize, cause: &str) {
-        let Some(link) = self.links.get(at) else { return };
-        let peer = &self.peers[link.subchannel.vc.0 as usize];
-        let rail = &self.rails[usize::from(link.rail.0)];
-        let why = format!("{} is lost: rail {} ({} to {}): {cause}", peer.describe(), rail.name, rail.ip, link.remote);
-        self.lose(link.subchannel.vc, &why);
-    }
-
-    /// Takes a link out and closes its socket.
-    pub(super) fn remove_link(&mut self, at: usize) {
-        let link = self.links.remove(at);
-        log::info!("rail {}: the connection to {} has ended", self.rails[usize::from(link.rail.0)].name, link.remote);
-        self.held.let_go(at);
-        self.count(&link);
-        let subchannel = link.subchannel;
-        self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)] = None;
-        if self.hot == Some(at) {
-            self.hot = None;
-        }
-    }
-
-    /// Closes everything that a peer has and ends its operations.
-    pub(super) fn lose(&mut self, vc: VcId, why: &str) {
-        let links: Vec<usize> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
-        links.into_iter().for_each(|at| self.remove_link(at));
-        self.attempts.retain(|_, attempt| attempt.vc != vc);
-        self.peers[vc.0 as usize].role = super::peer::Role::Lost;
-        self.engine.lose(vc, why);
-        self.act();
-    }
-
-    fn count(&mut self, link: &Link) {
-        let retransmitted = tcp_info(link.socket.as_fd()).map(|info| u64::from(info.retransmitted));
-        self.counters.add(link, retransmitted.unwrap_or(link.counts.retransmitted), self.clock.now());
     }
 }
 

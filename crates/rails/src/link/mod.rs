@@ -12,6 +12,8 @@ use std::net::{SocketAddr, TcpStream};
 
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
+use crate::sys::tcp_info::TcpInfo;
+
 /// State of a link.
 pub struct Link {
     /// Its socket.
@@ -22,6 +24,8 @@ pub struct Link {
     pub rail: RailId,
     /// The other end.
     pub remote: SocketAddr,
+    /// What it is to the side that set it up.
+    pub line: Line,
     /// Its way to the congestion control that it keeps.
     pub course: Course,
     /// What is to be sent.
@@ -42,8 +46,25 @@ pub struct Link {
     pub said_bye: bool,
     /// Bytes sent when the path was sampled last.
     pub sampled_at_bytes: u64,
+    /// What the kernel said then.
+    pub sampled: TcpInfo,
+    /// The kernel repeats what is not answered at least every second.
+    pub asks_often: bool,
+    /// Since when the kernel has been waiting for the peer's.
+    pub waits_since: Option<Instant>,
     /// What was counted.
     pub counts: Counts,
+}
+
+/// A connection among those of a pair of endpoints, as the side that set it up numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// That side is the peer.
+    pub by_peer: bool,
+    /// Rail of that side.
+    pub rail: u8,
+    /// Which of the rail's streams.
+    pub stream: u8,
 }
 
 /// Counters of one link.
@@ -80,6 +101,7 @@ impl Link {
         subchannel: SubchannelId,
         rail: RailId,
         remote: SocketAddr,
+        line: Line,
         course: Course,
     ) -> Self {
         Link {
@@ -87,6 +109,7 @@ impl Link {
             subchannel,
             rail,
             remote,
+            line,
             course,
             transmit: TransmitQueue::default(),
             receive: ReceiveState::starting_with(early),
@@ -97,6 +120,9 @@ impl Link {
             has_news: false,
             said_bye: false,
             sampled_at_bytes: 0,
+            sampled: TcpInfo::default(),
+            asks_often: false,
+            waits_since: None,
             counts: Counts::default(),
         }
     }

@@ -4,5 +4,6 @@ pub mod interface;
 pub mod io;
 pub mod limits;
 pub mod memory;
+pub mod option;
 pub mod poll;
 pub mod tcp_info;

@@ -7,7 +7,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct RawTcpInfo {
-    state_to_wscale: [u8; 7],
+    state_to_retransmits: [u8; 3],
+    probes: u8,
+    backoff_to_wscale: [u8; 3],
     /// The lowest bit.
     app_limited: u8,
     rto_to_total_retrans: [u32; 24],
@@ -22,9 +24,12 @@ struct RawTcpInfo {
     sndbuf_limited_us: u64,
 }
 
+/// Where `tcpi_bytes_acked` stands among the 64-bit fields that start with `tcpi_pacing_rate`.
+const BYTES_ACKED: usize = 2;
 /// Where they stand among the 32-bit fields that start with `tcpi_rto`.
 const SND_MSS: usize = 2;
 const UNACKED: usize = 4;
+const LAST_ACK_RECV: usize = 12;
 const RTT: usize = 15;
 const SND_CWND: usize = 18;
 const TOTAL_RETRANS: usize = 23;
@@ -44,6 +49,12 @@ pub struct TcpInfo {
     pub segment_bytes: u32,
     /// Segments sent and not acknowledged.
     pub unacknowledged: u32,
+    /// Bytes sent that were acknowledged so far.
+    pub acknowledged_bytes: u64,
+    /// Questions whether the peer has room that were not answered.
+    pub probes: u8,
+    /// How long ago something was acknowledged last, in nanoseconds.
+    pub silent_ns: u64,
     /// Bytes that wait in the kernel to be sent.
     pub unsent_bytes: u32,
     /// Bytes delivered per second, as measured last; 0: not measured yet.
@@ -59,6 +70,17 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
+    /// Whether the kernel still has something for the peer.
+    pub fn is_waiting(&self) -> bool {
+        self.unacknowledged > 0 || self.unsent_bytes > 0
+    }
+
+    /// Whether the kernel waits for an answer of the peer's: to data, or, as far as it asks `often`, to the question whether
+    /// there is room.
+    pub fn is_unanswered(&self, often: bool) -> bool {
+        self.unacknowledged > 0 || self.probes > 0 || (often && self.unsent_bytes > 0)
+    }
+
     /// Bytes that may be under way at once.
     pub fn window_bytes(&self) -> u64 {
         u64::from(self.window) * u64::from(self.segment_bytes)
@@ -85,6 +107,9 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
         window: words[SND_CWND],
         segment_bytes: words[SND_MSS],
         unacknowledged: words[UNACKED],
+        acknowledged_bytes: raw.pacing_to_bytes_received[BYTES_ACKED],
+        probes: raw.probes,
+        silent_ns: u64::from(words[LAST_ACK_RECV]) * 1_000_000,
         unsent_bytes: raw.notsent_bytes,
         delivery_rate: raw.delivery_rate,
         app_limited: raw.app_limited & 1 != 0,

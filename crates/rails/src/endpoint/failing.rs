@@ -1,0 +1,160 @@
+//! How links end, and peers: a link that fails costs its subchannel only, and is set up again.
+
+use std::os::fd::AsFd;
+
+use fishplate_engine::{Instant, VcId};
+
+use super::Endpoint;
+use super::peer::Role;
+use crate::connect::outgoing::Attempt;
+use crate::connect::socket;
+use crate::link::{Line, Link};
+use crate::sys::tcp_info::tcp_info;
+
+impl Endpoint {
+    /// The peer has shut a link.
+    pub(super) fn link_ended(&mut self, at: usize, now: Instant) {
+        let link = &self.links[at];
+        let peer = &mut self.peers[link.subchannel.vc.0 as usize];
+        peer.is_closing |= link.said_bye;
+        if !link.said_bye || link.receive.is_within_frame() {
+            self.link_failed(at, "the connection was closed without a goodbye (did the process end?)", now);
+            return;
+        }
+        let subchannel = link.subchannel;
+        self.remove_link(at);
+        if !self.lose_if_closed(subchannel.vc) {
+            self.engine.subchannel_down(now, subchannel, "the peer closes");
+            self.act();
+        }
+    }
+
+    /// A link has failed. What it carried goes over others, or waits for one.
+    pub(super) fn link_failed(&mut self, at: usize, cause: &str, now: Instant) {
+        let Some(link) = self.links.get(at) else { return };
+        let (subchannel, line, remote) = (link.subchannel, link.line, link.remote);
+        let (rail, rtt_ns) = (link.rail, link.sampled.rtt_ns);
+        let why = self.why(at, cause);
+        socket::abort_on_close(&link.socket);
+        self.remove_link(at);
+        log::warn!("{} {why}", self.peers[subchannel.vc.0 as usize].describe());
+        if self.lose_if_closed(subchannel.vc) {
+            return;
+        }
+        self.engine.subchannel_down(now, subchannel, &why);
+        self.act();
+        let peer = &mut self.peers[subchannel.vc.0 as usize];
+        let pause_ns = peer.health(rail.0).failed(now);
+        peer.last_failure = why;
+        if peer.role == Role::Initiator && !peer.is_closing {
+            let attempt = Attempt::new(subchannel.vc, line.rail, line.stream, remote, now);
+            self.attempts.insert(attempt.again(pause_ns, rtt_ns));
+        }
+        if !self.peers[subchannel.vc.0 as usize].is_connected() {
+            self.cut_off(subchannel.vc, now);
+        }
+    }
+
+    /// The peer has broken the protocol on a link: that ends it.
+    pub(super) fn misbehaved(&mut self, at: usize, cause: &str) {
+        let Some(link) = self.links.get(at) else { return };
+        let vc = link.subchannel.vc;
+        let why = format!("{} is lost: {}", self.peers[vc.0 as usize].describe(), self.why(at, cause));
+        self.lose(vc, &why);
+    }
+
+    fn why(&self, at: usize, cause: &str) -> String {
+        let link = &self.links[at];
+        let rail = &self.rails[usize::from(link.rail.0)];
+        format!("rail {} ({} to {}): {cause}", rail.name, rail.ip, link.remote)
+    }
+
+    /// No link to a peer is left: now both sides try, all rails at once, whatever was held against them.
+    fn cut_off(&mut self, vc: VcId, now: Instant) {
+        let peer = &mut self.peers[vc.0 as usize];
+        match peer.role {
+            Role::Initiator => {
+                let attempts = self.attempts.iter_mut().map(|(_, attempt)| attempt);
+                attempts.filter(|attempt| attempt.vc == vc).for_each(|attempt| attempt.hurry(now));
+            }
+            Role::Acceptor if peer.address.is_some() && !peer.is_closing => self.connect_again(vc, now),
+            // Whoever has set the links up does so again, or this side hears no more of it.
+            _ => peer.since = now,
+        }
+    }
+
+    /// Closes the links that the engine gives up, and forgets the peers that it does.
+    pub(super) fn end_what_the_engine_gives_up(&mut self, now: Instant) {
+        while let Some(subchannel) = self.engine.poll_cut() {
+            if let Some(at) = self.link_of(subchannel) {
+                self.link_failed(at, "it carried nothing while other rails did", now);
+            }
+        }
+        while let Some(vc) = self.engine.poll_lost() {
+            self.forget(vc);
+        }
+    }
+
+    /// The link of a peer that is called `line` by the side that sets links up.
+    pub(super) fn link_called(&self, vc: VcId, line: Line) -> Option<usize> {
+        let mut links = self.peers[vc.0 as usize].links.iter().flatten();
+        links.find(|at| self.links[**at].line == line).copied()
+    }
+
+    /// Ends a peer that has said goodbye, once its last link is shut. True if it is ended.
+    fn lose_if_closed(&mut self, vc: VcId) -> bool {
+        let peer = &self.peers[vc.0 as usize];
+        let closed = peer.is_closing && !peer.is_connected();
+        if closed {
+            let why = format!("{} has closed its endpoint", peer.describe());
+            self.lose(vc, &why);
+        }
+        closed
+    }
+
+    /// Ends a peer when every rail says that nobody listens there any more: its process has ended.
+    pub(super) fn lose_if_gone(&mut self, vc: VcId) {
+        let peer = &self.peers[vc.0 as usize];
+        let mut attempts = self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc);
+        if !peer.is_connected() && attempts.all(|attempt| attempt.is_again && attempt.is_refused()) {
+            let why = format!(
+                "{} is lost: its process has ended (no rail finds it listening); before that, {}",
+                peer.describe(),
+                peer.last_failure
+            );
+            self.lose(vc, &why);
+        }
+    }
+
+    /// Takes a link out and closes its socket.
+    pub(super) fn remove_link(&mut self, at: usize) {
+        let link = self.links.remove(at);
+        self.held.let_go(at);
+        self.count(&link);
+        let subchannel = link.subchannel;
+        self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)] = None;
+        if self.hot == Some(at) {
+            self.hot = None;
+        }
+    }
+
+    /// Closes everything that a peer has and ends its operations.
+    pub(super) fn lose(&mut self, vc: VcId, why: &str) {
+        self.forget(vc);
+        self.engine.lose(vc, why);
+        self.act();
+    }
+
+    /// Closes everything that a peer has.
+    fn forget(&mut self, vc: VcId) {
+        let links: Vec<usize> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
+        links.into_iter().for_each(|at| self.remove_link(at));
+        self.attempts.retain(|_, attempt| attempt.vc != vc);
+        self.peers[vc.0 as usize].role = Role::Lost;
+    }
+
+    fn count(&mut self, link: &Link) {
+        let retransmitted = tcp_info(link.socket.as_fd()).map(|info| u64::from(info.retransmitted));
+        self.counters.add(link, retransmitted.unwrap_or(link.counts.retransmitted), self.clock.now());
+    }
+}

@@ -1,0 +1,47 @@
+//! How often a rail's links to a peer have failed of late: one that flaps is kept out longer each time.
+
+use fishplate_engine::Instant;
+
+/// Wait before a rail that has failed once is tried again, in nanoseconds.
+const FIRST_PAUSE_NS: f64 = 50e6;
+/// Longest wait before a rail that has failed often is tried again, in nanoseconds.
+const LONGEST_PAUSE_NS: f64 = 10e9;
+/// A failure counts half after so long, in nanoseconds.
+const HALF_LIFE_NS: f64 = 30e9;
+
+/// The failures.
+#[derive(Debug, Default)]
+pub struct Health {
+    failures: f64,
+    last: Instant,
+}
+
+impl Health {
+    /// A link has failed. For how many nanoseconds the rail is kept out: twice as long with each failure.
+    pub fn failed(&mut self, now: Instant) -> u64 {
+        let halvings = now.since_ns(self.last) as f64 / HALF_LIFE_NS;
+        self.failures = self.failures * (-halvings).exp2() + 1.0;
+        self.last = now;
+        (FIRST_PAUSE_NS * (self.failures - 1.0).exp2()).min(LONGEST_PAUSE_NS) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flapping_rail_is_kept_out_longer_each_time_and_forgiven_with_time() {
+        let mut health = Health::default();
+        let mut before = 0;
+        for second in 0..6 {
+            let pause = health.failed(Instant(second * 1_000_000_000));
+            assert!(pause > before, "{pause} after {before}");
+            before = pause;
+        }
+        for second in 6..100 {
+            assert!(health.failed(Instant(second * 1_000_000_000)) <= 10_000_000_000);
+        }
+        assert!(health.failed(Instant(1_000_000_000_000)) < 60_000_000);
+    }
+}

@@ -1,0 +1,167 @@
+//! Connections are cut under endpoints of one process: nothing is lost, and a peer that has ended is told.
+
+use std::net::SocketAddr;
+use std::os::fd::{BorrowedFd, RawFd};
+use std::time::{Duration, Instant};
+
+use fishplate_engine::{
+    Completion, Context, Envelope, Extent, Failure, Pattern, Payload, RecvRequest, Region, SendRequest, Space, VcId,
+};
+use fishplate_rails::{Endpoint, Settings};
+use socket2::SockRef;
+
+/// How long a test waits for what must come: long enough for a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LEN: usize = 300_000;
+
+/// Two endpoints, and how each calls the other.
+struct Pair {
+    ends: [Endpoint; 2],
+    names: [VcId; 2],
+}
+
+impl Pair {
+    fn open(streams: u8) -> Pair {
+        let settings = Settings { rails: vec!["lo".into()], streams, ..Settings::default() };
+        // SAFETY: the buffers of these tests outlive their operations.
+        let mut ends = [(); 2].map(|()| unsafe { Endpoint::open(&settings) }.unwrap());
+        let addresses = [ends[1].address().clone(), ends[0].address().clone()];
+        let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];
+        Pair { ends, names }
+    }
+
+    /// Sends message number `tag` from one to the other and back, and checks every byte. Calls `disturb` in between.
+    fn exchange(&mut self, tag: u64, mut disturb: impl FnMut(&Pair, usize)) {
+        for from in 0..2 {
+            let to = 1 - from;
+            let sent: Vec<u8> = (0..LEN).map(|at| (at as u64 * 31 + tag * 7 + from as u64) as u8).collect();
+            let mut got = vec![0; LEN];
+            recv(&mut self.ends[to], tag, &mut got, Some(self.names[to]));
+            self.ends[from]
+                .send(SendRequest {
+                    vc: self.names[from],
+                    envelope: Envelope::Tagged(tag),
+                    data: None,
+                    payload: extent(&sent),
+                    inject: false,
+                    notify: true,
+                    context: Context(tag),
+                })
+                .unwrap();
+            let mut round = 0;
+            let mut missing = 2;
+            let start = Instant::now();
+            while missing > 0 {
+                disturb(self, round);
+                round += 1;
+                for end in &mut self.ends {
+                    end.progress();
+                    while let Some(completion) = end.poll_completion() {
+                        assert!(completion.result.is_ok(), "{completion:?}");
+                        missing -= 1;
+                    }
+                }
+                assert!(start.elapsed() < PATIENCE, "message {tag} is lost");
+            }
+            assert!(got == sent, "message {tag} has arrived changed");
+        }
+    }
+
+    fn close(self) {
+        let [a, b] = self.ends;
+        let other = std::thread::spawn(move || a.close());
+        b.close();
+        other.join().unwrap();
+    }
+
+    fn port(&self, end: usize) -> u16 {
+        self.ends[end].address().port
+    }
+}
+
+fn extent(bytes: &[u8]) -> Payload {
+    let region = Region(bytes.as_ptr().expose_provenance() as u64);
+    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
+}
+
+fn recv(endpoint: &mut Endpoint, tag: u64, buffer: &mut [u8], source: Option<VcId>) {
+    endpoint.recv(RecvRequest {
+        pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source },
+        buffer: extent(buffer),
+        multi_min_free: None,
+        notify: true,
+        context: Context(tag),
+    });
+}
+
+/// The process's sockets that are connected to one of these ports.
+fn connections(ports: [u16; 2]) -> Vec<RawFd> {
+    let fds = std::fs::read_dir("/proc/self/fd").unwrap();
+    let numbers = fds.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<RawFd>().ok());
+    numbers.filter(|fd| remote(*fd).is_some_and(|remote| ports.contains(&remote.port()))).collect()
+}
+
+fn remote(fd: RawFd) -> Option<SocketAddr> {
+    // SAFETY: the descriptor is only asked, and what is not a socket any more answers with an error.
+    let socket = unsafe { BorrowedFd::borrow_raw(fd) };
+    SockRef::from(&socket).peer_addr().ok()?.as_socket()
+}
+
+/// Shuts one of the connections, both ways, as if the path had been reset.
+fn cut(pair: &Pair, which: usize) {
+    let open = connections([pair.port(0), pair.port(1)]);
+    if open.is_empty() {
+        return;
+    }
+    // SAFETY: it is a socket of this test's endpoints, which are not used meanwhile.
+    let socket = unsafe { BorrowedFd::borrow_raw(open[which % open.len()]) };
+    let _ = SockRef::from(&socket).shutdown(std::net::Shutdown::Both);
+}
+
+#[test]
+fn one_of_two_connections_may_be_cut_again_and_again() {
+    let mut pair = Pair::open(2);
+    for tag in 0..30 {
+        pair.exchange(tag, |pair, round| {
+            if round == tag as usize % 7 {
+                cut(pair, tag as usize);
+            }
+        });
+    }
+    pair.close();
+}
+
+#[test]
+fn the_only_connection_may_be_cut_too() {
+    let mut pair = Pair::open(1);
+    for tag in 0..12 {
+        pair.exchange(tag, |pair, round| {
+            if round == tag as usize % 5 {
+                cut(pair, 0);
+            }
+        });
+    }
+    pair.close();
+}
+
+#[test]
+fn a_peer_that_has_ended_is_told_at_once_and_with_the_rail() {
+    let mut pair = Pair::open(2);
+    pair.exchange(1, |_, _| {});
+    let Pair { ends: [mut left, gone], names } = pair;
+    drop(gone);
+    let mut buffer = [0; 8];
+    recv(&mut left, 2, &mut buffer, Some(names[0]));
+    let start = Instant::now();
+    let completion: Completion = loop {
+        left.progress();
+        if let Some(completion) = left.poll_completion() {
+            break completion;
+        }
+        assert!(start.elapsed() < PATIENCE, "nobody was told");
+    };
+    let Err(Failure::PeerLost(why)) = completion.result else { panic!("{completion:?}") };
+    assert!(why.contains("its process has ended") && why.contains("rail lo"), "{why}");
+    // Far less than the time that a peer may be out of reach.
+    assert!(start.elapsed() < Settings::default().timeout, "{:?}", start.elapsed());
+}
