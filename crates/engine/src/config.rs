@@ -35,6 +35,8 @@ pub struct Config {
     pub most_grant: u64,
     /// Bytes that all peers together may be granted. Beyond that a new peer gets [`LEAST_GRANT`], and no grant grows.
     pub memory: u64,
+    /// How long a peer may be without any subchannel before its operations fail, in nanoseconds.
+    pub rail_timeout_ns: u64,
     /// Messages that one peer may announce beyond its grant; see [`MOST_ANNOUNCED`].
     pub most_announced: u64,
 }
@@ -49,6 +51,7 @@ impl Default for Config {
             // A few round trips of 10 Gbit/s over 10 ms one way.
             most_grant: 128 << 20,
             memory: 512 << 20,
+            rail_timeout_ns: 60_000_000_000,
             most_announced: MOST_ANNOUNCED,
         }
     }

@@ -181,7 +181,7 @@ fn those_who_say_nothing_or_little_at_a_time_keep_nobody_away() {
 /// A frame, with `payload` bytes of its payload.
 fn frame(body: Body, payload: usize) -> Vec<u8> {
     let mut bytes = [0; MAX_HEADER_LEN];
-    let len = Header { ack: 0, ack_delay_us: 0, credit: 0, body }.encode(&mut bytes);
+    let len = Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body }.encode(&mut bytes);
     [&bytes[..len], &vec![7; payload]].concat()
 }
 

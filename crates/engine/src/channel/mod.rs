@@ -2,6 +2,7 @@
 
 pub mod credit;
 pub mod estimate;
+mod failover;
 pub mod partial;
 mod remote;
 pub mod reorder;
@@ -10,22 +11,24 @@ mod scheduler;
 pub mod send;
 mod stripes;
 pub mod subchannel;
+mod watch;
 mod way;
 
 pub use scheduler::Transmit;
 pub use stripes::Stripes;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use arrayvec::ArrayVec;
 use credit::{Credit, Debt, MESSAGE_CHARGE};
 use partial::Partials;
 use remote::RemoteAccess;
 use reorder::Reorder;
 use send::Destination;
-use subchannel::Subchannel;
+use subchannel::{Frame, Subchannel};
 
-use crate::config::Config;
+use crate::config::{Config, MAX_SUBCHANNELS};
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::turns::Turns;
 use crate::policy::{Multiplex, Stripe};
@@ -47,6 +50,15 @@ pub enum State {
     Lost(Arc<str>),
 }
 
+/// A message of one frame whose payload will come again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// A receive has it: key of the landing.
+    Landing(u64),
+    /// None has: key of the arrival.
+    Arrival(u64),
+}
+
 /// The answer to a request, whose record it is.
 struct Reply {
     body: Body,
@@ -64,6 +76,18 @@ pub struct VirtualChannel {
     pub loopback: bool,
     /// In the order in which they came up.
     pub subchannels: Vec<Subchannel>,
+    /// Those that carry.
+    pub live: ArrayVec<u8, MAX_SUBCHANNELS>,
+    /// Frames that may not have arrived over subchannels that have ended.
+    again: VecDeque<Frame>,
+    /// Messages that waited for subchannels that have ended: keys of sends.
+    orphans: VecDeque<u64>,
+    /// Why subchannels have ended.
+    causes: Vec<Arc<str>>,
+    /// When it is lost if no subchannel comes up.
+    pub gives_up_at: Option<Instant>,
+    /// Messages whose payload was on its way over subchannels that have ended, by position.
+    pub halves: BTreeMap<u32, Half>,
     /// Credit granted by the peer.
     pub credit: Credit,
     /// What the peer has used of this endpoint's grant.
@@ -107,6 +131,12 @@ impl VirtualChannel {
             state: State::Open,
             loopback,
             subchannels: Vec::new(),
+            live: ArrayVec::new(),
+            again: VecDeque::new(),
+            orphans: VecDeque::new(),
+            causes: Vec::new(),
+            gives_up_at: None,
+            halves: BTreeMap::new(),
             credit: Credit::new(reserve),
             debt: Debt::new(grant, reserve),
             reorder: Reorder::new(most_ahead),
@@ -176,12 +206,15 @@ impl VirtualChannel {
             && self.replies.is_empty()
             && self.relinquished.is_none()
             && self.remote.is_idle()
+            && self.again.is_empty()
+            && self.orphans.is_empty()
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
     /// Bytes that a peer may be granted so that its path need not wait for credit, within the limits of `config`.
     pub fn worth_granting(&self, config: &Config) -> u64 {
-        let capacity: u64 = self.subchannels.iter().map(|subchannel| subchannel.estimate.capacity()).sum();
+        let live = self.subchannels.iter().filter(|subchannel| subchannel.live);
+        let capacity: u64 = live.map(|subchannel| subchannel.estimate.capacity()).sum();
         (ROUND_TRIPS_GRANTED * capacity).min(config.most_grant)
     }
 
@@ -234,5 +267,25 @@ impl VirtualChannel {
         self.remote = RemoteAccess::default();
         self.pending = 0;
         self.subchannels.clear();
+        self.live.clear();
+        self.again.clear();
+        self.orphans.clear();
+        self.halves.clear();
+        self.gives_up_at = None;
+    }
+
+    /// A subchannel comes up, in the place of one that has ended if there is one; its index. `None`: there are too many.
+    pub fn add(&mut self, subchannel: Subchannel) -> Option<usize> {
+        let index = self.subchannels.iter().position(|old| !old.live).unwrap_or(self.subchannels.len());
+        if index == MAX_SUBCHANNELS {
+            return None;
+        }
+        self.live.push(index as u8);
+        self.gives_up_at = None;
+        match self.subchannels.get_mut(index) {
+            Some(place) => *place = subchannel,
+            None => self.subchannels.push(subchannel),
+        }
+        Some(index)
     }
 }

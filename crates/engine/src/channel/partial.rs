@@ -33,6 +33,19 @@ pub struct Partial {
     seen: Intervals,
 }
 
+/// A piece that has not come after all.
+#[derive(Clone, Copy, Debug)]
+pub struct Unseen {
+    /// First byte within the message.
+    pub offset: u64,
+    /// Length in bytes.
+    pub len: u64,
+    /// Its message is not announced yet.
+    pub unannounced: bool,
+    /// The receive that has taken its message.
+    pub landing: Option<u64>,
+}
+
 /// A piece that was there already, or is none of what comes without a clearance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfPlace;
@@ -45,6 +58,19 @@ impl Partial {
             return Err(OutOfPlace);
         }
         self.seen.add(offset, end).map_err(|_| OutOfPlace)
+    }
+
+    /// Whether these bytes have been announced as a piece.
+    pub fn has(&self, offset: u64, len: u64) -> bool {
+        len > 0 && offset.checked_add(len).is_some_and(|end| self.seen.contains(offset, end))
+    }
+
+    /// The piece in a buffer has not come, and will be announced again.
+    pub fn unsee(&mut self, bounce: BounceId) -> Option<Unseen> {
+        let at = self.kept.iter().position(|piece| piece.bounce == bounce)?;
+        let Kept { offset, len, .. } = self.kept.swap_remove(at);
+        self.seen.remove(offset, offset + len);
+        Some(Unseen { offset, len, unannounced: self.ahead.is_none(), landing: self.landing })
     }
 
     /// Bytes that are kept.

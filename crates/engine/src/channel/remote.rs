@@ -7,6 +7,7 @@ use super::scheduler::{NOTHING, Transmit};
 use super::send::Send;
 use super::subchannel::Cargo;
 use super::{Reply, VirtualChannel};
+use crate::intervals::Intervals;
 use crate::memory::Payload;
 use crate::regions::RegionId;
 use crate::table::Table;
@@ -19,6 +20,13 @@ const MOST_WRITES: u32 = 1 << 16;
 /// Most reads of one peer that are answered, and whose answers it has not acknowledged, at a time: 1 MiB of records. Those
 /// beyond wait, which the peer has to answer for with its credit.
 const MOST_ANSWERS: u32 = 4096;
+
+/// Most gaps in the numbers of the peer's frames: each is a frame on its way over another subchannel, or refused.
+const MOST_SCATTERED: usize = 1 << 18;
+
+/// The peer's numbers have more gaps than it can have frames under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooScattered;
 
 /// A read of the peer's that waits to be answered.
 #[derive(Debug)]
@@ -43,12 +51,44 @@ pub struct RemoteAccess {
     answers: u32,
     /// Refused writes that the peer has not been told of.
     refused: u32,
+    /// Number of the next frame of an access.
+    next_number: u64,
+    /// Numbers of the peer's that are done with.
+    seen: Intervals,
 }
 
 impl RemoteAccess {
     /// Whether nothing waits to be handed to a subchannel.
     pub fn is_idle(&self) -> bool {
         self.reads.is_empty() && self.writes.is_empty() && self.asked.is_empty() && self.refused == 0
+    }
+
+    /// The number of the next frame of an access.
+    pub fn take_number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number
+    }
+
+    /// A frame of the peer's has come. False if it has come before.
+    pub fn see(&mut self, number: u64) -> Result<bool, TooScattered> {
+        let end = number.checked_add(1).ok_or(TooScattered)?;
+        let is_new = self.seen.add(number, end).is_ok();
+        if self.seen.ranges() > MOST_SCATTERED { Err(TooScattered) } else { Ok(is_new) }
+    }
+
+    /// Whether a frame of the peer's has come before.
+    pub fn has(&self, number: u64) -> bool {
+        self.seen.contains(number, number.saturating_add(1))
+    }
+
+    /// It will come again.
+    pub fn unsee(&mut self, number: u64) {
+        self.seen.remove(number, number + 1);
+    }
+
+    /// The peer will hear of so many refusals in another way.
+    pub fn forget_refusals(&mut self, count: usize) {
+        self.refused -= count as u32;
     }
 
     /// Whether another frame of a write may be given out.
@@ -98,22 +138,22 @@ impl VirtualChannel {
     }
 
     /// Queues the refusal of a read, whose record this becomes.
-    pub fn refuse_read(&mut self, landing: LandingRef, served: u64, why: Refusal) {
-        let body = Body::Refused { what: Access::Read { landing, served }, why };
+    pub fn refuse_read(&mut self, landing: LandingRef, why: Refusal) {
+        let body = Body::Refused { what: Access::Read(landing), why };
         self.replies.push_back(Reply { body, ahead: false });
     }
 
     /// A write that came over subchannel `index` is refused.
-    pub fn refuse_write(&mut self, index: usize, write: SendRef, why: Refusal) {
+    pub fn refuse_write(&mut self, index: usize, (number, write): (u64, SendRef), why: Refusal) {
         self.remote.refused += 1;
-        self.subchannels[index].refusals.push_back((write, why));
+        self.subchannels[index].refusals.push_back((number, write, why));
     }
 
     /// `region` has ended: the reads of it that wait are refused.
     pub fn refuse_asked(&mut self, region: RegionId) {
         for asked in std::mem::take(&mut self.remote.asked) {
             if asked.region == region {
-                self.refuse_read(asked.landing, 0, Refusal::Key);
+                self.refuse_read(asked.landing, Refusal::Key);
             } else {
                 self.remote.asked.push_back(asked);
             }
@@ -132,10 +172,10 @@ impl VirtualChannel {
             return None;
         }
         let index = self.subchannels.iter().position(|sub| sub.budget > 0 && !sub.refusals.is_empty())?;
-        let (write, why) = self.subchannels[index].refusals.pop_front()?;
+        let (number, write, why) = self.subchannels[index].refusals.pop_front()?;
         self.remote.refused -= 1;
         let body = Body::Refused { what: Access::Write(write), why };
-        Some(self.frame(now, index, body, NOTHING, Cargo::Control))
+        Some(self.frame(now, index, body, NOTHING, Cargo::Refusal(number)))
     }
 
     /// The oldest request to read.
@@ -145,7 +185,10 @@ impl VirtualChannel {
             return None;
         }
         let index = self.nearest(now)?;
-        let body = self.remote.reads.pop_front()?;
+        let mut body = self.remote.reads.pop_front()?;
+        if let Body::Read { number, .. } = &mut body {
+            *number = self.remote.take_number();
+        }
         self.credit.spend(MESSAGE_CHARGE);
         Some(self.frame(now, index, body, NOTHING, Cargo::Control))
     }
@@ -163,11 +206,11 @@ impl VirtualChannel {
             }
             let len = send.source.len();
             let views = self.views(now);
-            let index = self.multiplex.choose(len, self.pending, &views)?;
+            let index = usize::from(self.live[self.multiplex.choose(len, self.pending, &views)?]);
             self.remote.writes.pop_front();
             self.remote.write_given_out();
             self.pending -= len;
-            if views[index].open {
+            if self.subchannels[index].budget > 0 {
                 return self.message(now, index, key, sends);
             }
             self.subchannels[index].assigned.push_back(key);

@@ -32,6 +32,13 @@ impl<T> Reorder<T> {
         seq.distance_from(self.expected) > u32::MAX / 2
     }
 
+    /// Whether `seq` has come: its turn has passed, or it waits.
+    pub fn has(&self, seq: MessageSeq) -> bool {
+        let ahead = seq.distance_from(self.expected).checked_sub(1);
+        let waits = ahead.and_then(|position| self.ahead.get(position as usize)).is_some_and(Option::is_some);
+        waits || self.is_past(seq)
+    }
+
     /// Whether `seq` may wait for its turn, or has it.
     pub fn is_within_reach(&self, seq: MessageSeq) -> bool {
         seq.distance_from(self.expected) <= self.most_ahead

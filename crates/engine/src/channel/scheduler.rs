@@ -32,17 +32,20 @@ pub(super) const NOTHING: Source = Source::User(Payload::EMPTY);
 impl VirtualChannel {
     /// The next frame, if there is one that some subchannel can take.
     pub fn next_transmit(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
-        if self.state != State::Open || self.subchannels.is_empty() {
+        if self.state != State::Open || self.live.is_empty() {
             return None;
         }
         self.refusal(now)
             .or_else(|| self.reply(now))
             .or_else(|| self.relinquishment(now))
+            .or_else(|| self.repetition(now, sends))
+            .or_else(|| self.orphan(now, sends))
             .or_else(|| self.read_request(now))
             .or_else(|| self.assigned_message(now, sends))
             .or_else(|| self.queued_message(now, sends))
             .or_else(|| self.queued_write(now, sends))
             .or_else(|| self.piece(now, sends))
+            .or_else(|| self.ping(now))
             .or_else(|| self.acknowledgement(now))
     }
 
@@ -51,13 +54,13 @@ impl VirtualChannel {
         let subchannel = &mut self.subchannels[index];
         let (ack, ack_delay_us) = subchannel.pay_ack(now);
         if body.is_counted() {
-            subchannel.sent(now, cargo, MAX_HEADER_LEN as u64 + source.len());
+            subchannel.sent(now, body, cargo, MAX_HEADER_LEN as u64 + source.len());
         } else {
             subchannel.budget = subchannel.budget.saturating_sub(MAX_HEADER_LEN as u64);
         }
         Transmit {
             subchannel: SubchannelId { vc: self.id, index: index as u8 },
-            header: Header { ack, ack_delay_us, credit: self.debt.tell(), body },
+            header: Header { ack, ack_delay_us, credit: self.debt.tell(), repetition: 0, body },
             source,
             copy: false,
         }
@@ -74,15 +77,20 @@ impl VirtualChannel {
             window: subchannel.estimate.window(),
             is_ample: subchannel.estimate.is_ample(),
         };
-        self.subchannels.iter().map(view).collect()
+        self.live.iter().map(|index| view(&self.subchannels[usize::from(*index)])).collect()
     }
 
     /// The open subchannel over which a frame without payload would arrive first.
     pub(super) fn nearest(&self, now: Instant) -> Option<usize> {
+        self.earliest(now, 0)
+    }
+
+    /// The open subchannel over which `len` bytes would arrive first.
+    pub(super) fn earliest(&self, now: Instant, len: u64) -> Option<usize> {
         let views = self.views(now);
         let open = views.iter().enumerate().filter(|(_, view)| view.open);
-        let (index, _) = open.min_by(|(_, a), (_, b)| a.finish_ns(0).total_cmp(&b.finish_ns(0)))?;
-        Some(index)
+        let (position, _) = open.min_by(|(_, a), (_, b)| a.finish_ns(len).total_cmp(&b.finish_ns(len)))?;
+        Some(usize::from(self.live[position]))
     }
 
     /// The answer to a request.
@@ -131,10 +139,10 @@ impl VirtualChannel {
             let len = send.len();
             let way = self.way(len)?;
             let carried = if way == Way::Whole { len } else { 0 };
-            let index = match &self.subchannels[..] {
+            let index = match self.live[..] {
                 // Nothing to choose: the usual case of one rail need not pay for the estimates of all.
-                [only] if only.budget > 0 => 0,
-                _ => self.multiplex.choose(carried, self.pending, &self.views(now))?,
+                [only] if self.subchannels[usize::from(only)].budget > 0 => usize::from(only),
+                _ => usize::from(self.live[self.multiplex.choose(carried, self.pending, &self.views(now))?]),
             };
             self.queued.pop_front();
             self.credit.spend(carried + MESSAGE_CHARGE);
@@ -171,7 +179,8 @@ impl VirtualChannel {
         let body = match send.purpose {
             Purpose::Message(seq) => Body::Eager { seq, envelope, data, len, prompt: send.is_awaited() },
             Purpose::Write(Remote { key: memory, address }) => {
-                Body::Write { write: SendRef(key), key: memory, address, data, len }
+                let number = self.remote.take_number();
+                Body::Write { write: SendRef(key), key: memory, address, data, number, len }
             }
             // Answers are cut.
             Purpose::Answer(_) => return None,
@@ -179,8 +188,9 @@ impl VirtualChannel {
         send.stage = Stage::Sent;
         send.unacknowledged = 1;
         let copy = send.inject && send.bounce().is_none();
-        let source = std::mem::replace(&mut send.source, NOTHING);
-        Some(Transmit { copy, ..self.frame(now, index, body, source, Cargo::Send(key)) })
+        // Kept until the acknowledgement, as the subchannel may fail.
+        let source = send.source.clone();
+        Some(Transmit { copy, ..self.frame(now, index, body, source, Cargo::Send { key, offset: 0 }) })
     }
 
     /// A piece of a message, of a long write or of an answer.
@@ -218,8 +228,11 @@ impl VirtualChannel {
                 _ => {}
             }
             let source = send.source.slice(piece.offset, piece.len);
-            let body = to.frame(key, send.seq(), piece.offset, piece.len as u32);
-            return Some(self.frame(now, index, body, source, Cargo::Send(key)));
+            let mut body = to.frame(key, send.seq(), piece.offset, piece.len as u32);
+            if let Body::Write { number, .. } = &mut body {
+                *number = self.remote.take_number();
+            }
+            return Some(self.frame(now, index, body, source, Cargo::Send { key, offset: piece.offset }));
         }
         None
     }
@@ -229,14 +242,15 @@ impl VirtualChannel {
     fn cut(&mut self, now: Instant, stripes: &mut Stripes) -> Option<Option<(usize, Piece)>> {
         let views = self.views(now);
         if let Some(len) = stripes.unplanned() {
-            stripes.follow(self.stripe.plan(len, &views));
+            stripes.follow(self.stripe.plan(len, &views), &self.live);
         }
         if stripes.is_open() {
             // The front message is served before those behind it: what cannot be cut now waits.
             let (index, len) = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
-            return Some(Some((index, stripes.cut_open(len))));
+            return Some(Some((usize::from(self.live[index]), stripes.cut_open(len))));
         }
-        let mut open = (0..views.len()).filter(|index| views[*index].open);
+        stripes.leave_dead(&self.live);
+        let mut open = self.live.iter().map(|index| usize::from(*index)).filter(|at| self.subchannels[*at].budget > 0);
         let index = open.find(|index| stripes.assigned_to(*index) > 0);
         Some(index.map(|index| (index, stripes.cut_assigned(index, now))))
     }
@@ -252,7 +266,8 @@ impl VirtualChannel {
             None if self.debt.is_worth_telling() => self.subchannels.iter().position(open)?,
             None => {
                 if self.debt.starves_peer() {
-                    self.subchannels.first_mut()?.owe_ack(now);
+                    let first = usize::from(*self.live.first()?);
+                    self.subchannels[first].owe_ack(now);
                 }
                 return None;
             }

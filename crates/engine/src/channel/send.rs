@@ -77,7 +77,7 @@ impl Destination {
             Destination::Memory(Remote { key: memory, address }) => {
                 // What overflows is out of the peer's bounds as well, so that it refuses the operation.
                 let address = address.saturating_add(offset);
-                Body::Write { write: SendRef(key), key: memory, address, data: None, len }
+                Body::Write { write: SendRef(key), key: memory, address, data: None, number: 0, len }
             }
         }
     }
@@ -118,6 +118,8 @@ pub struct Send {
     pub inject: bool,
     /// How far it has come.
     pub stage: Stage,
+    /// Of an answer: the memory that it was read from has ended.
+    pub is_ended: bool,
     /// The completion filter: frames that are not yet acknowledged.
     pub unacknowledged: u32,
     notify: bool,
@@ -138,6 +140,7 @@ impl Send {
             source: Source::User(request.payload),
             inject: request.inject,
             stage: Stage::Queued,
+            is_ended: false,
             unacknowledged: 0,
             notify: request.notify,
             context: request.context,

@@ -43,6 +43,7 @@ enum Cut {
 /// The stripe of one subchannel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Assigned {
+    subchannel: u8,
     next: u64,
     end: u64,
     len: u64,
@@ -79,17 +80,24 @@ impl Stripes {
     }
 
     /// It will be cut like this.
-    pub fn follow(&mut self, plan: Plan) {
+    pub fn follow(&mut self, plan: Plan, live: &[u8]) {
         let Cut::Unplanned(len) = self.cut else { return };
         self.cut = match plan {
             Plan::Open => Cut::Open { next: 0, len },
-            Plan::Assigned(lengths) => Cut::Assigned(assign(&lengths)),
+            Plan::Assigned(lengths) => Cut::Assigned(assign(&lengths, live)),
         };
     }
 
     /// Whether whoever takes a piece gets it.
     pub fn is_open(&self) -> bool {
         matches!(self.cut, Cut::Open { .. })
+    }
+
+    /// Stripes of subchannels that have ended go to one that carries.
+    pub fn leave_dead(&mut self, live: &[u8]) {
+        let (Cut::Assigned(stripes), [first, ..]) = (&mut self.cut, live) else { return };
+        let dead = stripes.iter_mut().filter(|stripe| !live.contains(&stripe.subchannel));
+        dead.for_each(|stripe| stripe.subchannel = *first);
     }
 
     /// The peer wants the first `len` bytes, and has cleared those that do not go ahead of that.
@@ -125,7 +133,10 @@ impl Stripes {
     /// Bytes that wait for subchannel `index` alone.
     pub fn assigned_to(&self, index: usize) -> u64 {
         match &self.cut {
-            Cut::Assigned(stripes) => stripes.get(index).map_or(0, |stripe| stripe.uncut_before(self.until)),
+            Cut::Assigned(stripes) => {
+                let own = stripes.iter().filter(|stripe| usize::from(stripe.subchannel) == index);
+                own.map(|stripe| stripe.uncut_before(self.until)).sum()
+            }
             _ => 0,
         }
     }
@@ -155,13 +166,15 @@ impl Stripes {
 
     /// Cuts the next frame of subchannel `index`'s own stripe.
     pub fn cut_assigned(&mut self, index: usize, now: Instant) -> Piece {
-        let next = match &self.cut {
-            Cut::Assigned(stripes) => stripes[index].next,
-            _ => 0,
-        };
+        let nothing = Piece { offset: 0, len: 0 };
+        let until = self.until;
+        let Cut::Assigned(stripes) = &self.cut else { return nothing };
+        let own = |stripe: &Assigned| usize::from(stripe.subchannel) == index && stripe.uncut_before(until) > 0;
+        let Some(at) = stripes.iter().position(own) else { return nothing };
+        let next = stripes[at].next;
         let bound = self.bound(next);
-        let Cut::Assigned(stripes) = &mut self.cut else { return Piece { offset: 0, len: 0 } };
-        let stripe = &mut stripes[index];
+        let Cut::Assigned(stripes) = &mut self.cut else { return nothing };
+        let stripe = &mut stripes[at];
         if stripe.is_whole {
             (stripe.is_whole, stripe.started) = (false, now);
         }
@@ -185,7 +198,7 @@ impl Stripes {
     /// A frame of subchannel `index` has been acknowledged.
     pub fn acknowledged(&mut self, index: usize, now: Instant) {
         let Cut::Assigned(stripes) = &mut self.cut else { return };
-        if let Some(stripe) = stripes.get_mut(index) {
+        if let Some(stripe) = stripes.iter_mut().find(|stripe| usize::from(stripe.subchannel) == index) {
             stripe.unacknowledged -= stripe.unacknowledged.min(1);
             if stripe.unacknowledged == 0 && stripe.next == stripe.end {
                 stripe.finished = now;
@@ -205,14 +218,16 @@ impl Stripes {
     }
 }
 
-fn assign(lengths: &Lengths) -> Vec<Assigned> {
+fn assign(lengths: &Lengths, live: &[u8]) -> Vec<Assigned> {
     let mut start = 0;
-    let stripe = |len: &u64| {
-        let stripe = Assigned { next: start, end: start + len, len: *len, is_whole: true, ..Assigned::default() };
+    let stripe = |(len, subchannel): (&u64, &u8)| {
+        let subchannel = *subchannel;
+        let stripe =
+            Assigned { subchannel, next: start, end: start + len, len: *len, is_whole: true, ..Assigned::default() };
         start += len;
         stripe
     };
-    lengths.iter().map(stripe).collect()
+    lengths.iter().zip(live).map(stripe).collect()
 }
 
 #[cfg(test)]
@@ -223,7 +238,7 @@ mod tests {
     fn assigned_stripes_are_cut_frame_by_frame_and_timed() {
         let lengths = vec![MOST_FRAME + 1, 5];
         let mut stripes = Stripes::cleared(MOST_FRAME + 6);
-        stripes.follow(Plan::Assigned(lengths));
+        stripes.follow(Plan::Assigned(lengths), &[0, 1]);
         assert_eq!(stripes.cut_assigned(0, Instant(10)), Piece { offset: 0, len: MOST_FRAME });
         assert_eq!(stripes.cut_assigned(1, Instant(20)), Piece { offset: MOST_FRAME + 1, len: 5 });
         assert_eq!(stripes.remaining(), 1);
@@ -238,7 +253,7 @@ mod tests {
     #[test]
     fn an_open_message_is_cut_from_the_front() {
         let mut stripes = Stripes::cleared(10);
-        stripes.follow(Plan::Open);
+        stripes.follow(Plan::Open, &[0]);
         assert_eq!(stripes.cut_open(7), Piece { offset: 0, len: 7 });
         assert_eq!(stripes.cut_open(7), Piece { offset: 7, len: 3 });
         assert_eq!(stripes.remaining(), 0);
@@ -249,7 +264,7 @@ mod tests {
         for plan in [Plan::Open, Plan::Assigned(vec![100])] {
             let assigned = plan != Plan::Open;
             let mut stripes = Stripes::ahead(100, 60);
-            stripes.follow(plan);
+            stripes.follow(plan, &[0]);
             let cut = |stripes: &mut Stripes| match assigned {
                 true => stripes.cut_assigned(0, Instant(0)).len,
                 false => stripes.cut_open(MOST_FRAME).len,
@@ -261,7 +276,7 @@ mod tests {
         }
         let mut stripes = Stripes::ahead(100, 60);
         stripes.clear(90);
-        stripes.follow(Plan::Open);
+        stripes.follow(Plan::Open, &[0]);
         let pieces = [stripes.cut_open(MOST_FRAME), stripes.cut_open(MOST_FRAME)];
         assert_eq!(pieces, [Piece { offset: 0, len: 60 }, Piece { offset: 60, len: 30 }]);
         assert!(stripes.is_ahead(59) && !stripes.is_ahead(60));

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use super::estimate::{Acked, Estimate, Sent};
+use super::watch::Watch;
 use crate::ids::RailId;
 use crate::time::Instant;
-use crate::wire::{Refusal, SendRef};
+use crate::wire::{Body, Refusal, SendRef};
 
 /// A completion waits at the peer for this acknowledgement: it is held only as long as a reply is likely to carry it.
 pub const PROMPT_ACK_DELAY_NS: u64 = 15_000;
@@ -25,14 +26,30 @@ pub const ACK_EVERY_FRAMES: u32 = 512;
 /// What a frame in flight belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cargo {
-    /// A message, a write, an answer, or a piece of it: the send's key.
-    Send(u64),
+    /// A message, a write, an answer, or a piece of it.
+    Send {
+        /// The send's key.
+        key: u64,
+        /// First byte.
+        offset: u64,
+    },
+    /// The refusal of a write, by the number of its frame.
+    Refusal(u64),
+    /// A question whether the peer is there.
+    Ping,
     /// A protocol frame that nobody waits for.
     Control,
 }
 
-struct Frame {
-    cargo: Cargo,
+/// A frame that was handed over, and with which it could be sent again.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// What it says.
+    pub body: Body,
+    /// What it belongs to.
+    pub cargo: Cargo,
+    /// How often it was sent before.
+    pub repetition: u8,
     sent: Sent,
 }
 
@@ -57,7 +74,11 @@ pub struct Subchannel {
     untold_bytes: u64,
     ack_due: Option<Instant>,
     /// Writes that came over it and are refused. Nothing is acknowledged before the peer knows: the write would succeed.
-    pub refusals: VecDeque<(SendRef, Refusal)>,
+    pub refusals: VecDeque<(u64, SendRef, Refusal)>,
+    /// It carries. Otherwise its place waits for another one.
+    pub live: bool,
+    /// Whether it makes progress.
+    pub watch: Watch,
 }
 
 /// The peer acknowledges more than was sent to it.
@@ -81,14 +102,19 @@ impl Subchannel {
             untold_bytes: 0,
             ack_due: None,
             refusals: VecDeque::new(),
+            live: true,
+            watch: Watch::default(),
         }
     }
 
     /// A counted frame of `bytes`, header included, is handed to the driver.
-    pub fn sent(&mut self, now: Instant, cargo: Cargo, bytes: u64) {
+    pub fn sent(&mut self, now: Instant, body: Body, cargo: Cargo, bytes: u64) {
         self.budget = self.budget.saturating_sub(bytes);
+        if self.in_flight.is_empty() {
+            self.watch.progress(now);
+        }
         let sent = self.estimate.sent(now, bytes);
-        self.in_flight.push_back(Frame { cargo, sent });
+        self.in_flight.push_back(Frame { body, cargo, repetition: 0, sent });
     }
 
     /// The frames that were handed over since `since` leave only `now`.
@@ -161,6 +187,7 @@ impl Subchannel {
             return Err(BadAck);
         }
         self.acked = ack;
+        self.watch.progress(now);
         let (mut newest, mut acked) = (None, Acked { first: now, bytes: 0 });
         for frame in self.in_flight.drain(..news as usize) {
             self.estimate.acknowledged(frame.sent);
@@ -173,6 +200,19 @@ impl Subchannel {
             self.estimate.measure(now, looked, frame, acked, u64::from(ack_delay_us) * 1000);
         }
         Ok(())
+    }
+
+    /// The frame that was handed over last was sent so often before.
+    pub fn repeats(&mut self, repetition: u8) {
+        self.in_flight.back_mut().into_iter().for_each(|frame| frame.repetition = repetition);
+    }
+
+    /// It has ended. What was sent over it and is not acknowledged.
+    pub fn end(&mut self) -> VecDeque<Frame> {
+        self.live = false;
+        self.budget = 0;
+        self.ack_due = None;
+        std::mem::take(&mut self.in_flight)
     }
 
     /// Whether everything that was sent has been acknowledged.
@@ -190,11 +230,11 @@ mod tests {
         let mut subchannel = Subchannel::new(RailId(0), None);
         subchannel.acked = u32::MAX - 1;
         for key in 0..4 {
-            subchannel.sent(Instant(0), Cargo::Send(key), 10);
+            subchannel.sent(Instant(0), Body::Ping, Cargo::Refusal(key), 10);
         }
         let mut seen = Vec::new();
         subchannel.acknowledged(Instant(1), (1, 0), |cargo| seen.push(cargo)).unwrap();
-        assert_eq!(seen, [Cargo::Send(0), Cargo::Send(1), Cargo::Send(2)]);
+        assert_eq!(seen, [Cargo::Refusal(0), Cargo::Refusal(1), Cargo::Refusal(2)]);
         assert_eq!(subchannel.acknowledged(Instant(1), (3, 0), |_| ()), Err(BadAck));
         assert_eq!(subchannel.acknowledged(Instant(1), (0, 0), |_| ()), Err(BadAck));
     }

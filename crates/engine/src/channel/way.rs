@@ -2,6 +2,7 @@
 
 use super::VirtualChannel;
 use super::estimate::FAR_NS;
+use super::subchannel::Subchannel;
 
 /// Messages up to so many bytes go whole whatever the distance: less is not worth cutting.
 const SHORT: u64 = 16 << 10;
@@ -66,17 +67,21 @@ impl VirtualChannel {
 
     /// Whether the peer is distant, by whatever subchannel is the nearest: handshakes take that one.
     fn is_far(&self) -> bool {
-        self.subchannels.iter().map(|subchannel| subchannel.estimate.min_rtt_ns()).min().unwrap_or(0) >= FAR_NS
+        self.live().map(|subchannel| subchannel.estimate.min_rtt_ns()).min().unwrap_or(0) >= FAR_NS
     }
 
     /// Whether messages of medium length arrive earlier over several subchannels.
     fn is_worth_cutting(&self, far: bool) -> bool {
-        far && self.subchannels.len() > 1 && self.stripe.binds_late()
+        far && self.live.len() > 1 && self.stripe.binds_late()
+    }
+
+    fn live(&self) -> impl Iterator<Item = &Subchannel> {
+        self.subchannels.iter().filter(|subchannel| subchannel.live)
     }
 
     /// Bytes that keep the subchannels busy until a clearance comes.
     fn worth_ahead(&self) -> u64 {
-        let capacity: u64 = self.subchannels.iter().map(|subchannel| subchannel.estimate.capacity()).sum();
+        let capacity: u64 = self.live().map(|subchannel| subchannel.estimate.capacity()).sum();
         (ROUND_TRIPS_AHEAD * capacity).max(LEAST_FAR_AHEAD)
     }
 }

@@ -19,8 +19,38 @@ use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Incoming {
     pub into: Target,
-    len: u64,
+    pub name: Name,
+    pub repetition: u8,
+    pub len: u64,
     prompt: bool,
+}
+
+/// A frame with payload, as the peer would call it if it sent it again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Name {
+    /// Nothing is on its way.
+    #[default]
+    None,
+    /// A whole message.
+    Eager(MessageSeq),
+    /// The piece of a message at this offset.
+    Piece(MessageSeq, u64),
+    /// The same, of what has a landing.
+    Stripe(LandingRef, u64),
+    /// A frame of a write, by number.
+    Write(u64),
+}
+
+impl Name {
+    fn of(body: &Body) -> Name {
+        match *body {
+            Body::Eager { seq, .. } => Name::Eager(seq),
+            Body::Piece { seq, offset, .. } => Name::Piece(seq, offset),
+            Body::Stripe { landing, offset, .. } => Name::Stripe(landing, offset),
+            Body::Write { number, .. } => Name::Write(number),
+            _ => Name::None,
+        }
+    }
 }
 
 impl Incoming {
@@ -60,8 +90,8 @@ pub(super) enum Target {
     Memory {
         /// Which.
         region: RegionId,
-        /// The peer's name for the write.
-        write: SendRef,
+        /// Number of the frame, and the peer's name for the write.
+        write: (u64, SendRef),
         /// What the user is told of it.
         data: Option<u64>,
     },
@@ -90,15 +120,19 @@ impl Engine {
             Body::Eager { seq, envelope, data, len, .. } => {
                 let body = arrival::Body::Eager { bounce: None, whole: len == 0, then: Then::Wait };
                 let charge = u64::from(len) + MESSAGE_CHARGE;
-                self.handle_message(seq, Arrival { vc, envelope, data, len: u64::from(len), body, charge })?
+                let arrival = Arrival { vc, envelope, data, len: u64::from(len), body, charge };
+                self.handle_message(seq, arrival, header.repetition)?
             }
             Body::Request { seq, envelope, data, total, ahead, send } => {
                 let ahead = u64::from(ahead);
                 let charge = if ahead > 0 { ahead + MESSAGE_CHARGE } else { 0 };
                 let body = arrival::Body::Request { send, seq, ahead };
-                self.handle_message(seq, Arrival { vc, envelope, data, len: total, body, charge })?
+                let arrival = Arrival { vc, envelope, data, len: total, body, charge };
+                self.handle_message(seq, arrival, header.repetition)?
             }
-            Body::Piece { seq, offset, len } => self.handle_piece(vc, seq, offset, u64::from(len))?,
+            Body::Piece { seq, offset, len } => {
+                self.handle_piece(vc, (seq, header.repetition), offset, u64::from(len))?
+            }
             Body::Relinquish { total } => {
                 self.handle_relinquish(vc, total)?;
                 (Target::Nothing, Placement::Discard)
@@ -107,19 +141,26 @@ impl Engine {
                 self.handle_clear(vc, send, landing, len)?;
                 (Target::Nothing, Placement::Discard)
             }
-            Body::Stripe { landing, offset, len } => self.handle_stripe(vc, landing, offset, len)?,
-            Body::Write { write, key, address, data, len } => {
-                self.handle_write(subchannel, (write, data), (Remote { key, address }, len))?
+            Body::Stripe { landing, offset, len } => {
+                self.handle_stripe(vc, (landing, header.repetition), offset, len)?
             }
-            Body::Read { landing, key, address, len } => {
-                self.handle_read(vc, landing, (Remote { key, address }, len))?;
+            Body::Write { write, key, address, data, number, len } => {
+                let at = (Remote { key, address }, len);
+                self.handle_write(subchannel, (number, header.repetition), (write, data), at)?
+            }
+            Body::Read { number, landing, key, address, len } => {
+                self.handle_read(vc, (number, landing), (Remote { key, address }, len))?;
                 (Target::Nothing, Placement::Discard)
             }
-            Body::Refused { .. } | Body::Ack | Body::Bye => (Target::Nothing, Placement::Discard),
+            Body::Refused { .. } | Body::Ping | Body::Ack | Body::Bye => (Target::Nothing, Placement::Discard),
         };
         if header.body.is_counted() {
             let (len, prompt) = (u64::from(header.body.payload_len()), header.body.is_prompt());
-            let incoming = Incoming { into, len, prompt };
+            // What is dropped, because it has come before, is nothing that could come again.
+            let dropped = len == 0 || matches!(into, Target::Nothing);
+            let name = if dropped { Name::None } else { Name::of(&header.body) };
+            let repetition = header.repetition;
+            let incoming = Incoming { into, name, repetition, len, prompt };
             self.incoming[vc.0 as usize][usize::from(subchannel.index)] = incoming;
             if incoming.len == 0 {
                 self.payload_placed(now, subchannel);
@@ -175,15 +216,17 @@ impl Engine {
         }
     }
 
-    /// The driver has measured the least round trip time of a subchannel's path, in nanoseconds.
-    pub fn set_min_rtt(&mut self, subchannel: SubchannelId, min_rtt_ns: u64) {
-        let path = Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
-        self.measured(Instant(0), subchannel, path);
-    }
-
     /// A message, or the request to send one, in whatever order it came.
-    fn handle_message(&mut self, seq: MessageSeq, arrival: Arrival) -> Result<(Target, Placement), Misbehaviour> {
+    fn handle_message(
+        &mut self,
+        seq: MessageSeq,
+        arrival: Arrival,
+        repetition: u8,
+    ) -> Result<(Target, Placement), Misbehaviour> {
         let channel = &mut self.vcs[arrival.vc.0 as usize];
+        if !channel.reorder.is_next(seq) && channel.reorder.has(seq) {
+            return self.handle_message_again(seq, arrival, repetition);
+        }
         let held = match arrival.body {
             arrival::Body::Eager { .. } => channel.debt.hold_eager(arrival.charge),
             arrival::Body::Request { ahead: 0, .. } => channel.debt.hold_request(),
@@ -235,7 +278,7 @@ impl Engine {
     }
 
     /// The payload of an arrival without a receive follows: it goes into a buffer.
-    fn park(&mut self, key: u64) -> (Target, Placement) {
+    pub(super) fn park(&mut self, key: u64) -> (Target, Placement) {
         let Some(arrival) = self.arrivals.get_mut(key) else { return (Target::Nothing, Placement::Discard) };
         match &mut arrival.body {
             arrival::Body::Eager { bounce, whole: false, .. } => {
@@ -308,12 +351,15 @@ impl Engine {
 
     fn handle_clear(&mut self, vc: VcId, send: SendRef, landing: LandingRef, len: u64) -> Result<(), Misbehaviour> {
         let key = send.0;
-        let send = self.sends.get_mut(key).ok_or(Misbehaviour::Clearance)?;
+        // What has ended was cleared before, or came without.
+        let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
         if send.vc != vc || len > send.len() {
             return Err(Misbehaviour::Clearance);
         }
-        let Stage::Cut { to: to @ Destination::Announced, stripes } = &mut send.stage else {
-            return Err(Misbehaviour::Clearance);
+        let (to, stripes) = match &mut send.stage {
+            Stage::Cut { to: to @ Destination::Announced, stripes } => (to, stripes),
+            Stage::Cut { to: Destination::Landing(before), .. } if *before == landing => return Ok(()),
+            _ => return Err(Misbehaviour::Clearance),
         };
         self.vcs[vc.0 as usize].cleared(key, (to, stripes), landing, len);
         if send.is_delivered() {
@@ -327,13 +373,26 @@ impl Engine {
     fn handle_stripe(
         &mut self,
         vc: VcId,
-        landing: LandingRef,
+        (landing, repetition): (LandingRef, u8),
         offset: u64,
         len: u32,
     ) -> Result<(Target, Placement), Misbehaviour> {
-        let found = self.landings.get_mut(landing.0).filter(|landing| landing.vc == vc);
-        let placement = found.and_then(|landing| landing.place_stripe(offset, u64::from(len)).ok());
-        placement.map(|placement| (Target::Landing(landing.0), placement)).ok_or(Misbehaviour::Stripe)
+        let (key, len) = (landing.0, u64::from(len));
+        let name = Name::Stripe(landing, offset);
+        let place = |engine: &mut Engine| {
+            // What has ended had all of it before.
+            let landing = engine.landings.get_mut(key).filter(|landing| landing.vc == vc)?;
+            Some(landing.place_stripe(offset, len).map_err(|_| landing.has(offset, len)))
+        };
+        let placed = match place(self) {
+            Some(Err(true)) if self.supersede(vc, name, repetition) => place(self),
+            placed => placed,
+        };
+        match placed {
+            Some(Ok(placement)) => Ok((Target::Landing(key), placement)),
+            Some(Err(false)) => Err(Misbehaviour::Stripe),
+            Some(Err(true)) | None => Ok((Target::Nothing, Placement::Discard)),
+        }
     }
 
     /// `len` bytes are where landing `key` wants them.

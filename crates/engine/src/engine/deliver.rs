@@ -19,8 +19,19 @@ impl Engine {
         let sends = &mut self.sends;
         let mut done = std::mem::take(&mut self.delivered);
         let mut writes = 0;
+        let mut answered = false;
+        let remote = &mut channel.remote;
         let delivered = |cargo: Cargo| {
-            let Cargo::Send(key) = cargo else { return };
+            let key = match cargo {
+                Cargo::Send { key, .. } => key,
+                Cargo::Refusal(number) => {
+                    // The peer knows: it will not come again. (Its numbers are no more scattered for that.)
+                    let _ = remote.see(number);
+                    return;
+                }
+                Cargo::Ping => return answered = true,
+                Cargo::Control => return,
+            };
             let Some(send) = sends.get_mut(key) else { return };
             send.unacknowledged -= 1;
             writes += u32::from(send.is_write());
@@ -32,6 +43,11 @@ impl Engine {
             }
         };
         channel.subchannels[index].acknowledged(now, ack, delivered).map_err(|_| Misbehaviour::Acknowledgement)?;
+        if answered {
+            channel.answered(now);
+            self.make_ready(subchannel.vc);
+        }
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if channel.remote.writes_acknowledged(writes) {
             self.make_ready(subchannel.vc);
         }

@@ -1,5 +1,6 @@
 //! The engine: all virtual channels of one endpoint, and the matching that they share.
 
+mod again;
 mod arrive;
 mod credit;
 mod deliver;
@@ -7,6 +8,7 @@ mod lose;
 mod misbehaviour;
 mod pieces;
 mod post;
+mod rails;
 mod remote;
 
 pub use misbehaviour::Misbehaviour;
@@ -17,8 +19,8 @@ use std::collections::VecDeque;
 use crate::channel::send::Send;
 use crate::channel::subchannel::Subchannel;
 use crate::channel::{State, VirtualChannel};
-use crate::config::{Config, LEAST_GRANT, MAX_SUBCHANNELS};
-use crate::ids::{RailId, SubchannelId, VcId};
+use crate::config::{Config, LEAST_GRANT};
+use crate::ids::{SubchannelId, VcId};
 use crate::matching::arrival::Arrival;
 use crate::matching::landing::Landing;
 use crate::matching::posted::PostedQueue;
@@ -38,9 +40,11 @@ use crate::channel::estimate::PathEstimate;
 /// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`],
 ///   [`Engine::post_write`], [`Engine::post_read`], [`Engine::register`], ...
 /// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
-///   [`Engine::payload_placed`], [`Engine::measured`], [`Engine::handle_timeout`], [`Engine::lose`].
+///   [`Engine::payload_placed`], [`Engine::measured`], [`Engine::moved`], [`Engine::handle_timeout`],
+///   [`Engine::subchannel_down`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
-///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_timeout`].
+///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_cut`], [`Engine::poll_lost`],
+///   [`Engine::poll_timeout`].
 pub struct Engine {
     config: Config,
     vcs: Vec<VirtualChannel>,
@@ -59,6 +63,10 @@ pub struct Engine {
     /// Bytes of injected messages that are kept because no subchannel could take them.
     injected: u64,
     ready: VecDeque<VcId>,
+    /// Subchannels that the driver is to close.
+    cuts: VecDeque<SubchannelId>,
+    /// Peers that were given up.
+    lost: VecDeque<VcId>,
     /// Sends that one acknowledgement has ended; kept for its memory.
     delivered: Vec<u64>,
     actions: VecDeque<MemoryAction>,
@@ -91,6 +99,8 @@ impl Engine {
             granted: 0,
             injected: 0,
             ready: VecDeque::new(),
+            cuts: VecDeque::new(),
+            lost: VecDeque::new(),
             delivered: Vec::new(),
             actions: VecDeque::new(),
             completions: VecDeque::new(),
@@ -134,32 +144,11 @@ impl Engine {
         Some(found.estimate.show(found.rail, now))
     }
 
-    /// A subchannel of `vc` over `rail` (of `speed` bytes per second, where known) has been proven by both sides;
-    /// the peer grants `grant` bytes. It takes nothing before [`Engine::writable`].
-    pub fn subchannel_up(
-        &mut self,
-        vc: VcId,
-        rail: RailId,
-        speed: Option<f64>,
-        grant: u64,
-    ) -> Result<SubchannelId, Refused> {
-        let channel = &mut self.vcs[vc.0 as usize];
-        if channel.subchannels.len() == MAX_SUBCHANNELS || channel.state != State::Open {
-            return Err(Refused);
-        }
-        channel.credit.set_grant(grant);
-        let index = channel.subchannels.len() as u8;
-        channel.subchannels.push(Subchannel::new(rail, speed));
-        self.incoming[vc.0 as usize].push(arrive::Incoming::default());
-        self.make_ready(vc);
-        Ok(SubchannelId { vc, index })
-    }
-
     /// The subchannel can take about `budget` bytes more.
     pub fn writable(&mut self, subchannel: SubchannelId, budget: u64) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
-        state.budget = budget;
+        state.budget = if state.live { budget } else { 0 };
         if !channel.is_idle() || channel.owes() {
             self.make_ready(subchannel.vc);
         }
@@ -170,11 +159,11 @@ impl Engine {
         while let Some(&vc) = self.ready.front() {
             let channel = &mut self.vcs[vc.0 as usize];
             if let Some(transmit) = channel.next_transmit(now, &mut self.sends) {
-                self.after_transmit(&transmit);
                 return Some(transmit);
             }
             channel.is_ready = false;
-            let owed = channel.subchannels.iter().filter_map(Subchannel::ack_due).filter(|due| *due > now).min();
+            let owed = channel.subchannels.iter().filter_map(Subchannel::ack_due).filter(|due| *due > now);
+            let owed = owed.chain(channel.next_watch()).min();
             self.ready.pop_front();
             owed.into_iter().for_each(|due| self.hasten(due));
         }
@@ -210,6 +199,7 @@ impl Engine {
             if self.vcs[at].check_idle(now) {
                 self.make_ready(VcId(at as u32));
             }
+            self.watch(now, VcId(at as u32));
             self.vcs[at].idle_check().into_iter().for_each(|due| self.hasten(due));
             let owed = self.vcs[at].subchannels.iter().filter_map(Subchannel::ack_due);
             let later = owed.clone().filter(|due| *due > now).min();
@@ -230,7 +220,7 @@ impl Engine {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let state = channel.subchannels.get_mut(usize::from(subchannel.index));
         let (ack, ack_delay_us) = state.map_or((0, 0), |state| state.pay_ack(now));
-        Header { ack, ack_delay_us, credit: channel.debt.tell(), body: Body::Bye }
+        Header { ack, ack_delay_us, credit: channel.debt.tell(), repetition: 0, body: Body::Bye }
     }
 
     /// The policies of `vc` and their present state, for people.

@@ -1,6 +1,6 @@
 //! Pieces of messages that come without a clearance, before or after their message has found its receive.
 
-use super::arrive::Target;
+use super::arrive::{Name, Target};
 use super::{Engine, Misbehaviour};
 use crate::channel::credit::MESSAGE_CHARGE;
 use crate::channel::partial::{Kept, Partial};
@@ -32,7 +32,7 @@ impl Engine {
     pub(super) fn handle_piece(
         &mut self,
         vc: VcId,
-        seq: MessageSeq,
+        (seq, repetition): (MessageSeq, u8),
         offset: u64,
         len: u64,
     ) -> Result<(Target, Placement), Misbehaviour> {
@@ -43,6 +43,27 @@ impl Engine {
         if !channel.reorder.is_past(seq) && !channel.reorder.is_within_reach(seq) {
             return Err(Misbehaviour::Sequence);
         }
+        let partial = channel.partials.entry(seq);
+        let again = match partial.landing {
+            Some(key) => {
+                self.landings.get(key).is_some_and(|landing| landing.has(offset, landing.wanted_of(offset, len)))
+            }
+            None => partial.has(offset, len),
+        };
+        if again && !self.supersede(vc, Name::Piece(seq, offset), repetition) {
+            return Ok((Target::Nothing, Placement::Discard));
+        }
+        self.place_piece(vc, seq, offset, len)
+    }
+
+    fn place_piece(
+        &mut self,
+        vc: VcId,
+        seq: MessageSeq,
+        offset: u64,
+        len: u64,
+    ) -> Result<(Target, Placement), Misbehaviour> {
+        let channel = &mut self.vcs[vc.0 as usize];
         let partial = channel.partials.entry(seq);
         if let Some(key) = partial.landing {
             let landing = self.landings.get_mut(key).ok_or(Misbehaviour::Stripe)?;
@@ -96,7 +117,7 @@ impl Engine {
     /// Copies a piece to where its receive wants it. How many bytes of it that are.
     fn copy_piece(&mut self, landing: u64, piece: Kept) -> u64 {
         let Some(landing) = self.landings.get(landing) else { return 0 };
-        let wanted = piece.len.min(landing.wanted().saturating_sub(piece.offset));
+        let wanted = landing.wanted_of(piece.offset, piece.len);
         if wanted > 0 {
             let to = landing.place().slice(piece.offset, wanted);
             self.actions.push_back(MemoryAction::Copy { from: piece.bounce, to });

@@ -2,13 +2,12 @@
 
 use super::Engine;
 use crate::channel::send::{Send, Source};
-use crate::channel::{State, Transmit, VirtualChannel};
+use crate::channel::{State, VirtualChannel};
 use crate::config::{INJECT_SIZE, MOST_INJECTED};
 use crate::ids::{Context, VcId};
 use crate::matching::arrival::{Arrival, Body, Then};
 use crate::memory::MemoryAction;
 use crate::request::{Completion, Failure, Operation, PeekAction, PeekRequest, RecvRequest, SendRequest};
-use crate::wire;
 
 /// A send that was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +59,8 @@ impl Engine {
         }
     }
 
-    /// The payload of an injected send must not be read from now on: what was not transmitted is copied, by a memory
-    /// action that has to be done before the posting call returns to the user.
+    /// The payload of an injected send must not be read from now on: it is copied, as it may have to be sent again, by a
+    /// memory action that has to be done before the posting call returns to the user.
     pub fn detach(&mut self, key: SendKey) {
         let Some(send) = self.sends.get_mut(key.0) else { return };
         let Source::User(payload) = &send.source else { return };
@@ -170,17 +169,6 @@ impl Engine {
         let Some(request) = self.posted.cancel(context) else { return false };
         self.completions.push_back(failed_recv(&request, Failure::Cancelled));
         true
-    }
-
-    /// A frame has been handed to the driver.
-    pub(super) fn after_transmit(&mut self, transmit: &Transmit) {
-        // The driver copies out of bounce buffers at once, so what is sent whole, as all injected writes are, no longer
-        // needs its own.
-        let whole = matches!(transmit.header.body, wire::Body::Eager { .. } | wire::Body::Write { .. });
-        if let (Source::Bounce { id, len, .. }, true) = (&transmit.source, whole) {
-            self.injected -= len;
-            self.release(*id);
-        }
     }
 
     /// A message to this endpoint itself: it arrives at once, by way of a buffer.

@@ -1,6 +1,6 @@
 //! Remote memory access: commands of this side's user, and what peers ask for.
 
-use super::arrive::Target;
+use super::arrive::{Name, Target};
 use super::{Engine, Misbehaviour, PostError, SendKey};
 use crate::channel::send::{Purpose, Send};
 use crate::ids::{Context, SubchannelId, VcId};
@@ -38,7 +38,9 @@ impl Engine {
             if into != region {
                 continue;
             }
-            incoming.into = Target::Nothing;
+            (incoming.into, incoming.name) = (Target::Nothing, Name::None);
+            // It is refused if it comes again.
+            self.vcs[vc.0 as usize].remote.unsee(write.0);
             // There may be one a subchannel more than the peer could have caused.
             self.vcs[vc.0 as usize].refuse_write(index, write, Refusal::Key);
             self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
@@ -48,11 +50,12 @@ impl Engine {
     fn end_answers_of(&mut self, region: RegionId) {
         for key in self.sends.keys_where(|send| send.purpose == Purpose::Answer(region)) {
             let Some(send) = self.sends.get_mut(key) else { continue };
+            send.is_ended = true;
             let left = send.stop();
             let channel = &mut self.vcs[send.vc.0 as usize];
             if left > 0 {
                 channel.withdraw(key, left);
-                channel.refuse_read(send.landing(), send.len() - left, Refusal::Key);
+                channel.refuse_read(send.landing(), Refusal::Key);
             }
             if send.is_delivered() {
                 self.finish_send(key);
@@ -94,7 +97,7 @@ impl Engine {
             return Ok(());
         }
         let landing = LandingRef(self.landings.insert(landing));
-        self.vcs[vc.0 as usize].enqueue_read(Body::Read { landing, key, address, len });
+        self.vcs[vc.0 as usize].enqueue_read(Body::Read { number: 0, landing, key, address, len });
         self.make_ready(vc);
         Ok(())
     }
@@ -135,17 +138,26 @@ impl Engine {
     pub(super) fn handle_write(
         &mut self,
         subchannel: SubchannelId,
+        (number, repetition): (u64, u8),
         (write, data): (SendRef, Option<u64>),
         (at, len): (Remote, u32),
     ) -> Result<(Target, Placement), Misbehaviour> {
+        let again = self.vcs[subchannel.vc.0 as usize].remote.has(number);
+        if again && !self.supersede(subchannel.vc, Name::Write(number), repetition) {
+            return Ok((Target::Nothing, Placement::Discard));
+        }
         match self.regions.find(at.key, at.address, u64::from(len), Right::Write) {
-            Ok((region, memory)) => Ok((Target::Memory { region, write, data }, Placement::User(memory))),
+            Ok((region, memory)) => {
+                let channel = &mut self.vcs[subchannel.vc.0 as usize];
+                channel.remote.see(number).map_err(|_| Misbehaviour::Writes)?;
+                Ok((Target::Memory { region, write: (number, write), data }, Placement::User(memory)))
+            }
             Err(why) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
                 if !channel.remote.may_refuse() {
                     return Err(Misbehaviour::Writes);
                 }
-                channel.refuse_write(usize::from(subchannel.index), write, why);
+                channel.refuse_write(usize::from(subchannel.index), (number, write), why);
                 self.make_ready(subchannel.vc);
                 Ok((Target::Nothing, Placement::Discard))
             }
@@ -161,35 +173,40 @@ impl Engine {
     pub(super) fn handle_read(
         &mut self,
         vc: VcId,
-        landing: LandingRef,
+        (number, landing): (u64, LandingRef),
         (at, len): (Remote, u64),
     ) -> Result<(), Misbehaviour> {
         if len == 0 {
             return Err(Misbehaviour::EmptyRead);
+        }
+        if !self.vcs[vc.0 as usize].remote.see(number).map_err(|_| Misbehaviour::Writes)? {
+            return Ok(());
         }
         let found = self.regions.find(at.key, at.address, len, Right::Read);
         let channel = &mut self.vcs[vc.0 as usize];
         channel.debt.hold_request().map_err(|_| Misbehaviour::Grant)?;
         match found {
             Ok((region, memory)) => channel.enqueue_asked(region, memory, landing),
-            Err(why) => channel.refuse_read(landing, 0, why),
+            Err(why) => channel.refuse_read(landing, why),
         }
         self.make_ready(vc);
         Ok(())
     }
 
-    /// A peer refuses what this side wanted with its memory.
+    /// A peer refuses what this side wanted with its memory. It may say so twice.
     pub(super) fn handle_refused(&mut self, vc: VcId, what: Access, why: Refusal) -> Result<(), Misbehaviour> {
         match what {
             Access::Write(write) => self.write_refused(vc, write.0, why),
-            Access::Read { landing, served } => self.read_refused(vc, landing.0, (why, served)),
+            Access::Read(landing) => self.read_refused(vc, landing.0, why),
         }
     }
 
     /// The frames that are under way are still acknowledged, and the write ends with the last of them.
     fn write_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), Misbehaviour> {
-        let send = self.sends.get_mut(key).filter(|send| send.vc == vc && send.is_write() && send.unacknowledged > 0);
-        let send = send.ok_or(Misbehaviour::Refusal)?;
+        let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
+        if send.vc != vc || !send.is_write() || send.unacknowledged == 0 {
+            return Err(Misbehaviour::Refusal);
+        }
         send.failure.get_or_insert(Failure::Refused(why));
         let left = send.stop();
         if left > 0 {
@@ -198,10 +215,19 @@ impl Engine {
         Ok(())
     }
 
-    fn read_refused(&mut self, vc: VcId, key: u64, (why, served): (Refusal, u64)) -> Result<(), Misbehaviour> {
-        let landing = self.landings.get_mut(key).filter(|landing| landing.vc == vc).ok_or(Misbehaviour::Refusal)?;
-        let ended = landing.refuse(why, served).map_err(|_| Misbehaviour::Refusal)?;
-        if ended && let Some(landing) = self.landings.remove(key) {
+    /// The read ends at once: what is still on its way for it goes nowhere.
+    fn read_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), Misbehaviour> {
+        let Some(landing) = self.landings.get_mut(key) else { return Ok(()) };
+        if landing.vc != vc || !landing.refuse(why) {
+            return Err(Misbehaviour::Refusal);
+        }
+        for (index, incoming) in self.incoming[vc.0 as usize].iter_mut().enumerate() {
+            if matches!(incoming.into, Target::Landing(into) if into == key) {
+                (incoming.into, incoming.name) = (Target::Nothing, Name::None);
+                self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
+            }
+        }
+        if let Some(landing) = self.landings.remove(key) {
             self.finish_landing(landing);
         }
         Ok(())

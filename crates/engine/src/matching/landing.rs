@@ -26,8 +26,6 @@ pub struct Landing {
     place: Payload,
     /// Bytes of the message that are wanted: no more than the place holds.
     wanted: u64,
-    /// Bytes that will come: all that are wanted, unless the peer has refused the rest.
-    coming: u64,
     /// Why the peer has refused a read.
     refused: Option<Refusal>,
     /// A receive or a read.
@@ -59,7 +57,6 @@ impl Landing {
             len,
             place: taken.place,
             wanted,
-            coming: wanted,
             refused: None,
             operation: Operation::Recv,
             announced: 0,
@@ -83,6 +80,11 @@ impl Landing {
         self.wanted
     }
 
+    /// How many of `len` bytes from `offset` on are wanted.
+    pub fn wanted_of(&self, offset: u64, len: u64) -> u64 {
+        len.min(self.wanted.saturating_sub(offset))
+    }
+
     /// Where the message goes.
     pub fn place(&self) -> &Payload {
         &self.place
@@ -98,7 +100,7 @@ impl Landing {
     /// being written when all are placed.
     pub fn place_stripe(&mut self, offset: u64, len: u64) -> Result<Placement, OutOfPlace> {
         let end = offset.checked_add(len).ok_or(OutOfPlace)?;
-        if len == 0 || end > self.wanted || self.announced + len > self.coming {
+        if len == 0 || end > self.wanted || self.announced + len > self.wanted {
             return Err(OutOfPlace);
         }
         self.pieces.add(offset, end).map_err(|_| OutOfPlace)?;
@@ -109,7 +111,7 @@ impl Landing {
     /// The same of a piece that was sent before the peer could know how much is wanted. Also how much of it is.
     pub fn place_piece(&mut self, offset: u64, len: u64) -> Result<(Placement, u64), OutOfPlace> {
         offset.checked_add(len).ok_or(OutOfPlace)?;
-        let wanted = len.min(self.wanted.saturating_sub(offset));
+        let wanted = self.wanted_of(offset, len);
         if wanted == 0 {
             return Ok((Placement::Discard, 0));
         }
@@ -119,18 +121,29 @@ impl Landing {
     /// `len` bytes of the message are in place, or dropped as unwanted. True if that was all.
     pub fn placed(&mut self, len: u64) -> bool {
         self.placed += len;
-        self.placed >= self.coming
+        self.placed >= self.wanted
     }
 
-    /// The peer refuses this read, and has sent `served` bytes of it before. True if they are in place.
-    pub fn refuse(&mut self, why: Refusal, served: u64) -> Result<bool, OutOfPlace> {
-        let twice = self.refused.is_some() || self.operation != Operation::Read;
-        if twice || served < self.announced || served >= self.wanted {
-            return Err(OutOfPlace);
-        }
+    /// Whether all of these bytes have been announced as a piece.
+    pub fn has(&self, offset: u64, len: u64) -> bool {
+        len > 0 && offset.checked_add(len).is_some_and(|end| self.pieces.contains(offset, end))
+    }
+
+    /// A piece that was announced has not come: it will be announced again.
+    pub fn unplace(&mut self, offset: u64, len: u64) {
+        self.pieces.remove(offset, offset + len);
+        self.announced -= len;
+    }
+
+    /// Length of the message, in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The peer refuses this read. False if this is none.
+    pub fn refuse(&mut self, why: Refusal) -> bool {
         self.refused = Some(why);
-        self.coming = served;
-        Ok(self.placed >= served)
+        self.operation == Operation::Read
     }
 
     /// What to tell the user at the end; nothing for a success that nobody asked to hear of.
@@ -179,23 +192,15 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_read_ends_with_the_bytes_that_were_sent_before() {
-        let buffer = Payload::One(Extent { region: Region(7), offset: 0, len: 100 });
-        let from = crate::request::Remote { key: 0, address: 0 };
-        let mut landing =
-            Landing::of_read(ReadRequest { vc: VcId(0), from, buffer, notify: false, context: Context(1) });
-        assert!(landing.place_stripe(50, 30).is_ok());
-        for served in [29, 100, u64::MAX] {
-            assert_eq!(landing.refuse(Refusal::Key, served), Err(OutOfPlace));
-        }
-        assert_eq!(landing.refuse(Refusal::Key, 40), Ok(false));
-        assert_eq!(landing.refuse(Refusal::Key, 40), Err(OutOfPlace));
-        assert!(!landing.placed(30));
-        assert_eq!(landing.place_stripe(0, 11), Err(OutOfPlace));
-        assert!(landing.place_stripe(0, 10).is_ok());
-        assert!(landing.placed(10));
-        let completion = landing.completion(false, None).unwrap();
-        assert_eq!((completion.operation, completion.result), (Operation::Read, Err(Failure::Refused(Refusal::Key))));
+    fn what_was_cut_off_comes_again() {
+        let mut landing = landing(100, 100);
+        assert!(landing.place_stripe(0, 60).is_ok());
+        assert!(landing.has(0, 60) && !landing.has(0, 61));
+        landing.unplace(0, 60);
+        assert!(landing.place_stripe(60, 40).is_ok());
+        assert!(!landing.placed(40));
+        assert!(landing.place_stripe(0, 60).is_ok());
+        assert!(landing.placed(60));
     }
 
     #[test]

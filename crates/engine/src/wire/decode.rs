@@ -55,7 +55,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
     let reader = Reader { bytes };
     let payload = reader.u32(4);
     let body = reader.body(first, payload)?;
-    let flags = bytes[1];
+    let (flags, repetition) = (bytes[1] & 0x0f, bytes[1] >> 4);
     let allowed = match first {
         kind::EAGER => flag::TAGGED | flag::DATA | flag::PROMPT,
         kind::REQUEST => flag::TAGGED | flag::DATA,
@@ -70,7 +70,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
         return Err(Malformed::Payload(payload));
     }
     let ack_delay_us = (reader.u32(0) >> 16) as u16;
-    Ok(Some((Header { ack: reader.u32(8), ack_delay_us, credit: reader.u32(12), body }, len)))
+    Ok(Some((Header { ack: reader.u32(8), ack_delay_us, credit: reader.u32(12), repetition, body }, len)))
 }
 
 /// Reads from a header known to be whole.
@@ -119,11 +119,12 @@ impl Reader<'_> {
                 write: SendRef(self.u64(16)),
                 key: self.u64(24),
                 address: self.u64(32),
-                data: self.data(40).map(|data| (data, self.u32(48))),
+                data: self.data(40),
+                number: self.u64(48),
                 len: payload,
             },
             kind::READ => Body::Read {
-                number: self.u32(48),
+                number: self.u64(48),
                 landing: LandingRef(self.u64(16)),
                 key: self.u64(24),
                 address: self.u64(32),
@@ -166,7 +167,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::MAX_HEADER_LEN;
+    use super::super::{MAX_HEADER_LEN, REPETITIONS};
     use super::*;
     use proptest::prelude::*;
 
@@ -206,14 +207,10 @@ mod tests {
                 offset,
                 len
             }),
-            any::<(u64, u64, u64, Option<(u64, u32)>, u32)>().prop_map(|(write, key, address, data, len)| Body::Write {
-                write: SendRef(write),
-                key,
-                address,
-                data,
-                len
+            any::<(u64, u64, u64, Option<u64>, u64, u32)>().prop_map(|(write, key, address, data, number, len)| {
+                Body::Write { number, write: SendRef(write), key, address, data, len }
             }),
-            any::<(u32, u64, u64, u64, u64)>().prop_map(|(number, landing, key, address, len)| Body::Read {
+            any::<(u64, u64, u64, u64, u64)>().prop_map(|(number, landing, key, address, len)| Body::Read {
                 number,
                 landing: LandingRef(landing),
                 key,
@@ -230,8 +227,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_header_round_trips(ack: u32, ack_delay_us: u16, credit: u32, body in bodies()) {
-            let header = Header { ack, ack_delay_us, credit, body };
+        fn every_header_round_trips(
+            (ack, ack_delay_us, credit) in any::<(u32, u16, u32)>(),
+            repetition in 0..REPETITIONS,
+            body in bodies(),
+        ) {
+            let header = Header { ack, ack_delay_us, credit, repetition, body };
             let mut bytes = [0xaa; MAX_HEADER_LEN];
             let len = header.encode(&mut bytes);
             prop_assert_eq!(decode(&bytes), Ok(Some((header, len))));
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn reserved_bits_are_refused() {
         let mut bytes = [0; MAX_HEADER_LEN];
-        Header { ack: 0, ack_delay_us: 0, credit: 0, body: Body::Ack }.encode(&mut bytes);
+        Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ack }.encode(&mut bytes);
         bytes[1] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Flags(1)));
         bytes[1] = 0;
@@ -267,7 +268,8 @@ mod tests {
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
         assert_eq!(decode(&[13]), Err(Malformed::Kind(13)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
-        Header { ack: 0, ack_delay_us: 0, credit: 0, body: Body::Refused { what, why } }.encode(&mut bytes);
+        Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Refused { what, why } }
+            .encode(&mut bytes);
         bytes[24] = 4;
         assert_eq!(decode(&bytes), Err(Malformed::Refusal(4)));
     }

@@ -11,6 +11,9 @@ pub const VERSION: u16 = 2;
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 56;
 
+/// Repetitions of a frame are counted modulo this. An old copy that turns up late is not nearly so far behind.
+pub const REPETITIONS: u8 = 16;
+
 /// Names a send of the sender to its peer, in a rendezvous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SendRef(pub u64);
@@ -28,6 +31,8 @@ pub struct Header {
     pub ack_delay_us: u16,
     /// Credit given on this virtual channel so far beside the first grant, in bytes, modulo 2^32.
     pub credit: u32,
+    /// How often the frame was sent before, over subchannels that have failed; modulo [`REPETITIONS`].
+    pub repetition: u8,
     /// What the frame is.
     pub body: Body,
 }
@@ -98,15 +103,17 @@ pub enum Body {
         key: u64,
         /// Where in it.
         address: u64,
-        /// Immediate data: the receiver's user is told of the write; and its access number, so that it is told once.
-        data: Option<(u64, u32)>,
+        /// Immediate data: the receiver's user is told of the write.
+        data: Option<u64>,
+        /// Its number among the sender's frames of accesses: it is placed once.
+        number: u64,
         /// Length.
         len: u32,
     },
     /// Asks for bytes of registered memory; the answer are stripes.
     Read {
-        /// Its access number: it is answered once.
-        number: u32,
+        /// Its number among the sender's frames of accesses: it is answered once.
+        number: u64,
         /// The sender's name for the place.
         landing: LandingRef,
         /// Which memory.
@@ -249,14 +256,13 @@ impl Header {
                 writer.u64(offset);
                 (kind::STRIPE, 0)
             }
-            Body::Write { write, key, address, data, .. } => {
-                let (value, number) = data.unwrap_or_default();
-                let words = [write.0, key, address, value, u64::from(number)];
+            Body::Write { write, key, address, data, number, .. } => {
+                let words = [write.0, key, address, data.unwrap_or(0), number];
                 words.into_iter().for_each(|word| writer.u64(word));
                 (kind::WRITE, if data.is_some() { flag::DATA } else { 0 })
             }
             Body::Read { number, landing, key, address, len } => {
-                [landing.0, key, address, len, u64::from(number)].into_iter().for_each(|word| writer.u64(word));
+                [landing.0, key, address, len, number].into_iter().for_each(|word| writer.u64(word));
                 (kind::READ, 0)
             }
             Body::Refused { what, why } => {
@@ -276,6 +282,7 @@ impl Header {
             Body::Bye => (kind::BYE, 0),
         };
         let end = writer.at;
+        let flags = flags | self.repetition << 4;
         let first = u32::from(kind) | (u32::from(flags) << 8) | (u32::from(self.ack_delay_us) << 16);
         for (at, word) in [(0, first), (4, self.body.payload_len()), (8, self.ack), (12, self.credit)] {
             out[at..at + 4].copy_from_slice(&word.to_le_bytes());

@@ -21,7 +21,7 @@ const MULTIPLEXING: [&str; 6] = [
 ];
 const STRIPING: [&str; 6] = ["binding", "even", "weighted", "weighted:4,1,2", "adaptive", "earliest"];
 
-fn setup(seed: u64) -> Setup {
+pub fn setup(seed: u64) -> Setup {
     let mut rng = Rng(seed);
     let multiplexing: Multiplexing = MULTIPLEXING[(seed % 6) as usize].parse().unwrap();
     let striping: Striping = STRIPING[(seed / 6 % 6) as usize].parse().unwrap();
@@ -33,6 +33,7 @@ fn setup(seed: u64) -> Setup {
         eager_limit: *rng.pick(&[Some(0), Some(100), Some(4096), Some(65_536), Some(1 << 20), None, None]),
         grant,
         most_grant: grant * *rng.pick(&[1, 1, 10]),
+        rail_timeout_ns: 60_000_000_000,
         memory: *rng.pick(&[0, 1 << 20, 512 << 20]),
         most_announced: *rng.pick(&[0, 50, MOST_ANNOUNCED]),
     };
@@ -41,7 +42,7 @@ fn setup(seed: u64) -> Setup {
 }
 
 /// `FISHPLATE_TEST_SEEDS=from-end` tries others.
-fn seeds(usual: Range<u64>) -> Range<u64> {
+pub fn seeds(usual: Range<u64>) -> Range<u64> {
     let Ok(text) = std::env::var("FISHPLATE_TEST_SEEDS") else { return usual };
     let (from, end) = text.split_once('-').expect("FISHPLATE_TEST_SEEDS is from-end");
     from.parse().unwrap()..end.parse().unwrap()

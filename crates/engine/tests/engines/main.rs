@@ -4,6 +4,7 @@
 mod acknowledgements;
 mod distance;
 mod everything;
+mod failures;
 mod floods;
 mod hostile;
 mod injects;

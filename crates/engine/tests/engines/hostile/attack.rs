@@ -16,6 +16,7 @@ struct Attacker {
     ahead: Vec<(MessageSeq, u64, u64)>,
     /// Requests that are overtaken by pieces.
     late: Vec<Body>,
+    accesses: u64,
     spent: u32,
     acked: Vec<u32>,
     credit: u32,
@@ -34,6 +35,7 @@ pub fn attack(mut rng: Rng) -> (u64, Option<Misbehaviour>) {
         seqs: BTreeSet::new(),
         ahead: Vec::new(),
         late: Vec::new(),
+        accesses: 0,
         spent: 0,
         acked: vec![0; subchannels],
         credit: 0,
@@ -130,7 +132,7 @@ impl Attacker {
         self.credit += self.rng.below(spare) as u32;
         let ack = self.number(u64::from(acked)) as u32;
         let credit = self.number(u64::from(self.credit)) as u32;
-        Header { ack, ack_delay_us: 0, credit, body: self.body() }
+        Header { ack, ack_delay_us: 0, credit, repetition: 0, body: self.body() }
     }
 
     fn is_sloppy(&mut self) -> bool {
@@ -221,28 +223,31 @@ impl Attacker {
         (key, self.number(address), self.number(len))
     }
 
+    fn access(&mut self) -> u64 {
+        self.accesses += 1;
+        self.number(self.accesses)
+    }
+
     fn write(&mut self) -> Body {
         let (key, address, len) = self.place();
         let write = SendRef(self.rng.next());
         let data = self.rng.percent(50).then_some(3);
-        Body::Write { write, key, address, data, len: len as u32 }
+        Body::Write { write, key, address, data, number: self.access(), len: len as u32 }
     }
 
     fn read(&mut self) -> Body {
         let (key, address, len) = self.place();
-        Body::Read { landing: LandingRef(self.rng.next()), key, address, len: len.max(1) }
+        let landing = LandingRef(self.rng.next());
+        Body::Read { number: self.access(), landing, key, address, len: len.max(1) }
     }
 
     /// Refuses what the victim wanted. Only a read that has got nothing can be refused for sure.
     fn refused(&mut self) -> Body {
         let why = *self.rng.pick(&[Refusal::Key, Refusal::Bounds, Refusal::Rights]);
         let what = if self.rng.percent(50) && !self.victim.reads.is_empty() {
-            let (landing, len) = self.victim.reads.swap_remove(0);
-            let at = self.victim.landings.iter().position(|wanted| wanted.landing == landing);
-            let Some(at) = at.filter(|at| self.victim.landings[*at].from == 0) else { return Body::Ack };
-            self.victim.landings.swap_remove(at);
-            let served = if self.is_sloppy() { self.rng.below(len + 2) } else { 0 };
-            Access::Read { landing: LandingRef(self.number(landing.0)), served }
+            let (landing, _) = self.victim.reads.swap_remove(0);
+            self.victim.landings.retain(|wanted| wanted.landing != landing);
+            Access::Read(LandingRef(self.number(landing.0)))
         } else if self.nonsense > 0 && self.rng.percent(5) && !self.victim.writes.is_empty() {
             let write = *self.rng.pick(&self.victim.writes);
             Access::Write(SendRef(self.number(write.0)))

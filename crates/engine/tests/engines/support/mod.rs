@@ -1,6 +1,7 @@
 //! Engines that talk over rails of the test's own making, in virtual time.
 
 pub mod check;
+pub mod failures;
 pub mod memory;
 pub mod node;
 pub mod oracle;

@@ -64,7 +64,15 @@ pub struct Pipe {
     pub from: (usize, SubchannelId),
     pub to: (usize, SubchannelId),
     pub frames: VecDeque<Frame>,
+    /// It takes and brings nothing any more.
     pub dead: bool,
+    /// It takes nothing any more, but what is in it may arrive.
+    pub cut: bool,
+    /// Nothing in it moves, and nobody knows.
+    pub stalled: bool,
+    /// The node at its start knows that it has ended.
+    pub has_ended: bool,
+    pub rail_number: usize,
     /// An event that gives budget is under way.
     pub will_drain: bool,
     busy_until: u64,
@@ -77,13 +85,17 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    pub fn new(rail: Rail, from: (usize, SubchannelId), to: (usize, SubchannelId)) -> Pipe {
+    pub fn new(rail: Rail, rail_number: usize, from: (usize, SubchannelId), to: (usize, SubchannelId)) -> Pipe {
         Pipe {
             rail,
             from,
             to,
             frames: VecDeque::new(),
             dead: false,
+            cut: false,
+            stalled: false,
+            has_ended: false,
+            rail_number,
             will_drain: false,
             busy_until: 0,
             last_arrival: 0,

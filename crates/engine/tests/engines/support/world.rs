@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use fishplate_engine::wire::Body;
 use fishplate_engine::{
     Config, Instant, MemoryAction, Operation, Path, Payload, Placement, RailId, Source, SubchannelId, Transmit,
 };
@@ -26,7 +25,7 @@ pub struct Setup {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+pub enum Event {
     Header(usize),
     Payload(usize),
     Drained(usize),
@@ -35,6 +34,8 @@ enum Event {
     Join(usize, usize, usize),
     /// A node hears that it has lost a peer.
     Lost(usize, usize),
+    /// The node at the start of a pipe hears that its connection has ended.
+    Ended(usize),
 }
 
 pub struct World {
@@ -45,6 +46,8 @@ pub struct World {
     pub oracle: Oracle,
     /// Pairs of which either side has lost the other.
     pub parted: BTreeSet<(usize, usize)>,
+    /// Connections that engines found to make no progress.
+    pub cut_requests: u64,
     /// Hash of everything that has happened.
     pub trace: u64,
     pub setup: Setup,
@@ -63,6 +66,7 @@ impl World {
             pipes: Vec::new(),
             oracle: Oracle::default(),
             parted: BTreeSet::new(),
+            cut_requests: 0,
             trace: 0xcbf2_9ce4_8422_2325,
             pipe_of: BTreeMap::new(),
             events: BinaryHeap::new(),
@@ -110,13 +114,13 @@ impl World {
         }
         for (from, to) in [((a, at_a), (b, at_b)), ((b, at_b), (a, at_a))] {
             let pipe = self.pipes.len();
-            self.pipes.push(Pipe::new(self.setup.rails[rail], from, to));
+            self.pipes.push(Pipe::new(self.setup.rails[rail], rail, from, to));
             self.pipe_of.insert(from, pipe);
             self.drain_later(pipe);
         }
     }
 
-    fn schedule(&mut self, at: u64, event: Event) {
+    pub fn schedule(&mut self, at: u64, event: Event) {
         self.serial += 1;
         self.events.push(Reverse((at.max(self.now), self.serial, event)));
     }
@@ -172,7 +176,7 @@ impl World {
             Event::Payload(pipe) => self.payload(pipe),
             Event::Drained(pipe) => {
                 self.pipes[pipe].will_drain = false;
-                if !self.pipes[pipe].dead {
+                if !self.pipes[pipe].dead && !self.pipes[pipe].cut && !self.pipes[pipe].stalled {
                     let budget = self.pipes[pipe].budget(self.now, &mut self.rng);
                     let (node, subchannel) = self.pipes[pipe].from;
                     self.nodes[node].engine.writable(subchannel, budget);
@@ -191,6 +195,7 @@ impl World {
                 self.pump(a);
                 self.pump(b);
             }
+            Event::Ended(pipe) => self.ended(pipe),
             Event::Lost(node, peer) => {
                 let vc = self.nodes[node].vcs[peer];
                 self.nodes[node].engine.lose(vc, "the test says so");
@@ -200,7 +205,7 @@ impl World {
     }
 
     fn header(&mut self, pipe: usize) {
-        if self.pipes[pipe].dead {
+        if self.pipes[pipe].dead || self.pipes[pipe].stalled {
             return;
         }
         let (node, subchannel) = self.pipes[pipe].to;
@@ -210,12 +215,17 @@ impl World {
         let to = &mut self.nodes[node];
         let answer = to.engine.handle_header(Instant(self.now), subchannel, &header);
         let placement = answer.unwrap_or_else(|bad| panic!("seed {}: {bad}: {header:?}", self.setup.seed));
+        frame.placement = Some(placement.clone());
+        // As a driver does, before it makes room for a payload.
+        while let Some(action) = self.nodes[node].engine.poll_memory() {
+            self.act(node, action);
+        }
+        let to = &mut self.nodes[node];
         if let Placement::Bounce(id) = placement {
             to.memory.make_bounce_for(id, peer, u64::from(header.body.payload_len()));
             let grant = to.engine.grant(to.vcs[peer]);
             assert!(to.memory.held_for(peer) <= grant, "more held than was granted");
         }
-        frame.placement = Some(placement);
         if header.body.payload_len() > 0 {
             self.schedule(payload_at, Event::Payload(pipe));
         } else {
@@ -226,7 +236,7 @@ impl World {
     }
 
     fn payload(&mut self, pipe: usize) {
-        if self.pipes[pipe].dead {
+        if self.pipes[pipe].dead || self.pipes[pipe].stalled {
             return;
         }
         let Some(Frame { load, placement, .. }) = self.pipes[pipe].frames.pop_front() else { return };
@@ -271,6 +281,12 @@ impl World {
                 _ => self.oracle.complete(node, &mut self.nodes[node], &self.parted, completion),
             }
         }
+        while let Some(subchannel) = self.nodes[node].engine.poll_cut() {
+            let pipe = self.pipe_of[&(node, subchannel)];
+            self.cut_requests += 1;
+            self.cut(pipe);
+            self.schedule(self.now, Event::Ended(pipe));
+        }
         if let Some(Instant(at)) = self.nodes[node].engine.poll_timeout() {
             let at = at.max(self.now);
             if self.nodes[node].timer.is_none_or(|timer| timer > at) {
@@ -283,10 +299,10 @@ impl World {
     fn act(&mut self, node: usize, action: MemoryAction) {
         match action {
             MemoryAction::Discard(subchannel) => {
-                let pipe = self.pipes.iter_mut().find(|pipe| pipe.to == (node, subchannel));
+                let pipe = self.pipes.iter_mut().rfind(|pipe| pipe.to == (node, subchannel));
                 let pipe = pipe.expect("a subchannel without a pipe");
                 let frame = pipe.frames.front_mut().filter(|frame| frame.placement.is_some());
-                assert!(frame.is_some() || pipe.dead, "a payload that is not under way");
+                assert!(frame.is_some() || pipe.dead || pipe.cut, "a payload that is not under way");
                 frame.into_iter().for_each(|frame| frame.placement = Some(Placement::Discard));
             }
             MemoryAction::Detach(memory) => self.detach(node, &memory),
@@ -314,11 +330,10 @@ impl World {
         let Transmit { subchannel, header, source, copy } = transmit;
         assert_eq!(source.len(), u64::from(header.body.payload_len()));
         let pipe = self.pipe_of[&(node, subchannel)];
-        if self.pipes[pipe].dead {
+        if self.pipes[pipe].dead || self.pipes[pipe].cut {
             return;
         }
-        let early =
-            copy || matches!((&source, header.body), (Source::Bounce { .. }, Body::Eager { .. } | Body::Write { .. }));
+        let early = copy || matches!(source, Source::Bounce { .. });
         let load = if early { Load::Copied(self.nodes[node].memory.gather(&source)) } else { Load::Late(source) };
         self.pipes[pipe].push(self.now, &header, load, &mut self.rng);
         let Frame { header_at, payload_at, .. } = self.pipes[pipe].frames[self.pipes[pipe].frames.len() - 1];

@@ -1,0 +1,79 @@
+//! What a subchannel leaves behind when it ends: frames that may not have arrived, and messages that waited for it.
+
+use std::sync::Arc;
+
+use super::VirtualChannel;
+use super::scheduler::{NOTHING, Transmit};
+use super::send::Send;
+use super::subchannel::Cargo;
+use crate::table::Table;
+use crate::time::Instant;
+use crate::wire::{Access, Body, REPETITIONS, Refusal};
+
+/// Causes of failures that are kept for the user: those of the last few subchannels.
+const MOST_CAUSES: usize = 8;
+
+impl VirtualChannel {
+    /// Subchannel `index` has ended, because of `why`: what is not acknowledged goes over the others.
+    pub fn take_down(&mut self, index: usize, why: &str) {
+        let subchannel = &mut self.subchannels[index];
+        // Frames with data are bounded as they were on the subchannel, by its queue and its window.
+        self.again.extend(subchannel.end());
+        self.orphans.extend(subchannel.assigned.drain(..));
+        // The peer has no acknowledgement of these writes, and sends them again, to be refused again.
+        self.remote.forget_refusals(subchannel.refusals.drain(..).count());
+        self.live.retain(|live| usize::from(*live) != index);
+        if self.causes.len() == MOST_CAUSES {
+            self.causes.remove(0);
+        }
+        self.causes.push(why.into());
+    }
+
+    /// Why there is no subchannel left, for the user.
+    pub fn causes(&self) -> String {
+        let causes: Vec<&str> = self.causes.iter().map(|cause: &Arc<str>| &**cause).collect();
+        causes.join("; ")
+    }
+
+    /// A message that waited for a subchannel that has ended.
+    pub(super) fn orphan(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+        let key = *self.orphans.front()?;
+        let index = self.nearest(now)?;
+        self.orphans.pop_front();
+        self.message(now, index, key, sends)
+    }
+
+    /// A frame that may not have arrived over a subchannel that has ended.
+    pub(super) fn repetition(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+        loop {
+            let frame = *self.again.front()?;
+            let len = u64::from(frame.body.payload_len());
+            let (mut body, mut source) = (frame.body, NOTHING);
+            match frame.cargo {
+                Cargo::Ping => {
+                    self.again.pop_front();
+                    continue;
+                }
+                Cargo::Send { key, offset } => {
+                    let Some(send) = sends.get(key) else {
+                        self.again.pop_front();
+                        continue;
+                    };
+                    if send.is_ended {
+                        // The memory that was read is not there any more.
+                        body = Body::Refused { what: Access::Read(send.landing()), why: Refusal::Key };
+                    } else {
+                        source = send.source.slice(offset, len);
+                    }
+                }
+                Cargo::Refusal(_) | Cargo::Control => {}
+            }
+            let index = self.earliest(now, len)?;
+            self.again.pop_front();
+            let mut transmit = self.frame(now, index, body, source, frame.cargo);
+            transmit.header.repetition = (frame.repetition + 1) % REPETITIONS;
+            self.subchannels[index].repeats(transmit.header.repetition);
+            return Some(transmit);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Subchannels that come and go.
+
+use super::arrive::Incoming;
+use super::{Engine, Refused};
+use crate::channel::State;
+use crate::channel::subchannel::Subchannel;
+use crate::ids::{RailId, SubchannelId, VcId};
+use crate::time::Instant;
+
+impl Engine {
+    /// A subchannel of `vc` over `rail` (of `speed` bytes per second, where known) has been proven by both sides;
+    /// the peer grants `grant` bytes. It takes nothing before [`Engine::writable`]. It may get the name of one that has
+    /// ended.
+    pub fn subchannel_up(
+        &mut self,
+        vc: VcId,
+        rail: RailId,
+        speed: Option<f64>,
+        grant: u64,
+    ) -> Result<SubchannelId, Refused> {
+        let channel = &mut self.vcs[vc.0 as usize];
+        if channel.state != State::Open {
+            return Err(Refused);
+        }
+        let index = channel.add(Subchannel::new(rail, speed)).ok_or(Refused)?;
+        channel.credit.set_grant(grant);
+        let incoming = &mut self.incoming[vc.0 as usize];
+        match incoming.get_mut(index) {
+            Some(place) => *place = Incoming::default(),
+            None => incoming.push(Incoming::default()),
+        }
+        self.make_ready(vc);
+        Ok(SubchannelId { vc, index: index as u8 })
+    }
+
+    /// The driver has closed a subchannel, because of `why`, which names the rail: nothing more comes over it, and what it
+    /// was handed over and has not sent is forgotten. What the peer may not have goes over the others. Without any
+    /// other, the peer is lost after a while.
+    pub fn subchannel_down(&mut self, now: Instant, subchannel: SubchannelId, why: &str) {
+        let (vc, index) = (subchannel.vc, usize::from(subchannel.index));
+        let channel = &mut self.vcs[vc.0 as usize];
+        if !channel.subchannels.get(index).is_some_and(|subchannel| subchannel.live) {
+            return;
+        }
+        channel.take_down(index, why);
+        if channel.live.is_empty() {
+            let due = now.plus_ns(self.config.rail_timeout_ns);
+            channel.gives_up_at = Some(due);
+            self.hasten(due);
+        }
+        self.interrupt(subchannel);
+        self.make_ready(vc);
+    }
+
+    /// The peer's kernel has acknowledged bytes of this subchannel: it makes progress, although no frame is whole yet.
+    pub fn moved(&mut self, now: Instant, subchannel: SubchannelId) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
+            subchannel.watch.progress(now);
+        }
+    }
+
+    /// A subchannel that makes no progress while the peer answers over others: the driver closes it, and then calls
+    /// [`Engine::subchannel_down`].
+    pub fn poll_cut(&mut self) -> Option<SubchannelId> {
+        self.cuts.pop_front()
+    }
+
+    /// A peer that had no subchannel for too long: its operations have ended as by [`Engine::lose`].
+    pub fn poll_lost(&mut self) -> Option<VcId> {
+        self.lost.pop_front()
+    }
+
+    /// Looks whether the subchannels of `vc` make progress, and whether it has any.
+    pub(super) fn watch(&mut self, now: Instant, vc: VcId) {
+        let channel = &mut self.vcs[vc.0 as usize];
+        if channel.gives_up_at.is_some_and(|due| due <= now) {
+            let seconds = self.config.rail_timeout_ns / 1_000_000_000;
+            let why = format!("no rail to the peer has come back for {seconds} s: {}", channel.causes());
+            self.lose(vc, &why);
+            self.lost.push_back(vc);
+            return;
+        }
+        while let Some(index) = channel.watch(now) {
+            self.cuts.push_back(SubchannelId { vc, index: index as u8 });
+        }
+        let due = channel.next_watch().into_iter().chain(channel.gives_up_at).min();
+        self.make_ready(vc);
+        due.into_iter().for_each(|due| self.hasten(due));
+    }
+}

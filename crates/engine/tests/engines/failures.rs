@@ -1,0 +1,147 @@
+//! Rails that fail at any moment: nothing is lost, nothing comes twice, nothing is written after its end.
+
+use fishplate_engine::{
+    Completion, Config, Context, Engine, Envelope, Extent, Failure, Instant, Pattern, Payload, RailId, Region,
+    SendRequest,
+};
+
+use crate::everything::setup;
+use crate::support::oracle::Outgoing;
+use crate::support::pipe::Rail;
+use crate::support::workload::{ANY_TAG, Mix, USUAL};
+use crate::support::world::{Setup, World};
+
+const MS: u64 = 1_000_000;
+
+/// Commands while connections break and come back; then everything must end well. Its trace.
+fn run(seed: u64, stalls: bool) -> u64 {
+    let mut world = World::new(setup(seed));
+    for _ in 0..25 {
+        world.mess_about(Mix { commands: 8, ..USUAL });
+        let working = world.connections();
+        if working.is_empty() {
+            continue;
+        }
+        let pipe = *world.rng.pick(&working);
+        if stalls && world.rng.percent(30) {
+            world.stall(pipe);
+        } else {
+            world.cut(pipe);
+        }
+        let back = world.now + world.rng.below(3 * MS);
+        world.rejoin(pipe, back);
+    }
+    world.finish();
+    let config = &world.setup.config;
+    if config.most_grant <= 100_000 && config.most_announced <= 100 {
+        world.check_credit();
+    }
+    world.trace
+}
+
+#[test]
+fn connections_break_at_any_moment() {
+    for seed in crate::everything::seeds(0..72) {
+        run(seed, false);
+    }
+}
+
+#[test]
+fn connections_stall_at_any_moment() {
+    for seed in crate::everything::seeds(0..36) {
+        run(seed, true);
+    }
+}
+
+#[test]
+fn a_seed_with_failures_gives_the_same_trace_again() {
+    for seed in [3, 17, 40] {
+        assert_eq!(run(seed, true), run(seed, true), "seed {seed}: two runs differ");
+    }
+}
+
+/// The longest time without a message, while one of two rails stalls or breaks under load.
+fn longest_gap_ns(delay_ns: u64, len: u64, stall: bool) -> u64 {
+    let rails = vec![Rail::steady(125e6, delay_ns); 2];
+    let config = Config::default();
+    let mut world = World::new(Setup { seed: 1, nodes: 2, rails, config, phantom: true });
+    let (mut gap, mut last) = (0, 0);
+    for turn in 0..400 {
+        if turn == 100 {
+            match stall {
+                true => world.stall(0),
+                false => world.cut(0),
+            }
+        }
+        world.recv(1, Pattern { space: ANY_TAG, source: None }, len, None);
+        world.send(0, Outgoing { to: 1, envelope: Envelope::Tagged(1), len, inject: false, notify: true });
+        world.run_until(|world| world.oracle.ended_receives + 8 > turn);
+        gap = gap.max(world.now - last);
+        last = world.now;
+    }
+    assert_eq!(world.cut_requests, u64::from(stall));
+    world.finish();
+    gap
+}
+
+#[test]
+fn a_stalled_rail_is_left_in_time_and_a_broken_one_at_once() {
+    for delay_ns in [30_000, MS, 10 * MS] {
+        for len in [64, 4 << 10, 256 << 10] {
+            let usual_ns = 2 * delay_ns + 16 * len * 8;
+            let gap = longest_gap_ns(delay_ns, len, true);
+            assert!(gap <= usual_ns + 4 * delay_ns + 250 * MS, "{len} bytes over {delay_ns} ns: {gap} ns");
+            let gap = longest_gap_ns(delay_ns, len, false);
+            assert!(gap <= usual_ns + 4 * delay_ns + MS, "{len} bytes over {delay_ns} ns: {gap} ns on a reset");
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_is_away_is_not_taken_for_a_failed_rail() {
+    let mut engine = Engine::new(Config::default());
+    let vc = engine.open();
+    let up = |engine: &mut Engine, rail| engine.subchannel_up(vc, RailId(rail), None, 1 << 20).unwrap();
+    for subchannel in [up(&mut engine, 0), up(&mut engine, 1)] {
+        engine.writable(subchannel, 1 << 20);
+    }
+    send(&mut engine);
+    for at in 0..1000 {
+        let now = Instant(at * 10 * MS);
+        engine.handle_timeout(now);
+        while engine.poll_transmit(now).is_some() {}
+        assert_eq!(engine.poll_cut(), None);
+    }
+}
+
+fn send(engine: &mut Engine) {
+    let payload = Payload::One(Extent { region: Region(0), offset: 0, len: 8 });
+    let vc = fishplate_engine::VcId(0);
+    let (envelope, data, context) = (Envelope::Message, None, Context(1));
+    engine.post_send(SendRequest { vc, envelope, data, payload, inject: false, notify: true, context }).unwrap();
+}
+
+#[test]
+fn without_any_rail_operations_wait_and_then_fail_with_the_causes() {
+    let config = Config { rail_timeout_ns: 5_000 * MS, ..Config::default() };
+    let mut engine = Engine::new(config);
+    let vc = engine.open();
+    let one = engine.subchannel_up(vc, RailId(0), None, 1 << 20).unwrap();
+    engine.writable(one, 1 << 20);
+    send(&mut engine);
+    assert!(engine.poll_transmit(Instant(0)).is_some());
+    engine.subchannel_down(Instant(0), one, "rail eth0: unplugged");
+    // It comes back in time, with the message.
+    let one = engine.subchannel_up(vc, RailId(0), None, 1 << 20).unwrap();
+    engine.writable(one, 1 << 20);
+    assert_eq!(engine.poll_transmit(Instant(MS)).unwrap().source.len(), 8);
+    engine.subchannel_down(Instant(MS), one, "rail eth0: unplugged again");
+    engine.handle_timeout(Instant(5_000 * MS));
+    assert_eq!((engine.poll_completion(), engine.poll_lost()), (None, None));
+    engine.handle_timeout(Instant(5_002 * MS));
+    assert_eq!(engine.poll_lost(), Some(vc));
+    let Some(Completion { result: Err(Failure::PeerLost(why)), .. }) = engine.poll_completion() else {
+        panic!("the send has not failed")
+    };
+    assert_eq!(&*why, "no rail to the peer has come back for 5 s: rail eth0: unplugged; rail eth0: unplugged again");
+}
