@@ -10,7 +10,7 @@ STACKS := mpich openmpi
 # Where cargo puts what it builds.
 TARGET = $${CARGO_TARGET_DIR:-target}/release
 
-.PHONY: help build setup bench demo test test-code test-bench test-fuzz test-report test-mpi test-mpi4py-all fuzz clean
+.PHONY: help build setup bench demo test test-code test-bench test-fuzz test-report test-mpi test-mpi4py-all fuzz soak throughput clean
 .DEFAULT_GOAL := build
 
 help:
@@ -20,6 +20,8 @@ help:
 	@echo 'make demo     MPI stacks over two unequal rails, side by side: a table and demo.html'
 	@echo 'make test     all tests'
 	@echo 'make fuzz     hostile input, for some minutes'
+	@echo 'make soak     seeded faults in simulation for an hour; SECONDS=, FROM= (first seed)'
+	@echo 'make throughput  writes the table of simulated goodput anew, for review'
 	@echo 'make clean    removes build/ and what cargo built'
 
 # Renamed into place, since running programs may have the old files open.
@@ -76,6 +78,16 @@ test-mpi: bench
 # All of mpi4py's own suite, and whether what is left out fails with stock MPICH as well.
 test-mpi4py-all: bench
 	tests/run --mpi4py-all test_mpi4py
+
+# Seeds that nobody has run yet, unless told otherwise.
+SECONDS := 3600
+FROM = $$(date +%s)000
+soak: build
+	$(FISHPLATE) simulate --from $(FROM) --seconds $(SECONDS)
+
+throughput: build
+	$(FISHPLATE) simulate --throughput > crates/sim/tests/snapshots/throughput.txt
+	git diff --stat crates/sim/tests/snapshots/throughput.txt
 
 clean:
 	$(CARGO) clean

@@ -35,6 +35,7 @@ pub enum Command {
     Demo(commands::demo::Args),
     Lab(commands::lab::Args),
     Testbed(commands::testbed::Args),
+    Simulate(commands::simulate::Args),
     #[command(hide = true)]
     HoldHost(commands::inner::HoldHost),
     #[command(hide = true)]

@@ -1,6 +1,7 @@
 //! Discrete-event simulation of Fishplate: the real protocol engine in virtual time.
 //!
-//! [`events`] is the core that every simulation here is built on; [`transport`] puts the engine through seeded faults.
+//! [`events`] is the core that every simulation here is built on; [`transport`] puts the engine through seeded faults,
+//! [`throughput`] says how fast it is over which rails.
 //!
 //! [`models`] are hardware, [`testbed`] machines of it as files, [`mpi`] programs on them, [`suite`] the benchmarks, and
 //! [`reproduce`] what papers measured on such machines.
@@ -12,4 +13,5 @@ pub mod mpi;
 pub mod reproduce;
 pub mod suite;
 pub mod testbed;
+pub mod throughput;
 pub mod transport;

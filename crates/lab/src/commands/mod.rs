@@ -12,6 +12,7 @@ pub mod rails;
 pub mod report;
 pub mod run;
 pub mod setup;
+pub mod simulate;
 pub mod stacks;
 pub mod testbed;
 pub mod top;
@@ -38,6 +39,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Demo(args) => demo::run(args, cli.inside),
         Command::Lab(args) => lab::run(args, cli.inside),
         Command::Testbed(args) => testbed::run(args, cli.inside),
+        Command::Simulate(args) => simulate::run(&args),
         Command::HoldHost(args) => inner::hold(args),
         Command::EmulateLinks(args) => inner::emulate(args),
         Command::LabDaemon(args) => inner::lab_daemon(args),

@@ -12,7 +12,7 @@ use super::ledger::{peer, vc};
 use super::mutation::Mutation;
 use super::oracle::Seen;
 use super::trace::{Note, Words};
-use super::world::{Event, World};
+use super::world::{Event, Host, World};
 use crate::events::Duration;
 
 /// Bytes that a link takes from the engine at a time, reads of one link in one call, rounds of sending in one call: as in
@@ -112,7 +112,10 @@ impl World {
         if let Placement::Bounce(id) = placement {
             let from = self.across(connection, end);
             self.memories[host.0].open_bounce(id, from, len);
-            self.see(Seen::Held { host, peer: from, granted_bytes: self.setup.config.grant });
+            let Host { engine, granted, .. } = &mut self.hosts[host.0];
+            let granted_bytes = granted[from.0].max(engine.grant(vc(from)));
+            granted[from.0] = granted_bytes;
+            self.see(Seen::Held { host, peer: from, granted_bytes });
         }
         let placement = if self.mutates(Mutation::PayloadLost) { Placement::Discard } else { placement };
         let shifts = matches!(header.body, Body::Stripe { .. }) && self.mutates(Mutation::StripeAside);
@@ -270,7 +273,10 @@ impl World {
     /// The user takes the completions that there are.
     fn complete(&mut self, host: HostId) {
         while let Some(completion) = self.hosts[host.0].engine.poll_completion() {
-            if self.is_forged(&completion) || self.mutates(Mutation::CompletionLost) {
+            if self.observes(completion.operation)
+                || self.is_forged(&completion)
+                || self.mutates(Mutation::CompletionLost)
+            {
                 continue;
             }
             self.completed(host, &completion);

@@ -1,6 +1,6 @@
 //! Frames that wait in a driver's queue, and the segments that they travel in.
 
-use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
+use fishplate_engine::wire::{self, Header, MAX_HEADER_LEN};
 use fishplate_engine::{Payload, Source};
 
 use super::data::Data;
@@ -24,6 +24,20 @@ impl Encoded {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
+    }
+
+    /// What it says, if that can be read.
+    pub fn header(&self) -> Option<Header> {
+        wire::decode(self.bytes()).ok().flatten().map(|(header, _)| header)
+    }
+
+    /// The same with other bytes, as long as they then say.
+    pub fn spoilt(mut self, spoil: impl FnOnce(&mut [u8])) -> Encoded {
+        spoil(&mut self.bytes);
+        if let Ok(Some((_, len))) = wire::decode(&self.bytes) {
+            self.len = len;
+        }
+        self
     }
 
     /// The same with one bit the other way round.

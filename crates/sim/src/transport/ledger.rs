@@ -195,11 +195,16 @@ impl Ledger {
         !self.outlaws.contains(&a) && !self.outlaws.contains(&b)
     }
 
+    /// Whether what a completion of `host` tells of comes from somebody who keeps to the protocol.
+    pub fn is_sound_source(&self, host: HostId, completion: &Completion) -> bool {
+        completion.source.is_none_or(|source| self.is_sound(host, peer(source)))
+    }
+
     /// An operation of `host` has ended. Memory that its user has back by it.
     pub fn complete(&mut self, host: HostId, completion: &Completion) -> Option<Region> {
         match completion.operation {
             Operation::RemoteWrite => {
-                self.told(completion.data?);
+                self.told(completion);
                 return None;
             }
             Operation::Peek => {
@@ -233,15 +238,25 @@ impl Ledger {
         }
     }
 
-    fn told(&mut self, id: u64) {
-        if let Some(Command::Access(access)) = self.get_mut(Context(id)) {
+    fn told(&mut self, completion: &Completion) {
+        let Some(id) = completion.data else { return };
+        if let Some(Command::Access(access)) = self.get_mut(Context(id))
+            && completion.source == Some(vc(access.from))
+        {
             access.told = true;
         }
     }
 
+    /// The send whose message a completion tells of. Who does not keep to the protocol may name another's.
+    fn told_of(&mut self, completion: &Completion) -> Option<&mut Send> {
+        match self.get_mut(Context(completion.data?)) {
+            Some(Command::Send(send)) if completion.source == Some(vc(send.from)) => Some(send),
+            _ => None,
+        }
+    }
+
     fn take(&mut self, completion: &Completion) {
-        let Some(id) = completion.data else { return };
-        if let Some(Command::Send(send)) = self.get_mut(Context(id)) {
+        if let Some(send) = self.told_of(completion) {
             send.taken.get_or_insert(completion.context);
             send.claimed = false;
         }
@@ -255,7 +270,7 @@ impl Ledger {
         if then == PeekAction::Leave || completion.result.is_err() {
             return;
         }
-        if let Some(Command::Send(send)) = self.get_mut(Context(id)) {
+        if let Some(send) = self.told_of(completion) {
             send.taken = Some(completion.context);
             send.claimed = then == PeekAction::Claim;
         }

@@ -48,7 +48,7 @@ mutations! {
     GrantDoubled, "grant-doubled", "conduct", "a sender believes in twice the grant";
     FrameTwice, "frame-twice", "conduct", "a frame is sent twice";
     BitFlip, "bit-flip", "conduct", "a bit of a header changes on its way";
-    FrameLost, "frame-lost", "progress", "a frame that waits for no reply is never sent";
+    FrameLost, "frame-lost", "progress", "a frame is never sent";
     TimeoutForgotten, "timeout-forgotten", "progress", "timeouts are not handled: nobody acknowledges what has no reply";
 }
 

@@ -49,6 +49,25 @@ pub struct Setup {
     pub mutation: Option<Mutation>,
 }
 
+impl Setup {
+    /// Two hosts whose users do nothing by themselves, and nothing goes wrong.
+    pub fn quiet_pair(rails: Vec<Rail>, config: Config, socket: Socket) -> Setup {
+        Setup {
+            seed: 0,
+            hosts: 2,
+            rails,
+            streams: 1,
+            config,
+            socket,
+            contents: Contents::Origins,
+            mix: Mix::NOTHING,
+            faults: Vec::new(),
+            hostile: None,
+            mutation: None,
+        }
+    }
+}
+
 impl fmt::Display for Rail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mbit_per_s = self.link.rate.map_or(0, Rate::bits_per_s) / 1_000_000;

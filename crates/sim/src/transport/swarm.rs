@@ -61,12 +61,16 @@ fn config(random: &mut Random, rails: usize) -> Config {
         0 => Striping::Weighted(weights(random)),
         other => STRIPING[other as usize - 1].clone(),
     };
+    let grant = random.pick(&[65_536, 100_000, 1 << 20, 4 << 20]);
     Config {
         multiplexing,
         striping,
-        eager_limit: random.pick(&[0, 100, 4096, 65_536]),
-        grant: random.pick(&[65_536, 100_000, 1 << 20, 4 << 20]),
+        eager_limit: random.pick(&[None, None, Some(0), Some(100), Some(4096), Some(65_536)]),
+        grant,
+        most_grant: random.pick(&[grant, 16 << 20]),
+        memory: random.pick(&[1 << 20, 512 << 20]),
         most_announced: random.pick(&[0, 50, MOST_ANNOUNCED]),
+        ..Config::default()
     }
 }
 

@@ -12,6 +12,8 @@ use crate::events::{Duration, Random};
 const TAGS: u64 = 4;
 /// Bits above the tag, which receives may ignore.
 const IGNORED: u64 = 0xff00;
+/// Where the limit of eager messages is looked for if it is automatic, in bytes.
+const USUAL_LIMIT: u64 = 65_536;
 /// Any tag.
 const ANY_TAG: Space = Space::Tagged { tag: 0, ignore: u64::MAX };
 
@@ -58,6 +60,22 @@ enum Kind {
 }
 
 impl Mix {
+    /// Users do nothing.
+    pub const NOTHING: Mix = Mix {
+        commands: 0,
+        sends: 0,
+        receives: 0,
+        multi_receives: 0,
+        peeks: 0,
+        claims: 0,
+        cancels: 0,
+        accesses: 0,
+        ends: 0,
+        to_self: 0,
+        longest: 0,
+        pause: Duration::ZERO,
+    };
+
     /// Some mix: each kind may be frequent, rare, or not there at all.
     pub fn draw(random: &mut Random) -> Mix {
         let mut frequency = |usual: u64| usual * random.pick(&[0, 1, 1, 1, 2, 5]);
@@ -172,7 +190,7 @@ impl World {
 
     /// Any size, and now and then just around the limit of eager messages.
     fn len(&mut self) -> u64 {
-        let limit = self.setup.config.eager_limit;
+        let limit = self.setup.config.eager_limit.unwrap_or(USUAL_LIMIT);
         let len = match self.random.below(8) {
             0 => limit.saturating_sub(1) + self.random.below(3),
             1 => self.setup.mix.longest,

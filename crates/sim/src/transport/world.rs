@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fishplate_engine::config::MOST_ANNOUNCED;
-use fishplate_engine::{Engine, RailId, SubchannelId};
+use fishplate_engine::{Engine, Path, RailId, SubchannelId};
 
 use super::connection::Connection;
 use super::ids::{ConnectionId, End, FlowId, HostId};
@@ -57,6 +57,8 @@ pub(super) struct Host {
     /// What comes now was not there then.
     pub looked_at: Time,
     pub is_dead: bool,
+    /// Most that each peer was ever granted, in bytes.
+    pub granted: Vec<u64>,
     /// Commands that its user will still give.
     pub commands_left: u64,
 }
@@ -76,6 +78,8 @@ pub(super) struct World {
     pub trace: Trace,
     /// Commands so far.
     pub operations: u64,
+    /// Receives so far, where completions are only counted.
+    pub observed: Option<u64>,
     /// The first thing that was wrong.
     pub violation: Option<Violation>,
     oracles: Vec<Box<dyn Oracle>>,
@@ -106,6 +110,7 @@ impl World {
             ledger,
             trace: Trace::new(logged),
             operations: 0,
+            observed: None,
             violation: None,
             oracles: oracle::all(),
             setup,
@@ -138,10 +143,17 @@ impl World {
     }
 
     fn subchannel_up(&mut self, host: HostId, peer: HostId, rail: usize) -> Option<SubchannelId> {
-        let Setup { rails, config, mutation, .. } = &self.setup;
+        let Setup { rails, mutation, .. } = &self.setup;
         let speed = rails[rail].link.rate.filter(|_| rails[rail].told).map(|rate| rate.bits_per_s() as f64 / 8.0);
-        let grant = if *mutation == Some(Mutation::GrantDoubled) { 2 * config.grant } else { config.grant };
-        self.hosts[host.0].engine.subchannel_up(vc(peer), RailId(rail as u8), speed, grant).ok()
+        let grant = self.hosts[peer.0].engine.first_grant(vc(host));
+        let grant = if *mutation == Some(Mutation::GrantDoubled) { 2 * grant } else { grant };
+        let rtt_ns = 2 * rails[rail].link.delay_ns;
+        let engine = &mut self.hosts[host.0].engine;
+        let subchannel = engine.subchannel_up(vc(peer), RailId(rail as u8), speed, grant).ok()?;
+        // As a driver learns it from setting up the connection.
+        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
+        engine.measured(self.queue.now().into(), subchannel, path);
+        Some(subchannel)
     }
 
     /// The next event that is not later than `until`; false if there is none, or something was wrong.
@@ -290,6 +302,7 @@ impl Host {
             away_until: Time::START,
             looked_at: Time::START,
             is_dead: false,
+            granted: vec![0; setup.hosts],
             commands_left: commands,
         }
     }

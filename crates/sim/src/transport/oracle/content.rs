@@ -31,14 +31,14 @@ fn completed(host: HostId, completion: &Completion, scene: Scene<'_>) -> Result<
     let ledger = scene.ledger;
     if completion.operation == Operation::RemoteWrite {
         let Some((id, access)) = completion.data.and_then(|id| Some((id, ledger.access(id)?))) else { return Ok(()) };
-        let whole = !ledger.is_sound(access.from, host) || is_written(id, access, scene);
+        let whole = !ledger.is_sound_source(host, completion) || is_written(id, access, scene);
         return must(whole, || format!("write {id} is told of before it is there"));
     }
     match ledger.get(completion.context) {
         Some(Command::Receive(receive)) => {
             let message = completion.data.and_then(|id| Some((id, ledger.send(id)?)));
             let Some((id, message)) = message else { return Ok(()) };
-            if !ledger.is_sound(host, message.from) || is_loss(&completion.result) {
+            if !ledger.is_sound_source(host, completion) || is_loss(&completion.result) {
                 return Ok(());
             }
             received(id, message, receive, completion, scene)

@@ -34,7 +34,7 @@ impl Order {
     fn received(&mut self, host: HostId, completion: &Completion, ledger: &Ledger) -> Result<(), String> {
         let Some(Command::Receive(receive)) = ledger.get(completion.context) else { return Ok(()) };
         let Some((id, message)) = completion.data.and_then(|id| Some((id, ledger.send(id)?))) else { return Ok(()) };
-        if !ledger.is_sound(host, message.from) {
+        if !ledger.is_sound_source(host, completion) {
             return Ok(());
         }
         let from = completion.source.map(peer);
