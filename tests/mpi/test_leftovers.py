@@ -15,10 +15,16 @@ PATIENCE_S = 60
 LINKS = set(os.listdir("/sys/class/net"))
 
 
+def topologies():
+    """Files that MPICH's hydra leaves when it is killed."""
+    return set(Path("/tmp").glob("hydra_hwloc_xmlfile_*"))
+
+
 class Interrupted(MpiTest):
     """A job of four ranks that is ended from outside while it exchanges messages."""
 
     def interrupted(self, number):
+        before = topologies()
         with tempfile.TemporaryDirectory() as folder:
             job = self.start(mpi_command(4, program("steady"), Path(folder) / "stop"))
             deadline = time.monotonic() + PATIENCE_S
@@ -32,6 +38,7 @@ class Interrupted(MpiTest):
                 job.process.send_signal(number)
             ran = self.finish(job)
             self.assertEqual(job.leftovers(), [], str(ran))
+        self.assertEqual(topologies() - before, set(), "hydra writes these outside of TMPDIR")
         return ran
 
     def test_ctrl_c(self):

@@ -21,6 +21,9 @@ pub const REMOTE_SHELL: &str = "FISHPLATE_TESTBED_LAUNCH";
 /// Variable with which a user chooses rails. By itself Fishplate takes TAP devices for tunnels, and no rails.
 pub const RAILS: &str = "FISHPLATE_RAILS";
 
+/// Variable that names a file with a machine's topology, for hwloc.
+const TOPOLOGY_FILE: &str = "HWLOC_XMLFILE";
+
 /// Environment in which a plain `mpiexec` spreads its ranks over the hosts in turn.
 pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
     let script = write_remote_shell(testbed)?;
@@ -62,6 +65,11 @@ pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
         set("OMPI_ALLOW_RUN_AS_ROOT", &"1"),
         set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", &"1"),
     ];
+    if std::env::var_os(TOPOLOGY_FILE).is_none() {
+        // MPICH's hydra writes this machine's topology into /tmp, whatever TMPDIR says, and leaves it there when it is
+        // killed; not if there is said to be a file. There is none, so every rank finds out by itself.
+        environment.push(set(TOPOLOGY_FILE, &temporary.join("topology.xml")));
+    }
     if testbed.rails_are_tunnels() {
         environment.push(set(RAILS, &rail_names(testbed.rails())));
     }
