@@ -22,7 +22,7 @@ pub use algorithm::{Algorithm, MAX_SEGMENTS, schedule};
 pub use buffer::{Buffer, Slice};
 pub use choose::{Candidate, Choice, Part, choose};
 pub use map::{Cluster, ClusterMap, LocalRank, Place, Rank};
-pub use network::{Inside, Network, Wan};
+pub use network::{Inside, Library, Network, Wan};
 pub use operation::{Blocks, Exchange, Operation};
 pub use schedule::Schedule;
 pub use step::{Action, Local, MAX_TAGS, Step, StepId, Tag};

@@ -8,6 +8,16 @@ pub struct Network {
     inside: Vec<Inside>,
     /// One cluster after the other, each with all.
     between: Vec<Wan>,
+    library: Library,
+}
+
+/// Whose own algorithms are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// MPICH, and what is built like it.
+    Mpich,
+    /// Another, or one that is not known.
+    Other,
 }
 
 /// Inside of a cluster.
@@ -43,7 +53,17 @@ impl Network {
         let rates_between =
             between.iter().flat_map(|wan| [wan.host_bytes_per_s, wan.shared_bytes_per_s.unwrap_or(u64::MAX)]);
         assert!(rates_inside.chain(rates_between).all(|rate| rate > 0), "no rate is 0");
-        Network { inside, between }
+        Network { inside, between, library: Library::Other }
+    }
+
+    /// The same, for programs that run over this MPI; unless told, it is not known.
+    pub fn for_library(self, library: Library) -> Network {
+        Network { library, ..self }
+    }
+
+    /// Whose own algorithms are compared with.
+    pub fn library(&self) -> Library {
+        self.library
     }
 
     /// The same in and between all of so many clusters.

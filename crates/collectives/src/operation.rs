@@ -60,6 +60,14 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Elements of the one buffer that all ranks have alike; 0 where each has or gets a block of its own.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Operation::Broadcast { len, .. } | Operation::Reduce { len, .. } | Operation::Allreduce { len, .. } => *len,
+            _ => 0,
+        }
+    }
+
     /// Its name in MPI, in lower case.
     pub fn name(&self) -> &'static str {
         match self {

@@ -6,11 +6,15 @@ use super::{Candidate, Part, groups, traffic};
 use crate::algorithm::{Algorithm, MAX_SEGMENTS};
 use crate::build;
 use crate::map::{Cluster, ClusterMap, Rank};
-use crate::network::Network;
+use crate::network::{Library, Network};
 use crate::operation::{Blocks, Operation};
 
 /// No segment is shorter: below it, what a message costs by itself outweighs its bytes (8 KiB).
 const MIN_SEGMENT_BYTES: f64 = 8_192.0;
+
+/// Longer messages MPIs take flat over all ranks, as if hosts did not matter: MPICH 5.0.2, on two hosts with four ranks
+/// each, needs one crossing for a broadcast up to 16 KiB, and two or three for longer ones.
+const BY_HOSTS_BYTES: f64 = 16_384.0;
 
 /// What is to be done, where.
 #[derive(Clone, Copy)]
@@ -22,13 +26,13 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The MPI's own algorithm: flat over all ranks, or among one rank of each host and then inside of the hosts, which
-    /// some MPIs do, whichever is faster here.
+    /// The MPI's own algorithm: flat over all ranks, or for short messages among one rank of each host and inside of the
+    /// hosts, which some MPIs do.
     pub fn native(&self) -> Candidate {
         let all: Vec<Rank> = (0..self.map.ranks()).map(Rank).collect();
         let mut flat = Clock::new(self.map, self.network);
         self.carried_out(&mut flat, &all);
-        let by_hosts = self.by_hosts(&all).filter(|clock| clock.elapsed_ns() < flat.elapsed_ns());
+        let by_hosts = self.by_hosts(&all).filter(|clock| self.is_as_mpich() || clock.elapsed_ns() < flat.elapsed_ns());
         let (clock, what) = match by_hosts {
             Some(clock) => (clock, "among hosts, and inside of them"),
             None => (flat, "among all ranks"),
@@ -69,11 +73,7 @@ impl Job<'_> {
     }
 
     fn segments(&self) -> Vec<u16> {
-        let len = match self.operation {
-            Operation::Broadcast { len, .. } | Operation::Reduce { len, .. } | Operation::Allreduce { len, .. } => *len,
-            _ => 0,
-        };
-        let bytes = self.bytes(len);
+        let bytes = self.bytes(self.operation.len());
         let fits = |segments: &u16| *segments == 1 || bytes / f64::from(*segments) >= MIN_SEGMENT_BYTES;
         (0..u16::BITS).map(|exponent| 1 << exponent).take_while(|count| *count <= MAX_SEGMENTS).filter(fits).collect()
     }
@@ -127,12 +127,17 @@ impl Job<'_> {
         }
     }
 
-    /// As MPIs that know hosts do it, where there are hosts with several ranks and it is so common that it must be
-    /// reckoned with.
+    /// Whether it is known that hosts come first. MPICH then lets an allreduce cross twice, to one host and back.
+    fn is_as_mpich(&self) -> bool {
+        self.network.library() == Library::Mpich && matches!(self.operation, Operation::Allreduce { .. })
+    }
+
+    /// As MPIs that know hosts do it, where there are hosts with several ranks.
     fn by_hosts(&self, all: &[Rank]) -> Option<Clock<'_>> {
         let mut hosts: Vec<Vec<Rank>> = vec![Vec::new(); self.map.host_count()];
         all.iter().for_each(|rank| hosts[self.map.host_of(*rank)].push(*rank));
-        if hosts.len() == all.len() || !build::keeps_order(self.map, self.operation) {
+        let is_long = self.bytes(self.operation.len()) > BY_HOSTS_BYTES;
+        if is_long || hosts.len() == all.len() || !build::keeps_order(self.map, self.operation) {
             return None;
         }
         let mut clock = Clock::new(self.map, self.network);
@@ -162,7 +167,13 @@ impl Job<'_> {
             Operation::Allreduce { len, commutative } => {
                 let bytes = self.bytes(*len);
                 hosts.iter().for_each(|host| groups::reduce(&mut clock, host, 0, bytes, *commutative));
-                groups::allreduce(&mut clock, &leaders(None), bytes, *commutative);
+                let leaders = leaders(None);
+                if self.is_as_mpich() {
+                    groups::reduce(&mut clock, &leaders, 0, bytes, *commutative);
+                    groups::broadcast(&mut clock, &leaders, 0, bytes);
+                } else {
+                    groups::allreduce(&mut clock, &leaders, bytes, *commutative);
+                }
                 hosts.iter().for_each(|host| groups::broadcast(&mut clock, host, 0, bytes));
             }
             _ => return None,
