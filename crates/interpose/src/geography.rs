@@ -51,9 +51,10 @@ pub fn explore(abi: &'static Abi, given: Option<&Clusters>) -> Result<Option<(Co
     let mut names = Vec::new();
     let mut clusters = None;
     let verdict = if rank == 0 {
-        names = hear(abi, world, ranks)?;
+        let heard;
+        (heard, names) = hear(abi, world, ranks)?;
         let verdict = judge(&names, ranks, given, &mut clusters);
-        tell(abi, world, ranks, verdict)?;
+        tell(abi, world, &heard, verdict)?;
         verdict
     } else {
         say_hello(abi, world)?
@@ -83,8 +84,8 @@ pub fn explore(abi: &'static Abi, given: Option<&Clusters>) -> Result<Option<(Co
     Ok(Some((comm, Geography { places, distances }, names)))
 }
 
-/// Rank 0: the hosts of all ranks; fewer when not all are heard of.
-fn hear(abi: &'static Abi, world: Comm, ranks: usize) -> Result<Vec<String>> {
+/// Rank 0: the ranks that are heard of, and their hosts.
+fn hear(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(Vec<usize>, Vec<String>)> {
     let mut mailbox = Mailbox::new(abi);
     for rank in 1..ranks {
         mailbox.receive(world, NAME_BYTES, rank, HELLO)?;
@@ -100,7 +101,11 @@ fn hear(abi: &'static Abi, world: Comm, ranks: usize) -> Result<Vec<String>> {
         std::thread::sleep(NAP);
         naps += 1;
     }
-    Ok(names.into_iter().flatten().collect())
+    if !mailbox.is_empty() {
+        mailbox.cancel()?;
+        nap_until_done(&mut mailbox)?;
+    }
+    Ok(names.into_iter().enumerate().filter_map(|(rank, name)| Some((rank, name?))).unzip())
 }
 
 fn judge(names: &[String], ranks: usize, given: Option<&Clusters>, clusters: &mut Option<Vec<u64>>) -> Verdict {
@@ -126,10 +131,10 @@ fn judge(names: &[String], ranks: usize, given: Option<&Clusters>, clusters: &mu
     }
 }
 
-fn tell(abi: &'static Abi, world: Comm, ranks: usize, verdict: Verdict) -> Result<()> {
+fn tell(abi: &'static Abi, world: Comm, ranks: &[usize], verdict: Verdict) -> Result<()> {
     let mut mailbox = Mailbox::new(abi);
-    for rank in 1..ranks {
-        mailbox.send(world, vec![verdict as u8], rank, VERDICT)?;
+    for rank in ranks.iter().filter(|rank| **rank != 0) {
+        mailbox.send(world, vec![verdict as u8], *rank, VERDICT)?;
     }
     nap_until_done(&mut mailbox).map(|_| ())
 }

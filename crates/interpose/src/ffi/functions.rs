@@ -97,6 +97,7 @@ functions! {
     status_set_elements = c"PMPI_Status_set_elements" (status: Address, datatype: Handle, count: Int);
     status_set_cancelled = c"PMPI_Status_set_cancelled" (status: Address, flag: Int);
 
+    cancel = c"PMPI_Cancel" (request: Slot);
     wait = c"PMPI_Wait" (request: Slot, status: Address);
     waitall = c"PMPI_Waitall" (count: Int, requests: Slot, statuses: Address);
     waitany = c"PMPI_Waitany" (count: Int, requests: Slot, index: Out, status: Address);

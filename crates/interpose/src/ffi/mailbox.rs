@@ -53,6 +53,11 @@ impl Mailbox {
         Ok(label)
     }
 
+    /// Takes receives back to which nothing has come.
+    pub fn cancel(&mut self) -> Result<()> {
+        self.requests.cancel()
+    }
+
     /// What is done: labels and letters.
     pub fn done(&mut self) -> Result<Vec<(usize, Vec<u8>)>> {
         let mut labels = Vec::new();

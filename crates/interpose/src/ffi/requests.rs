@@ -191,6 +191,18 @@ impl Requests {
         }
     }
 
+    /// Takes receives back to which nothing has come; they complete soon.
+    pub fn cancel(&mut self) -> Result<()> {
+        for handle in &mut self.handles {
+            let mut narrow = *handle as u32;
+            let wide = self.abi.handle_bytes == size_of::<Handle>();
+            let place = if wide { ptr::from_mut(handle).cast() } else { ptr::from_mut(&mut narrow).cast() };
+            // SAFETY: the place of a valid handle.
+            check(unsafe { mpi::cancel(place) })?;
+        }
+        Ok(())
+    }
+
     /// Lists what is complete by its labels.
     pub fn complete(&mut self, done: &mut Vec<usize>) -> Result<()> {
         done.append(&mut self.complete);
