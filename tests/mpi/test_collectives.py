@@ -1,0 +1,139 @@
+"""Collective operations over clusters: results under three MPI interfaces, what is used, what the user is told."""
+
+import json
+import re
+import tempfile
+import uuid
+from pathlib import Path
+
+from support import FISHPLATE, MpiTest, mpi_command, program, testbed
+from test_bad_input import with_mpich
+from test_mpi4py import main_py
+
+THREE_CLUSTERS = """
+cluster = [{ name = "a", hosts = 4 }, { name = "b", hosts = 2 }, { name = "c", hosts = 1 }]
+wan = [
+    { between = ["a", "b"], rails = [{ rate_mbit = 1000, delay = "1ms" }] },
+    { between = ["a", "c"], rails = [{ rate_mbit = 1000, delay = "2ms" }] },
+    { between = ["b", "c"], rails = [{ rate_mbit = 500, delay = "1ms" }] },
+]
+"""
+# Program and stack of each interface: MPICH's, that of the MPI standard, Open MPI's.
+INTERFACES = {"mpich": ("mpich", "collectives"), "standard": ("mpich", "abi/collectives"),
+              "openmpi": ("openmpi", "openmpi/collectives")}
+# Of mpi4py's suite: blocking and non-blocking collectives, and requests.
+MPI4PY = r"test_(cco_(buf|vec|nb_buf)|request)\.py"
+
+
+class Collectives(MpiTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.log = self.folder / "used.jsonl"
+
+    def used(self):
+        """What the library says it found and did: hosts of clusters, and calls by operation and algorithm."""
+        lines = [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        hosts = [line["hosts"] for line in lines if "hosts" in line]
+        return hosts, {(line["operation"], line["algorithm"]) for line in lines if "operation" in line}
+
+    def up(self, *options):
+        """A lab until the end of the test; gives a function that runs a program there."""
+        name = f"t{uuid.uuid4().hex[:8]}"
+        self.succeeds(self.run_command([FISHPLATE, "lab", "up", *options, "--name", name, "--unverified"]))
+        self.addCleanup(lambda: self.succeeds(self.run_command([FISHPLATE, "lab", "down", name])))
+
+        def run(interface, ranks, way, timeout=120):
+            mpi, binary = INTERFACES[interface]
+            settings = ["env", f"FISHPLATE_COLLECTIVES_LOG={self.log}"]
+            command = [FISHPLATE, "run", "--mpi", mpi, "--collectives", way, "--", "mpiexec", "-n", ranks, program(binary)]
+            ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", *settings, *command], timeout)
+            return self.succeeds(ran, "all right")
+
+        return run
+
+    def test_two_clusters(self):
+        run = self.up("--clusters", 2, "--hosts", 2, "--rails", "0", "--wan", "1000", "--delay", "1ms")
+        moved = ["bcast", "allgather", "gather", "scatter", "alltoall", "reduce", "allreduce"]
+        for interface, way, operations in [
+            ("mpich", "coordinators", moved),
+            ("mpich", "shared", ["bcast", "allgather", "reduce", "allreduce"]),
+            ("mpich", "direct", ["barrier", "gather", "scatter", "alltoall"]),
+            ("standard", "coordinators", moved),
+            ("openmpi", "coordinators", moved),
+            ("openmpi", "shared", ["bcast", "allgather", "reduce", "allreduce"]),
+        ]:
+            with self.subTest(f"{interface}, {way}"):
+                run(interface, 4, way)
+                [hosts], used = self.used()
+                self.assertEqual(hosts, [["node0", "node1"], ["node2", "node3"]])
+                for operation in operations:
+                    self.assertIn((operation, way), used)
+
+    def test_three_unequal_clusters(self):
+        file = self.folder / "three.toml"
+        file.write_text(THREE_CLUSTERS)
+        run = self.up(file)
+        for interface, way in [("mpich", "cluster"), ("mpich", "shared"), ("openmpi", "coordinators")]:
+            with self.subTest(f"{interface}, {way}"):
+                run(interface, 7, way)
+                [hosts], _ = self.used()
+                self.assertEqual(hosts, [["node0", "node1", "node2", "node3"], ["node4", "node5"], ["node6"]])
+        run("mpich", 7, "native")
+        self.assertEqual(self.used(), ([], set()))
+
+    def given(self, ranks, *command, clusters, way="coordinators", **options):
+        """A program on a testbed whose hosts are near, with clusters that the user names."""
+        settings = {"FISHPLATE_CLUSTERS": clusters, "FISHPLATE_COLLECTIVES": way, "FISHPLATE_COLLECTIVES_LOG": str(self.log)}
+        return self.mpi(ranks, *command, **settings, **options)
+
+    def test_clusters_that_the_user_names(self):
+        for clusters in ["node0;node1", "0-1;2,3", "0;1-3"]:
+            with self.subTest(clusters):
+                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
+                _, used = self.used()
+                self.assertIn(("bcast", "coordinators"), used)
+
+    def test_hosts_that_are_near_are_left_alone(self):
+        self.succeeds(self.given(4, program("collectives"), clusters="node*", way="cluster"), "all right")
+        self.assertEqual(self.used(), ([], set()))
+        self.succeeds(self.given(2, program("threads"), clusters="0;1"), "all right")
+        self.assertIn(("allreduce", "coordinators"), self.used()[1])
+
+    def test_mpi4py(self):
+        # With more ranks than processors Open MPI's own non-blocking operations take minutes.
+        for mpi, ranks, clusters in [("mpich", 4, "0,3;1;2"), ("openmpi", 2, "0;1")]:
+            with self.subTest(mpi):
+                ran = self.given(ranks, *main_py(MPI4PY), clusters=clusters, mpi=mpi, timeout=600)
+                self.assertEqual(ran.code, 0, str(ran))
+                self.assertEqual(len(re.findall(r"Ran \d+ tests in", ran.err)), ranks, str(ran))
+                self.assertNotRegex(ran.err, r"FAILED|fishplate: ", str(ran))
+                _, used = self.used()
+                for operation in ["bcast", "allgather", "alltoall", "allreduce", "reduce", "gather", "scatter"]:
+                    self.assertIn((operation, "coordinators"), used, f"{mpi}: {used}")
+
+    def test_what_the_user_is_told(self):
+        for variable, value, told in [
+            ("FISHPLATE_COLLECTIVES", "fast", 'FISHPLATE_COLLECTIVES="fast" is not a valid setting; allowed: cluster, native'),
+            ("FISHPLATE_CLUSTERS", "a b", 'FISHPLATE_CLUSTERS="a b" is not a valid setting; allowed: clusters separated by ;'),
+        ]:
+            with self.subTest(variable):
+                line = with_mpich(f"export {variable}='{value}' && mpiexec -n 2 {program('crowd')}")
+                self.fails(self.run_command(testbed("--", "sh", "-c", line)), re.escape(f"fishplate: {told}"))
+        for clusters, told in [
+            ("node0", "rank 1 on host node1 is in no cluster"),
+            ("node0,1;node1", "rank 1 on host node1 is in two clusters"),
+        ]:
+            with self.subTest(clusters):
+                ran = self.given(2, program("crowd"), clusters=clusters)
+                # The program runs all the same.
+                self.assertEqual(ran.code, 0, str(ran))
+                self.says(ran, f"fishplate: FISHPLATE_CLUSTERS: {told}: all collective operations are the MPI's own")
+
+    def test_ranks_that_have_not_loaded_it(self):
+        job = mpi_command(1, program("crowd"), ":", "-n", 1, "env", "-u", "LD_PRELOAD", program("crowd"))
+        ran = self.run_command(job)
+        self.assertEqual(ran.code, 0, str(ran))
+        self.says(ran, "fishplate: 1 of 2 ranks have not loaded this library: all collective operations are the MPI's own")
