@@ -13,6 +13,7 @@ fn settings_with_wrong_values() {
     for (option, variable, allowed) in [
         ("--striping", "FISHPLATE_STRIPING", "earliest"),
         ("--multiplexing", "FISHPLATE_MULTIPLEXING", "round-robin"),
+        ("--collectives", "FISHPLATE_COLLECTIVES", "cluster, native"),
         ("--streams", "FISHPLATE_STREAMS", "1 to 8"),
     ] {
         for command in ["run", "env"] {
