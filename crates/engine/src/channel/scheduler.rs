@@ -149,6 +149,7 @@ impl VirtualChannel {
             self.pending -= len;
             if let Way::Announced { ahead } = way {
                 send.stage = Stage::Cut { to: Destination::Announced, stripes: Stripes::ahead(len, ahead) };
+                send.is_unannounced = true;
                 self.credit.spend(ahead);
                 if ahead > 0 {
                     self.enqueue_cleared(key, ahead);
@@ -172,6 +173,7 @@ impl VirtualChannel {
         let send = sends.get_mut(key)?;
         let (envelope, data, len) = (send.envelope, send.data, send.source.len() as u32);
         if let Stage::Cut { stripes, .. } = &send.stage {
+            send.is_unannounced = false;
             let (seq, total, ahead) = (send.seq(), send.len(), stripes.sent_ahead() as u32);
             let body = Body::Request { seq, envelope, data, total, ahead, send: SendRef(key) };
             return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
@@ -201,6 +203,10 @@ impl VirtualChannel {
         }
         let mut at = 0;
         while let Some(&key) = self.cleared.get(at) {
+            if sends.get(key).is_some_and(|send| send.is_unannounced) {
+                at += 1;
+                continue;
+            }
             let Some((to, stripes)) = sends.get_mut(key).and_then(cut).filter(|(_, stripes)| stripes.allowed() > 0)
             else {
                 self.cleared.remove(at);

@@ -118,6 +118,8 @@ pub struct Send {
     pub inject: bool,
     /// How far it has come.
     pub stage: Stage,
+    /// It waits to be announced: no piece of it may go before, or it could end before its announcement.
+    pub is_unannounced: bool,
     /// Of an answer: the memory that it was read from has ended.
     pub is_ended: bool,
     /// The completion filter: frames that are not yet acknowledged.
@@ -140,6 +142,7 @@ impl Send {
             source: Source::User(request.payload),
             inject: request.inject,
             stage: Stage::Queued,
+            is_unannounced: false,
             is_ended: false,
             unacknowledged: 0,
             notify: request.notify,
