@@ -30,6 +30,7 @@ pub enum Command {
     Env(commands::env::Args),
     Bench(Box<commands::bench::Args>),
     Report(commands::report::Args),
+    Reproduce(commands::reproduce::Args),
     Compare(commands::compare::Args),
     Explain(commands::explain::Args),
     Demo(commands::demo::Args),

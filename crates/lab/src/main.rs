@@ -10,6 +10,7 @@ mod environment;
 mod experiments;
 mod interposer;
 mod lab;
+mod machines;
 mod page;
 mod record;
 mod report;

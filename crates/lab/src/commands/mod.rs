@@ -8,8 +8,10 @@ pub mod experiment;
 pub mod explain;
 pub mod inner;
 pub mod lab;
+pub mod machine;
 pub mod rails;
 pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod setup;
 pub mod simulate;
@@ -34,6 +36,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Env(args) => env::run(args),
         Command::Bench(args) => bench::run(*args, cli.inside),
         Command::Report(args) => report::run(args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Compare(args) => Ok(compare::run(args)),
         Command::Explain(args) => explain::run(args),
         Command::Demo(args) => demo::run(args, cli.inside),

@@ -8,14 +8,21 @@ use anyhow::{Result, ensure};
 use fishplate_sim::throughput;
 use fishplate_sim::transport::{self, Mutation, Outcome, Setup};
 
+use super::machine;
+
 /// Runs the protocol in virtual time while rails fail, and checks that nothing is lost.
 ///
 /// Every seed is a configuration, a load and faults of its own. Oracles watch the invariants of the transport; after
 /// everything has healed, every operation has to end.
+///
+/// With TESTBED and BENCHMARK instead: the benchmark suite on a modelled machine, in virtual time.
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub struct Args {
-    /// Replay one seed, and tell everything that happens
+    #[command(flatten)]
+    machine: machine::Args,
+
+    /// Replay one seed, and tell everything that happens; with TESTBED: seed of all that is random
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "seconds", "throughput"])]
     seed: Option<u64>,
 
@@ -43,10 +50,15 @@ Examples:
   fishplate simulate
   fishplate simulate --from 1000000 --seconds 3600
   fishplate simulate --seed 17 | less
-  fishplate simulate --bug stripe-aside";
+  fishplate simulate --bug stripe-aside
+  fishplate simulate --testbeds
+  fishplate simulate wan-2008 bandwidth --sizes 1K:4M --set wan.delay_us=1000";
 
 /// Does what was asked.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    if args.machine.wanted() {
+        return machine::run(&args.machine, args.seed.unwrap_or(1));
+    }
     ensure!(args.seconds >= 0.0 && args.seconds.is_finite(), "--seconds is a length of time, not {}", args.seconds);
     if args.throughput {
         return print(&throughput::table());

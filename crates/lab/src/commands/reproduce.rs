@@ -1,0 +1,130 @@
+//! `fishplate reproduce`: what papers measured, on models of their machines.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use fishplate_sim::reproduce::{Curve, FACTS, Fact, Judged, Lab, ROWS, judge, read_facts, sensitivity, why_not};
+
+use crate::machines::{record as simulated, table};
+use crate::record::{self, Line, write::Writer};
+use crate::report::{self, Report};
+
+/// Runs the papers' microbenchmarks on models of their machines, with the engine that carries real MPI.
+///
+/// Prints paper against simulation, row by row. Rows of kind C have set parameters of the models and are no successes;
+/// P are numbers that have to come out by themselves, O orderings.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// One paper only: multirail-2004, endapps-2006, pecnit-2007, wan-2008
+    paper: Option<String>,
+
+    /// One row only
+    #[arg(long, value_name = "ID")]
+    row: Option<String>,
+
+    /// Write a record of all curves and rows; `fishplate report` makes a page of it
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    /// Write a page with the table and the curves of each figure
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Vary each assumption over its range, and tell which rows change
+    #[arg(long)]
+    sensitivity: bool,
+
+    /// Seed of all that is random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate reproduce
+  fishplate reproduce multirail-2004 -o multirail.html
+  fishplate reproduce --row M15
+  fishplate reproduce endapps-2006 --sensitivity";
+
+/// The command.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let facts = read_facts(FACTS).map_err(|error| anyhow!("the table of facts: {error}"))?;
+    let known: Vec<&str> = facts.iter().map(|fact| fact.paper.as_str()).collect();
+    if let Some(paper) = &args.paper {
+        ensure!(known.contains(&paper.as_str()), "there is no paper {paper}: there are {}", papers(&known));
+    }
+    if let Some(row) = &args.row {
+        ensure!(facts.iter().any(|fact| fact.id == *row), "there is no row {row}");
+    }
+    if args.sensitivity {
+        return vary(&facts, args);
+    }
+    let (rows, curves) = judged(&facts, args)?;
+    print!("{}", table::text(&rows));
+    write(&rows, &curves, args)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn papers(known: &[&str]) -> String {
+    let mut papers: Vec<&str> = known.to_vec();
+    papers.dedup();
+    papers.join(", ")
+}
+
+fn judged(facts: &[Fact], args: &Args) -> Result<(Vec<Judged>, Vec<Curve>)> {
+    let lab = Lab::new(args.seed);
+    let mut rows = Vec::new();
+    for row in ROWS {
+        let wanted = args.paper.as_ref().is_none_or(|paper| paper == row.paper);
+        let Some(fact) = facts.iter().find(|fact| fact.id == row.id).filter(|_| wanted) else { continue };
+        if args.row.as_ref().is_some_and(|only| only != row.id) {
+            continue;
+        }
+        let values = (row.find)(&lab).map_err(|error| anyhow!("{}: {error}", row.id))?;
+        rows.push(judge(fact, values));
+    }
+    Ok((rows, lab.take_curves()))
+}
+
+/// Record and page.
+fn write(rows: &[Judged], curves: &[Curve], args: &Args) -> Result<()> {
+    if args.record.is_none() && args.output.is_none() {
+        return Ok(());
+    }
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let file = args.record.clone().unwrap_or_else(|| folder.path().join("reproduce.jsonl"));
+    let samples = simulated::samples(curves);
+    let manifest = simulated::manifest("Papers against simulation", &samples, args.seed);
+    let links = manifest.links.clone();
+    let mut writer = Writer::create(&file, &manifest)?;
+    links.iter().try_for_each(|name| writer.append(&simulated::link(name)))?;
+    samples.into_iter().try_for_each(|sample| writer.append(&Line::Sample(sample)))?;
+    for row in rows {
+        writer.append(&Line::Statement(simulated::statement(row, why_not(&row.fact.id))))?;
+    }
+    drop(writer);
+    if let Some(page) = &args.output {
+        let report = Report::of(vec![record::read(&file)?], None, None)?;
+        fs::write(page, report::html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
+        eprintln!("page: {}", page.display());
+    }
+    Ok(())
+}
+
+fn vary(facts: &[Fact], args: &Args) -> Result<ExitCode> {
+    let mut flipped = 0;
+    let varied = sensitivity(facts, args.paper.as_deref(), args.seed, |varied| {
+        let flips = varied.flips.iter();
+        let flips: Vec<String> =
+            flips.map(|flip| format!("{} {}", flip.id, if flip.holds { "holds" } else { "does not hold" })).collect();
+        flipped += usize::from(!flips.is_empty());
+        let told = if flips.is_empty() { "nothing changes".into() } else { flips.join(", ") };
+        println!("{} {} = {} instead of {}: {told}", varied.testbed, varied.path, varied.value, varied.assumed);
+    });
+    let varied = varied.map_err(|error| anyhow!("{error}"))?;
+    println!("{} variations, {flipped} of which change a row", varied.len());
+    Ok(ExitCode::SUCCESS)
+}

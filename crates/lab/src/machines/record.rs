@@ -1,0 +1,126 @@
+//! Simulated values as a record: the same lines as measured ones, without a clock, so that they are the same every time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fishplate_sim::reproduce::{Curve, Judged, Kind, number};
+use fishplate_sim::suite::{Benchmark, Unit};
+
+use crate::record::{self, Line, Link, Machine, Manifest, Rail, SCHEMA, Sample, Stack, Statement, Verdict};
+
+/// Nothing happens at a real time.
+const STARTED: &str = "1970-01-01T00:00:00Z";
+
+/// A simulated record's first line.
+pub fn manifest(title: &str, samples: &[Sample], seed: u64) -> Manifest {
+    let unique = |names: Vec<&String>| -> Vec<String> {
+        let mut seen = BTreeSet::new();
+        names.into_iter().filter(|name| seen.insert(*name)).cloned().collect()
+    };
+    let benchmark = |name| record::Benchmark { name, title: None, axis: None, axis_unit: None };
+    let stack = |name| Stack { name, version: "a model".into() };
+    Manifest {
+        schema: SCHEMA.into(),
+        fishplate: env!("CARGO_PKG_VERSION").into(),
+        started: STARTED.into(),
+        title: Some(title.into()),
+        machine: Machine {
+            cpu: "modelled".into(),
+            cores: 0,
+            memory_bytes: 0,
+            kernel: "virtual time".into(),
+            hostname: "simulation".into(),
+        },
+        load: 0.0,
+        stacks: unique(samples.iter().map(|sample| &sample.stack).collect()).into_iter().map(stack).collect(),
+        reference: None,
+        links: unique(samples.iter().map(|sample| &sample.link).collect()),
+        benchmarks: unique(samples.iter().map(|sample| &sample.benchmark).collect())
+            .into_iter()
+            .map(benchmark)
+            .collect(),
+        rounds: 1,
+        seeds: BTreeMap::from([("simulation".into(), seed)]),
+        options: BTreeMap::new(),
+    }
+}
+
+/// A link's line: what a testbed is called in records.
+pub fn link(name: &str) -> Line {
+    let rail = Rail { name: "as the testbed says".into(), ..Rail::default() };
+    Line::Link(Link { name: name.into(), rails: vec![rail], emulator_cpu: None })
+}
+
+/// A unit, and what is measured in it.
+pub fn metric(benchmark: Benchmark) -> (&'static str, &'static str) {
+    match benchmark.unit() {
+        Unit::Us => ("latency", "us"),
+        Unit::MbS => ("bandwidth", "MB/s"),
+        Unit::Messages => ("message rate", "messages/s"),
+    }
+}
+
+/// One simulated value.
+pub fn sample(
+    benchmark: Benchmark,
+    named: &str,
+    (stack, link): (&str, &str),
+    ranks: u32,
+    (size, value): (u64, f64),
+) -> Sample {
+    let (metric, unit) = metric(benchmark);
+    Sample {
+        stack: stack.into(),
+        link: link.into(),
+        benchmark: named.into(),
+        round: 0,
+        ranks,
+        size_bytes: Some(size),
+        metric: metric.into(),
+        unit: unit.into(),
+        better: None,
+        value,
+        percentiles: None,
+        iterations: None,
+        checked: false,
+        options: BTreeMap::new(),
+    }
+}
+
+/// The points of curves. What a figure shows twice stands once.
+pub fn samples(curves: &[Curve]) -> Vec<Sample> {
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for curve in curves {
+        let named = format!("{}, {}: {}", curve.testbed, curve.figure, curve.benchmark.name());
+        let stack =
+            if curve.setting.is_empty() { curve.stack.clone() } else { format!("{} ({})", curve.stack, curve.setting) };
+        for point in &curve.points {
+            if seen.insert((named.clone(), stack.clone(), curve.ranks, point.0)) {
+                all.push(sample(curve.benchmark, &named, (&stack, &curve.testbed), curve.ranks, *point));
+            }
+        }
+    }
+    all
+}
+
+/// A judged row.
+pub fn statement(row: &Judged, why_not: Option<&str>) -> Statement {
+    let verdict = if row.holds() { Verdict::Holds } else { Verdict::DoesNotHold };
+    let told: Vec<String> = row
+        .checks
+        .iter()
+        .map(|check| {
+            format!("{}: {} (paper: {})", check.check.what, check.simulated.map_or("-".into(), number), check.paper())
+        })
+        .collect();
+    let mut why = told.join("; ");
+    if row.fact.kind == Kind::C {
+        why.insert_str(0, "calibration, no success: ");
+    }
+    if let Some(reason) = why_not.filter(|_| !row.holds()) {
+        why.push_str(" - ");
+        why.push_str(reason);
+    }
+    let values = row.values.iter().map(|(name, value)| (name.clone(), (*value).into())).collect();
+    Statement { id: row.fact.id.clone(), text: row.fact.text.clone(), verdict, why, values }
+}
