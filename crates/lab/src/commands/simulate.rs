@@ -114,7 +114,9 @@ fn search(args: &Args) -> ExitCode {
     let took_s = start.elapsed().as_secs_f64();
     let rate = (operations as f64 / took_s) as u64;
     println!("seeds {} to {}: every invariant held", args.from, seed.wrapping_sub(1));
-    println!("{operations} operations, {events} events, {virtual_s:.0} s of virtual time in {took_s:.1} s: {rate} operations/s");
+    println!(
+        "{operations} operations, {events} events, {virtual_s:.0} s of virtual time in {took_s:.1} s: {rate} operations/s"
+    );
     ExitCode::SUCCESS
 }
 
