@@ -4,6 +4,7 @@ mod again;
 mod arrive;
 mod credit;
 mod deliver;
+mod land;
 mod lose;
 mod misbehaviour;
 mod pieces;
