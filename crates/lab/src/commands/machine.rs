@@ -18,6 +18,7 @@ const VALUE_WIDTH: usize = 18;
 
 /// A machine and what runs on it.
 #[derive(clap::Args)]
+#[group(skip)]
 pub struct Args {
     /// A modelled machine instead of seeds: a name (--testbeds tells them) or a file
     #[arg(value_name = "TESTBED", requires = "benchmark")]

@@ -6,6 +6,8 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("endapps-2006", include_str!("../../testbeds/endapps-2006.toml")),
     ("pecnit-2007-ib", include_str!("../../testbeds/pecnit-2007-ib.toml")),
     ("pecnit-2007-quadrics", include_str!("../../testbeds/pecnit-2007-quadrics.toml")),
+    ("ib-2x400", include_str!("../../testbeds/ib-2x400.toml")),
+    ("eth-100g-wan", include_str!("../../testbeds/eth-100g-wan.toml")),
     ("wan-2008", include_str!("../../testbeds/wan-2008.toml")),
 ];
 
