@@ -29,6 +29,8 @@ pub struct ConnectionEnd {
 pub struct Connection {
     pub ends: [ConnectionEnd; 2],
     pub rail: usize,
+    /// Nothing gets through any more, not even that it is broken.
+    pub is_silent: bool,
     /// By the end that sends.
     pub flows: [Flow; 2],
     /// When the next event of each flow comes.
@@ -45,7 +47,7 @@ impl Connection {
     ) -> Connection {
         let ends = ends.map(|(host, subchannel)| ConnectionEnd { host, subchannel, receiving: None, is_closed: false });
         let flows = [seed, !seed].map(|seed| Flow::new(link.clone(), socket, seed));
-        Connection { ends, rail, flows, scheduled: [None; 2] }
+        Connection { ends, rail, is_silent: false, flows, scheduled: [None; 2] }
     }
 
     /// The host at an end, and its subchannel.

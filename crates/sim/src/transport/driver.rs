@@ -22,8 +22,6 @@ const MOST_READS: usize = 16;
 const MOST_ROUNDS: usize = 8;
 /// From one call of a busy driver to the next.
 const LOOP: Duration = Duration(200);
-/// Longest time until an end of a connection hears that it is broken.
-const MOST_UNAWARE: Duration = Duration::ms(1);
 
 impl World {
     /// The driver of `host` is called, if its user is there.
@@ -42,6 +40,7 @@ impl World {
             self.hosts[host.0].engine.handle_timeout(now.into());
         }
         self.pump(host);
+        self.end_what_the_engine_gives_up(host);
         self.complete(host);
         self.set_timer(host);
     }
@@ -61,7 +60,7 @@ impl World {
     }
 
     /// Reads what has come over a connection, up to the limit of one call.
-    fn read(&mut self, connection: ConnectionId, end: End) {
+    pub(super) fn read(&mut self, connection: ConnectionId, end: End) {
         let host = self.connections[connection.0].ends[end.0].host;
         let flow = FlowId { connection, from: end.other() };
         let had_room = self.flow(flow).has_room();
@@ -108,6 +107,7 @@ impl World {
             Ok(placement) => placement,
             Err(misbehaviour) => return self.blame(connection, end, &misbehaviour.to_string()),
         };
+        self.act(host);
         let len = u64::from(header.body.payload_len());
         if let Placement::Bounce(id) = placement {
             let from = self.across(connection, end);
@@ -121,9 +121,7 @@ impl World {
         let shifts = matches!(header.body, Body::Stripe { .. }) && self.mutates(Mutation::StripeAside);
         let done = u64::from(shifts);
         let receiving = (len > 0).then_some(Receiving { placement, len: len + done, done });
-        // Before the memory actions, which may end it.
         self.connections[connection.0].ends[end.0].receiving = receiving;
-        self.act(host);
         true
     }
 
@@ -151,7 +149,8 @@ impl World {
         let host = self.connections[connection.0].ends[end.0].host;
         let peer = self.across(connection, end);
         self.see(Seen::Blamed(host, peer, why));
-        self.link_failed(connection, end, why);
+        self.trace.note(self.queue.now(), &Note::Broken(connection, host, why));
+        self.lose(host, peer, why);
         false
     }
 
@@ -306,72 +305,6 @@ impl World {
         self.see(Seen::Completed(host, &completion));
         if let Some(region) = self.ledger.complete(host, &completion) {
             self.memories[host.0].take_back(region);
-        }
-    }
-
-    /// An end hears that its connection is broken; what had come is read first.
-    pub(super) fn broken(&mut self, connection: ConnectionId, end: End) {
-        let (host, _) = self.connections[connection.0].at(end);
-        let Some(away_until) = self.hosts.get(host.0).filter(|host| !host.is_dead).map(|host| host.away_until) else {
-            return;
-        };
-        if away_until > self.queue.now() {
-            self.queue.at(away_until, Event::Broken(connection, end));
-            return;
-        }
-        let flow = FlowId { connection, from: end.other() };
-        while self.flow(flow).has_unread() && !self.connections[connection.0].ends[end.0].is_closed {
-            self.read(connection, end);
-        }
-        self.link_failed(connection, end, "the connection was reset");
-        self.progress(host);
-    }
-
-    /// A connection has failed; what it carried cannot be sent again, so its peer is lost.
-    pub(super) fn link_failed(&mut self, connection: ConnectionId, end: End, why: &str) {
-        let (host, _) = self.connections[connection.0].at(end);
-        if self.connections[connection.0].ends[end.0].is_closed {
-            return;
-        }
-        self.trace.note(self.queue.now(), &Note::Broken(connection, host, why));
-        let peer = self.across(connection, end);
-        self.lose(host, peer, why);
-    }
-
-    /// Closes everything that `host` has of `peer` and ends its operations.
-    fn lose(&mut self, host: HostId, peer: HostId, why: &str) {
-        self.trace.note(self.queue.now(), &Note::Lost(host, peer, why));
-        self.see(Seen::Lost(host, peer));
-        for (connection, end) in self.hosts[host.0].links[peer.0].clone() {
-            self.close(connection, end);
-        }
-        self.hosts[host.0].engine.lose(vc(peer), why);
-        self.act(host);
-    }
-
-    /// A driver closes its end. The other hears of it.
-    pub(super) fn close(&mut self, connection: ConnectionId, end: End) {
-        let at = &mut self.connections[connection.0].ends[end.0];
-        if std::mem::replace(&mut at.is_closed, true) {
-            return;
-        }
-        at.receiving = None;
-        self.cut(connection);
-    }
-
-    /// Breaks a connection both ways, at any byte of what is on its way.
-    pub(super) fn cut(&mut self, connection: ConnectionId) {
-        let now = self.queue.now();
-        for end in End::BOTH {
-            let bytes = self.chance.of_any_size(1 << 20);
-            let flow = &mut self.connections[connection.0].flows[end.0];
-            if !flow.is_cut() {
-                flow.cut(now, bytes);
-            }
-            if !self.connections[connection.0].ends[end.0].is_closed {
-                let after = self.chance.up_to(MOST_UNAWARE);
-                self.queue.after(after, Event::Broken(connection, end));
-            }
         }
     }
 }

@@ -25,6 +25,11 @@ pub enum Fault {
         /// Where.
         path: Path,
     },
+    /// The connections carry nothing any more, and nobody is told.
+    Silence {
+        /// Where.
+        path: Path,
+    },
     /// Nothing arrives for a while.
     Stall {
         /// Where.
@@ -76,7 +81,7 @@ impl Fault {
         let path = Path { a: HostId(a), b: HostId(b), rail: random.index(shape.rails) };
         let host = HostId(random.index(shape.hosts));
         let lasts = Duration(random.of_any_size(Duration::ms(200).0));
-        match random.below(if fatal { 10 } else { 8 }) {
+        match random.below(if fatal { 16 } else { 8 }) {
             0 | 1 => Fault::Stall { path, both_ways: random.percent(50), lasts },
             2 | 3 => {
                 let more_delay = Duration(random.of_any_size(Duration::ms(20).0));
@@ -84,7 +89,8 @@ impl Fault {
             }
             4 | 5 => Fault::Flap { path, times: random.range(2, 6), lasts: Duration(lasts.0 / 8) },
             6 | 7 => Fault::Away { host, lasts: Duration(lasts.0 / 8) },
-            8 => Fault::Cut { path },
+            8..13 => Fault::Cut { path },
+            13..15 => Fault::Silence { path },
             _ => Fault::Death { host },
         }
     }
@@ -113,6 +119,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Cut { path } => write!(f, "{path} is cut"),
+            Fault::Silence { path } => write!(f, "{path} falls silent"),
             Fault::Stall { path, both_ways, lasts } => {
                 let ways = if *both_ways { "both ways" } else { "one way" };
                 write!(f, "{path} stalls {ways} for {} us", lasts.0 / 1000)

@@ -227,12 +227,15 @@ impl Flow {
         }
     }
 
-    /// Bytes that have arrived since this was asked last, and after how long the sender learns of them; nothing where it
-    /// does not care.
+    /// Bytes that have arrived since this was asked last, if any, and after how long the sender learns of them.
     pub fn take_acknowledgement(&mut self) -> Option<(u64, Duration)> {
         let bytes = std::mem::take(&mut self.unacknowledged_bytes);
-        let cares = self.congestion.is_some() && bytes > 0;
-        cares.then(|| (bytes, Duration(self.link.settings().delay_ns)))
+        (bytes > 0).then(|| (bytes, Duration(self.link.settings().delay_ns)))
+    }
+
+    /// Whether it matters to the socket when the sender learns of what has arrived.
+    pub fn is_paced(&self) -> bool {
+        self.congestion.is_some()
     }
 
     /// The oldest segment that has arrived.
@@ -291,6 +294,12 @@ impl Flow {
             }
         }
         self.early.clear();
+    }
+
+    /// The driver closes its side: what it has not sent is dropped.
+    pub fn close(&mut self) {
+        self.queue.clear();
+        self.is_blocked = false;
     }
 
     /// Whether it has ended.

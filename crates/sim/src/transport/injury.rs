@@ -13,8 +13,13 @@ impl World {
         self.trace.note(self.queue.now(), &Note::Fault(&text));
         match fault {
             Fault::Cut { path } => {
-                self.ledger.part(path.a, path.b);
                 self.on(path).into_iter().for_each(|connection| self.cut(connection));
+            }
+            Fault::Silence { path } => {
+                for connection in self.on(path) {
+                    self.connections[connection.0].is_silent = true;
+                    self.cut(connection);
+                }
             }
             Fault::Stall { path, both_ways, lasts } => {
                 let ends = if both_ways { &End::BOTH[..] } else { &End::BOTH[..1] };

@@ -6,7 +6,7 @@ use fishplate_engine::policy::{Multiplexing, Striping};
 use fishplate_link::{Loss, Rate, Settings};
 
 use super::data::Contents;
-use super::faults::Fault;
+use super::faults::{Fault, Path};
 use super::flow::Socket;
 use super::ids::HostId;
 use super::setup::{Rail, Setup};
@@ -49,6 +49,26 @@ pub fn draw(seed: u64) -> Setup {
         hostile: random.percent(15).then(|| HostId(random.index(shape.hosts))),
         mutation: None,
     }
+}
+
+/// The setup of a seed for one thing only: two hosts, two rails at least, and one rail that is cut at a random moment while
+/// both hosts send.
+pub fn draw_cut(seed: u64) -> Setup {
+    let mut setup = draw(seed);
+    let mut random = Random::stream(seed, "cut");
+    setup.hosts = 2;
+    while setup.rails.len() < 2 {
+        setup.rails.push(rail(&mut random));
+    }
+    // Weights are one a rail.
+    setup.config.multiplexing = MULTIPLEXING[random.index(MULTIPLEXING.len())].clone();
+    setup.config.striping = STRIPING[random.index(STRIPING.len())].clone();
+    setup.hostile = None;
+    setup.mix.commands = setup.mix.commands.min(100);
+    let path = Path { a: HostId(0), b: HostId(1), rail: random.index(setup.rails.len()) };
+    let until = setup.mix.pause.0 / 4 * setup.mix.commands;
+    setup.faults = vec![(Time(random.below(until)), Fault::Cut { path })];
+    setup
 }
 
 fn config(random: &mut Random, rails: usize) -> Config {

@@ -41,6 +41,8 @@ pub(super) enum Event {
     Stall(ConnectionId, Duration),
     /// A connection is as it was.
     Heal(ConnectionId),
+    /// One that has failed is set up again.
+    Reconnect(ConnectionId),
 }
 
 /// One host.
@@ -57,6 +59,8 @@ pub(super) struct Host {
     /// What comes now was not there then.
     pub looked_at: Time,
     pub is_dead: bool,
+    /// Peers that it has given up.
+    pub lost: BTreeSet<HostId>,
     /// Most that each peer was ever granted, in bytes.
     pub granted: Vec<u64>,
     /// Commands that its user will still give.
@@ -136,8 +140,13 @@ impl World {
         let link = &self.setup.rails[rail].link;
         self.connections.push(Connection::new([(a, at_a), (b, at_b)], rail, link, self.setup.socket, seed));
         self.trace.note(self.queue.now(), &Note::Up(id, a, b, rail));
-        for (host, peer, end) in [(a, b, End(0)), (b, a, End(1))] {
-            self.hosts[host.0].links[peer.0].push((id, end));
+        for (host, peer, end, subchannel) in [(a, b, End(0), at_a), (b, a, End(1), at_b)] {
+            let links = &mut self.hosts[host.0].links[peer.0];
+            // Numbers of subchannels that are down are used again.
+            match links.get_mut(usize::from(subchannel.index)) {
+                Some(link) => *link = (id, end),
+                None => links.push((id, end)),
+            }
             self.hosts[host.0].news.insert((id, end));
         }
     }
@@ -184,6 +193,7 @@ impl World {
             Event::Fault(at) => self.fault(self.setup.faults[at].1),
             Event::Stall(connection, lasts) => self.stall(connection, &End::BOTH, lasts),
             Event::Heal(connection) => self.heal(connection),
+            Event::Reconnect(connection) => self.reconnect(connection),
         }
         true
     }
@@ -213,14 +223,28 @@ impl World {
         }
         let flow = self.flow(id);
         flow.arrive(now);
+        let is_paced = flow.is_paced();
         if let Some((bytes, after)) = flow.take_acknowledgement() {
-            self.queue.after(after, Event::Acknowledged(id, bytes));
+            self.moved(id);
+            if is_paced {
+                self.queue.after(after, Event::Acknowledged(id, bytes));
+            }
         }
         if self.flow(id).has_unread() {
             self.news(id.connection, id.from.other());
         }
         self.unblock(id);
         self.watch(id);
+    }
+
+    /// The kernel of a sender has heard that bytes have arrived.
+    fn moved(&mut self, flow: FlowId) {
+        let now = self.queue.now();
+        let connection = &self.connections[flow.connection.0];
+        let (host, subchannel) = connection.at(flow.from);
+        if !connection.ends[flow.from.0].is_closed {
+            self.hosts[host.0].engine.moved(now.into(), subchannel);
+        }
     }
 
     /// The sender of a flow tries again, if it waits for room.
@@ -302,6 +326,7 @@ impl Host {
             away_until: Time::START,
             looked_at: Time::START,
             is_dead: false,
+            lost: BTreeSet::new(),
             granted: vec![0; setup.hosts],
             commands_left: commands,
         }

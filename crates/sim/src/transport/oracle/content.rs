@@ -17,7 +17,7 @@ impl Oracle for Content {
 
     fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
         match seen {
-            Seen::Trespassed(host, Trespass::Write(extent)) => {
+            Seen::Trespassed(host, Trespass::Write(extent)) if !scene.ledger.outlaws.contains(&host) => {
                 Err(format!("{host} writes to memory that its user has back: {extent:?}"))
             }
             Seen::Completed(host, completion) => completed(host, completion, scene),
