@@ -6,7 +6,7 @@ use fishplate_engine::Misbehaviour;
 use crate::hostile::attack::attack;
 use crate::support::rng::Rng;
 
-/// How inputs end.
+/// How inputs end. (A wrong refusal must name an operation of another kind: few inputs do.)
 pub const ENDS: &[&str] = &[
     "all in order",
     "wrong acknowledgement",
@@ -15,7 +15,6 @@ pub const ENDS: &[&str] = &[
     "sequence number out of range",
     "wrong clearance",
     "stripe out of place",
-    "wrong refusal",
 ];
 
 /// One connection's life, as `bytes` choose.

@@ -150,7 +150,9 @@ impl Victim {
     }
 
     pub fn header(&mut self, at: usize, header: &Header) -> Result<(), Misbehaviour> {
-        let placement = self.engine.handle_header(Instant(self.now), self.subchannels[at], header)?;
+        let answer = self.engine.handle_header(Instant(self.now), self.subchannels[at], header);
+        self.act();
+        let placement = answer?;
         let len = u64::from(header.body.payload_len());
         if let Placement::Bounce(id) = placement {
             assert_eq!(self.bounces.insert(id.0, len), None, "a bounce buffer is made twice");
@@ -204,6 +206,15 @@ impl Victim {
                 _ => {}
             }
         }
+        self.act();
+        assert!(self.bounces.values().sum::<u64>() <= GRANT);
+        while let Some(completion) = self.engine.poll_completion() {
+            self.ended(&completion);
+        }
+    }
+
+    /// Does with memory what the engine wants. To be called after every header: later, what it speaks of may have ended.
+    fn act(&mut self) {
         while let Some(action) = self.engine.poll_memory() {
             match action {
                 MemoryAction::Fill { .. } => panic!("nothing is injected"),
@@ -215,10 +226,6 @@ impl Victim {
                 }
                 MemoryAction::Detach(_) => {}
             }
-        }
-        assert!(self.bounces.values().sum::<u64>() <= GRANT);
-        while let Some(completion) = self.engine.poll_completion() {
-            self.ended(&completion);
         }
     }
 
