@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -19,9 +21,14 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// `si_code` of a signal that another process sent, as opposed to the terminal, which has told the child too.
 const SI_USER: i32 = 0;
 
+/// Signals that are passed on.
+const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+
 /// Signals that end this program, taken as events from now on. What [`spawn`] starts gets them as usual.
 pub struct Signals {
     fd: SignalFd,
+    /// Those of [`ENDING`] that came while [`spawn`] had to let them through. (A handler is not inherited by programs.)
+    meanwhile: [Arc<AtomicBool>; 3],
 }
 
 /// How a program ended.
@@ -38,7 +45,7 @@ pub struct Ended {
 pub fn spawn(command: &mut Command, name: &OsStr) -> Result<Child> {
     use std::io::ErrorKind::{NotFound, PermissionDenied};
     let name = name.to_string_lossy();
-    // A child inherits what is blocked. A signal that comes just now ends this program, as before [`Signals::take`].
+    // A child inherits what is blocked. What comes just now is noted, if [`Signals::take`] was called before.
     let blocked = SigSet::thread_get_mask().context("cannot read the signal mask")?;
     SigSet::all().thread_unblock().context("cannot unblock signals")?;
     let spawned = command.spawn();
@@ -69,13 +76,15 @@ impl Signals {
     /// Takes them. To be called before any thread is started.
     pub fn take() -> Result<Signals> {
         let mut set = SigSet::empty();
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
-            set.add(signal);
-        }
+        ENDING.into_iter().chain([Signal::SIGCHLD]).for_each(|signal| set.add(signal));
         set.thread_block().context("cannot block signals")?;
         let fd = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
             .context("cannot receive signals")?;
-        Ok(Signals { fd })
+        let meanwhile: [Arc<AtomicBool>; 3] = Default::default();
+        for (signal, flag) in ENDING.into_iter().zip(&meanwhile) {
+            signal_hook::flag::register(signal as i32, flag.clone()).context("cannot receive signals")?;
+        }
+        Ok(Signals { fd, meanwhile })
     }
 
     /// Waits for `child`, and passes on what it would not get by itself. With `grace`, kills it that long after a signal.
@@ -131,6 +140,12 @@ impl Signals {
         // SIGCHLD wakes this up; the limit only covers the deadline.
         let _ = nix::poll::poll(&mut polled, PollTimeout::from(200u16));
         let mut found = None;
+        for (signal, flag) in ENDING.into_iter().zip(&self.meanwhile) {
+            if flag.swap(false, Ordering::Relaxed) {
+                found = Some(signal);
+                let _ = kill(Pid::from_raw(child.id() as i32), signal);
+            }
+        }
         while let Some(info) = self.fd.read_signal().context("cannot read signals")? {
             let Ok(signal) = Signal::try_from(info.ssi_signo as i32) else { continue };
             if signal == Signal::SIGCHLD {
