@@ -102,6 +102,8 @@ pub struct Ledger {
     pub announces_all: bool,
     /// Hosts of which nothing is expected: dead, or not keeping to the protocol.
     pub outlaws: BTreeSet<HostId>,
+    /// The one of these that does not keep to the protocol.
+    pub hostile: Option<HostId>,
 }
 
 impl Ledger {

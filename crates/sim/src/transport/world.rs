@@ -102,6 +102,7 @@ impl World {
         let mut ledger = Ledger::new(setup.config.most_announced >= MOST_ANNOUNCED);
         if let Some(hostile) = setup.hostile {
             ledger.outlaws.insert(hostile);
+            ledger.hostile = Some(hostile);
             (0..setup.hosts).for_each(|host| ledger.part(hostile, HostId(host)));
         }
         let mut world = World {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Oracle, Scene, Seen, must};
 use crate::transport::ids::HostId;
-use crate::transport::ledger::{Receive, Send, accepts};
+use crate::transport::ledger::{Receive, Send, accepts, peer};
 
 pub struct Progress;
 
@@ -23,13 +23,18 @@ impl Oracle for Progress {
     }
 }
 
-/// When nothing moves any more, no receive waits while a message that it accepts does.
+/// When nothing moves any more, no receive waits while a message that it accepts does. (A host that does not keep to the
+/// protocol may send the start of a message, and keep the receive that has taken it.)
 fn nothing_matches(scene: Scene<'_>) -> Result<(), String> {
     let ledger = scene.ledger;
     let is_open = |send: &Send| {
         send.taken.is_none() && ledger.is_sound(send.from, send.to) && !ledger.are_parted(send.from, send.to)
     };
-    let is_waiting = |receive: &Receive| !receive.ended && !receive.multi;
+    let may_be_kept = |receive: &Receive| {
+        let from = receive.pattern.source.map(peer);
+        ledger.hostile.is_some_and(|hostile| from.is_none_or(|from| from == hostile))
+    };
+    let is_waiting = |receive: &Receive| !receive.ended && !receive.multi && !may_be_kept(receive);
     for (context, receive) in ledger.receives().filter(|(_, receive)| is_waiting(receive)) {
         let mut seen = BTreeSet::new();
         for (id, send) in ledger.sends().filter(|(_, send)| send.to == receive.host && is_open(send)) {
