@@ -6,7 +6,7 @@ use fishplate_sim::transport::{draw, draw_cut, run};
 #[test]
 fn the_invariants_hold_and_everything_ends() {
     let mut operations = 0;
-    for seed in 0..190 {
+    for seed in 0..200 {
         let outcome = run(draw(seed), false);
         operations += outcome.operations;
         assert_eq!(outcome.violation, None, "replay: fishplate simulate --seed {seed}");

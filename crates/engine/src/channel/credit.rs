@@ -115,6 +115,8 @@ pub struct Debt {
     /// Given beside the first grant: what was freed, and what the grant grew by.
     given: u64,
     told: u64,
+    /// The peer may not have heard of what it was told: a subchannel has ended, and acknowledgements do not go again.
+    is_unheard: bool,
     relinquished: u64,
     /// `given` when the grant was looked at last.
     looked_at: u64,
@@ -129,7 +131,20 @@ impl Debt {
     pub fn new(grant: u64, reserve: u64) -> Self {
         let (held_eager, held, unannounced) = (0, 0, 0);
         let (given, told, relinquished, looked_at) = (0, 0, 0, 0);
-        Debt { first: grant, grant, reserve, held_eager, held, unannounced, given, told, relinquished, looked_at }
+        let is_unheard = false;
+        Debt {
+            first: grant,
+            grant,
+            reserve,
+            held_eager,
+            held,
+            unannounced,
+            given,
+            told,
+            is_unheard,
+            relinquished,
+            looked_at,
+        }
     }
 
     /// Bytes of messages that the peer may leave here at present.
@@ -217,9 +232,14 @@ impl Debt {
         Ok(news)
     }
 
-    /// Whether so much has been given that the peer should hear of it without waiting for a frame to carry the news.
+    /// Whether the peer should hear what it was given without waiting for a frame to carry the news.
     pub fn is_worth_telling(&self) -> bool {
-        self.given - self.told >= (self.grant / 4).max(1)
+        self.is_unheard || self.given - self.told >= (self.grant / 4).max(1)
+    }
+
+    /// What the peer was told last may be lost.
+    pub fn untell(&mut self) {
+        self.is_unheard = self.given > 0;
     }
 
     /// Whether the peer, as far as it knows, can send no payload, or nothing at all, although by now it could.
@@ -232,6 +252,7 @@ impl Debt {
     /// What to put into the header of a frame.
     pub fn tell(&mut self) -> u32 {
         self.told = self.given;
+        self.is_unheard = false;
         self.given as u32
     }
 }

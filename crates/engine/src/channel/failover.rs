@@ -23,6 +23,7 @@ impl VirtualChannel {
         // The peer has no acknowledgement of these writes, and sends them again, to be refused again.
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
         self.live.retain(|live| usize::from(*live) != index);
+        self.debt.untell();
         if self.causes.len() == MOST_CAUSES {
             self.causes.remove(0);
         }

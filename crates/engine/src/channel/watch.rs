@@ -7,7 +7,7 @@ use super::subchannel::Cargo;
 use crate::time::Instant;
 use crate::wire::Body;
 
-/// A subchannel on which nothing has been acknowledged for so long, in nanoseconds, and a round trip, is suspect: a kernel
+/// A subchannel on which nothing has moved for so long, in nanoseconds, and a round trip, is suspect: a kernel
 /// that has lost packets has sent them again twice by then.
 const SILENCE_NS: u64 = 150_000_000;
 /// So long after the peer has answered over another subchannel, in nanoseconds, a suspect one has failed. A peer that was
@@ -28,7 +28,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Something has been acknowledged, or there is something to acknowledge only now.
+    /// Something has been acknowledged or has come, or there is something to acknowledge only now.
     pub fn progress(&mut self, now: Instant) {
         self.since = now;
         self.is_suspect = false;

@@ -52,7 +52,8 @@ impl Engine {
         self.make_ready(vc);
     }
 
-    /// The peer's kernel has acknowledged bytes of this subchannel: it makes progress, although no frame is whole yet.
+    /// The peer's kernel has acknowledged bytes of this subchannel, or bytes have come over it: it makes progress, although
+    /// no frame is whole yet. What is acknowledged may have to wait behind a long payload that comes.
     pub fn moved(&mut self, now: Instant, subchannel: SubchannelId) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {

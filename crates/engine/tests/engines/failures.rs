@@ -1,8 +1,9 @@
 //! Rails that fail at any moment: nothing is lost, nothing comes twice, nothing is written after its end.
 
+use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{
-    Completion, Config, Context, Engine, Envelope, Extent, Failure, Instant, Pattern, Payload, RailId, Region,
-    SendRequest,
+    Completion, Config, Context, Engine, Envelope, Extent, Failure, Instant, MessageSeq, Pattern, Payload, RailId,
+    RecvRequest, Region, SendRequest, Space, SubchannelId,
 };
 
 use crate::everything::setup;
@@ -97,14 +98,59 @@ fn a_stalled_rail_is_left_in_time_and_a_broken_one_at_once() {
     }
 }
 
+/// An engine with a peer over two rails.
+fn over_two_rails(config: Config) -> (Engine, [SubchannelId; 2]) {
+    let mut engine = Engine::new(config);
+    let vc = engine.open();
+    let subchannels = [0, 1].map(|rail| engine.subchannel_up(vc, RailId(rail), None, 1 << 20).unwrap());
+    subchannels.into_iter().for_each(|subchannel| engine.writable(subchannel, 1 << 20));
+    (engine, subchannels)
+}
+
+/// Whether the peer is asked about the rail that its acknowledgement is to come over, in 2 s.
+fn is_suspect(bytes_come: bool) -> bool {
+    let (mut engine, _) = over_two_rails(Config::default());
+    send(&mut engine);
+    let used = engine.poll_transmit(Instant(0)).unwrap().subchannel;
+    (0..200).any(|at| {
+        let now = Instant(at * 10 * MS);
+        if bytes_come {
+            engine.moved(now, used);
+        }
+        engine.handle_timeout(now);
+        std::iter::from_fn(|| engine.poll_transmit(now)).any(|transmit| transmit.header.body == Body::Ping)
+    })
+}
+
+#[test]
+fn an_acknowledgement_may_wait_behind_a_long_payload() {
+    assert!(is_suspect(false));
+    assert!(!is_suspect(true));
+}
+
+#[test]
+fn credit_that_was_told_over_a_rail_that_ends_is_told_again() {
+    let (mut engine, [one, two]) = over_two_rails(Config { grant: 1000, most_grant: 1000, ..Config::default() });
+    for seq in 0..2 {
+        let pattern = Pattern { space: Space::Message, source: None };
+        let (buffer, context) = (Payload::EMPTY, Context(u64::from(seq)));
+        engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
+        let body = Body::Eager { seq: MessageSeq(seq), envelope: Envelope::Message, data: None, len: 0, prompt: false };
+        let header = Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body };
+        engine.handle_header(Instant(0), one, &header).unwrap();
+    }
+    let told = |engine: &mut Engine| {
+        let sent = std::iter::from_fn(|| engine.poll_transmit(Instant(0)));
+        sent.map(|transmit| (transmit.subchannel, transmit.header.body, transmit.header.credit)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&mut engine), [(one, Body::Ack, 256)]);
+    engine.subchannel_down(Instant(0), one, "rail eth0: unplugged");
+    assert_eq!(told(&mut engine), [(two, Body::Ack, 256)]);
+}
+
 #[test]
 fn a_peer_that_is_away_is_not_taken_for_a_failed_rail() {
-    let mut engine = Engine::new(Config::default());
-    let vc = engine.open();
-    let up = |engine: &mut Engine, rail| engine.subchannel_up(vc, RailId(rail), None, 1 << 20).unwrap();
-    for subchannel in [up(&mut engine, 0), up(&mut engine, 1)] {
-        engine.writable(subchannel, 1 << 20);
-    }
+    let (mut engine, _) = over_two_rails(Config::default());
     send(&mut engine);
     for at in 0..1000 {
         let now = Instant(at * 10 * MS);

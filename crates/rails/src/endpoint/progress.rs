@@ -234,6 +234,7 @@ impl Endpoint {
                 Ok(filled) => {
                     moved = true;
                     self.engine.looked(link.subchannel, link.looked_at.max(self.asked_at));
+                    self.engine.moved(now, link.subchannel);
                     link.looked_at = now;
                     self.make_hot(at);
                     if !self.take_in(at, now) || filled == Filled::Drained {

@@ -72,6 +72,7 @@ impl World {
             let subchannel = self.connections[connection.0].ends[end.0].subchannel;
             let looked_at = self.hosts[host.0].looked_at;
             self.hosts[host.0].engine.looked(subchannel, looked_at.into());
+            self.hosts[host.0].engine.moved(self.queue.now().into(), subchannel);
             self.take_in(connection, end, segment);
         }
         if self.flow(flow).has_unread() {
