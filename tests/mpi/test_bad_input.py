@@ -114,9 +114,9 @@ class Disturbed(MpiTest):
     def test_another_wire_version(self):
         ran = self.survives(
             self.disturbed("version"),
-            "was refused: the peer speaks version 7 of the wire format, this side version 1",
+            "was refused: the peer speaks version 8 of the wire format, this side version 2",
         )
-        self.assertIn("answer b'FiPl' kind 5 code 1 version 1", ran.out, str(ran))
+        self.assertIn("answer b'FiPl' kind 5 code 1 version 2", ran.out, str(ran))
 
     def test_a_peer_that_wants_somebody_else(self):
         ran = self.survives(self.disturbed("stranger"), "was refused: it is meant for another endpoint")
@@ -147,7 +147,8 @@ class Disturbed(MpiTest):
         ran = self.disturbed("kill", ranks=3, mpiexec=["-disable-auto-cleanup"])
         self.fails(
             ran,
-            rf"fishplate: {PEER} is lost: rail r[01] \(10\.77\.\d\.\d to 10\.77\.\d\.\d:\d+\): "
+            rf"fishplate: {PEER} is lost: its process has ended \(no rail finds it listening\); "
+            r"before that, rail r[01] \(10\.77\.\d\.\d to 10\.77\.\d\.\d:\d+\): "
             "(the connection was closed without a goodbye|Connection reset|Broken pipe)",
             "Fatal error in internal_",
         )
