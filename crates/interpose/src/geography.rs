@@ -110,10 +110,10 @@ fn hear(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(Vec<usize>, Vec
 
 fn judge(names: &[String], ranks: usize, given: Option<&Clusters>, clusters: &mut Option<Vec<u64>>) -> Verdict {
     if names.len() < ranks {
-        eprintln!(
-            "fishplate: {} of {ranks} ranks have not loaded this library: all collective operations are the MPI's own",
+        crate::tell::tell(format_args!(
+            "{} of {ranks} ranks have not loaded this library: all collective operations are the MPI's own",
             ranks - names.len()
-        );
+        ));
         return Verdict::Off;
     }
     match given.map(|given| given.of_ranks(names)) {
@@ -125,7 +125,9 @@ fn judge(names: &[String], ranks: usize, given: Option<&Clusters>, clusters: &mu
             Verdict::Given
         }
         Some(Err(problem)) => {
-            eprintln!("fishplate: FISHPLATE_CLUSTERS: {problem}: all collective operations are the MPI's own");
+            crate::tell::tell(format_args!(
+                "FISHPLATE_CLUSTERS: {problem}: all collective operations are the MPI's own"
+            ));
             Verdict::Off
         }
     }

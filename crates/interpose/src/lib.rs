@@ -19,5 +19,6 @@ mod geography;
 mod preference;
 mod settings;
 mod survey;
+mod tell;
 mod usage;
 mod world;

@@ -58,7 +58,7 @@ pub fn wake() {
     let settings = match Settings::from_lookup(lookup) {
         Ok(settings) => settings,
         Err(error) => {
-            eprintln!("fishplate: {error}");
+            crate::tell::tell(error);
             return Comm::world(abi).abort();
         }
     };
