@@ -125,7 +125,7 @@ fn a_lab_is_entered_and_changed_and_goes() {
     assert_eq!(labs.lab(&["set", "r0=100,delay=5ms"]).code, Some(0));
     assert!(labs.lab(&["status"]).out.contains("100 Mbit/s, delay 5ms"));
     assert_eq!(labs.lab(&["down"]).code, Some(0));
-    assert_eq!(fs::read_dir(labs.runtime.join("fishplate-labs")).unwrap().count(), 0);
+    assert!(!labs.runtime.join("fishplate-labs").exists());
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_killed_daemon_leaves_nothing_and_is_told() {
     labs.lab(&["status"]).fails_saying(&["lab lab was killed", "fishplate lab down lab"]);
     assert!(labs.up(&["--rails", "0"]), "a killed lab is in the way");
     assert_eq!(labs.lab(&["down"]).code, Some(0));
-    assert_eq!(fs::read_dir(labs.runtime.join("fishplate-labs")).unwrap().count(), 0);
+    assert!(!labs.runtime.join("fishplate-labs").exists());
 }
 
 #[test]
@@ -252,5 +252,5 @@ fn without_rights_it_says_which() {
         return;
     }
     ran.fails_saying(&["this system does not let this user make namespaces", "run it as root"]);
-    assert_eq!(fs::read_dir(labs.runtime.join("fishplate-labs")).unwrap().count(), 0);
+    assert!(!labs.runtime.join("fishplate-labs").exists());
 }

@@ -60,7 +60,8 @@ impl Slot {
             );
             self.clear()?;
         }
-        DirBuilder::new().mode(0o700).create(&self.folder).with_context(problem)?;
+        // The folder around it may have gone with the last lab.
+        DirBuilder::new().mode(0o700).recursive(true).create(&self.folder).with_context(problem)?;
         let file = File::create(self.folder.join(LOCK)).with_context(problem)?;
         file.try_lock().with_context(|| format!("lab {} is coming up just now", self.name))?;
         Ok(file)
@@ -72,7 +73,7 @@ impl Slot {
         file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Waits until its daemon is gone, and removes its folder.
+    /// Waits until its daemon is gone, and removes its folder; the one around it as well if there is no other lab.
     pub fn clear(&self) -> Result<()> {
         let limit = Instant::now() + END_LIMIT;
         while self.is_up() {
@@ -83,7 +84,10 @@ impl Slot {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("cannot remove {}", self.folder.display()))
             }
-            _ => Ok(()),
+            _ => {
+                self.folder.parent().into_iter().for_each(|labs| drop(fs::remove_dir(labs)));
+                Ok(())
+            }
         }
     }
 
