@@ -173,7 +173,7 @@ class Testbed:
         """MB/s that one plain TCP stream a rail carries, all at once."""
         to = self.addresses[1].split(",")
         launch = os.environ["FISHPLATE_TESTBED_LAUNCH"]
-        receiver = subprocess.Popen([launch, "node1", FISHPLATE, "receive-streams", "1", *to],
+        receiver = subprocess.Popen([launch, "node1", FISHPLATE, "receive-streams", "--warm-up", "0.5", "1", *to],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         subprocess.run([FISHPLATE, "send-streams", *to], stdin=subprocess.DEVNULL, check=True)
         return sum(json.loads(receiver.communicate(timeout=60)[0]))
