@@ -57,7 +57,7 @@ const struct option_spec option_specs[OPTION_COUNT] = {
                          "instead of a sweep, one size for --duration, a line every S seconds",
                          true},
     [OPTION_DURATION] = {"--duration", KIND_SECONDS, FIELD(duration), 0, 0, "S",
-                         "length of a run with --interval (default 10)", false},
+                         "length of a run with --interval (default 10); stress: go on so long", false},
     [OPTION_MESSAGES] = {"--messages", KIND_COUNT, FIELD(messages), 1, MAX_COUNT, "N",
                          "messages in all, over all ranks (default 100000)", false},
     [OPTION_MAX_SIZE] = {"--max-size", KIND_SIZE, FIELD(max_size), 0, 0, "BYTES",

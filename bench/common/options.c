@@ -74,7 +74,8 @@ static enum options_outcome check_combination(const struct program *program,
         {OPTION_INTERVAL, OPTION_WARMUP},     {OPTION_INTERVAL, OPTION_REPEATS},
         {OPTION_INTERVAL, OPTION_CHECK},      {OPTION_INTERVAL, OPTION_PERCENTILES},
         {OPTION_ITERATIONS, OPTION_SECONDS},  {OPTION_SINGLE, OPTION_MESSAGES},
-        {OPTION_SINGLE, OPTION_MAX_SIZE},
+        {OPTION_SINGLE, OPTION_MAX_SIZE},     {OPTION_SINGLE, OPTION_DURATION},
+        {OPTION_MESSAGES, OPTION_DURATION},
     };
     for (size_t i = 0; i < sizeof exclusive / sizeof exclusive[0]; i++)
         if (options_given(options, exclusive[i].first)
@@ -82,7 +83,8 @@ static enum options_outcome check_combination(const struct program *program,
             return wrong(message, "%s and %s exclude each other; allowed: one of them",
                          option_specs[exclusive[i].first].name,
                          option_specs[exclusive[i].second].name);
-    if (options_given(options, OPTION_DURATION) && !options_given(options, OPTION_INTERVAL))
+    if (option_taken(program, OPTION_INTERVAL) && options_given(options, OPTION_DURATION)
+        && !options_given(options, OPTION_INTERVAL))
         return wrong(message, "--duration: allowed only together with --interval");
     if (options_given(options, OPTION_INTERVAL) && options_given(options, OPTION_SIZES)
         && options->size_count != 1)
@@ -180,7 +182,9 @@ static bool replaced(const struct options *options, int id)
     bool interval = options_given(options, OPTION_INTERVAL);
     if (id == OPTION_SECONDS)
         return interval || options_given(options, OPTION_ITERATIONS);
-    return id == OPTION_DURATION && !interval;
+    if (id == OPTION_MESSAGES)
+        return options_given(options, OPTION_DURATION);
+    return id == OPTION_DURATION && !interval && !options_given(options, OPTION_DURATION);
 }
 
 static void print_value(const struct option_spec *spec, const struct options *options, FILE *out)

@@ -6,13 +6,15 @@
 #include "stress_round.h"
 #include "stress_single.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const struct program program = {
     .name = "stress",
     .purpose = "messages of random sizes between all ranks, every byte checked",
-    .takes = OPTION_BIT(OPTION_MESSAGES) | OPTION_BIT(OPTION_MAX_SIZE) | OPTION_BIT(OPTION_SINGLE)
-        | OPTION_BIT(OPTION_SEED) | OPTION_BIT(OPTION_JSON),
+    .takes = OPTION_BIT(OPTION_MESSAGES) | OPTION_BIT(OPTION_DURATION)
+        | OPTION_BIT(OPTION_MAX_SIZE) | OPTION_BIT(OPTION_SINGLE) | OPTION_BIT(OPTION_SEED)
+        | OPTION_BIT(OPTION_JSON),
     .default_sizes = NULL,
 };
 
@@ -25,27 +27,34 @@ struct stress {
     struct plan *plans; // of every rank
     struct random random; // choices of this rank alone
     MPI_Comm comms[TURNS][GROUP_COUNT];
-    MPI_Comm barrier_comm;
+    double deadline; // MPI_Wtime of this rank, infinity without --duration
+    MPI_Comm vote_comm;
     MPI_Request finished[TURNS]; // the last round of the turn, on all ranks
+    int late[TURNS][2]; // when it ended: whether this rank's time was over, whether anyone's was
     struct tally tally;
 };
 
 static void stress_open(struct stress *stress, const struct session *session)
 {
     const struct options *options = &session->options;
-    *stress = (struct stress){.session = session};
+    *stress = (struct stress){.session = session, .deadline = INFINITY};
+    uint64_t messages = options->messages;
+    if (options_given(options, OPTION_DURATION)) {
+        stress->deadline = MPI_Wtime() + options->duration;
+        messages = UINT64_MAX;
+    }
     // Beyond the streams of the plans, which are numbered by rank.
     stress->random = random_stream(options->seed, (UINT64_C(1) << 32) + (uint64_t)session->rank);
     stress->plans = allocate((size_t)session->ranks * sizeof *stress->plans);
     for (int rank = 0; rank < session->ranks; rank++)
-        stress->plans[rank] = plan_start(options->seed, rank, session->ranks, options->messages,
+        stress->plans[rank] = plan_start(options->seed, rank, session->ranks, messages,
                                          options->max_size);
     for (int turn = 0; turn < TURNS; turn++) {
         for (int group = 0; group < GROUP_COUNT; group++)
             MPI_Comm_dup(MPI_COMM_WORLD, &stress->comms[turn][group]);
         stress->finished[turn] = MPI_REQUEST_NULL;
     }
-    MPI_Comm_dup(MPI_COMM_WORLD, &stress->barrier_comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &stress->vote_comm);
 }
 
 static void await(MPI_Request *request)
@@ -66,8 +75,17 @@ static void stress_close(struct stress *stress)
         for (int group = 0; group < GROUP_COUNT; group++)
             MPI_Comm_free(&stress->comms[turn][group]);
     }
-    MPI_Comm_free(&stress->barrier_comm);
+    MPI_Comm_free(&stress->vote_comm);
     free(stress->plans);
+}
+
+// A round ends once all ranks have done with it, and have told each other whether time is over.
+static void round_end(struct stress *stress, int turn)
+{
+    int *late = stress->late[turn];
+    late[0] = MPI_Wtime() >= stress->deadline;
+    MPI_Iallreduce(&late[0], &late[1], 1, MPI_INT, MPI_MAX, stress->vote_comm,
+                   &stress->finished[turn]);
 }
 
 // Every rank goes through the plans of all, so it knows what it will receive, and when
@@ -104,10 +122,10 @@ static uint64_t run_rounds(struct stress *stress)
         int turn = (int)(number % TURNS);
         await(&stress->finished[turn]);
         stress_round_clear(&round, number, stress->comms[turn]);
-        if (!plan_next(stress, &round))
+        if (stress->late[turn][1] || !plan_next(stress, &round))
             break;
         stress_round_run(&round);
-        MPI_Ibarrier(stress->barrier_comm, &stress->finished[turn]);
+        round_end(stress, turn);
     }
     stress_round_close(&round);
     return number;

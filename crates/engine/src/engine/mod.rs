@@ -216,12 +216,12 @@ impl Engine {
         self.vcs.iter().all(|vc| vc.state != State::Open || vc.is_quiet())
     }
 
-    /// The header with which to say goodbye on a subchannel, once nothing more is to be sent.
-    pub fn goodbye(&mut self, now: Instant, subchannel: SubchannelId) -> Header {
+    /// A header for a frame of the driver's own, without payload: a goodbye once nothing more is to be sent, or padding.
+    pub fn bare_header(&mut self, now: Instant, subchannel: SubchannelId, body: Body) -> Header {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let state = channel.subchannels.get_mut(usize::from(subchannel.index));
         let (ack, ack_delay_us) = state.map_or((0, 0), |state| state.pay_ack(now));
-        Header { ack, ack_delay_us, credit: channel.debt.tell(), repetition: 0, body: Body::Bye }
+        Header { ack, ack_delay_us, credit: channel.debt.tell(), repetition: 0, body }
     }
 
     /// The policies of `vc` and their present state, for people.

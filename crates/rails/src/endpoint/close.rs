@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::time::{Duration, Instant as Monotonic};
 
 use fishplate_engine::Source;
+use fishplate_engine::wire::Body;
 
 use super::Endpoint;
 
@@ -46,7 +47,7 @@ impl Endpoint {
     fn say_bye(&mut self) {
         let now = self.clock.now();
         for (_, link) in &mut self.links {
-            let header = self.engine.goodbye(now, link.subchannel);
+            let header = self.engine.bare_header(now, link.subchannel, Body::Bye);
             let nothing = Source::User(fishplate_engine::Payload::EMPTY);
             link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
             let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory);

@@ -171,7 +171,7 @@ impl Endpoint {
         self.engine.measured(now, subchannel, path(&info));
         let course = self.congestion.course(&stream, &info, speed);
         let link = Link::new(stream, &early, subchannel, rail, remote, line, course);
-        entry.insert(Link { asks_often, ..link });
+        entry.insert(Link { asks_often, sampled: info, ..link });
         let peer = &mut self.peers[vc.0 as usize];
         peer.set_link(subchannel.index, at);
         peer.know(Way { rail: rail.0, stream: line.stream, remote: remote.ip() });

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use fishplate_engine::wire::{Body, Header};
+use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, Path, Payload, Source};
 
 use super::Endpoint;
@@ -60,7 +60,7 @@ impl Endpoint {
             if link.blocked || !link.transmit.is_empty() {
                 return;
             }
-            let header = Header { body: Body::Ack, ..self.engine.goodbye(now, link.subchannel) };
+            let header = self.engine.bare_header(now, link.subchannel, Body::Ack);
             let nothing = Source::User(Payload::EMPTY);
             link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
             match link.transmit.flush(link.socket.as_fd(), &self.memory) {

@@ -1,13 +1,10 @@
 //! What an endpoint shows of itself to `fishplate top`.
 
-use std::os::fd::AsFd;
-
 use fishplate_engine::Instant;
 
 use super::Endpoint;
 use crate::live::{self, Board, Page, State};
 use crate::process;
-use crate::sys::tcp_info::tcp_info;
 
 /// How often the page is written at most, in nanoseconds: as often as an eye follows.
 const EVERY_NS: u64 = 100_000_000;
@@ -59,16 +56,12 @@ impl Endpoint {
     }
 
     fn rail_page(&self, at: usize) -> live::Rail {
-        let ended = self.counters.ended(at);
-        let mut sum = *ended;
-        let (mut links, mut retransmitted, mut rtt_ns) = (0, ended.retransmitted, None);
+        let mut sum = *self.counters.ended(at);
+        let (mut links, mut rtt_ns) = (0, None);
         for (_, link) in self.links.iter().filter(|(_, link)| usize::from(link.rail.0) == at) {
             links += 1;
             sum.add(&link.counts);
-            if let Ok(info) = tcp_info(link.socket.as_fd()) {
-                retransmitted += u64::from(info.retransmitted);
-                rtt_ns = rtt_ns.max(Some(info.rtt_ns));
-            }
+            rtt_ns = rtt_ns.max(Some(link.sampled.rtt_ns));
         }
         let is_connecting = self.attempts.iter().any(|(_, attempt)| usize::from(attempt.rail) == at);
         let state = match (links > 0, is_connecting, self.counters.has_ended(at)) {
@@ -87,7 +80,7 @@ impl Endpoint {
             tx_messages: sum.tx_messages,
             rx_messages: sum.rx_messages,
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
-            retransmitted_segments: retransmitted,
+            retransmitted_segments: sum.retransmitted,
         }
     }
 }

@@ -19,9 +19,6 @@ struct RawTcpInfo {
     min_rtt_us: u32,
     data_segs: [u32; 2],
     delivery_rate: u64,
-    busy_us: u64,
-    rwnd_limited_us: u64,
-    sndbuf_limited_us: u64,
 }
 
 /// Where `tcpi_bytes_acked` stands among the 64-bit fields that start with `tcpi_pacing_rate`.
@@ -61,12 +58,6 @@ pub struct TcpInfo {
     pub delivery_rate: u64,
     /// That was measured while the kernel had less to send than the path could take.
     pub app_limited: bool,
-    /// How long there was something to send or to be acknowledged, in microseconds.
-    pub busy_us: u64,
-    /// How much of that the peer's receive buffer was full, in microseconds.
-    pub receiver_limited_us: u64,
-    /// How much of it the send buffer was full, in microseconds.
-    pub buffer_limited_us: u64,
 }
 
 impl TcpInfo {
@@ -113,9 +104,6 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
         unsent_bytes: raw.notsent_bytes,
         delivery_rate: raw.delivery_rate,
         app_limited: raw.app_limited & 1 != 0,
-        busy_us: raw.busy_us,
-        receiver_limited_us: raw.rwnd_limited_us,
-        buffer_limited_us: raw.sndbuf_limited_us,
     })
 }
 
