@@ -30,6 +30,17 @@ impl VirtualChannel {
         self.causes.push(why.into());
     }
 
+    /// Subchannel `index` gets no new frames. False: there is no other.
+    pub fn retire(&mut self, index: usize) -> bool {
+        let carries = |live: &u8| usize::from(*live) == index;
+        if self.live.len() < 2 || !self.live.iter().any(carries) {
+            return false;
+        }
+        self.live.retain(|live| !carries(live));
+        self.orphans.extend(self.subchannels[index].assigned.drain(..));
+        true
+    }
+
     /// Why there is no subchannel left, for the user.
     pub fn causes(&self) -> String {
         let causes: Vec<&str> = self.causes.iter().map(|cause: &Arc<str>| &**cause).collect();

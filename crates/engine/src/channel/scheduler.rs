@@ -269,7 +269,9 @@ impl VirtualChannel {
             |subchannel: &super::Subchannel| open(subchannel) && subchannel.ack_due().is_some_and(|due| due <= now);
         let index = match self.subchannels.iter().position(due) {
             Some(index) => index,
-            None if self.debt.is_worth_telling() => self.subchannels.iter().position(open)?,
+            // Not over one that is let go: it may be closed before the news are read.
+            None if self.debt.is_worth_telling() => (0..self.subchannels.len())
+                .find(|at| open(&self.subchannels[*at]) && self.live.contains(&(*at as u8)))?,
             None => {
                 if self.debt.starves_peer() {
                     let first = usize::from(*self.live.first()?);

@@ -215,6 +215,11 @@ impl Subchannel {
         std::mem::take(&mut self.in_flight)
     }
 
+    /// Whether everything that was sent has been acknowledged, and the peer knows of everything that came.
+    pub fn is_drained(&self) -> bool {
+        self.is_quiet() && self.ack_due.is_none() && self.refusals.is_empty()
+    }
+
     /// Whether everything that was sent has been acknowledged.
     pub fn is_quiet(&self) -> bool {
         self.in_flight.is_empty()

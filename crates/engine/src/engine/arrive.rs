@@ -149,7 +149,9 @@ impl Engine {
                 self.handle_read(vc, (number, landing), (Remote { key, address }, len))?;
                 (Target::Nothing, Placement::Discard)
             }
-            Body::Refused { .. } | Body::Ping | Body::Ack | Body::Bye => (Target::Nothing, Placement::Discard),
+            Body::Refused { .. } | Body::Ping | Body::Ack | Body::Bye | Body::Leave => {
+                (Target::Nothing, Placement::Discard)
+            }
         };
         if header.body.is_counted() {
             let (len, prompt) = (u64::from(header.body.payload_len()), header.body.is_prompt());

@@ -52,6 +52,21 @@ impl Engine {
         self.make_ready(vc);
     }
 
+    /// No new frames go over a subchannel from now on, only acknowledgements of what comes, so that it can be closed without
+    /// loss once it [is drained](Engine::is_drained) on both sides. False: it carries alone, and has to stay.
+    pub fn retire(&mut self, subchannel: SubchannelId) -> bool {
+        let retired = self.vcs[subchannel.vc.0 as usize].retire(usize::from(subchannel.index));
+        self.make_ready(subchannel.vc);
+        retired
+    }
+
+    /// Whether nothing that was sent over a subchannel waits for acknowledgement, and nothing that came over it has to be
+    /// acknowledged.
+    pub fn is_drained(&self, subchannel: SubchannelId) -> bool {
+        let subchannel = self.vcs[subchannel.vc.0 as usize].subchannels.get(usize::from(subchannel.index));
+        subchannel.is_none_or(|subchannel| subchannel.is_drained())
+    }
+
     /// The peer's kernel has acknowledged bytes of this subchannel, or bytes have come over it: it makes progress, although
     /// no frame is whole yet. What is acknowledged may have to wait behind a long payload that comes.
     pub fn moved(&mut self, now: Instant, subchannel: SubchannelId) {

@@ -42,7 +42,7 @@ pub fn header_len(first: u8) -> Result<usize, Malformed> {
         kind::WRITE | kind::READ | kind::REQUEST => Ok(56),
         kind::STRIPE | kind::PIECE | kind::REFUSED => Ok(32),
         kind::RELINQUISH => Ok(24),
-        kind::ACK | kind::BYE | kind::PING => Ok(COMMON_LEN),
+        kind::ACK | kind::BYE | kind::PING | kind::LEAVE => Ok(COMMON_LEN),
         other => Err(Malformed::Kind(other)),
     }
 }
@@ -134,6 +134,7 @@ impl Reader<'_> {
             kind::RELINQUISH => Body::Relinquish { total: self.u64(16) },
             kind::PING => Body::Ping,
             kind::BYE => Body::Bye,
+            kind::LEAVE => Body::Leave,
             _ => Body::Ack,
         })
     }
@@ -222,6 +223,7 @@ mod tests {
             Just(Body::Ack),
             Just(Body::Ping),
             Just(Body::Bye),
+            Just(Body::Leave),
         ]
     }
 
@@ -251,7 +253,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_first_bytes_do_not_panic(kind in 0u8..14, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn likely_first_bytes_do_not_panic(kind in 0u8..15, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let bytes: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
             let _ = decode(&bytes);
         }
@@ -266,7 +268,7 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[13]), Err(Malformed::Kind(13)));
+        assert_eq!(decode(&[14]), Err(Malformed::Kind(14)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Refused { what, why } }
             .encode(&mut bytes);

@@ -141,6 +141,8 @@ pub enum Body {
     Ack,
     /// The sender is about to close in good order. Not itself acknowledged.
     Bye,
+    /// Nothing counted follows from the sender over this connection: it lets the connection go. Not itself acknowledged.
+    Leave,
 }
 
 /// A remote memory access, by its initiator's name.
@@ -193,6 +195,7 @@ pub(super) mod kind {
     pub const PIECE: u8 = 10;
     pub const RELINQUISH: u8 = 11;
     pub const PING: u8 = 12;
+    pub const LEAVE: u8 = 13;
 }
 
 pub(super) mod flag {
@@ -221,7 +224,7 @@ impl Body {
 
     /// Whether the frame counts towards acknowledgements.
     pub fn is_counted(&self) -> bool {
-        !matches!(self, Body::Ack | Body::Bye)
+        !matches!(self, Body::Ack | Body::Bye | Body::Leave)
     }
 }
 
@@ -280,6 +283,7 @@ impl Header {
             Body::Ping => (kind::PING, 0),
             Body::Ack => (kind::ACK, 0),
             Body::Bye => (kind::BYE, 0),
+            Body::Leave => (kind::LEAVE, 0),
         };
         let end = writer.at;
         let flags = flags | self.repetition << 4;

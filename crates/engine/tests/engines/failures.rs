@@ -191,3 +191,27 @@ fn without_any_rail_operations_wait_and_then_fail_with_the_causes() {
     };
     assert_eq!(&*why, "no rail to the peer has come back for 5 s: rail eth0: unplugged; rail eth0: unplugged again");
 }
+
+#[test]
+fn a_subchannel_that_retires_gets_nothing_new_and_drains_unless_it_carries_alone() {
+    let (mut engine, [one, two]) = over_two_rails(Config::default());
+    send(&mut engine);
+    let used = engine.poll_transmit(Instant(0)).unwrap().subchannel;
+    let other = if used == one { two } else { one };
+    assert!(engine.retire(used) && !engine.retire(used) && !engine.retire(other));
+    assert!(!engine.is_drained(used) && engine.is_drained(other));
+    // What comes over it is still acknowledged over it, and nothing else is sent there.
+    let ping = Header { ack: 1, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ping };
+    engine.handle_header(Instant(0), used, &ping).unwrap();
+    assert!(!engine.is_drained(used));
+    (0..20).for_each(|_| send(&mut engine));
+    let later = Instant(100 * MS);
+    let sent: Vec<_> = std::iter::from_fn(|| engine.poll_transmit(later)).collect();
+    let (over_used, over_other): (Vec<_>, Vec<_>) = sent.iter().partition(|transmit| transmit.subchannel == used);
+    assert_eq!(
+        over_used.iter().map(|transmit| (transmit.header.body, transmit.header.ack)).collect::<Vec<_>>(),
+        [(Body::Ack, 1)]
+    );
+    assert_eq!(over_other.len(), 20);
+    assert!(engine.is_drained(used));
+}
