@@ -79,6 +79,8 @@ pub enum State {
     Up,
     /// Connections over it are being set up.
     Connecting,
+    /// Those that it had have failed, and none has come back.
+    Failed,
     /// Nobody has asked for any.
     Idle,
     /// Those that it had have ended.

@@ -153,6 +153,7 @@ fn state(state: State) -> &'static str {
     match state {
         State::Up => "up",
         State::Connecting => "connecting",
+        State::Failed => "failed",
         State::Idle => "idle",
         State::Ended => "ended",
     }

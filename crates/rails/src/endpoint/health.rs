@@ -17,6 +17,11 @@ pub struct Health {
 }
 
 impl Health {
+    /// Whether a link has failed at all.
+    pub fn has_failed(&self) -> bool {
+        self.failures > 0.0
+    }
+
     /// A link has failed. For how many nanoseconds the rail is kept out: twice as long with each failure.
     pub fn failed(&mut self, now: Instant) -> u64 {
         let halvings = now.since_ns(self.last) as f64 / HALF_LIFE_NS;

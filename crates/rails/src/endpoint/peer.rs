@@ -98,6 +98,12 @@ impl Peer {
         &mut self.health[at]
     }
 
+    /// Whether a link over a rail has failed while the peer is there.
+    pub fn has_lost(&self, rail: u8) -> bool {
+        let is_there = matches!(self.role, Role::Initiator | Role::Acceptor) && !self.is_closing;
+        is_there && self.health.get(usize::from(rail)).is_some_and(Health::has_failed)
+    }
+
     /// It has been connected over `way`.
     pub fn know(&mut self, way: Way) {
         if !self.ways.contains(&way) {

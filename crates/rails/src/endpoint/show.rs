@@ -63,17 +63,10 @@ impl Endpoint {
             sum.add(&link.counts);
             rtt_ns = rtt_ns.max(Some(link.sampled.rtt_ns));
         }
-        let is_connecting = self.attempts.iter().any(|(_, attempt)| usize::from(attempt.rail) == at);
-        let state = match (links > 0, is_connecting, self.counters.has_ended(at)) {
-            (true, ..) => State::Up,
-            (false, true, _) => State::Connecting,
-            (false, false, true) => State::Ended,
-            (false, false, false) => State::Idle,
-        };
         live::Rail {
             name: self.rails[at].name.clone(),
             address: self.rails[at].ip,
-            state,
+            state: if links > 0 { State::Up } else { self.state_without_links(at) },
             links,
             tx_bytes: sum.tx_bytes,
             rx_bytes: sum.rx_bytes,
@@ -81,6 +74,19 @@ impl Endpoint {
             rx_messages: sum.rx_messages,
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
             retransmitted_segments: sum.retransmitted,
+        }
+    }
+
+    fn state_without_links(&self, at: usize) -> State {
+        let is_connecting = || self.attempts.iter().any(|(_, attempt)| usize::from(attempt.rail) == at);
+        if self.peers.iter().any(|peer| peer.has_lost(at as u8)) {
+            State::Failed
+        } else if is_connecting() {
+            State::Connecting
+        } else if self.counters.has_ended(at) {
+            State::Ended
+        } else {
+            State::Idle
         }
     }
 }
