@@ -22,8 +22,8 @@ pub struct Options {
     #[arg(long, value_name = "NAME,...")]
     pub rails: Option<String>,
 
-    /// TCP connections a rail and peer [FISHPLATE_STREAMS; default: 1]
-    #[arg(long, value_name = "N")]
+    /// TCP connections a rail and peer (auto: as many as needed) [FISHPLATE_STREAMS; default: auto]
+    #[arg(long, value_name = "N|auto")]
     pub streams: Option<String>,
 
     /// How a long message is cut over the rails [FISHPLATE_STRIPING; default: earliest]

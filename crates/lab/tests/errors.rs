@@ -14,7 +14,7 @@ fn settings_with_wrong_values() {
         ("--striping", "FISHPLATE_STRIPING", "earliest"),
         ("--multiplexing", "FISHPLATE_MULTIPLEXING", "round-robin"),
         ("--collectives", "FISHPLATE_COLLECTIVES", "cluster, native"),
-        ("--streams", "FISHPLATE_STREAMS", "1 to 8"),
+        ("--streams", "FISHPLATE_STREAMS", "1 to 16, auto"),
     ] {
         for command in ["run", "env"] {
             let mut args = vec![command, option, "nonsense"];

@@ -37,7 +37,7 @@ fn signals_are_passed_on() {
 #[test]
 fn a_wrong_setting_stops_it_before_the_command_starts() {
     let fishplate = Installed::new();
-    fishplate.run(&["run", "--streams", "0", "--", "touch", "started"]).fails_saying(&["--streams", "1 to 8"]);
+    fishplate.run(&["run", "--streams", "0", "--", "touch", "started"]).fails_saying(&["--streams", "1 to 16"]);
     assert!(!fishplate.path("started").exists());
 }
 

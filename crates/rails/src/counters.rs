@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use fishplate_engine::Instant;
+use fishplate_engine::{Instant, RailId};
 use serde::Serialize;
 
 use crate::endpoint::Rail;
 use crate::link::{Counts, Link};
 use crate::process;
+use crate::sys::tcp_info::TcpInfo;
 
 /// Name and version of the lines' layout.
 pub const SCHEMA: &str = "fishplate-stats/1";
@@ -17,8 +18,34 @@ pub const SCHEMA: &str = "fishplate-stats/1";
 struct RailCounters {
     counts: Counts,
     links: u32,
+    streams: usize,
+    round_trips: RoundTrips,
     first: Option<Instant>,
     last: Instant,
+}
+
+/// Round trips of one rail's links, as the kernel tells them.
+#[derive(Clone, Copy, Debug, Default)]
+struct RoundTrips {
+    least_ns: Option<u64>,
+    smoothed_sum_ns: u64,
+    samples: u64,
+}
+
+impl RoundTrips {
+    fn add(&mut self, info: &TcpInfo) {
+        if info.rtt_ns == 0 {
+            return;
+        }
+        let least_ns = if info.min_rtt_ns > 0 { info.min_rtt_ns } else { info.rtt_ns };
+        self.least_ns = Some(self.least_ns.map_or(least_ns, |least| least.min(least_ns)));
+        self.smoothed_sum_ns = self.smoothed_sum_ns.saturating_add(info.rtt_ns);
+        self.samples += 1;
+    }
+
+    fn smoothed_ns(&self) -> Option<u64> {
+        self.smoothed_sum_ns.checked_div(self.samples)
+    }
 }
 
 /// Counters of all rails.
@@ -35,13 +62,15 @@ struct Line<'a> {
     rank: Option<u32>,
     rail: &'a str,
     address: String,
-    streams: u8,
+    streams: usize,
     links: u32,
     tx_bytes: u64,
     tx_messages: u64,
     rx_bytes: u64,
     rx_messages: u64,
     retransmitted_segments: u64,
+    min_rtt_us: Option<f64>,
+    rtt_us: Option<f64>,
     seconds: f64,
 }
 
@@ -59,6 +88,18 @@ impl Counters {
             rail.first.get_or_insert(now);
             rail.last = now;
         }
+    }
+
+    /// A link has come up, with which its rail has so many to that peer.
+    pub fn connected(&mut self, rail: RailId, streams: usize, info: &TcpInfo) {
+        let rail = &mut self.rails[usize::from(rail.0)];
+        rail.streams = rail.streams.max(streams);
+        rail.round_trips.add(info);
+    }
+
+    /// A link that is in use was looked at.
+    pub fn measured(&mut self, rail: RailId, info: &TcpInfo) {
+        self.rails[usize::from(rail.0)].round_trips.add(info);
     }
 
     /// A link is closed.
@@ -80,7 +121,7 @@ impl Counters {
     }
 
     /// Appends a line a rail to `file`, all in one write, so that processes do not tear each other's lines.
-    pub fn append(&self, file: &Path, rails: &[Rail], streams: u8) -> io::Result<()> {
+    pub fn append(&self, file: &Path, rails: &[Rail]) -> io::Result<()> {
         let mut text = Vec::new();
         for (rail, counters) in rails.iter().zip(&self.rails) {
             let counts = &counters.counts;
@@ -91,13 +132,15 @@ impl Counters {
                 rank: process::rank(),
                 rail: &rail.name,
                 address: rail.ip.to_string(),
-                streams,
+                streams: counters.streams,
                 links: counters.links,
                 tx_bytes: counts.tx_bytes,
                 tx_messages: counts.tx_messages,
                 rx_bytes: counts.rx_bytes,
                 rx_messages: counts.rx_messages,
                 retransmitted_segments: counts.retransmitted,
+                min_rtt_us: counters.round_trips.least_ns.map(us),
+                rtt_us: counters.round_trips.smoothed_ns().map(us),
                 seconds: counters.first.map_or(0, |first| counters.last.since_ns(first)) as f64 / 1e9,
             };
             serde_json::to_writer(&mut text, &line)?;
@@ -105,4 +148,8 @@ impl Counters {
         }
         std::fs::OpenOptions::new().create(true).append(true).open(file)?.write_all(&text)
     }
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
 }

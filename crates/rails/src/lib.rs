@@ -16,6 +16,7 @@ mod logger;
 mod pairing;
 mod process;
 pub mod settings;
+pub mod streams;
 #[allow(unsafe_code)]
 mod sys;
 

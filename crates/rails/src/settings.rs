@@ -8,13 +8,15 @@ use std::time::Duration;
 use fishplate_engine::policy::{Multiplexing, Striping};
 use log::LevelFilter;
 
+use crate::streams::Streams;
+
 /// Everything that the environment can say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Interfaces (names or addresses) to use as rails, in this order; empty: found by themselves.
     pub rails: Vec<String>,
     /// TCP connections a rail and peer.
-    pub streams: u8,
+    pub streams: Streams,
     /// How long messages are cut.
     pub striping: Striping,
     /// How whole messages are spread.
@@ -55,7 +57,12 @@ pub const VARIABLES: &[Variable] = &[
         allowed: "interface names or addresses, separated by commas",
         default: "every interface that is up, addressed and physical",
     },
-    Variable { name: "FISHPLATE_STREAMS", meaning: "TCP connections a rail and peer", allowed: "1 to 8", default: "1" },
+    Variable {
+        name: "FISHPLATE_STREAMS",
+        meaning: "TCP connections a rail and peer",
+        allowed: Streams::ALLOWED,
+        default: "auto: one, and up to 8 over a distance where one does not fill the path",
+    },
     Variable {
         name: "FISHPLATE_STRIPING",
         meaning: "how a long message is cut over the rails",
@@ -136,7 +143,7 @@ impl Default for Settings {
         let engine = fishplate_engine::Config::default();
         Settings {
             rails: Vec::new(),
-            streams: 1,
+            streams: Streams::AUTOMATIC,
             striping: engine.striping,
             multiplexing: engine.multiplexing,
             eager_limit: engine.eager_limit,
@@ -164,7 +171,7 @@ impl Settings {
         let stats = reader.parse("FISHPLATE_STATS", stats_path)?;
         Ok(Settings {
             rails: reader.parse("FISHPLATE_RAILS", interface_list)?.unwrap_or(default.rails),
-            streams: reader.parse("FISHPLATE_STREAMS", |t| within(t.parse().ok(), 1, 8))?.unwrap_or(default.streams),
+            streams: reader.parse("FISHPLATE_STREAMS", from_str)?.unwrap_or(default.streams),
             striping: reader.parse("FISHPLATE_STRIPING", from_str)?.unwrap_or(default.striping),
             multiplexing: reader.parse("FISHPLATE_MULTIPLEXING", from_str)?.unwrap_or(default.multiplexing),
             eager_limit: reader
@@ -281,7 +288,7 @@ mod tests {
 
     #[test]
     fn values_are_read() {
-        assert_eq!(read("FISHPLATE_STREAMS", "3").unwrap().streams, 3);
+        assert_eq!(read("FISHPLATE_STREAMS", "3").unwrap().streams, Streams::Fixed(3));
         assert_eq!(read("FISHPLATE_EAGER_LIMIT", "8K").unwrap().eager_limit, Some(8192));
         assert_eq!(read("FISHPLATE_GRANT", "1M").unwrap().grant, Some(1 << 20));
         assert_eq!(read("FISHPLATE_LOG", "debug").unwrap().log, LevelFilter::Debug);
@@ -304,7 +311,8 @@ mod tests {
     fn limits_hold() {
         for (name, value) in [
             ("FISHPLATE_STREAMS", "0"),
-            ("FISHPLATE_STREAMS", "9"),
+            ("FISHPLATE_STREAMS", "17"),
+            ("FISHPLATE_STREAMS", "auto:1"),
             ("FISHPLATE_GRANT", "1K"),
             ("FISHPLATE_EAGER_LIMIT", "2M"),
             ("FISHPLATE_EAGER_LIMIT", "99999999999999999999M"),

@@ -9,6 +9,7 @@ use fishplate_engine::{
     Space, VcId,
 };
 use fishplate_rails::address::Token;
+use fishplate_rails::streams::Streams;
 use fishplate_rails::{Address, Endpoint, PostError, Settings};
 
 /// How long a test waits for what must come: long enough for a loaded machine.
@@ -76,7 +77,7 @@ fn pattern(len: usize, seed: u8) -> Vec<u8> {
 
 #[test]
 fn messages_of_all_sizes_arrive_over_several_streams() {
-    let settings = Settings { streams: 3, ..settings() };
+    let settings = Settings { streams: Streams::Fixed(3), ..settings() };
     let (mut a, mut b) = (open(&settings), open(&settings));
     let to_b = a.peer(b.address());
     for (tag, len) in [0, 1, 2047, 4096, 16384, 65536, 65537, 1 << 20, 20 << 20].into_iter().enumerate() {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use fishplate_engine::{
     Completion, Context, Envelope, Extent, Failure, Pattern, Payload, RecvRequest, Region, SendRequest, Space, VcId,
 };
+use fishplate_rails::streams::Streams;
 use fishplate_rails::{Endpoint, Settings};
 use socket2::SockRef;
 
@@ -22,7 +23,7 @@ struct Pair {
 
 impl Pair {
     fn open(streams: u8) -> Pair {
-        let settings = Settings { rails: vec!["lo".into()], streams, ..Settings::default() };
+        let settings = Settings { rails: vec!["lo".into()], streams: Streams::Fixed(streams), ..Settings::default() };
         // SAFETY: the buffers of these tests outlive their operations.
         let mut ends = [(); 2].map(|()| unsafe { Endpoint::open(&settings) }.unwrap());
         let addresses = [ends[1].address().clone(), ends[0].address().clone()];

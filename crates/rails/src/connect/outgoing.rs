@@ -8,6 +8,7 @@ use fishplate_engine::{Instant, VcId};
 
 use super::{read_some, socket, write_whole};
 use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
+use crate::link::FIRST_ADDITIONAL;
 
 /// Wait before the second try, in nanoseconds; it doubles with each further one.
 const FIRST_PAUSE_NS: u64 = 50_000_000;
@@ -127,6 +128,11 @@ impl Attempt {
             deadline: self.deadline.plus_ns(pause_ns),
             ..self
         }
+    }
+
+    /// Whether it is for a stream that is set up while others carry.
+    pub fn is_additional(&self) -> bool {
+        self.stream >= FIRST_ADDITIONAL
     }
 
     /// Does not wait any longer for the next try.

@@ -90,26 +90,29 @@ impl Endpoint {
     /// connections of the one with the lower name are kept.
     fn proven(&mut self, incoming: Incoming, proven: Proven, now: Instant) {
         let vc = self.peer_by_id(proven.peer);
+        let line = Line { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
+        let Ok(local) = incoming.stream.local_addr() else { return };
+        let rail = self.rail_id(local.ip());
+        let is_welcome = !line.is_additional() || self.takes_additional(vc, rail, incoming.remote.ip());
         let peer = &mut self.peers[vc.0 as usize];
         match peer.role {
+            _ if !is_welcome => return incoming.refuse(Refusal::Closed),
+            Role::Initiator | Role::Acceptor if line.is_additional() => {}
             Role::Initiator if self.address.id < proven.peer => return incoming.refuse(Refusal::Yield),
             Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),
             Role::Initiator => self.attempts.retain(|_, attempt| attempt.vc != vc),
             Role::Idle | Role::Acceptor => {}
         }
-        if peer.role != Role::Acceptor {
+        if !line.is_additional() && peer.role != Role::Acceptor {
             peer.role = Role::Acceptor;
             peer.since = now;
         }
-        let Ok(local) = incoming.stream.local_addr() else { return };
-        let rail = self.rail_id(local.ip());
         if !self.own_addresses.contains(&incoming.remote.ip()) {
             socket::keep_on_device(&incoming.stream, &self.rails[usize::from(rail.0)].name);
         }
         if incoming.accept(self.engine.first_grant(vc)).is_err() {
             return;
         }
-        let line = Line { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
         let before = self.link_called(vc, line);
         let established = Established { socket: incoming.stream, grant: proven.offer.grant, early: Vec::new() };
         self.link_up(vc, rail, line, established, now);

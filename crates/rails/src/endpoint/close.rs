@@ -25,7 +25,7 @@ impl Endpoint {
         let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
         links.into_iter().for_each(|at| self.remove_link(at));
         if let Some(file) = &self.settings.stats
-            && let Err(error) = self.counters.append(file, &self.rails, self.settings.streams)
+            && let Err(error) = self.counters.append(file, &self.rails)
         {
             log::warn!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display());
         }

@@ -13,7 +13,7 @@ use super::progress::{attempt_token, link_token};
 use crate::connect::outgoing::{Attempt, Established, Trouble};
 use crate::connect::socket;
 use crate::handshake::{Initiator, Offer};
-use crate::link::{Line, Link};
+use crate::link::{Line, Link, NEAR_RTT_NS};
 use crate::pairing::{Local, pair};
 use crate::sys::tcp_info::tcp_info;
 
@@ -35,7 +35,7 @@ impl Endpoint {
             return;
         }
         for pair in pairs {
-            for stream in 0..self.settings.streams {
+            for stream in 0..self.settings.streams.first() {
                 let remote = (pair.remote, address.port).into();
                 self.attempts.insert(Attempt::new(vc, pair.local as u8, stream, remote, now));
             }
@@ -108,6 +108,11 @@ impl Endpoint {
     fn attempt_failed(&mut self, at: usize, trouble: Trouble, now: Instant) {
         let attempt = &mut self.attempts[at];
         let vc = attempt.vc;
+        if attempt.is_additional() {
+            let rail = &self.rails[usize::from(attempt.rail)].name;
+            log::debug!("rail {rail} to {}: no further connection: {trouble}", attempt.remote);
+            return self.additional_failed(at, now);
+        }
         let peer = &mut self.peers[vc.0 as usize];
         if trouble.is_yield() {
             peer.role = Role::Acceptor;
@@ -174,7 +179,13 @@ impl Endpoint {
         entry.insert(Link { asks_often, sampled: info, ..link });
         let peer = &mut self.peers[vc.0 as usize];
         peer.set_link(subchannel.index, at);
-        peer.know(Way { rail: rail.0, stream: line.stream, remote: remote.ip() });
+        if !line.is_additional() {
+            peer.know(Way { rail: rail.0, stream: line.stream, remote: remote.ip() });
+        }
+        self.counters.connected(rail, self.links_over(vc, rail), &info);
+        if info.rtt_ns > NEAR_RTT_NS {
+            self.look_after_streams_of(at);
+        }
         if let Err(error) = renamed {
             self.link_failed(at, &format!("it cannot be watched: {error}"), now);
             return;

@@ -15,17 +15,29 @@ impl Endpoint {
     /// The peer has shut a link.
     pub(super) fn link_ended(&mut self, at: usize, now: Instant) {
         let link = &self.links[at];
+        if link.farewell.is_mutual() {
+            return self.take_down(at, "it was let go", now);
+        }
         let peer = &mut self.peers[link.subchannel.vc.0 as usize];
         peer.is_closing |= link.said_bye;
         if !link.said_bye || link.receive.is_within_frame() {
             self.link_failed(at, "the connection was closed without a goodbye (did the process end?)", now);
             return;
         }
-        let subchannel = link.subchannel;
+        self.take_down(at, "the peer closes", now);
+    }
+
+    /// A link has ended in good order.
+    fn take_down(&mut self, at: usize, why: &str, now: Instant) {
+        let subchannel = self.links[at].subchannel;
         self.remove_link(at);
-        if !self.lose_if_closed(subchannel.vc) {
-            self.engine.subchannel_down(now, subchannel, "the peer closes");
-            self.act();
+        if self.lose_if_closed(subchannel.vc) {
+            return;
+        }
+        self.engine.subchannel_down(now, subchannel, why);
+        self.act();
+        if !self.peers[subchannel.vc.0 as usize].is_connected() {
+            self.cut_off(subchannel.vc, now);
         }
     }
 
@@ -46,7 +58,7 @@ impl Endpoint {
         let peer = &mut self.peers[subchannel.vc.0 as usize];
         let pause_ns = peer.health(rail.0).failed(now);
         peer.last_failure = why;
-        if peer.role == Role::Initiator && !peer.is_closing {
+        if peer.role == Role::Initiator && !peer.is_closing && !line.is_additional() {
             let attempt = Attempt::new(subchannel.vc, line.rail, line.stream, remote, now);
             self.attempts.insert(attempt.again(pause_ns, rtt_ns));
         }
@@ -71,6 +83,7 @@ impl Endpoint {
 
     /// No link to a peer is left: now both sides try, all rails at once, whatever was held against them.
     fn cut_off(&mut self, vc: VcId, now: Instant) {
+        self.attempts.retain(|_, attempt| attempt.vc != vc || !attempt.is_additional());
         let peer = &mut self.peers[vc.0 as usize];
         match peer.role {
             Role::Initiator => {
@@ -150,6 +163,7 @@ impl Endpoint {
         let links: Vec<usize> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
         links.into_iter().for_each(|at| self.remove_link(at));
         self.attempts.retain(|_, attempt| attempt.vc != vc);
+        self.bundles.retain(|bundle| !bundle.is_to(vc));
         self.peers[vc.0 as usize].role = Role::Lost;
     }
 

@@ -11,6 +11,7 @@ mod peer;
 mod post;
 mod progress;
 mod show;
+mod streams;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -38,6 +39,7 @@ use crate::sys::poll::Poller;
 use burst::Held;
 use peer::Peer;
 use show::Shown;
+use streams::Bundle;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
 pub struct Endpoint {
@@ -58,6 +60,8 @@ pub struct Endpoint {
     links: Slab<Link>,
     attempts: Slab<Attempt>,
     crowd: Crowd,
+    /// Streams that may become more.
+    bundles: Vec<Bundle>,
     /// By number of the virtual channel.
     peers: Vec<Peer>,
     by_id: HashMap<EndpointId, VcId>,
@@ -112,6 +116,11 @@ impl Endpoint {
     /// is lets peers end the process by naming what is not there.
     #[allow(unsafe_code)]
     pub unsafe fn open(settings: &Settings) -> Result<Endpoint, OpenError> {
+        // SAFETY: the caller vouches for all extents.
+        Endpoint::begin(settings, unsafe { UserMemory::vouched() })
+    }
+
+    fn begin(settings: &Settings, memory: UserMemory) -> Result<Endpoint, OpenError> {
         logger::start(settings.log);
         let interfaces = survey(&settings.rails).map_err(|error| OpenError(error.to_string()))?;
         let rails = rails(&interfaces)?;
@@ -134,8 +143,7 @@ impl Endpoint {
             address,
             own_addresses: interfaces.into_iter().flat_map(|interface| interface.addresses).collect(),
             engine: Engine::new(settings.engine_config()),
-            // SAFETY: the caller vouches for all extents.
-            memory: unsafe { UserMemory::vouched() },
+            memory,
             bounces: Bounces::default(),
             clock: Clock::start(),
             poller,
@@ -145,6 +153,7 @@ impl Endpoint {
             links: Slab::new(),
             attempts: Slab::new(),
             crowd: Crowd::new(rails.len()),
+            bundles: Vec::new(),
             peers: Vec::new(),
             by_id: HashMap::new(),
             held: Held::default(),
@@ -218,6 +227,12 @@ impl Endpoint {
     /// The link that is a subchannel, while it is open.
     fn link_of(&self, subchannel: SubchannelId) -> Option<usize> {
         self.peers[subchannel.vc.0 as usize].links.get(usize::from(subchannel.index)).copied().flatten()
+    }
+
+    /// How many links a rail has to a peer.
+    fn links_over(&self, vc: VcId, rail: RailId) -> usize {
+        let links = self.peers[vc.0 as usize].links.iter().flatten();
+        links.filter(|at| self.links[**at].rail == rail).count()
     }
 
     fn rail_id(&self, ip: IpAddr) -> RailId {

@@ -6,6 +6,7 @@ use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, Path, Payload, Source};
 
 use super::Endpoint;
+use crate::streams;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 /// A near link that has carried so many bytes without a queue is fed more slowly than it drains: 16 MiB take a link of
@@ -26,12 +27,14 @@ impl Endpoint {
                 self.sample_path(at, now);
             }
         }
+        self.adjust_streams(now);
     }
 
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links[at];
         self.counters.touch(link, now);
         let is_idle = link.counts.tx_bytes == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
+        link.is_limited = false;
         if is_idle && !link.course.is_opening() {
             return;
         }
@@ -40,6 +43,8 @@ impl Endpoint {
         if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
             self.engine.moved(now, link.subchannel);
         }
+        link.is_limited = streams::limits(&link.sampled, &info);
+        self.counters.measured(link.rail, &info);
         link.sampled = info;
         link.waits_since = info.is_unanswered(link.asks_often).then(|| link.waits_since.unwrap_or(now));
         let waited_ns = link.waits_since.map_or(0, |since| now.since_ns(since));
@@ -57,7 +62,7 @@ impl Endpoint {
     fn pad(&mut self, at: usize, segments: u32, now: Instant) {
         for _ in 0..segments {
             let link = &mut self.links[at];
-            if link.blocked || !link.transmit.is_empty() {
+            if link.blocked || !link.transmit.is_empty() || link.farewell.has_begun() {
                 return;
             }
             let header = self.engine.bare_header(now, link.subchannel, Body::Ack);

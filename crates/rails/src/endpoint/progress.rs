@@ -273,6 +273,10 @@ impl Endpoint {
                 Ok(None) => return true,
                 Ok(Some(Arrived::Header(header))) => {
                     link.said_bye |= header.body == Body::Bye;
+                    if header.body == Body::Leave && !link.hear_farewell() {
+                        self.misbehaved(at, "the peer broke the protocol: it lets go of a connection that has to stay");
+                        return false;
+                    }
                     link.counts.rx_messages += u64::from(carries_data(&header.body));
                     match self.engine.handle_header(now, subchannel, &header) {
                         Ok(placement) => {

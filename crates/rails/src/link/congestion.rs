@@ -25,7 +25,7 @@ const WITHOUT_PACING: &str = "reno";
 /// What distant links go on with, where the system lets users have it.
 const AT_A_DISTANCE: &str = "bbr";
 /// Longest round trip of a near link, in nanoseconds: within a cluster, not beyond.
-const NEAR_RTT_NS: u64 = 300_000;
+pub const NEAR_RTT_NS: u64 = 300_000;
 /// Longest smoothed round trip without a queue, in nanoseconds. Processes that share a core take as long to answer.
 const QUEUED_RTT_NS: u64 = 1_000_000;
 /// Rate of a rail whose driver does not say, in bytes per second: 1 Gbit/s.

@@ -4,7 +4,7 @@ mod congestion;
 mod receive;
 mod transmit;
 
-pub use congestion::{Congestion, Course};
+pub use congestion::{Congestion, Course, NEAR_RTT_NS};
 pub use receive::{Arrived, Filled, ReceiveState};
 pub use transmit::TransmitQueue;
 
@@ -44,10 +44,14 @@ pub struct Link {
     pub has_news: bool,
     /// The peer has said that it closes.
     pub said_bye: bool,
+    /// How far it is let go.
+    pub farewell: Farewell,
     /// Bytes sent when the path was sampled last.
     pub sampled_at_bytes: u64,
     /// What the kernel said then.
     pub sampled: TcpInfo,
+    /// Its window has limited it of late.
+    pub is_limited: bool,
     /// The kernel repeats what is not answered at least every second.
     pub asks_often: bool,
     /// Since when the kernel has been waiting for the peer's.
@@ -63,8 +67,41 @@ pub struct Line {
     pub by_peer: bool,
     /// Rail of that side.
     pub rail: u8,
-    /// Which of the rail's streams.
+    /// Which of the rail's streams; from [`FIRST_ADDITIONAL`] on those that were set up while others carried.
     pub stream: u8,
+}
+
+/// Number of the first stream that is set up while others carry. No user can ask for so many to begin with.
+pub const FIRST_ADDITIONAL: u8 = 128;
+
+impl Line {
+    /// Whether it was set up while others carried.
+    pub fn is_additional(&self) -> bool {
+        self.stream >= FIRST_ADDITIONAL
+    }
+}
+
+/// How far a link is let go.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Farewell {
+    /// This side has said that nothing new comes.
+    pub said: bool,
+    /// The peer has.
+    pub heard: bool,
+    /// This side has shut it.
+    pub is_shut: bool,
+}
+
+impl Farewell {
+    /// Whether either side wants to let it go.
+    pub fn has_begun(&self) -> bool {
+        self.said || self.heard
+    }
+
+    /// Whether both have.
+    pub fn is_mutual(&self) -> bool {
+        self.said && self.heard
+    }
 }
 
 /// Counters of one link.
@@ -94,6 +131,12 @@ impl Counts {
 }
 
 impl Link {
+    /// The peer lets the link go. False: it must not.
+    pub fn hear_farewell(&mut self) -> bool {
+        self.farewell.heard = true;
+        self.line.is_additional() && (self.line.by_peer || self.farewell.said)
+    }
+
     /// A link over a connected, non-blocking socket.
     pub fn new(
         socket: TcpStream,
@@ -119,8 +162,10 @@ impl Link {
             looked_at: Instant(0),
             has_news: false,
             said_bye: false,
+            farewell: Farewell::default(),
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
+            is_limited: false,
             asks_often: false,
             waits_since: None,
             counts: Counts::default(),

@@ -1,0 +1,55 @@
+//! Whether a connection's window limits it.
+
+use crate::sys::tcp_info::TcpInfo;
+
+/// A window counts as full from this part of it on: the kernel sends in lumps.
+const FULL_WINDOW: f64 = 0.9;
+/// Buffers limit a connection when they did for this part of the time in which it had something to send.
+const BUFFERS_PART: f64 = 0.5;
+/// A round trip longer than the least by this part of it
+const QUEUE_PART: f64 = 0.25;
+/// and so many nanoseconds shows a queue, or a machine that is busy.
+const QUEUE_NS: u64 = 1_000_000;
+
+/// Whether between two looks the connection could have sent more over its path with a longer window: the congestion window
+/// was full while bytes waited, or the buffer at either end was, and no queue says that the path is full.
+pub fn limits(before: &TcpInfo, now: &TcpInfo) -> bool {
+    let longest_ns = now.min_rtt_ns + (now.min_rtt_ns as f64 * QUEUE_PART) as u64 + QUEUE_NS;
+    if now.rtt_ns > longest_ns {
+        return false;
+    }
+    let by_window = now.unsent_bytes > 0 && f64::from(now.unacknowledged) >= f64::from(now.window) * FULL_WINDOW;
+    let busy_us = now.busy_us.saturating_sub(before.busy_us);
+    let held_us = now.held_by_buffers_us.saturating_sub(before.held_by_buffers_us);
+    by_window || (held_us > 0 && held_us as f64 >= busy_us as f64 * BUFFERS_PART)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    /// More waits than the window lets out.
+    fn full() -> TcpInfo {
+        let (min_rtt_ns, rtt_ns) = (20 * MS, 21 * MS);
+        TcpInfo { min_rtt_ns, rtt_ns, window: 40, unacknowledged: 40, unsent_bytes: 100_000, ..TcpInfo::default() }
+    }
+
+    #[test]
+    fn a_full_window_limits_while_bytes_wait_and_no_queue_is_seen() {
+        assert!(limits(&TcpInfo::default(), &full()));
+        assert!(!limits(&TcpInfo::default(), &TcpInfo { unsent_bytes: 0, ..full() }));
+        assert!(!limits(&TcpInfo::default(), &TcpInfo { rtt_ns: 27 * MS, ..full() }));
+        // Whoever paces keeps half of the window free.
+        assert!(!limits(&TcpInfo::default(), &TcpInfo { unacknowledged: 22, ..full() }));
+    }
+
+    #[test]
+    fn full_buffers_limit_when_they_did_most_of_the_time() {
+        let before = TcpInfo { unacknowledged: 20, busy_us: 1_000_000, held_by_buffers_us: 200_000, ..full() };
+        let later = |held_us: u64| TcpInfo { busy_us: 1_005_000, held_by_buffers_us: 200_000 + held_us, ..before };
+        assert!(limits(&before, &later(4_000)));
+        assert!(!limits(&before, &later(1_000)));
+        assert!(!limits(&before, &before));
+    }
+}

@@ -1,0 +1,70 @@
+//! What a user says about the number of streams.
+
+use std::str::FromStr;
+
+use super::MOST_STREAMS;
+
+/// Most streams that grow by themselves, unless the user says otherwise.
+const MOST_BY_DEFAULT: u8 = 8;
+
+/// TCP connections a rail and peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// So many.
+    Fixed(u8),
+    /// One, and more where one is not enough.
+    Automatic {
+        /// But not more than so many.
+        most: u8,
+    },
+}
+
+impl Streams {
+    /// What a user may say.
+    pub const ALLOWED: &str = "1 to 16, auto, auto:MOST (2 to 16)";
+    /// As many as one needs.
+    pub const AUTOMATIC: Streams = Streams::Automatic { most: MOST_BY_DEFAULT };
+
+    /// How many are set up at first.
+    pub fn first(self) -> u8 {
+        match self {
+            Streams::Fixed(number) => number,
+            Streams::Automatic { .. } => 1,
+        }
+    }
+}
+
+/// A number or a word that it cannot be.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoStreams;
+
+impl FromStr for Streams {
+    type Err = NoStreams;
+
+    fn from_str(text: &str) -> Result<Streams, NoStreams> {
+        let number = |text: &str, least| {
+            text.parse().ok().filter(|number| (least..=MOST_STREAMS).contains(number)).ok_or(NoStreams)
+        };
+        match text.split_once(':') {
+            None if text == "auto" => Ok(Streams::AUTOMATIC),
+            None => Ok(Streams::Fixed(number(text, 1)?)),
+            Some(("auto", most)) => Ok(Streams::Automatic { most: number(most, 2)? }),
+            Some(_) => Err(NoStreams),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_auto_and_auto_with_a_bound_are_read() {
+        assert_eq!("3".parse(), Ok(Streams::Fixed(3)));
+        assert_eq!("auto".parse(), Ok(Streams::Automatic { most: 8 }));
+        assert_eq!("auto:16".parse(), Ok(Streams::Automatic { most: 16 }));
+        for wrong in ["0", "17", "auto:1", "auto:17", "auto:", "Auto", "4:auto", "-1", "auto:+x"] {
+            assert_eq!(wrong.parse::<Streams>(), Err(NoStreams), "{wrong}");
+        }
+    }
+}
