@@ -101,6 +101,9 @@ pub struct Benchmark {
     /// Links that it is measured on; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<String>,
+    /// Stacks that it is measured with; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<String>,
     /// Changes of rails while it runs, counted from its first line of results. Afterwards rails are as before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
@@ -196,6 +199,7 @@ impl Benchmark {
             axis: None,
             axis_unit: None,
             links: Vec::new(),
+            stacks: Vec::new(),
             schedule: None,
             timeout_s: None,
             exclude: BTreeMap::new(),

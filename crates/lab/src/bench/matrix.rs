@@ -29,6 +29,9 @@ pub fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, stack: &Stack) -
     if !benchmark.links.is_empty() && !benchmark.links.iter().any(|name| name == link) {
         return Some(format!("the plan measures it on {} only", benchmark.links.join(", ")));
     }
+    if !benchmark.stacks.is_empty() && !benchmark.stacks.contains(&stack.name) {
+        return Some(format!("the plan measures it with {} only", benchmark.stacks.join(", ")));
+    }
     if plan.network.is_some() && benchmark.schedule.is_some() {
         return Some("it has rails change, which only emulated ones do".into());
     }
@@ -93,5 +96,8 @@ mod tests {
         let obstacle = |link| obstacle(&Plan::empty(), link, &elsewhere, &catalog.find("openmpi-tcp").unwrap());
         assert_eq!(obstacle("lan").as_deref(), Some("the plan measures it on wan, far only"));
         assert_eq!(obstacle("far"), None);
+        let others = Benchmark { stacks: vec!["mpich-ucx".into()], ..elsewhere.clone() };
+        let why = super::obstacle(&Plan::empty(), "far", &others, &catalog.find("openmpi-tcp").unwrap());
+        assert_eq!(why.as_deref(), Some("the plan measures it with mpich-ucx only"));
     }
 }

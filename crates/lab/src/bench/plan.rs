@@ -189,6 +189,9 @@ impl Plan {
         for (benchmark, stack) in self.benchmarks.iter().flat_map(|b| b.exclude.keys().map(move |s| (b, s))) {
             catalog.find(stack).with_context(|| format!("benchmark {} excludes a stack", benchmark.name))?;
         }
+        for (benchmark, stack) in self.benchmarks.iter().flat_map(|b| b.stacks.iter().map(move |s| (b, s))) {
+            catalog.find(stack).with_context(|| format!("`stacks` of benchmark {}", benchmark.name))?;
+        }
         self.benchmarks.iter().try_for_each(|benchmark| self.check_links(benchmark))?;
         unique("stack", self.stacks.iter())?;
         unique("link", self.links.iter().map(|link| &link.name))?;
@@ -292,6 +295,9 @@ mod tests {
         assert!(error(&format!("reference = \"x\"\n{PLAN}")).contains("the reference x"));
         assert!(error(&format!("timeout_s = -1\n{PLAN}")).contains("`timeout_s` is above 0"));
         assert!(error(&format!("{PLAN}exclude = {{ lam = \"old\" }}\n")).contains("latency excludes a stack"));
+        assert!(
+            error(&format!("{PLAN}stacks = [\"lam\"]\n")).contains("`stacks` of benchmark latency: no stack \"lam\"")
+        );
         assert!(error(&format!("{PLAN}[[benchmarks]]\nprogram = \"latency\"\n")).contains("two benchmarks"));
         assert!(error("").contains("no links"));
         assert!(error(&format!("{PLAN}links = [\"wan\"]\n")).contains("latency: there is no link wan; there are: lan"));

@@ -10,7 +10,7 @@ use super::absolute;
 use super::description::RailUse;
 use super::launcher::{Job, Launcher};
 use super::stack::Stack;
-use crate::tools;
+use crate::{environment, interposer, tools};
 
 /// Variables that would make a stack behave otherwise than described begin so.
 const FOREIGN: [&str; 11] =
@@ -34,6 +34,9 @@ impl Stack {
         self.check_launcher()?;
         let told = if self.rails == RailUse::Best { job.rails.len().min(1) } else { job.rails.len() };
         let mut variables = self.variables(&job.rails[..told], job.oversubscribed)?;
+        if self.fishplate {
+            variables.extend(interposer::preloaded(&variables, &environment::provider_folder()?)?);
+        }
         variables.extend(job.variables.iter().cloned());
         variables.extend(self.launcher.variables(job, &variables));
         let mut line = self.source.prefix(&variables);
