@@ -19,10 +19,12 @@ from pathlib import Path
 
 # docs/wire.md
 MAGIC = b"FiPl"
-VERSION = 2
+VERSION = 3
 HELLO, CHALLENGE, PROOF, ACCEPT, REFUSE = 1, 2, 3, 4, 5
 NOT_ME, BAD_TOKEN = 2, 3
-CHALLENGE_LEN = 56
+CHALLENGE_LEN = 88
+# In the place of a key share: the rails are not encrypted.
+NO_SHARE = bytes(32)
 
 ETH_P_ALL = 3
 # A peer that answers at all does so at once.
@@ -90,7 +92,7 @@ def preamble(kind, version=VERSION):
 
 
 def hello(target, version=VERSION):
-    return preamble(HELLO, version) + struct.pack("<QQ", 0xBAD, target) + bytes(range(16))
+    return preamble(HELLO, version) + struct.pack("<QQ", 0xBAD, target) + bytes(range(16)) + NO_SHARE
 
 
 class Wire:

@@ -59,6 +59,10 @@ class Policies(MpiTest):
         self.stress(run=["--streams", "3"])
         self.bandwidth("--streams", "3")
 
+    def test_encrypted_rails(self):
+        self.stress(run=["--encryption"])
+        self.bandwidth("--encryption", "--streams", "2")
+
     def test_no_eager_messages(self):
         self.stress(FISHPLATE_EAGER_LIMIT="0")
 

@@ -34,6 +34,10 @@ pub struct Options {
     #[arg(long, value_name = "POLICY")]
     pub multiplexing: Option<String>,
 
+    /// Encrypt what passes over the rails: on or off, the same for all processes [FISHPLATE_ENCRYPTION; default: off]
+    #[arg(long, value_name = "SWITCH", num_args = 0..=1, default_missing_value = "on")]
+    pub encryption: Option<String>,
+
     /// Collective operations by clusters, or native: the MPI's own [FISHPLATE_COLLECTIVES; default: cluster]
     #[arg(long, value_name = "WAY")]
     pub collectives: Option<String>,
@@ -124,12 +128,13 @@ impl Options {
         })
     }
 
-    fn given(&self) -> [(&'static str, &'static str, Option<&String>); 5] {
+    fn given(&self) -> [(&'static str, &'static str, Option<&String>); 6] {
         [
             ("FISHPLATE_RAILS", "--rails", self.rails.as_ref()),
             ("FISHPLATE_STREAMS", "--streams", self.streams.as_ref()),
             ("FISHPLATE_STRIPING", "--striping", self.striping.as_ref()),
             ("FISHPLATE_MULTIPLEXING", "--multiplexing", self.multiplexing.as_ref()),
+            ("FISHPLATE_ENCRYPTION", "--encryption", self.encryption.as_ref()),
             ("FISHPLATE_STATS", "--stats", self.stats.as_ref()),
         ]
     }

@@ -15,6 +15,7 @@ fn settings_with_wrong_values() {
         ("--multiplexing", "FISHPLATE_MULTIPLEXING", "round-robin"),
         ("--collectives", "FISHPLATE_COLLECTIVES", "cluster, native"),
         ("--streams", "FISHPLATE_STREAMS", "1 to 16, auto"),
+        ("--encryption", "FISHPLATE_ENCRYPTION", "on, off"),
     ] {
         for command in ["run", "env"] {
             let mut args = vec![command, option, "nonsense"];

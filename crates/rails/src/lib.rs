@@ -8,6 +8,7 @@ mod clock;
 mod connect;
 mod counters;
 pub mod discover;
+pub mod encryption;
 pub mod endpoint;
 pub mod handshake;
 mod link;

@@ -29,6 +29,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// TCP congestion control of the rails' sockets; `None`: the system's.
     pub congestion: Option<String>,
+    /// Whether connections between endpoints are encrypted.
+    pub encryption: bool,
     /// Where counters are appended at the end.
     pub stats: Option<PathBuf>,
     /// Events from this level on become lines on standard error.
@@ -100,6 +102,12 @@ pub const VARIABLES: &[Variable] = &[
         default: "reno at first, then by distance",
     },
     Variable {
+        name: "FISHPLATE_ENCRYPTION",
+        meaning: "whether what passes over the rails is encrypted; the same for all processes of a job",
+        allowed: "on, off",
+        default: "off",
+    },
+    Variable {
         name: "FISHPLATE_STATS",
         meaning: "file to which each process appends its per-rail counters when it ends",
         allowed: "a path in an existing folder",
@@ -150,6 +158,7 @@ impl Default for Settings {
             grant: None,
             timeout: Duration::from_secs(30),
             congestion: None,
+            encryption: false,
             stats: None,
             log: LevelFilter::Warn,
             top: true,
@@ -182,6 +191,7 @@ impl Settings {
                 .parse("FISHPLATE_TIMEOUT", |t| within(t.parse().ok(), 1, 86_400).map(Duration::from_secs))?
                 .unwrap_or(default.timeout),
             congestion,
+            encryption: reader.parse("FISHPLATE_ENCRYPTION", on_or_off)?.unwrap_or(default.encryption),
             stats,
             log: reader.parse("FISHPLATE_LOG", log_level)?.unwrap_or(default.log),
             top: reader.parse("FISHPLATE_TOP", on_or_off)?.unwrap_or(default.top),

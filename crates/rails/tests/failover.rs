@@ -22,8 +22,9 @@ struct Pair {
 }
 
 impl Pair {
-    fn open(streams: u8) -> Pair {
-        let settings = Settings { rails: vec!["lo".into()], streams: Streams::Fixed(streams), ..Settings::default() };
+    fn open(streams: u8, encryption: bool) -> Pair {
+        let streams = Streams::Fixed(streams);
+        let settings = Settings { rails: vec!["lo".into()], streams, encryption, ..Settings::default() };
         // SAFETY: the buffers of these tests outlive their operations.
         let mut ends = [(); 2].map(|()| unsafe { Endpoint::open(&settings) }.unwrap());
         let addresses = [ends[1].address().clone(), ends[0].address().clone()];
@@ -121,7 +122,15 @@ fn cut(pair: &Pair, which: usize) {
 
 #[test]
 fn one_of_two_connections_may_be_cut_again_and_again() {
-    let mut pair = Pair::open(2);
+    cut_again_and_again(Pair::open(2, false));
+}
+
+#[test]
+fn an_encrypted_connection_may_be_cut_too() {
+    cut_again_and_again(Pair::open(2, true));
+}
+
+fn cut_again_and_again(mut pair: Pair) {
     for tag in 0..30 {
         pair.exchange(tag, |pair, round| {
             if round == tag as usize % 7 {
@@ -134,7 +143,7 @@ fn one_of_two_connections_may_be_cut_again_and_again() {
 
 #[test]
 fn the_only_connection_may_be_cut_too() {
-    let mut pair = Pair::open(1);
+    let mut pair = Pair::open(1, false);
     for tag in 0..12 {
         pair.exchange(tag, |pair, round| {
             if round == tag as usize % 5 {
@@ -147,7 +156,7 @@ fn the_only_connection_may_be_cut_too() {
 
 #[test]
 fn a_peer_that_has_ended_is_told_at_once_and_with_the_rail() {
-    let mut pair = Pair::open(2);
+    let mut pair = Pair::open(2, false);
     pair.exchange(1, |_, _| {});
     let Pair { ends: [mut left, gone], names } = pair;
     drop(gone);

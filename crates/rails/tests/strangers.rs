@@ -86,7 +86,7 @@ fn exchange(from: &mut Endpoint, to: &mut Endpoint) {
 fn prove(endpoint: &mut Endpoint, nonce: u8) -> (TcpStream, Vec<Vec<u8>>) {
     let address = endpoint.address().clone();
     let mut stream = knock(&address);
-    let (mut initiator, hello) = Initiator::start(STRANGER, &address, [nonce; 16], OFFER);
+    let (mut initiator, hello) = Initiator::start(STRANGER, &address, [nonce; 16], OFFER, false).unwrap();
     stream.write_all(&hello).unwrap();
     let (mut sent, mut received) = (vec![hello], Vec::new());
     until(endpoint, |_| {
@@ -128,7 +128,7 @@ fn a_handshake_that_was_overheard_cannot_be_repeated() {
     }
     let mut said = end(&mut endpoint, &stream);
     // The challenge is another one, so that the proof is wrong.
-    let (mut initiator, _) = Initiator::start(STRANGER, &address, [1; 16], OFFER);
+    let (mut initiator, _) = Initiator::start(STRANGER, &address, [1; 16], OFFER, false).unwrap();
     assert!(matches!(initiator.advance(&mut said), Ok(Step::Send(_))));
     assert_eq!(initiator.advance(&mut said), Err(HandshakeError::Refused(Refusal::Token)));
     exchange(&mut open(), &mut endpoint);
@@ -138,7 +138,7 @@ fn a_handshake_that_was_overheard_cannot_be_repeated() {
 fn more_than_a_handshake_has_is_not_kept_but_ends_the_connection() {
     let mut endpoint = open();
     let address = endpoint.address().clone();
-    let (_, hello) = Initiator::start(STRANGER, &address, [1; 16], OFFER);
+    let (_, hello) = Initiator::start(STRANGER, &address, [1; 16], OFFER, false).unwrap();
     let endless = std::iter::repeat_n(b"FiPl\x01\x00\x01\x00".as_slice(), 100_000).flatten().copied();
     for mut bytes in [vec![b'F'; 1 << 20], [hello.clone(), vec![0; 1 << 20]].concat(), endless.collect()] {
         let stream = knock(&address);
@@ -162,7 +162,7 @@ fn more_than_a_handshake_has_is_not_kept_but_ends_the_connection() {
 fn those_who_say_nothing_or_little_at_a_time_keep_nobody_away() {
     let mut endpoint = open();
     let address = endpoint.address().clone();
-    let (_, hello) = Initiator::start(STRANGER, &address, [1; 16], OFFER);
+    let (_, hello) = Initiator::start(STRANGER, &address, [1; 16], OFFER, false).unwrap();
     let mut slow: Vec<TcpStream> = (0..50).map(|_| knock(&address)).collect();
     for byte in &hello[..20] {
         slow.iter_mut().for_each(|stream| stream.write_all(&[*byte]).unwrap());

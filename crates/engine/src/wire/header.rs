@@ -6,7 +6,7 @@ use crate::ids::MessageSeq;
 use crate::request::Envelope;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 56;

@@ -104,7 +104,7 @@ mod tests {
             self.strangers.push(TcpStream::connect(self.listener.local_addr().unwrap()).unwrap());
             let (stream, remote) = self.listener.accept().unwrap();
             stream.set_nonblocking(true).unwrap();
-            Incoming::new(stream, remote, Instant(since), Acceptor::new(ME, TOKEN, [since as u8; 16]))
+            Incoming::new(stream, remote, Instant(since), Acceptor::new(ME, TOKEN, [since as u8; 16], false))
         }
     }
 
@@ -115,7 +115,7 @@ mod tests {
         let (peer, _) = crowd.add(door.knock(0), FILES);
         let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new() };
         let offer = Offer { rail: 0, stream: 0, grant: 0 };
-        let (_, hello) = Initiator::start(EndpointId(5), &address, [1; 16], offer);
+        let (_, hello) = Initiator::start(EndpointId(5), &address, [1; 16], offer, false).unwrap();
         door.strangers[0].write_all(&hello).unwrap();
         while !crowd.get_mut(peer).unwrap().has_named_us() {
             assert!(crowd.get_mut(peer).unwrap().advance().unwrap().is_none());

@@ -5,7 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use fishplate_engine::Instant;
 
 use super::{read_some, write_whole};
-use crate::handshake::{Acceptor, HandshakeError, MAX_MESSAGE_LEN, Proven, Refusal, Step, accept, refusal_for, refuse};
+use crate::encryption::Keys;
+use crate::handshake::{Acceptor, HandshakeError, MAX_MESSAGE_LEN, Proven, Refusal, Step, refusal_for, refuse};
 
 /// The connection.
 #[derive(Debug)]
@@ -74,7 +75,12 @@ impl Incoming {
 
     /// Takes the connection as a subchannel, granting so many bytes.
     pub fn accept(&self, grant: u64) -> std::io::Result<()> {
-        write_whole(&self.stream, &accept(grant))
+        write_whole(&self.stream, &self.acceptor.accept(grant))
+    }
+
+    /// The keys of a connection that is taken; `None`: it is not encrypted.
+    pub fn take_keys(&mut self) -> Option<Box<Keys>> {
+        self.acceptor.take_keys()
     }
 
     /// Says why not. Whether that arrives does not matter.

@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use fishplate_engine::{Instant, VcId};
 
 use super::{read_some, socket, write_whole};
+use crate::encryption::Keys;
 use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
 use crate::link::FIRST_ADDITIONAL;
 
@@ -51,7 +52,7 @@ enum State {
     /// Until the deadline.
     Pausing,
     Connecting(TcpStream),
-    Proving(TcpStream, Initiator, Vec<u8>),
+    Proving(TcpStream, Box<Initiator>, Vec<u8>),
 }
 
 /// Why a try failed.
@@ -99,6 +100,8 @@ pub struct Established {
     pub grant: u64,
     /// Frames that came behind the last message of the handshake.
     pub early: Vec<u8>,
+    /// What it is encrypted with, if it is.
+    pub keys: Option<Box<Keys>>,
 }
 
 impl Attempt {
@@ -176,7 +179,10 @@ impl Attempt {
     }
 
     /// The socket has become ready. `start` makes a handshake for a connection that has come about.
-    pub fn advance(&mut self, start: impl FnOnce() -> (Initiator, Vec<u8>)) -> Result<Option<Established>, Trouble> {
+    pub fn advance(
+        &mut self,
+        start: impl FnOnce() -> Result<(Initiator, Vec<u8>), HandshakeError>,
+    ) -> Result<Option<Established>, Trouble> {
         match std::mem::replace(&mut self.state, State::Pausing) {
             State::Pausing => Ok(None),
             State::Connecting(stream) => {
@@ -187,9 +193,9 @@ impl Attempt {
                     self.state = State::Connecting(stream);
                     return Ok(None);
                 }
-                let (initiator, hello) = start();
+                let (initiator, hello) = start().map_err(Trouble::Handshake)?;
                 write_whole(&stream, &hello).map_err(Trouble::Network)?;
-                self.state = State::Proving(stream, initiator, Vec::new());
+                self.state = State::Proving(stream, Box::new(initiator), Vec::new());
                 Ok(None)
             }
             State::Proving(stream, initiator, received) => self.prove(stream, initiator, received),
@@ -207,14 +213,17 @@ impl Attempt {
     fn prove(
         &mut self,
         stream: TcpStream,
-        mut initiator: Initiator,
+        mut initiator: Box<Initiator>,
         mut received: Vec<u8>,
     ) -> Result<Option<Established>, Trouble> {
         let open = read_some(&stream, &mut received).map_err(Trouble::Network)?;
         loop {
             match initiator.advance(&mut received).map_err(Trouble::Handshake)? {
                 Step::Send(message) => write_whole(&stream, &message).map_err(Trouble::Network)?,
-                Step::Done(grant) => return Ok(Some(Established { socket: stream, grant, early: received })),
+                Step::Done(grant) => {
+                    let keys = initiator.into_keys();
+                    return Ok(Some(Established { socket: stream, grant, early: received, keys }));
+                }
                 Step::Wait if !open => return Err(Trouble::Network(io::ErrorKind::ConnectionReset.into())),
                 Step::Wait => {
                     self.state = State::Proving(stream, initiator, received);

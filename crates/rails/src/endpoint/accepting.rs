@@ -45,7 +45,7 @@ impl Endpoint {
         if stream.set_nonblocking(true).is_err() || getrandom::fill(&mut nonce).is_err() {
             return;
         }
-        let acceptor = Acceptor::new(self.address.id, self.address.token, nonce);
+        let acceptor = Acceptor::new(self.address.id, self.address.token, nonce, self.settings.encryption);
         let (at, closed) = self.crowd.add(Incoming::new(stream, remote, now, acceptor), open_files());
         if let Some(closed) = closed {
             log::warn!("a connection from {closed} was closed: too many others are not proven yet");
@@ -88,7 +88,7 @@ impl Endpoint {
 
     /// A peer has proven itself on a connection that it made. If this endpoint was connecting to it as well, the
     /// connections of the one with the lower name are kept.
-    fn proven(&mut self, incoming: Incoming, proven: Proven, now: Instant) {
+    fn proven(&mut self, mut incoming: Incoming, proven: Proven, now: Instant) {
         let vc = self.peer_by_id(proven.peer);
         let line = Line { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
         let Ok(local) = incoming.stream.local_addr() else { return };
@@ -114,7 +114,8 @@ impl Endpoint {
             return;
         }
         let before = self.link_called(vc, line);
-        let established = Established { socket: incoming.stream, grant: proven.offer.grant, early: Vec::new() };
+        let keys = incoming.take_keys();
+        let established = Established { socket: incoming.stream, grant: proven.offer.grant, early: Vec::new(), keys };
         self.link_up(vc, rail, line, established, now);
         // The peer has seen it fail.
         before.into_iter().for_each(|at| self.link_failed(at, "the peer has set it up anew", now));

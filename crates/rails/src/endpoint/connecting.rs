@@ -86,12 +86,12 @@ impl Endpoint {
         let peer = &self.peers[attempt.vc.0 as usize];
         let Some(address) = &peer.address else { return false };
         let offer = Offer { rail: attempt.rail, stream: attempt.stream, grant: self.engine.first_grant(attempt.vc) };
-        let me = self.address.id;
+        let (me, encryption) = (self.address.id, self.settings.encryption);
         let mut nonce = [0; 16];
         if getrandom::fill(&mut nonce).is_err() {
             return false;
         }
-        match attempt.advance(|| Initiator::start(me, address, nonce, offer)) {
+        match attempt.advance(|| Initiator::start(me, address, nonce, offer, encryption)) {
             Ok(None) => {}
             Ok(Some(established)) => self.attempt_succeeded(at, established, now),
             Err(trouble) => self.attempt_failed(at, trouble, now),
@@ -161,7 +161,7 @@ impl Endpoint {
     }
 
     pub(super) fn link_up(&mut self, vc: VcId, rail: RailId, line: Line, established: Established, now: Instant) {
-        let Established { socket: stream, grant, early } = established;
+        let Established { socket: stream, grant, early, keys } = established;
         let Ok(remote) = stream.peer_addr() else { return };
         let asks_often = socket::tune(&stream).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
@@ -175,7 +175,8 @@ impl Endpoint {
         let info = tcp_info(stream.as_fd()).unwrap_or_default();
         self.engine.measured(now, subchannel, path(&info));
         let course = self.congestion.course(&stream, &info, speed);
-        let link = Link::new(stream, &early, subchannel, rail, remote, line, course);
+        let mut link = Link::new(stream, keys, subchannel, rail, remote, line, course);
+        let fed = link.receive.feed(&early);
         entry.insert(Link { asks_often, sampled: info, ..link });
         let peer = &mut self.peers[vc.0 as usize];
         peer.set_link(subchannel.index, at);
@@ -190,7 +191,12 @@ impl Endpoint {
             self.link_failed(at, &format!("it cannot be watched: {error}"), now);
             return;
         }
-        log::info!("rail {}: connected to {remote}", self.rails[usize::from(rail.0)].name);
+        let encrypted = if self.settings.encryption { ", encrypted" } else { "" };
+        log::info!("rail {}: connected to {remote}{encrypted}", self.rails[usize::from(rail.0)].name);
+        if let Err(error) = fed {
+            self.link_failed(at, &error.to_string(), now);
+            return;
+        }
         self.engine.writable(subchannel, FIRST_BUDGET);
         self.take_in(at, now);
     }

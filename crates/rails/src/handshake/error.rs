@@ -17,6 +17,8 @@ pub enum Refusal {
     Yield,
     /// The acceptor has lost or closed its side of the virtual channel.
     Closed,
+    /// One side encrypts and the other does not: whether it is the acceptor.
+    Encryption(bool),
 }
 
 /// Why a handshake failed.
@@ -32,6 +34,10 @@ pub enum HandshakeError {
     Token,
     /// The peer takes us for another endpoint.
     NotMe,
+    /// One side encrypts and the other does not: whether it is the peer.
+    Encryption(bool),
+    /// The kernel gives no random numbers.
+    NoRandom,
 }
 
 impl fmt::Display for HandshakeError {
@@ -47,6 +53,15 @@ impl fmt::Display for HandshakeError {
             HandshakeError::Refused(Refusal::Yield) => f.write_str("the peer prefers its own connection"),
             HandshakeError::Refused(Refusal::Closed) => f.write_str("the peer has closed its endpoint"),
             HandshakeError::Token => f.write_str("the peer does not know the token of the endpoint"),
+            HandshakeError::Encryption(theirs) | HandshakeError::Refused(Refusal::Encryption(theirs)) => {
+                let (peer, here) = if *theirs { ("on", "off") } else { ("off", "on") };
+                write!(
+                    f,
+                    "FISHPLATE_ENCRYPTION is {peer} at the peer and {here} at this side; it must be the same for all \
+                     processes of a job"
+                )
+            }
+            HandshakeError::NoRandom => f.write_str("the kernel gives no random numbers"),
         }
     }
 }
@@ -56,9 +71,10 @@ impl std::error::Error for HandshakeError {}
 /// What to tell the peer about an error; nothing to one that does not speak this protocol.
 pub fn refusal_for(error: &HandshakeError) -> Option<Refusal> {
     match error {
+        HandshakeError::Encryption(theirs) => Some(Refusal::Encryption(!theirs)),
         HandshakeError::Version(_) => Some(Refusal::Version(VERSION)),
         HandshakeError::NotMe => Some(Refusal::NotMe),
         HandshakeError::Token => Some(Refusal::Token),
-        HandshakeError::NotFishplate | HandshakeError::Refused(_) => None,
+        HandshakeError::NotFishplate | HandshakeError::NoRandom | HandshakeError::Refused(_) => None,
     }
 }

@@ -1,19 +1,26 @@
 //! The messages of a handshake: their layout, and the proofs in them.
 
 use fishplate_engine::wire::VERSION;
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use ring::hmac;
 
 use super::error::{HandshakeError, Refusal};
 use crate::address::Token;
+use crate::encryption::SHARE_LEN;
 
 const MAGIC: [u8; 4] = *b"FiPl";
 pub(super) const PREAMBLE_LEN: usize = 8;
-pub(super) const HELLO_LEN: usize = PREAMBLE_LEN + 8 + 8 + 16;
-pub(super) const CHALLENGE_LEN: usize = PREAMBLE_LEN + 16 + 32;
+pub(super) const PROOF_OF_TOKEN_LEN: usize = 32;
+pub(super) const NONCE_LEN: usize = 16;
+/// Where the nonce, and behind it the share, begins in a HELLO.
+pub(super) const HELLO_NONCE_AT: usize = PREAMBLE_LEN + 8 + 8;
+pub(super) const HELLO_LEN: usize = HELLO_NONCE_AT + NONCE_LEN + SHARE_LEN;
+/// Nonce and share of the acceptor.
+pub(super) const FRESH_LEN: usize = NONCE_LEN + SHARE_LEN;
+pub(super) const CHALLENGE_LEN: usize = PREAMBLE_LEN + FRESH_LEN + PROOF_OF_TOKEN_LEN;
 pub(super) const OFFER_LEN: usize = 16;
-pub(super) const PROOF_LEN: usize = PREAMBLE_LEN + OFFER_LEN + 32;
-pub(super) const ACCEPT_LEN: usize = PREAMBLE_LEN + 8;
+pub(super) const PROOF_LEN: usize = PREAMBLE_LEN + OFFER_LEN + PROOF_OF_TOKEN_LEN;
+pub(super) const GRANT_LEN: usize = 8;
+pub(super) const ACCEPT_LEN: usize = PREAMBLE_LEN + GRANT_LEN + PROOF_OF_TOKEN_LEN;
 
 /// Longest message of a handshake, in bytes: more are never kept of an unproven peer.
 pub const MAX_MESSAGE_LEN: usize = CHALLENGE_LEN;
@@ -27,7 +34,7 @@ pub(super) mod kind {
 }
 
 /// A number used once.
-pub type Nonce = [u8; 16];
+pub type Nonce = [u8; NONCE_LEN];
 
 /// What the initiator says of the subchannel, once proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,13 +47,6 @@ pub struct Offer {
     pub grant: u64,
 }
 
-/// The last message of the acceptor: it grants so many bytes.
-pub fn accept(grant: u64) -> Vec<u8> {
-    let mut accept = preamble(kind::ACCEPT, 0).to_vec();
-    accept.extend_from_slice(&grant.to_le_bytes());
-    accept
-}
-
 /// The message that ends a handshake without success.
 pub fn refuse(refusal: Refusal) -> Vec<u8> {
     let code = match refusal {
@@ -55,6 +55,8 @@ pub fn refuse(refusal: Refusal) -> Vec<u8> {
         Refusal::Token => 3,
         Refusal::Yield => 4,
         Refusal::Closed => 5,
+        Refusal::Encryption(false) => 6,
+        Refusal::Encryption(true) => 7,
     };
     preamble(kind::REFUSE, code).to_vec()
 }
@@ -79,6 +81,8 @@ pub(super) fn check_preamble(received: &[u8]) -> Result<Option<u8>, HandshakeErr
         (kind::REFUSE, 2) => Err(HandshakeError::Refused(Refusal::NotMe)),
         (kind::REFUSE, 3) => Err(HandshakeError::Refused(Refusal::Token)),
         (kind::REFUSE, 4) => Err(HandshakeError::Refused(Refusal::Yield)),
+        (kind::REFUSE, 6) => Err(HandshakeError::Refused(Refusal::Encryption(false))),
+        (kind::REFUSE, 7) => Err(HandshakeError::Refused(Refusal::Encryption(true))),
         (kind::REFUSE, _) => Err(HandshakeError::Refused(Refusal::Closed)),
         _ if version != VERSION => Err(HandshakeError::Version(version)),
         // Not under any proof: whatever is not fixed there could be changed on the way.
@@ -99,20 +103,27 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(out)
 }
 
-pub(super) fn acceptor_mac(token: &Token, hello: &[u8], nonce: &[u8]) -> Hmac<Sha256> {
-    keyed(token, &[b"fishplate acceptor", hello, nonce])
+/// What a proof is for, so that none passes for another.
+pub(super) mod purpose {
+    pub const ACCEPTOR: &[u8] = b"fishplate acceptor";
+    pub const INITIATOR: &[u8] = b"fishplate initiator";
+    pub const GRANT: &[u8] = b"fishplate grant";
 }
 
-pub(super) fn initiator_mac(token: &Token, hello: &[u8], nonce: &[u8], offer: &[u8]) -> Hmac<Sha256> {
-    keyed(token, &[b"fishplate initiator", hello, nonce, offer])
+/// Proves knowledge of the token. All `parts` have fixed lengths, so that their concatenation is unambiguous.
+pub(super) fn prove(token: &Token, purpose: &[u8], parts: &[&[u8]]) -> hmac::Tag {
+    let mut context = hmac::Context::with_key(&key(token));
+    context.update(purpose);
+    parts.iter().for_each(|part| context.update(part));
+    context.sign()
 }
 
-/// All parts have fixed lengths, so that their concatenation is unambiguous.
-fn keyed(token: &Token, parts: &[&[u8]]) -> Hmac<Sha256> {
-    let mut mac = match Hmac::<Sha256>::new_from_slice(&token.0) {
-        Ok(mac) => mac,
-        Err(_) => unreachable!("HMAC takes keys of any length"),
-    };
-    parts.iter().for_each(|part| mac.update(part));
-    mac
+/// Whether `proof` is that of one who knows the token. The time that this takes does not depend on where it is wrong.
+pub(super) fn verify(token: &Token, purpose: &[u8], parts: &[&[u8]], proof: &[u8]) -> Result<(), HandshakeError> {
+    let said = [&[purpose], parts].concat().concat();
+    hmac::verify(&key(token), &said, proof).map_err(|_| HandshakeError::Token)
+}
+
+fn key(token: &Token) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, &token.0)
 }

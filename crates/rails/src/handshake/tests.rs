@@ -21,7 +21,7 @@ fn run(
         match acceptor.advance(&mut to_acceptor) {
             Ok(Step::Send(bytes)) => to_initiator.extend(bytes),
             Ok(Step::Done(proven)) => {
-                to_initiator.extend(accept(77));
+                to_initiator.extend(acceptor.accept(77));
                 break Ok(proven);
             }
             Err(error) => {
@@ -45,23 +45,73 @@ fn run(
 
 #[test]
 fn both_sides_are_proven() {
-    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER);
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16]);
+    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
+    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
     let ends = run(&mut initiator, hello, &mut acceptor);
     assert_eq!(ends, (Ok(77), Ok(Proven { peer: EndpointId(5), offer: OFFER })));
 }
 
 #[test]
+fn sides_that_encrypt_agree_on_keys_and_the_others_have_none() {
+    for encryption in [false, true] {
+        let started = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, encryption);
+        let (mut initiator, hello) = started.unwrap();
+        let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], encryption);
+        assert_eq!(run(&mut initiator, hello, &mut acceptor).0, Ok(77));
+        let keys = initiator.into_keys().zip(acceptor.take_keys());
+        assert_eq!(keys.is_some(), encryption);
+        let Some((initiator, mut acceptor)) = keys else { continue };
+        let mut record = Vec::new();
+        { initiator }.sealing.seal(&mut record, |out| out.extend_from_slice(b"content"));
+        assert_eq!(acceptor.opening.open(&mut record, 0), Ok(Some((record.len(), 7))));
+    }
+}
+
+#[test]
+fn both_sides_must_encrypt_or_neither() {
+    for encrypts in [false, true] {
+        let started = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, encrypts);
+        let (mut initiator, hello) = started.unwrap();
+        let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], !encrypts);
+        let (initiated, accepted) = run(&mut initiator, hello, &mut acceptor);
+        assert_eq!(accepted, Err(HandshakeError::Encryption(encrypts)));
+        assert_eq!(initiated, Err(HandshakeError::Refused(Refusal::Encryption(!encrypts))));
+    }
+}
+
+#[test]
+fn nobody_in_between_can_put_in_a_share_of_his_own_or_change_the_grant() {
+    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, true).unwrap();
+    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], true);
+    let mut changed = hello.clone();
+    changed[HELLO_NONCE_AT + NONCE_LEN] ^= 1;
+    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut changed) else { panic!() };
+    assert_eq!(initiator.advance(&mut challenge), Err(HandshakeError::Token));
+
+    let (mut initiator, mut hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, true).unwrap();
+    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], true);
+    let Ok(Step::Send(challenge)) = acceptor.advance(&mut hello) else { panic!() };
+    let mut changed = challenge.clone();
+    changed[PREAMBLE_LEN + NONCE_LEN] ^= 1;
+    assert_eq!(initiator.advance(&mut changed), Err(HandshakeError::Token));
+    let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge.clone()) else { panic!() };
+    assert!(matches!(acceptor.advance(&mut proof), Ok(Step::Done(_))));
+    let mut accept = acceptor.accept(77);
+    accept[PREAMBLE_LEN] ^= 1;
+    assert_eq!(initiator.advance(&mut accept), Err(HandshakeError::Token));
+}
+
+#[test]
 fn an_acceptor_with_another_token_is_found_out() {
-    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER);
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([43; 16]), [2; 16]);
+    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
+    let mut acceptor = Acceptor::new(EndpointId(9), Token([43; 16]), [2; 16], false);
     assert_eq!(run(&mut initiator, hello, &mut acceptor).0, Err(HandshakeError::Token));
 }
 
 #[test]
 fn an_initiator_without_the_token_is_found_out() {
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16]);
-    let (_, mut bytes) = Initiator::start(EndpointId(5), &address(9, 0), [1; 16], OFFER);
+    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
+    let (_, mut bytes) = Initiator::start(EndpointId(5), &address(9, 0), [1; 16], OFFER, false).unwrap();
     assert!(matches!(acceptor.advance(&mut bytes), Ok(Step::Send(_))));
     let mut proof = preamble(kind::PROOF, 0).to_vec();
     proof.extend_from_slice(&[0; OFFER_LEN + 32]);
@@ -70,9 +120,9 @@ fn an_initiator_without_the_token_is_found_out() {
 
 #[test]
 fn a_proof_does_not_fit_another_challenge() {
-    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER);
-    let mut first = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16]);
-    let mut second = Acceptor::new(EndpointId(9), Token([42; 16]), [3; 16]);
+    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
+    let mut first = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
+    let mut second = Acceptor::new(EndpointId(9), Token([42; 16]), [3; 16], false);
     let Ok(Step::Send(mut challenge)) = first.advance(&mut hello.clone()) else { panic!() };
     assert!(matches!(second.advance(&mut hello.clone()), Ok(Step::Send(_))));
     let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge) else { panic!() };
@@ -81,8 +131,8 @@ fn a_proof_does_not_fit_another_challenge() {
 
 #[test]
 fn another_version_and_another_endpoint_are_told_apart() {
-    let (mut initiator, mut hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER);
-    let mut acceptor = Acceptor::new(EndpointId(8), Token([42; 16]), [2; 16]);
+    let (mut initiator, mut hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
+    let mut acceptor = Acceptor::new(EndpointId(8), Token([42; 16]), [2; 16], false);
     let (initiated, accepted) = run(&mut initiator, hello.clone(), &mut acceptor);
     assert_eq!(initiated, Err(HandshakeError::Refused(Refusal::NotMe)));
     assert_eq!(accepted, Err(HandshakeError::NotMe));
@@ -95,7 +145,7 @@ fn another_version_and_another_endpoint_are_told_apart() {
 
 #[test]
 fn garbage_is_refused_at_its_first_byte() {
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16]);
+    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
     assert_eq!(acceptor.advance(&mut b"G".to_vec()), Err(HandshakeError::NotFishplate));
     assert_eq!(acceptor.advance(&mut b"FiPl".to_vec()), Ok(Step::Wait));
     assert_eq!(acceptor.advance(&mut Vec::new()), Ok(Step::Wait));

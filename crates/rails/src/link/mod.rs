@@ -2,6 +2,7 @@
 
 mod congestion;
 mod receive;
+mod sealed;
 mod transmit;
 
 pub use congestion::{Congestion, Course, NEAR_RTT_NS};
@@ -12,6 +13,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
+use crate::encryption::Keys;
 use crate::sys::tcp_info::TcpInfo;
 
 /// State of a link.
@@ -137,16 +139,17 @@ impl Link {
         self.line.is_additional() && (self.line.by_peer || self.farewell.said)
     }
 
-    /// A link over a connected, non-blocking socket.
+    /// A link over a connected, non-blocking socket; encrypted if there are `keys`.
     pub fn new(
         socket: TcpStream,
-        early: &[u8],
+        keys: Option<Box<Keys>>,
         subchannel: SubchannelId,
         rail: RailId,
         remote: SocketAddr,
         line: Line,
         course: Course,
     ) -> Self {
+        let (sealing, opening) = keys.map(|keys| (keys.sealing, keys.opening)).unzip();
         Link {
             socket,
             subchannel,
@@ -154,8 +157,8 @@ impl Link {
             remote,
             line,
             course,
-            transmit: TransmitQueue::default(),
-            receive: ReceiveState::starting_with(early),
+            transmit: TransmitQueue::new(sealing),
+            receive: ReceiveState::new(opening),
             blocked: false,
             dirty: false,
             read_in: 0,

@@ -6,7 +6,9 @@ use std::os::fd::BorrowedFd;
 use fishplate_engine::wire::{Header, Malformed, decode};
 use fishplate_engine::{BounceId, Extent, Payload, Placement};
 
+use super::sealed::{Incoming, MOST_AT_ONCE};
 use crate::bounce::Bounces;
+use crate::encryption::Opening;
 use crate::sys::io::{receive, receive_own};
 use crate::sys::memory::UserMemory;
 
@@ -52,22 +54,24 @@ pub struct ReceiveState {
     len: u64,
     /// The last payload was a long one.
     bulk: bool,
-}
-
-impl Default for ReceiveState {
-    fn default() -> Self {
-        let buffer = vec![0; BUFFER_LEN].into_boxed_slice();
-        ReceiveState { buffer, start: 0, end: 0, destination: Destination::Discard, done: 0, len: 0, bulk: false }
-    }
+    /// With encryption, what is behind `end` in the buffer.
+    sealed: Option<Box<Incoming>>,
 }
 
 impl ReceiveState {
-    /// Starts with bytes that were read before the link existed; far fewer than the buffer holds.
-    pub fn starting_with(early: &[u8]) -> Self {
-        let mut state = ReceiveState::default();
-        state.buffer[..early.len()].copy_from_slice(early);
-        state.end = early.len();
-        state
+    /// Of a link; encrypted, if there is something to open records with.
+    pub fn new(opening: Option<Opening>) -> Self {
+        let buffer_len = if opening.is_some() { MOST_AT_ONCE } else { BUFFER_LEN };
+        ReceiveState {
+            buffer: vec![0; buffer_len].into_boxed_slice(),
+            start: 0,
+            end: 0,
+            destination: Destination::Discard,
+            done: 0,
+            len: 0,
+            bulk: false,
+            sealed: opening.map(|opening| Box::new(Incoming::new(opening))),
+        }
     }
 }
 
@@ -83,8 +87,27 @@ pub enum Filled {
 }
 
 impl ReceiveState {
+    /// Starts with bytes that were read before the link existed; far fewer than the buffer holds.
+    pub fn feed(&mut self, early: &[u8]) -> io::Result<()> {
+        if let Some(sealed) = &mut self.sealed {
+            let mut plain = self.start..self.end;
+            let fed = sealed.feed(early, &mut self.buffer, &mut plain);
+            (self.start, self.end) = (plain.start, plain.end);
+            return fed;
+        }
+        self.buffer[..early.len()].copy_from_slice(early);
+        self.end = early.len();
+        Ok(())
+    }
+
     /// Reads from the socket. [`io::ErrorKind::WouldBlock`]: there is nothing.
     pub fn fill(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory, bounces: &mut Bounces) -> io::Result<Filled> {
+        if let Some(sealed) = &mut self.sealed {
+            let mut plain = self.start..self.end;
+            let filled = sealed.fill(socket, &mut self.buffer, &mut plain);
+            (self.start, self.end) = (plain.start, plain.end);
+            return filled;
+        }
         let missing = self.len - self.done;
         if self.start == self.end && missing >= DIRECT_LEAST {
             return self.fill_direct(socket, memory, bounces);
@@ -140,7 +163,7 @@ impl ReceiveState {
 
     /// Whether a payload, or a header, has come in part.
     pub fn is_within_frame(&self) -> bool {
-        self.len > 0 || self.start < self.end
+        self.len > 0 || self.start < self.end || self.sealed.as_ref().is_some_and(|sealed| !sealed.is_empty())
     }
 
     /// Moves payload from the buffer to its place.
@@ -202,7 +225,7 @@ impl ReceiveState {
     }
 }
 
-fn filled(got: usize, wanted: usize) -> Filled {
+pub(super) fn filled(got: usize, wanted: usize) -> Filled {
     match got {
         0 => Filled::End,
         got if got < wanted => Filled::Drained,

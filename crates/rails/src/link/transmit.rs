@@ -8,7 +8,9 @@ use std::os::fd::BorrowedFd;
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use fishplate_engine::{Extent, Payload, Source};
 
+use super::sealed::Outgoing;
 use crate::bounce::Bounces;
+use crate::encryption::{MOST_CONTENT, Sealing};
 use crate::sys::io::{Piece, send, send_own};
 use crate::sys::memory::UserMemory;
 
@@ -32,12 +34,20 @@ pub struct TransmitQueue {
     segments: VecDeque<Segment>,
     /// Bytes of all segments.
     len: u64,
+    /// With encryption, what is on its way to the socket.
+    sealed: Option<Box<Outgoing>>,
 }
 
 impl TransmitQueue {
+    /// Of a link; encrypted, if there is something to seal records with.
+    pub fn new(sealing: Option<Sealing>) -> Self {
+        let sealed = sealing.map(|sealing| Box::new(Outgoing::new(sealing)));
+        TransmitQueue { sealed, ..TransmitQueue::default() }
+    }
+
     /// Whether everything has been sent.
     pub fn is_empty(&self) -> bool {
-        self.segments.is_empty()
+        self.segments.is_empty() && self.sealed.as_ref().is_none_or(|sealed| sealed.is_empty())
     }
 
     /// Bytes to send.
@@ -89,12 +99,15 @@ impl TransmitQueue {
                 user => self.segments.push_back(user),
             }
         }
-        self.len = before.len;
+        (self.len, self.sealed) = (before.len, before.sealed);
     }
 
     /// Sends what the socket takes. True once everything is sent; false when the socket takes no more.
     pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
-        while !self.is_empty() {
+        if self.sealed.is_some() {
+            return self.flush_sealed(socket, memory);
+        }
+        while !self.segments.is_empty() {
             match self.send_some(socket, memory) {
                 Ok(sent) => self.advance(sent),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -103,6 +116,44 @@ impl TransmitQueue {
             }
         }
         Ok(true)
+    }
+
+    fn flush_sealed(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
+        let Some(mut sealed) = self.sealed.take() else { return Ok(true) };
+        let flushed = loop {
+            match sealed.flush(socket) {
+                Ok(()) if self.segments.is_empty() => break Ok(true),
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(false),
+                Err(error) => break Err(error),
+            }
+            while !self.segments.is_empty() && sealed.has_room() {
+                sealed.seal(|content| self.take(MOST_CONTENT, memory, content));
+            }
+        };
+        self.sealed = Some(sealed);
+        flushed
+    }
+
+    /// Moves up to `most` bytes from the front of the queue to the end of `out`.
+    fn take(&mut self, most: usize, memory: &UserMemory, out: &mut Vec<u8>) {
+        let mut room = most;
+        while let Some(segment) = self.segments.front().filter(|_| room > 0) {
+            let taken = match segment {
+                Segment::Copied(len) => {
+                    let taken = room.min(*len);
+                    out.extend_from_slice(&self.copied[self.sent..self.sent + taken]);
+                    taken
+                }
+                Segment::User(extent) => {
+                    let part = extent.slice(0, room as u64);
+                    memory.read(&Payload::One(part), out);
+                    part.len as usize
+                }
+            };
+            room -= taken;
+            self.advance(taken);
+        }
     }
 
     fn send_some(&self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<usize> {

@@ -1,0 +1,19 @@
+//! Encryption of connections: keys that both sides agree on while they prove themselves, and records under these keys.
+//! Free of I/O. See `docs/wire.md` (*Records*) and `docs/security.md`.
+
+mod exchange;
+mod record;
+#[cfg(test)]
+mod tests;
+
+pub use exchange::{Ephemeral, NO_SHARE, SHARE_LEN, Share, Side};
+pub use record::{Broken, MOST_CONTENT, MOST_RECORD, Opening, Sealing};
+
+/// What one side of a connection encrypts and decrypts with.
+#[derive(Debug)]
+pub struct Keys {
+    /// For what it sends.
+    pub sealing: Sealing,
+    /// For what it receives.
+    pub opening: Opening,
+}

@@ -1,0 +1,110 @@
+//! Records: a connection's bytes in pieces, each encrypted and with a tag that shows any change.
+//!
+//! A record is the length of its content (2 bytes, under the tag), the encrypted content, and the tag (16). Its nonce is
+//! its number in its direction, which is not sent: a record that is left out, repeated or moved does not open.
+
+use std::{fmt, io};
+
+use ring::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+
+/// Most content of a record, in bytes: cipher and copies find it in the innermost cache, and what is added to it is small
+/// against it.
+pub const MOST_CONTENT: usize = 16 << 10;
+const LENGTH_LEN: usize = 2;
+const TAG_LEN: usize = 16;
+/// Longest record, in bytes.
+pub const MOST_RECORD: usize = LENGTH_LEN + MOST_CONTENT + TAG_LEN;
+
+/// What has come is not what the other side sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// A length that no record has.
+    Length(u16),
+    /// The tag does not fit.
+    Tag,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::Length(len) => write!(f, "an encrypted record claims to hold {len} bytes, which none does"),
+            Broken::Tag => f.write_str("an encrypted record was changed on its way: its tag does not fit"),
+        }
+    }
+}
+
+impl std::error::Error for Broken {}
+
+impl From<Broken> for io::Error {
+    fn from(broken: Broken) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, broken)
+    }
+}
+
+/// The sending side of one connection.
+#[derive(Debug)]
+pub struct Sealing {
+    key: LessSafeKey,
+    records: u64,
+}
+
+impl Sealing {
+    pub(super) fn new(key: UnboundKey) -> Self {
+        Sealing { key: LessSafeKey::new(key), records: 0 }
+    }
+
+    /// Appends a record to `out`. `fill` appends its content: 1 to [`MOST_CONTENT`] bytes.
+    pub fn seal(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
+        let start = out.len();
+        out.extend_from_slice(&[0; LENGTH_LEN]);
+        fill(out);
+        let content = start + LENGTH_LEN;
+        let len = out.len() - content;
+        debug_assert!((1..=MOST_CONTENT).contains(&len));
+        let length = (len as u16).to_le_bytes();
+        out[start..content].copy_from_slice(&length);
+        let nonce = number(&mut self.records);
+        match self.key.seal_in_place_separate_tag(nonce, Aad::from(length), &mut out[content..]) {
+            Ok(tag) => out.extend_from_slice(tag.as_ref()),
+            Err(_) => unreachable!("content is far shorter than the cipher's limit"),
+        }
+    }
+}
+
+/// The receiving side of one connection.
+#[derive(Debug)]
+pub struct Opening {
+    key: LessSafeKey,
+    records: u64,
+}
+
+impl Opening {
+    pub(super) fn new(key: UnboundKey) -> Self {
+        Opening { key: LessSafeKey::new(key), records: 0 }
+    }
+
+    /// Opens the record that begins at `bytes[gap..]` and moves its content to the front of `bytes`. The lengths of the
+    /// record and of its content; `None`: it is not whole yet.
+    pub fn open(&mut self, bytes: &mut [u8], gap: usize) -> Result<Option<(usize, usize)>, Broken> {
+        let Some(length) = bytes.get(gap..).and_then(|record| record.first_chunk::<LENGTH_LEN>().copied()) else {
+            return Ok(None);
+        };
+        let content_len = usize::from(u16::from_le_bytes(length));
+        if !(1..=MOST_CONTENT).contains(&content_len) {
+            return Err(Broken::Length(content_len as u16));
+        }
+        let record_len = LENGTH_LEN + content_len + TAG_LEN;
+        let Some(bytes) = bytes.get_mut(..gap + record_len) else { return Ok(None) };
+        let nonce = number(&mut self.records);
+        let opened = self.key.open_within(nonce, Aad::from(length), bytes, gap + LENGTH_LEN..);
+        opened.map(|content| Some((record_len, content.len()))).map_err(|_| Broken::Tag)
+    }
+}
+
+/// The nonce of the next record. 2^64 records take centuries.
+fn number(records: &mut u64) -> Nonce {
+    let mut nonce = [0; NONCE_LEN];
+    nonce[NONCE_LEN - 8..].copy_from_slice(&records.to_be_bytes());
+    *records += 1;
+    Nonce::assume_unique_for_key(nonce)
+}
