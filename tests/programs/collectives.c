@@ -130,6 +130,49 @@ static void allreduce(MPI_Comm comm, size_t count)
     free(all);
 }
 
+// Rank i gets count / (i + 1) numbers of the sum: blocking, in place, in order, and by a call that returns at once.
+static void reduce_scatter(MPI_Comm comm, size_t count)
+{
+    int rank = rank_of(comm), ranks = size_of(comm);
+    int *counts = allocate((size_t)ranks * sizeof *counts);
+    size_t total = 0, first = 0;
+    for (int to = 0; to < ranks; to++) {
+        counts[to] = (int)count / (to + 1);
+        first += to < rank ? (size_t)counts[to] : 0;
+        total += (size_t)counts[to];
+    }
+    size_t own = (size_t)counts[rank], all = count * (size_t)ranks;
+    int64_t *mine = array(all), *got = array(all);
+    put(mine, all, rank, 0);
+    MPI_Op op;
+    MPI_Op_create(leftmost, 0, &op);
+    for (int way = 0; way < 4; way++) {
+        memset(got, 0xff, all * sizeof *got);
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (way == 0)
+            MPI_Reduce_scatter(mine, got, counts, MPI_INT64_T, MPI_SUM, comm);
+        if (way == 1)
+            MPI_Ireduce_scatter(mine, got, counts, MPI_INT64_T, MPI_SUM, comm, &request);
+        if (way == 2)
+            MPI_Reduce_scatter(MPI_IN_PLACE, memcpy(got, mine, total * sizeof *got), counts, MPI_INT64_T, MPI_SUM, comm);
+        if (way == 3)
+            MPI_Reduce_scatter(mine, got, counts, MPI_INT64_T, op, comm);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (size_t i = 0; i < own; i++)
+            expect(got[i] == (way == 3 ? value(0, first + i) : sum(ranks, first + i)),
+                   "MPI_Reduce_scatter, way %d: number %zu is %lld", way, i, (long long)got[i]);
+        expect(way == 2 || own == all || got[own] == -1, "MPI_Reduce_scatter writes behind its block");
+    }
+    MPI_Reduce_scatter_block(mine, got, (int)count, MPI_INT64_T, MPI_SUM, comm);
+    for (size_t i = 0; i < count; i++)
+        expect(got[i] == sum(ranks, count * (size_t)rank + i), "MPI_Reduce_scatter_block: number %zu is %lld", i,
+               (long long)got[i]);
+    MPI_Op_free(&op);
+    free(counts);
+    free(mine);
+    free(got);
+}
+
 static void allgather(MPI_Comm comm, size_t count)
 {
     int rank = rank_of(comm), ranks = size_of(comm);
@@ -315,6 +358,7 @@ static void all_of(MPI_Comm comm, const size_t *counts, size_t lengths)
             gather_and_scatter(comm, root, block);
         }
         allreduce(comm, count);
+        reduce_scatter(comm, block);
         allgather(comm, block);
         allgatherv(comm, block);
         alltoall(comm, block);

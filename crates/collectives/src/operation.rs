@@ -33,6 +33,13 @@ pub enum Operation {
         /// Whether operands may change places.
         commutative: bool,
     },
+    /// `Send` of all, reduced; the block of each rank to the start of its `Receive`. In place, `Receive` has the operand.
+    ReduceScatter {
+        /// How long the blocks are, and where they are in the operand; without gaps, in the order of the ranks.
+        blocks: Blocks,
+        /// Whether operands may change places.
+        commutative: bool,
+    },
     /// The block of each rank, from the start of its `Send`, into `Receive` of all.
     Allgather {
         /// How long the blocks are, and where they go in this rank's `Receive`.
@@ -75,6 +82,7 @@ impl Operation {
             Operation::Broadcast { .. } => "bcast",
             Operation::Reduce { .. } => "reduce",
             Operation::Allreduce { .. } => "allreduce",
+            Operation::ReduceScatter { .. } => "reduce_scatter",
             Operation::Allgather { .. } => "allgather",
             Operation::Gather { .. } => "gather",
             Operation::Scatter { .. } => "scatter",
@@ -94,6 +102,15 @@ impl Blocks {
     /// Blocks of one length, one after the other.
     pub fn equal(ranks: usize, len: usize) -> Blocks {
         Blocks::placed(vec![len; ranks], (0..ranks).map(|rank| rank * len).collect())
+    }
+
+    /// Blocks of these lengths, one after the other.
+    pub fn in_a_row(lens: Vec<usize>) -> Blocks {
+        let starts = lens.iter().scan(0, |end, len| {
+            *end += len;
+            Some(*end - len)
+        });
+        Blocks { starts: starts.collect(), lens }
     }
 
     /// Blocks of these lengths that start there.

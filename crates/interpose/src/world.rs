@@ -162,7 +162,7 @@ impl World {
         let own = map.cluster_of(rank);
         let cluster = twin.split(self.abi, own.0, rank.0)?;
         let clusters: Vec<u64> = map.clusters().map(|cluster| places[map.coordinator(cluster).0].cluster).collect();
-        let network = self.geography.network(&clusters);
+        let network = self.geography.network(&clusters).for_library(self.abi.library());
         let spanning = Arc::new(Spanning::new(twin, cluster, map, rank, network, self.settings.preference));
         let mut made = lock(&self.made);
         made.retain(|other| other.strong_count() > 0);

@@ -81,7 +81,7 @@ fn places(frame: &Frame, cluster: Cluster, blocks: &Blocks) -> Vec<Slice> {
 }
 
 /// Who of a cluster gets the block of a rank elsewhere.
-fn catcher(frame: &Frame, cluster: Cluster, owner: Rank) -> Rank {
+pub fn catcher(frame: &Frame, cluster: Cluster, owner: Rank) -> Rank {
     let (catchers, owners) = (frame.map.members(cluster), frame.map.members(frame.map.cluster_of(owner)));
     catchers[frame.map.local(owner).0 * catchers.len() / owners.len()]
 }

@@ -9,6 +9,7 @@ mod gather;
 mod meeting;
 mod packing;
 mod reduce;
+mod reduce_scatter;
 pub mod shares;
 
 use crate::algorithm::Algorithm;
@@ -87,6 +88,7 @@ pub fn schedule(frame: &Frame, operation: &Operation, algorithm: Algorithm) -> O
             Some(allreduce::coordinators(frame, *len, segments))
         }
         (Operation::Allreduce { len, .. }, Shared { segments }) => Some(allreduce::shared(frame, *len, segments)),
+        (Operation::ReduceScatter { blocks, .. }, Shared { .. }) => Some(reduce_scatter::shared(frame, blocks)),
         (Operation::Allgather { blocks }, Coordinators { .. }) => Some(allgather::coordinators(frame, blocks)),
         (Operation::Allgather { blocks }, Shared { .. }) => Some(allgather::shared(frame, blocks)),
         (Operation::Gather { root, blocks }, Coordinators { .. }) => {
@@ -106,9 +108,9 @@ pub fn schedule(frame: &Frame, operation: &Operation, algorithm: Algorithm) -> O
 /// Whether results of clusters can be combined at all: operands must stay in rank order unless they commute.
 pub fn keeps_order(map: &ClusterMap, operation: &Operation) -> bool {
     match operation {
-        Operation::Reduce { commutative, .. } | Operation::Allreduce { commutative, .. } => {
-            *commutative || map.is_contiguous()
-        }
+        Operation::Reduce { commutative, .. }
+        | Operation::Allreduce { commutative, .. }
+        | Operation::ReduceScatter { commutative, .. } => *commutative || map.is_contiguous(),
         _ => true,
     }
 }

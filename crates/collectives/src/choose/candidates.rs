@@ -66,6 +66,8 @@ impl Job<'_> {
             Operation::Gather { .. } | Operation::Scatter { .. } | Operation::Alltoall { .. } => {
                 vec![coordinators, |_| Algorithm::Direct]
             }
+            // Who gets a block has its own rail to receive it.
+            Operation::ReduceScatter { .. } => vec![|_| Algorithm::Shared { segments: 1 }],
             // Where each cluster is one host, there is nobody to share with.
             _ if has_many_hosts => vec![coordinators, shared],
             _ => vec![coordinators],
@@ -110,6 +112,9 @@ impl Job<'_> {
             Operation::Allgather { blocks } => {
                 let bytes: Vec<f64> = all.iter().map(|rank| self.bytes(blocks.len(*rank))).collect();
                 groups::allgather(clock, all, &bytes);
+            }
+            Operation::ReduceScatter { blocks, .. } => {
+                groups::reduce_scatter_for_owners(clock, all, self.bytes(blocks.total()));
             }
             Operation::Gather { root, blocks } if blocks.is_equal() => groups::gather(clock, all, root.0, mean(blocks)),
             Operation::Scatter { root, blocks } if blocks.is_equal() => {

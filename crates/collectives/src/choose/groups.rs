@@ -50,15 +50,7 @@ pub fn reduce(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64, commut
 
 /// Reduction of so many bytes for all.
 pub fn allreduce(clock: &mut Clock, group: &[Rank], bytes: f64, commutative: bool) {
-    let ranks = group.len();
-    let even = 1 << ranks.ilog2();
-    let paired = |index: usize, is_up: bool| {
-        let (low, high) = (index, index + even);
-        if is_up { message(group, high, low, bytes) } else { message(group, low, high, bytes) }
-    };
-    // Ranks beyond a power of two hand theirs to another, and get the result from it.
-    clock.round(&(0..ranks - even).map(|index| paired(index, true)).collect::<Vec<_>>());
-    (0..ranks - even).for_each(|index| clock.work(group[index], bytes));
+    let even = fold(clock, group, bytes);
     if bytes <= REDUCED_WHOLE_BYTES || !commutative {
         for distance in powers(even) {
             partners(clock, &group[..even], distance, bytes);
@@ -68,7 +60,22 @@ pub fn allreduce(clock: &mut Clock, group: &[Rank], bytes: f64, commutative: boo
         reduce_scatter(clock, &group[..even], bytes);
         doubling(clock, &group[..even], bytes / even as f64);
     }
-    clock.round(&(0..ranks - even).map(|index| paired(index, false)).collect::<Vec<_>>());
+    unfold(clock, group, even, bytes);
+}
+
+/// Ranks beyond a power of two hand theirs to another. How many ranks go on.
+fn fold(clock: &mut Clock, group: &[Rank], bytes: f64) -> usize {
+    let even = 1 << group.len().ilog2();
+    let beyond = 0..group.len() - even;
+    clock.round(&beyond.clone().map(|low| message(group, low + even, low, bytes)).collect::<Vec<_>>());
+    beyond.for_each(|low| clock.work(group[low], bytes));
+    even
+}
+
+/// They get a result from it.
+fn unfold(clock: &mut Clock, group: &[Rank], even: usize, bytes: f64) {
+    let beyond = 0..group.len() - even;
+    clock.round(&beyond.map(|low| message(group, low, low + even, bytes)).collect::<Vec<_>>());
 }
 
 /// Reduction of so many bytes, of which each keeps a part: halves, then quarters, and so on.
@@ -79,6 +86,29 @@ pub fn reduce_scatter(clock: &mut Clock, group: &[Rank], bytes: f64) {
         disseminate(clock, group, distance, rest);
         group.iter().for_each(|rank| clock.work(*rank, rest));
     }
+}
+
+/// The same where each is to have a certain part, as in the operation of that name: the farthest exchange first, with half
+/// of all; long operands in rounds of pairs.
+pub fn reduce_scatter_for_owners(clock: &mut Clock, group: &[Rank], bytes: f64) {
+    /// From here on (512 KiB).
+    const PAIRWISE_BYTES: f64 = 524_288.0;
+    if bytes >= PAIRWISE_BYTES {
+        let each = bytes / group.len() as f64;
+        for distance in 1..group.len() {
+            disseminate(clock, group, distance, each);
+            group.iter().for_each(|rank| clock.work(*rank, each));
+        }
+        return;
+    }
+    let even = fold(clock, group, bytes);
+    let mut rest = bytes;
+    for distance in powers(even).rev() {
+        rest /= 2.0;
+        partners(clock, &group[..even], distance, rest);
+        group[..even].iter().for_each(|rank| clock.work(*rank, rest));
+    }
+    unfold(clock, group, even, bytes / group.len() as f64);
 }
 
 /// Blocks of so many bytes from each, for all.

@@ -43,6 +43,7 @@ impl<'a> Stages<'a> {
                 stages.reduce(*root, job.bytes(*len), is_shared, *commutative);
             }
             Operation::Allreduce { len, commutative } => stages.allreduce(job.bytes(*len), is_shared, *commutative),
+            Operation::ReduceScatter { blocks, .. } => stages.reduce_scatter(blocks),
             Operation::Allgather { blocks } => stages.allgather(blocks, is_shared),
             Operation::Gather { root, blocks } => stages.gather(*root, blocks, is_direct),
             Operation::Scatter { root, blocks } => stages.scatter(*root, blocks, is_direct),
@@ -139,6 +140,24 @@ impl<'a> Stages<'a> {
             true => self.follow_overlapping(),
             false => self.follow_over_one_rail(),
         }
+    }
+
+    fn reduce_scatter(&mut self, blocks: &Blocks) {
+        let job = self.job;
+        self.inside("reduce inside", |stages, members| {
+            job.map
+                .clusters()
+                .for_each(|of| groups::reduce_scatter(&mut stages.clock, members, job.bytes_of(blocks, of)));
+        });
+        let messages = self.pairs(|_, from, to| {
+            let (catchers, owners) = (job.map.members(from), job.map.members(to));
+            let lane = |(index, owner): (usize, &Rank)| {
+                (catchers[index * catchers.len() / owners.len()], *owner, job.bytes(blocks.len(*owner)))
+            };
+            owners.iter().enumerate().map(lane).collect()
+        });
+        self.cross(&messages);
+        self.combine(&messages);
     }
 
     fn allgather(&mut self, blocks: &Blocks, is_shared: bool) {

@@ -13,8 +13,8 @@ pub fn wan_elements(operation: &Operation, map: &ClusterMap) -> usize {
         Operation::Broadcast { len, .. } | Operation::Reduce { len, .. } => len * others,
         // From each cluster to each other one.
         Operation::Allreduce { len, .. } => len * map.cluster_count() * others,
-        // Each block once to each other cluster.
-        Operation::Allgather { blocks } => blocks.total() * others,
+        // Each block once to each other cluster, or once from each.
+        Operation::ReduceScatter { blocks, .. } | Operation::Allgather { blocks } => blocks.total() * others,
         // The blocks of other clusters, once.
         Operation::Gather { root, blocks } | Operation::Scatter { root, blocks } => {
             let is_far = |rank: &Rank| map.cluster_of(*rank) != map.cluster_of(*root);

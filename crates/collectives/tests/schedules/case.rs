@@ -44,9 +44,9 @@ impl Case<'_> {
 
     fn operator(&self) -> Operator {
         match self.operation {
-            Operation::Reduce { commutative: false, .. } | Operation::Allreduce { commutative: false, .. } => {
-                Operator::Compose
-            }
+            Operation::Reduce { commutative: false, .. }
+            | Operation::Allreduce { commutative: false, .. }
+            | Operation::ReduceScatter { commutative: false, .. } => Operator::Compose,
             _ => Operator::Add,
         }
     }
@@ -83,6 +83,8 @@ impl Case<'_> {
                         0
                     }
                 }
+                Operation::ReduceScatter { blocks, .. } if self.is_in_place(rank) => blocks.total(),
+                Operation::ReduceScatter { blocks, .. } => blocks.len(rank),
                 Operation::Gather { root, .. } if rank != *root => 0,
                 Operation::Allgather { blocks } | Operation::Gather { blocks, .. } => {
                     ranks().map(|rank| blocks.start(rank) + blocks.len(rank)).max().unwrap()
@@ -108,6 +110,7 @@ impl Case<'_> {
                 }
             }
             Operation::Reduce { len, .. } | Operation::Allreduce { len, .. } => own(*len),
+            Operation::ReduceScatter { blocks, .. } => own(blocks.total()),
             Operation::Allgather { blocks } | Operation::Gather { blocks, .. } => own(blocks.len(rank)),
             Operation::Scatter { root, .. } if rank != *root => Vec::new(),
             Operation::Scatter { blocks, .. } => {
@@ -138,6 +141,13 @@ impl Case<'_> {
             Operation::Broadcast { root, len } => put(0, *len, &|index| value(*root, *root, index)),
             Operation::Reduce { root, len, .. } if rank == *root => put(0, *len, &reduced),
             Operation::Allreduce { len, .. } => put(0, *len, &reduced),
+            Operation::ReduceScatter { blocks, .. } => {
+                if self.is_in_place(rank) {
+                    // What is behind the result MPI leaves open; schedules do not touch it.
+                    put(0, blocks.total(), &|index| value(rank, rank, index));
+                }
+                put(0, blocks.len(rank), &|index| reduced(blocks.start(rank) + index));
+            }
             Operation::Gather { root, .. } if rank != *root => {}
             Operation::Reduce { .. } => {}
             Operation::Allgather { blocks } | Operation::Gather { blocks, .. } => {

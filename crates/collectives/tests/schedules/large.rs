@@ -52,6 +52,7 @@ fn operation(map: &ClusterMap, kind: usize, root: usize, lens: &[usize], commuta
         4 => Operation::Allgather { blocks: blocks() },
         5 => Operation::Gather { root, blocks: blocks() },
         6 => Operation::Scatter { root, blocks: blocks() },
+        7 => Operation::ReduceScatter { blocks: Blocks::in_a_row(lens[..map.ranks()].to_vec()), commutative },
         _ => Operation::Alltoall { exchange: exchange(map.ranks(), lens) },
     }
 }
@@ -74,7 +75,7 @@ proptest! {
     #[test]
     fn every_schedule_gives_the_right_result(
         map in maps(),
-        (kind, root) in (0usize..8, 0..MAX_RANKS),
+        (kind, root) in (0usize..9, 0..MAX_RANKS),
         lens in prop::collection::vec(0usize..20, MAX_RANKS),
         (commutative, is_in_place) in any::<(bool, bool)>(),
         (segments, seed) in (1u16..6, any::<u64>()),
@@ -89,7 +90,7 @@ proptest! {
     #[test]
     fn what_is_chosen_looks_faster_than_the_mpi_and_can_be_done(
         map in maps(),
-        (kind, root) in (0usize..8, 0..MAX_RANKS),
+        (kind, root) in (0usize..9, 0..MAX_RANKS),
         lens in prop::collection::vec(0usize..20, MAX_RANKS),
         commutative in any::<bool>(),
         (inside, wan) in networks(),

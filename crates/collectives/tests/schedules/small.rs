@@ -95,6 +95,16 @@ fn reductions_for_all() {
 }
 
 #[test]
+fn reductions_of_which_each_gets_a_block() {
+    let lens = |ranks: usize| (0..ranks).map(|rank| (rank * 5 + 1) % 4).collect();
+    let blocks = |ranks: usize| vec![Blocks::equal(ranks, 0), Blocks::equal(ranks, 2), Blocks::in_a_row(lens(ranks))];
+    let each = |blocks: Blocks| {
+        [false, true].map(|commutative| Operation::ReduceScatter { blocks: blocks.clone(), commutative })
+    };
+    check_all(|ranks| blocks(ranks).into_iter().flat_map(each).collect());
+}
+
+#[test]
 fn gathers_for_all() {
     check_all(|ranks| blocks(ranks).into_iter().map(|blocks| Operation::Allgather { blocks }).collect());
 }

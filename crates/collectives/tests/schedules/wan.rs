@@ -85,6 +85,9 @@ fn blocks_cross_once_to_each_cluster_that_needs_them() {
     crosses(allgather, WHOLE, |map| (3 * map.ranks() * others(map), pairs(map)));
     let each = |map: &ClusterMap| (3 * map.ranks() * others(map), map.ranks() * others(map));
     crosses(allgather, Algorithm::Shared { segments: 1 }, each);
+    let reduce_scatter =
+        |map: &ClusterMap| Operation::ReduceScatter { blocks: Blocks::equal(map.ranks(), 3), commutative: true };
+    crosses(reduce_scatter, Algorithm::Shared { segments: 1 }, each);
     let far = |map: &ClusterMap| map.ranks() - map.members(map.cluster_of(Rank(1))).len();
     let gather = |map: &ClusterMap| Operation::Gather { root: Rank(1), blocks: Blocks::equal(map.ranks(), 3) };
     crosses(gather, WHOLE, |map| (3 * far(map), others(map)));
@@ -145,6 +148,7 @@ fn what_is_chosen_from_says_what_crosses() {
             Operation::Broadcast { root: Rank(1), len: LEN },
             Operation::Reduce { root: Rank(1), len: LEN, commutative: true },
             Operation::Allreduce { len: LEN, commutative: true },
+            Operation::ReduceScatter { blocks: blocks(), commutative: true },
             Operation::Allgather { blocks: blocks() },
             Operation::Gather { root: Rank(1), blocks: blocks() },
             Operation::Scatter { root: Rank(1), blocks: blocks() },

@@ -8,6 +8,8 @@
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
+use fishplate_collectives::Library;
+
 use super::{functions, library};
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))))]
@@ -109,6 +111,11 @@ impl Abi {
             error_other: 16,
             operations: Operations::These(operations.iter().filter_map(|name| address(name)).collect()),
         })
+    }
+
+    /// Whose collective operations the MPI has. MPICH's extension tells, which is there in both of its interfaces.
+    pub fn library(&self) -> Library {
+        if library::symbol(c"PMPIX_Grequest_start").is_some() { Library::Mpich } else { Library::Other }
     }
 
     /// Whether MPI defines an operation.

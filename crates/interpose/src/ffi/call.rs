@@ -71,8 +71,8 @@ macro_rules! calls {
 }
 
 impl Call {
-    /// Whether there are schedules for it. There are none where a rank knows only its own part of the lengths: what they
-    /// save is not worth an exchange of lengths, since the MPI sends each byte once as well.
+    /// Whether there are schedules for it. There are none where a rank knows only its own part of the lengths: an MPI sends
+    /// each byte over the WAN once there, in one crossing, and so would they.
     pub fn has_schedules(&self) -> bool {
         matches!(
             self,
@@ -85,6 +85,8 @@ impl Call {
                 | Call::Gather { .. }
                 | Call::Scatter { .. }
                 | Call::Alltoall { .. }
+                | Call::ReduceScatter { .. }
+                | Call::ReduceScatterBlock { .. }
         )
     }
 }
@@ -110,6 +112,12 @@ calls! {
          comm: Handle);
     Alltoall: MPI_Alltoall, MPI_Ialltoall, alltoall = c"PMPI_Alltoall", ialltoall = c"PMPI_Ialltoall",
         (from: Address, out_count: Int, out_type: Handle, into: Address, count: Int, datatype: Handle, comm: Handle);
+    ReduceScatter: MPI_Reduce_scatter, MPI_Ireduce_scatter,
+        reduce_scatter = c"PMPI_Reduce_scatter", ireduce_scatter = c"PMPI_Ireduce_scatter",
+        (from: Address, into: Address, counts: Counts, datatype: Handle, op: Handle, comm: Handle);
+    ReduceScatterBlock: MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
+        reduce_scatter_block = c"PMPI_Reduce_scatter_block", ireduce_scatter_block = c"PMPI_Ireduce_scatter_block",
+        (from: Address, into: Address, count: Int, datatype: Handle, op: Handle, comm: Handle);
     // The rest is always the MPI's; only schedules under way get on meanwhile.
     Gatherv: MPI_Gatherv, MPI_Igatherv, gatherv = c"PMPI_Gatherv", igatherv = c"PMPI_Igatherv",
         (from: Address, out_count: Int, out_type: Handle, into: Address, counts: Counts, starts: Counts,
@@ -123,12 +131,6 @@ calls! {
     Alltoallw: MPI_Alltoallw, MPI_Ialltoallw, alltoallw = c"PMPI_Alltoallw", ialltoallw = c"PMPI_Ialltoallw",
         (from: Address, out_counts: Counts, out_starts: Counts, out_types: Address, into: Address, counts: Counts,
          starts: Counts, types: Address, comm: Handle);
-    ReduceScatter: MPI_Reduce_scatter, MPI_Ireduce_scatter,
-        reduce_scatter = c"PMPI_Reduce_scatter", ireduce_scatter = c"PMPI_Ireduce_scatter",
-        (from: Address, into: Address, counts: Counts, datatype: Handle, op: Handle, comm: Handle);
-    ReduceScatterBlock: MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
-        reduce_scatter_block = c"PMPI_Reduce_scatter_block", ireduce_scatter_block = c"PMPI_Ireduce_scatter_block",
-        (from: Address, into: Address, count: Int, datatype: Handle, op: Handle, comm: Handle);
     Scan: MPI_Scan, MPI_Iscan, scan = c"PMPI_Scan", iscan = c"PMPI_Iscan",
         (from: Address, into: Address, count: Int, datatype: Handle, op: Handle, comm: Handle);
     Exscan: MPI_Exscan, MPI_Iexscan, exscan = c"PMPI_Exscan", iexscan = c"PMPI_Iexscan",

@@ -72,6 +72,18 @@ impl Planner<'_> {
             Call::Allreduce { count, datatype, op, .. } => {
                 self.reduction(count, datatype, op, |len, commutative| Operation::Allreduce { len, commutative })?
             }
+            Call::ReduceScatter { counts, datatype, op, .. } => {
+                let lens = self.lens(counts)?;
+                let total = lens.iter().try_fold(0usize, |sum, len| sum.checked_add(*len))?;
+                let blocks = Blocks::in_a_row(lens);
+                let operation = |_, commutative| Operation::ReduceScatter { blocks, commutative };
+                self.reduction(c_int::try_from(total).ok()?, datatype, op, operation)?
+            }
+            Call::ReduceScatterBlock { count, datatype, op, .. } => {
+                let blocks = Blocks::equal(n, usize::try_from(count).ok()?);
+                let operation = |_, commutative| Operation::ReduceScatter { blocks, commutative };
+                self.reduction(count.checked_mul(c_int::try_from(n).ok()?)?, datatype, op, operation)?
+            }
             Call::Allgather { into, count, datatype, .. } => {
                 let block = some(self.part(into, count, datatype)?.bytes()?, n)?;
                 moved(Operation::Allgather { blocks: Blocks::equal(n, block) })
@@ -116,6 +128,13 @@ impl Planner<'_> {
                 let element = part(into, count, datatype)?.datatype.element();
                 // SAFETY: the program gives buffers of that many elements; what is in place is not looked at.
                 unsafe { (Memory::new(from, count as usize, element), Memory::new(into, count as usize, element)) }
+            }
+            Call::ReduceScatter { from, into, counts, datatype, .. } => {
+                let lens = self.lens(counts).ok_or(Error(self.abi.error_other))?;
+                self.operand_and_block(from, into, lens.iter().sum(), lens[self.rank], datatype)?
+            }
+            Call::ReduceScatterBlock { from, into, count, datatype, .. } => {
+                self.operand_and_block(from, into, count as usize * n, count as usize, datatype)?
             }
             Call::Allgather { from, out_count, out_type, into, count, datatype, .. } => {
                 let receive = part(into, count, datatype)?;
@@ -162,11 +181,28 @@ impl Planner<'_> {
         Some(Plan { operation: operation(len, commutes), element, in_place: self.is_in_place(), op: Some(Op(op)) })
     }
 
+    /// Buffers of a reduce-scatter: `count` elements, of which `own` come back; in place, to where all are.
+    fn operand_and_block(
+        &self,
+        from: Address,
+        into: Address,
+        count: usize,
+        own: usize,
+        datatype: Handle,
+    ) -> Result<(Memory, Memory)> {
+        let element = self.part(into, 0, datatype).ok_or(Error(self.abi.error_other))?.datatype.element();
+        let own = if self.is_in_place() { count } else { own };
+        // SAFETY: the program gives buffers of that many elements; what is in place is not looked at.
+        Ok(unsafe { (Memory::new(from, count, element), Memory::new(into, own, element)) })
+    }
+
     /// Whether the call's send buffer, or the receive buffer of a scatter, is MPI_IN_PLACE.
     fn is_in_place(&self) -> bool {
         let place = match *self.call {
             Call::Reduce { from, .. }
             | Call::Allreduce { from, .. }
+            | Call::ReduceScatter { from, .. }
+            | Call::ReduceScatterBlock { from, .. }
             | Call::Allgather { from, .. }
             | Call::Allgatherv { from, .. }
             | Call::Gather { from, .. }
@@ -189,8 +225,7 @@ impl Planner<'_> {
     /// Blocks of bytes as `taken_blocks` places them.
     fn blocks(&self, counts: Counts, starts: Counts, datatype: Handle) -> Option<Blocks> {
         let datatype = Datatype::of(self.abi, self.abi.clean(datatype))?;
-        let (counts, starts) = (self.numbers(counts)?, self.numbers(starts)?);
-        let lens: Vec<usize> = counts.iter().map(|n| usize::try_from(*n).ok()).collect::<Option<_>>()?;
+        let (lens, starts) = (self.lens(counts)?, self.numbers(starts)?);
         let lens: Vec<usize> = lens.iter().map(|len| len.checked_mul(datatype.size)).collect::<Option<_>>()?;
         let total = lens.iter().try_fold(0usize, |sum, len| sum.checked_add(*len))?;
         some(total, 1)?;
@@ -199,6 +234,11 @@ impl Planner<'_> {
             None => packed_starts(&lens),
         };
         Some(Blocks::placed(lens, starts))
+    }
+
+    /// An array of the program's with a length for each rank.
+    fn lens(&self, counts: Counts) -> Option<Vec<usize>> {
+        self.numbers(counts)?.iter().map(|count| usize::try_from(*count).ok()).collect()
     }
 
     /// An array of the program's with a number for each rank.

@@ -88,6 +88,10 @@ large! {
         (from: Address, into: Address, count: Count, datatype: Handle, op: Handle, comm: Handle);
     MPI_Iallreduce_c = c"PMPI_Iallreduce_c", as MPI_Iallreduce
         (from: Address, into: Address, count: Count, datatype: Handle, op: Handle, comm: Handle, request: Slot);
+    MPI_Reduce_scatter_block_c = c"PMPI_Reduce_scatter_block_c", as MPI_Reduce_scatter_block
+        (from: Address, into: Address, count: Count, datatype: Handle, op: Handle, comm: Handle);
+    MPI_Ireduce_scatter_block_c = c"PMPI_Ireduce_scatter_block_c", as MPI_Ireduce_scatter_block
+        (from: Address, into: Address, count: Count, datatype: Handle, op: Handle, comm: Handle, request: Slot);
     MPI_Allgather_c = c"PMPI_Allgather_c", as MPI_Allgather
         (from: Address, out_count: Count, out_type: Handle, into: Address, count: Count, datatype: Handle, comm: Handle);
     MPI_Iallgather_c = c"PMPI_Iallgather_c", as MPI_Iallgather
@@ -127,18 +131,12 @@ pub unsafe extern "C" fn MPI_Allgatherv_c(
     datatype: Handle,
     comm: Handle,
 ) -> c_int {
-    let mut ranks = 0;
-    // SAFETY: the program's communicator, and a place for a number.
-    let known = unsafe { mpi::comm_size(comm, &mut ranks) } == 0;
-    let narrow = |number: i64| c_int::try_from(number).ok();
-    let array =
-        |at: &dyn Fn(usize) -> i64| (0..ranks as usize).map(|rank| narrow(at(rank))).collect::<Option<Vec<_>>>();
-    if known && !counts.is_null() && !starts.is_null() {
+    if !counts.is_null() && !starts.is_null() {
         // SAFETY: MPI asks for arrays with a number for each rank.
-        let counts = array(&|rank| unsafe { *counts.add(rank) });
+        let counts = narrowed(comm, &|rank| unsafe { *counts.add(rank) });
         // SAFETY: as above.
-        let starts = array(&|rank| unsafe { *starts.add(rank) as i64 });
-        if let (Some(out_count), Some(counts), Some(starts)) = (narrow(out_count), counts, starts) {
+        let starts = narrowed(comm, &|rank| unsafe { *starts.add(rank) as i64 });
+        if let (Some(out_count), Some(counts), Some(starts)) = (out_count.narrow(), counts, starts) {
             let (counts, starts) = (counts.as_ptr(), starts.as_ptr());
             // SAFETY: the program's arguments, handed on.
             return unsafe { MPI_Allgatherv(from, out_count, out_type, into, counts, starts, datatype, comm) };
@@ -151,4 +149,43 @@ pub unsafe extern "C" fn MPI_Allgatherv_c(
     let function: Function = unsafe { std::mem::transmute(address) };
     // SAFETY: as above.
     unsafe { function(from, out_count, out_type, into, counts, starts, datatype, comm) }
+}
+
+/// In front of MPI's `MPI_Reduce_scatter_c`.
+///
+/// # Safety
+/// As MPI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Reduce_scatter_c(
+    from: Address,
+    into: Address,
+    counts: *const Count,
+    datatype: Handle,
+    op: Handle,
+    comm: Handle,
+) -> c_int {
+    if !counts.is_null()
+        // SAFETY: MPI asks for an array with a number for each rank.
+        && let Some(counts) = narrowed(comm, &|rank| unsafe { *counts.add(rank) })
+    {
+        // SAFETY: the program's arguments, handed on.
+        return unsafe { MPI_Reduce_scatter(from, into, counts.as_ptr(), datatype, op, comm) };
+    }
+    let Some(address) = library::symbol(c"PMPI_Reduce_scatter_c") else { return ERROR_COUNT };
+    type Function = unsafe extern "C" fn(Address, Address, *const Count, Handle, Handle, Handle) -> c_int;
+    // SAFETY: MPI's function of this name takes these arguments.
+    let function: Function = unsafe { std::mem::transmute(address) };
+    // SAFETY: as above.
+    unsafe { function(from, into, counts, datatype, op, comm) }
+}
+
+/// A number for each rank, if all fit.
+fn narrowed(comm: Handle, at: &dyn Fn(usize) -> i64) -> Option<Vec<c_int>> {
+    let mut ranks = 0;
+    // SAFETY: the program's communicator, and a place for a number.
+    let known = unsafe { mpi::comm_size(comm, &mut ranks) } == 0;
+    if !known {
+        return None;
+    }
+    (0..ranks as usize).map(|rank| at(rank).narrow()).collect()
 }
