@@ -4,6 +4,7 @@ use super::credit::MESSAGE_CHARGE;
 use super::send::{Destination, Purpose, Send, Source, Stage};
 use super::stripes::{Piece, Stripes};
 use super::subchannel::Cargo;
+use super::watch::DOUBT_NS;
 use super::way::Way;
 use super::{Reply, State, VirtualChannel};
 use crate::ids::SubchannelId;
@@ -73,9 +74,9 @@ impl VirtualChannel {
             in_flight: subchannel.estimate.under_way(now),
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(now),
-            delay_ns: subchannel.estimate.delay_ns(),
+            delay_ns: subchannel.estimate.delay_ns() + u64::from(subchannel.watch.is_doubted) * DOUBT_NS,
             window: subchannel.estimate.window(),
-            is_ample: subchannel.estimate.is_ample(),
+            is_ample: subchannel.estimate.is_ample() && !subchannel.watch.is_doubted,
         };
         self.live.iter().map(|index| view(&self.subchannels[usize::from(*index)])).collect()
     }

@@ -111,7 +111,7 @@ impl Subchannel {
     pub fn sent(&mut self, now: Instant, body: Body, cargo: Cargo, bytes: u64) {
         self.budget = self.budget.saturating_sub(bytes);
         if self.in_flight.is_empty() {
-            self.watch.progress(now);
+            self.watch.begin(now);
         }
         let sent = self.estimate.sent(now, bytes);
         self.in_flight.push_back(Frame { body, cargo, repetition: 0, sent });

@@ -3,13 +3,17 @@
 
 use super::VirtualChannel;
 use super::scheduler::{NOTHING, Transmit};
-use super::subchannel::Cargo;
+use super::subchannel::{Cargo, Subchannel};
 use crate::time::Instant;
 use crate::wire::Body;
 
 /// A subchannel on which nothing has moved for so long, in nanoseconds, and a round trip, is suspect: a kernel
 /// that has lost packets has sent them again twice by then.
 const SILENCE_NS: u64 = 150_000_000;
+/// The same for one in doubt. A connection that is only slow answers in time, or is set up again.
+const DOUBTED_SILENCE_NS: u64 = 50_000_000;
+/// A subchannel in doubt counts as so much farther away, in nanoseconds: nothing goes over it that another could take.
+pub const DOUBT_NS: u64 = 1_000_000_000;
 /// So long after the peer has answered over another subchannel, in nanoseconds, a suspect one has failed. A peer that was
 /// away reads its subchannels one after the other, and may hold acknowledgements for a while.
 const GRACE_NS: u64 = 40_000_000;
@@ -20,7 +24,9 @@ pub struct Watch {
     since: Instant,
     /// The peer has been asked over the others.
     is_suspect: bool,
-    /// The others are to ask the peer over this one.
+    /// The peer has given up a subchannel, and nothing has come over this one for a while.
+    pub is_doubted: bool,
+    /// The peer is to be asked over this one.
     asks: bool,
     fails_at: Option<Instant>,
     /// The driver has been told that it has failed.
@@ -28,11 +34,17 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Something has been acknowledged or has come, or there is something to acknowledge only now.
-    pub fn progress(&mut self, now: Instant) {
+    /// There is something to acknowledge only now.
+    pub fn begin(&mut self, now: Instant) {
         self.since = now;
         self.is_suspect = false;
         self.fails_at = None;
+    }
+
+    /// Something has been acknowledged or has come.
+    pub fn progress(&mut self, now: Instant) {
+        self.begin(now);
+        self.is_doubted = false;
     }
 }
 
@@ -44,9 +56,9 @@ impl VirtualChannel {
         }
         let live = self.live.iter().map(|index| &self.subchannels[usize::from(*index)]);
         let waiting = live.filter(|subchannel| !subchannel.is_quiet() && !subchannel.watch.is_told);
-        let due = |subchannel: &super::Subchannel| match subchannel.watch.is_suspect {
+        let due = |subchannel: &Subchannel| match subchannel.watch.is_suspect {
             true => subchannel.watch.fails_at,
-            false => Some(subchannel.watch.since.plus_ns(SILENCE_NS + subchannel.estimate.min_rtt_ns())),
+            false => Some(subchannel.watch.since.plus_ns(patience_ns(subchannel))),
         };
         waiting.filter_map(due).min()
     }
@@ -66,8 +78,7 @@ impl VirtualChannel {
                 subchannel.watch.is_told = true;
                 return Some(index);
             }
-            let silent_ns = SILENCE_NS + subchannel.estimate.min_rtt_ns();
-            if !subchannel.watch.is_suspect && now.since_ns(subchannel.watch.since) >= silent_ns {
+            if !subchannel.watch.is_suspect && now.since_ns(subchannel.watch.since) >= patience_ns(subchannel) {
                 subchannel.watch.is_suspect = true;
                 asks = true;
             }
@@ -77,6 +88,17 @@ impl VirtualChannel {
             watch.asks = !watch.is_suspect;
         }
         None
+    }
+
+    /// The peer repeats over subchannel `over` what it has sent over another, which it has given up; the other's end on
+    /// this side may not know. Those that nothing has come over for a while are left alone until the peer answers there.
+    pub fn doubt(&mut self, now: Instant, over: usize) {
+        for index in self.live.iter().map(|index| usize::from(*index)).filter(|index| *index != over) {
+            let watch = &mut self.subchannels[index].watch;
+            if !watch.is_doubted && now.since_ns(watch.since) >= DOUBTED_SILENCE_NS {
+                (watch.is_doubted, watch.asks) = (true, true);
+            }
+        }
     }
 
     /// The peer has answered over some subchannel: those that stay silent have failed.
@@ -95,4 +117,10 @@ impl VirtualChannel {
         self.subchannels[index].watch.asks = false;
         Some(self.frame(now, index, Body::Ping, NOTHING, Cargo::Ping))
     }
+}
+
+/// After how much silence a subchannel is suspect, in nanoseconds.
+fn patience_ns(subchannel: &Subchannel) -> u64 {
+    let silence_ns = if subchannel.watch.is_doubted { DOUBTED_SILENCE_NS } else { SILENCE_NS };
+    silence_ns + subchannel.estimate.min_rtt_ns()
 }

@@ -113,6 +113,10 @@ impl Engine {
         }
         self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us))?;
         self.handle_credit(now, vc, header.credit)?;
+        if header.repetition > 0 {
+            self.vcs[vc.0 as usize].doubt(now, usize::from(subchannel.index));
+            self.make_ready(vc);
+        }
         let (into, placement) = match header.body {
             Body::Eager { seq, envelope, data, len, .. } => {
                 let body = arrival::Body::Eager { bounce: None, whole: len == 0, then: Then::Wait };
