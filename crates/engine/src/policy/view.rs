@@ -37,6 +37,12 @@ impl View {
         (bytes as f64 / self.rate * 1e9).max(waits_ns) + self.delay_ns as f64
     }
 
+    /// What it carries in the long run, in bytes per second: no more than a window each round trip.
+    pub fn lasting_rate(&self) -> f64 {
+        let round_trip_ns = 2.0 * self.delay_ns as f64;
+        self.rate.min(self.window as f64 * 1e9 / round_trip_ns.max(1.0))
+    }
+
     /// Its weight: that of its rail in `weights`, or its rail's speed where the list does not say. (Not the rate: a rail
     /// that got little of late would be taken for a slow one, and get less.)
     pub fn weight(&self, weights: &[u32]) -> f64 {
@@ -47,13 +53,19 @@ impl View {
 /// When the subchannels other than `without` would have delivered `len` more bytes between them, in nanoseconds
 /// from now; infinite when there is no other.
 pub fn finish_without_ns(views: &[View], without: usize, len: u64) -> f64 {
-    let mut rate = 0.0;
+    let (mut rate, mut lasting_rate, mut windows) = (0.0, 0.0, 0.0);
     let mut bytes = len as f64;
     let mut delay_ns = u64::MAX;
     for (_, view) in views.iter().enumerate().filter(|(position, _)| *position != without) {
         rate += view.rate;
+        lasting_rate += view.lasting_rate();
+        windows += view.window as f64;
         bytes += view.in_flight as f64;
         delay_ns = delay_ns.min(view.delay_ns);
     }
-    if rate > 0.0 { bytes / rate * 1e9 + delay_ns as f64 } else { f64::INFINITY }
+    if rate == 0.0 {
+        return f64::INFINITY;
+    }
+    // What fits into the windows leaves at once.
+    (bytes / rate).max((bytes - windows) / lasting_rate) * 1e9 + delay_ns as f64
 }
