@@ -37,6 +37,7 @@ impl VirtualChannel {
             return false;
         }
         self.live.retain(|live| !carries(live));
+        self.subchannels[index].watch.retire();
         self.orphans.extend(self.subchannels[index].assigned.drain(..));
         true
     }

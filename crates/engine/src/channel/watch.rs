@@ -10,6 +10,9 @@ use crate::wire::Body;
 /// A subchannel on which nothing has moved for so long, in nanoseconds, and a round trip, is suspect: a kernel
 /// that has lost packets has sent them again twice by then.
 const SILENCE_NS: u64 = 150_000_000;
+/// The same while others of its rail make progress: it has lost packets, and its kernel, which sends them again after
+/// 200 ms and after 400 more, is given both tries.
+const LOSSY_SILENCE_NS: u64 = 700_000_000;
 /// The same for one in doubt. A connection that is only slow answers in time, or is set up again.
 const DOUBTED_SILENCE_NS: u64 = 50_000_000;
 /// A subchannel in doubt counts as so much farther away, in nanoseconds: nothing goes over it that another could take.
@@ -41,6 +44,11 @@ impl Watch {
         self.fails_at = None;
     }
 
+    /// The peer is not asked over this one any more.
+    pub fn retire(&mut self) {
+        self.asks = false;
+    }
+
     /// Something has been acknowledged or has come.
     pub fn progress(&mut self, now: Instant) {
         self.begin(now);
@@ -58,9 +66,22 @@ impl VirtualChannel {
         let waiting = live.filter(|subchannel| !subchannel.is_quiet() && !subchannel.watch.is_told);
         let due = |subchannel: &Subchannel| match subchannel.watch.is_suspect {
             true => subchannel.watch.fails_at,
-            false => Some(subchannel.watch.since.plus_ns(patience_ns(subchannel))),
+            false => Some(self.suspect_at(subchannel)),
         };
         waiting.filter_map(due).min()
+    }
+
+    /// When a subchannel that waits for acknowledgement becomes suspect: its rail has been silent, or it alone for long.
+    fn suspect_at(&self, subchannel: &Subchannel) -> Instant {
+        let since = subchannel.watch.since;
+        let rtt_ns = subchannel.estimate.min_rtt_ns();
+        if subchannel.watch.is_doubted {
+            return since.plus_ns(DOUBTED_SILENCE_NS + rtt_ns);
+        }
+        let live = self.live.iter().map(|index| &self.subchannels[usize::from(*index)]);
+        let of_rail = live.filter(|other| other.rail == subchannel.rail).map(|other| other.watch.since);
+        let rail_since = of_rail.max().unwrap_or(since);
+        rail_since.plus_ns(SILENCE_NS).min(since.plus_ns(LOSSY_SILENCE_NS)).plus_ns(rtt_ns)
     }
 
     /// Asks the peer where a subchannel is silent. A subchannel that has failed.
@@ -70,6 +91,7 @@ impl VirtualChannel {
         }
         let mut asks = false;
         for index in self.live.clone().into_iter().map(usize::from) {
+            let suspect_at = self.suspect_at(&self.subchannels[index]);
             let subchannel = &mut self.subchannels[index];
             if subchannel.is_quiet() || subchannel.watch.is_told {
                 continue;
@@ -78,7 +100,7 @@ impl VirtualChannel {
                 subchannel.watch.is_told = true;
                 return Some(index);
             }
-            if !subchannel.watch.is_suspect && now.since_ns(subchannel.watch.since) >= patience_ns(subchannel) {
+            if !subchannel.watch.is_suspect && suspect_at <= now {
                 subchannel.watch.is_suspect = true;
                 asks = true;
             }
@@ -117,10 +139,4 @@ impl VirtualChannel {
         self.subchannels[index].watch.asks = false;
         Some(self.frame(now, index, Body::Ping, NOTHING, Cargo::Ping))
     }
-}
-
-/// After how much silence a subchannel is suspect, in nanoseconds.
-fn patience_ns(subchannel: &Subchannel) -> u64 {
-    let silence_ns = if subchannel.watch.is_doubted { DOUBTED_SILENCE_NS } else { SILENCE_NS };
-    silence_ns + subchannel.estimate.min_rtt_ns()
 }

@@ -128,6 +128,31 @@ fn is_suspect(bytes_come: bool) -> bool {
     })
 }
 
+/// After how many milliseconds the peer is asked about the first of two subchannels, which is silent from the start, while
+/// the other makes progress.
+fn suspected_after_ms(rails: [u8; 2]) -> u64 {
+    let mut engine = Engine::new(Config::default());
+    let vc = engine.open();
+    let [one, two] = rails.map(|rail| engine.subchannel_up(vc, RailId(rail), None, 1 << 20).unwrap());
+    engine.writable(one, 1 << 20);
+    send(&mut engine);
+    assert_eq!(engine.poll_transmit(Instant(0)).unwrap().subchannel, one);
+    engine.writable(two, 1 << 20);
+    let asked = |at: &u64| {
+        let now = Instant(at * MS);
+        engine.moved(now, two);
+        engine.handle_timeout(now);
+        std::iter::from_fn(|| engine.poll_transmit(now)).any(|transmit| transmit.header.body == Body::Ping)
+    };
+    (0..2000).step_by(10).find(asked).expect("nobody asks")
+}
+
+#[test]
+fn one_stream_of_a_rail_may_lose_packets_while_others_carry() {
+    assert_eq!(suspected_after_ms([0, 1]), 150);
+    assert_eq!(suspected_after_ms([0, 0]), 700);
+}
+
 #[test]
 fn an_acknowledgement_may_wait_behind_a_long_payload() {
     assert!(is_suspect(false));
