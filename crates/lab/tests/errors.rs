@@ -152,3 +152,15 @@ fn a_page_that_cannot_be_made() {
     fs::write(fishplate.path("bad.json"), "{}").unwrap();
     fishplate.run(&["demo", "--from", "bad.json"]).fails_saying(&["bad.json"]);
 }
+
+#[test]
+fn ways_of_simulated_collectives() {
+    let fishplate = Installed::new();
+    let simulate = |benchmark, option, value| fishplate.run(&["simulate", "wan-2008", benchmark, option, value]);
+    for algorithm in ["coordinators:0", "shared:65", "direct:x"] {
+        simulate("bcast", "--algorithm", algorithm).fails_saying(&["--algorithm", algorithm, "from 1 to 64"]);
+    }
+    simulate("bcast", "--algorithm", "zebra").fails_saying(&["--algorithm zebra", "coordinators, shared or direct"]);
+    simulate("latency", "--algorithm", "direct").fails_saying(&["latency has no schedule \"direct\""]);
+    simulate("bcast", "--broadcast", "zebra").fails_saying(&["--broadcast zebra", "binomial or scatter-allgather"]);
+}

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use anyhow::{Result, anyhow, bail, ensure};
+use fishplate_collectives::{Algorithm, MAX_SEGMENTS};
 use fishplate_sim::mpi::collectives::Broadcast;
 use fishplate_sim::suite::{Benchmark, Machine, Options, Outcome, run as simulate};
 use fishplate_sim::testbed::{Placement, SHIPPED, Testbed};
@@ -60,9 +61,13 @@ pub struct Args {
     #[arg(long, requires = "testbed", value_name = "N", default_value_t = 1)]
     per_node: u32,
 
-    /// Broadcast: mpich, binomial, scatter-allgather or hierarchical
+    /// Broadcast: mpich, binomial or scatter-allgather
     #[arg(long, requires = "testbed", value_name = "WORD", default_value = "mpich")]
     broadcast: String,
+
+    /// Collectives by a schedule that knows the clusters: coordinators, shared or direct; coordinators:8 cuts into 8
+    #[arg(long, requires = "testbed", value_name = "WORD[:SEGMENTS]", conflicts_with = "broadcast")]
+    algorithm: Option<String>,
 
     /// Give a parameter of the testbed another value: wan.delay_us=1000
     #[arg(long = "set", requires = "testbed", value_name = "PATH=VALUE")]
@@ -109,9 +114,11 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
     if !args.json {
         header(benchmark, args.ranks, &format!("{}, stack {stack}: {about}", testbed.name));
     }
+    let algorithm = args.algorithm.as_deref().map(algorithm).transpose()?;
+    let options = Options { broadcast: broadcast(args)?, algorithm, ..options(args) };
     let mut samples = Vec::new();
     for size in sizes {
-        let options = Options { size, broadcast: broadcast(args)?, ..options(args) };
+        let options = Options { size, ..options.clone() };
         let outcome = simulate(&machine, benchmark, &options).map_err(|error| anyhow!("{error}"))?;
         let sample =
             simulated::sample(benchmark, benchmark.name(), (&stack, &testbed.name), args.ranks, (size, outcome.value));
@@ -155,8 +162,20 @@ fn broadcast(args: &Args) -> Result<Broadcast> {
         "mpich" => Broadcast::Mpich,
         "binomial" => Broadcast::Binomial,
         "scatter-allgather" => Broadcast::ScatterAllgather,
-        "hierarchical" => Broadcast::Hierarchical { cluster: args.ranks.div_ceil(2) },
-        other => bail!("--broadcast {other}: it is mpich, binomial, scatter-allgather or hierarchical"),
+        other => bail!("--broadcast {other}: it is mpich, binomial or scatter-allgather"),
+    })
+}
+
+/// `coordinators:8`.
+fn algorithm(text: &str) -> Result<Algorithm> {
+    let (word, segments) = text.split_once(':').unwrap_or((text, "1"));
+    let segments = segments.parse().ok().filter(|segments| (1..=MAX_SEGMENTS).contains(segments));
+    let Some(segments) = segments else { bail!("--algorithm {text}: segments are from 1 to {MAX_SEGMENTS}") };
+    Ok(match word {
+        "coordinators" => Algorithm::Coordinators { segments },
+        "shared" => Algorithm::Shared { segments },
+        "direct" => Algorithm::Direct,
+        other => bail!("--algorithm {other}: it is coordinators, shared or direct"),
     })
 }
 

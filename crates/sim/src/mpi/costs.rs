@@ -5,7 +5,7 @@ use fishplate_engine::wire::Body;
 use crate::models::time::Time;
 
 /// Times of a process's core.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// A call that posts something.
     pub call: Time,
@@ -25,8 +25,10 @@ pub struct Costs {
     pub register: Time,
     /// To take notice of the other side in a one-sided epoch.
     pub synchronise: Time,
-    /// To be sure that reads of an epoch are done.
-    pub flush_reads: Time,
+    /// What the other side's adapter, or a thread there, takes to answer a read.
+    pub read: Time,
+    /// Reads that may be under way at a time.
+    pub reads_in_flight: u32,
     /// To add what an accumulate brings.
     pub accumulate: Time,
 }

@@ -1,6 +1,6 @@
 //! What a simulated MPI program can call. Programs are asynchronous functions; one waits only for virtual time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -11,6 +11,7 @@ use fishplate_engine::{
     WriteRequest,
 };
 
+use super::costs::Costs;
 use super::rank::Request;
 use super::world::{WINDOW_KEY, World};
 use crate::models::time::Time;
@@ -22,9 +23,19 @@ pub type Task = Pin<Box<dyn Future<Output = ()>>>;
 #[derive(Clone)]
 pub struct Mpi {
     world: Rc<RefCell<World>>,
+    alignment: Rc<Cell<Alignment>>,
     rank: u32,
     ranks: u32,
     eager_limit: u64,
+}
+
+/// Where ranks wait to go on together.
+#[derive(Clone, Copy, Default)]
+struct Alignment {
+    /// Ranks that have come.
+    come: u32,
+    /// How often all had come.
+    number: u64,
 }
 
 /// Why a run ended early.
@@ -40,7 +51,8 @@ pub struct Deadlock {
 /// When nothing happens any more and ranks still wait.
 pub fn run(world: World, ranks: u32, eager_limit: u64, program: impl Fn(Mpi) -> Task) -> Result<World, Deadlock> {
     let world = Rc::new(RefCell::new(world));
-    let mpi = |rank| Mpi { world: world.clone(), rank, ranks, eager_limit };
+    let alignment = Rc::new(Cell::default());
+    let mpi = |rank| Mpi { world: world.clone(), alignment: alignment.clone(), rank, ranks, eager_limit };
     let mut tasks: Vec<Option<Task>> = (0..ranks).map(|rank| Some(program(mpi(rank)))).collect();
     let mut left = tasks.len();
     let mut poll = |rank: u32| {
@@ -124,12 +136,6 @@ impl Mpi {
         self.compute(cost).await;
     }
 
-    /// Makes sure that reads are done.
-    pub async fn flush_reads(&self) {
-        let cost = self.world.borrow_mut().rank(self.rank).costs.flush_reads;
-        self.compute(cost).await;
-    }
-
     /// Adds what an accumulate has brought.
     pub async fn accumulate(&self) {
         let cost = self.world.borrow_mut().rank(self.rank).costs.accumulate;
@@ -184,18 +190,35 @@ impl Mpi {
 
     /// Waits for requests.
     pub async fn wait_all(&self, requests: &[Request]) {
-        {
-            let mut world = self.world.borrow_mut();
-            let process = world.rank(self.rank);
-            requests.iter().for_each(|request| process.wait_for(*request));
-        }
-        poll_fn(|_| if self.world.borrow_mut().rank(self.rank).waits() { Poll::Pending } else { Poll::Ready(()) })
-            .await;
+        let wait = self.world.borrow_mut().rank(self.rank).begin_wait(requests);
+        let is_over = || self.world.borrow_mut().rank(self.rank).end_wait(wait);
+        poll_fn(|_| if is_over() { Poll::Ready(()) } else { Poll::Pending }).await;
         // What has ended is seen only when the core gets to it.
+        self.settle().await;
+    }
+
+    /// Goes on when the core has done what it has to.
+    async fn settle(&self) {
         let free = self.time();
         if free > self.world.borrow().now() {
             self.sleep_until(free).await;
         }
+    }
+
+    /// All ranks go on at the same time, as with clocks that agree: a barrier without messages and without skew.
+    pub async fn align(&self) {
+        self.settle().await;
+        let Alignment { come, number } = self.alignment.get();
+        let all = come + 1 == self.ranks;
+        self.alignment.set(if all {
+            Alignment { come: 0, number: number + 1 }
+        } else {
+            Alignment { come: come + 1, number }
+        });
+        if all {
+            (0..self.ranks).for_each(|rank| self.world.borrow_mut().make_ready(rank));
+        }
+        poll_fn(|_| if self.alignment.get().number > number { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
     /// Waits for one request.
@@ -242,7 +265,7 @@ impl Mpi {
     }
 
     /// Begins to read from a peer's window.
-    pub async fn get(&self, from: u32, bytes: u64) -> Request {
+    async fn get(&self, from: u32, bytes: u64) -> Request {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, from);
@@ -258,6 +281,34 @@ impl Mpi {
         world.attend(self.rank);
         request
     }
+
+    /// Reads `count` times from a peer's window, as many at a time as the library or adapter does.
+    pub async fn read(&self, from: u32, bytes: u64, count: u32) {
+        let Costs { read, reads_in_flight, .. } = self.world.borrow_mut().rank(self.rank).costs;
+        let lanes = reads_in_flight.min(count);
+        let lane = |first: u32| -> Task {
+            let mpi = self.clone();
+            Box::pin(async move {
+                for _ in (first..count).step_by(lanes as usize) {
+                    let request = mpi.get(from, bytes).await;
+                    mpi.wait(request).await;
+                    if bytes > 0 {
+                        mpi.sleep_until(mpi.time() + read).await;
+                    }
+                }
+            })
+        };
+        join((0..lanes).map(lane).collect()).await;
+    }
+}
+
+/// Runs parts of a program at the same time.
+async fn join(mut tasks: Vec<Task>) {
+    poll_fn(|context| {
+        tasks.retain_mut(|task| task.as_mut().poll(context).is_pending());
+        if tasks.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
 /// Memory that nobody touches.

@@ -10,11 +10,15 @@ use crate::models::time::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request(pub u32);
 
+/// Names a wait: several can be under way, as parts of a program may run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait(u32);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Free,
     Active,
-    Awaited,
+    Awaited(Wait),
     Done,
 }
 
@@ -36,8 +40,11 @@ pub struct Rank {
     flows: Vec<Vec<Out>>,
     requests: Vec<State>,
     free: Vec<u32>,
-    /// Requests that the program waits for.
-    awaited: u32,
+    /// Requests that each wait still waits for.
+    waits: Vec<u32>,
+    free_waits: Vec<Wait>,
+    /// A wait has ended, and its program has not been told.
+    is_woken: bool,
 }
 
 /// What a subchannel sends over.
@@ -62,7 +69,9 @@ impl Rank {
             flows: Vec::new(),
             requests: Vec::new(),
             free: Vec::new(),
-            awaited: 0,
+            waits: Vec::new(),
+            free_waits: Vec::new(),
+            is_woken: false,
         }
     }
 
@@ -120,30 +129,48 @@ impl Rank {
     /// A request has ended.
     pub fn complete(&mut self, request: Request) {
         let state = &mut self.requests[request.0 as usize];
-        if *state == State::Awaited {
-            *state = State::Free;
-            self.free.push(request.0);
-            self.awaited -= 1;
-        } else {
+        let State::Awaited(wait) = *state else {
             *state = State::Done;
-        }
+            return;
+        };
+        *state = State::Free;
+        self.free.push(request.0);
+        let left = &mut self.waits[wait.0 as usize];
+        *left -= 1;
+        self.is_woken |= *left == 0;
     }
 
-    /// The program waits for a request; what has ended already is forgotten.
-    pub fn wait_for(&mut self, request: Request) {
-        let state = &mut self.requests[request.0 as usize];
-        if *state == State::Done {
-            *state = State::Free;
-            self.free.push(request.0);
-        } else if *state == State::Active {
-            *state = State::Awaited;
-            self.awaited += 1;
+    /// The program waits for requests; what has ended already is forgotten.
+    pub fn begin_wait(&mut self, requests: &[Request]) -> Wait {
+        let wait = self.free_waits.pop().unwrap_or_else(|| {
+            self.waits.push(0);
+            Wait(self.waits.len() as u32 - 1)
+        });
+        for request in requests {
+            let state = &mut self.requests[request.0 as usize];
+            if *state == State::Done {
+                *state = State::Free;
+                self.free.push(request.0);
+            } else if *state == State::Active {
+                *state = State::Awaited(wait);
+                self.waits[wait.0 as usize] += 1;
+            }
         }
+        wait
     }
 
-    /// Whether everything that the program waits for has ended.
-    pub fn waits(&self) -> bool {
-        self.awaited > 0
+    /// Whether all that a wait waits for has ended; if so, the wait is over.
+    pub fn end_wait(&mut self, wait: Wait) -> bool {
+        let over = self.waits[wait.0 as usize] == 0;
+        if over {
+            self.free_waits.push(wait);
+        }
+        over
+    }
+
+    /// Whether a wait has ended since this was asked last.
+    pub fn take_woken(&mut self) -> bool {
+        std::mem::take(&mut self.is_woken)
     }
 }
 

@@ -298,7 +298,7 @@ impl World {
         while let Some(completion) = process.engine.poll_completion() {
             complete(process, &completion);
         }
-        if !process.waits() {
+        if process.take_woken() {
             self.make_ready(rank);
         }
     }

@@ -1,33 +1,87 @@
 //! Collective benchmarks: the time of one operation, mean over the ranks, a barrier before each.
 
+use fishplate_collectives::{Blocks, Cluster, ClusterMap, Exchange, Operation, Rank, Schedule, schedule};
+
 use super::benchmark::Benchmark;
 use super::exchange::us;
 use super::run::{Findings, Options};
 use crate::models::time::Time;
-use crate::mpi::collectives::{Group, allreduce, alltoall, barrier, broadcast, reduce, ring};
+use crate::mpi::collectives::{Group, allreduce, alltoall, barrier, broadcast, reduce, ring, scheduled};
 use crate::mpi::program::Mpi;
 
 const BARRIER: u32 = 20;
 const OPERATION: u32 = 30;
 
-pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Findings) {
-    let group = Group::all(mpi);
+/// The operation of a benchmark among so many ranks, in bytes.
+fn operation(benchmark: Benchmark, ranks: usize, size: u64) -> Option<Operation> {
+    let (root, len) = (Rank(0), size as usize);
+    Some(match benchmark {
+        Benchmark::Barrier => Operation::Barrier,
+        Benchmark::Bcast => Operation::Broadcast { root, len },
+        Benchmark::Reduce => Operation::Reduce { root, len, commutative: true },
+        Benchmark::Allreduce => Operation::Allreduce { len, commutative: true },
+        Benchmark::Allgather => Operation::Allgather { blocks: Blocks::equal(ranks, len) },
+        Benchmark::Alltoall => Operation::Alltoall { exchange: Exchange::equal(ranks, len) },
+        _ => return None,
+    })
+}
+
+/// What `rank` does where a schedule was asked for.
+///
+/// # Errors
+/// When the algorithm has none for this benchmark.
+pub(super) fn plan(
+    benchmark: Benchmark,
+    options: &Options,
+    map: &ClusterMap,
+    rank: u32,
+) -> Result<Option<Schedule>, String> {
+    let Some(algorithm) = options.algorithm else { return Ok(None) };
+    let operation = operation(benchmark, map.ranks(), options.size);
+    let steps = operation.and_then(|operation| schedule(&operation, map, algorithm, Rank(rank as usize), false));
+    steps.map(Some).ok_or_else(|| format!("{} has no schedule \"{algorithm}\" here", benchmark.name()))
+}
+
+pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, map: &ClusterMap, found: &Findings) {
+    let all = Group::all(mpi);
+    let cluster = cluster(mpi, map);
+    // Whether there is one was seen before the run.
+    let plan = plan(benchmark, options, map, mpi.rank()).ok().flatten();
     let mut total = Time::default();
     for iteration in 0..options.warmup + options.iterations {
-        barrier(mpi, &group, BARRIER).await;
+        if options.aligned {
+            mpi.align().await
+        } else {
+            barrier(mpi, &all, BARRIER).await
+        };
         let start = mpi.time();
-        let size = options.size;
-        match benchmark {
-            Benchmark::Bcast => broadcast(mpi, &group, options.broadcast, size, OPERATION).await,
-            Benchmark::Reduce => reduce(mpi, &group, size, OPERATION).await,
-            Benchmark::Allreduce => allreduce(mpi, &group, size, OPERATION).await,
-            Benchmark::Allgather => ring(mpi, &group, size * u64::from(mpi.ranks()), OPERATION).await,
-            Benchmark::Alltoall => alltoall(mpi, &group, size, OPERATION).await,
-            _ => barrier(mpi, &group, OPERATION).await,
+        match &plan {
+            Some(schedule) => scheduled(mpi, schedule, &cluster, OPERATION).await,
+            None => native(benchmark, mpi, &all, options).await,
         }
         if iteration >= options.warmup {
             total = total + (mpi.time() - start);
         }
     }
     found.borrow_mut().push((u64::from(mpi.rank()), us(total) / f64::from(options.iterations)));
+}
+
+/// As the library does it by itself.
+async fn native(benchmark: Benchmark, mpi: &Mpi, all: &Group, options: &Options) {
+    let size = options.size;
+    match benchmark {
+        Benchmark::Bcast => broadcast(mpi, all, options.broadcast, size, OPERATION).await,
+        Benchmark::Reduce => reduce(mpi, all, size, OPERATION).await,
+        Benchmark::Allreduce => allreduce(mpi, all, size, OPERATION).await,
+        Benchmark::Allgather => ring(mpi, all, size * u64::from(mpi.ranks()), OPERATION).await,
+        Benchmark::Alltoall => alltoall(mpi, all, size, OPERATION).await,
+        _ => barrier(mpi, all, OPERATION).await,
+    }
+}
+
+/// The ranks of this one's cluster, which follow each other.
+fn cluster(mpi: &Mpi, map: &ClusterMap) -> Group {
+    let Cluster(index) = map.cluster_of(Rank(mpi.rank() as usize));
+    let members = map.members(Cluster(index));
+    Group::of(members[0].0 as u32, members.len() as u32)
 }

@@ -30,27 +30,22 @@ fn access(benchmark: Benchmark) -> Access {
 async fn origin(mpi: &Mpi, target: u32, how: Access, count: u32, size: u64) {
     mpi.recv(target, POST, 0).await;
     mpi.synchronise().await;
+    if how == Access::Get {
+        // The target may go on only when its memory has been read.
+        mpi.read(target, size, count).await;
+        return mpi.send(target, COMPLETE, 0).await;
+    }
     let mut requests = Vec::with_capacity(count as usize);
     for _ in 0..count {
         requests.push(match how {
-            Access::Put => mpi.put(target, size).await,
-            Access::Get => mpi.get(target, size).await,
             // Sent as a message, which the target adds.
             Access::Accumulate => mpi.isend(target, DATA, size).await,
+            _ => mpi.put(target, size).await,
         });
     }
-    if how == Access::Get {
-        // The target may go on only when its memory has been read.
-        mpi.wait_all(&requests).await;
-        if size > 0 {
-            mpi.flush_reads().await;
-        }
-        mpi.send(target, COMPLETE, 0).await;
-    } else {
-        // On one connection nothing overtakes the data.
-        mpi.send(target, COMPLETE, 0).await;
-        mpi.wait_all(&requests).await;
-    }
+    // On one connection nothing overtakes the data.
+    mpi.send(target, COMPLETE, 0).await;
+    mpi.wait_all(&requests).await;
 }
 
 async fn post(mpi: &Mpi, origin: u32) {

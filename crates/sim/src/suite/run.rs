@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use fishplate_collectives::{Algorithm, ClusterMap};
+
 use super::benchmark::{Benchmark, Unit};
 use super::{collective, exchange, one_sided};
 use crate::mpi::collectives::Broadcast;
@@ -35,13 +37,27 @@ pub struct Options {
     pub warmup: u32,
     /// Broadcast algorithm.
     pub broadcast: Broadcast,
+    /// Collective operations by a schedule that knows the clusters, instead of the library's own algorithms.
+    pub algorithm: Option<Algorithm>,
+    /// Before each collective operation all ranks are brought to the same time, instead of by a barrier, whose end
+    /// differs by the delay of a long-distance link; the value is the time until the last rank is done, not the mean.
+    pub aligned: bool,
     /// Senders and receivers where a benchmark has them, instead of rank i and i + n/2.
     pub pairs: Option<Vec<(u32, u32)>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { size: 8, window: 64, iterations: 4, warmup: 2, broadcast: Broadcast::Mpich, pairs: None }
+        Options {
+            size: 8,
+            window: 64,
+            iterations: 4,
+            warmup: 2,
+            broadcast: Broadcast::Mpich,
+            algorithm: None,
+            aligned: false,
+            pairs: None,
+        }
     }
 }
 
@@ -64,7 +80,8 @@ pub(super) type Findings = Rc<RefCell<Vec<(u64, f64)>>>;
 /// Runs one benchmark at one size.
 ///
 /// # Errors
-/// When the stack is unknown, the number of ranks does not fit, or ranks wait for ever.
+/// When the stack is unknown, the number of ranks does not fit, an operation has no schedule as asked for, or ranks wait
+/// for ever.
 pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result<Outcome, String> {
     let stack = machine.testbed.stack(&machine.stack)?;
     let ranks = machine.placement.ranks();
@@ -76,12 +93,14 @@ pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result
             if most > least { " or more" } else { "" }
         ));
     }
+    let map = Rc::new(machine.placement.map());
+    collective::plan(benchmark, options, &map, 0)?;
     let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
     let found = Findings::default();
     let options = Rc::new(options.clone());
     let program = |mpi: Mpi| -> Task {
-        let (found, options) = (found.clone(), options.clone());
-        Box::pin(async move { one(benchmark, &mpi, &options, &found).await })
+        let (found, options, map) = (found.clone(), options.clone(), map.clone());
+        Box::pin(async move { one(benchmark, &mpi, (&options, &map), &found).await })
     };
     let mut world = program::run(world, ranks, stack.eager_limit().unwrap_or(0), program)
         .map_err(|deadlock| format!("{}: ranks {:?} wait for ever", benchmark.name(), deadlock.ranks))?;
@@ -91,12 +110,18 @@ pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result
     }
     let sum: f64 = parts.iter().map(|(_, value)| value).sum();
     let mean = sum / parts.len() as f64;
-    let value = if benchmark.unit() == Unit::Messages || benchmark == Benchmark::Stream { sum } else { mean };
+    let last = parts.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let value = match benchmark.unit() {
+        Unit::Messages => sum,
+        _ if benchmark == Benchmark::Stream => sum,
+        _ if options.aligned => last,
+        _ => mean,
+    };
     let policies = world.rank(0).explain();
     Ok(Outcome { value, parts, policies, events: world.events() })
 }
 
-async fn one(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Findings) {
+async fn one(benchmark: Benchmark, mpi: &Mpi, (options, map): (&Options, &ClusterMap), found: &Findings) {
     use Benchmark::*;
     match benchmark {
         Latency => exchange::latency(mpi, options, found).await,
@@ -110,6 +135,6 @@ async fn one(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Finding
         PutBandwidth | GetBandwidth | PutBibandwidth | GetBibandwidth => {
             one_sided::bandwidth(benchmark, mpi, options, found).await;
         }
-        _ => collective::run(benchmark, mpi, options, found).await,
+        _ => collective::run(benchmark, mpi, options, map, found).await,
     }
 }

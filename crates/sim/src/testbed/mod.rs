@@ -131,7 +131,8 @@ impl Stack {
         let optional = |parameter: &Option<Parameter>| parameter.as_ref().map_or(Time::default(), ns);
         Costs {
             synchronise: optional(&self.synchronise_ns),
-            flush_reads: optional(&self.flush_reads_ns),
+            read: optional(&self.read_ns),
+            reads_in_flight: self.reads_in_flight.as_ref().map_or(u32::MAX, |most| (most.value as u32).max(1)),
             accumulate: optional(&self.accumulate_ns),
             call: ns(&self.call_ns),
             eager_send: ns(&self.eager_send_ns),

@@ -1,5 +1,7 @@
 //! Which rank is where.
 
+use fishplate_collectives::{ClusterMap, Place};
+
 /// Ranks on nodes, nodes in clusters. Ranks fill one node after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
@@ -36,6 +38,15 @@ impl Placement {
     /// Ranks of one cluster.
     pub fn ranks_of_cluster(&self) -> u32 {
         self.ranks.div_ceil(self.clusters.len() as u32)
+    }
+
+    /// As schedules of collective operations see it.
+    pub fn map(&self) -> ClusterMap {
+        let place = |rank| {
+            let node = self.node_of(rank);
+            Place { cluster: self.cluster_of(node) as u64, host: node as u64 }
+        };
+        ClusterMap::new(&(0..self.ranks).map(place).collect::<Vec<_>>())
     }
 
     /// Where a rank runs.

@@ -229,7 +229,10 @@ pub struct Stack {
     pub synchronise_ns: Option<Parameter>,
     /// See `mpi::costs`.
     #[serde(default)]
-    pub flush_reads_ns: Option<Parameter>,
+    pub read_ns: Option<Parameter>,
+    /// One-sided reads that may be under way at a time; absent: any number.
+    #[serde(default)]
+    pub reads_in_flight: Option<Parameter>,
     /// See `mpi::costs`.
     #[serde(default)]
     pub accumulate_ns: Option<Parameter>,

@@ -19,11 +19,6 @@ pub enum Broadcast {
     Binomial,
     /// Scatter, then allgather.
     ScatterAllgather,
-    /// To the first rank of each cluster of so many ranks, then within each as MPICH does.
-    Hierarchical {
-        /// Ranks of a cluster.
-        cluster: u32,
-    },
 }
 
 /// One broadcast of `bytes`.
@@ -33,35 +28,6 @@ pub async fn broadcast(mpi: &Mpi, group: &Group, how: Broadcast, bytes: u64, tag
         Broadcast::ScatterAllgather => scatter_allgather(mpi, group, bytes, tag).await,
         Broadcast::Mpich if bytes < SHORT || group.len() < FEW => binomial(mpi, group, bytes, tag).await,
         Broadcast::Mpich => scatter_allgather(mpi, group, bytes, tag).await,
-        Broadcast::Hierarchical { cluster } => hierarchical(mpi, group, cluster, bytes, tag).await,
-    }
-}
-
-async fn hierarchical(mpi: &Mpi, group: &Group, cluster: u32, bytes: u64, tag: u32) {
-    let me = group.me(mpi);
-    let clusters = group.len().div_ceil(cluster);
-    if me == 0 {
-        let mut sends = Vec::new();
-        for other in 1..clusters {
-            sends.push(mpi.isend(group.rank(other * cluster), tag, bytes).await);
-        }
-        inner(mpi, group, (me, cluster), bytes, tag).await;
-        mpi.wait_all(&sends).await;
-        return;
-    }
-    if me.is_multiple_of(cluster) {
-        mpi.recv(group.rank(0), tag, bytes).await;
-    }
-    inner(mpi, group, (me, cluster), bytes, tag).await;
-}
-
-async fn inner(mpi: &Mpi, group: &Group, (me, cluster): (u32, u32), bytes: u64, tag: u32) {
-    let first = me / cluster * cluster;
-    let inner = Group::of(group.rank(first), cluster.min(group.len() - first));
-    if bytes < SHORT || inner.len() < FEW {
-        binomial(mpi, &inner, bytes, tag + 1).await;
-    } else {
-        scatter_allgather(mpi, &inner, bytes, tag + 1).await;
     }
 }
 

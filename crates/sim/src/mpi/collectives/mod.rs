@@ -1,11 +1,14 @@
-//! Collective operations as the MPI libraries of the papers did them within one cluster.
+//! Collective operations as the MPI libraries of the papers did them within one cluster, and the schedules of
+//! `fishplate_collectives` over several.
 
 mod allgather;
 mod allreduce;
 mod alltoall;
 mod barrier;
 mod broadcast;
+mod irregular;
 mod reduce;
+mod scheduled;
 
 pub use allgather::{recursive_doubling, ring};
 pub use allreduce::allreduce;
@@ -13,27 +16,35 @@ pub use alltoall::{alltoall, bruck, pairwise};
 pub use barrier::barrier;
 pub use broadcast::{Broadcast, broadcast};
 pub use reduce::reduce;
+pub use scheduled::scheduled;
 
 use super::program::Mpi;
 
 /// Some of the ranks, in the order that an algorithm counts them in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// The first.
+    /// The lowest rank.
     first: u32,
     /// How many.
     len: u32,
+    /// Which of them, from the lowest, has position 0.
+    root: u32,
 }
 
 impl Group {
     /// All ranks.
     pub fn all(mpi: &Mpi) -> Group {
-        Group { first: 0, len: mpi.ranks() }
+        Group::of(0, mpi.ranks())
     }
 
     /// `len` ranks from `first` on.
     pub fn of(first: u32, len: u32) -> Group {
-        Group { first, len }
+        Group { first, len, root: 0 }
+    }
+
+    /// The same ranks, counted from another one.
+    pub fn rooted(self, root: u32) -> Group {
+        Group { root, ..self }
     }
 
     /// How many.
@@ -48,12 +59,12 @@ impl Group {
 
     /// Position of this rank.
     pub fn me(&self, mpi: &Mpi) -> u32 {
-        mpi.rank() - self.first
+        (mpi.rank() - self.first + self.len - self.root) % self.len
     }
 
     /// The rank at a position.
     pub fn rank(&self, position: u32) -> u32 {
-        self.first + position % self.len
+        self.first + (position + self.root) % self.len
     }
 }
 

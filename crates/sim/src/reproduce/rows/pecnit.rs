@@ -102,11 +102,17 @@ pub fn put_both_ways(lab: &Lab) -> Result<Values, String> {
 
 pub fn get_bandwidth(lab: &Lab) -> Result<Values, String> {
     let mut found = Values::new();
-    for ((name, _), curve) in SYSTEMS.iter().zip(curves(lab, "figure 9", Benchmark::GetBandwidth)?) {
-        for (size, told) in [(KIB, "1 KiB"), (16 * KIB, "16 KiB"), (32 * KIB, "32 KiB")] {
-            found.insert(format!("{name} at {told}, MB/s"), curve[position(size)]);
-        }
-    }
+    let [quadrics, infiniband] = curves(lab, "figure 9", Benchmark::GetBandwidth)?;
+    let (below, from) = (0..position(32 * KIB), position(32 * KIB)..SIZES.len());
+    let least = |of: &[f64], over: &[f64]| of.iter().zip(over).map(|(a, b)| a / b).fold(f64::INFINITY, f64::min);
+    found.insert(
+        "InfiniBand / Quadrics, least below 32 KiB".into(),
+        least(&infiniband[below.clone()], &quadrics[below]),
+    );
+    found.insert(
+        "Quadrics / InfiniBand, least from 32 KiB on".into(),
+        least(&quadrics[from.clone()], &infiniband[from]),
+    );
     let [quadrics, infiniband] = curves(lab, "figure 10", Benchmark::GetBibandwidth)?;
     let gaps = quadrics.iter().zip(&infiniband).map(|(quadrics, infiniband)| quadrics - infiniband);
     let largest = gaps.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
@@ -126,11 +132,17 @@ fn parts(lab: &Lab, testbed: &str, benchmark: Benchmark, options: &Options) -> R
 
 pub fn hops(lab: &Lab) -> Result<Values, String> {
     let mut found = Values::new();
-    for (name, testbed) in SYSTEMS {
-        let peers = parts(lab, testbed, Benchmark::Nhop, &Options::default())?;
-        let ratio = peers.last().zip(peers.first()).map_or(0.0, |(last, first)| last / first);
-        found.insert(format!("{name}, last peer / first"), ratio);
-    }
+    let least = |peers: &[f64]| peers.iter().copied().fold(f64::INFINITY, f64::min);
+    let quadrics = parts(lab, SYSTEMS[0].1, Benchmark::Nhop, &Options::default())?;
+    found.insert("Quadrics, slowest / fastest peer".into(), peak(&quadrics) / least(&quadrics));
+    // The first host has the rest of its block as nearest peers.
+    let infiniband = parts(lab, SYSTEMS[1].1, Benchmark::Nhop, &Options::default())?;
+    let machine = lab.machine(&setting(SYSTEMS[1].1))?;
+    let block =
+        machine.testbed.rail[0].switch.block_nodes.as_ref().map_or(infiniband.len(), |nodes| nodes.value as usize);
+    let (own, other) = infiniband.split_at((block - 1).min(infiniband.len()));
+    found.insert("InfiniBand, slowest / fastest peer of its own block".into(), peak(own) / least(own));
+    found.insert("InfiniBand, fastest peer of the other block / slowest of its own".into(), least(other) / peak(own));
     Ok(found)
 }
 

@@ -1,7 +1,8 @@
 //! wan-2008.
 
+use fishplate_collectives::Algorithm;
+
 use super::super::lab::{Lab, Ranks, Setting, Values, values};
-use crate::mpi::collectives::Broadcast;
 use crate::suite::{Benchmark, Options};
 
 const KIB: u64 = 1 << 10;
@@ -145,15 +146,15 @@ pub fn pairs(lab: &Lab) -> Result<Values, String> {
 pub fn broadcast(lab: &Lab) -> Result<Values, String> {
     let mut found = Values::new();
     let ranks = Ranks { count: PROCESSES, per_node: 2, clusters: 2 };
-    let hierarchical = Broadcast::Hierarchical { cluster: PROCESSES / 2 };
+    let hierarchical = Some(Algorithm::Coordinators { segments: 1 });
     for ((delay, told), figure) in DELAYS[1..4].iter().zip(["figure 7a", "figure 7b", "figure 7c"]) {
-        let of = |broadcast| {
-            let options = Options { broadcast, iterations: 2, warmup: 1, ..Options::default() };
+        let of = |algorithm| {
+            let options = Options { algorithm, aligned: true, iterations: 2, warmup: 1, ..Options::default() };
             let with = [(DELAY, *delay)];
             let setting = Setting { ranks, ..far("mvapich2", &with) };
             lab.curve(figure, &setting, Benchmark::Bcast, (&[KIB, 16 * KIB, 128 * KIB], &options))
         };
-        let (original, new) = (of(Broadcast::Mpich)?, of(hierarchical)?);
+        let (original, new) = (of(None)?, of(hierarchical)?);
         let told = if *told == "1 ms" { "1000 us" } else { told };
         found.insert(format!("{told}: part of the time saved"), 1.0 - new[2] / original[2]);
         found.insert(format!("1 KiB at {told}, hierarchical / original"), new[0] / original[0]);
