@@ -10,7 +10,7 @@ STACKS := mpich openmpi
 # Where cargo puts what it builds.
 TARGET = $${CARGO_TARGET_DIR:-target}/release
 
-.PHONY: help build setup bench demo test test-code test-bench test-fuzz test-report test-mpi test-mpi4py-all fuzz soak throughput clean
+.PHONY: help build setup bench demo test test-code test-bench test-fuzz test-report test-mpi test-mpi4py-all test-cuts fuzz soak throughput clean
 .DEFAULT_GOAL := build
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo 'make bench    the MPI benchmark programs for each stack: build/bench/STACK/'
 	@echo 'make demo     MPI stacks over two unequal rails, side by side: a table and demo.html'
 	@echo 'make test     all tests'
+	@echo 'make test-cuts  random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo 'make fuzz     hostile input, for some minutes'
 	@echo 'make soak     seeded faults in simulation for an hour; SECONDS=, FROM= (first seed)'
 	@echo 'make throughput  writes the table of simulated goodput anew, for review'
@@ -78,6 +79,11 @@ test-mpi: bench
 # All of mpi4py's own suite, and whether what is left out fails with stock MPICH as well.
 test-mpi4py-all: bench
 	tests/run --mpi4py-all test_mpi4py
+
+# Random cuts of rails under real MPI programs; CUTS_SEED= makes those of an earlier run again.
+CUTS := 30
+test-cuts: bench
+	tests/run --cuts $(CUTS) test_failover.RandomCuts
 
 # Seeds that nobody has run yet, unless told otherwise.
 SECONDS := 3600

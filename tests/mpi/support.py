@@ -38,9 +38,9 @@ def bench(program, mpi="mpich"):
     return BUILD / "bench" / mpi / program
 
 
-def program(name):
-    """A test program."""
-    return PROGRAMS / name
+def program(name, mpi="mpich"):
+    """A test program; all are there for MPICH, some for Open MPI."""
+    return (PROGRAMS if mpi == "mpich" else PROGRAMS / mpi) / name
 
 
 def tool(name):

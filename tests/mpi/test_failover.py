@@ -1,65 +1,149 @@
 """Rails are cut while programs run: every byte still arrives, or every rank is told why not."""
 
+import os
+import random
 import shlex
+import sys
+import time
+import unittest
 
-from support import MpiTest, bench, mpi_command, testbed, tool
-
-# What is told of a rail that was cut.
-CUT = r"fishplate: warn .* rail r[01] \(.*\): (it carried nothing|the other side has not answered|Connection)"
-
+from cuts import TOLD, link_down, loss, rates, reset
+from support import FISHPLATE, MpiTest, bench, mpi_command, program
 
 # Shell that returns once the program's bytes go over the rails of this host, or the program has ended.
 FLOWING = r"""until awk '/r[01]:/ && $10 > 1000000 {f = 1} END {exit !f}' /proc/net/dev || ! kill -0 $job 2>/dev/null
 do sleep 0.05; done"""
+# How many random cuts are made (tests/run --cuts), and what makes them.
+CUTS = int(os.environ.get("CUTS", "0"))
+SEED = os.environ.get("CUTS_SEED") or str(time.time_ns())
+# Longer than a cut and what comes before it: the program sees the rail come back.
+LONGEST_CUT_S = 2.0
+RUN_S = 5
+
+
+def collective(name, size, seconds):
+    """A benchmark program of a collective operation that looks at what it gets."""
+    return [name, "--check", "--sizes", size, "--seconds", seconds]
 
 
 class Failover(MpiTest):
-    """Programs that look at every byte, under `ip link set down`."""
+    """Programs that look at every byte."""
 
-    def disturbed(self, disturbance, ranks, *command, timeout=120, **settings):
+    def disturbed(self, disturbance, ranks, *command, timeout=120, mpi="mpich", on=(), **settings):
         """Runs a command on two hosts and, once its bytes flow, `disturbance` (shell) on the first host again and
-        again until it ends."""
-        job = mpi_command(ranks, *command)
+        again until it ends. `on`: options of the testbed."""
+        job = mpi_command(ranks, *command, mpi=mpi, on=on)
+        # The testbed's own "--", not that of `fishplate run`.
         rest = job.index("--") + 1
         here = shlex.join(map(str, job[rest:]))
         line = f"{here} & job=$!\n{FLOWING}\nwhile kill -0 $job 2>/dev/null; do {disturbance}; done; wait $job"
         return self.run_command([*job[:rest], "sh", "-c", line], timeout=timeout, environment=settings)
 
-    def survives(self, ran, *texts):
+    def survives(self, ran, *texts, told=TOLD):
         """It ended well, whatever was told of rails."""
         self.assertEqual(ran.code, 0, str(ran))
         for text in texts:
             self.assertIn(text, ran.out, str(ran))
-        self.says(ran, CUT)
+        self.says(ran, told)
 
-    def link(self, rail, state):
-        """Shell that sets a rail up or down."""
-        return f"{tool('ip')} link set {rail} {state}"
 
-    def flap(self, rail):
-        """Shell for a rail that goes and comes."""
-        return f"sleep 0.5; {self.link(rail, 'down')}; sleep 0.5; {self.link(rail, 'up')}"
+class Cut(Failover):
+    """Rails that go and come back."""
 
     def test_a_rail_that_comes_and_goes(self):
         for ranks in [2, 4]:
             with self.subTest(ranks):
-                ran = self.disturbed(self.flap("r1"), ranks, bench("stress"), "--duration", 3)
+                ran = self.disturbed(link_down("r1").for_a_while(0.5), ranks, bench("stress"), "--duration", 2)
                 self.survives(ran, "all contents right")
 
     def test_both_rails_in_turn_under_collectives(self):
-        both = f"{self.flap('r0')}; {self.flap('r1')}"
-        options = ["--check", "--sizes", "64,64K", "--seconds", "3"]
-        ran = self.disturbed(both, 4, bench("allreduce"), *options)
+        both = f"{link_down('r0').for_a_while(0.5)}; {link_down('r1').for_a_while(0.5)}"
+        ran = self.disturbed(both, 4, *collective(bench("allreduce"), "64,64K", 2))
         self.survives(ran)
 
+    def test_connections_that_are_reset(self):
+        both = f"{reset('r0').for_a_while(0, 0.2)}; {reset('r1', 1).for_a_while(0, 0.2)}"
+        options = ["--check", "--sizes", "1M", "--seconds", 2, "--warmup", 1]
+        ran = self.disturbed(both, 2, bench("bandwidth", "openmpi"), *options, mpi="openmpi")
+        self.survives(ran)
+
+    def test_a_rail_that_loses_everything(self):
+        disturbance = f"{loss('r1').for_a_while(0.6)}; {loss('r0', [0]).for_a_while(0.6)}"
+        for mpi, ranks in [("mpich", 3), ("openmpi", 4)]:
+            with self.subTest(mpi):
+                ran = self.disturbed(disturbance, ranks, program("kernels", mpi), 2, mpi=mpi)
+                self.survives(ran, "all right")
+
+    def test_rates_that_change(self):
+        changes = f"{rates('r0', 10, 1000)}; {rates('r1', 1, 500, 250)}"
+        ran = self.disturbed(changes, 2, bench("stress"), "--duration", 2, on=["--rails", "1000,250"])
+        # A rail that has become a hundred times slower may count as failed for a while.
+        self.survives(ran, "all contents right", told="")
+
     def test_all_rails_cut_for_five_seconds(self):
-        down = f"{self.link('r0', 'down')}; {self.link('r1', 'down')}"
-        up = f"{self.link('r0', 'up')}; {self.link('r1', 'up')}"
-        ran = self.disturbed(f"{down}; sleep 5; {up}; wait $job; exit", 2, bench("stress"), "--duration", 3)
+        down, up = zip(*((cut.begin, cut.end) for cut in map(link_down, ["r0", "r1"])))
+        ran = self.disturbed(
+            f"{'; '.join(down)}; sleep 5; {'; '.join(up)}; wait $job; exit", 2, bench("stress"), "--duration", 3
+        )
         self.survives(ran, "all contents right")
 
     def test_all_rails_cut_for_good(self):
-        down = f"{self.link('r0', 'down')}; {self.link('r1', 'down')}"
+        down = "; ".join(link_down(rail).begin for rail in ["r0", "r1"])
         options = ["--iterations", 1000000, "--sizes", "64K"]
         ran = self.disturbed(down, 2, bench("bandwidth"), *options, FISHPLATE_TIMEOUT="2")
         self.fails(ran, r"fishplate: no rail to the peer has come back for 2 s: rail r\d \(.*\): .*; rail r\d \(")
+
+
+class Emulated(Failover):
+    """The emulator of a lab's rails starts, and starts again: all that it holds is lost."""
+
+    def test_an_emulator_that_is_started_again(self):
+        lab = f"failover-{os.getpid()}"
+        self.succeeds(self.run_command([FISHPLATE, "lab", "up", "--unverified", "--name", lab, "--rails", "500,500"]))
+        self.addCleanup(self.run_command, [FISHPLATE, "lab", "down", lab])
+        job = mpi_command(4, program("kernels"), 4)
+        command = job[job.index("--") + 1 :]
+        running = self.start([FISHPLATE, "lab", "exec", "--name", lab, "--", *command])
+        # With rates alone there is none; each further link with a delay starts one for all of them.
+        for change in ["r0=delay=1ms", "r1=delay=1ms", "r0=down", "r0=up"]:
+            time.sleep(0.6)
+            self.assertIsNone(running.process.poll(), str(running.ran()))
+            self.succeeds(self.run_command([FISHPLATE, "lab", "set", "--name", lab, change]))
+        ran = self.finish(running)
+        self.assertEqual(ran.code, 0, str(ran))
+        self.assertIn("all right", ran.out, str(ran))
+
+
+@unittest.skipUnless(CUTS, "only with --cuts")
+class RandomCuts(Failover):
+    """One of two rails is cut at a random moment, again and again."""
+
+    def test_random_cuts(self):
+        print(f"{CUTS} cuts of seed {SEED} (CUTS_SEED)", file=sys.stderr)
+        for number in range(CUTS):
+            with self.subTest(number):
+                self.random_cut(number, random.Random(f"{SEED} {number}"))
+
+    def random_cut(self, number, chance):
+        mpi, ranks = chance.choice(["mpich", "openmpi"]), chance.randint(2, 4)
+        command, said = chance.choice([
+            ([bench("stress", mpi), "--duration", RUN_S, "--seed", number + 1], "all contents right"),
+            ([program("kernels", mpi), RUN_S], "all right"),
+            (collective(bench("allreduce", mpi), chance.choice(["64", "64K", "1M"]), RUN_S), ""),
+            (collective(bench("alltoall", mpi), chance.choice(["1K", "64K", "1M"]), RUN_S), ""),
+            (collective(bench("bibandwidth", mpi), chance.choice(["8K", "1M", "4M"]), RUN_S), ""),
+        ])
+        ranks = 2 if "bibandwidth" in str(command[0]) else ranks
+        rail, host = chance.choice(["r0", "r1"]), chance.randint(0, 1)
+        kinds = [link_down(rail, host), reset(rail, host), loss(rail), loss(rail, [host])]
+        cut, pause, seconds = chance.choice(kinds), chance.uniform(0, 1), chance.uniform(0.02, LONGEST_CUT_S)
+        rails = chance.choice(["0,0", "1000,1000", "1000,250"])
+        what = f"cut {number}: {mpi}, {ranks} ranks, {command[0].name}, rails {rails}: {cut.name} after {pause:.3f} s for {seconds:.3f} s"
+        print(what, end="", file=sys.stderr, flush=True)
+        started = time.monotonic()
+        once = f"{cut.for_a_while(f'{seconds:.3f}', f'{pause:.3f}')}; wait $job; exit"
+        ran = self.disturbed(once, ranks, *command, mpi=mpi, on=["--rails", rails])
+        told = ran.err.count("fishplate: warn")
+        print(f": exit code {ran.code}, {told} lines told, {time.monotonic() - started:.1f} s", file=sys.stderr)
+        self.assertEqual(ran.code, 0, str(ran))
+        self.assertIn(said, ran.out, str(ran))
