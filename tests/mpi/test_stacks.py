@@ -121,9 +121,9 @@ class IntelMpi(MpiTest):
         self.assertGreater(len(ran.counters), 0, str(ran))
 
     def test_semantics(self):
-        for name in ["matching", "truncate", "threads"]:
+        for name in PROGRAMS:
             self.passes(2, name)
-        for name in ["matching", "threads"]:
+        for name in ["matching", "threads", "one_sided"]:
             self.passes(4, name)
 
     def test_random_messages(self):

@@ -72,12 +72,14 @@ impl Environment {
     }
 }
 
-/// What makes an MPI that uses libfabric load Fishplate: MPICH and Intel MPI by the first three, Open MPI by the others.
+/// What makes an MPI that uses libfabric load Fishplate: MPICH and Intel MPI by the first four, Open MPI by the others.
 pub fn fishplate() -> Result<Vec<(String, String)>> {
     let pairs = [
         ("FI_PROVIDER_PATH", provider_path()?),
         ("FI_PROVIDER", "fishplate".into()),
         ("MPIR_CVAR_CH4_NETMOD", "ofi".into()),
+        // Of a provider that it does not know Intel MPI expects no access to remote memory.
+        ("MPIR_CVAR_CH4_OFI_ENABLE_RMA", "1".into()),
         ("OMPI_MCA_pml", "cm".into()),
         ("OMPI_MCA_mtl", "ofi".into()),
         ("OMPI_MCA_mtl_ofi_provider_include", "fishplate".into()),
