@@ -19,7 +19,7 @@ class Cut:
     def __init__(self, name, begin, end="true"):
         self.name, self.begin, self.end = name, begin, end
 
-    def for_a_while(self, seconds, pause=0.5):
+    def for_a_while(self, seconds, pause=0.2):
         """A pause, and the rail is cut for so long."""
         return f"sleep {pause}; {self.begin}; sleep {seconds}; {self.end}"
 

@@ -4,8 +4,10 @@ import os
 import random
 import shlex
 import sys
+import tempfile
 import time
 import unittest
+from pathlib import Path
 
 from cuts import TOLD, link_down, loss, rates, reset
 from support import FISHPLATE, MpiTest, bench, mpi_command, program
@@ -53,12 +55,12 @@ class Cut(Failover):
     def test_a_rail_that_comes_and_goes(self):
         for ranks in [2, 4]:
             with self.subTest(ranks):
-                ran = self.disturbed(link_down("r1").for_a_while(0.5), ranks, bench("stress"), "--duration", 2)
+                ran = self.disturbed(link_down("r1").for_a_while(0.5), ranks, bench("stress"), "--duration", 3)
                 self.survives(ran, "all contents right")
 
     def test_both_rails_in_turn_under_collectives(self):
         both = f"{link_down('r0').for_a_while(0.5)}; {link_down('r1').for_a_while(0.5)}"
-        ran = self.disturbed(both, 4, *collective(bench("allreduce"), "64,64K", 2))
+        ran = self.disturbed(both, 4, *collective(bench("allreduce"), "64,64K", 3))
         self.survives(ran)
 
     def test_connections_that_are_reset(self):
@@ -71,7 +73,7 @@ class Cut(Failover):
         disturbance = f"{loss('r1').for_a_while(0.6)}; {loss('r0', [0]).for_a_while(0.6)}"
         for mpi, ranks in [("mpich", 3), ("openmpi", 4)]:
             with self.subTest(mpi):
-                ran = self.disturbed(disturbance, ranks, program("kernels", mpi), 2, mpi=mpi)
+                ran = self.disturbed(disturbance, ranks, program("kernels", mpi), 3, mpi=mpi)
                 self.survives(ran, "all right")
 
     def test_rates_that_change(self):
@@ -101,15 +103,19 @@ class Emulated(Failover):
         lab = f"failover-{os.getpid()}"
         self.succeeds(self.run_command([FISHPLATE, "lab", "up", "--unverified", "--name", lab, "--rails", "500,500"]))
         self.addCleanup(self.run_command, [FISHPLATE, "lab", "down", lab])
-        job = mpi_command(4, program("kernels"), 4)
-        command = job[job.index("--") + 1 :]
-        running = self.start([FISHPLATE, "lab", "exec", "--name", lab, "--", *command])
-        # With rates alone there is none; each further link with a delay starts one for all of them.
-        for change in ["r0=delay=1ms", "r1=delay=1ms", "r0=down", "r0=up"]:
-            time.sleep(0.6)
-            self.assertIsNone(running.process.poll(), str(running.ran()))
-            self.succeeds(self.run_command([FISHPLATE, "lab", "set", "--name", lab, change]))
-        ran = self.finish(running)
+        with tempfile.TemporaryDirectory() as folder:
+            stop = Path(folder) / "stop"
+            job = mpi_command(4, program("steady"), stop)
+            command = job[job.index("--") + 1 :]
+            running = self.start([FISHPLATE, "lab", "exec", "--name", lab, "--", *command])
+            # With rates alone there is none; each further link with a delay starts one for all of them.
+            for change in ["r0=delay=1ms", "r1=delay=1ms", "r0=down", "r0=up"]:
+                # So that each finds messages under way, and what the one before has done to them.
+                time.sleep(0.5)
+                self.assertIsNone(running.process.poll(), str(running.ran()))
+                self.succeeds(self.run_command([FISHPLATE, "lab", "set", "--name", lab, change]))
+            stop.touch()
+            ran = self.finish(running)
         self.assertEqual(ran.code, 0, str(ran))
         self.assertIn("all right", ran.out, str(ran))
 
