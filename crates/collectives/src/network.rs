@@ -31,6 +31,13 @@ pub struct Inside {
     pub copy_bytes_per_s: u64,
 }
 
+impl Inside {
+    /// What is assumed where nothing was measured: ranks of a cluster share memory or a local network, and only ratios to
+    /// the WAN count, which are large.
+    pub const UNMEASURED: Inside =
+        Inside { latency_ns: 10_000, bytes_per_s: 1_250_000_000, copy_bytes_per_s: 4_000_000_000 };
+}
+
 /// Between two clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wan {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use fishplate_collectives::{
-    Blocks, Candidate, Choice, ClusterMap, Exchange, Inside, Network, Operation, Place, Rank, Wan, choose,
+    Blocks, Candidate, Choice, ClusterMap, Exchange, Inside, Library, Network, Operation, Place, Rank, Wan, choose,
 };
 
 use crate::lab::{Delay, Size};
@@ -54,11 +54,11 @@ pub struct Args {
     shared_rate: Rate,
 
     /// Delay inside of a cluster, one way
-    #[arg(long, value_name = "TIME", default_value = "20us")]
+    #[arg(long, value_name = "TIME", default_value = "10us")]
     inside_delay: Delay,
 
     /// What one host can send inside of its cluster, in Mbit/s
-    #[arg(long, value_name = "MBIT", default_value = "1000")]
+    #[arg(long, value_name = "MBIT", default_value = "10000")]
     inside_rate: Rate,
 
     /// What one rank can copy, in Mbit/s
@@ -76,6 +76,10 @@ pub struct Args {
     /// The operator of the reduction does not commute
     #[arg(long)]
     ordered: bool,
+
+    /// Whose own algorithms "native" are
+    #[arg(long, value_enum, default_value_t = Mpi::Mpich)]
+    mpi: Mpi,
 }
 
 const EXAMPLES: &str = "\
@@ -83,6 +87,13 @@ Examples:
   fishplate explain bcast --size 128K
   fishplate explain allreduce --clusters 4,2,1 --size 1M --delay 10ms
   fishplate explain bcast --size 128K --ranks-per-host 4 --interleaved";
+
+/// MPI libraries, as far as models of them differ.
+#[derive(Clone, Copy, ValueEnum)]
+enum Mpi {
+    Mpich,
+    Other,
+}
 
 /// The operations.
 #[derive(Clone, Copy, ValueEnum)]
@@ -143,7 +154,11 @@ impl Args {
             host_bytes_per_s: rate("--rate", self.rate)?,
             shared_bytes_per_s: self.shared_rate.mbit().map(|mbit| u64::from(mbit) * BYTES_PER_S_OF_MBIT),
         };
-        Ok(Network::uniform(self.clusters.len(), inside, wan))
+        let library = match self.mpi {
+            Mpi::Mpich => Library::Mpich,
+            Mpi::Other => Library::Other,
+        };
+        Ok(Network::uniform(self.clusters.len(), inside, wan).for_library(library))
     }
 
     fn operation(&self, map: &ClusterMap) -> Result<Operation> {
@@ -221,6 +236,19 @@ mod tests {
         assert_eq!(blocks, ClusterMap::new(&[place(0, 0), place(0, 0), place(0, 1), place(1, 0), place(1, 0)]));
         let dealt = args(&["bcast", "--clusters", "3,2", "--interleaved"]).map().unwrap();
         assert_eq!(dealt, ClusterMap::of_clusters(&[0, 1, 0, 1, 0]));
+    }
+
+    #[test]
+    fn without_options_a_cluster_is_what_programs_take_it_for() {
+        let network = args(&["bcast"]).network().unwrap();
+        assert_eq!(network.inside(fishplate_collectives::Cluster(0)), Inside::UNMEASURED);
+    }
+
+    #[test]
+    fn what_the_mpi_is_known_to_do_counts() {
+        let small = ["allreduce", "--size", "1K", "--ranks-per-host", "4"];
+        assert_eq!(choice(&small).algorithm.to_string(), "coordinators");
+        assert_eq!(choice(&[&small[..], &["--mpi", "other"]].concat()).algorithm.to_string(), "native");
     }
 
     #[test]
