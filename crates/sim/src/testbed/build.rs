@@ -49,6 +49,8 @@ pub struct Fabric {
     wan: Vec<Place>,
     /// Pairs of ranks that use one rail only.
     bound: Vec<(u32, u32, u8)>,
+    /// By rail and two nodes: their ranks share one.
+    paths: BTreeMap<(usize, usize, usize), Path>,
 }
 
 impl Fabric {
@@ -72,10 +74,19 @@ impl Fabric {
                 (0..2).map(|way| network.add_link(Link::new(settings.clone(), seed + way))).collect()
             }
         };
-        Fabric { testbed, stack, transport, placement, slots, shm, wan, bound: Vec::new() }
+        Fabric { testbed, stack, transport, placement, slots, shm, wan, bound: Vec::new(), paths: BTreeMap::new() }
     }
 
-    fn rail_path(&self, rail: usize, from: usize, to: usize) -> Path {
+    fn path(&mut self, rail: usize, from: usize, to: usize) -> Path {
+        if let Some(path) = self.paths.get(&(rail, from, to)) {
+            return path.clone();
+        }
+        let path = self.new_path(rail, from, to);
+        self.paths.insert((rail, from, to), path.clone());
+        path
+    }
+
+    fn new_path(&self, rail: usize, from: usize, to: usize) -> Path {
         let model = &self.testbed.rail[rail];
         let mtu = self.transport.mtu_bytes.as_ref().unwrap_or(&model.link.mtu_bytes).value.max(1.0);
         let headers = self.transport.header_bytes.as_ref().map_or(0.0, |bytes| bytes.value);
@@ -197,7 +208,7 @@ impl Ways for Fabric {
             rails = vec![self.stack.rails[usize::from(*rail) % count]];
         }
         let way = |rail: usize| {
-            let path = self.rail_path(rail, near, far);
+            let path = self.path(rail, near, far);
             let speed = self.testbed.rail[rail].link.mbit.value * 1e6 / 8.0;
             let adapter = self.slots[near][rail].adapter;
             self.way(rail, speed, Flow::new(adapter, path, self.limits(), acknowledged))

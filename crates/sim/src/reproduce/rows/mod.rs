@@ -106,7 +106,7 @@ const WHY: &[(&str, &str)] = &[
     ),
     (
         "W12",
-        "no times that grow in proportion to the delay can save 20, 18 and 90 %; the paper does not name the original \
-         algorithm, and the last step of MPICH's congests the long-distance link at every delay",
+        "no two times made of a constant and a multiple of the delay give 20, 18 and 90 %; the paper does not name the \
+         original algorithm, and the last step of MPICH's congests the long-distance link at every delay",
     ),
 ];
