@@ -42,6 +42,11 @@ pub fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
+/// A time that is given in microseconds, in these or in milliseconds.
+pub fn microseconds(us: f64) -> String {
+    if us < 999.5 { format!("{} us", digits(us)) } else { format!("{} ms", digits(us / 1e3)) }
+}
+
 /// A whole number with its thousands apart.
 pub fn thousands(count: u64) -> String {
     let digits = count.to_string();
@@ -67,6 +72,7 @@ mod tests {
         assert_eq!(bytes(999_600), "1.00 MB");
         assert_eq!(bytes(123_456_789), "123 MB");
         assert_eq!(bytes(u64::MAX), "18447 PB");
+        assert_eq!((microseconds(81.0), microseconds(20_480.0)), ("81.0 us".into(), "20.5 ms".into()));
         assert_eq!(digits(9.999), "10.0");
         assert_eq!(thousands(1), "1");
         assert_eq!(thousands(1_234_567), "1 234 567");

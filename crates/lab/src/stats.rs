@@ -22,6 +22,10 @@ pub struct Line {
     tx_messages: u64,
     rx_bytes: u64,
     retransmitted_segments: u64,
+    /// Least round trip.
+    min_rtt_us: Option<f64>,
+    /// Mean of the smoothed round trip.
+    rtt_us: Option<f64>,
     /// From the first to the last byte on this rail.
     seconds: f64,
 }
@@ -39,6 +43,10 @@ pub struct Rail {
     pub share: f64,
     /// TCP segments that were sent again.
     pub retransmitted: u64,
+    /// Least round trip, in microseconds.
+    pub min_rtt_us: Option<f64>,
+    /// Mean of the smoothed round trips of processes that sent, by the bytes that they sent, in microseconds.
+    pub rtt_us: Option<f64>,
     /// Bytes a second at the busiest host, in its busier direction, while the rail was in use.
     pub rate: f64,
 }
@@ -52,6 +60,13 @@ pub struct Summary {
     pub processes: usize,
     /// Hosts that they ran on.
     pub hosts: usize,
+}
+
+/// A mean of round trips.
+#[derive(Default)]
+struct Mean {
+    sum: f64,
+    weight: f64,
 }
 
 /// Counters of one rail at one host.
@@ -85,21 +100,24 @@ fn parse(text: &str) -> Vec<Line> {
 
 /// Adds lines up.
 pub fn summarize(lines: &[Line]) -> Summary {
-    let mut rails: BTreeMap<&str, (Rail, BTreeMap<&str, AtHost>)> = BTreeMap::new();
+    let mut rails: BTreeMap<&str, (Rail, Mean, BTreeMap<&str, AtHost>)> = BTreeMap::new();
     for line in lines {
-        let (rail, hosts) = rails.entry(&line.rail).or_default();
+        let (rail, round_trip, hosts) = rails.entry(&line.rail).or_default();
         rail.bytes += line.tx_bytes;
         rail.messages += line.tx_messages;
         rail.retransmitted += line.retransmitted_segments;
+        rail.min_rtt_us = rail.min_rtt_us.into_iter().chain(line.min_rtt_us).reduce(f64::min);
+        line.rtt_us.into_iter().for_each(|us| round_trip.add(us, line.tx_bytes));
         let host = hosts.entry(&line.host).or_default();
         host.tx += line.tx_bytes;
         host.rx += line.rx_bytes;
         host.seconds = host.seconds.max(line.seconds);
     }
-    let total: u64 = rails.values().map(|(rail, _)| rail.bytes).sum();
-    let finish = |(name, (rail, hosts)): (&str, (Rail, BTreeMap<&str, AtHost>))| Rail {
+    let total: u64 = rails.values().map(|(rail, ..)| rail.bytes).sum();
+    let finish = |(name, (rail, round_trip, hosts)): (&str, (Rail, Mean, BTreeMap<&str, AtHost>))| Rail {
         name: name.to_string(),
         share: rail.bytes as f64 / total.max(1) as f64,
+        rtt_us: round_trip.value(),
         rate: hosts.values().map(AtHost::rate).fold(0.0, f64::max),
         ..rail
     };
@@ -107,6 +125,19 @@ pub fn summarize(lines: &[Line]) -> Summary {
         rails: rails.into_iter().map(finish).collect(),
         processes: lines.iter().map(|line| (&line.host, line.pid)).collect::<BTreeSet<_>>().len(),
         hosts: lines.iter().map(|line| &line.host).collect::<BTreeSet<_>>().len(),
+    }
+}
+
+impl Mean {
+    /// What was sent least counts too, or a rail that carried nothing would have no round trip.
+    fn add(&mut self, value: f64, bytes: u64) {
+        let weight = bytes.max(1) as f64;
+        self.sum += value * weight;
+        self.weight += weight;
+    }
+
+    fn value(&self) -> Option<f64> {
+        (self.weight > 0.0).then(|| self.sum / self.weight)
     }
 }
 
@@ -121,8 +152,9 @@ mod tests {
     use super::*;
 
     fn line(host: &str, pid: u64, rail: &str, tx: u64, rx: u64, seconds: f64) -> String {
+        let min_rtt_us = 20.0 + pid as f64;
         format!(
-            r#"{{"schema":"fishplate-stats/1","host":"{host}","pid":{pid},"rank":null,"rail":"{rail}","address":"10.0.0.1","streams":1,"peers":1,"tx_bytes":{tx},"tx_messages":2,"rx_bytes":{rx},"rx_messages":1,"retransmitted_segments":3,"seconds":{seconds}}}"#
+            r#"{{"schema":"fishplate-stats/1","host":"{host}","pid":{pid},"rank":null,"rail":"{rail}","address":"10.0.0.1","streams":1,"links":1,"tx_bytes":{tx},"tx_messages":2,"rx_bytes":{rx},"rx_messages":1,"retransmitted_segments":3,"min_rtt_us":{min_rtt_us},"rtt_us":500.0,"seconds":{seconds}}}"#
         )
     }
 
@@ -139,6 +171,7 @@ mod tests {
         let r0 = &summary.rails[0];
         assert_eq!((r0.name.as_str(), r0.bytes, r0.messages, r0.retransmitted), ("r0", 800, 4, 6));
         assert_eq!((r0.share, r0.rate), (0.8, 400.0));
+        assert_eq!((r0.min_rtt_us, r0.rtt_us), (Some(21.0), Some(500.0)));
     }
 
     #[test]

@@ -46,14 +46,14 @@ fn counters_become_a_table() {
     let fishplate = Installed::new();
     let line = |rail: &str, bytes: u64| {
         format!(
-            r#"{{"schema":"fishplate-stats/1","host":"h","pid":1,"rank":0,"rail":"{rail}","address":"10.0.0.1","streams":1,"peers":1,"tx_bytes":{bytes},"tx_messages":10,"rx_bytes":0,"rx_messages":0,"retransmitted_segments":2,"seconds":2.0}}"#
+            r#"{{"schema":"fishplate-stats/1","host":"h","pid":1,"rank":0,"rail":"{rail}","address":"10.0.0.1","streams":1,"peers":1,"tx_bytes":{bytes},"tx_messages":10,"rx_bytes":0,"rx_messages":0,"retransmitted_segments":2,"min_rtt_us":81.0,"rtt_us":20480.0,"seconds":2.0}}"#
         )
     };
     let script =
         format!("printf '%s\\n' '{}' '{}' >> \"$FISHPLATE_STATS\"", line("r0", 8_000_000), line("r1", 2_000_000));
     let ran = fishplate.run(&["run", "--", "sh", "-c", &script]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    for part in ["r0", "8.00 MB", "80.0 %", "4.00 MB/s", "20.0 %", "1 process on 1 host"] {
+    for part in ["r0", "8.00 MB", "80.0 %", "4.00 MB/s", "20.0 %", "20.5 ms", "81.0 us", "1 process on 1 host"] {
         assert!(ran.err.contains(part), "no \"{part}\" in {}", ran.err);
     }
     // A file of the user's own is kept, and earlier lines in it do not count.

@@ -15,6 +15,7 @@ mod link;
 pub mod live;
 mod logger;
 mod pairing;
+pub mod probe;
 mod process;
 pub mod settings;
 pub mod streams;

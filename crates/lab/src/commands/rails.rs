@@ -4,19 +4,20 @@ use std::net::IpAddr;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use fishplate_rails::Settings;
 use fishplate_rails::discover::{self, Interface, Verdict};
+use fishplate_rails::{Settings, probe};
 use serde::Serialize;
 
 use crate::show;
 
 /// Shows the rails that would be used, and why other interfaces would not.
 ///
-/// Follows FISHPLATE_RAILS. With --peer it also shows which rails have a route to a host; nothing is sent.
+/// Follows FISHPLATE_RAILS. With --peer it also shows which rails have a route to a host, and how long a round trip takes:
+/// the host is asked for a TCP connection to port 9.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Address of a host: is it reachable from each rail?
+    /// Address of a host: is it reachable from each rail, and how far away?
     #[arg(long, value_name = "ADDRESS")]
     peer: Option<IpAddr>,
 
@@ -50,15 +51,40 @@ struct Row {
 #[derive(Serialize)]
 struct Reach {
     reachable: bool,
+    /// Least of a few round trips, in microseconds, if the host answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_trip_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+/// A host that may be reachable.
+#[derive(Clone, Copy)]
+struct Peer {
+    address: IpAddr,
+    /// It is this one.
+    is_here: bool,
+}
+
+impl Peer {
+    /// From the address of a rail over `device`.
+    fn reach(self, rail: IpAddr, device: &str) -> Reach {
+        if let Err(error) = discover::route_to(rail, self.address) {
+            return Reach { reachable: false, round_trip_us: None, error: Some(error.to_string()) };
+        }
+        let device = (!self.is_here).then_some(device);
+        let round_trip = probe::round_trip(rail, device, self.address).ok().flatten();
+        Reach { reachable: true, round_trip_us: round_trip.map(|time| time.as_nanos() as f64 / 1e3), error: None }
+    }
 }
 
 /// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let settings = Settings::from_env().map_err(|error| anyhow!("{error}"))?;
     let interfaces = discover::survey(&settings.rails).map_err(|error| anyhow!("{error}"))?;
-    let rows: Vec<Row> = interfaces.into_iter().map(|interface| Row::new(interface, args.peer)).collect();
+    let own: Vec<IpAddr> = interfaces.iter().flat_map(|interface| interface.addresses.clone()).collect();
+    let peer = args.peer.map(|peer| Peer { address: peer, is_here: own.contains(&peer) });
+    let rows: Vec<Row> = interfaces.into_iter().map(|interface| Row::new(interface, peer)).collect();
     if args.json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
@@ -69,15 +95,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 impl Row {
-    fn new(interface: Interface, peer: Option<IpAddr>) -> Row {
+    fn new(interface: Interface, peer: Option<Peer>) -> Row {
         let (address, reason) = match interface.verdict {
             Verdict::Rail(address) => (Some(address), None),
             Verdict::Excluded(reason) => (None, Some(reason)),
         };
-        let reach = |(rail, peer)| match discover::route_to(rail, peer) {
-            Ok(()) => Reach { reachable: true, error: None },
-            Err(error) => Reach { reachable: false, error: Some(error.to_string()) },
-        };
+        let peer = address.zip(peer).map(|(rail, peer)| peer.reach(rail, &interface.name));
         Row {
             name: interface.name,
             rail: address.is_some(),
@@ -86,7 +109,7 @@ impl Row {
             speed_mbps: interface.speed_mbps,
             mtu: interface.mtu,
             reason,
-            peer: address.zip(peer).map(reach),
+            peer,
         }
     }
 
@@ -94,7 +117,10 @@ impl Row {
         match (&self.reason, &self.peer, peer) {
             (Some(reason), _, _) => format!("not used: {reason}"),
             (None, Some(Reach { error: Some(error), .. }), Some(peer)) => format!("rail; no way to {peer}: {error}"),
-            (None, Some(_), Some(peer)) => format!("rail; has a route to {peer}"),
+            (None, Some(Reach { round_trip_us: Some(us), .. }), Some(peer)) => {
+                format!("rail; has a route to {peer}, round trip {}", show::microseconds(*us))
+            }
+            (None, Some(_), Some(peer)) => format!("rail; has a route to {peer}, which does not answer"),
             _ => "rail".into(),
         }
     }

@@ -106,7 +106,8 @@ fn hint(error: anyhow::Error, args: &Args) -> anyhow::Error {
 }
 
 fn describe(summary: &Summary) -> String {
-    let mut table = show::table(&["rail", "bytes", "messages", "share", "retransmitted", "rate"], 1);
+    let mut table =
+        show::table(&["rail", "bytes", "messages", "share", "retransmitted", "round trip", "least", "rate"], 1);
     for rail in &summary.rails {
         table.add_row([
             rail.name.clone(),
@@ -114,6 +115,8 @@ fn describe(summary: &Summary) -> String {
             show::thousands(rail.messages),
             format!("{:.1} %", rail.share * 100.0),
             show::thousands(rail.retransmitted),
+            rail.rtt_us.map_or("-".into(), show::microseconds),
+            rail.min_rtt_us.map_or("-".into(), show::microseconds),
             format!("{} MB/s", show::digits(rail.rate / 1e6)),
         ]);
     }

@@ -61,16 +61,27 @@ fn listen_once(rails: &[IpAddr], congestion: &str) -> io::Result<(Vec<TcpListene
 /// congestion control that it starts with.
 pub fn connect(local: IpAddr, device: Option<&str>, remote: SocketAddr, congestion: &str) -> io::Result<TcpStream> {
     let socket = new_socket(local, congestion)?;
-    if let Some(device) = device {
-        bind_to_device(&socket, device);
-    }
-    socket.bind(&SocketAddr::new(local, 0).into())?;
+    bind(&socket, local, device)?;
     match socket.connect(&remote.into()) {
         Ok(()) => {}
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
         Err(error) => return Err(error),
     }
     Ok(socket.into())
+}
+
+/// A socket that leaves from `local`, over `device` if there is one.
+pub fn bound(local: IpAddr, device: Option<&str>) -> io::Result<Socket> {
+    let socket = unconnected(local)?;
+    bind(&socket, local, device)?;
+    Ok(socket)
+}
+
+fn bind(socket: &Socket, local: IpAddr, device: Option<&str>) -> io::Result<()> {
+    if let Some(device) = device {
+        bind_to_device(socket, device);
+    }
+    socket.bind(&SocketAddr::new(local, 0).into())
 }
 
 /// Sets a connection up as a rail's.

@@ -39,6 +39,9 @@ const MOSTLY: f64 = 0.75;
 const HARDLY: f64 = 0.25;
 /// A rail that carries this part of what its driver says is full.
 const FULL: f64 = 0.9;
+/// Below this part of the rate of the observation before, the rate still falls: a window that has opened without a loss
+/// shrinks with the first ones. What comes after could not be compared with it.
+const STEADY: f64 = 0.8;
 /// Twice the streams have to deliver so much more.
 const WORTHWHILE: f64 = 1.25;
 /// Pause after growth that was not worthwhile, in nanoseconds; doubles each time,
@@ -176,6 +179,9 @@ impl Growth {
 
     /// The streams are limited: after a second look there will be twice as many.
     fn try_more(&mut self, round: &Round, now: Instant) -> Option<u8> {
+        if round.rate() < self.rates.sum * STEADY {
+            self.rates = Rates::default();
+        }
         let rate = self.rates.add(round.rate())?;
         if round.streams >= self.most || now < self.paused_until {
             return None;

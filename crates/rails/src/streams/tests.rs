@@ -106,6 +106,20 @@ fn what_does_not_pay_is_taken_back_and_tried_again_ever_more_rarely() {
 }
 
 #[test]
+fn what_a_window_carried_before_its_first_losses_is_not_held_against_more_streams() {
+    let mut path = Path::new(8, 40e6, 1e9);
+    path.run(300 * MS, true);
+    // It shrinks.
+    for rate in [20e6, 10e6, 5e6] {
+        path.per_stream = rate;
+        path.run(150 * MS, true);
+    }
+    assert_eq!(path.peak, 1);
+    path.per_stream = 3e6;
+    assert_eq!(path.run(4_000 * MS, true), 8);
+}
+
+#[test]
 fn bursts_grow_as_one_long_transfer_does() {
     let mut path = Path::new(8, 3e6, 1e9);
     for _ in 0..60 {
