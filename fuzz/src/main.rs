@@ -90,7 +90,8 @@ fn feed(target: &Target, args: &Args) -> ExitCode {
 
 fn found(target: &Target, args: &Args, run: u64, what: &str) -> ExitCode {
     let (name, seed) = (target.name, args.seed);
-    eprintln!("fishplate-fuzz: {what}. Again: fishplate-fuzz {name} --seed {seed} --first {run} --runs 1");
+    eprintln!("fishplate-fuzz: {what}. Again:");
+    eprintln!("cargo run --release -p fishplate-fuzz -- {name} --seed {seed} --first {run} --runs 1");
     ExitCode::FAILURE
 }
 

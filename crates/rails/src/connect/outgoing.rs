@@ -77,11 +77,12 @@ impl fmt::Display for Trouble {
 }
 
 impl Trouble {
-    /// Trying again is pointless.
-    pub fn is_final(&self) -> bool {
+    /// Trying again is pointless. A token that was right before (`is_again`) has been changed on the way.
+    pub fn is_final(&self, is_again: bool) -> bool {
         match self {
-            Trouble::Network(_) | Trouble::Silence => false,
-            Trouble::Handshake(error) => *error != HandshakeError::NotFishplate,
+            Trouble::Network(_) | Trouble::Silence | Trouble::Handshake(HandshakeError::NotFishplate) => false,
+            Trouble::Handshake(HandshakeError::Token | HandshakeError::Refused(Refusal::Token)) => !is_again,
+            Trouble::Handshake(_) => true,
         }
     }
 

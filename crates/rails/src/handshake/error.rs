@@ -40,6 +40,16 @@ pub enum HandshakeError {
     NoRandom,
 }
 
+impl HandshakeError {
+    /// Only acceptors refuse: an initiator that does is a stranger, whose reasons are not repeated.
+    pub(super) fn of_initiator(self) -> Self {
+        match self {
+            HandshakeError::Refused(_) => HandshakeError::NotFishplate,
+            error => error,
+        }
+    }
+}
+
 impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

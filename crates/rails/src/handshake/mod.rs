@@ -154,7 +154,7 @@ impl Acceptor {
 
     /// Takes whole messages from the front of `received`. On an error, send [`refuse`] with it.
     pub fn advance(&mut self, received: &mut Vec<u8>) -> Result<Step<Proven>, HandshakeError> {
-        let Some(kind) = check_preamble(received)? else { return Ok(Step::Wait) };
+        let Some(kind) = check_preamble(received).map_err(HandshakeError::of_initiator)? else { return Ok(Step::Wait) };
         match (kind, &self.said) {
             (kind::HELLO, None) => match take::<HELLO_LEN>(received) {
                 Some(hello) => self.challenge(hello),

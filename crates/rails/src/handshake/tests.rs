@@ -144,6 +144,13 @@ fn another_version_and_another_endpoint_are_told_apart() {
 }
 
 #[test]
+fn a_stranger_who_refuses_is_not_believed() {
+    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
+    let mut refusal = refuse(Refusal::Encryption(true));
+    assert_eq!(acceptor.advance(&mut refusal), Err(HandshakeError::NotFishplate));
+}
+
+#[test]
 fn garbage_is_refused_at_its_first_byte() {
     let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
     assert_eq!(acceptor.advance(&mut b"G".to_vec()), Err(HandshakeError::NotFishplate));

@@ -9,7 +9,7 @@ use crate::events::Duration;
 
 /// Longest time until an end of a connection hears that it was reset.
 const MOST_UNAWARE: Duration = Duration::ms(1);
-/// What a kernel waits for an answer before it gives a silent connection up: its user timeout, as `crates/rails` sets it.
+/// What a kernel waits for an answer before it gives a silent connection up.
 const KERNEL_PATIENCE: Duration = Duration::s(30);
 /// Longest pause before a connection that failed is set up again.
 const MOST_PAUSE: Duration = Duration::ms(300);
