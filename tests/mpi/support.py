@@ -225,3 +225,8 @@ def testbed(*arguments):
     """A command on a testbed, of two hosts and two rails as fast as the machine unless `arguments` say otherwise."""
     rails = () if "--rails" in arguments else ("--rails", "0,0")
     return [FISHPLATE, "testbed", *rails, *arguments]
+
+
+def with_mpich(command):
+    """A shell line that runs a command with MPICH and Fishplate, but without `fishplate run`."""
+    return f'eval "$({FISHPLATE} env --mpi mpich)" && {command}'

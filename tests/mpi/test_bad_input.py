@@ -4,15 +4,10 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from support import FISHPLATE, HERE, PROVIDER, MpiTest, bench, mpi_command, program, stack, testbed, tool
+from support import HERE, PROVIDER, MpiTest, bench, mpi_command, program, stack, testbed, tool, with_mpich
 
 # What every endpoint that is told of calls itself: id, addresses, port.
 PEER = r"peer [0-9a-f]{16}@10\.77\.\d\.\d(\+10\.77\.1\.\d)?:\d+"
-
-
-def with_mpich(command):
-    """A shell line that runs a command with MPICH and Fishplate, but without `fishplate run`."""
-    return f'eval "$({FISHPLATE} env --mpi mpich)" && {command}'
 
 
 class WrongSettings(MpiTest):
@@ -36,7 +31,7 @@ class WrongSettings(MpiTest):
     def test_settings_without_fishplate_run(self):
         for variable, value, allowed in [
             ("FISHPLATE_STRIPING", "fastest", "binding, even"),
-            ("FISHPLATE_STREAMS", "9", "1 to 8"),
+            ("FISHPLATE_STREAMS", "99", "1 to 16"),
             ("FISHPLATE_GRANT", "1K", "64K"),
             ("FISHPLATE_EAGER_LIMIT", "much", "bytes"),
             ("FISHPLATE_TIMEOUT", "0", "1 to 86400"),

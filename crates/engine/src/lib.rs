@@ -18,7 +18,7 @@ pub mod wire;
 
 pub use channel::estimate::{Path, PathEstimate};
 pub use channel::send::Source;
-pub use config::{Config, INJECT_SIZE};
+pub use config::{Config, INJECT_SIZE, MAX_SUBCHANNELS};
 pub use engine::{Engine, Misbehaviour, PostError, Refused, SendKey, Transmit};
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
 pub use memory::{BounceId, Extent, MemoryAction, Payload, Placement, Region};

@@ -159,9 +159,9 @@ impl Estimate {
         self.is_ample
     }
 
-    /// Bytes that fill the path for a round trip.
-    pub fn capacity(&self) -> u64 {
-        (self.rate.max(self.nominal) * self.min_rtt_ns() as f64 / 1e9) as u64
+    /// Bytes that fill the path for a round trip; what the driver says is shared by all `streams` of the rail.
+    pub fn capacity(&self, streams: usize) -> u64 {
+        (self.rate.max(self.nominal / streams as f64) * self.min_rtt_ns() as f64 / 1e9) as u64
     }
 
     /// All of it, for people.

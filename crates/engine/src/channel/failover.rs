@@ -16,6 +16,7 @@ const MOST_CAUSES: usize = 8;
 impl VirtualChannel {
     /// Subchannel `index` has ended, because of `why`: what is not acknowledged goes over the others.
     pub fn take_down(&mut self, index: usize, why: &str) {
+        let is_retired = !self.live.iter().any(|live| usize::from(*live) == index);
         let subchannel = &mut self.subchannels[index];
         // Frames with data are bounded as they were on the subchannel, by its queue and its window.
         self.again.extend(subchannel.end());
@@ -24,6 +25,9 @@ impl VirtualChannel {
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
         self.live.retain(|live| usize::from(*live) != index);
         self.debt.untell();
+        if is_retired {
+            return;
+        }
         if self.causes.len() == MOST_CAUSES {
             self.causes.remove(0);
         }

@@ -213,9 +213,7 @@ impl VirtualChannel {
 
     /// Bytes that a peer may be granted so that its path need not wait for credit, within the limits of `config`.
     pub fn worth_granting(&self, config: &Config) -> u64 {
-        let live = self.subchannels.iter().filter(|subchannel| subchannel.live);
-        let capacity: u64 = live.map(|subchannel| subchannel.estimate.capacity()).sum();
-        (ROUND_TRIPS_GRANTED * capacity).min(config.most_grant)
+        (ROUND_TRIPS_GRANTED * self.capacity()).min(config.most_grant)
     }
 
     /// When to call [`VirtualChannel::check_idle`], if ever.

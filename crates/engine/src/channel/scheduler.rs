@@ -7,6 +7,7 @@ use super::subchannel::Cargo;
 use super::watch::DOUBT_NS;
 use super::way::Way;
 use super::{Reply, State, VirtualChannel};
+use crate::config::MAX_SUBCHANNELS;
 use crate::ids::SubchannelId;
 use crate::memory::Payload;
 use crate::policy::{View, Views};
@@ -33,8 +34,12 @@ pub(super) const NOTHING: Source = Source::User(Payload::EMPTY);
 impl VirtualChannel {
     /// The next frame, if there is one that some subchannel can take.
     pub fn next_transmit(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
-        if self.state != State::Open || self.live.is_empty() {
+        if self.state != State::Open {
             return None;
+        }
+        if self.live.is_empty() {
+            // What has come over one that is let go is answered over it.
+            return self.refusal(now).or_else(|| self.acknowledgement(now));
         }
         self.refusal(now)
             .or_else(|| self.reply(now))
@@ -68,8 +73,12 @@ impl VirtualChannel {
     }
 
     pub(super) fn views(&self, now: Instant) -> Views {
+        let mut streams = [0u8; MAX_SUBCHANNELS];
+        let rail_of = |index: &u8| self.subchannels[usize::from(*index)].rail.0;
+        self.live.iter().for_each(|index| streams[usize::from(rail_of(index)) % MAX_SUBCHANNELS] += 1);
         let view = |subchannel: &super::Subchannel| View {
             rail: subchannel.rail.0,
+            streams: streams[usize::from(subchannel.rail.0) % MAX_SUBCHANNELS],
             open: subchannel.budget > 0,
             in_flight: subchannel.estimate.under_way(now),
             speed: subchannel.estimate.nominal(),

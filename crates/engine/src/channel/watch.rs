@@ -13,6 +13,8 @@ const SILENCE_NS: u64 = 150_000_000;
 /// The same while others of its rail make progress: it has lost packets, and its kernel, which sends them again after
 /// 200 ms and after 400 more, is given both tries.
 const LOSSY_SILENCE_NS: u64 = 700_000_000;
+/// And so many round trips: the kernel's patience grows with these.
+const KERNELS_ROUND_TRIPS: u64 = 4;
 /// The same for one in doubt. A connection that is only slow answers in time, or is set up again.
 const DOUBTED_SILENCE_NS: u64 = 50_000_000;
 /// A subchannel in doubt counts as so much farther away, in nanoseconds: nothing goes over it that another could take.
@@ -81,7 +83,7 @@ impl VirtualChannel {
         let live = self.live.iter().map(|index| &self.subchannels[usize::from(*index)]);
         let of_rail = live.filter(|other| other.rail == subchannel.rail).map(|other| other.watch.since);
         let rail_since = of_rail.max().unwrap_or(since);
-        rail_since.plus_ns(SILENCE_NS).min(since.plus_ns(LOSSY_SILENCE_NS)).plus_ns(rtt_ns)
+        rail_since.plus_ns(SILENCE_NS + rtt_ns).min(since.plus_ns(LOSSY_SILENCE_NS + KERNELS_ROUND_TRIPS * rtt_ns))
     }
 
     /// Asks the peer where a subchannel is silent. A subchannel that has failed.
@@ -116,8 +118,9 @@ impl VirtualChannel {
     /// this side may not know. Those that nothing has come over for a while are left alone until the peer answers there.
     pub fn doubt(&mut self, now: Instant, over: usize) {
         for index in self.live.iter().map(|index| usize::from(*index)).filter(|index| *index != over) {
+            let rtt_ns = self.subchannels[index].estimate.min_rtt_ns();
             let watch = &mut self.subchannels[index].watch;
-            if !watch.is_doubted && now.since_ns(watch.since) >= DOUBTED_SILENCE_NS {
+            if !watch.is_doubted && now.since_ns(watch.since) >= DOUBTED_SILENCE_NS + rtt_ns {
                 (watch.is_doubted, watch.asks) = (true, true);
             }
         }

@@ -79,9 +79,14 @@ impl VirtualChannel {
         self.subchannels.iter().filter(|subchannel| subchannel.live)
     }
 
+    /// Bytes that fill all subchannels for a round trip.
+    pub(super) fn capacity(&self) -> u64 {
+        let streams = |rail| self.live().filter(|other| other.rail == rail).count();
+        self.live().map(|subchannel| subchannel.estimate.capacity(streams(subchannel.rail))).sum()
+    }
+
     /// Bytes that keep the subchannels busy until a clearance comes.
     fn worth_ahead(&self) -> u64 {
-        let capacity: u64 = self.live().map(|subchannel| subchannel.estimate.capacity()).sum();
-        (ROUND_TRIPS_AHEAD * capacity).max(LEAST_FAR_AHEAD)
+        (ROUND_TRIPS_AHEAD * self.capacity()).max(LEAST_FAR_AHEAD)
     }
 }

@@ -71,6 +71,7 @@ mod tests {
             delay_ns: 0,
             window: u64::MAX,
             is_ample: false,
+            streams: 1,
         };
         match policy.plan(LEN, &vec![view; subchannels]) {
             Plan::Assigned(lengths) => lengths.to_vec(),

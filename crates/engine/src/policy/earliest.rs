@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
-        View { rail: 0, open, in_flight, speed: rate, rate, delay_ns, window: u64::MAX, is_ample: false }
+        View { rail: 0, streams: 1, open, in_flight, speed: rate, rate, delay_ns, window: u64::MAX, is_ample: false }
     }
 
     #[test]

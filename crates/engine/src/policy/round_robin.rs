@@ -80,6 +80,7 @@ mod tests {
             delay_ns: 0,
             window: u64::MAX,
             is_ample: false,
+            streams: 1,
         };
         speeds.iter().enumerate().map(view).collect()
     }
@@ -100,6 +101,17 @@ mod tests {
     fn weights_are_kept_and_spread() {
         let mut policy = WeightedRoundRobin::new(vec![4, 1]);
         assert_eq!(choices(&mut policy, &views(&[1.0, 1.0]), 10), [0, 0, 1, 0, 0, 0, 0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn streams_of_a_rail_share_its_weight() {
+        let mut policy = WeightedRoundRobin::new(vec![4, 1]);
+        let mut views = views(&[1.0, 1.0, 1.0]);
+        for (view, (rail, streams)) in views.iter_mut().zip([(0, 1), (1, 2), (1, 2)]) {
+            (view.rail, view.streams) = (rail, streams);
+        }
+        let chosen = choices(&mut policy, &views, 100);
+        assert_eq!(chosen.iter().filter(|c| **c == 0).count(), 80);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::config::MAX_SUBCHANNELS;
 pub struct View {
     /// Position of its rail in the user's list; weights are given in that order.
     pub rail: u8,
+    /// Subchannels of its rail that are up: they share what the rail is given.
+    pub streams: u8,
     /// It can take a frame now.
     pub open: bool,
     /// Bytes handed to it and not acknowledged.
@@ -43,10 +45,15 @@ impl View {
         self.rate.min(self.window as f64 * 1e9 / round_trip_ns.max(1.0))
     }
 
-    /// Its weight: that of its rail in `weights`, or its rail's speed where the list does not say. (Not the rate: a rail
-    /// that got little of late would be taken for a slow one, and get less.)
+    /// Its part of its rail's weight: the one in `weights`, or the rail's speed where the list does not say. (Not the rate:
+    /// a rail that got little of late would be taken for a slow one, and get less.)
     pub fn weight(&self, weights: &[u32]) -> f64 {
-        weights.get(usize::from(self.rail)).map_or(self.speed, |weight| f64::from(*weight))
+        self.part_of(weights.get(usize::from(self.rail)).map_or(self.speed, |weight| f64::from(*weight)))
+    }
+
+    /// Its part of what its rail is given.
+    pub fn part_of(&self, rail: f64) -> f64 {
+        rail / f64::from(self.streams.max(1))
     }
 }
 

@@ -21,7 +21,7 @@ impl Weighted {
 
 impl Stripe for Weighted {
     fn plan(&mut self, len: u64, views: &[View]) -> Plan {
-        let weights = views.iter().map(|view| if self.even { 1.0 } else { view.weight(&self.weights) });
+        let weights = views.iter().map(|view| if self.even { view.part_of(1.0) } else { view.weight(&self.weights) });
         Plan::Assigned(proportional(len, weights))
     }
 

@@ -113,7 +113,7 @@ impl Endpoint {
         if incoming.accept(self.engine.first_grant(vc)).is_err() {
             return;
         }
-        let before = self.link_called(vc, line);
+        let before = self.link_called(vc, line, rail);
         let keys = incoming.take_keys();
         let established = Established { socket: incoming.stream, grant: proven.offer.grant, early: Vec::new(), keys };
         self.link_up(vc, rail, line, established, now);

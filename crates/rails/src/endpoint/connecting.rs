@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use std::net::SocketAddr;
 
-use fishplate_engine::{Instant, RailId, VcId};
+use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
 use super::Endpoint;
 use super::paths::path;
@@ -34,8 +34,10 @@ impl Endpoint {
             self.lose(vc, &why);
             return;
         }
+        let most = MAX_SUBCHANNELS / pairs.len();
+        let streams = usize::from(self.settings.streams.first()).min(most) as u8;
         for pair in pairs {
-            for stream in 0..self.settings.streams.first() {
+            for stream in 0..streams {
                 let remote = (pair.remote, address.port).into();
                 self.attempts.insert(Attempt::new(vc, pair.local as u8, stream, remote, now));
             }

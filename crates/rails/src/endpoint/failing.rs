@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use fishplate_engine::{Instant, VcId};
+use fishplate_engine::{Instant, RailId, VcId};
 
 use super::Endpoint;
 use super::peer::Role;
@@ -15,11 +15,11 @@ impl Endpoint {
     /// The peer has shut a link.
     pub(super) fn link_ended(&mut self, at: usize, now: Instant) {
         let link = &self.links[at];
+        let peer = &mut self.peers[link.subchannel.vc.0 as usize];
+        peer.is_closing |= link.said_bye;
         if link.farewell.is_mutual() {
             return self.take_down(at, "it was let go", now);
         }
-        let peer = &mut self.peers[link.subchannel.vc.0 as usize];
-        peer.is_closing |= link.said_bye;
         if !link.said_bye || link.receive.is_within_frame() {
             self.link_failed(at, "the connection was closed without a goodbye (did the process end?)", now);
             return;
@@ -56,13 +56,16 @@ impl Endpoint {
         self.engine.subchannel_down(now, subchannel, &why);
         self.act();
         let peer = &mut self.peers[subchannel.vc.0 as usize];
-        let pause_ns = peer.health(rail.0).failed(now);
         peer.last_failure = why;
-        if peer.role == Role::Initiator && !peer.is_closing && !line.is_additional() {
-            let attempt = Attempt::new(subchannel.vc, line.rail, line.stream, remote, now);
-            self.attempts.insert(attempt.again(pause_ns, rtt_ns));
+        // One that was set up while others carried is not missed.
+        if !line.is_additional() {
+            let pause_ns = peer.health(rail.0).failed(now);
+            if peer.role == Role::Initiator && !peer.is_closing {
+                let attempt = Attempt::new(subchannel.vc, line.rail, line.stream, remote, now);
+                self.attempts.insert(attempt.again(pause_ns, rtt_ns));
+            }
         }
-        if !self.peers[subchannel.vc.0 as usize].is_connected() {
+        if !self.carries(subchannel.vc) {
             self.cut_off(subchannel.vc, now);
         }
     }
@@ -79,6 +82,12 @@ impl Endpoint {
         let link = &self.links[at];
         let rail = &self.rails[usize::from(link.rail.0)];
         format!("rail {} ({} to {}): {cause}", rail.name, rail.ip, link.remote)
+    }
+
+    /// Whether a link to a peer is left that is not being let go.
+    fn carries(&self, vc: VcId) -> bool {
+        let mut links = self.peers[vc.0 as usize].links.iter().flatten();
+        links.any(|at| !self.links[*at].farewell.said)
     }
 
     /// No link to a peer is left: now both sides try, all rails at once, whatever was held against them.
@@ -108,10 +117,11 @@ impl Endpoint {
         }
     }
 
-    /// The link of a peer that is called `line` by the side that sets links up.
-    pub(super) fn link_called(&self, vc: VcId, line: Line) -> Option<usize> {
+    /// The link of a peer over `rail` that is called `line` by the side that sets links up, one of whose rails may lead to
+    /// several of the other's.
+    pub(super) fn link_called(&self, vc: VcId, line: Line, rail: RailId) -> Option<usize> {
         let mut links = self.peers[vc.0 as usize].links.iter().flatten();
-        links.find(|at| self.links[**at].line == line).copied()
+        links.find(|at| (self.links[**at].line, self.links[**at].rail) == (line, rail)).copied()
     }
 
     /// Ends a peer that has said goodbye, once its last link is shut. True if it is ended.

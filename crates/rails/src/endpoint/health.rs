@@ -8,6 +8,8 @@ const FIRST_PAUSE_NS: f64 = 50e6;
 const LONGEST_PAUSE_NS: f64 = 10e9;
 /// A failure counts half after so long, in nanoseconds.
 const HALF_LIFE_NS: f64 = 30e9;
+/// Links that fail within so long, in nanoseconds, fail together: a rail has as many as it has streams.
+const AT_ONCE_NS: u64 = 500_000_000;
 
 /// The failures.
 #[derive(Debug, Default)]
@@ -24,9 +26,12 @@ impl Health {
 
     /// A link has failed. For how many nanoseconds the rail is kept out: twice as long with each failure.
     pub fn failed(&mut self, now: Instant) -> u64 {
-        let halvings = now.since_ns(self.last) as f64 / HALF_LIFE_NS;
-        self.failures = self.failures * (-halvings).exp2() + 1.0;
-        self.last = now;
+        let since_ns = now.since_ns(self.last);
+        if !self.has_failed() || since_ns > AT_ONCE_NS {
+            let halvings = since_ns as f64 / HALF_LIFE_NS;
+            self.failures = self.failures * (-halvings).exp2() + 1.0;
+            self.last = now;
+        }
         (FIRST_PAUSE_NS * (self.failures - 1.0).exp2()).min(LONGEST_PAUSE_NS) as u64
     }
 }
@@ -48,5 +53,12 @@ mod tests {
             assert!(health.failed(Instant(second * 1_000_000_000)) <= 10_000_000_000);
         }
         assert!(health.failed(Instant(1_000_000_000_000)) < 60_000_000);
+    }
+
+    #[test]
+    fn streams_that_fail_together_are_one_failure() {
+        let mut health = Health::default();
+        let pauses = [0, 1, 2, 100].map(|ms| health.failed(Instant(ms * 1_000_000)));
+        assert_eq!(pauses, [FIRST_PAUSE_NS as u64; 4]);
     }
 }

@@ -33,12 +33,12 @@ impl Endpoint {
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links[at];
         self.counters.touch(link, now);
-        let is_idle = link.counts.tx_bytes == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
+        let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
         link.is_limited = false;
         if is_idle && !link.course.is_opening() {
             return;
         }
-        link.sampled_at_bytes = link.counts.tx_bytes;
+        link.sampled_at_bytes = link.transmit.taken();
         let Ok(info) = tcp_info(link.socket.as_fd()) else { return };
         if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
             self.engine.moved(now, link.subchannel);

@@ -80,17 +80,17 @@ impl Endpoint {
             let timeout = if moved { Duration::ZERO } else { timeout };
             moved |= self.ask_all(timeout, now);
         }
-        self.engine.handle_timeout(now);
-        self.end_what_the_engine_gives_up(now);
-        moved |= self.pump(now);
         if now >= self.next_tick {
             self.next_tick = now.plus_ns(TICK_NS);
             self.look_after_crowd(now);
             self.show(now);
             self.look_after_attempts(now);
+            // Before the engine gives anything up: after a while away, only the kernel knows what has moved.
             self.sample_paths(now);
         }
-        moved
+        self.engine.handle_timeout(now);
+        self.end_what_the_engine_gives_up(now);
+        moved | self.pump(now)
     }
 
     /// Reads the link that had news last. (To read a socket locks it, which gets into the way of a packet that arrives; to

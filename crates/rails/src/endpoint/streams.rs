@@ -10,12 +10,19 @@ mod tests;
 use std::net::{IpAddr, Shutdown};
 
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Instant, Payload, RailId, Source, VcId};
+use fishplate_engine::{Instant, MAX_SUBCHANNELS, Payload, RailId, Source, VcId};
 
 use super::Endpoint;
 use crate::connect::outgoing::Attempt;
 use crate::link::{FIRST_ADDITIONAL, Link};
 use crate::streams::{Growth, MOST_STREAMS, Sample, Streams};
+use crate::sys::limits::open_files;
+
+/// No more streams are set up while others carry when a peer has so many connections: what is left of those that a channel
+/// can have is for rails that come back.
+const MOST_TO_A_PEER: usize = MAX_SUBCHANNELS - 8;
+/// The same when all connections take this part of the files that the process may open.
+const PART_OF_FILES: usize = 4;
 
 /// The streams between a rail and one address of a peer.
 pub struct Bundle {
@@ -54,18 +61,29 @@ impl Endpoint {
 
     /// Sets up streams and lets them go, as what was sampled suggests.
     pub(super) fn adjust_streams(&mut self, now: Instant) {
+        if !self.bundles.is_empty() {
+            self.adjust_bundles(now);
+        }
+        self.go_on_leaving();
+    }
+
+    fn adjust_bundles(&mut self, now: Instant) {
+        let mut acknowledged = vec![0; self.rails.len()];
+        for (_, link) in &self.links {
+            acknowledged[usize::from(link.rail.0)] += link.sampled.acknowledged_bytes;
+        }
         for at in 0..self.bundles.len() {
-            let Some(sample) = self.sample_streams(at, now) else { continue };
+            let rail = usize::from(self.bundles[at].rail.0);
+            let Some(sample) = self.sample_streams(at, acknowledged[rail], now) else { continue };
             match self.bundles[at].growth.decide(&sample) {
                 Some(wanted) if wanted > sample.streams => self.set_up_more(at, wanted - sample.streams, now),
                 Some(wanted) => self.let_go_of(at, sample.streams - wanted, now),
                 None => {}
             }
         }
-        self.go_on_leaving();
     }
 
-    fn sample_streams(&self, at: usize, now: Instant) -> Option<Sample> {
+    fn sample_streams(&self, at: usize, rail_acknowledged: u64, now: Instant) -> Option<Sample> {
         let bundle = &self.bundles[at];
         let mut sample = Sample {
             now,
@@ -74,6 +92,7 @@ impl Endpoint {
             is_wanted: false,
             is_limited: false,
             acknowledged: 0,
+            rail_acknowledged,
             min_rtt_ns: u64::MAX,
             speed: self.rails[usize::from(bundle.rail.0)].speed,
         };
@@ -96,16 +115,19 @@ impl Endpoint {
 
     /// Starts to set up `count` more streams.
     fn set_up_more(&mut self, at: usize, count: u8, now: Instant) {
-        let bundle = &mut self.bundles[at];
+        let bundle = &self.bundles[at];
         let (vc, rail) = (bundle.vc, bundle.rail);
         let peer = &self.peers[vc.0 as usize];
-        let Some(port) = peer.address.as_ref().map(|address| address.port) else {
-            return bundle.growth.failed(now);
+        let port = peer.address.as_ref().map(|address| address.port);
+        let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
+        let links = links.filter(|link| bundle.has(link));
+        let (own, all): (Vec<&Link>, usize) =
+            (links.clone().filter(|link| link.line.is_additional() && !link.line.by_peer).collect(), links.count());
+        let Some(port) = port.filter(|_| self.has_room_for(vc, usize::from(count))) else {
+            return self.bundles[at].growth.failed(all as u8, now);
         };
         let remote = (bundle.remote, port).into();
-        let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
-        let own = links.filter(|link| link.line.is_additional() && !link.line.by_peer && link.line.rail == rail.0);
-        let mut taken: Vec<u8> = own.map(|link| link.line.stream).collect();
+        let mut taken: Vec<u8> = own.iter().map(|link| link.line.stream).collect();
         for _ in 0..count {
             let Some(stream) = (FIRST_ADDITIONAL..=u8::MAX).find(|stream| !taken.contains(stream)) else { return };
             taken.push(stream);
@@ -118,8 +140,19 @@ impl Endpoint {
     /// An additional stream could not be set up: it is not tried again soon.
     pub(super) fn additional_failed(&mut self, at: usize, now: Instant) {
         let attempt = self.attempts.remove(at);
-        let tried = self.bundles.iter_mut().find(|bundle| bundle.is_tried_by(&attempt));
-        tried.into_iter().for_each(|bundle| bundle.growth.failed(now));
+        let Some(bundle) = self.bundles.iter_mut().find(|bundle| bundle.is_tried_by(&attempt)) else { return };
+        if !self.attempts.iter().any(|(_, other)| bundle.is_tried_by(other)) {
+            let links = self.peers[bundle.vc.0 as usize].links.iter().flatten();
+            let streams = links.filter(|link| bundle.has(&self.links[**link])).count();
+            bundle.growth.failed(streams as u8, now);
+        }
+    }
+
+    /// Whether so many more connections to a peer leave enough for others, and for the program.
+    fn has_room_for(&self, vc: VcId, count: usize) -> bool {
+        let of_peer = self.peers[vc.0 as usize].links.iter().flatten().count() + count;
+        let all = self.links.len() + self.attempts.len() + count;
+        of_peer <= MOST_TO_A_PEER && all <= open_files() / PART_OF_FILES
     }
 
     /// Whether the peer may set up another stream over the way that a connection of its takes.
@@ -127,7 +160,8 @@ impl Endpoint {
         let peer = &self.peers[vc.0 as usize];
         let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
         let same = links.filter(|link| (link.rail, link.remote.ip()) == (rail, remote)).count();
-        peer.is_connected() && !peer.is_closing && same < usize::from(MOST_STREAMS)
+        let is_wanted = peer.is_connected() && !peer.is_closing;
+        is_wanted && same < usize::from(MOST_STREAMS) && self.has_room_for(vc, 1)
     }
 
     /// Begins to let go of `count` streams that this side has set up.

@@ -48,7 +48,7 @@ pub struct Link {
     pub said_bye: bool,
     /// How far it is let go.
     pub farewell: Farewell,
-    /// Bytes sent when the path was sampled last.
+    /// Bytes that it had been given to send when the path was sampled last.
     pub sampled_at_bytes: u64,
     /// What the kernel said then.
     pub sampled: TcpInfo,

@@ -34,6 +34,8 @@ pub struct TransmitQueue {
     segments: VecDeque<Segment>,
     /// Bytes of all segments.
     len: u64,
+    /// Bytes that it has ever been given.
+    taken: u64,
     /// With encryption, what is on its way to the socket.
     sealed: Option<Box<Outgoing>>,
 }
@@ -55,11 +57,17 @@ impl TransmitQueue {
         self.len
     }
 
+    /// Bytes that it has ever been given.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// Adds a frame. With `copy`, the payload is not needed after the call.
     pub fn push(&mut self, header: &Header, source: &Source, copy: bool, memory: &UserMemory, bounces: &Bounces) {
         let mut bytes = [0; MAX_HEADER_LEN];
         let len = header.encode(&mut bytes);
         self.len += len as u64 + source.len();
+        self.taken += len as u64 + source.len();
         let before = self.copied.len();
         self.copied.extend_from_slice(&bytes[..len]);
         let mut rest: Option<&Payload> = None;
@@ -83,12 +91,12 @@ impl TransmitQueue {
         if !self.segments.iter().any(is_concerned) {
             return;
         }
-        let mut before = std::mem::take(self);
-        let mut at = before.sent;
-        for segment in before.segments.drain(..) {
+        let copied = std::mem::take(&mut self.copied);
+        let mut at = std::mem::take(&mut self.sent);
+        for segment in std::mem::take(&mut self.segments) {
             match segment {
                 Segment::Copied(len) => {
-                    self.copied.extend_from_slice(&before.copied[at..at + len]);
+                    self.copied.extend_from_slice(&copied[at..at + len]);
                     at += len;
                     self.add_copied(len);
                 }
@@ -99,7 +107,6 @@ impl TransmitQueue {
                 user => self.segments.push_back(user),
             }
         }
-        (self.len, self.sealed) = (before.len, before.sealed);
     }
 
     /// Sends what the socket takes. True once everything is sent; false when the socket takes no more.

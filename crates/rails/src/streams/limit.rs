@@ -12,10 +12,11 @@ const QUEUE_PART: f64 = 0.25;
 const QUEUE_NS: u64 = 1_000_000;
 
 /// Whether between two looks the connection could have sent more over its path with a longer window: the congestion window
-/// was full while bytes waited, or the buffer at either end was, and no queue says that the path is full.
+/// was full while bytes waited, or the buffer at either end was, and no queue says that the path is full. A peer that does
+/// not read leaves nothing under way.
 pub fn limits(before: &TcpInfo, now: &TcpInfo) -> bool {
     let longest_ns = now.min_rtt_ns + (now.min_rtt_ns as f64 * QUEUE_PART) as u64 + QUEUE_NS;
-    if now.rtt_ns > longest_ns {
+    if now.rtt_ns > longest_ns || now.unacknowledged == 0 {
         return false;
     }
     let by_window = now.unsent_bytes > 0 && f64::from(now.unacknowledged) >= f64::from(now.window) * FULL_WINDOW;
@@ -51,5 +52,6 @@ mod tests {
         assert!(limits(&before, &later(4_000)));
         assert!(!limits(&before, &later(1_000)));
         assert!(!limits(&before, &before));
+        assert!(!limits(&before, &TcpInfo { unacknowledged: 0, ..later(4_000) }), "the peer does not read");
     }
 }

@@ -67,6 +67,8 @@ pub struct Sample {
     pub is_limited: bool,
     /// Bytes acknowledged on these streams so far.
     pub acknowledged: u64,
+    /// The same on all links of the rail, whoever the peer is.
+    pub rail_acknowledged: u64,
     /// Least round trip, in nanoseconds.
     pub min_rtt_ns: u64,
     /// Bytes per second that the rail can carry, where its driver says.
@@ -78,8 +80,8 @@ pub struct Sample {
 pub struct Growth {
     most: u8,
     round: Round,
-    /// When and at how many acknowledged bytes the last sample was taken.
-    before: (Instant, u64),
+    /// When the last sample was taken, and at how many acknowledged bytes of the streams and the rail.
+    before: (Instant, u64, u64),
     /// Rates of the observations that will decide.
     rates: Rates,
     trial: Option<Trial>,
@@ -95,6 +97,7 @@ pub struct Growth {
 struct Round {
     streams: u8,
     bytes: u64,
+    rail_bytes: u64,
     took_ns: u64,
     limited_ns: u64,
 }
@@ -120,7 +123,7 @@ impl Growth {
         Growth {
             most,
             round: Round::default(),
-            before: (Instant(0), 0),
+            before: (Instant(0), 0, 0),
             rates: Rates::default(),
             trial: None,
             pause_ns: FIRST_PAUSE_NS,
@@ -141,7 +144,7 @@ impl Growth {
         if limited >= HARDLY {
             self.limited_at = sample.now;
         }
-        let is_full = sample.speed.is_some_and(|speed| round.rate() >= FULL * speed);
+        let is_full = sample.speed.is_some_and(|speed| round.rail_rate() >= FULL * speed);
         match self.trial.take() {
             Some(trial) => self.judge(trial, &round, sample.now),
             None if limited >= MOSTLY && !is_full => self.try_more(&round, sample.now),
@@ -152,15 +155,19 @@ impl Growth {
         }
     }
 
-    /// Streams could not be set up.
-    pub fn failed(&mut self, now: Instant) {
-        self.trial = None;
-        self.pause(now);
+    /// Some streams could not be set up; there are `streams` of them now.
+    pub fn failed(&mut self, streams: u8, now: Instant) {
+        // What has come up is judged.
+        if self.trial.as_ref().is_none_or(|trial| streams <= trial.from) {
+            self.trial = None;
+            self.pause(now);
+        }
     }
 
     /// Adds a sample to the observation, which is returned when it is over.
     fn observe(&mut self, sample: &Sample) -> Option<Round> {
-        let (before, acknowledged) = std::mem::replace(&mut self.before, (sample.now, sample.acknowledged));
+        let seen = (sample.now, sample.acknowledged, sample.rail_acknowledged);
+        let (before, acknowledged, rail_acknowledged) = std::mem::replace(&mut self.before, seen);
         if sample.is_changing || sample.streams != self.round.streams {
             self.rates = Rates::default();
             self.round = Round { streams: sample.streams, ..Round::default() };
@@ -172,9 +179,18 @@ impl Growth {
             self.round.took_ns += since_ns;
             self.round.limited_ns += if sample.is_limited { since_ns } else { 0 };
             self.round.bytes += sample.acknowledged.saturating_sub(acknowledged);
+            self.round.rail_bytes += sample.rail_acknowledged.saturating_sub(rail_acknowledged);
         }
-        let is_over = self.round.took_ns >= ROUND_NS.max(ROUND_TRIPS * sample.min_rtt_ns);
-        is_over.then(|| std::mem::replace(&mut self.round, Round { streams: sample.streams, ..Round::default() }))
+        if self.round.took_ns < ROUND_NS.max(ROUND_TRIPS * sample.min_rtt_ns) {
+            return None;
+        }
+        let round = std::mem::replace(&mut self.round, Round { streams: sample.streams, ..Round::default() });
+        if round.bytes == 0 {
+            // The peer does not read: that says nothing of the path, and what was before is not to be trusted either.
+            self.rates = Rates::default();
+            return None;
+        }
+        Some(round)
     }
 
     /// The streams are limited: after a second look there will be twice as many.
@@ -235,6 +251,11 @@ impl Round {
     /// Bytes per second.
     fn rate(&self) -> f64 {
         self.bytes as f64 * 1e9 / self.took_ns as f64
+    }
+
+    /// The same of all that the rail carries.
+    fn rail_rate(&self) -> f64 {
+        self.rail_bytes as f64 * 1e9 / self.took_ns as f64
     }
 }
 

@@ -14,6 +14,7 @@ fn limited(now: Instant, acknowledged: u64) -> Sample {
         is_wanted: true,
         is_limited: true,
         acknowledged,
+        rail_acknowledged: acknowledged,
         min_rtt_ns: 20 * MS,
         speed: None,
     }
@@ -86,6 +87,46 @@ fn a_rail_that_carries_what_its_driver_says_stays_at_one() {
 }
 
 #[test]
+fn a_rail_that_many_peers_fill_together_stays_at_one() {
+    let mut growth = Growth::new(8);
+    for tick in 1..10_000 {
+        let now = Instant(tick * TICK_NS);
+        let sample = Sample { speed: Some(125e6), rail_acknowledged: tick * 600_000, ..limited(now, tick * 60_000) };
+        assert_eq!(growth.decide(&sample), None);
+    }
+}
+
+#[test]
+fn a_peer_that_does_not_read_is_no_reason_to_grow() {
+    let mut growth = Growth::new(8);
+    for tick in 1..10_000 {
+        // It computes for two seconds and reads for 100 ms.
+        let (times, since) = (tick / 420, tick % 420);
+        let acknowledged = (times * 20 + since.min(20)) * 100_000;
+        let sample = Sample { is_limited: since < 20, ..limited(Instant(tick * TICK_NS), acknowledged) };
+        assert_eq!(growth.decide(&sample), None, "tick {tick}");
+    }
+}
+
+#[test]
+fn what_has_come_up_is_judged_though_more_could_not_be_set_up() {
+    let mut growth = Growth::new(4);
+    let (mut streams, mut acknowledged, mut wishes) = (1, 0, Vec::new());
+    for tick in 1..2_000 {
+        let now = Instant(tick * TICK_NS);
+        acknowledged += u64::from(streams) * 50_000;
+        let Some(wanted) = growth.decide(&Sample { streams, ..limited(now, acknowledged) }) else { continue };
+        wishes.push(wanted);
+        // The fourth is refused the first time.
+        streams = if wishes == [2, 4] { 3 } else { wanted };
+        if streams < wanted {
+            growth.failed(streams, now);
+        }
+    }
+    assert_eq!(wishes, [2, 4, 4], "all within 10 s: nothing was paused");
+}
+
+#[test]
 fn what_does_not_pay_is_taken_back_and_tried_again_ever_more_rarely() {
     // The windows seem to limit, but something else does.
     let mut growth = Growth::new(8);
@@ -152,7 +193,7 @@ fn streams_that_cannot_be_set_up_are_tried_again_later() {
     path.run(1_000 * MS, true);
     assert_eq!(path.peak, 2);
     (path.streams, path.peak) = (1, 1);
-    path.growth.failed(path.now);
+    path.growth.failed(path.streams, path.now);
     path.run(9_000 * MS, true);
     assert_eq!(path.peak, 1);
     path.run(3_000 * MS, true);
