@@ -5,6 +5,7 @@ mod burst;
 mod close;
 mod connecting;
 mod failing;
+mod farewell;
 mod health;
 mod paths;
 mod peer;

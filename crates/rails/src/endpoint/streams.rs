@@ -1,16 +1,14 @@
 //! Additional streams: a rail gets more connections to a peer while others carry, and lets them go.
 //!
 //! Whoever sends knows whether one is enough. So each side sets up what it needs, whoever set up the first ones, and lets go
-//! only of what it has set up. It stops sending over such a connection, and says so (LEAVE); so does the other side. Once
-//! everything is acknowledged both ways, it shuts the connection.
+//! only of what it has set up.
 
 #[cfg(test)]
 mod tests;
 
-use std::net::{IpAddr, Shutdown};
+use std::net::IpAddr;
 
-use fishplate_engine::wire::Body;
-use fishplate_engine::{Instant, MAX_SUBCHANNELS, Payload, RailId, Source, VcId};
+use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
 use super::Endpoint;
 use crate::connect::outgoing::Attempt;
@@ -177,41 +175,6 @@ impl Endpoint {
             let link = &self.links[at];
             log::info!("rail {}: a connection to {} is let go", self.rails[usize::from(link.rail.0)].name, link.remote);
             self.leave(at, now);
-        }
-    }
-
-    /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
-    fn leave(&mut self, at: usize, now: Instant) {
-        let link = &mut self.links[at];
-        if !self.engine.retire(link.subchannel) {
-            return;
-        }
-        link.farewell.said = true;
-        let header = self.engine.bare_header(now, link.subchannel, Body::Leave);
-        let nothing = Source::User(Payload::EMPTY);
-        link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
-        if !link.dirty {
-            link.dirty = true;
-            self.dirty.push(at);
-        }
-    }
-
-    /// Answers those that let a link go, and shuts what is drained.
-    fn go_on_leaving(&mut self) {
-        let leaving = self.links.iter().filter(|(_, link)| link.farewell.has_begun() && !link.farewell.is_shut);
-        let leaving: Vec<usize> = leaving.map(|(at, _)| at).collect();
-        for at in leaving {
-            let link = &mut self.links[at];
-            if !link.farewell.said {
-                let now = self.clock.now();
-                self.leave(at, now);
-                continue;
-            }
-            let is_drained = self.engine.is_drained(link.subchannel) && link.transmit.is_empty();
-            if link.farewell.heard && !link.line.by_peer && is_drained {
-                link.farewell.is_shut = true;
-                let _ = link.socket.shutdown(Shutdown::Write);
-            }
         }
     }
 }

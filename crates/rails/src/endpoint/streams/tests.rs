@@ -1,9 +1,11 @@
 //! Two endpoints of one process over loopback, where streams do not grow by themselves.
 
+use std::net::Shutdown;
 use std::time::{Duration, Instant as Monotonic};
 
+use fishplate_engine::wire::Body;
 use fishplate_engine::{
-    Context, Envelope, Extent, Failure, Pattern, Payload, RecvRequest, Region, SendRequest, Space, VcId,
+    Context, Envelope, Extent, Failure, Pattern, Payload, RecvRequest, Region, SendRequest, Source, Space, VcId,
 };
 
 use super::*;

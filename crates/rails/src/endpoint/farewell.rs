@@ -1,0 +1,46 @@
+//! How a connection is let go in good order while others stay: either side stops sending over it, and says so (LEAVE); so
+//! does the other. Once everything is acknowledged both ways, the side that has set it up shuts it.
+
+use std::net::Shutdown;
+
+use fishplate_engine::wire::Body;
+use fishplate_engine::{Instant, Payload, Source};
+
+use super::Endpoint;
+
+impl Endpoint {
+    /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
+    pub(super) fn leave(&mut self, at: usize, now: Instant) {
+        let link = &mut self.links[at];
+        if !self.engine.retire(link.subchannel) {
+            return;
+        }
+        link.farewell.said = true;
+        let header = self.engine.bare_header(now, link.subchannel, Body::Leave);
+        let nothing = Source::User(Payload::EMPTY);
+        link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
+        if !link.dirty {
+            link.dirty = true;
+            self.dirty.push(at);
+        }
+    }
+
+    /// Answers those that let a link go, and shuts what is drained.
+    pub(super) fn go_on_leaving(&mut self) {
+        let leaving = self.links.iter().filter(|(_, link)| link.farewell.has_begun() && !link.farewell.is_shut);
+        let leaving: Vec<usize> = leaving.map(|(at, _)| at).collect();
+        for at in leaving {
+            let link = &mut self.links[at];
+            if !link.farewell.said {
+                let now = self.clock.now();
+                self.leave(at, now);
+                continue;
+            }
+            let is_drained = self.engine.is_drained(link.subchannel) && link.transmit.is_empty();
+            if link.farewell.heard && !link.line.by_peer && is_drained {
+                link.farewell.is_shut = true;
+                let _ = link.socket.shutdown(Shutdown::Write);
+            }
+        }
+    }
+}
