@@ -145,5 +145,4 @@ class Disturbed(MpiTest):
             rf"fishplate: {PEER} is lost: its process has ended \(no rail finds it listening\); "
             r"before that, rail r[01] \(10\.77\.\d\.\d to 10\.77\.\d\.\d:\d+\): "
             "(the connection was closed without a goodbye|Connection reset|Broken pipe)",
-            "Fatal error in internal_",
         )

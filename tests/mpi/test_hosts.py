@@ -26,5 +26,7 @@ class Hosts(MpiTest):
             line = setup + with_mpich(f"mpiexec -hosts {hosts} {ranks[0]} : {ranks[1]}")
             with self.subTest(first=here):
                 ran = self.run_command(testbed("--", "sh", "-c", line))
-                self.succeeds(ran, "all contents right")
-                self.assertNotIn("fishplate: warn", ran.err, str(ran))
+                self.assertEqual(ran.code, 0, str(ran))
+                self.assertIn("all contents right", ran.out, str(ran))
+                # Either interface may answer for the other's address: a connection may break once for that.
+                self.assertLessEqual(ran.err.count("the peer has set it up anew"), 2, str(ran))

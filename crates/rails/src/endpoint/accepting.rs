@@ -107,13 +107,14 @@ impl Endpoint {
             peer.role = Role::Acceptor;
             peer.since = now;
         }
-        if !self.own_addresses.contains(&incoming.remote.ip()) {
-            socket::keep_on_device(&incoming.stream, &self.rails[usize::from(rail.0)].name);
+        let before = self.link_called(vc, line, rail);
+        let has_failed = before.is_some() || self.peers[vc.0 as usize].has_lost(rail.0);
+        if let Some(device) = self.device(rail, incoming.remote.ip(), has_failed) {
+            socket::keep_on_device(&incoming.stream, device);
         }
         if incoming.accept(self.engine.first_grant(vc)).is_err() {
             return;
         }
-        let before = self.link_called(vc, line, rail);
         let keys = incoming.take_keys();
         let established = Established { socket: incoming.stream, grant: proven.offer.grant, early: Vec::new(), keys };
         self.link_up(vc, rail, line, established, now);

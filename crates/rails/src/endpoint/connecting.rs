@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
@@ -12,6 +12,7 @@ use super::peer::{Role, Way};
 use super::progress::{attempt_token, link_token};
 use crate::connect::outgoing::{Attempt, Established, Trouble};
 use crate::connect::socket;
+use crate::discover::same_network;
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Line, Link, NEAR_RTT_NS};
 use crate::pairing::{Local, pair};
@@ -71,16 +72,28 @@ impl Endpoint {
     }
 
     fn try_now(&mut self, at: usize, now: Instant) {
+        let attempt = &self.attempts[at];
+        let has_failed = attempt.is_again || attempt.trouble.is_some();
+        let device = self.device(RailId(attempt.rail), attempt.remote.ip(), has_failed).map(str::to_string);
         let attempt = &mut self.attempts[at];
         let rail = &self.rails[usize::from(attempt.rail)];
-        let on_this_node = self.own_addresses.contains(&attempt.remote.ip());
-        let device = (!on_this_node).then_some(rail.name.as_str());
         let watched = attempt
-            .try_now(rail.ip, device, self.congestion.first(), now)
+            .try_now(rail.ip, device.as_deref(), self.congestion.first(), now)
             .and_then(|stream| self.poller.add(stream.as_fd(), attempt_token(at)).map_err(Trouble::Network));
         if let Err(trouble) = watched {
             self.attempt_failed(at, trouble, now);
         }
+    }
+
+    /// The interface to which a connection over a rail is bound, so that routes do not lead it over another one. None where
+    /// the peer is on this node; nor, once it `has_failed`, where another interface is in the same network: either may then
+    /// answer for the other's address, and what comes in over the wrong one would be refused.
+    pub(super) fn device(&self, rail: RailId, remote: IpAddr, has_failed: bool) -> Option<&str> {
+        let rail = &self.rails[usize::from(rail.0)];
+        let shares = |own: &IpAddr| *own != rail.ip && same_network(*own, rail.ip, rail.prefix);
+        let is_here = self.own_addresses.contains(&remote);
+        let is_loose = has_failed && self.own_addresses.iter().any(shares);
+        (!is_here && !is_loose).then_some(rail.name.as_str())
     }
 
     pub(super) fn attempt_ready(&mut self, at: usize, now: Instant) -> bool {
