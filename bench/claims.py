@@ -4,10 +4,11 @@
     bench/claims.py            all rows
     bench/claims.py latency    rows whose name contains the word
     bench/claims.py --list     the names
+    bench/claims.py --against FOLDER latency    another build of the provider takes its turn as well
 
 Needs `make bench`. Each row runs on a testbed or a lab of its own. A row whose peer is `bound` is held against what
-physics leaves, from the rates asked for and the round trip that plain sockets measure. Ratios are medians over the rounds, with the least and the
-greatest beside them. Run it on an idle machine."""
+physics leaves, from the rates asked for and the round trip that plain sockets measure. What is only `told` is held against
+nothing. Ratios are medians over the rounds, with the least and the greatest beside them. Run it on an idle machine."""
 
 import argparse
 import json
@@ -72,6 +73,9 @@ def rows():
             variables={"FISHPLATE_STRIPING": "even"}),
         Row("adaptive", "1000,250", "bandwidth", [4194304], ["weighted"], 0.90,
             variables={"FISHPLATE_STRIPING": "adaptive"}, options=["--window", "10", "--warmup", "5", "--iterations", "5"]),
+        Row("encryption-latency", "0", "latency", [8, 4096], [], 0, told=["encrypted"]),
+        Row("encryption-bandwidth", "0", "bandwidth", [64, 8192, 65536, 4194304], [], 0, told=["encrypted"]),
+        Row("encryption-rails", "1000,250", "bandwidth", [4194304], [], 0, told=["encrypted"]),
         *distant_rows(),
         *collective_rows(),
     ]
@@ -163,6 +167,10 @@ class Testbed:
             return "openmpi", variables, [*OPEN_MPI, "--mca", "btl_tcp_if_include", rails, *idle]
         variables = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "fishplate",
                      "FI_PROVIDER_PATH": str(ROOT / "build/lib/fishplate")}
+        if name.startswith("build:"):
+            return "mpich", variables | self.row.variables | {"FI_PROVIDER_PATH": name.removeprefix("build:")}, []
+        if name == "encrypted":
+            return "mpich", variables | {"FISHPLATE_ENCRYPTION": "on"}, []
         if name == "weighted":
             return "mpich", variables | {"FISHPLATE_STRIPING": "weighted:4,1"}, []
         if name == "fishplate" and self.row.collective:
@@ -212,7 +220,7 @@ def report(row, samples):
             ratios = [a / b for a, b in zip(ours, samples[peer][size])]
             ratio = statistics.median(ratios)
             text = f"{row.name:20} {size:>8}  fishplate {statistics.median(ours):>10.2f}  "
-            text += f"{peer:>12} {statistics.median(samples[peer][size]):>10.2f}  "
+            text += f"{'other build' if peer.startswith('build:') else peer:>12} {statistics.median(samples[peer][size]):>10.2f}  "
             text += f"ratio {ratio:5.3f} ({min(ratios):.3f}-{max(ratios):.3f})"
             if peer in row.told:
                 print(f"{text}  told")
@@ -225,8 +233,9 @@ def report(row, samples):
     return misses
 
 
-def inside(row, rounds, seconds):
+def inside(row, rounds, seconds, against):
     testbed = Testbed(row)
+    row.told = row.told + [f"build:{folder}" for folder in against]
     stacks = ["fishplate", *row.peers, *row.told]
     samples = {stack: {size: [] for size in row.sizes} for stack in stacks}
     for _ in range(rounds):
@@ -256,6 +265,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the names and end")
     parser.add_argument("--rounds", type=int, default=5, help="how often the stacks take turns (5)")
     parser.add_argument("--seconds", type=float, default=0.3, help="time for each size (0.3)")
+    parser.add_argument("--against", metavar="FOLDER", help="folder of libfishplate-fi.so of another build, which is told")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     given = parser.parse_args()
     chosen = [row for row in rows() if not given.rows or any(word in row.name for word in given.rows)]
@@ -264,10 +274,11 @@ def main():
         return 0
     if given.inside:
         row = next(row for row in rows() if row.name == given.inside)
-        return min(inside(row, given.rounds, given.seconds), 100)
+        return min(inside(row, given.rounds, given.seconds, [given.against] if given.against else []), 100)
     missed = 0
     for row in chosen:
-        again = [sys.executable, __file__, "--inside", row.name, "--rounds", str(given.rounds), "--seconds", str(given.seconds)]
+        again = [sys.executable, __file__, "--inside", row.name, "--rounds", str(given.rounds)]
+        again += ["--seconds", str(given.seconds), *(["--against", os.path.abspath(given.against)] if given.against else [])]
         missed += in_lab(row, again) if row.lab else run(["testbed", "--rails", row.rails, "--", *again])
     return 1 if missed else 0
 

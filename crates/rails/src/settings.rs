@@ -8,6 +8,7 @@ use std::time::Duration;
 use fishplate_engine::policy::{Multiplexing, Striping};
 use log::LevelFilter;
 
+use crate::connect::socket::may_use_congestion;
 use crate::streams::Streams;
 
 /// Everything that the environment can say.
@@ -98,7 +99,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "FISHPLATE_CONGESTION",
         meaning: "TCP congestion control of the rails",
-        allowed: "a name from /proc/sys/net/ipv4/tcp_allowed_congestion_control",
+        allowed: "what the kernel lets the user have of /proc/sys/net/ipv4/tcp_available_congestion_control",
         default: "reno at first, then by distance",
     },
     Variable {
@@ -230,18 +231,19 @@ impl<L: Fn(&'static str) -> Option<String>> Reader<L> {
 /// What `name` may be set to, with this machine's choices where it depends on the machine.
 fn allowed(name: &str) -> String {
     if name == "FISHPLATE_CONGESTION" {
-        return allowed_congestion_controls().join(", ");
+        return congestion_controls().join(", ");
     }
     VARIABLES.iter().find(|variable| variable.name == name).map_or("", |variable| variable.allowed).to_string()
 }
 
-fn allowed_congestion_controls() -> Vec<String> {
-    let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
-    listed.split_whitespace().map(str::to_string).collect()
+/// Those that this process may use; root may use what others may not.
+fn congestion_controls() -> Vec<String> {
+    let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    listed.split_whitespace().filter(|name| may_use_congestion(name)).map(str::to_string).collect()
 }
 
 fn congestion_control(text: &str) -> Option<String> {
-    allowed_congestion_controls().into_iter().find(|name| name == text)
+    may_use_congestion(text).then(|| text.to_string())
 }
 
 fn stats_path(text: &str) -> Option<PathBuf> {

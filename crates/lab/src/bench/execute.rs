@@ -126,18 +126,42 @@ impl Follower {
 
 /// `how`, and the last words on the error output, or on the output where there are none.
 fn with_words(how: String, err: &Path, out: &Path) -> String {
-    let last = |path: &Path| {
+    let said = |path: &Path| {
         let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ")
+        last_words(&text)
     };
-    let words = [last(err), last(out)].into_iter().find(|words| !words.is_empty());
-    let Some(words) = words else { return how };
-    let tail: Vec<char> = words.chars().collect();
+    match [said(err), said(out)].into_iter().find(|words| !words.is_empty()) {
+        Some(words) => format!("{how}: {words}"),
+        None => how,
+    }
+}
+
+/// The end of a text; before it what Fishplate has said last, whose reason an MPI's lines may follow.
+fn last_words(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
+    let tail: Vec<char> = last.join(" | ").chars().collect();
     let tail: String = tail[tail.len().saturating_sub(LAST_CHARACTERS)..].iter().collect();
-    format!("{how}: {tail}")
+    match before.iter().rfind(|line| line.starts_with("fishplate: ")) {
+        Some(reason) => format!("{reason} | {tail}"),
+        None => tail,
+    }
 }
 
 fn create(path: &Path) -> Result<File> {
     File::create(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_told_though_many_lines_follow_it() {
+        let trace: Vec<String> = (0..30).map(|at| format!("frame {at}")).collect();
+        let words = last_words(&format!("fishplate: no such rail\n\n{}\n", trace.join("\n")));
+        assert!(words.starts_with("fishplate: no such rail | ") && words.ends_with("frame 29"), "{words}");
+        assert_eq!(last_words("one\ntwo\n"), "one | two");
+        assert_eq!(last_words("\n"), "");
+    }
 }

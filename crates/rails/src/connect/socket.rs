@@ -1,7 +1,7 @@
 //! Sockets of rails: how they are made and set.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -124,6 +124,12 @@ fn bind_to_device(socket: &Socket, device: &str) {
 pub fn unconnected(ip: IpAddr) -> io::Result<Socket> {
     let domain = if ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     Socket::new(domain, Type::STREAM.nonblocking().cloexec(), None)
+}
+
+/// Whether this process may have the congestion control of that name.
+pub fn may_use_congestion(name: &str) -> bool {
+    let socket = unconnected(Ipv4Addr::LOCALHOST.into()).or_else(|_| unconnected(Ipv6Addr::LOCALHOST.into()));
+    socket.is_ok_and(|socket| socket.set_tcp_congestion(name.as_bytes()).is_ok())
 }
 
 fn new_socket(ip: IpAddr, congestion: &str) -> io::Result<Socket> {

@@ -87,7 +87,7 @@ impl Endpoint {
     /// Whether a link to a peer is left that is not being let go.
     fn carries(&self, vc: VcId) -> bool {
         let mut links = self.peers[vc.0 as usize].links.iter().flatten();
-        links.any(|at| !self.links[*at].farewell.said)
+        links.any(|at| !self.links[*at].farewell.has_begun())
     }
 
     /// No link to a peer is left: now both sides try, all rails at once, whatever was held against them.
