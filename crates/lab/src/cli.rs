@@ -31,6 +31,7 @@ pub enum Command {
     Bench(Box<commands::bench::Args>),
     Report(commands::report::Args),
     Reproduce(commands::reproduce::Args),
+    Validate(commands::validate::Args),
     Compare(commands::compare::Args),
     Explain(commands::explain::Args),
     Demo(commands::demo::Args),

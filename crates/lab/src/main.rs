@@ -22,6 +22,7 @@ mod supervise;
 mod testbed;
 mod tools;
 mod traffic;
+mod validate;
 
 use std::process::ExitCode;
 

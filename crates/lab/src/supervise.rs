@@ -17,6 +17,8 @@ use nix::unistd::Pid;
 
 /// How long a program may take to end after a signal before it is killed.
 pub const GRACE: Duration = Duration::from_secs(2);
+/// How often a process is looked at that says nothing of itself.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// `si_code` of a signal that another process sent, as opposed to the terminal, which has told the child too.
 const SI_USER: i32 = 0;
@@ -94,28 +96,32 @@ impl Signals {
 
     /// As [`Signals::wait`], and ends `child` like a signal would after `limit`.
     pub fn wait_at_most(&self, child: &mut Child, grace: Option<Duration>, limit: Duration) -> Result<Ended> {
-        self.watch(child, grace, limit, &mut || Ok(()))
+        self.watch(child, grace, limit, &mut || Ok(LOOK))
     }
 
-    /// As [`Signals::wait_at_most`], and calls `look` several times a second. Its failure ends `child` and is returned.
+    /// As [`Signals::wait_at_most`], and calls `look` several times a second; sooner, if it says after which time. Its
+    /// failure ends `child` and is returned.
     pub fn watch(
         &self,
         child: &mut Child,
         grace: Option<Duration>,
         limit: Duration,
-        look: &mut dyn FnMut() -> Result<()>,
+        look: &mut dyn FnMut() -> Result<Duration>,
     ) -> Result<Ended> {
         let start = Instant::now();
         let mut first = None;
         let mut deadline = None;
         let mut late = false;
         loop {
-            if let Err(error) = look() {
-                // It may have ended by itself; either way it is over.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(error);
-            }
+            let pause = match look() {
+                Ok(pause) => pause.min(LOOK),
+                Err(error) => {
+                    // It may have ended by itself; either way it is over.
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(error);
+                }
+            };
             if let Some(status) = child.try_wait().context("cannot wait for a child process")? {
                 return Ok(Ended { status, signal: first, late });
             }
@@ -124,7 +130,7 @@ impl Signals {
                 deadline = deadline.or(Some(Instant::now() + GRACE));
                 let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
             }
-            if let Some(signal) = self.pass_on(child)? {
+            if let Some(signal) = self.pass_on(child, pause)? {
                 first.get_or_insert(signal);
                 deadline = deadline.or(grace.map(|grace| Instant::now() + grace));
             }
@@ -134,11 +140,13 @@ impl Signals {
         }
     }
 
-    /// Sleeps until a signal comes, but not long.
-    fn pass_on(&self, child: &Child) -> Result<Option<Signal>> {
+    /// Sleeps until a signal comes, but not longer than `pause`.
+    fn pass_on(&self, child: &Child, pause: Duration) -> Result<Option<Signal>> {
         let mut polled = [PollFd::new(self.fd.as_fd(), PollFlags::POLLIN)];
-        // SIGCHLD wakes this up; the limit only covers the deadline.
-        let _ = nix::poll::poll(&mut polled, PollTimeout::from(200u16));
+        // SIGCHLD wakes this up; the limit covers the deadline, and what else has to be looked at. Rounded up, or the last
+        // millisecond would be spent busily.
+        let pause = u16::try_from(pause.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
+        let _ = nix::poll::poll(&mut polled, PollTimeout::from(pause));
         let mut found = None;
         for (signal, flag) in ENDING.into_iter().zip(&self.meanwhile) {
             if flag.swap(false, Ordering::Relaxed) {

@@ -1,5 +1,7 @@
 //! The course of a program: its samples go to the record as they come, and rails change as its schedule says.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 
 use super::benchmark::Benchmark;
@@ -10,6 +12,9 @@ use crate::lab::Lab;
 use crate::lab::schedule::{Playing, Schedule};
 use crate::record::Line;
 use crate::record::write::Writer;
+
+/// How soon the first line of a program is seen whose schedule waits for it.
+const FIRST_LINE: Duration = Duration::from_millis(10);
 
 /// One cell while its program runs.
 pub struct Course<'a> {
@@ -59,11 +64,12 @@ impl Listener for Course<'_> {
         self.writer.append(&Line::Sample(sample))
     }
 
-    fn tick(&mut self) -> Result<()> {
-        let Some(lab) = &mut self.lab else { return Ok(()) };
+    fn tick(&mut self) -> Result<Duration> {
+        let Some(lab) = &mut self.lab else { return Ok(Duration::MAX) };
         while let Some(entry) = self.playing.due() {
             lab.set(&entry.target, &entry.change).with_context(|| format!("schedule: rail {}", entry.target))?;
         }
-        Ok(())
+        let until_begun = self.waiting.as_ref().map(|_| FIRST_LINE);
+        Ok(until_begun.or(self.playing.wait()).unwrap_or(Duration::MAX))
     }
 }

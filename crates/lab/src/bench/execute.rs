@@ -35,9 +35,9 @@ pub trait Listener {
     /// A line of its output, as it comes.
     fn line(&mut self, line: &str) -> Result<()>;
 
-    /// Called several times a second.
-    fn tick(&mut self) -> Result<()> {
-        Ok(())
+    /// Called several times a second. After which time to call it again, if sooner.
+    fn tick(&mut self) -> Result<Duration> {
+        Ok(Duration::MAX)
     }
 }
 

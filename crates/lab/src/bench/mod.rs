@@ -44,6 +44,22 @@ use site::{Real, Site};
 /// Under which name the manifest's options have the plan.
 pub const PLAN: &str = "plan";
 
+/// Seconds that each value is measured in a quick run.
+const QUICK_SECONDS: f64 = 0.05;
+
+/// A plan that comes with the program, complete, with the stacks that it can name. A quick one has one round with little
+/// time for each value.
+pub fn ready_plan(name: &str, quick: bool) -> Result<(Plan, Catalog)> {
+    let mut plan = Plan::load(Path::new(name))?;
+    if quick {
+        plan.rounds = 1;
+        plan.benchmarks.iter_mut().for_each(|benchmark| benchmark.set_seconds(QUICK_SECONDS));
+    }
+    let catalog = plan.catalog()?;
+    plan.complete(&catalog)?;
+    Ok((plan, catalog))
+}
+
 /// A measurement that is to be made.
 pub struct Bench {
     /// What.

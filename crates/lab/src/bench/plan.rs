@@ -13,11 +13,12 @@ use super::link::Link;
 use crate::stacks::Catalog;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 4] = [
+const READY: [(&str, &str); 5] = [
     ("everything", include_str!("../../plans/everything.toml")),
     ("multirail-2004", include_str!("../../plans/multirail-2004.toml")),
     ("wan-2008", include_str!("../../plans/wan-2008.toml")),
     ("endapps-2006", include_str!("../../plans/endapps-2006.toml")),
+    ("validate", include_str!("../../plans/validate.toml")),
 ];
 
 /// Most hosts: as many as a testbed has.

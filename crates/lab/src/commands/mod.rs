@@ -18,6 +18,7 @@ pub mod simulate;
 pub mod stacks;
 pub mod testbed;
 pub mod top;
+pub mod validate;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Bench(args) => bench::run(*args, cli.inside),
         Command::Report(args) => report::run(args),
         Command::Reproduce(args) => reproduce::run(&args),
+        Command::Validate(args) => validate::run(args, cli.inside),
         Command::Compare(args) => Ok(compare::run(args)),
         Command::Explain(args) => explain::run(args),
         Command::Demo(args) => demo::run(args, cli.inside),

@@ -9,18 +9,13 @@ mod synthetic;
 mod values;
 mod wan;
 
-use std::path::Path;
-
 use anyhow::Result;
 
-use crate::bench::Plan;
+use crate::bench::{Plan, ready_plan};
 use crate::record::{Record, Statement, Verdict};
 use crate::stacks::Catalog;
 use judgement::Fact;
 use values::Values;
-
-/// Seconds that each value is measured in a quick run.
-const QUICK_SECONDS: f64 = 0.05;
 
 /// An experiment.
 pub struct Experiment {
@@ -58,14 +53,7 @@ pub fn word(verdict: Verdict) -> &'static str {
 impl Experiment {
     /// What to measure, and all stacks.
     pub fn plan(&self, quick: bool) -> Result<(Plan, Catalog)> {
-        let mut plan = Plan::load(Path::new(self.name))?;
-        if quick {
-            plan.rounds = 1;
-            plan.benchmarks.iter_mut().for_each(|benchmark| benchmark.set_seconds(QUICK_SECONDS));
-        }
-        let catalog = plan.catalog()?;
-        plan.complete(&catalog)?;
-        Ok((plan, catalog))
+        ready_plan(self.name, quick)
     }
 
     /// What becomes of the published statements.

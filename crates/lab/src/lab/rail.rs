@@ -88,7 +88,8 @@ impl Losing {
         Losing(if probability == 0.0 { Loss::None } else { Loss::Independent { probability } })
     }
 
-    fn is_none(&self) -> bool {
+    /// Whether nothing gets lost.
+    pub fn is_none(&self) -> bool {
         self.0 == Loss::None
     }
 }

@@ -1,12 +1,17 @@
 //! The report as a page.
 
-use maud::html;
+use maud::{Markup, html};
 
 use super::{Report, figures, tables};
 use crate::page;
 
 /// The page.
 pub fn render(report: &Report) -> String {
+    render_with(report, &Markup::default())
+}
+
+/// The page with a section of its own.
+pub fn render_with(report: &Report, section: &Markup) -> String {
     let manifest = &report.records[0].manifest;
     let body = html! {
         header {
@@ -20,6 +25,7 @@ pub fn render(report: &Report) -> String {
                 "."
             }
         }
+        (section)
         (tables::summary(report))
         (tables::statements(report))
         (page::legend(&report.model.stacks))

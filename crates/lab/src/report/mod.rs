@@ -20,7 +20,7 @@ use comparison::Comparison;
 use model::{Model, Panel, Points};
 
 pub use self::csv::render as csv;
-pub use html::render as html;
+pub use html::{render as html, render_with as html_with};
 pub use markdown::render as markdown;
 
 /// How ratios and intervals come about, for readers.

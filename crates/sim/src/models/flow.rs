@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::path::Path;
+use super::time::Time;
 
 /// Names a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,10 @@ pub struct Flow {
     pub unacknowledged: VecDeque<u32>,
     /// Bytes begun and not acknowledged.
     pub bytes_under_way: u64,
+    /// When its last frame came to where frames have a cost.
+    pub framed: Option<Time>,
+    /// The frame that came to a link last: when, and bytes of its pieces so far.
+    pub last_frame: (Time, u64),
     /// It is in its adapter's round.
     pub in_round: bool,
 }
@@ -79,8 +84,17 @@ impl Flow {
             queue: VecDeque::new(),
             unacknowledged: VecDeque::new(),
             bytes_under_way: 0,
+            framed: None,
+            last_frame: (Time::default(), 0),
             in_round: false,
         }
+    }
+
+    /// Packets that a piece adds to the frame that it is part of: pieces that come at the same time share packets.
+    pub fn new_packets(&mut self, now: Time, bytes: u64, mtu: u64) -> u64 {
+        let before = if self.last_frame.0 == now { self.last_frame.1 } else { 0 };
+        self.last_frame = (now, before + bytes);
+        (before + bytes).div_ceil(mtu) - before.div_ceil(mtu)
     }
 
     /// Whether another piece may go: the first of a message of that group or not, with so many bytes.

@@ -5,6 +5,7 @@ pub mod calendar;
 pub mod flow;
 pub mod network;
 pub mod path;
+pub mod shaper;
 pub mod station;
 mod table;
 pub mod time;

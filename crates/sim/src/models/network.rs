@@ -1,11 +1,12 @@
 //! The network: messages of flows, cut into pieces that pass stations and links.
 
-use fishplate_link::{Link, Offered};
+use fishplate_link::{Link, Offered, Rate, Settings};
 
 use super::adapter::Adapter;
 use super::calendar::Calendar;
 use super::flow::{Acknowledged, Flow, FlowId, Message};
 use super::path::{Hop, Path, Place};
+use super::shaper::Shaper;
 use super::station::{Job, Station};
 use super::table::Table;
 use super::time::Time;
@@ -29,6 +30,10 @@ pub enum NetworkEvent {
     Served(u32),
     /// A link may have delivered something.
     Due(u32),
+    /// A shaper may let something through.
+    Released(u32),
+    /// A link or shaper has another rate, in Mbit/s.
+    Changed(Place, u32),
     /// The sender hears of so many bytes, and whether they are the last of a message.
     Heard(FlowId, u64, Option<u64>),
 }
@@ -36,8 +41,8 @@ pub enum NetworkEvent {
 /// What the network tells the owners of flows.
 #[derive(Clone, Copy, Debug)]
 pub enum Notice {
-    /// All of a message has left the sender's adapter.
-    Left(FlowId, u64),
+    /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece.
+    Left(FlowId, u64, u64),
     /// All of a message has arrived.
     Delivered(FlowId, u64),
     /// The sender has heard so.
@@ -59,11 +64,18 @@ struct Cable {
     due: Option<Time>,
 }
 
+/// A shaper with the time for which it has announced itself.
+struct Gate {
+    shaper: Shaper,
+    due: Option<Time>,
+}
+
 /// All stations, links, adapters and flows.
 #[derive(Default)]
 pub struct Network {
     stations: Vec<Station>,
     cables: Vec<Cable>,
+    gates: Vec<Gate>,
     adapters: Vec<Adapter>,
     flows: Vec<Flow>,
     messages: Table<Message>,
@@ -102,6 +114,12 @@ impl Network {
         Place::Link(self.cables.len() as u32 - 1)
     }
 
+    /// A new shaper.
+    pub fn add_shaper(&mut self, shaper: Shaper) -> Place {
+        self.gates.push(Gate { shaper, due: None });
+        Place::Shaper(self.gates.len() as u32 - 1)
+    }
+
     /// A new adapter.
     pub fn add_adapter(&mut self, adapter: Adapter) -> u32 {
         self.adapters.push(adapter);
@@ -128,7 +146,7 @@ impl Network {
     pub fn station(&self, place: Place) -> Option<&Station> {
         match place {
             Place::Station(number) => self.stations.get(number as usize),
-            Place::Link(_) => None,
+            Place::Link(_) | Place::Shaper(_) => None,
         }
     }
 
@@ -137,7 +155,10 @@ impl Network {
         let state = &mut self.flows[flow.0 as usize];
         let bytes = bytes.max(1);
         let most = MOST_PIECE.min(state.limits.bytes / PIECES_OF_WINDOW).max(state.path.mtu);
-        let piece = (bytes / PIECES).clamp(state.path.mtu, most).next_multiple_of(state.path.mtu);
+        let piece = match state.path.frame_bytes {
+            Some(frame) => frame.min(state.limits.bytes).max(state.path.mtu),
+            None => (bytes / PIECES).clamp(state.path.mtu, most).next_multiple_of(state.path.mtu),
+        };
         let message = Message { token, flow, bytes, group, cut: 0, arrived: 0, piece, left: 0 };
         state.queue.push_back(self.messages.insert(message));
         self.join_round(flow);
@@ -159,6 +180,11 @@ impl Network {
                 }
             }
             NetworkEvent::Due(cable) => self.due(events, cable),
+            NetworkEvent::Released(gate) => {
+                self.gates[gate as usize].due = None;
+                self.release(events, gate);
+            }
+            NetworkEvent::Changed(place, mbit) => self.change(events, place, mbit),
             NetworkEvent::Heard(flow, bytes, token) => self.heard(events, flow, bytes, token),
         }
     }
@@ -228,20 +254,69 @@ impl Network {
         let packets = path.packets(chunk.bytes);
         match hop.place {
             Place::Station(station) => {
-                let service = hop.cost.service(chunk.first, packets, chunk.bytes);
+                let state = &mut self.flows[flow.0 as usize];
+                let begins =
+                    hop.cost.frame > Time::default() && state.framed.replace(events.now()) != Some(events.now());
+                let frame = if begins { hop.cost.frame } else { Time::default() };
+                let service = hop.cost.service(chunk.first, packets, chunk.bytes) + frame;
                 let job = Job { chunk: name, service };
                 if let Some(job) = self.stations[station as usize].submit(hop.turn, job) {
                     self.begin(events, station, job);
                 }
             }
             Place::Link(cable) => {
-                let wire = chunk.bytes + packets * path.packet_overhead;
+                let (mtu, overhead) = (path.mtu, path.packet_overhead);
                 let again = path.back + path.latency() + Time::ns(RESEND_AFTER_NS);
                 let link = &mut self.cables[cable as usize].link;
                 let now = events.now();
+                let packets = if path.frame_bytes.is_some() {
+                    self.flows[flow.0 as usize].new_packets(now, chunk.bytes, mtu)
+                } else {
+                    packets
+                };
+                let wire = chunk.bytes + packets * overhead;
                 if !matches!(link.offer(now.link_instant(), name, wire as u32), Offered::Taken) {
                     events.enter(now + again, NetworkEvent::Arrives(name));
                 }
+                self.announce(events, cable);
+            }
+            Place::Shaper(gate) => {
+                self.gates[gate as usize].shaper.offer(name, chunk.bytes);
+                self.open_gate_later(events, gate);
+            }
+        }
+    }
+
+    /// Lets through what a shaper has room for.
+    fn release(&mut self, events: &mut impl Events, gate: u32) {
+        let passed = self.gates[gate as usize].shaper.release(events.now());
+        passed.into_iter().for_each(|name| self.served(events, name));
+        self.open_gate_later(events, gate);
+    }
+
+    /// Never at once: pieces that pass bring others here, which must not overtake them.
+    fn open_gate_later(&mut self, events: &mut impl Events, gate: u32) {
+        let state = &mut self.gates[gate as usize];
+        if let Some(at) = state.shaper.due()
+            && state.due.is_none_or(|due| at < due)
+        {
+            state.due = Some(at);
+            events.enter(at, NetworkEvent::Released(gate));
+        }
+    }
+
+    fn change(&mut self, events: &mut impl Events, place: Place, mbit: u32) {
+        let now = events.now();
+        match place {
+            Place::Station(_) => {}
+            Place::Shaper(gate) => {
+                self.gates[gate as usize].shaper.set_rate(now, f64::from(mbit));
+                self.release(events, gate);
+            }
+            Place::Link(cable) => {
+                let link = &mut self.cables[cable as usize].link;
+                let settings = Settings { rate: Some(Rate::mbit(mbit.into())), ..link.settings().clone() };
+                link.set(now.link_instant(), settings);
                 self.announce(events, cable);
             }
         }
@@ -288,11 +363,14 @@ impl Network {
         let Some(chunk) = self.chunks.get(name).copied() else { return };
         let Some(message) = self.messages.get_mut(chunk.message) else { return };
         message.left += chunk.bytes;
-        let (flow, all, token) = (message.flow, message.left == message.bytes, message.token);
+        let (flow, bytes, token) = (message.flow, message.bytes, message.token);
+        let all = message.left == bytes;
         let state = &self.flows[flow.0 as usize];
         let adapter = state.adapter;
-        if all {
-            self.notices.push(Notice::Left(flow, token));
+        if state.path.frame_bytes.is_some() {
+            self.notices.push(Notice::Left(flow, token, chunk.bytes));
+        } else if all {
+            self.notices.push(Notice::Left(flow, token, bytes));
         }
         if state.acknowledged == Acknowledged::WhenLeft {
             let token = all.then_some(token);

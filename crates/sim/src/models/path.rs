@@ -12,6 +12,8 @@ pub enum Place {
     Station(u32),
     /// A link of `fishplate_link`, by number.
     Link(u32),
+    /// A shaper, by number.
+    Shaper(u32),
 }
 
 /// What a station takes for a piece of a message.
@@ -23,6 +25,8 @@ pub struct Cost {
     pub packet: Time,
     /// For each byte, in picoseconds.
     pub byte_ps: f64,
+    /// For each frame: pieces of a flow that come at the same time are one.
+    pub frame: Time,
 }
 
 /// One step of a path.
@@ -49,6 +53,8 @@ pub struct Path {
     pub hops: Rc<[Hop]>,
     /// Payload of a packet, in bytes.
     pub mtu: u64,
+    /// Longest piece that a message is cut into, where the sender makes frames of many packets.
+    pub frame_bytes: Option<u64>,
     /// Headers, trailers and gaps of a packet on links, in bytes.
     pub packet_overhead: u64,
     /// How long an acknowledgement takes back.

@@ -31,6 +31,11 @@ impl Time {
         Instant(self.0 / PS_PER_NS)
     }
 
+    /// From what an engine says.
+    pub fn of_instant(instant: Instant) -> Time {
+        Time(instant.0.saturating_mul(PS_PER_NS))
+    }
+
     /// As a link sees it, rounded up.
     pub fn link_instant(self) -> fishplate_link::Instant {
         fishplate_link::Instant(self.0.div_ceil(PS_PER_NS))

@@ -9,6 +9,13 @@ use crate::models::time::Time;
 pub struct Costs {
     /// A call that posts something.
     pub call: Time,
+    /// A system call that sends: what is handed over at a time goes out with one.
+    pub transmit: Time,
+    /// A system call that finds something to receive: what has come while the core was busy is taken in with it.
+    pub fetch: Time,
+    /// From so many sends in a row on, without a look at the network, frames are held back until there is one, and go out
+    /// together.
+    pub burst: Option<u32>,
     /// To hand a message over that goes with its data.
     pub eager_send: Time,
     /// To find such a message and match it.
@@ -53,6 +60,11 @@ impl Costs {
             Body::Stripe { .. } => self.rdma_receive,
             _ => Time::default(),
         }
+    }
+
+    /// Whether frames that are handed over together leave with one system call.
+    pub fn is_batched(&self) -> bool {
+        self.transmit > Time::default() || self.burst.is_some()
     }
 
     fn copy(&self, len: u32) -> Time {

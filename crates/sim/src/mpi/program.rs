@@ -148,6 +148,7 @@ impl Mpi {
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
         let process = world.rank(self.rank);
+        process.posts();
         let request = process.new_request();
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
         let eager = bytes <= self.eager_limit;
@@ -190,6 +191,7 @@ impl Mpi {
 
     /// Waits for requests.
     pub async fn wait_all(&self, requests: &[Request]) {
+        self.world.borrow_mut().look(self.rank);
         let wait = self.world.borrow_mut().rank(self.rank).begin_wait(requests);
         let is_over = || self.world.borrow_mut().rank(self.rank).end_wait(wait);
         poll_fn(|_| if is_over() { Poll::Ready(()) } else { Poll::Pending }).await;

@@ -6,6 +6,9 @@ use super::costs::Costs;
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
 
+/// What is held back of a burst is worth a system call when it has so many bytes, as in the driver.
+const WORTH_A_CALL: u64 = 64 << 10;
+
 /// A request of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request(pub u32);
@@ -43,6 +46,14 @@ pub struct Rank {
     /// Requests that each wait still waits for.
     waits: Vec<u32>,
     free_waits: Vec<Wait>,
+    /// When the engine is to be asked again, if that is entered.
+    pub timer: Option<Time>,
+    /// Sends in a row.
+    burst: u32,
+    /// Frames that are held back, with their flows, in order.
+    held: Vec<(FlowId, u32)>,
+    /// Their bytes.
+    held_bytes: u64,
     /// A wait has ended, and its program has not been told.
     is_woken: bool,
 }
@@ -71,6 +82,10 @@ impl Rank {
             free: Vec::new(),
             waits: Vec::new(),
             free_waits: Vec::new(),
+            timer: None,
+            burst: 0,
+            held: Vec::new(),
+            held_bytes: 0,
             is_woken: false,
         }
     }
@@ -114,6 +129,31 @@ impl Rank {
     pub fn work(&mut self, now: Time, cost: Time) -> Time {
         self.core_free = self.core_free.later(now) + cost;
         self.core_free
+    }
+
+    /// The program sends.
+    pub fn posts(&mut self) {
+        self.burst += 1;
+    }
+
+    /// Frames are handed over for sending. What goes out now, if anything.
+    pub fn hand_over(&mut self, frames: Vec<(FlowId, u32)>, bytes: u64) -> Vec<(FlowId, u32)> {
+        self.held.extend(frames);
+        self.held_bytes += bytes;
+        let goes_on = self.costs.burst.is_some_and(|at_once| self.burst > at_once);
+        if goes_on && self.held_bytes < WORTH_A_CALL { Vec::new() } else { self.let_go() }
+    }
+
+    /// All that was held back.
+    fn let_go(&mut self) -> Vec<(FlowId, u32)> {
+        self.held_bytes = 0;
+        std::mem::take(&mut self.held)
+    }
+
+    /// The program looks at the network: a burst is over. What was held back goes out.
+    pub fn looks(&mut self) -> Vec<(FlowId, u32)> {
+        self.burst = 0;
+        self.let_go()
     }
 
     /// A new request.

@@ -9,6 +9,7 @@ use super::rank::{Rank, Request, Way};
 use crate::models::calendar::Calendar;
 use crate::models::flow::{Flow, FlowId};
 use crate::models::network::{Network, NetworkEvent, Notice};
+use crate::models::path::Place;
 use crate::models::time::Time;
 
 /// Frames that are under way count in acknowledgements or not; the lowest bit of a frame's token says so.
@@ -46,6 +47,8 @@ pub enum Event {
     },
     /// A program goes on.
     Wake(u32),
+    /// The engine of a process asked for this time.
+    Timeout(u32),
 }
 
 impl From<NetworkEvent> for Event {
@@ -117,6 +120,16 @@ pub trait Ways {
     fn budget(&self) -> Option<u64>;
 }
 
+/// What an MPI library is to its network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Frames have headers on the wire: what stands for verbs or sockets has none of its own.
+    pub headers: bool,
+    /// The engines acknowledge by frames of their own, as over real sockets, when they think it is time; otherwise the
+    /// adapters do, which costs the processes nothing.
+    pub acknowledges: bool,
+}
+
 /// Everything.
 pub struct World {
     calendar: Calendar<Event>,
@@ -128,8 +141,7 @@ pub struct World {
     ways: Box<dyn Ways>,
     notices: Vec<Notice>,
     ready: Vec<u32>,
-    /// Frames have headers on the wire: what stands for verbs or sockets has none of its own.
-    headers: bool,
+    kind: Kind,
     /// Messages, stripes and control frames that processes handed over.
     pub frames_sent: u64,
 }
@@ -141,7 +153,7 @@ impl World {
         ways: Box<dyn Ways>,
         ranks: u32,
         config: &Config,
-        (costs, headers): (Costs, bool),
+        (costs, kind): (Costs, Kind),
     ) -> Self {
         let rank = |_| {
             let mut rank = Rank::new(config.clone(), costs, ranks as usize);
@@ -161,7 +173,7 @@ impl World {
             ways,
             notices: Vec::new(),
             ready: Vec::new(),
-            headers,
+            kind,
             frames_sent: 0,
         }
     }
@@ -228,6 +240,7 @@ impl World {
             }
             Event::Handle { flow, frame } | Event::Aside { flow, frame } => self.handle_frame(flow, frame),
             Event::Wake(rank) => self.make_ready(rank),
+            Event::Timeout(rank) => self.time_out(rank),
         }
         true
     }
@@ -268,30 +281,46 @@ impl World {
         }
     }
 
+    /// A rail has another rate from `at` on, in Mbit/s.
+    pub fn change(&mut self, at: Time, place: Place, mbit: u32) {
+        self.calendar.enter(at, Event::Network(NetworkEvent::Changed(place, mbit)));
+    }
+
     /// What a process's engine wants, after every command and event.
     pub fn attend(&mut self, rank: u32) {
         let now = self.calendar.now();
+        let mut handed = (Vec::new(), 0);
         loop {
             let process = &mut self.ranks[rank as usize];
             let Some(transmit) = process.engine.poll_transmit(now.instant()) else { break };
             let (body, payload) = (transmit.header.body, u64::from(transmit.header.body.payload_len()));
             let cost = process.costs.out(&body);
             let at = if cost == Time::default() { now } else { process.work(now, cost) };
-            let bytes = payload + if self.headers { encoded_len(&transmit.header) } else { 0 };
+            let bytes = payload + if self.kind.headers { encoded_len(&transmit.header) } else { 0 };
             let out = process.out(transmit.subchannel);
             let flow = out.flow;
             let frame = Frame { header: transmit.header, bytes };
-            if body.is_counted() {
+            if body.is_counted() || self.kind.acknowledges {
                 out.queued += bytes;
-                self.frames_sent += 1;
+                let is_batched = process.costs.is_batched();
+                self.frames_sent += u64::from(body.is_counted());
                 let frame = self.new_frame(frame);
-                self.calendar.enter(at, Event::Post { flow, frame });
+                if is_batched {
+                    handed.0.push((flow, frame));
+                    handed.1 += bytes;
+                } else {
+                    self.calendar.enter(at, Event::Post { flow, frame });
+                }
             } else {
                 // The adapters acknowledge; what the engine would add takes no bandwidth.
                 let frame = self.new_frame(frame);
                 let at = at + self.network.path(flow).latency();
                 self.calendar.enter(at, Event::Aside { flow, frame });
             }
+        }
+        if !handed.0.is_empty() {
+            let frames = self.ranks[rank as usize].hand_over(handed.0, handed.1);
+            self.send_together(rank, frames);
         }
         let process = &mut self.ranks[rank as usize];
         while process.engine.poll_memory().is_some() {}
@@ -300,6 +329,51 @@ impl World {
         }
         if process.take_woken() {
             self.make_ready(rank);
+        }
+        if self.kind.acknowledges {
+            self.set_timer(rank);
+        }
+    }
+
+    /// Enters the time that an engine asks for, unless an earlier one is entered.
+    fn set_timer(&mut self, rank: u32) {
+        let process = &mut self.ranks[rank as usize];
+        let Some(at) = process.engine.poll_timeout().map(Time::of_instant) else { return };
+        if process.timer.is_none_or(|timer| at < timer) {
+            process.timer = Some(at);
+            self.calendar.enter(at, Event::Timeout(rank));
+        }
+    }
+
+    fn time_out(&mut self, rank: u32) {
+        let now = self.calendar.now();
+        let process = &mut self.ranks[rank as usize];
+        // A busy core comes back to it later.
+        if process.core_free > now {
+            let free = process.core_free;
+            return self.calendar.enter(free, Event::Timeout(rank));
+        }
+        process.timer = None;
+        process.engine.handle_timeout(now.instant());
+        self.attend(rank);
+    }
+
+    /// The program of `rank` looks at the network.
+    pub fn look(&mut self, rank: u32) {
+        let frames = self.ranks[rank as usize].looks();
+        self.send_together(rank, frames);
+    }
+
+    /// Frames leave, those of one flow with one system call.
+    fn send_together(&mut self, rank: u32, mut frames: Vec<(FlowId, u32)>) {
+        let now = self.calendar.now();
+        while let Some(&(first, _)) = frames.first() {
+            let process = &mut self.ranks[rank as usize];
+            let at = process.work(now, process.costs.transmit);
+            let (together, rest) = frames.into_iter().partition(|(flow, _)| *flow == first);
+            frames = rest;
+            let together: Vec<(FlowId, u32)> = together;
+            together.into_iter().for_each(|(flow, frame)| self.calendar.enter(at, Event::Post { flow, frame }));
         }
     }
 
@@ -317,7 +391,7 @@ impl World {
         self.network.take_notices(&mut notices);
         for notice in notices.drain(..) {
             match notice {
-                Notice::Left(flow, token) => self.left(flow, token),
+                Notice::Left(flow, _, bytes) => self.left(flow, bytes),
                 Notice::Delivered(flow, token) => self.delivered(flow, (token >> 1) as u32),
                 Notice::Acknowledged(flow, token) => self.acknowledged(flow, token & COUNTED != 0),
             }
@@ -329,15 +403,17 @@ impl World {
     fn delivered(&mut self, flow: FlowId, frame: u32) {
         let now = self.calendar.now();
         let process = &mut self.ranks[self.ends[flow.0 as usize].to as usize];
-        let cost = process.costs.inward(&self.frames[frame as usize].header.body);
-        let at = if cost == Time::default() { now } else { process.work(now, cost) };
+        let fetch = if process.core_free <= now { process.costs.fetch } else { Time::default() };
+        let cost = process.costs.inward(&self.frames[frame as usize].header.body) + fetch;
+        // Frames are handled in the order in which they came: what costs nothing waits for what came before.
+        let is_free = cost == Time::default() && !self.kind.acknowledges;
+        let at = if is_free { now } else { process.work(now, cost) };
         self.calendar.enter(at, Event::Handle { flow, frame });
     }
 
-    fn left(&mut self, flow: FlowId, token: u64) {
+    fn left(&mut self, flow: FlowId, bytes: u64) {
         let Ends { from, from_subchannel, .. } = self.ends[flow.0 as usize];
         let Some(budget) = self.ways.budget() else { return };
-        let bytes = self.frames[(token >> 1) as usize].bytes;
         let process = &mut self.ranks[from as usize];
         let out = process.out(from_subchannel);
         out.queued = out.queued.saturating_sub(bytes);
@@ -350,6 +426,9 @@ impl World {
         let mut header = self.frames[frame as usize].header;
         self.free_frames.push(frame);
         let Ends { to, to_subchannel, .. } = self.ends[flow.0 as usize];
+        if self.kind.acknowledges {
+            return self.take_in(to, to_subchannel, &header);
+        }
         // The other direction's flow is its neighbour: they are made in pairs.
         let heard = &mut self.ends[(flow.0 ^ 1) as usize];
         // The adapter may have heard of more than the peer's process knew when it wrote this.
@@ -361,7 +440,7 @@ impl World {
 
     /// The adapter or kernel of the receiver has acknowledged a frame.
     fn acknowledged(&mut self, flow: FlowId, counted: bool) {
-        if !counted {
+        if !counted || self.kind.acknowledges {
             return;
         }
         let ends = &mut self.ends[flow.0 as usize];
@@ -373,6 +452,10 @@ impl World {
     fn take_in(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
         let now = self.calendar.now().instant();
         let process = &mut self.ranks[rank as usize];
+        if self.kind.acknowledges {
+            process.engine.looked(subchannel, now);
+            process.engine.moved(now, subchannel);
+        }
         let taken = process.engine.handle_header(now, subchannel, header);
         debug_assert!(taken.is_ok(), "engines of one build understand each other: {taken:?}");
         if header.body.payload_len() > 0 && header.body.is_counted() {

@@ -4,9 +4,10 @@ use fishplate_collectives::{Blocks, Cluster, ClusterMap, Exchange, Operation, Ra
 
 use super::benchmark::Benchmark;
 use super::exchange::us;
-use super::run::{Findings, Options};
-use crate::models::time::Time;
-use crate::mpi::collectives::{Group, allreduce, alltoall, barrier, broadcast, reduce, ring, scheduled};
+use super::run::{Findings, Options, typical};
+use crate::mpi::collectives::{
+    Group, allreduce, alltoall, barrier, barrier_by_host, broadcast, reduce, ring, scheduled,
+};
 use crate::mpi::program::Mpi;
 
 const BARRIER: u32 = 20;
@@ -47,10 +48,12 @@ pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, map:
     let cluster = cluster(mpi, map);
     // Whether there is one was seen before the run.
     let plan = plan(benchmark, options, map, mpi.rank()).ok().flatten();
-    let mut total = Time::default();
+    let mut each = Vec::new();
     for iteration in 0..options.warmup + options.iterations {
         if options.aligned {
             mpi.align().await
+        } else if options.by_host {
+            barrier_by_host(mpi, map, BARRIER).await
         } else {
             barrier(mpi, &all, BARRIER).await
         };
@@ -60,10 +63,10 @@ pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, map:
             None => native(benchmark, mpi, &all, options).await,
         }
         if iteration >= options.warmup {
-            total = total + (mpi.time() - start);
+            each.push(mpi.time() - start);
         }
     }
-    found.borrow_mut().push((u64::from(mpi.rank()), us(total) / f64::from(options.iterations)));
+    found.borrow_mut().push((u64::from(mpi.rank()), us(typical(each, options))));
 }
 
 /// As the library does it by itself.

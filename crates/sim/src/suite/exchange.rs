@@ -1,6 +1,6 @@
 //! Two-sided benchmarks.
 
-use super::run::{Findings, Options};
+use super::run::{Course, Findings, Options};
 use crate::models::time::Time;
 use crate::mpi::collectives::{Group, barrier};
 use crate::mpi::program::Mpi;
@@ -31,10 +31,10 @@ pub(super) async fn latency(mpi: &Mpi, options: &Options, found: &Findings) {
 /// Half of the mean round trip, known to the first.
 async fn ping_pong(mpi: &Mpi, first: u32, second: u32, options: &Options) -> Option<Time> {
     let size = options.size;
-    let mut start = mpi.time();
+    let mut course = Course::default();
     for iteration in 0..options.warmup + options.iterations {
-        if iteration == options.warmup {
-            start = mpi.time();
+        if iteration >= options.warmup {
+            course.mark(mpi.time());
         }
         if mpi.rank() == first {
             mpi.send(second, DATA, size).await;
@@ -44,7 +44,8 @@ async fn ping_pong(mpi: &Mpi, first: u32, second: u32, options: &Options) -> Opt
             mpi.send(first, DATA, size).await;
         }
     }
-    let half = Time((mpi.time() - start).0 / (2 * u64::from(options.iterations)));
+    course.mark(mpi.time());
+    let half = Time(course.each(options).0 / 2);
     (mpi.rank() == first).then_some(half)
 }
 
@@ -74,14 +75,15 @@ async fn window(mpi: &Mpi, options: &Options, to: Option<u32>, from: Option<u32>
 
 /// Warm-up and windows; how long those that count took.
 pub(super) async fn windows(mpi: &Mpi, options: &Options, to: Option<u32>, from: Option<u32>) -> Time {
-    let mut start = mpi.time();
+    let mut course = Course::default();
     for iteration in 0..options.warmup + options.iterations {
-        if iteration == options.warmup {
-            start = mpi.time();
+        if iteration >= options.warmup {
+            course.mark(mpi.time());
         }
         window(mpi, options, to, from).await;
     }
-    mpi.time() - start
+    course.mark(mpi.time());
+    Time(course.each(options).0 * u64::from(options.iterations))
 }
 
 fn bytes(options: &Options) -> u64 {

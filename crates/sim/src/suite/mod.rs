@@ -3,10 +3,12 @@
 mod benchmark;
 mod collective;
 mod exchange;
+mod intervals;
 mod one_sided;
 mod over_time;
 mod run;
 
 pub use benchmark::{Benchmark, Unit};
+pub use intervals::intervals;
 pub use over_time::{Disturbance, Second, over_time};
 pub use run::{Machine, Options, Outcome, run};

@@ -63,7 +63,7 @@ pub fn over_time(
             }
         })
     };
-    let limit = stack.eager_limit().unwrap_or(0);
+    let limit = stack.unawaited_bytes();
     program::run(world, ranks, limit, program)
         .map_err(|deadlock| format!("ranks {:?} wait for ever", deadlock.ranks))?;
     let seconds = found.take();

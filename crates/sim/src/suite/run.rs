@@ -7,6 +7,7 @@ use fishplate_collectives::{Algorithm, ClusterMap};
 
 use super::benchmark::{Benchmark, Unit};
 use super::{collective, exchange, one_sided};
+use crate::models::time::Time;
 use crate::mpi::collectives::Broadcast;
 use crate::mpi::program::{self, Mpi, Task};
 use crate::testbed::{self, Placement, Testbed};
@@ -42,6 +43,11 @@ pub struct Options {
     /// Before each collective operation all ranks are brought to the same time, instead of by a barrier, whose end
     /// differs by the delay of a long-distance link; the value is the time until the last rank is done, not the mean.
     pub aligned: bool,
+    /// The barrier before a collective operation knows which ranks share a host, as MPICH's does.
+    pub by_host: bool,
+    /// The value is the mean over the middle half of the iterations, not over all. A few that were unlike the others do not
+    /// move it; and where two kinds take turns, which they do exactly where nothing is random, both count.
+    pub middle: bool,
     /// Senders and receivers where a benchmark has them, instead of rank i and i + n/2.
     pub pairs: Option<Vec<(u32, u32)>>,
 }
@@ -56,6 +62,8 @@ impl Default for Options {
             broadcast: Broadcast::Mpich,
             algorithm: None,
             aligned: false,
+            by_host: false,
+            middle: false,
             pairs: None,
         }
     }
@@ -72,6 +80,32 @@ pub struct Outcome {
     pub policies: String,
     /// Events of the simulation.
     pub events: u64,
+}
+
+/// When iterations began that count, and the last one ended.
+#[derive(Default)]
+pub(super) struct Course {
+    times: Vec<Time>,
+}
+
+impl Course {
+    /// An iteration ends, or the first begins.
+    pub fn mark(&mut self, now: Time) {
+        self.times.push(now);
+    }
+
+    /// How long one took, as the options ask.
+    pub fn each(&self, options: &Options) -> Time {
+        typical(self.times.windows(2).map(|pair| pair[1] - pair[0]).collect(), options)
+    }
+}
+
+/// The mean of times, or of the middle half of them.
+pub(super) fn typical(mut times: Vec<Time>, options: &Options) -> Time {
+    times.sort();
+    let left_out = if options.middle { times.len() / 4 } else { 0 };
+    let counted = &times[left_out..times.len() - left_out];
+    Time(counted.iter().map(|time| time.0).sum::<u64>() / (counted.len() as u64).max(1))
 }
 
 /// What programs tell while they run: (what it belongs to, value).
@@ -102,7 +136,7 @@ pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result
         let (found, options, map) = (found.clone(), options.clone(), map.clone());
         Box::pin(async move { one(benchmark, &mpi, (&options, &map), &found).await })
     };
-    let mut world = program::run(world, ranks, stack.eager_limit().unwrap_or(0), program)
+    let mut world = program::run(world, ranks, stack.unawaited_bytes(), program)
         .map_err(|deadlock| format!("{}: ranks {:?} wait for ever", benchmark.name(), deadlock.ranks))?;
     let parts = found.take();
     if parts.is_empty() {

@@ -6,11 +6,12 @@ use std::rc::Rc;
 use fishplate_link::{Link, Rate, Settings};
 
 use super::placement::Placement;
-use super::schema::{Kind, Rail, Stack, Testbed, Transport};
+use super::schema::{EmulatedModel, Emulation, Kind, Parts, Rail, Stack, Testbed, Transport};
 use crate::models::adapter::Adapter;
 use crate::models::flow::{Acknowledged, Flow, Limits};
 use crate::models::network::Network;
 use crate::models::path::{Cost, Hop, Path, Place};
+use crate::models::shaper::Shaper;
 use crate::models::station::Turn;
 use crate::models::time::Time;
 use crate::mpi::rank::Way;
@@ -30,6 +31,7 @@ struct Slot {
     bus_out: Place,
     bus_in: Place,
     port_out: Place,
+    pacing: Place,
     port_in: Place,
     kernel_send: Place,
     kernel_receive: Place,
@@ -45,6 +47,8 @@ pub struct Fabric {
     slots: Vec<Vec<Slot>>,
     /// By node.
     shm: Vec<(u32, Place)>,
+    /// The process that emulates links: one for all.
+    emulator: Place,
     /// By cluster that data leaves.
     wan: Vec<Place>,
     /// Pairs of ranks that use one rail only.
@@ -57,7 +61,8 @@ impl Fabric {
     /// Makes the stations of all nodes.
     pub fn new(network: &mut Network, testbed: Rc<Testbed>, stack: Stack, placement: Placement, seed: u64) -> Fabric {
         let transport = testbed.transport[&stack.transport].clone();
-        let slots = (0..placement.nodes()).map(|_| node(network, &testbed)).collect();
+        let slots =
+            (0..placement.nodes()).map(|_| node(network, &testbed, packet(&transport, f64::INFINITY), seed)).collect();
         let shm = (0..placement.nodes())
             .map(|_| (network.add_adapter(Adapter::new(SHM_MEMORY)), network.add_station()))
             .collect();
@@ -74,7 +79,25 @@ impl Fabric {
                 (0..2).map(|way| network.add_link(Link::new(settings.clone(), seed + way))).collect()
             }
         };
-        Fabric { testbed, stack, transport, placement, slots, shm, wan, bound: Vec::new(), paths: BTreeMap::new() }
+        let emulator = network.add_station();
+        Fabric {
+            emulator,
+            testbed,
+            stack,
+            transport,
+            placement,
+            slots,
+            shm,
+            wan,
+            bound: Vec::new(),
+            paths: BTreeMap::new(),
+        }
+    }
+
+    /// What emulates a rail for what a node sends.
+    pub fn emulated(&self, node: usize, rail: usize) -> Option<Place> {
+        let slot = self.slots.get(node)?.get(rail)?;
+        matches!(self.testbed.rail.get(rail)?.parts(), Some(Parts::Emulated(_))).then_some(slot.port_out)
     }
 
     fn path(&mut self, rail: usize, from: usize, to: usize) -> Path {
@@ -87,16 +110,26 @@ impl Fabric {
     }
 
     fn new_path(&self, rail: usize, from: usize, to: usize) -> Path {
-        let model = &self.testbed.rail[rail];
-        let mtu = self.transport.mtu_bytes.as_ref().unwrap_or(&model.link.mtu_bytes).value.max(1.0);
-        let headers = self.transport.header_bytes.as_ref().map_or(0.0, |bytes| bytes.value);
-        let overhead = model.link.overhead_bytes.value + headers;
+        match self.testbed.rail[rail].parts() {
+            Some(Parts::Hardware(..)) => self.hardware_path(rail, from, to),
+            Some(Parts::Emulated(model)) => self.emulated_path(model, rail, from, to),
+            None => unreachable!("checked when the testbed was read"),
+        }
+    }
+
+    fn hardware_path(&self, rail: usize, from: usize, to: usize) -> Path {
+        let Some(Parts::Hardware(_, _, link, _)) = self.testbed.rail[rail].parts() else {
+            unreachable!("asked for hardware only")
+        };
+        let (mtu, headers) = packet(&self.transport, link.mtu_bytes.value);
+        let overhead = link.overhead_bytes.value + headers;
         // A packet of IP may be longer than one of the link.
-        let link_packets = (mtu / model.link.mtu_bytes.value).max(1.0);
+        let link_packets = (mtu / link.mtu_bytes.value).max(1.0);
         let on_wire = 1.0 + (overhead * link_packets.max(1.0)) / mtu;
         let mut hops = Vec::new();
+        let model = &self.testbed.rail[rail];
         self.sender(&mut hops, model, (from, rail), on_wire);
-        self.middle(&mut hops, model, (from, to, rail), on_wire);
+        self.middle(&mut hops, model, (from, to));
         self.receiver(&mut hops, model, (to, rail), on_wire);
         let flight = match &self.testbed.wan {
             Some(wan) if self.placement.cluster_of(from) != self.placement.cluster_of(to) => {
@@ -106,50 +139,91 @@ impl Fabric {
         };
         let back = hops.iter().fold(flight, |sum, hop| sum + hop.latency);
         let wan_overhead = self.testbed.wan.as_ref().map_or(overhead, |wan| wan.overhead_bytes.value + headers);
-        Path { hops: hops.into(), mtu: mtu as u64, packet_overhead: (wan_overhead * link_packets) as u64, back, flight }
+        Path {
+            hops: hops.into(),
+            mtu: mtu as u64,
+            frame_bytes: None,
+            packet_overhead: (wan_overhead * link_packets) as u64,
+            back,
+            flight,
+        }
+    }
+
+    /// Protocol code, what emulates the rail, protocol code. Emulators add their delay themselves.
+    fn emulated_path(&self, model: &EmulatedModel, rail: usize, from: usize, to: usize) -> Path {
+        let (mtu, headers) = packet(&self.transport, f64::INFINITY);
+        let (near, far) = (&self.slots[from][rail], &self.slots[to][rail]);
+        let frame = ((model.frame_bytes.value / mtu) as u64).max(1) * mtu as u64;
+        let late = match model.by {
+            Emulation::Shaper => Time::default(),
+            Emulation::Emulator => Time::ns(model.late_us.value * 1e3),
+        };
+        let through = |place| hop(place, Turn::Out, Cost::default(), 0.0);
+        let mut hops = vec![hop(near.kernel_send, Turn::Out, self.kernel(true), 0.0)];
+        match model.by {
+            Emulation::Shaper => hops.push(Hop { leaves: true, ..through(near.port_out) }),
+            // TCP sends no faster than it has measured, so the queue is in the sender's socket, not in the emulator.
+            Emulation::Emulator => {
+                hops.push(Hop { leaves: true, ..through(near.pacing) });
+                let frame = Time::ns(model.frame_us.value * 1e3);
+                hops.push(hop(self.emulator, Turn::Out, Cost { frame, ..Cost::default() }, 0.0));
+                hops.push(Hop { latency: late, ..through(near.port_out) });
+            }
+        }
+        hops.push(hop(far.kernel_receive, Turn::In, self.kernel(false), 0.0));
+        let flight = Time::ns(model.delay_us.value * 1e3);
+        Path {
+            hops: hops.into(),
+            mtu: mtu as u64,
+            frame_bytes: Some(frame),
+            packet_overhead: (headers + model.gap_bytes.value) as u64,
+            back: flight + late,
+            flight,
+        }
     }
 
     fn sender(&self, hops: &mut Vec<Hop>, model: &Rail, (node, rail): (usize, usize), on_wire: f64) {
+        let Some(Parts::Hardware(bus, adapter, link, switch)) = model.parts() else { return };
         let slot = &self.slots[node][rail];
         if self.transport.kind == Kind::Tcp {
             hops.push(hop(slot.kernel_send, Turn::Out, self.kernel(true), 0.0));
         }
-        let packet = Time::ns(model.adapter.packet_ns.value);
-        let message = Time::ns(model.adapter.send_message_ns.value);
-        hops.push(hop(slot.send, Turn::Out, Cost { message, packet, byte_ps: 0.0 }, 0.0));
-        let bus = per_byte(model.bus.read_mb_s.value);
-        hops.push(hop(slot.bus_out, Turn::Out, bus, model.bus.latency_ns.value));
-        let port = Cost { byte_ps: on_wire * 8e6 / model.link.mbit.value, ..Cost::default() };
-        let latency = model.link.cable_ns.value + model.switch.latency_ns.value;
+        let packet = Time::ns(adapter.packet_ns.value);
+        let message = Time::ns(adapter.send_message_ns.value);
+        hops.push(hop(slot.send, Turn::Out, Cost { message, packet, ..Cost::default() }, 0.0));
+        hops.push(hop(slot.bus_out, Turn::Out, per_byte(bus.read_mb_s.value), bus.latency_ns.value));
+        let port = Cost { byte_ps: on_wire * 8e6 / link.mbit.value, ..Cost::default() };
+        let latency = link.cable_ns.value + switch.latency_ns.value;
         let leaves =
-            Hop { leaves: true, cut_through: model.switch.cut_through, ..hop(slot.port_out, Turn::Out, port, latency) };
+            Hop { leaves: true, cut_through: switch.cut_through, ..hop(slot.port_out, Turn::Out, port, latency) };
         hops.push(leaves);
     }
 
-    fn middle(&self, hops: &mut Vec<Hop>, model: &Rail, (from, to, _): (usize, usize, usize), _on_wire: f64) {
+    fn middle(&self, hops: &mut Vec<Hop>, model: &Rail, (from, to): (usize, usize)) {
+        let Some(Parts::Hardware(_, _, link, switch)) = model.parts() else { return };
         let clusters = [from, to].map(|node| self.placement.cluster_of(node));
         if clusters[0] != clusters[1]
             && let Some(place) = self.wan.get(clusters[0].min(1))
         {
-            hops.push(hop(*place, Turn::Out, Cost::default(), model.switch.latency_ns.value));
+            hops.push(hop(*place, Turn::Out, Cost::default(), switch.latency_ns.value));
         }
-        if let Some(block) = &model.switch.block_nodes
+        if let Some(block) = &switch.block_nodes
             && from as u64 / block.value as u64 != to as u64 / block.value as u64
             && let Some(last) = hops.last_mut()
         {
-            last.latency = last.latency + Time::ns(2.0 * (model.switch.latency_ns.value + model.link.cable_ns.value));
+            last.latency = last.latency + Time::ns(2.0 * (switch.latency_ns.value + link.cable_ns.value));
         }
     }
 
     fn receiver(&self, hops: &mut Vec<Hop>, model: &Rail, (node, rail): (usize, usize), on_wire: f64) {
+        let Some(Parts::Hardware(bus, adapter, link, _)) = model.parts() else { return };
         let slot = &self.slots[node][rail];
-        let port = Cost { byte_ps: on_wire * 8e6 / model.link.mbit.value, ..Cost::default() };
-        hops.push(hop(slot.port_in, Turn::In, port, model.link.cable_ns.value));
-        let packet = Time::ns(model.adapter.packet_ns.value);
-        let message = Time::ns(model.adapter.receive_message_ns.value);
-        hops.push(hop(slot.receive, Turn::In, Cost { message, packet, byte_ps: 0.0 }, 0.0));
-        let bus = per_byte(model.bus.write_mb_s.value);
-        hops.push(hop(slot.bus_in, Turn::In, bus, model.bus.latency_ns.value));
+        let port = Cost { byte_ps: on_wire * 8e6 / link.mbit.value, ..Cost::default() };
+        hops.push(hop(slot.port_in, Turn::In, port, link.cable_ns.value));
+        let packet = Time::ns(adapter.packet_ns.value);
+        let message = Time::ns(adapter.receive_message_ns.value);
+        hops.push(hop(slot.receive, Turn::In, Cost { message, packet, ..Cost::default() }, 0.0));
+        hops.push(hop(slot.bus_in, Turn::In, per_byte(bus.write_mb_s.value), bus.latency_ns.value));
         if self.transport.kind == Kind::Tcp {
             hops.push(hop(slot.kernel_receive, Turn::In, self.kernel(false), 0.0));
         }
@@ -163,6 +237,7 @@ impl Fabric {
             message: Time::ns(ns(&self.transport.message_ns)),
             packet: Time::ns(ns(packet)),
             byte_ps: ns(&self.transport.byte_ps),
+            ..Cost::default()
         }
     }
 
@@ -178,8 +253,14 @@ impl Fabric {
         let host = &self.testbed.host;
         let copy =
             Hop { leaves: true, ..hop(place, Turn::Out, per_byte(host.shm_mb_s.value), host.shm_latency_ns.value) };
-        let path =
-            Path { hops: [copy].into(), mtu: 4096, packet_overhead: 0, back: Time::default(), flight: Time::default() };
+        let path = Path {
+            hops: [copy].into(),
+            mtu: 4096,
+            frame_bytes: None,
+            packet_overhead: 0,
+            back: Time::default(),
+            flight: Time::default(),
+        };
         let limits = Limits { messages: u32::MAX, bytes: UNLIMITED };
         self.way(0, host.shm_mb_s.value * 1e6, Flow::new(adapter, path, limits, Acknowledged::ByReceiver))
     }
@@ -187,7 +268,8 @@ impl Fabric {
     fn way(&self, rail: usize, speed: f64, flow: Flow) -> (Flow, Way) {
         let round_trip = flow.path.latency() + flow.path.back;
         let budget = self.stack.queue_bytes.as_ref().map_or(UNLIMITED, |queue| queue.value as u64);
-        let way = Way { rail: rail as u8, speed, round_trip_ns: round_trip.0 / 1000, budget, grant: super::GRANT };
+        let way =
+            Way { rail: rail as u8, speed, round_trip_ns: round_trip.0 / 1000, budget, grant: self.stack.grant() };
         (flow, way)
     }
 }
@@ -209,7 +291,7 @@ impl Ways for Fabric {
         }
         let way = |rail: usize| {
             let path = self.path(rail, near, far);
-            let speed = self.testbed.rail[rail].link.mbit.value * 1e6 / 8.0;
+            let speed = self.testbed.rail[rail].speed();
             let adapter = self.slots[near][rail].adapter;
             self.way(rail, speed, Flow::new(adapter, path, self.limits(), acknowledged))
         };
@@ -225,6 +307,12 @@ impl Ways for Fabric {
     }
 }
 
+/// Payload of a packet, and what it has around it beyond what links add.
+fn packet(transport: &Transport, link_mtu: f64) -> (f64, f64) {
+    let mtu = transport.mtu_bytes.as_ref().map_or(link_mtu, |mtu| mtu.value).max(1.0);
+    (mtu, transport.header_bytes.as_ref().map_or(0.0, |bytes| bytes.value))
+}
+
 fn per_byte(mb_s: f64) -> Cost {
     Cost { byte_ps: 1e6 / mb_s, ..Cost::default() }
 }
@@ -233,25 +321,62 @@ fn hop(place: Place, turn: Turn, cost: Cost, latency_ns: f64) -> Hop {
     Hop { place, turn, cost, latency: Time::ns(latency_ns), cut_through: false, leaves: false }
 }
 
-fn node(network: &mut Network, testbed: &Testbed) -> Vec<Slot> {
+fn node(network: &mut Network, testbed: &Testbed, packet: (f64, f64), seed: u64) -> Vec<Slot> {
     let mut buses: BTreeMap<&str, (Place, Place)> = BTreeMap::new();
     let mut slots = Vec::new();
-    for rail in &testbed.rail {
-        let (bus_out, bus_in) = *buses.entry(&rail.bus.name).or_insert_with(|| {
+    for (number, rail) in testbed.rail.iter().enumerate() {
+        let (memory, (pacing, port_out), bus) = match rail.parts() {
+            Some(Parts::Hardware(bus, adapter, ..)) => {
+                let port = network.add_station();
+                (adapter.memory_bytes.value as u64, (port, port), Some(bus))
+            }
+            Some(Parts::Emulated(model)) => (UNLIMITED, emulation(network, model, packet, seed + number as u64), None),
+            None => unreachable!("checked when the testbed was read"),
+        };
+        let mut new_bus = |shared: bool| {
             let out = network.add_station();
-            (out, if rail.bus.shared { out } else { network.add_station() })
-        });
+            (out, if shared { out } else { network.add_station() })
+        };
+        let (bus_out, bus_in) = match bus {
+            Some(bus) => *buses.entry(&bus.name).or_insert_with(|| new_bus(bus.shared)),
+            None => new_bus(true),
+        };
         slots.push(Slot {
-            adapter: network.add_adapter(Adapter::new(rail.adapter.memory_bytes.value as u64)),
+            adapter: network.add_adapter(Adapter::new(memory)),
             send: network.add_station(),
             receive: network.add_station(),
             bus_out,
             bus_in,
-            port_out: network.add_station(),
+            port_out,
+            pacing,
             port_in: network.add_station(),
             kernel_send: network.add_station(),
             kernel_receive: network.add_station(),
         });
     }
     slots
+}
+
+/// What paces and what emulates a rail, for one sender.
+fn emulation(network: &mut Network, model: &EmulatedModel, (packet, headers): (f64, f64), seed: u64) -> (Place, Place) {
+    let frame = model.frame_bytes.value as u64;
+    let packet = (packet as u64, (headers + model.gap_bytes.value) as u64);
+    let mut shaper = |bucket, late| network.add_shaper(Shaper::new(model.mbit.value, bucket, frame, packet, late));
+    match model.by {
+        Emulation::Shaper => {
+            let place = shaper(Time::ns(model.bucket_us.value * 1e3), Time::ns(model.timer_us.value * 1e3));
+            (place, place)
+        }
+        Emulation::Emulator => {
+            let settings = Settings {
+                rate: Rate::try_from((model.mbit.value * 1e6) as u64).ok(),
+                delay_ns: (model.delay_us.value * 1e3) as u64,
+                // Real senders keep the queue short enough to lose nothing; the model's have no losses to learn from.
+                queue_bytes: Some(u64::MAX),
+                ..Settings::default()
+            };
+            let pacing = shaper(Time::default(), Time::default());
+            (pacing, network.add_link(Link::new(settings, seed)))
+        }
+    }
 }

@@ -14,13 +14,13 @@ use fishplate_engine::policy::{Multiplexing, Striping};
 pub use build::Fabric;
 pub use parameter::{Parameter, all as all_parameters, set};
 pub use placement::Placement;
-pub use schema::{Kind, Stack, Testbed};
+pub use schema::{Emulation, Kind, Parts, Stack, Testbed};
 pub use shipped::{SHIPPED, shipped};
 
 use crate::models::network::Network;
 use crate::models::time::Time;
 use crate::mpi::costs::Costs;
-use crate::mpi::world::World;
+use crate::mpi::world::{self, World};
 
 /// A testbed's file, whose numbers can be changed before it is used.
 #[derive(Clone, Debug)]
@@ -76,6 +76,9 @@ impl Testbed {
         if self.rail.is_empty() || self.cluster.is_empty() {
             return Err("a testbed has at least one cluster and one rail".into());
         }
+        if let Some(rail) = self.rail.iter().find(|rail| rail.parts().is_none()) {
+            return Err(format!("rail {}: it has either `emulated`, or bus, adapter, link and switch", rail.name));
+        }
         if !self.stack.contains_key(&self.default_stack) {
             return Err(format!("default_stack: there is no stack {}", self.default_stack));
         }
@@ -117,7 +120,22 @@ impl Stack {
         let striping: Striping =
             self.striping.as_deref().unwrap_or("binding").parse().map_err(|error| format!("striping: {error}"))?;
         let eager_limit = self.eager_limit();
-        Ok(Config { multiplexing, striping, eager_limit, ..engine_defaults() })
+        let defaults = match &self.grant_bytes {
+            Some(grant) => Config { grant: grant.value as u64, ..Config::default() },
+            None => engine_defaults(),
+        };
+        Ok(Config { multiplexing, striping, eager_limit, ..defaults })
+    }
+
+    /// Bytes of unexpected messages that a peer takes at first.
+    pub fn grant(&self) -> u64 {
+        self.grant_bytes.as_ref().map_or(GRANT, |grant| grant.value as u64)
+    }
+
+    /// Longest message that its sender does not wait for.
+    pub fn unawaited_bytes(&self) -> u64 {
+        let injected = || self.inject_bytes.as_ref().map_or(0, |most| most.value as u64);
+        self.eager_limit().unwrap_or_else(injected)
     }
 
     /// Longest message without a rendezvous, where that is fixed.
@@ -135,6 +153,9 @@ impl Stack {
             reads_in_flight: self.reads_in_flight.as_ref().map_or(u32::MAX, |most| (most.value as u32).max(1)),
             accumulate: optional(&self.accumulate_ns),
             call: ns(&self.call_ns),
+            transmit: optional(&self.transmit_ns),
+            fetch: optional(&self.fetch_ns),
+            burst: self.burst_messages.as_ref().map(|most| most.value as u32),
             eager_send: ns(&self.eager_send_ns),
             eager_receive: ns(&self.eager_receive_ns),
             copy_byte_ps: self.copy_mb_s.as_ref().map_or(0.0, |rate| 1e6 / rate.value),
@@ -159,8 +180,44 @@ fn engine_defaults() -> Config {
 /// # Errors
 /// When the stack's policies are unknown.
 pub fn world(testbed: &Rc<Testbed>, stack: &Stack, placement: &Placement, seed: u64) -> Result<World, String> {
+    changing_world(testbed, stack, placement, seed, &[])
+}
+
+/// An emulated rail has another rate from some time on, in both directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// From then on.
+    pub at: Time,
+    /// Which rail, by its position in the testbed.
+    pub rail: usize,
+    /// Mbit/s.
+    pub mbit: u32,
+}
+
+/// The same, with rails that change.
+///
+/// # Errors
+/// When the stack's policies are unknown, or a rail that changes is not emulated.
+pub fn changing_world(
+    testbed: &Rc<Testbed>,
+    stack: &Stack,
+    placement: &Placement,
+    seed: u64,
+    changes: &[Change],
+) -> Result<World, String> {
     let config = stack.config()?;
     let mut network = Network::default();
     let fabric = Fabric::new(&mut network, testbed.clone(), stack.clone(), placement.clone(), seed);
-    Ok(World::new(network, Box::new(fabric), placement.ranks(), &config, (stack.costs(), !stack.native)))
+    let mut places = Vec::new();
+    for change in changes {
+        for node in 0..placement.nodes() {
+            let place = fabric.emulated(node, change.rail);
+            let place = place.ok_or_else(|| format!("rail {} is not emulated: it cannot change", change.rail))?;
+            places.push((change.at, place, change.mbit));
+        }
+    }
+    let kind = world::Kind { headers: !stack.native, acknowledges: stack.acknowledges };
+    let mut world = World::new(network, Box::new(fabric), placement.ranks(), &config, (stack.costs(), kind));
+    places.into_iter().for_each(|(at, place, mbit)| world.change(at, place, mbit));
+    Ok(world)
 }

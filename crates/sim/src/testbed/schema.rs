@@ -51,20 +51,94 @@ pub struct Cluster {
     pub nodes: Parameter,
 }
 
-/// One way out of each node.
+/// One way out of each node: hardware, or what emulates it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rail {
     /// Its name.
     pub name: String,
     /// Between memory and adapter.
-    pub bus: Bus,
+    #[serde(default)]
+    pub bus: Option<Bus>,
     /// The adapter.
-    pub adapter: AdapterModel,
+    #[serde(default)]
+    pub adapter: Option<AdapterModel>,
     /// Between adapter and switch.
-    pub link: LinkModel,
+    #[serde(default)]
+    pub link: Option<LinkModel>,
     /// The switch.
-    pub switch: Switch,
+    #[serde(default)]
+    pub switch: Option<Switch>,
+    /// Instead of all these.
+    #[serde(default)]
+    pub emulated: Option<EmulatedModel>,
+}
+
+/// What a rail is made of.
+pub enum Parts<'a> {
+    /// Hardware.
+    Hardware(&'a Bus, &'a AdapterModel, &'a LinkModel, &'a Switch),
+    /// An emulated rail.
+    Emulated(&'a EmulatedModel),
+}
+
+impl Rail {
+    /// What it is made of; nothing where parts are missing, or there are too many.
+    pub fn parts(&self) -> Option<Parts<'_>> {
+        match (&self.bus, &self.adapter, &self.link, &self.switch, &self.emulated) {
+            (Some(bus), Some(adapter), Some(link), Some(switch), None) => {
+                Some(Parts::Hardware(bus, adapter, link, switch))
+            }
+            (None, None, None, None, Some(emulated)) => Some(Parts::Emulated(emulated)),
+            _ => None,
+        }
+    }
+
+    /// What a driver learns of its speed, in bytes per second.
+    pub fn speed(&self) -> f64 {
+        let mbit = match self.parts() {
+            Some(Parts::Hardware(_, _, link, _)) => link.mbit.value,
+            Some(Parts::Emulated(emulated)) => emulated.told_mbit.value,
+            None => 0.0,
+        };
+        mbit * 1e6 / 8.0
+    }
+}
+
+/// A rail of `fishplate lab`: two interfaces with a shaper or an emulator between them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmulatedModel {
+    /// What holds the frames.
+    pub by: Emulation,
+    /// Rate, bits on the wire.
+    pub mbit: Parameter,
+    /// One way.
+    pub delay_us: Parameter,
+    /// How much later frames come than they should, with an emulator.
+    pub late_us: Parameter,
+    /// What the emulator's process takes for each frame, whichever rail it is on.
+    pub frame_us: Parameter,
+    /// How late a shaper's timer is.
+    pub timer_us: Parameter,
+    /// What a shaper lets through at once after a pause, as time at the rate.
+    pub bucket_us: Parameter,
+    /// Longest offload frame: payload that the kernel hands to an interface at once.
+    pub frame_bytes: Parameter,
+    /// What a packet takes on the wire beyond its own headers: preamble, check sequence, gap. A shaper does not count it.
+    pub gap_bytes: Parameter,
+    /// Rate that the interface tells.
+    pub told_mbit: Parameter,
+}
+
+/// What holds the frames of an emulated rail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Emulation {
+    /// The kernel's shaper (HTB).
+    Shaper,
+    /// `fishplate_link` in user space.
+    Emulator,
 }
 
 /// An I/O bus.
@@ -191,6 +265,9 @@ pub struct Stack {
     /// It stands for verbs or sockets alone, whose messages have no headers.
     #[serde(default)]
     pub native: bool,
+    /// Its engines acknowledge by frames of their own, as over real sockets; otherwise adapters do.
+    #[serde(default)]
+    pub acknowledges: bool,
     /// Over what.
     pub transport: String,
     /// Rails used, by position.
@@ -207,6 +284,22 @@ pub struct Stack {
     /// Bytes that may wait in an adapter, for policies that decide late.
     #[serde(default)]
     pub queue_bytes: Option<Parameter>,
+    /// Unexpected messages that a peer may leave, at first; absent: as many as there are.
+    #[serde(default)]
+    pub grant_bytes: Option<Parameter>,
+    /// Longest message that is copied when it is posted, where there is no fixed `eager_limit_bytes`: its sender does not
+    /// wait for it.
+    #[serde(default)]
+    pub inject_bytes: Option<Parameter>,
+    /// See `mpi::costs`.
+    #[serde(default)]
+    pub transmit_ns: Option<Parameter>,
+    /// See `mpi::costs`.
+    #[serde(default)]
+    pub fetch_ns: Option<Parameter>,
+    /// See `mpi::costs`.
+    #[serde(default)]
+    pub burst_messages: Option<Parameter>,
     /// A call.
     pub call_ns: Parameter,
     /// See `mpi::costs`.

@@ -13,7 +13,7 @@ mod scheduled;
 pub use allgather::{recursive_doubling, ring};
 pub use allreduce::allreduce;
 pub use alltoall::{alltoall, bruck, pairwise};
-pub use barrier::barrier;
+pub use barrier::{barrier, barrier_by_host};
 pub use broadcast::{Broadcast, broadcast};
 pub use reduce::reduce;
 pub use scheduled::scheduled;

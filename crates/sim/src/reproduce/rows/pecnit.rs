@@ -138,8 +138,8 @@ pub fn hops(lab: &Lab) -> Result<Values, String> {
     // The first host has the rest of its block as nearest peers.
     let infiniband = parts(lab, SYSTEMS[1].1, Benchmark::Nhop, &Options::default())?;
     let machine = lab.machine(&setting(SYSTEMS[1].1))?;
-    let block =
-        machine.testbed.rail[0].switch.block_nodes.as_ref().map_or(infiniband.len(), |nodes| nodes.value as usize);
+    let block = machine.testbed.rail[0].switch.as_ref().and_then(|switch| switch.block_nodes.as_ref());
+    let block = block.map_or(infiniband.len(), |nodes| nodes.value as usize);
     let (own, other) = infiniband.split_at((block - 1).min(infiniband.len()));
     found.insert("InfiniBand, slowest / fastest peer of its own block".into(), peak(own) / least(own));
     found.insert("InfiniBand, fastest peer of the other block / slowest of its own".into(), least(other) / peak(own));

@@ -1,0 +1,170 @@
+//! Measured against simulated: the modelled machine `emulated`, set up as the links of a record are, against what was
+//! measured on these (docs/validate.md).
+
+mod calibrate;
+mod judge;
+mod machine;
+mod page;
+mod point;
+mod simulate;
+mod table;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::bench;
+use crate::record::Record;
+pub use calibrate::Calibrated;
+pub use judge::Verdict;
+pub use point::Point;
+pub use table::text;
+
+/// The plan that is measured.
+pub const PLAN: &str = "validate";
+
+/// A record, held against the model.
+pub struct Validation {
+    /// All that was measured, in the order of the record.
+    pub points: Vec<Point>,
+    /// What the calibration points set.
+    pub calibrated: Vec<Calibrated>,
+    /// What comes of it.
+    pub verdict: Verdict,
+}
+
+impl Validation {
+    /// Simulates what a record measured. The same record gives the same.
+    ///
+    /// # Errors
+    /// When the record is not one of emulated links, or has nothing to calibrate by.
+    pub fn of(record: &Record) -> Result<Validation> {
+        let file = record.file.display();
+        let plan = bench::plan_of(record)?;
+        ensure!(
+            plan.network.is_none() && plan.links.iter().all(|link| !link.rails.is_empty()),
+            "{file}: only links between two hosts, which were emulated, can be simulated"
+        );
+        let mut points = point::of(record, &plan);
+        ensure!(!points.is_empty(), "{file}: nothing was measured");
+        let calibrated = calibrate::run(&plan, &mut points).with_context(|| file.to_string())?;
+        for point in &mut points {
+            let value = simulate::value(&plan, &calibrated, point);
+            point.simulated = value.with_context(|| file.to_string())?;
+        }
+        let verdict = Verdict::of(&points);
+        Ok(Validation { points, calibrated, verdict })
+    }
+
+    /// A page with the table and curves of both.
+    pub fn page(&self, record: &Record) -> Result<String> {
+        page::render(self, record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::ready_plan;
+    use crate::record::Sample;
+    use serde_json::{Value, json};
+    use std::collections::BTreeMap;
+
+    /// A sample of the plan's first stack.
+    fn sample(benchmark: &str, link: &str, size: u64, value: f64) -> Sample {
+        let unit = match benchmark {
+            "latency" => "us",
+            "message_rate" => "1/s",
+            _ => "MB/s",
+        };
+        let sample = json!({"stack": "earliest", "link": link, "benchmark": benchmark, "round": 0, "ranks": 2,
+            "size_bytes": size, "metric": "any", "unit": unit, "value": value,
+            "options": {"window": if benchmark == "message_rate" { 64 } else { 16 }}});
+        serde_json::from_value(sample).unwrap()
+    }
+
+    /// What sets the model.
+    fn calibration() -> Vec<Sample> {
+        vec![
+            sample("latency", "one rail", 64, 10.0),
+            sample("bandwidth", "one rail", 16, 6.0),
+            sample("message_rate", "one rail", 16, 600_000.0),
+            sample("latency", "one rail", 65536, 400.0),
+            sample("latency", "1 ms", 64, 1040.0),
+            sample("bandwidth", "1 ms", 64, 0.45),
+        ]
+    }
+
+    fn record(samples: Vec<Sample>) -> Record {
+        let (plan, _) = ready_plan(PLAN, false).unwrap();
+        let manifest = json!({"schema": crate::record::SCHEMA, "fishplate": "0", "started": "", "load": 0.0,
+            "stacks": [], "machine": {"cpu": "", "cores": 2, "memory_bytes": 0, "kernel": "", "hostname": ""},
+            "links": [], "benchmarks": [], "rounds": 1,
+            "options": BTreeMap::from([("plan", serde_json::to_value(plan).unwrap())])});
+        Record {
+            file: "synthetic".into(),
+            manifest: serde_json::from_value(manifest).unwrap(),
+            links: vec![],
+            samples,
+            rails: vec![],
+            skipped: vec![],
+            cells: vec![],
+            statements: vec![],
+            torn: None,
+            whole_bytes: 0,
+        }
+    }
+
+    #[test]
+    fn calibration_points_are_met_and_not_counted() {
+        let validation = Validation::of(&record(calibration())).unwrap();
+        assert_eq!(validation.verdict.calibration, 6);
+        assert_eq!(validation.verdict.predicted, None);
+        for point in &validation.points {
+            assert_eq!(point.role, point::Role::Calibration);
+            assert!(point.deviation().abs() < 0.02, "{point:?}");
+        }
+    }
+
+    /// What is predicted depends on the calibration points alone, not on what was measured there.
+    #[test]
+    fn predicted_points_set_nothing() {
+        let with = |value: f64| {
+            let samples = [calibration(), vec![sample("bandwidth", "10 ms", 1 << 20, value)]].concat();
+            Validation::of(&record(samples)).unwrap().points[6].simulated
+        };
+        assert_eq!(with(50.0), with(25.0));
+        assert!((with(50.0) / 55.0 - 1.0).abs() < 0.1, "{}", with(50.0));
+    }
+
+    #[test]
+    fn rounds_that_differ_are_unsteady() {
+        let mut samples = calibration();
+        for (round, value) in [55.0, 54.0, 60.0].into_iter().enumerate() {
+            let sample = sample("bandwidth", "10 ms", 1 << 20, value);
+            samples.push(Sample { round: round as u32, ..sample });
+        }
+        let steady = Validation::of(&record(samples.clone())).unwrap();
+        assert_eq!(steady.points[6].role, point::Role::Predicted);
+        assert_eq!(steady.points[6].measured.median, 55.0);
+        samples.last_mut().unwrap().value = 62.0;
+        let unsteady = Validation::of(&record(samples)).unwrap();
+        assert_eq!(unsteady.points[6].role, point::Role::Unsteady);
+        assert!(unsteady.verdict.predicted.is_none() && unsteady.verdict.all.is_some());
+    }
+
+    #[test]
+    fn rails_change_in_the_model_when_they_do_in_the_plan() {
+        let interval = |time: u32| {
+            let mut sample = sample("a rail falls", "two rails", 1 << 20, 100.0);
+            let options = [("interval", json!(1.0)), ("time", json!(f64::from(time))), ("window", json!(8))];
+            sample.options = options.map(|(name, value): (&str, Value)| (name.to_string(), value)).into();
+            sample
+        };
+        let samples = calibration().into_iter().chain([interval(2), interval(5), interval(8)]).collect();
+        let validation = Validation::of(&record(samples)).unwrap();
+        let simulated: Vec<f64> = validation.points[6..].iter().map(|point| point.simulated).collect();
+        // 1250 and 500 Mbit/s, of which TCP carries 1448 of 1514 bytes.
+        assert!((simulated[0] / 149.4 - 1.0).abs() < 0.03, "{simulated:?}");
+        assert!((simulated[1] / 59.8 - 1.0).abs() < 0.03, "{simulated:?}");
+        assert!((simulated[2] / 149.4 - 1.0).abs() < 0.03, "{simulated:?}");
+    }
+}

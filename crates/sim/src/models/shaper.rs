@@ -1,0 +1,159 @@
+//! A shaper as kernels have it: a bucket of time that fills at the clock's pace, and lets a whole frame through whenever
+//! it is not in debt (Linux' HTB). So what follows a pause passes at once up to the bucket, and the last frame of a
+//! message is not held for its own length.
+
+use std::collections::VecDeque;
+
+use super::time::Time;
+
+/// A piece that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    chunk: u32,
+    bytes: u64,
+}
+
+/// One direction of a shaped rail.
+#[derive(Debug)]
+pub struct Shaper {
+    byte_ps: f64,
+    bucket_ps: i64,
+    /// Longest frame, in bytes of payload: pieces that wait are sent together, as the kernel hands frames of many packets
+    /// (offload frames) to an interface.
+    frame_bytes: u64,
+    /// What a packet has around its payload.
+    overhead_bytes: u64,
+    /// Payload of a packet.
+    packet_bytes: u64,
+    /// Time in the bucket as of `filled`; below zero: a debt.
+    tokens_ps: i64,
+    filled: Time,
+    queue: VecDeque<Waiting>,
+    /// How late the timer is for what has to wait.
+    late: Time,
+}
+
+impl Shaper {
+    /// With a full bucket: what the rate sends in `bucket`. Packets hold so much, with so much around it.
+    pub fn new(mbit: f64, bucket: Time, frame_bytes: u64, packet: (u64, u64), late: Time) -> Shaper {
+        let bucket_ps = bucket.0 as i64;
+        Shaper {
+            byte_ps: 8e6 / mbit,
+            bucket_ps,
+            frame_bytes,
+            packet_bytes: packet.0,
+            overhead_bytes: packet.1,
+            tokens_ps: bucket_ps,
+            filled: Time::default(),
+            queue: VecDeque::new(),
+            late,
+        }
+    }
+
+    /// From now on the rate is another. What is owed is owed in time.
+    pub fn set_rate(&mut self, now: Time, mbit: f64) {
+        self.fill(now);
+        self.byte_ps = 8e6 / mbit;
+    }
+
+    /// A piece comes.
+    pub fn offer(&mut self, chunk: u32, bytes: u64) {
+        self.queue.push_back(Waiting { chunk, bytes });
+    }
+
+    /// Pieces that leave now.
+    pub fn release(&mut self, now: Time) -> Vec<u32> {
+        self.fill(now);
+        let mut left = Vec::new();
+        while self.tokens_ps >= 0 && !self.queue.is_empty() {
+            let mut frame = 0;
+            while let Some(next) =
+                self.queue.front().filter(|next| frame == 0 || frame + next.bytes <= self.frame_bytes)
+            {
+                frame += next.bytes;
+                left.push(next.chunk);
+                self.queue.pop_front();
+            }
+            let wire_bytes = frame + frame.div_ceil(self.packet_bytes) * self.overhead_bytes;
+            self.tokens_ps -= (self.byte_ps * wire_bytes as f64).round() as i64;
+        }
+        left
+    }
+
+    /// When to ask again, if anything waits.
+    pub fn due(&self) -> Option<Time> {
+        let waits = self.tokens_ps < 0;
+        let debt = Time(u64::try_from(-self.tokens_ps).unwrap_or(0));
+        let late = if waits { self.late } else { Time::default() };
+        (!self.queue.is_empty()).then_some(self.filled + debt + late)
+    }
+
+    fn fill(&mut self, now: Time) {
+        let passed = i64::try_from((now - self.filled).0).unwrap_or(i64::MAX);
+        self.tokens_ps = self.tokens_ps.saturating_add(passed).min(self.bucket_ps);
+        self.filled = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 Gbit/s: 8 ns a byte; a bucket of 10 us, frames of 1000 bytes.
+    fn shaper() -> Shaper {
+        Shaper::new(1000.0, Time::ns(10_000.0), 1000, (500, 0), Time::default())
+    }
+
+    #[test]
+    fn frames_pass_until_the_bucket_is_in_debt_and_the_last_is_not_held_for_its_own_length() {
+        let mut shaper = shaper();
+        (0..4).for_each(|chunk| shaper.offer(chunk, 1000));
+        // 10 us - 8 us is not a debt yet; the second frame makes one of 6 us.
+        assert_eq!(shaper.release(Time::default()), [0, 1]);
+        assert_eq!(shaper.due(), Some(Time::ns(6_000.0)));
+        assert_eq!(shaper.release(Time::ns(5_999.0)), []);
+        assert_eq!(shaper.release(Time::ns(6_000.0)), [2]);
+        assert_eq!(shaper.release(shaper.due().unwrap()), [3]);
+        assert_eq!(shaper.due(), None);
+    }
+
+    #[test]
+    fn small_pieces_that_wait_leave_as_one_frame() {
+        let mut shaper = shaper();
+        shaper.offer(0, 2000);
+        assert_eq!(shaper.release(Time::default()), [0]);
+        (1..6).for_each(|chunk| shaper.offer(chunk, 400));
+        let due = shaper.due().unwrap();
+        assert_eq!(due, Time::ns(6_000.0));
+        assert_eq!(shaper.release(due), [1, 2]);
+    }
+
+    #[test]
+    fn a_late_timer_delays_what_waits_and_keeps_the_rate() {
+        let mut shaper = Shaper::new(1000.0, Time::ns(10_000.0), 1000, (500, 0), Time::ns(1_000.0));
+        (0..4).for_each(|chunk| shaper.offer(chunk, 1000));
+        assert_eq!(shaper.release(Time::default()), [0, 1]);
+        assert_eq!(shaper.due(), Some(Time::ns(7_000.0)));
+        assert_eq!(shaper.release(Time::ns(7_000.0)), [2]);
+        assert_eq!(shaper.due(), Some(Time::ns(15_000.0)));
+    }
+
+    #[test]
+    fn a_frame_of_small_pieces_has_as_many_packets_as_it_needs() {
+        let mut shaper = Shaper::new(1000.0, Time::ns(1.0), 1000, (500, 100), Time::default());
+        (0..9).for_each(|chunk| shaper.offer(chunk, 100));
+        assert_eq!(shaper.release(Time::default()).len(), 9);
+        shaper.offer(9, 1);
+        // 900 bytes and 2 packets' overhead at 8 ns, less what the bucket had.
+        assert_eq!(shaper.due(), Some(Time::ns(8_799.0)));
+    }
+
+    #[test]
+    fn another_rate_holds_for_what_comes() {
+        let mut shaper = shaper();
+        shaper.set_rate(Time::default(), 100.0);
+        (0..2).for_each(|chunk| shaper.offer(chunk, 1000));
+        assert_eq!(shaper.release(Time::default()), [0]);
+        assert_eq!(shaper.due(), Some(Time::ns(70_000.0)));
+    }
+}

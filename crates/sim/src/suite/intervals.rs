@@ -1,0 +1,88 @@
+//! Bandwidth interval by interval, as `bandwidth --interval` measures it, while rails change.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::exchange::mb_s;
+use super::over_time::Second;
+use super::run::{Findings, Machine};
+use crate::models::time::Time;
+use crate::mpi::program::{self, Mpi, Task};
+use crate::testbed::{self, Change};
+
+const HEADER: u32 = 1;
+const DATA: u32 = 2;
+const ACKNOWLEDGEMENT: u32 = 3;
+const SENDER: u32 = 0;
+const RECEIVER: u32 = 1;
+
+/// Windows of `size` from rank 0 to rank 1: what arrived in each interval, while rails change.
+///
+/// # Errors
+/// As [`super::run`]; when a rail that changes is not emulated.
+pub fn intervals(
+    machine: &Machine,
+    (size, window): (u64, u32),
+    (interval, duration): (Time, Time),
+    changes: &[Change],
+) -> Result<Vec<Second>, String> {
+    let stack = machine.testbed.stack(&machine.stack)?;
+    let world = testbed::changing_world(&machine.testbed, stack, &machine.placement, machine.seed, changes)?;
+    let found = Findings::default();
+    // What the header of a window says: it is the last one.
+    let last = Rc::new(Cell::new(false));
+    let program = |mpi: Mpi| -> Task {
+        let (found, last) = (found.clone(), last.clone());
+        Box::pin(async move {
+            match mpi.rank() {
+                SENDER => send(&mpi, (size, window), duration, &last).await,
+                _ => receive(&mpi, (size, window), (interval, duration), (&found, &last)).await,
+            }
+        })
+    };
+    program::run(world, machine.placement.ranks(), stack.unawaited_bytes(), program)
+        .map_err(|deadlock| format!("ranks {:?} wait for ever", deadlock.ranks))?;
+    let seconds = found.take();
+    Ok(seconds.into_iter().map(|(end, value)| Second { end_s: Time(end).as_ns() / 1e9, value }).collect())
+}
+
+async fn send(mpi: &Mpi, (size, window): (u64, u32), duration: Time, last: &Cell<bool>) {
+    while !last.get() {
+        last.set(mpi.time() >= duration);
+        let mut requests = vec![mpi.irecv(RECEIVER, ACKNOWLEDGEMENT, 4).await, mpi.isend(RECEIVER, HEADER, 4).await];
+        for _ in 0..window {
+            requests.push(mpi.isend(RECEIVER, DATA, size).await);
+        }
+        mpi.wait_all(&requests).await;
+    }
+}
+
+async fn receive(
+    mpi: &Mpi,
+    (size, window): (u64, u32),
+    (interval, duration): (Time, Time),
+    (found, last): (&Findings, &Cell<bool>),
+) {
+    let (mut bytes, mut reported, mut next, mut over) = (0, Time::default(), interval, false);
+    while !over {
+        let mut requests = vec![mpi.irecv(SENDER, HEADER, 4).await];
+        for _ in 0..window {
+            requests.push(mpi.irecv(SENDER, DATA, size).await);
+        }
+        mpi.wait(requests[0]).await;
+        over = last.get();
+        for request in &requests[1..] {
+            mpi.wait(*request).await;
+            bytes += size;
+            let now = mpi.time();
+            if now >= next && next <= duration {
+                found.borrow_mut().push((next.0, mb_s(bytes, now - reported)));
+                (bytes, reported) = (0, now);
+                while next <= now {
+                    next = next + interval;
+                }
+            }
+        }
+        mpi.send(SENDER, ACKNOWLEDGEMENT, 4).await;
+    }
+}
