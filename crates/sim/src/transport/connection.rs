@@ -23,6 +23,9 @@ pub struct ConnectionEnd {
     pub subchannel: SubchannelId,
     pub receiving: Option<Receiving>,
     pub is_closed: bool,
+    /// Counted frames that were sent, and how many of these the peer has acknowledged.
+    pub counted: u32,
+    pub acknowledged: u32,
     /// How far it is let go.
     pub farewell: Farewell,
 }
@@ -56,6 +59,8 @@ impl Connection {
             subchannel,
             receiving: None,
             is_closed: false,
+            counted: 0,
+            acknowledged: 0,
             farewell,
         });
         let flows = [seed, !seed].map(|seed| Flow::new(link.clone(), socket, seed));

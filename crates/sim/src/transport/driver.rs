@@ -111,6 +111,7 @@ impl World {
         if header.body == Body::Leave && !self.hear_farewell(connection, end) {
             return self.blame(connection, end, "it lets go of a connection that has to stay");
         }
+        self.connections[connection.0].ends[end.0].acknowledged = header.ack;
         self.look_for_strays(connection, end, &header);
         let placement = match self.hosts[host.0].engine.handle_header(now.into(), subchannel, &header) {
             Ok(placement) => placement,
@@ -204,6 +205,7 @@ impl World {
         if self.is_forgotten(host, &header) {
             return None;
         }
+        self.connections[connection.0].ends[end.0].counted += u32::from(header.body.is_counted());
         let header = self.mutated(header);
         let encoded = Encoded::new(&header);
         let bit = self.chance.below(8 * MIN_FLIPPED) as usize;

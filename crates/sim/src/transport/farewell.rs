@@ -6,6 +6,7 @@
 use fishplate_engine::wire::Body;
 use fishplate_engine::{MAX_SUBCHANNELS, Payload, Source, Transmit};
 
+use super::connection::ConnectionEnd;
 use super::data::Data;
 use super::growth::{Change, Streams};
 use super::ids::{ConnectionId, End, FlowId, HostId};
@@ -206,7 +207,8 @@ impl World {
             return self.link_failed(connection, end, "the connection was closed without a goodbye");
         }
         let (host, subchannel) = self.connections[connection.0].at(end);
-        let is_drained = self.hosts[host.0].engine.is_drained(subchannel);
+        let ConnectionEnd { counted, acknowledged, .. } = self.connections[connection.0].ends[end.0];
+        let is_drained = counted == acknowledged;
         self.let_go += 1;
         self.see(Seen::LetGo { host, peer: peer(subchannel.vc), is_drained });
         let at = &mut self.connections[connection.0].ends[end.0];

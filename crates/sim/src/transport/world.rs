@@ -16,7 +16,7 @@ use super::trace::{Note, Trace};
 use crate::events::{Duration, EventQueue, Random, Time};
 
 /// More events than any run needs: engines that keep each other busy with nothing are found out.
-const MOST_EVENTS: u64 = 3_000_000;
+const MOST_EVENTS: u64 = 20_000_000;
 /// One in so many chances for a planted bug is taken.
 const MUTATION_EVERY: u64 = 10;
 
