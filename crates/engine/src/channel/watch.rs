@@ -1,9 +1,12 @@
 //! Whether a subchannel makes progress: one that is silent while the peer answers over others has failed, whatever the
 //! kernel still hopes for.
 
+use arrayvec::ArrayVec;
+
 use super::VirtualChannel;
 use super::scheduler::{NOTHING, Transmit};
 use super::subchannel::{Cargo, Subchannel};
+use crate::config::MAX_SUBCHANNELS;
 use crate::time::Instant;
 use crate::wire::Body;
 
@@ -59,18 +62,25 @@ impl Watch {
 }
 
 impl VirtualChannel {
-    /// When to look whether all subchannels make progress, if ever. With a single one there is nothing to compare with.
+    /// When to look whether all subchannels make progress, if ever.
     pub fn next_watch(&self) -> Option<Instant> {
-        if self.live.len() < 2 {
-            return None;
-        }
-        let live = self.live.iter().map(|index| &self.subchannels[usize::from(*index)]);
-        let waiting = live.filter(|subchannel| !subchannel.is_quiet() && !subchannel.watch.is_told);
         let due = |subchannel: &Subchannel| match subchannel.watch.is_suspect {
             true => subchannel.watch.fails_at,
             false => Some(self.suspect_at(subchannel)),
         };
-        waiting.filter_map(due).min()
+        self.watched().filter_map(|index| due(&self.subchannels[index])).min()
+    }
+
+    /// The subchannels that wait for acknowledgement, those too that are let go. One that carries alone is not among them:
+    /// there is nothing to compare it with.
+    fn watched(&self) -> impl Iterator<Item = usize> {
+        let alone = match self.live[..] {
+            [only] => Some(usize::from(only)),
+            _ => None,
+        };
+        let all = if self.live.is_empty() { 0 } else { self.subchannels.len() };
+        let waits = |subchannel: &Subchannel| subchannel.live && !subchannel.is_quiet() && !subchannel.watch.is_told;
+        (0..all).filter(move |index| alone != Some(*index) && waits(&self.subchannels[*index]))
     }
 
     /// When a subchannel that waits for acknowledgement becomes suspect: its rail has been silent, or it alone for long.
@@ -82,7 +92,7 @@ impl VirtualChannel {
         }
         let live = self.live.iter().map(|index| &self.subchannels[usize::from(*index)]);
         let of_rail = live.filter(|other| other.rail == subchannel.rail).map(|other| other.watch.since);
-        let rail_since = of_rail.max().unwrap_or(since);
+        let rail_since = of_rail.fold(since, Instant::max);
         rail_since.plus_ns(SILENCE_NS + rtt_ns).min(since.plus_ns(LOSSY_SILENCE_NS + KERNELS_ROUND_TRIPS * rtt_ns))
     }
 
@@ -92,12 +102,10 @@ impl VirtualChannel {
             return None;
         }
         let mut asks = false;
-        for index in self.live.clone().into_iter().map(usize::from) {
+        let watched: ArrayVec<usize, MAX_SUBCHANNELS> = self.watched().collect();
+        for index in watched {
             let suspect_at = self.suspect_at(&self.subchannels[index]);
             let subchannel = &mut self.subchannels[index];
-            if subchannel.is_quiet() || subchannel.watch.is_told {
-                continue;
-            }
             if subchannel.watch.fails_at.is_some_and(|at| at <= now) {
                 subchannel.watch.is_told = true;
                 return Some(index);
@@ -135,7 +143,7 @@ impl VirtualChannel {
 
     /// Asks whether the peer is there.
     pub(super) fn ping(&mut self, now: Instant) -> Option<Transmit> {
-        if self.live.len() < 2 {
+        if self.subchannels.iter().filter(|subchannel| subchannel.live).count() < 2 {
             return None;
         }
         let index = self.subchannels.iter().position(|sub| sub.watch.asks && sub.live && sub.budget > 0)?;

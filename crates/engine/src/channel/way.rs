@@ -76,7 +76,7 @@ impl VirtualChannel {
     }
 
     fn live(&self) -> impl Iterator<Item = &Subchannel> {
-        self.subchannels.iter().filter(|subchannel| subchannel.live)
+        self.live.iter().map(|index| &self.subchannels[usize::from(*index)])
     }
 
     /// Bytes that fill all subchannels for a round trip.

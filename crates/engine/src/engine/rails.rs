@@ -44,8 +44,8 @@ impl Engine {
         }
         channel.take_down(index, why);
         if channel.live.is_empty() {
-            let due = now.plus_ns(self.config.rail_timeout_ns);
-            channel.gives_up_at = Some(due);
+            // Since the last that carried has ended: not one that was let go.
+            let due = *channel.gives_up_at.get_or_insert(now.plus_ns(self.config.rail_timeout_ns));
             self.hasten(due);
         }
         self.interrupt(subchannel);

@@ -1,5 +1,6 @@
 //! Rails that fail at any moment: nothing is lost, nothing comes twice, nothing is written after its end.
 
+use fishplate_engine::policy::Multiplexing;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{
     Completion, Config, Context, Engine, Envelope, Extent, Failure, Instant, MessageSeq, Pattern, Payload, RailId,
@@ -111,6 +112,13 @@ fn over_two_rails(config: Config) -> (Engine, [SubchannelId; 2]) {
     let subchannels = [0, 1].map(|rail| engine.subchannel_up(vc, RailId(rail), None, 1 << 20).unwrap());
     subchannels.into_iter().for_each(|subchannel| engine.writable(subchannel, 1 << 20));
     (engine, subchannels)
+}
+
+/// The frames that are to be sent, and over which subchannel.
+fn sent(engine: &mut Engine, now: Instant) -> Vec<(SubchannelId, Body)> {
+    std::iter::from_fn(|| engine.poll_transmit(now))
+        .map(|transmit| (transmit.subchannel, transmit.header.body))
+        .collect()
 }
 
 /// Whether the peer is asked about the rail that its acknowledgement is to come over, in 2 s.
@@ -245,4 +253,55 @@ fn a_subchannel_that_retires_gets_nothing_new_and_drains_unless_it_carries_alone
     );
     assert_eq!(over_other.len(), 20);
     assert!(engine.is_drained(used));
+}
+
+#[test]
+fn what_waits_for_a_subchannel_that_retires_goes_over_another() {
+    let config = Config { multiplexing: Multiplexing::RoundRobin, ..Config::default() };
+    let (mut engine, [one, two]) = over_two_rails(config);
+    [one, two].into_iter().for_each(|subchannel| engine.writable(subchannel, 0));
+    (0..6).for_each(|_| send(&mut engine));
+    // The policy gives three to each, which wait there.
+    assert_eq!(sent(&mut engine, Instant(0)), []);
+    assert!(engine.retire(one));
+    [one, two].into_iter().for_each(|subchannel| engine.writable(subchannel, 1 << 20));
+    let over: Vec<_> = sent(&mut engine, Instant(0)).into_iter().map(|(subchannel, _)| subchannel).collect();
+    assert_eq!(over, [two; 6]);
+}
+
+#[test]
+fn a_subchannel_that_falls_silent_after_it_has_retired_is_found_out() {
+    let (mut engine, _) = over_two_rails(Config::default());
+    send(&mut engine);
+    let [(used, message)] = sent(&mut engine, Instant(0))[..] else { panic!("one message") };
+    assert!(engine.retire(used));
+    let mut asked = None;
+    for at in 0..100 {
+        let now = Instant(at * 10 * MS);
+        engine.handle_timeout(now);
+        for (over, body) in sent(&mut engine, now) {
+            assert_eq!(body, Body::Ping);
+            asked = Some(over);
+            let answer = Header { ack: 1, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+            engine.handle_header(now, over, &answer).unwrap();
+        }
+        if engine.poll_cut() == Some(used) {
+            assert!(at < 30, "only after {at} times 10 ms");
+            engine.subchannel_down(now, used, "rail eth0: silent");
+            assert_eq!(sent(&mut engine, now), [(asked.expect("nobody was asked"), message)]);
+            return;
+        }
+    }
+    panic!("it is not found out");
+}
+
+#[test]
+fn the_end_of_a_subchannel_that_was_let_go_gives_a_peer_without_others_no_more_time() {
+    let config = Config { rail_timeout_ns: 5_000 * MS, ..Config::default() };
+    let (mut engine, [one, two]) = over_two_rails(config);
+    assert!(engine.retire(one));
+    engine.subchannel_down(Instant(0), two, "rail eth1: unplugged");
+    engine.subchannel_down(Instant(4_000 * MS), one, "it was let go");
+    engine.handle_timeout(Instant(5_000 * MS));
+    assert_eq!(engine.poll_lost(), Some(one.vc));
 }

@@ -3,6 +3,7 @@
 use fishplate_engine::{Placement, SubchannelId};
 use fishplate_link::Settings;
 
+use super::farewell::Farewell;
 use super::flow::{Flow, Socket};
 use super::ids::{End, HostId};
 use crate::events::Time;
@@ -22,6 +23,11 @@ pub struct ConnectionEnd {
     pub subchannel: SubchannelId,
     pub receiving: Option<Receiving>,
     pub is_closed: bool,
+    /// Counted frames that were sent, and how many of these the peer has acknowledged.
+    pub counted: u32,
+    pub acknowledged: u32,
+    /// How far it is let go.
+    pub farewell: Farewell,
 }
 
 /// A connection of two hosts over one rail.
@@ -29,6 +35,8 @@ pub struct ConnectionEnd {
 pub struct Connection {
     pub ends: [ConnectionEnd; 2],
     pub rail: usize,
+    /// It was set up while others carried.
+    pub is_additional: bool,
     /// Nothing gets through any more, not even that it is broken.
     pub is_silent: bool,
     /// By the end that sends.
@@ -40,14 +48,23 @@ pub struct Connection {
 impl Connection {
     pub fn new(
         ends: [(HostId, SubchannelId); 2],
-        rail: usize,
+        (rail, is_additional): (usize, bool),
         link: &Settings,
         socket: Socket,
         seed: u64,
     ) -> Connection {
-        let ends = ends.map(|(host, subchannel)| ConnectionEnd { host, subchannel, receiving: None, is_closed: false });
+        let farewell = Farewell::default();
+        let ends = ends.map(|(host, subchannel)| ConnectionEnd {
+            host,
+            subchannel,
+            receiving: None,
+            is_closed: false,
+            counted: 0,
+            acknowledged: 0,
+            farewell,
+        });
         let flows = [seed, !seed].map(|seed| Flow::new(link.clone(), socket, seed));
-        Connection { ends, rail, is_silent: false, flows, scheduled: [None; 2] }
+        Connection { ends, rail, is_additional, is_silent: false, flows, scheduled: [None; 2] }
     }
 
     /// The host at an end, and its subchannel.
@@ -62,8 +79,10 @@ impl Connection {
         hosts == (a, b) || hosts == (b, a)
     }
 
-    /// Whether both ends use it.
+    /// Whether both ends use it, or one closes it in good order.
     pub fn is_open(&self) -> bool {
-        self.ends.iter().all(|end| !end.is_closed)
+        let (one, other) = (self.ends[0].is_closed, self.ends[1].is_closed);
+        let is_cut = self.flows.iter().any(Flow::is_cut);
+        !(one && other) && (one == other || !is_cut)
     }
 }

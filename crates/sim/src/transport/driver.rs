@@ -3,7 +3,7 @@
 use fishplate_engine::wire::{self, Body, Header};
 use fishplate_engine::{Completion, MemoryAction, Placement, Source, Transmit};
 
-use super::connection::Receiving;
+use super::connection::{ConnectionEnd, Receiving};
 use super::data::Data;
 use super::flow::Flushed;
 use super::frame::{Encoded, Frame, Load, Segment};
@@ -43,6 +43,7 @@ impl World {
         self.end_what_the_engine_gives_up(host);
         self.complete(host);
         self.set_timer(host);
+        self.plan_tick(host);
     }
 
     fn forgets_timeouts(&self) -> bool {
@@ -92,6 +93,9 @@ impl World {
             return;
         }
         self.take_payload(connection, end, &segment.data);
+        if segment.is_end {
+            self.link_ended(connection, end);
+        }
     }
 
     /// False if the connection is gone.
@@ -104,6 +108,11 @@ impl World {
             Ok(None) => return self.blame(connection, end, "its header has no end"),
             Err(malformed) => return self.blame(connection, end, &malformed.to_string()),
         };
+        if header.body == Body::Leave && !self.hear_farewell(connection, end) {
+            return self.blame(connection, end, "it lets go of a connection that has to stay");
+        }
+        self.connections[connection.0].ends[end.0].acknowledged = header.ack;
+        self.look_for_strays(connection, end, &header);
         let placement = match self.hosts[host.0].engine.handle_header(now.into(), subchannel, &header) {
             Ok(placement) => placement,
             Err(misbehaviour) => return self.blame(connection, end, &misbehaviour.to_string()),
@@ -124,6 +133,15 @@ impl World {
         let receiving = (len > 0).then_some(Receiving { placement, len: len + done, done });
         self.connections[connection.0].ends[end.0].receiving = receiving;
         true
+    }
+
+    /// After LEAVE nothing comes that is counted but refusals.
+    fn look_for_strays(&mut self, connection: ConnectionId, end: End, header: &Header) {
+        let ConnectionEnd { host, farewell, .. } = self.connections[connection.0].ends[end.0];
+        if farewell.heard && header.body.is_counted() && !matches!(header.body, Body::Refused { .. }) {
+            let from = self.across(connection, end);
+            self.see(Seen::Strayed { from, to: host });
+        }
     }
 
     fn take_payload(&mut self, connection: ConnectionId, end: End, data: &Data) {
@@ -177,13 +195,17 @@ impl World {
     }
 
     /// A frame goes into the queue of its connection.
-    fn transmit(&mut self, host: HostId, transmit: Transmit) -> Option<(ConnectionId, End)> {
+    pub(super) fn transmit(&mut self, host: HostId, transmit: Transmit) -> Option<(ConnectionId, End)> {
         let Transmit { subchannel, header, source, copy } = transmit;
         let links = &self.hosts[host.0].links[peer(subchannel.vc).0];
         let (connection, end) = *links.get(usize::from(subchannel.index))?;
         if self.connections[connection.0].ends[end.0].is_closed {
             return None;
         }
+        if self.is_forgotten(host, &header) {
+            return None;
+        }
+        self.connections[connection.0].ends[end.0].counted += u32::from(header.body.is_counted());
         let header = self.mutated(header);
         let encoded = Encoded::new(&header);
         let bit = self.chance.below(8 * MIN_FLIPPED) as usize;
@@ -206,6 +228,12 @@ impl World {
             self.flow(flow).push(Frame::new(encoded, Load::Copied(nothing), 0));
         }
         Some((connection, end))
+    }
+
+    /// The first message after a link was let go: one that had waited for that, if any had. Only a planted bug forgets it.
+    fn is_forgotten(&mut self, host: HostId, header: &Header) -> bool {
+        let is_message = matches!(header.body, Body::Eager { .. } | Body::Request { .. });
+        is_message && std::mem::take(&mut self.hosts[host.0].forgets)
     }
 
     /// A header with a planted bug.

@@ -35,7 +35,7 @@ impl World {
     }
 
     /// A connection has failed. What it carried goes over others, or waits for one.
-    fn link_failed(&mut self, connection: ConnectionId, end: End, why: &str) {
+    pub(super) fn link_failed(&mut self, connection: ConnectionId, end: End, why: &str) {
         let (host, subchannel) = self.connections[connection.0].at(end);
         if self.connections[connection.0].ends[end.0].is_closed {
             return;
@@ -45,7 +45,9 @@ impl World {
         self.close(connection, end);
         self.hosts[host.0].engine.subchannel_down(now.into(), subchannel, why);
         self.act(host);
-        if self.connections[connection.0].ends.iter().all(|end| end.is_closed) {
+        let is_over = self.connections[connection.0].ends.iter().all(|end| end.is_closed);
+        // One that was set up while others carried is not missed.
+        if is_over && !self.connections[connection.0].is_additional {
             let pause = self.chance.up_to(MOST_PAUSE);
             self.queue.after(pause, Event::Reconnect(connection));
         }
@@ -54,15 +56,20 @@ impl World {
     /// A connection that has failed is set up again, if both hosts still want it.
     pub(super) fn reconnect(&mut self, connection: ConnectionId) {
         let [a, b] = End::BOTH.map(|end| self.connections[connection.0].at(end).0);
+        if self.may_connect(a, b) {
+            self.connect(a, b, self.connections[connection.0].rail, false);
+            self.progress(a);
+            self.progress(b);
+        }
+    }
+
+    /// Whether two hosts are there and want each other.
+    pub(super) fn may_connect(&self, a: HostId, b: HostId) -> bool {
         let is_over = |host: HostId, peer: HostId| {
             let host = &self.hosts[host.0];
             host.is_dead || host.lost.contains(&peer)
         };
-        if !is_over(a, b) && !is_over(b, a) {
-            self.connect(a, b, self.connections[connection.0].rail);
-            self.progress(a);
-            self.progress(b);
-        }
+        !is_over(a, b) && !is_over(b, a)
     }
 
     /// Closes the connections that the engine gives up, and forgets the peers that it does.

@@ -59,6 +59,13 @@ pub enum Fault {
         /// For how long each.
         lasts: Duration,
     },
+    /// All connections between two hosts break that nobody lets go.
+    Sever {
+        /// One.
+        a: HostId,
+        /// The other.
+        b: HostId,
+    },
     /// The process of a host ends.
     Death {
         /// Whose.
@@ -129,6 +136,7 @@ impl fmt::Display for Fault {
                 write!(f, "{path} is {factor} times slower and {more_us} us longer for {us} us")
             }
             Fault::Flap { path, times, lasts } => write!(f, "{path} flaps {times} times for {} us", lasts.0 / 1000),
+            Fault::Sever { a, b } => write!(f, "all connections of {a} and {b} break that nobody lets go"),
             Fault::Death { host } => write!(f, "{host} dies"),
             Fault::Away { host, lasts } => write!(f, "the user of {host} computes for {} us", lasts.0 / 1000),
         }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use fishplate_engine::Payload;
 use fishplate_link::{Link, Offered, Settings};
 
+use super::data::Data;
 use super::frame::{Frame, Segment};
 use super::memory::Memory;
 use crate::events::{Duration, Time};
@@ -75,6 +76,8 @@ pub struct Flow {
     stalled_until: Time,
     /// Nothing will ever arrive.
     is_cut: bool,
+    /// Nothing more is sent.
+    is_shut: bool,
     /// The driver waits to hear that the socket takes more.
     pub is_blocked: bool,
     /// Bytes that were read.
@@ -107,6 +110,7 @@ impl Flow {
             unread: VecDeque::new(),
             stalled_until: Time::START,
             is_cut: false,
+            is_shut: false,
             is_blocked: false,
             read_bytes: 0,
         }
@@ -300,6 +304,21 @@ impl Flow {
     pub fn close(&mut self) {
         self.queue.clear();
         self.is_blocked = false;
+    }
+
+    /// The driver shuts it in good order: what the socket has taken arrives, and then its end, for which there is always room.
+    pub fn shut(&mut self, now: Time, nothing: Data) {
+        self.close();
+        if !self.is_cut && !std::mem::replace(&mut self.is_shut, true) {
+            let end = Segment { number: self.next_number, header: None, data: nothing, is_end: true };
+            self.next_number += 1;
+            self.offer(now, end);
+        }
+    }
+
+    /// Whether the socket has everything that the driver has sent.
+    pub fn is_flushed(&self) -> bool {
+        self.queue.is_empty()
     }
 
     /// Whether it has ended.

@@ -75,6 +75,8 @@ pub struct Segment {
     pub header: Option<Encoded>,
     /// Payload.
     pub data: Data,
+    /// Nothing comes after it.
+    pub is_end: bool,
 }
 
 impl Segment {
@@ -98,7 +100,7 @@ impl Frame {
             Load::Copied(data) => data.slice(self.sent, len),
         };
         self.sent += len;
-        Segment { number, header: self.header.take(), data }
+        Segment { number, header: self.header.take(), data, is_end: false }
     }
 
     /// Whether the socket has all of it.

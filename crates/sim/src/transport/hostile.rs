@@ -1,6 +1,7 @@
-//! A host that does not keep to the protocol: its headers are spoilt, repeated, dropped and made up.
+//! A host that does not keep to the protocol: its headers are spoilt, repeated, dropped and made up, and it lets
+//! go of what has to stay.
 
-use fishplate_engine::wire::Header;
+use fishplate_engine::wire::{Body, Header};
 
 use super::data::Data;
 use super::frame::{Encoded, Frame, Load};
@@ -13,13 +14,13 @@ const TAMPERED: u64 = 20;
 /// Longest payload that is made up.
 const MOST_MADE_UP: u64 = 100_000;
 /// Kinds of frames that a made-up one can be of; one more than there are.
-const KINDS: u64 = 13;
+const KINDS: u64 = 14;
 
 impl World {
     /// A frame of a hostile host, or what becomes of it.
     pub(super) fn transmit_hostile(&mut self, flow: FlowId, header: Header, load: Load, len: u64) {
         let encoded = Encoded::new(&header);
-        let way = self.chance.below(4);
+        let way = self.chance.below(5);
         if self.chance.below(1000) >= TAMPERED {
             self.flow(flow).push(Frame::new(encoded, load, len));
             return;
@@ -32,6 +33,13 @@ impl World {
                 let data = Data::blank(self.setup.contents, len);
                 self.flow(flow).push(Frame::new(encoded, load, len));
                 self.flow(flow).push(Frame::new(encoded, Load::Copied(data), len));
+            }
+            // Behind a LEAVE, which it does not keep to, or which may not be said of this connection.
+            2 => {
+                let leave = Encoded::new(&Header { body: Body::Leave, ..header });
+                let nothing = Data::blank(self.setup.contents, 0);
+                self.flow(flow).push(Frame::new(leave, Load::Copied(nothing), 0));
+                self.flow(flow).push(Frame::new(encoded, load, len));
             }
             // Another, instead.
             _ => {

@@ -38,6 +38,7 @@ impl World {
                     }
                 }
             }
+            Fault::Sever { a, b } => self.sever(a, b),
             Fault::Death { host } => self.die(host),
             Fault::Away { host, lasts } => {
                 let back = self.queue.now() + lasts;

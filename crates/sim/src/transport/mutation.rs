@@ -48,6 +48,10 @@ mutations! {
     GrantDoubled, "grant-doubled", "conduct", "a sender believes in twice the grant";
     FrameTwice, "frame-twice", "conduct", "a frame is sent twice";
     BitFlip, "bit-flip", "conduct", "a bit of a header changes on its way";
+    LeaveUnmeant, "leave-unmeant", "conduct", "LEAVE is said of a connection over which messages go on";
+    ShutEarly, "shut-early", "conduct", "a connection that is let go is shut before it is drained";
+    OrphanForgotten, "orphan-forgotten", "progress", "the first message after a connection is let go (one that waited for it) is lost";
+    LeaveUnanswered, "leave-unanswered", "progress", "LEAVE is not answered";
     FrameLost, "frame-lost", "progress", "a frame is never sent";
     TimeoutForgotten, "timeout-forgotten", "progress", "timeouts are not handled: nobody acknowledges what has no reply";
 }

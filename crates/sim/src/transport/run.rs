@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::s(1000);
 pub struct Outcome {
     /// What was asked for, all together.
     pub operations: u64,
+    /// Ends of connections that were set up while others carried, let go, and shut as was agreed.
+    pub let_go: u64,
     /// Events of the simulation.
     pub events: u64,
     /// How long it took in virtual time.
@@ -43,6 +45,7 @@ pub fn run(setup: Setup, logged: bool) -> Outcome {
     }
     Outcome {
         operations: world.operations,
+        let_go: world.let_go,
         events: world.queue.scheduled(),
         took: world.queue.now() - Time::START,
         trace: world.trace.hash(),
@@ -55,8 +58,7 @@ impl World {
     fn run_through(&mut self) {
         while self.hosts.iter().any(|host| host.commands_left > 0 && !host.is_dead) && self.step(Time::NEVER) {}
         // What is planned for later still happens.
-        let last = self.setup.faults.last().map_or(Time::START, |(at, _)| *at);
-        self.run_until(last);
+        self.run_until(self.last_planned());
         self.heal_all();
         self.run_out();
         if self.violation.is_none() {
@@ -97,6 +99,7 @@ impl World {
         let open: Vec<Context> = open.map(|(context, _)| context).collect();
         open.into_iter().for_each(|context| self.end_exposure(context));
         self.run_out();
+        self.look_for_lingering();
         self.see(Seen::Finished);
     }
 

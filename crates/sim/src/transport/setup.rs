@@ -8,6 +8,7 @@ use fishplate_link::{Rate, Settings};
 use super::data::Contents;
 use super::faults::Fault;
 use super::flow::Socket;
+use super::growth::Change;
 use super::ids::HostId;
 use super::mutation::Mutation;
 use super::workload::Mix;
@@ -43,6 +44,8 @@ pub struct Setup {
     pub mix: Mix,
     /// What goes wrong, in order of time.
     pub faults: Vec<(Time, Fault)>,
+    /// Streams that are set up while others carry, and let go, in order of time.
+    pub changes: Vec<(Time, Change)>,
     /// Does not keep to the protocol.
     pub hostile: Option<HostId>,
     /// A bug that is planted to see whether it is found.
@@ -62,6 +65,7 @@ impl Setup {
             contents: Contents::Origins,
             mix: Mix::NOTHING,
             faults: Vec::new(),
+            changes: Vec::new(),
             hostile: None,
             mutation: None,
         }
@@ -90,6 +94,7 @@ impl fmt::Display for Setup {
         writeln!(f, "  {:?}, payloads as {:?}", self.socket, self.contents)?;
         writeln!(f, "  {:?}", self.mix)?;
         self.faults.iter().try_for_each(|(at, fault)| writeln!(f, "  fault at {at}: {fault}"))?;
+        self.changes.iter().try_for_each(|(at, change)| writeln!(f, "  at {at}: {change}"))?;
         self.hostile.iter().try_for_each(|host| writeln!(f, "  {host} does not keep to the protocol"))?;
         self.mutation.iter().try_for_each(|mutation| writeln!(f, "  planted bug: {mutation}"))
     }

@@ -8,6 +8,7 @@ use fishplate_link::{Loss, Rate, Settings};
 use super::data::Contents;
 use super::faults::{Fault, Path};
 use super::flow::Socket;
+use super::growth::Growth;
 use super::ids::HostId;
 use super::setup::{Rail, Setup};
 use super::workload::Mix;
@@ -36,7 +37,8 @@ pub fn draw(seed: u64) -> Setup {
     let mix = Mix::draw(&mut random);
     let until = Time(mix.pause.0 / 2 * mix.commands / 2);
     let config = config(&mut random, shape.rails);
-    Setup {
+    let growth = Growth::some(&mut Random::stream(seed, "growth"), shape, until);
+    let setup = Setup {
         seed,
         hosts: shape.hosts,
         rails: (0..shape.rails).map(|_| rail(&mut random)).collect(),
@@ -46,9 +48,17 @@ pub fn draw(seed: u64) -> Setup {
         contents: random.pick(&[Contents::Bytes, Contents::Origins, Contents::Origins]),
         mix,
         faults: Fault::some(&mut random, shape, most_faults, until),
+        changes: growth.changes,
         hostile: random.percent(15).then(|| HostId(random.index(shape.hosts))),
         mutation: None,
-    }
+    };
+    with_faults(setup, growth.faults)
+}
+
+fn with_faults(mut setup: Setup, more: Vec<(Time, Fault)>) -> Setup {
+    setup.faults.extend(more);
+    setup.faults.sort_by_key(|(at, _)| *at);
+    setup
 }
 
 /// The setup of a seed for one thing only: two hosts, two rails at least, and one rail that is cut at a random moment while
@@ -68,6 +78,8 @@ pub fn draw_cut(seed: u64) -> Setup {
     let path = Path { a: HostId(0), b: HostId(1), rail: random.index(setup.rails.len()) };
     let until = setup.mix.pause.0 / 4 * setup.mix.commands;
     setup.faults = vec![(Time(random.below(until)), Fault::Cut { path })];
+    let shape = Shape { hosts: 2, rails: setup.rails.len() };
+    setup.changes = Growth::some(&mut random, shape, Time(until)).changes;
     setup
 }
 

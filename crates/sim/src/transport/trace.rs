@@ -29,6 +29,8 @@ pub enum Note<'a> {
     Lost(HostId, HostId, &'a str),
     /// Something goes wrong, as planned, or right again.
     Fault(&'a str),
+    /// An end of a connection shuts it in good order.
+    Shut(ConnectionId, HostId),
 }
 
 /// For readers alone: made only where there are any, and so no part of what tells runs apart.
@@ -125,6 +127,7 @@ impl fmt::Display for Note<'_> {
             Note::Placed(connection, host) => write!(f, "{host} < {connection}: payload in place"),
             Note::Ended(host, id, len, what) => write!(f, "{host}: {id} ends with {len} bytes{what}"),
             Note::Up(connection, a, b, rail) => write!(f, "{connection}: {a} to {b} over rail {rail}"),
+            Note::Shut(connection, host) => write!(f, "{host}: {connection} is shut"),
             Note::Broken(connection, host, why) => write!(f, "{host}: {connection} is broken: {why}"),
             Note::Lost(host, peer, why) => write!(f, "{host} gives up {peer}: {why}"),
             Note::Fault(what) => write!(f, "fault: {what}"),

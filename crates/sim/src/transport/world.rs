@@ -16,7 +16,7 @@ use super::trace::{Note, Trace};
 use crate::events::{Duration, EventQueue, Random, Time};
 
 /// More events than any run needs: engines that keep each other busy with nothing are found out.
-const MOST_EVENTS: u64 = 3_000_000;
+const MOST_EVENTS: u64 = 20_000_000;
 /// One in so many chances for a planted bug is taken.
 const MUTATION_EVERY: u64 = 10;
 
@@ -29,6 +29,8 @@ pub(super) enum Event {
     Acknowledged(FlowId, u64),
     /// An engine wants to be called.
     Timer(HostId),
+    /// A driver looks after what is let go.
+    Tick(HostId),
     /// A user is back from computing.
     Back(HostId),
     /// A user asks for something.
@@ -37,6 +39,8 @@ pub(super) enum Event {
     Broken(ConnectionId, End),
     /// Something goes wrong: position in the setup.
     Fault(usize),
+    /// A host sets up a stream, or lets one go: position in the setup.
+    Change(usize),
     /// A connection stalls again.
     Stall(ConnectionId, Duration),
     /// A connection is as it was.
@@ -54,6 +58,10 @@ pub(super) struct Host {
     pub news: BTreeSet<(ConnectionId, End)>,
     /// When the next timer event comes.
     pub timer: Option<Time>,
+    /// A tick is to come.
+    pub ticks: bool,
+    /// A planted bug is about to forget a message.
+    pub forgets: bool,
     /// The user computes until then.
     pub away_until: Time,
     /// What comes now was not there then.
@@ -82,6 +90,8 @@ pub(super) struct World {
     pub trace: Trace,
     /// Commands so far.
     pub operations: u64,
+    /// Ends of connections that were let go and shut as was agreed.
+    pub let_go: u64,
     /// Receives so far, where completions are only counted.
     pub observed: Option<u64>,
     /// The first thing that was wrong.
@@ -97,6 +107,9 @@ impl World {
         let hosts: Vec<Host> = (0..setup.hosts).map(|me| Host::new(HostId(me), &setup, each)).collect();
         for (at, (time, _)) in setup.faults.iter().enumerate() {
             queue.at(*time, Event::Fault(at));
+        }
+        for (at, (time, _)) in setup.changes.iter().enumerate() {
+            queue.at(*time, Event::Change(at));
         }
         (0..setup.hosts).for_each(|host| queue.at(Time::START, Event::Command(HostId(host))));
         let mut ledger = Ledger::new(setup.config.most_announced >= MOST_ANNOUNCED);
@@ -115,6 +128,7 @@ impl World {
             ledger,
             trace: Trace::new(logged),
             operations: 0,
+            let_go: 0,
             observed: None,
             violation: None,
             oracles: oracle::all(),
@@ -125,21 +139,22 @@ impl World {
                 let mut rails: Vec<usize> = (0..world.setup.rails.len()).collect();
                 world.chance.shuffle(&mut rails);
                 for rail in rails {
-                    (0..world.setup.streams).for_each(|_| world.connect(HostId(a), HostId(b), rail));
+                    (0..world.setup.streams).for_each(|_| world.connect(HostId(a), HostId(b), rail, false));
                 }
             }
         }
         world
     }
 
-    /// A connection between two hosts comes up.
-    pub fn connect(&mut self, a: HostId, b: HostId, rail: usize) {
+    /// A connection between two hosts comes up, which `a` has set up.
+    pub fn connect(&mut self, a: HostId, b: HostId, rail: usize, is_additional: bool) {
         let id = ConnectionId(self.connections.len());
         let Some(at_a) = self.subchannel_up(a, b, rail) else { return };
         let Some(at_b) = self.subchannel_up(b, a, rail) else { return };
         let seed = self.chance.any();
         let link = &self.setup.rails[rail].link;
-        self.connections.push(Connection::new([(a, at_a), (b, at_b)], rail, link, self.setup.socket, seed));
+        let ends = [(a, at_a), (b, at_b)];
+        self.connections.push(Connection::new(ends, (rail, is_additional), link, self.setup.socket, seed));
         self.trace.note(self.queue.now(), &Note::Up(id, a, b, rail));
         for (host, peer, end, subchannel) in [(a, b, End(0), at_a), (b, a, End(1), at_b)] {
             let links = &mut self.hosts[host.0].links[peer.0];
@@ -188,10 +203,12 @@ impl World {
                     self.progress(host);
                 }
             }
+            Event::Tick(host) => self.tick(host),
             Event::Back(host) => self.progress(host),
             Event::Command(host) => self.command_event(host),
             Event::Broken(connection, end) => self.broken(connection, end),
             Event::Fault(at) => self.fault(self.setup.faults[at].1),
+            Event::Change(at) => self.change(at),
             Event::Stall(connection, lasts) => self.stall(connection, &End::BOTH, lasts),
             Event::Heal(connection) => self.heal(connection),
             Event::Reconnect(connection) => self.reconnect(connection),
@@ -324,6 +341,8 @@ impl Host {
             links: vec![Vec::new(); setup.hosts],
             news: BTreeSet::new(),
             timer: None,
+            ticks: false,
+            forgets: false,
             away_until: Time::START,
             looked_at: Time::START,
             is_dead: false,

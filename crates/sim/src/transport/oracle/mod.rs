@@ -36,6 +36,29 @@ pub enum Seen<'a> {
     Blamed(HostId, HostId, &'a str),
     /// A host gives a peer up.
     Lost(HostId, HostId),
+    /// Something comes over a connection after its sender has said that nothing does.
+    Strayed {
+        /// From whom.
+        from: HostId,
+        /// To whom.
+        to: HostId,
+    },
+    /// A connection ends that both sides have let go.
+    LetGo {
+        /// At whose end.
+        host: HostId,
+        /// Who is at the other.
+        peer: HostId,
+        /// Nothing waits for acknowledgement.
+        is_drained: bool,
+    },
+    /// A connection that was to go is still there in the end.
+    Lingers {
+        /// At whose end.
+        host: HostId,
+        /// Who is at the other.
+        peer: HostId,
+    },
     /// Nothing moves any more, and nothing should have to: everything has had its time.
     Settled,
     /// More events than any run needs.

@@ -17,6 +17,9 @@ impl Oracle for Progress {
         match seen {
             Seen::Endless => Err("it never ends".into()),
             Seen::Settled => nothing_matches(scene),
+            Seen::Lingers { host, peer } => must(scene.ledger.are_parted(host, peer), || {
+                format!("{host} keeps a connection to {peer} that was to go")
+            }),
             Seen::Finished => all_quiet(scene),
             _ => Ok(()),
         }
