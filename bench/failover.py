@@ -10,7 +10,8 @@ Needs `make bench`. Each cut has a run of `bandwidth --interval` of its own, on 
 1000 Mbit/s, r1 is cut, after a second it is healed. Times are from the moment at which the command that cuts, or heals, is
 started, by what arrives at the receiver in intervals of 10 ms:
 
-    resumed    end of the last interval within a second that has less than half of what the other rail carries
+    resumed    end of the longest pause that begins within a second, in which less than half of what the other rail carries
+               arrives; 0 if it is no longer than 50 ms, as the end of a window makes some over a distance
     used again start of the first 50 ms with a quarter more than one rail carries, from the healing on
     full sum   start of the first 200 ms with 95 % of what there was before the cut, from then on
 
@@ -33,6 +34,8 @@ import cuts
 import support
 
 FLOWS_S, CUT_S, WATCHED_S = 1.0, 1.0, 3.5
+# Over 10 ms one way the sender hears of the end of a window 20 ms later, and pauses for so long.
+LONGEST_AT_A_WINDOWS_END_S = 0.05
 OPTIONS = ["--json", "--interval", "0.01", "--sizes", "64K", "--window", "256"]
 USED_AGAIN_S, FULL_SUM_S = 2.0, 1.0
 
@@ -132,10 +135,20 @@ def now_run(line):
     return began
 
 
+def end_of_longest_pause(intervals, least):
+    """When the longest row of intervals with less than this rate has ended; None if there is none to speak of."""
+    pauses, begun = [], None
+    for start, end, amount in intervals:
+        begun = (start if begun is None else begun) if amount / (end - start) < least else None
+        if begun is not None:
+            pauses.append((end - begun, end))
+    length, end = max(pauses, default=(0, None))
+    return end if length > LONGEST_AT_A_WINDOWS_END_S else None
+
+
 def times(intervals, cut, healed):
     before = rate(intervals, cut - FLOWS_S / 2, cut)
-    stalled = [end for start, end, amount in intervals if cut < end < cut + 1 and amount / (end - start) < before / 4]
-    resumed = max(stalled, default=cut)
+    resumed = end_of_longest_pause([interval for interval in intervals if cut < interval[1] < cut + 1], before / 4) or cut
     lacking = [end for _, end, _ in intervals if end > cut and rate(intervals, end, end + 0.05) < 0.625 * before]
     missed = max(healed, min(lacking, default=cut))
     used = first(intervals, missed, 0.05, 0.625 * before)
