@@ -1,7 +1,9 @@
 //! Two endpoints in one process talk through the provider's tables of functions, as libfabric would call them, over
 //! the loopback interface.
 
+#[macro_use]
 mod node;
+mod events;
 mod remote;
 
 use node::{Node, Read, pair};

@@ -10,7 +10,7 @@ use ofi_abi::*;
 /// The objects of one side; closed in order when dropped.
 pub struct Node {
     info: *mut fi_info,
-    fabric: *mut fid_fabric,
+    pub fabric: *mut fid_fabric,
     domain: *mut fid_domain,
     cq: *mut fid_cq,
     av: *mut fid_av,
