@@ -190,7 +190,9 @@ impl Engine {
             Target::LandingPart { landing, wanted } => self.placed(landing, wanted),
             Target::Piece { seq, bounce } => self.piece_kept(subchannel.vc, (seq, bounce), incoming.len),
             Target::Arrival(key) => self.arrived(key),
-            Target::Memory { data, .. } => data.into_iter().for_each(|data| self.written(subchannel.vc, data)),
+            Target::Memory { data, .. } => {
+                data.into_iter().for_each(|data| self.written(subchannel.vc, data, incoming.len));
+            }
         }
     }
 
