@@ -184,6 +184,7 @@ impl Engine {
         if let Some(due) = counted.ack_due() {
             self.hasten(due);
         }
+        self.awaited |= incoming.prompt;
         match incoming.into {
             Target::Nothing => {}
             Target::Landing(key) => self.placed(key, incoming.len),

@@ -96,6 +96,16 @@ fn peek_finds_claims_and_misses() {
 }
 
 #[test]
+fn a_sender_hears_that_its_message_was_received_although_the_receiver_does_not_come_back() {
+    let (a, b) = pair();
+    let (text, mut buffer) = (vec![7u8; a.inject_size + 1], vec![0u8; a.inject_size + 1]);
+    b.trecv(&mut buffer, 1, 0, 7);
+    a.tsenddata(&text, 0, 1, 5);
+    assert_eq!(b.wait(&a).context, 7);
+    assert_eq!(a.wait_alone().context, 5);
+}
+
+#[test]
 fn a_cancelled_receive_completes_with_an_error() {
     let (a, b) = pair();
     let mut buffer = [0u8; 7];

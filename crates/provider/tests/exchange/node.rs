@@ -307,6 +307,14 @@ impl Node {
         }
     }
 
+    /// Waits for an entry while the other side does nothing.
+    pub fn wait_alone(&self) -> Entry {
+        match self.wait_for(self) {
+            (Read::Entry(entry), _) => entry,
+            (found, _) => panic!("{found:?}"),
+        }
+    }
+
     pub fn wait_any(&self, other: &Node) -> Read {
         self.wait_for(other).0
     }
