@@ -164,7 +164,8 @@ pub struct Completion {
     pub envelope: Envelope,
     /// Immediate data, where the message carried some.
     pub data: Option<u64>,
-    /// Bytes sent or received; for a peek, the length of the message.
+    /// Bytes sent or received; for a peek, the length of the message. Of a peer's write only if it came in one frame,
+    /// or else 0.
     pub len: u64,
     /// Sender of the message; `None` for sends and where no message came.
     pub source: Option<VcId>,

@@ -171,6 +171,7 @@ pub struct fi_ops_cntr {
 // Wait objects.
 pub const FI_WAIT_NONE: c_uint = 0;
 pub const FI_WAIT_UNSPEC: c_uint = 1;
+pub const FI_WAIT_FD: c_uint = 3;
 pub const FI_WAIT_YIELD: c_uint = 5;
 
 // Formats of completion queue entries.

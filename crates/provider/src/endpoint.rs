@@ -250,15 +250,19 @@ impl Endpoint {
         }
     }
 
-    /// Sends what has been held back for `least` or longer; tells the guard when nothing is left. Whoever is in a call may
-    /// be posting more of the burst: then nothing is done.
+    /// Sends what has been held back for `least` or longer, and acknowledgements that have been due for as long; tells the
+    /// guard when nothing is left. Whoever is in a call may be posting more of the burst, and acknowledges: then nothing is
+    /// done.
     pub fn release(&self, least: Duration) {
         let Ok(mut state) = self.state.try_lock() else { return };
         let State { transport: Some(transport), guard: Some(guard), .. } = &mut *state else { return };
         if transport.holding_ns().is_some_and(|since_ns| u128::from(since_ns) >= least.as_nanos()) {
             transport.release();
         }
-        if !transport.is_holding() {
+        if transport.is_awaited() {
+            transport.acknowledge(least.as_nanos() as u64);
+        }
+        if !transport.is_holding() && !transport.is_awaited() {
             guard.rest();
         }
     }
@@ -295,7 +299,12 @@ impl State {
     pub fn look(&mut self) -> bool {
         self.skipped = 0;
         let full = self.tx.is_full() || self.rx.is_full();
-        self.transport.as_mut().filter(|_| !full).is_some_and(Transport::progress)
+        let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
+        let moved = transport.progress();
+        if transport.is_awaited() {
+            self.guard.iter().for_each(|guard| guard.wake());
+        }
+        moved
     }
 
     fn hand_out(&mut self, id: u32) -> bool {

@@ -1,5 +1,5 @@
-//! The guard: a thread that sends what a burst holds back when the application does not come back to MPI soon. It sleeps
-//! unless there are bursts.
+//! The guard: a thread that sends what a burst holds back, and acknowledgements that peers wait for, when the application
+//! does not come back to MPI soon. It sleeps unless there may be such.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,7 @@ pub struct Guard {
 struct Shared {
     ended: AtomicBool,
     asleep: AtomicBool,
-    /// Something is held back, or was until just now.
+    /// Something is held back or to be acknowledged, or was until just now.
     holding: AtomicBool,
 }
 
@@ -55,7 +55,7 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Something is held back. To be called under the endpoint's lock.
+    /// Something is held back or to be acknowledged. To be called under the endpoint's lock.
     #[inline]
     pub fn wake(&self) {
         if self.shared.holding.load(Ordering::Relaxed) {

@@ -3,6 +3,8 @@
 use std::ptr::null_mut;
 
 use fishplate_engine::INJECT_SIZE;
+use fishplate_rails::address::{EndpointId, Token};
+use fishplate_rails::{ADDRESS_LEN, Address};
 use ofi_abi::*;
 
 use crate::errno::{Errno, Outcome};
@@ -51,11 +53,14 @@ pub struct Request {
     pub version: u32,
     /// Flags of the call.
     pub flags: u64,
-    /// It names a node or a service, there or in an address of the hints: peers are known by their blobs only.
+    /// It names a node or a service: peers are known by their blobs only.
     pub names_address: bool,
     /// Its hints, if it gave any.
     pub hints: Option<Hints>,
 }
+
+/// An address as a blob: the start of what was given, zeros if that was shorter.
+pub type Blob = [u8; ADDRESS_LEN];
 
 /// The hints of a request.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +69,10 @@ pub struct Hints {
     pub caps: u64,
     /// Wanted address format.
     pub addr_format: u32,
+    /// Wanted address of its own.
+    pub source: Option<Blob>,
+    /// Address of a peer that it wants to reach.
+    pub dest: Option<Blob>,
     /// Wanted transmit attributes.
     pub tx: Option<fi_tx_attr>,
     /// Wanted receive attributes.
@@ -85,6 +94,10 @@ pub struct Hints {
 pub struct Answer {
     /// Capabilities.
     pub caps: u64,
+    /// The address of nobody: what an endpoint's own will look like, and how long it will be.
+    pub source: Blob,
+    /// Address of the peer that was asked for.
+    pub dest: Option<Blob>,
     /// Transmit attributes.
     pub tx: fi_tx_attr,
     /// Receive attributes.
@@ -104,9 +117,14 @@ pub fn answer(request: &Request) -> Outcome<Answer> {
     let empty = Hints::default();
     let hints = request.hints.as_ref().unwrap_or(&empty);
     require(names_match(hints) && hints.addr_format == FI_FORMAT_UNSPEC)?;
+    // An endpoint's address is made when it is enabled. FI_SOURCE says that the call names one instead of the hints.
+    require(hints.source.is_none_or(|blob| blob == nobody()) || request.flags & FI_SOURCE != 0)?;
+    require(hints.dest.is_none_or(|blob| Address::decode(&blob).is_ok()))?;
     let caps = capabilities(hints.caps)?;
     Ok(Answer {
         caps,
+        source: nobody(),
+        dest: hints.dest,
         tx: transmit(hints.tx.as_ref(), caps)?,
         rx: receive(hints.rx.as_ref(), caps)?,
         ep: endpoint(hints.ep.as_ref())?,
@@ -119,6 +137,11 @@ pub fn answer(request: &Request) -> Outcome<Answer> {
             api_version: request.version,
         },
     })
+}
+
+/// An address that leads nowhere, without a secret.
+fn nobody() -> Blob {
+    Address { id: EndpointId(0), token: Token([0; 16]), port: 0, rails: Vec::new() }.encode()
 }
 
 fn require(met: bool) -> Outcome<()> {

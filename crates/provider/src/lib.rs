@@ -13,6 +13,7 @@ mod domain;
 mod endpoint;
 mod environment;
 mod errno;
+mod event_queue;
 #[allow(unsafe_code)]
 mod ffi;
 mod guard;

@@ -184,13 +184,16 @@ impl Engine {
         if let Some(due) = counted.ack_due() {
             self.hasten(due);
         }
+        self.awaited |= incoming.prompt;
         match incoming.into {
             Target::Nothing => {}
             Target::Landing(key) => self.placed(key, incoming.len),
             Target::LandingPart { landing, wanted } => self.placed(landing, wanted),
             Target::Piece { seq, bounce } => self.piece_kept(subchannel.vc, (seq, bounce), incoming.len),
             Target::Arrival(key) => self.arrived(key),
-            Target::Memory { data, .. } => data.into_iter().for_each(|data| self.written(subchannel.vc, data)),
+            Target::Memory { data, .. } => {
+                data.into_iter().for_each(|data| self.written(subchannel.vc, data, incoming.len));
+            }
         }
     }
 

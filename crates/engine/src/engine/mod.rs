@@ -74,6 +74,8 @@ pub struct Engine {
     completions: VecDeque<Completion>,
     /// Not later than anything that time brings: acknowledgements that are due, a look at idle credit.
     deadline: Option<Instant>,
+    /// Frames have come whose acknowledgement a peer's user waits for, and it may not have left yet.
+    awaited: bool,
 }
 
 /// A new peer is granted no more than this part of what is left.
@@ -106,6 +108,7 @@ impl Engine {
             actions: VecDeque::new(),
             completions: VecDeque::new(),
             deadline: None,
+            awaited: false,
         }
     }
 
@@ -209,6 +212,31 @@ impl Engine {
             }
             later.into_iter().for_each(|due| self.hasten(due));
         }
+    }
+
+    /// Whether a peer's user may wait for an acknowledgement of this side, so that [`Engine::acknowledge`] should follow
+    /// soon if the driver is not called again.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        self.awaited
+    }
+
+    /// What has been due for `least_ns` is acknowledged: the user has received it, and does not come back. True if that
+    /// gives frames to send.
+    pub fn acknowledge(&mut self, now: Instant, least_ns: u64) -> bool {
+        let mut any = false;
+        self.awaited = false;
+        for at in 0..self.vcs.len() {
+            let owed = self.vcs[at].subchannels.iter().filter_map(Subchannel::ack_due).min();
+            let Some(due) = owed.filter(|_| self.vcs[at].state == State::Open) else { continue };
+            if due.plus_ns(least_ns) <= now {
+                self.make_ready(VcId(at as u32));
+                any = true;
+            } else {
+                self.awaited = true;
+            }
+        }
+        any
     }
 
     /// Whether everything that was posted to open channels has been sent and acknowledged.

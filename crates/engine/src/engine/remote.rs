@@ -106,12 +106,13 @@ impl Engine {
     fn write_here(&mut self, request: WriteRequest) {
         let Remote { key, address } = request.to;
         let (vc, data, from) = (request.vc, request.data, request.payload.clone());
-        let found = self.regions.find(key, address, from.len(), Right::Write);
+        let len = from.len();
+        let found = self.regions.find(key, address, len, Right::Write);
         let send = Send::write(request, true);
         let result = found.map_err(Failure::Refused).map(|(_, to)| self.copy(from, to));
         let told = data.filter(|_| result.is_ok());
         self.completions.extend(send.completion(result));
-        self.completions.extend(told.map(|data| written(vc, data)));
+        self.completions.extend(told.map(|data| written(vc, data, len)));
     }
 
     fn read_here(&mut self, request: ReadRequest) {
@@ -164,9 +165,10 @@ impl Engine {
         }
     }
 
-    /// A peer has written, and tells the user.
-    pub(super) fn written(&mut self, vc: VcId, data: u64) {
-        self.completions.push_back(written(vc, data));
+    /// A peer has written, and tells the user. What came with that frame has `len` bytes: all, or nothing if the write
+    /// took several frames, which name no whole.
+    pub(super) fn written(&mut self, vc: VcId, data: u64, len: u64) {
+        self.completions.push_back(written(vc, data, len));
     }
 
     /// A peer wants to read.
@@ -248,13 +250,13 @@ impl Engine {
 }
 
 /// What the user hears of a peer's write.
-fn written(vc: VcId, data: u64) -> Completion {
+fn written(vc: VcId, data: u64, len: u64) -> Completion {
     Completion {
         context: Context(0),
         operation: Operation::RemoteWrite,
         envelope: Envelope::Message,
         data: Some(data),
-        len: 0,
+        len,
         source: Some(vc),
         placed: None,
         buffer_released: false,

@@ -90,7 +90,7 @@ pub(super) fn timeout(ms: c_int) -> Option<Duration> {
 }
 
 #[inline]
-fn counted(body: impl FnOnce() -> Outcome<usize>) -> isize {
+pub(super) fn counted(body: impl FnOnce() -> Outcome<usize>) -> isize {
     guard(-(FI_EOTHER as isize), || body().map_or_else(|errno| -(errno.0 as isize), |count| count as isize))
 }
 

@@ -62,7 +62,16 @@ unsafe extern "C" fn close(fid: *mut fid) -> c_int {
     })
 }
 
-/// There is nothing here to sleep on: data moves only in calls. "Do not wait now" keeps the application calling.
-unsafe extern "C" fn trywait(_: *mut fid_fabric, _: *mut *mut fid, _: c_int) -> c_int {
-    -FI_EAGAIN
+/// Whether the application may sleep on the descriptors of these objects: on those of empty event queues. For the rest
+/// there is nothing to sleep on: data moves only in calls. "Do not wait now" keeps the application calling.
+unsafe extern "C" fn trywait(_: *mut fid_fabric, fids: *mut *mut fid, count: c_int) -> c_int {
+    call(|| {
+        let count = usize::try_from(count).map_err(|_| Errno(FI_EINVAL))?;
+        if fids.is_null() && count > 0 {
+            return Err(Errno(FI_EINVAL));
+        }
+        // SAFETY: the contract: `count` open objects of ours.
+        let idle = (0..count).all(|position| unsafe { event_queue::is_empty(fids.add(position).read()) });
+        if idle { Ok(()) } else { Err(Errno(FI_EAGAIN)) }
+    })
 }

@@ -4,15 +4,20 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::{MaybeUninit, offset_of};
 use std::ptr::null_mut;
 
+use fishplate_rails::ADDRESS_LEN;
 use ofi_abi::{FI_EINVAL, FI_ENOMEM, FI_FORMAT_UNSPEC, fi_domain_attr, fi_info};
 
 use super::call;
 use crate::environment;
 use crate::errno::{Errno, Outcome};
-use crate::info::{Answer, Hints, NAME, Request, answer};
+use crate::info::{Answer, Blob, Hints, NAME, Request, answer};
 
 /// Bytes of `fi_domain_attr` that every library's structure has.
 const DOMAIN_ATTR_BEFORE_2_0: usize = offset_of!(fi_domain_attr, max_ep_auth_key);
+
+/// Zero bytes behind every structure of an offer. A newer libfabric's structures are longer and it copies all of them;
+/// zero means that we do not offer what is new.
+const TAIL: usize = 128;
 
 pub unsafe extern "C" fn getinfo(
     version: u32,
@@ -27,8 +32,8 @@ pub unsafe extern "C" fn getinfo(
             return Err(Errno(FI_EINVAL));
         }
         // SAFETY: the contract: null or a structure of libfabric's, valid for the call.
-        let (hints, has_address) = unsafe { read_hints(hints) };
-        let names_address = !node.is_null() || !service.is_null() || has_address;
+        let hints = unsafe { read_hints(hints) };
+        let names_address = !node.is_null() || !service.is_null();
         let answer = answer(&Request { version, flags, names_address, hints })?;
         environment::settings()?;
         let built = build(&answer)?;
@@ -38,23 +43,24 @@ pub unsafe extern "C" fn getinfo(
     })
 }
 
-/// Copies what matters; and whether an address is given. Objects that hints refer to are left alone: they may belong
-/// to other providers.
+/// Copies what matters. Objects that hints refer to are left alone: they may belong to other providers.
 ///
 /// # Safety
 /// `info` is null or a valid structure of libfabric's.
-unsafe fn read_hints(info: *const fi_info) -> (Option<Hints>, bool) {
+unsafe fn read_hints(info: *const fi_info) -> Option<Hints> {
     if info.is_null() {
-        return (None, false);
+        return None;
     }
     // SAFETY: the caller promises a valid structure, whose pointers to parts are null or valid; names are C strings.
-    let hints = unsafe {
+    Some(unsafe {
         let info = &*info;
         let domain = info.domain_attr;
         let fabric = info.fabric_attr.as_ref();
         Hints {
             caps: info.caps,
             addr_format: info.addr_format,
+            source: copy_address(info.src_addr, info.src_addrlen),
+            dest: copy_address(info.dest_addr, info.dest_addrlen),
             tx: info.tx_attr.as_ref().copied(),
             rx: info.rx_attr.as_ref().copied(),
             ep: info.ep_attr.as_ref().copied(),
@@ -63,10 +69,19 @@ unsafe fn read_hints(info: *const fi_info) -> (Option<Hints>, bool) {
             fabric_name: fabric.and_then(|fabric| text(fabric.name)),
             provider_name: fabric.and_then(|fabric| text(fabric.prov_name)),
         }
-    };
-    // SAFETY: as above.
-    let has_address = unsafe { !(*info).src_addr.is_null() || !(*info).dest_addr.is_null() };
-    (Some(hints), has_address)
+    })
+}
+
+/// # Safety
+/// `address` is null or has `len` bytes.
+unsafe fn copy_address(address: *const c_void, len: usize) -> Option<Blob> {
+    if address.is_null() {
+        return None;
+    }
+    let mut blob = [0; ADDRESS_LEN];
+    // SAFETY: not null; no more bytes are read than the caller promises, and no more written than there are.
+    unsafe { std::ptr::copy_nonoverlapping(address.cast(), blob.as_mut_ptr(), len.min(ADDRESS_LEN)) };
+    Some(blob)
 }
 
 /// The domain attributes, as far as a library before 2.0 has them; the rest is zero.
@@ -97,15 +112,17 @@ fn build(answer: &Answer) -> Outcome<*mut fi_info> {
     domain.name = domain_name;
     let mut fabric = answer.fabric;
     fabric.name = fabric_name;
+    let src_addr = parts.copy(answer.source)?;
+    let dest_addr = answer.dest.map_or(Ok(null_mut()), |blob| parts.copy(blob))?;
     let info = fi_info {
         next: null_mut(),
         caps: answer.caps,
         mode: 0,
         addr_format: FI_FORMAT_UNSPEC,
-        src_addrlen: 0,
-        dest_addrlen: 0,
-        src_addr: null_mut(),
-        dest_addr: null_mut(),
+        src_addrlen: answer.source.len(),
+        dest_addrlen: answer.dest.map_or(0, |blob| blob.len()),
+        src_addr: src_addr.cast(),
+        dest_addr: dest_addr.cast(),
         handle: null_mut(),
         tx_attr: parts.copy(answer.tx)?,
         rx_attr: parts.copy(answer.rx)?,
@@ -125,7 +142,7 @@ struct Parts(Vec<*mut c_void>);
 impl Parts {
     fn copy<T: Copy>(&mut self, value: T) -> Outcome<*mut T> {
         // SAFETY: `calloc` has no conditions.
-        let part: *mut T = unsafe { libc::calloc(1, size_of::<T>()) }.cast();
+        let part: *mut T = unsafe { libc::calloc(1, size_of::<T>() + TAIL) }.cast();
         if part.is_null() {
             return Err(Errno(FI_ENOMEM));
         }

@@ -18,6 +18,8 @@ fn without_hints() -> Answer {
 fn as_hints(offer: Answer) -> Hints {
     Hints {
         caps: offer.caps,
+        source: Some(offer.source),
+        dest: offer.dest,
         tx: Some(offer.tx),
         rx: Some(offer.rx),
         ep: Some(offer.ep),
@@ -109,6 +111,18 @@ fn other_providers_questions_are_refused() {
     assert!(ask(named("^tcp,shm")).is_ok());
     assert!(answer(&Request { flags: OFI_CORE_PROV_ONLY, ..Request::default() }).is_err());
     assert!(answer(&Request { names_address: true, ..Request::default() }).is_err());
+}
+
+#[test]
+fn only_blobs_name_peers_and_nobody_chooses_his_own() {
+    let peer = Address { id: EndpointId(5), token: Token([7; 16]), port: 1, rails: vec!["10.0.0.1".parse().unwrap()] };
+    let blob = Some(peer.encode());
+    assert_eq!(ask(Hints { dest: blob, ..Hints::default() }).unwrap().dest, blob);
+    assert_eq!(without_hints().dest, None);
+    assert!(refused(Hints { dest: Some([2; ADDRESS_LEN]), ..Hints::default() }));
+    let own = Hints { source: blob, ..Hints::default() };
+    assert!(refused(own.clone()));
+    assert!(answer(&Request { flags: FI_SOURCE, hints: Some(own), ..Request::default() }).is_ok());
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Two endpoints in one process talk through the provider's tables of functions, as libfabric would call them, over
 //! the loopback interface.
 
+#[macro_use]
 mod node;
+mod events;
 mod remote;
 
 use node::{Node, Read, pair};
@@ -91,6 +93,16 @@ fn peek_finds_claims_and_misses() {
     b.tclaim(&mut buffer, 8);
     assert_eq!(b.wait(&a).context, 8);
     assert_eq!(&buffer, b"claimed");
+}
+
+#[test]
+fn a_sender_hears_that_its_message_was_received_although_the_receiver_does_not_come_back() {
+    let (a, b) = pair();
+    let (text, mut buffer) = (vec![7u8; a.inject_size + 1], vec![0u8; a.inject_size + 1]);
+    b.trecv(&mut buffer, 1, 0, 7);
+    a.tsenddata(&text, 0, 1, 5);
+    assert_eq!(b.wait(&a).context, 7);
+    assert_eq!(a.wait_alone().context, 5);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use ofi_abi::*;
 /// The objects of one side; closed in order when dropped.
 pub struct Node {
     info: *mut fi_info,
-    fabric: *mut fid_fabric,
+    pub fabric: *mut fid_fabric,
     domain: *mut fid_domain,
     cq: *mut fid_cq,
     av: *mut fid_av,
@@ -304,6 +304,14 @@ impl Node {
                 (Read::Nothing, _) => assert!(Instant::now() < end, "nothing comes"),
                 found => return found,
             }
+        }
+    }
+
+    /// Waits for an entry while the other side does nothing.
+    pub fn wait_alone(&self) -> Entry {
+        match self.wait_for(self) {
+            (Read::Entry(entry), _) => entry,
+            (found, _) => panic!("{found:?}"),
         }
     }
 

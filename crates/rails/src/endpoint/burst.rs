@@ -57,6 +57,21 @@ impl Held {
 }
 
 impl Endpoint {
+    /// Whether a peer may wait for an acknowledgement, so that [`Endpoint::acknowledge`] should follow soon.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        self.engine.is_awaited()
+    }
+
+    /// Sends the acknowledgements that have been due for `least_ns`. The user may have received a message and then wait
+    /// for something else that its sender does only when it knows: nobody else would tell it.
+    pub fn acknowledge(&mut self, least_ns: u64) {
+        let now = self.clock.now();
+        if self.engine.acknowledge(now, least_ns) {
+            self.pump(now);
+        }
+    }
+
     /// From now on bursts may be held back: the caller sees to it that [`Endpoint::release`] is called soon when
     /// [`Endpoint::holding_ns`] says so, whatever the user does.
     pub fn watch_bursts(&mut self) {
