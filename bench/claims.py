@@ -2,7 +2,7 @@
 """Measures what Fishplate claims, row by row, against its peers in turn (A B A B ...), and says what holds.
 
     bench/claims.py            all rows
-    bench/claims.py latency    rows whose name contains the word
+    bench/claims.py latency    the row of that name, else rows whose name contains the word
     bench/claims.py --list     the names
     bench/claims.py --against FOLDER latency    another build of the provider takes its turn as well
 
@@ -259,6 +259,13 @@ def in_lab(row, command):
         run(["lab", "down", name])
 
 
+def chosen_rows(words):
+    """Those with one of the words in their names, or of exactly that name; all where there is no word."""
+    names = {row.name for row in rows()}
+    meant = lambda name: any(name == word if word in names else word in name for word in words)
+    return [row for row in rows() if not words or meant(row.name)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", help="parts of names; none: all rows")
@@ -268,7 +275,7 @@ def main():
     parser.add_argument("--against", metavar="FOLDER", help="folder of libfishplate-fi.so of another build, which is told")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    chosen = [row for row in rows() if not given.rows or any(word in row.name for word in given.rows)]
+    chosen = chosen_rows(given.rows)
     if given.list:
         print(*(row.name for row in chosen), sep="\n")
         return 0
