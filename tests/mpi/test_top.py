@@ -36,7 +36,8 @@ class Top(MpiTest):
 
     def job(self):
         """Exchanges messages until there is a file `stop`; rail r1 is cut while there is a file `cut`."""
-        job = mpi_command(2, self.folder / self.name, self.folder / "stop")
+        # With rates: a rail without one may carry everything alone.
+        job = mpi_command(2, self.folder / self.name, self.folder / "stop", on=["--rails", "200,200"])
         rest = job.index("--") + 1
         here, cut, file = shlex.join(map(str, job[rest:])), link_down("r1"), self.folder / "cut"
         wait = "sleep 0.05; kill -0 $job 2>/dev/null || break"
