@@ -95,8 +95,7 @@ impl Endpoint {
             speed: self.rails[usize::from(bundle.rail.0)].speed,
         };
         let mut limited = 0;
-        let links = self.peers[bundle.vc.0 as usize].links.iter().flatten().map(|link| &self.links[*link]);
-        for link in links.filter(|link| bundle.has(link)) {
+        for link in self.links_of(bundle) {
             if link.farewell.has_begun() {
                 sample.is_changing = true;
                 continue;
@@ -115,17 +114,13 @@ impl Endpoint {
     fn set_up_more(&mut self, at: usize, count: u8, now: Instant) {
         let bundle = &self.bundles[at];
         let (vc, rail) = (bundle.vc, bundle.rail);
-        let peer = &self.peers[vc.0 as usize];
-        let port = peer.address.as_ref().map(|address| address.port);
-        let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
-        let links = links.filter(|link| bundle.has(link));
-        let (own, all): (Vec<&Link>, usize) =
-            (links.clone().filter(|link| link.line.is_additional() && !link.line.by_peer).collect(), links.count());
+        let port = self.peers[vc.0 as usize].address.as_ref().map(|address| address.port);
         let Some(port) = port.filter(|_| self.has_room_for(vc, usize::from(count))) else {
-            return self.bundles[at].growth.failed(all as u8, now);
+            return self.growth_failed(at, now);
         };
         let remote = (bundle.remote, port).into();
-        let mut taken: Vec<u8> = own.iter().map(|link| link.line.stream).collect();
+        let own = self.links_of(bundle).filter(|link| link.line.is_additional() && !link.line.by_peer);
+        let mut taken: Vec<u8> = own.map(|link| link.line.stream).collect();
         for _ in 0..count {
             let Some(stream) = (FIRST_ADDITIONAL..=u8::MAX).find(|stream| !taken.contains(stream)) else { return };
             taken.push(stream);
@@ -138,12 +133,20 @@ impl Endpoint {
     /// An additional stream could not be set up: it is not tried again soon.
     pub(super) fn additional_failed(&mut self, at: usize, now: Instant) {
         let attempt = self.attempts.remove(at);
-        let Some(bundle) = self.bundles.iter_mut().find(|bundle| bundle.is_tried_by(&attempt)) else { return };
-        if !self.attempts.iter().any(|(_, other)| bundle.is_tried_by(other)) {
-            let links = self.peers[bundle.vc.0 as usize].links.iter().flatten();
-            let streams = links.filter(|link| bundle.has(&self.links[**link])).count();
-            bundle.growth.failed(streams as u8, now);
+        let Some(at) = self.bundles.iter().position(|bundle| bundle.is_tried_by(&attempt)) else { return };
+        if !self.attempts.iter().any(|(_, other)| self.bundles[at].is_tried_by(other)) {
+            self.growth_failed(at, now);
         }
+    }
+
+    fn growth_failed(&mut self, at: usize, now: Instant) {
+        let streams = self.links_of(&self.bundles[at]).count();
+        self.bundles[at].growth.failed(streams as u8, now);
+    }
+
+    fn links_of(&self, bundle: &Bundle) -> impl Iterator<Item = &Link> {
+        let links = self.peers[bundle.vc.0 as usize].links.iter().flatten();
+        links.map(|link| &self.links[*link]).filter(|link| bundle.has(link))
     }
 
     /// Whether so many more connections to a peer leave enough for others, and for the program.
