@@ -112,7 +112,7 @@ class Shares(MpiTest):
         self.assertAlmostEqual(shares["r0"], 0.8, delta=0.01)
 
     def test_weights_come_from_the_speeds_of_the_rails(self):
-        # Both say the same: virtual Ethernet is 10 Gbit/s to the kernel.
+        # Virtual Ethernet has none, so they count as equal.
         shares = self.shares("--striping", "weighted")
         self.assertAlmostEqual(shares["r0"], 0.5, delta=0.01)
 

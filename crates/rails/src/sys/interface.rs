@@ -21,7 +21,7 @@ pub struct Facts {
     pub mtu: u32,
     /// Kernel driver: `veth`, `bridge`, `tun`, `mlx5_core`; empty where it does not say.
     pub driver: String,
-    /// Mbit/s, where it says.
+    /// Mbit/s, where it says, and has a reason to.
     pub speed_mbps: Option<u64>,
 }
 
@@ -29,6 +29,9 @@ const ETHTOOL_GSET: u32 = 0x1;
 const ETHTOOL_GDRVINFO: u32 = 0x3;
 /// `SPEED_UNKNOWN` of linux/ethtool.h, in the width that `ethtool_cmd` holds it.
 const SPEED_UNKNOWN: u32 = u32::MAX;
+
+/// Drivers that always say the same, 10 Gbit/s and 10 Mbit/s, whatever their interfaces carry.
+const MADE_UP: [&str; 2] = ["veth", "tun"];
 
 /// `struct ethtool_cmd` of linux/ethtool.h.
 #[repr(C)]
@@ -66,14 +69,16 @@ pub fn names() -> Vec<String> {
 pub fn facts(name: &str) -> io::Result<Facts> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0"))?;
     let flags = i32::from(flags(&socket, name)?);
+    let driver = driver(&socket, name).unwrap_or_default();
+    let speed_mbps = speed(&socket, name).ok().flatten().filter(|_| !MADE_UP.contains(&driver.as_str()));
     Ok(Facts {
         up: flags & libc::IFF_UP != 0,
         running: flags & libc::IFF_RUNNING != 0,
         loopback: flags & libc::IFF_LOOPBACK != 0,
         point_to_point: flags & libc::IFF_POINTOPOINT != 0,
         mtu: mtu(&socket, name)?,
-        driver: driver(&socket, name).unwrap_or_default(),
-        speed_mbps: speed(&socket, name).ok().flatten(),
+        driver,
+        speed_mbps,
     })
 }
 
