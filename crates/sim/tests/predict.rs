@@ -134,6 +134,33 @@ fn schedules_of_collectives_run_over_two_clusters() {
     assert_eq!(runs, 24);
 }
 
+/// Both ways at once, a process that answers reads itself has its work twice; an adapter that reads one after the other has
+/// time for the other side's.
+#[test]
+fn reads_both_ways_cost_those_who_answer_them() {
+    let gain = |testbed, size| {
+        let options = Options { size, ..Options::default() };
+        let of = |benchmark| value(testbed, "mpi", Placement::new(2, 1, 1), benchmark, &options);
+        of(Benchmark::GetBibandwidth) / of(Benchmark::GetBandwidth)
+    };
+    assert!(gain("pecnit-2007-quadrics", 512) > 1.9);
+    assert!(gain("pecnit-2007-ib", 512) < 1.2);
+}
+
+/// Bursts of a bus are passed on before their packet is whole, which is a packet all the same.
+#[test]
+fn bursts_shorten_latency_and_leave_the_peak() {
+    let of = |burst: &str, benchmark, size| {
+        let testbed = Description::parse(shipped("pecnit-2007-quadrics").unwrap()).unwrap();
+        let testbed = Rc::new(testbed.with("rail.0.bus.burst_bytes", burst).unwrap().testbed().unwrap());
+        let machine = Machine { testbed, stack: "mpi".into(), placement: Placement::new(2, 1, 1), seed: 1 };
+        run(&machine, benchmark, &Options { size, ..Options::default() }).unwrap().value
+    };
+    assert!(of("512", Benchmark::Latency, 2048) < 0.8 * of("2048", Benchmark::Latency, 2048));
+    let peaks = of("512", Benchmark::Bandwidth, 4 << 20) / of("2048", Benchmark::Bandwidth, 4 << 20);
+    assert!((peaks - 1.0).abs() < 0.01, "{peaks}");
+}
+
 /// A schedule that knows the clusters crosses a millisecond once; the library's own broadcast crosses it several times.
 #[test]
 fn a_broadcast_by_coordinators_crosses_the_distance_once() {
