@@ -46,10 +46,7 @@ impl Validation {
         let mut points = point::of(record, &plan);
         ensure!(!points.is_empty(), "{file}: nothing was measured");
         let calibrated = calibrate::run(&plan, &mut points).with_context(|| file.to_string())?;
-        for point in &mut points {
-            let value = simulate::value(&plan, &calibrated, point);
-            point.simulated = value.with_context(|| file.to_string())?;
-        }
+        simulate::all(&plan, &calibrated, &mut points).with_context(|| file.to_string())?;
         let verdict = Verdict::of(&points);
         Ok(Validation { points, calibrated, verdict })
     }
