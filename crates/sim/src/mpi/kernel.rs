@@ -34,6 +34,8 @@ pub struct Connection {
     least: Time,
     smoothed: Time,
     owed: Option<Owed>,
+    /// When it was acknowledged last: what comes at the same time is one offload frame, and acknowledged once.
+    last: Time,
     carried: u64,
     /// Since the driver has looked.
     is_used: bool,
@@ -44,7 +46,7 @@ impl Connection {
     /// A new one, whose system calls take so long.
     pub fn new(call: Time) -> Connection {
         let (least, smoothed) = (call, call);
-        Connection { call, least, smoothed, owed: None, carried: 0, is_used: false, is_near: true }
+        Connection { call, least, smoothed, owed: None, last: Time::default(), carried: 0, is_used: false, is_near: true }
     }
 
     /// A frame with so much payload is sent.
@@ -56,6 +58,9 @@ impl Connection {
     /// So many bytes that were sent at `sent` have come.
     pub fn came(&mut self, now: Time, sent: Time, bytes: u64) {
         self.wait_over(now);
+        if self.last == now {
+            return;
+        }
         let owed = self.owed.get_or_insert(Owed { sent, came: now, bytes: 0 });
         owed.bytes += bytes;
         if owed.bytes > SEGMENT {
@@ -93,6 +98,7 @@ impl Connection {
 
     fn acknowledged(&mut self, at: Time) {
         let Some(owed) = self.owed.take() else { return };
+        self.last = at;
         let sample = at - owed.sent + self.call;
         self.least = self.least.min(sample);
         // RFC 6298.

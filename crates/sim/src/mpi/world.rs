@@ -67,6 +67,8 @@ struct Ends {
     to_subchannel: SubchannelId,
     /// Counted frames that the sender's adapter has heard of.
     acknowledged: u32,
+    /// When the receiver's last call that took frames in began, or begins.
+    fetches_at: Option<Time>,
     /// Credit that the peer has returned, as heard last.
     credit: u32,
     /// What the last frame belonged to, and how often that has changed.
@@ -280,6 +282,7 @@ impl World {
                 to,
                 to_subchannel,
                 acknowledged: 0,
+                fetches_at: None,
                 credit: 0,
                 carried: None,
                 group: 0,
@@ -448,8 +451,14 @@ impl World {
     /// The process takes the frame in once its core is free.
     fn delivered(&mut self, flow: FlowId, frame: u32) {
         let now = self.calendar.now();
-        let process = &mut self.ranks[self.ends[flow.0 as usize].to as usize];
-        let fetch = if process.core_free <= now { process.costs.fetch } else { Time::default() };
+        let ends = &mut self.ends[flow.0 as usize];
+        let process = &mut self.ranks[ends.to as usize];
+        // A call takes in all that has come until it begins.
+        let is_fetched = ends.fetches_at.is_some_and(|begins| now <= begins);
+        let fetch = if is_fetched { Time::default() } else { process.costs.fetch };
+        if !is_fetched {
+            ends.fetches_at = Some(process.core_free.later(now));
+        }
         let cost = process.costs.inward(&self.frames[frame as usize].header.body) + fetch;
         // Frames are handled in the order in which they came: what costs nothing waits for what came before.
         let is_free = cost == Time::default() && !self.kind.acknowledges;
