@@ -97,7 +97,7 @@ fn options(point: &Point) -> Options {
         iterations,
         warmup: iterations,
         by_host: true,
-        middle: true,
+        median: true,
         ..Options::default()
     }
 }

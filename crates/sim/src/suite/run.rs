@@ -45,9 +45,8 @@ pub struct Options {
     pub aligned: bool,
     /// The barrier before a collective operation knows which ranks share a host, as MPICH's does.
     pub by_host: bool,
-    /// The value is the mean over the middle half of the iterations, not over all. A few that were unlike the others do not
-    /// move it; and where two kinds take turns, which they do exactly where nothing is random, both count.
-    pub middle: bool,
+    /// The value is the median of the iterations, as programs tell it, not their mean.
+    pub median: bool,
     /// Senders and receivers where a benchmark has them, instead of rank i and i + n/2.
     pub pairs: Option<Vec<(u32, u32)>>,
 }
@@ -63,7 +62,7 @@ impl Default for Options {
             algorithm: None,
             aligned: false,
             by_host: false,
-            middle: false,
+            median: false,
             pairs: None,
         }
     }
@@ -102,10 +101,10 @@ impl Course {
     }
 }
 
-/// The mean of times, or of the middle half of them.
+/// The mean of times, or their median.
 pub(super) fn typical(mut times: Vec<Time>, options: &Options) -> Time {
     times.sort();
-    let left_out = if options.middle { times.len() / 4 } else { 0 };
+    let left_out = if options.median { times.len().saturating_sub(1) / 2 } else { 0 };
     let counted = &times[left_out..times.len() - left_out];
     Time(counted.iter().map(|time| time.0).sum::<u64>() / (counted.len() as u64).max(1))
 }
@@ -172,6 +171,12 @@ fn value(benchmark: Benchmark, options: &Options, parts: &[(u64, f64)]) -> Resul
         Unit::Messages => sum,
         _ if benchmark == Benchmark::Stream => sum,
         _ if options.aligned => last,
+        _ if options.median => {
+            let mut values: Vec<f64> = parts.iter().map(|(_, value)| *value).collect();
+            values.sort_by(f64::total_cmp);
+            let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
+            0.5 * (values[low] + values[high])
+        }
         _ => sum / parts.len() as f64,
     })
 }
