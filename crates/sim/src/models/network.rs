@@ -283,7 +283,7 @@ impl Network {
                 self.announce(events, cable);
             }
             Place::Shaper(gate) => {
-                self.gates[gate as usize].shaper.offer(name, chunk.bytes);
+                self.gates[gate as usize].shaper.offer(events.now(), name, chunk.bytes);
                 self.open_gate_later(events, gate);
             }
         }
