@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use fishplate_collectives::Algorithm;
 use fishplate_sim::reproduce::{FACTS, Kind, Lab, ROWS, judge, read_facts};
-use fishplate_sim::suite::{Benchmark, Machine, Options, run};
+use fishplate_sim::suite::{Benchmark, Machine, Options, run, sweep};
 use fishplate_sim::testbed::{Description, Placement, SHIPPED, shipped};
 
 /// Rows that are quick to find, of all kinds; predictions with numbers among them.
@@ -159,6 +159,30 @@ fn bursts_shorten_latency_and_leave_the_peak() {
     assert!(of("512", Benchmark::Latency, 2048) < 0.8 * of("2048", Benchmark::Latency, 2048));
     let peaks = of("512", Benchmark::Bandwidth, 4 << 20) / of("2048", Benchmark::Bandwidth, 4 << 20);
     assert!((peaks - 1.0).abs() < 0.01, "{peaks}");
+}
+
+fn emulated() -> Machine {
+    let testbed = Rc::new(Description::parse(shipped("emulated").unwrap()).unwrap().testbed().unwrap());
+    Machine { testbed, stack: "earliest".into(), placement: Placement::new(2, 1, 1), seed: 1 }
+}
+
+/// A near rail that has carried enough without a queue takes everything; before that, a long message goes over both.
+#[test]
+fn what_a_program_has_learned_of_its_rails_it_keeps() {
+    let long = Options { size: 256 << 10, iterations: 8, median: true, ..Options::default() };
+    let short = Options { size: 4 << 10, iterations: 5000, ..Options::default() };
+    let alone = sweep(&emulated(), Benchmark::Latency, std::slice::from_ref(&long)).unwrap()[0].value;
+    let after = sweep(&emulated(), Benchmark::Latency, &[short, long]).unwrap()[1].value;
+    assert!(after > 1.2 * alone, "{after} us after short messages, {alone} us without");
+}
+
+/// Both ways at once each process has to receive while it sends: system calls that take in nothing but what has come.
+#[test]
+fn both_ways_at_once_are_less_than_twice_one_way() {
+    let options = Options { size: 16, window: 16, iterations: 20, ..Options::default() };
+    let of = |benchmark| run(&emulated(), benchmark, &options).unwrap().value;
+    let gain = of(Benchmark::Bibandwidth) / of(Benchmark::Bandwidth);
+    assert!((1.2..1.85).contains(&gain), "{gain}");
 }
 
 /// A schedule that knows the clusters crosses a millisecond once; the library's own broadcast crosses it several times.
