@@ -5,6 +5,7 @@
 mod channel;
 pub mod config;
 mod engine;
+pub mod farewell;
 pub mod ids;
 mod intervals;
 mod matching;

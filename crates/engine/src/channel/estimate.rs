@@ -10,7 +10,7 @@ const ASSUMED_RATE: f64 = 125e6;
 const LEAST_RATE: f64 = 1e3;
 /// Shorter times in the queue, in nanoseconds, are within the noise of when a process looks: they count as so much, and
 /// only where that shows the path to be faster than was known.
-const LEAST_QUEUED_NS: u64 = 20_000;
+const LEAST_QUEUED_NS: u64 = 10_000;
 /// On a long path these are longer, as its delay varies: this part of the round trip.
 const LEAST_QUEUED_PART: u64 = 16;
 /// But never more than so many nanoseconds.
@@ -26,6 +26,11 @@ pub const FAR_NS: u64 = 100_000;
 const LEAST_QUEUED_BYTES: u64 = 512;
 /// The rate is that of about so many queued bytes measured last.
 const MEMORY: f64 = 512.0 * 1024.0;
+/// A measurement by no more bytes than these counts against at least so many before it: a process or a whole machine that
+/// stands still for a moment looks like a slow path.
+const LEAST_MEMORY: f64 = 16.0 * 1024.0;
+/// Nor does it lower the rate by more than this factor.
+const DEEPEST_FALL: f64 = 2.0;
 /// What was measured so long ago, in nanoseconds, counts half; and a path that has not been measured since is taken to
 /// be twice as fast, until it is what its driver says: a path that is shunned must get a chance to show that it is fast.
 const HALF_LIFE_NS: u64 = 100_000_000;
@@ -93,9 +98,8 @@ pub struct Estimate {
     nominal: f64,
     rate: f64,
     last_measured: Instant,
-    /// What was measured, the older the less.
+    /// Bytes by which the rate was measured, the older the less.
     measured_bytes: f64,
-    measured_ns: f64,
     round_trip: RoundTrip,
     window: u64,
     is_ample: bool,
@@ -116,7 +120,6 @@ impl Estimate {
             rate: nominal,
             last_measured: Instant(0),
             measured_bytes: 0.0,
-            measured_ns: 0.0,
             round_trip: RoundTrip::default(),
             window: u64::MAX,
             is_ample: false,
@@ -235,12 +238,7 @@ impl Estimate {
         let tells = least_ns > noise_ns.min(LONGEST_NOISE_NS) && queued >= LEAST_QUEUED_BYTES;
         let too_fast = tells && self.rate * (least_ns as f64) > queued as f64 * 1e9;
         if too_slow || too_fast {
-            // Sums, not an average of rates: what one acknowledgement was late, the next is early.
-            let queued = queued as f64;
-            let keep = self.fading(now) * (-queued / MEMORY).exp();
-            self.measured_bytes = self.measured_bytes * keep + queued;
-            self.measured_ns = self.measured_ns * keep + if too_slow { most_ns } else { least_ns } as f64;
-            self.rate = (self.measured_bytes / self.measured_ns * 1e9).max(LEAST_RATE);
+            self.learn(now, queued as f64, if too_slow { most_ns } else { least_ns } as f64);
         }
         self.last_measured = now;
         // The frame left a round trip ago at the latest, and all that is in flight was sent since: of that, what was sent
@@ -248,6 +246,19 @@ impl Estimate {
         let in_flight_ns = (self.in_flight as f64 / self.rate * 1e9) as u64;
         let left = Instant(now.0.saturating_sub(min_rtt_ns + ack_delay_ns));
         self.busy_until = self.busy_until.clamp(left.plus_ns(in_flight_ns), now.plus_ns(in_flight_ns));
+    }
+
+    /// So many queued bytes took so many nanoseconds.
+    fn learn(&mut self, now: Instant, queued: f64, ns: f64) {
+        let expected = self.rate(now);
+        let kept = self.measured_bytes * self.fading(now) * (-queued / MEMORY).exp();
+        let is_brief = queued <= LEAST_MEMORY;
+        let assumed = if is_brief { (LEAST_MEMORY - kept).max(0.0) } else { 0.0 };
+        // Sums, not an average of rates: what one acknowledgement was late, the next is early.
+        let rate = (kept + assumed + queued) / (kept / self.rate + assumed / expected + ns / 1e9);
+        let least = if is_brief { expected.min(self.rate) / DEEPEST_FALL } else { 0.0 };
+        self.measured_bytes = kept + assumed + queued;
+        self.rate = rate.max(least).max(LEAST_RATE);
     }
 
     /// What is left of a measurement's weight.
@@ -278,6 +289,14 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     impl Estimate {
+        /// With a least round trip time.
+        fn of_round_trip(min_rtt_ns: u64) -> Estimate {
+            let mut estimate = Estimate::new(None);
+            let path = Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
+            estimate.measured(Instant(0), path);
+            estimate
+        }
+
         /// At once, of one frame.
         fn measure_one(&mut self, now: Instant, frame: Sent) {
             self.measure(now, now, frame, Acked { first: frame.at, bytes: frame.bytes }, 0);
@@ -302,11 +321,7 @@ mod tests {
 
     #[test]
     fn the_round_trip_and_the_pauses_of_the_sender_do_not_count() {
-        let mut estimate = Estimate::new(None);
-        estimate.measured(
-            Instant(0),
-            Path { rtt_ns: 0, min_rtt_ns: 20_000_000, delivery_rate: None, window: u64::MAX, is_ample: false },
-        );
+        let mut estimate = Estimate::of_round_trip(20_000_000);
         for round in 0..10 {
             let start = round * 1_000_000_000;
             let sent = estimate.sent(Instant(start), MIB);
@@ -329,16 +344,34 @@ mod tests {
 
     #[test]
     fn a_path_that_is_shunned_gets_another_chance_and_one_look_may_be_enough() {
-        let mut estimate = Estimate::new(Some(1.25e8));
-        let sent = estimate.sent(Instant(0), 4096);
-        estimate.acknowledged(sent);
-        estimate.measure_one(Instant(4_096_000), sent); // 1 MB/s: somebody slept
-        assert!((estimate.rate(Instant(4_096_000)) / 1e6 - 1.0).abs() < 0.01);
-        assert_eq!(estimate.rate(Instant(2_000_000_000)), 1.25e8);
+        let mut estimate = Estimate::of_round_trip(5_000);
+        for round in 0..100 {
+            let sent = estimate.sent(Instant(round * 4_096_000), 4096);
+            estimate.acknowledged(sent);
+            estimate.measure_one(Instant((round + 1) * 4_096_000), sent); // 1 MB/s
+        }
+        assert!((estimate.rate(Instant(409_600_000)) / 1e6 - 1.0).abs() < 0.05);
+        assert_eq!(estimate.rate(Instant(2_000_000_000)), ASSUMED_RATE);
         let sent = estimate.sent(Instant(2_000_000_000), 4096);
         estimate.acknowledged(sent);
         estimate.measure_one(Instant(2_000_033_000), sent);
         assert!(estimate.rate(Instant(2_000_033_000)) > 1e8);
+    }
+
+    #[test]
+    fn a_moment_s_standstill_does_not_make_a_path_slower_than_a_slow_one() {
+        let (mut fast, mut slow) = (Estimate::of_round_trip(5_000), Estimate::of_round_trip(5_000));
+        for round in 0..100 {
+            let now = Instant(round * 100_000);
+            let pause_ns = if round == 50 { 3_000_000 } else { 0 };
+            for (estimate, ns) in [(&mut fast, 8_500 + pause_ns), (&mut slow, 34_000)] {
+                let sent = estimate.sent(now, 1064);
+                estimate.acknowledged(sent);
+                estimate.measure_one(now.plus_ns(ns), sent);
+            }
+        }
+        let end = Instant(10_000_000);
+        assert!(fast.rate(end) > 1.5 * slow.rate(end), "{} {}", fast.rate(end), slow.rate(end));
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub struct VirtualChannel {
     pub subchannels: Vec<Subchannel>,
     /// Those that carry.
     pub live: ArrayVec<u8, MAX_SUBCHANNELS>,
+    /// The one over which a frame has come last that is acknowledged.
+    pub heard: Option<u8>,
     /// Frames that may not have arrived over subchannels that have ended.
     again: VecDeque<Frame>,
     /// Messages that waited for subchannels that have ended: keys of sends.
@@ -132,6 +134,7 @@ impl VirtualChannel {
             loopback,
             subchannels: Vec::new(),
             live: ArrayVec::new(),
+            heard: None,
             again: VecDeque::new(),
             orphans: VecDeque::new(),
             causes: Vec::new(),

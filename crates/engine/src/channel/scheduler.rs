@@ -76,7 +76,7 @@ impl VirtualChannel {
         let mut streams = [0u8; MAX_SUBCHANNELS];
         let rail_of = |index: &u8| self.subchannels[usize::from(*index)].rail.0;
         self.live.iter().for_each(|index| streams[usize::from(rail_of(index)) % MAX_SUBCHANNELS] += 1);
-        let view = |subchannel: &super::Subchannel| View {
+        let view = |(index, subchannel): (u8, &super::Subchannel)| View {
             rail: subchannel.rail.0,
             streams: streams[usize::from(subchannel.rail.0) % MAX_SUBCHANNELS],
             open: subchannel.budget > 0,
@@ -86,8 +86,9 @@ impl VirtualChannel {
             delay_ns: subchannel.estimate.delay_ns() + u64::from(subchannel.watch.is_doubted) * DOUBT_NS,
             window: subchannel.estimate.window(),
             is_ample: subchannel.estimate.is_ample() && !subchannel.watch.is_doubted,
+            is_heard: self.heard == Some(index),
         };
-        self.live.iter().map(|index| view(&self.subchannels[usize::from(*index)])).collect()
+        self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect()
     }
 
     /// The open subchannel over which a frame without payload would arrive first.

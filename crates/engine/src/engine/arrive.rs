@@ -179,6 +179,7 @@ impl Engine {
             return;
         }
         let incoming = std::mem::take(&mut self.incoming[vc][usize::from(subchannel.index)]);
+        self.vcs[vc].heard = Some(subchannel.index);
         let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
         counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.prompt);
         if let Some(due) = counted.ack_due() {

@@ -71,6 +71,7 @@ mod tests {
             delay_ns: 0,
             window: u64::MAX,
             is_ample: false,
+            is_heard: false,
             streams: 1,
         };
         match policy.plan(LEN, &vec![view; subchannels]) {

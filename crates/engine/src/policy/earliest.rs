@@ -11,6 +11,8 @@ use super::{Delivered, Multiplex, Plan, Stripe, View};
 /// over costs system calls on both sides and puts messages out of order. A window of 64 messages of 64 bytes, which
 /// takes 60 us at 1 Gbit/s, is faster over one rail than over two.
 const WORTH_CHANGING_NS: f64 = 100_000.0;
+/// When nothing is under way there: differences up to this are within the noise of what is known of near paths.
+const WORTH_CHANGING_IDLE_NS: f64 = 5_000.0;
 /// Pieces are not cut shorter than so much time on the wire, as each costs a header and a part of a system call.
 const LEAST_PIECE_NS: f64 = 33_000.0;
 /// Bounds of that, in bytes.
@@ -31,11 +33,11 @@ impl Multiplex for Earliest {
         if let Some(ample) = views.iter().position(|view| view.is_ample) {
             return views[ample].open.then_some(ample);
         }
-        let mut best = self.last.min(views.len() - 1);
+        let usual = self.usual(len, views);
+        let mut best = usual;
         for (position, view) in views.iter().enumerate() {
             let gain = views[best].finish_ns(len) - view.finish_ns(len);
-            let keep = best == self.last && views[best].in_flight > 0;
-            let worth = if keep { WORTH_CHANGING_NS } else { 0.0 };
+            let worth = if best == usual { worth_changing(&views[best]) } else { 0.0 };
             if view.open && (gain > worth || !views[best].open) {
                 best = position;
             }
@@ -50,6 +52,22 @@ impl Multiplex for Earliest {
     fn explain(&self) -> String {
         "earliest".into()
     }
+}
+
+impl Earliest {
+    /// The subchannel of the message before; or, if that is idle and it makes no difference, the one over which the peer was
+    /// heard: an answer there carries the acknowledgement, so that the peer learns what that subchannel is worth.
+    fn usual(&self, len: u64, views: &[View]) -> usize {
+        let last = self.last.min(views.len() - 1);
+        let latest_ns = views[last].finish_ns(len) + WORTH_CHANGING_IDLE_NS;
+        let is_as_good = |view: &View| view.is_heard && view.open && view.finish_ns(len) <= latest_ns;
+        let heard = views.iter().position(is_as_good).filter(|_| views[last].in_flight == 0);
+        heard.unwrap_or(last)
+    }
+}
+
+fn worth_changing(from: &View) -> f64 {
+    if from.in_flight > 0 { WORTH_CHANGING_NS } else { WORTH_CHANGING_IDLE_NS }
 }
 
 impl Stripe for Earliest {
@@ -111,7 +129,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
-        View { rail: 0, streams: 1, open, in_flight, speed: rate, rate, delay_ns, window: u64::MAX, is_ample: false }
+        let (speed, window) = (rate, u64::MAX);
+        View { rail: 0, streams: 1, open, in_flight, speed, rate, delay_ns, window, is_ample: false, is_heard: false }
     }
 
     #[test]
@@ -127,6 +146,16 @@ mod tests {
         assert_eq!(policy.choose(64, 64, &views), Some(0));
         let views = [view(1e9, 200_000, 10_000, true), view(1e9, 0, 10_000, true)];
         assert_eq!(policy.choose(64, 64, &views), Some(1));
+    }
+
+    #[test]
+    fn an_answer_goes_where_the_question_came_unless_it_would_be_late() {
+        let heard = |delay_ns| [view(1e9, 0, 3_000, true), View { is_heard: true, ..view(1e9, 0, delay_ns, true) }];
+        assert_eq!(Earliest::default().choose(64, 64, &heard(6_000)), Some(1));
+        assert_eq!(Earliest::default().choose(64, 64, &heard(60_000)), Some(0));
+        let mut busy = heard(3_000);
+        busy[0].in_flight = 640;
+        assert_eq!(Earliest::default().choose(64, 64, &busy), Some(0));
     }
 
     #[test]

@@ -80,6 +80,7 @@ mod tests {
             delay_ns: 0,
             window: u64::MAX,
             is_ample: false,
+            is_heard: false,
             streams: 1,
         };
         speeds.iter().enumerate().map(view).collect()

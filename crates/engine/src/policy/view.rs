@@ -25,6 +25,8 @@ pub struct View {
     pub window: u64,
     /// It drains faster than it is fed: the processor is the limit, not the path.
     pub is_ample: bool,
+    /// What the peer sent last has come over it.
+    pub is_heard: bool,
 }
 
 /// All subchannels of a virtual channel that are up; a policy answers with a position in this list.

@@ -1,6 +1,7 @@
 //! An endpoint: one engine over all rails of this node.
 
 mod accepting;
+mod asking;
 mod burst;
 mod close;
 mod connecting;
@@ -37,6 +38,7 @@ use crate::settings::Settings;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::Poller;
 
+use asking::Asking;
 use burst::Held;
 use peer::Peer;
 use show::Shown;
@@ -73,8 +75,7 @@ pub struct Endpoint {
     hot: Option<usize>,
     /// Number of the present progress call.
     calls: u64,
-    /// When all sockets were asked for news last.
-    asked_at: Instant,
+    asking: Asking,
     /// When to look after attempts and paths next.
     next_tick: Instant,
     counters: Counters,
@@ -161,7 +162,7 @@ impl Endpoint {
             dirty: Vec::new(),
             hot: None,
             calls: 0,
-            asked_at: Instant(0),
+            asking: Asking::new(),
             next_tick: Instant(0),
             counters: Counters::new(rails.len()),
             shown: Shown::begin(settings.top, u64::from_le_bytes(random()?)),

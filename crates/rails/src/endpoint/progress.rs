@@ -17,11 +17,6 @@ const BUDGET: u64 = 256 << 10;
 const MOST_READS: usize = 16;
 /// Rounds of sending in one call, for the same reason.
 const MOST_ROUNDS: usize = 8;
-/// All sockets are asked for news in every so many calls; in between only the one that had news last.
-const ASK_ALL_EVERY: u64 = 4;
-/// With one link all are asked after so many nanoseconds only: there may be no news but of new connections and of room to
-/// send. The time, not a number of calls, as some programs call rarely.
-const ASK_LONE_AFTER_NS: u64 = 10_000;
 /// How often attempts to connect, and the kernel's measurements of paths, are looked at, in nanoseconds.
 const TICK_NS: u64 = 5_000_000;
 
@@ -73,9 +68,7 @@ impl Endpoint {
         let now = self.clock.now();
         self.release();
         let mut moved = self.read_hot(now);
-        let in_turn = self.links.len() > 1 && self.calls.is_multiple_of(ASK_ALL_EVERY);
-        let due = in_turn || now.since_ns(self.asked_at) >= ASK_LONE_AFTER_NS;
-        let ask_all = self.hot.is_none() || due || !timeout.is_zero();
+        let ask_all = self.hot.is_none() || self.asking.is_due(now, self.calls) || !timeout.is_zero();
         if ask_all {
             let timeout = if moved { Duration::ZERO } else { timeout };
             moved |= self.ask_all(timeout, now);
@@ -166,11 +159,13 @@ impl Endpoint {
         if asked.is_err() {
             return false;
         }
+        let hot = self.hot.map(link_token);
+        let others = ready.iter().flatten().any(|event| Some(event.token) != hot);
         let mut moved = false;
         for event in ready.into_iter().flatten() {
             moved |= self.handle_ready(event, now);
         }
-        self.asked_at = now;
+        self.asking.asked(now, self.calls, others);
         moved
     }
 
@@ -233,7 +228,10 @@ impl Endpoint {
                 }
                 Ok(filled) => {
                     moved = true;
-                    self.engine.looked(link.subchannel, link.looked_at.max(self.asked_at));
+                    if self.hot == Some(at) {
+                        self.asking.heard();
+                    }
+                    self.engine.looked(link.subchannel, link.looked_at.max(self.asking.last()));
                     self.engine.moved(now, link.subchannel);
                     link.looked_at = now;
                     self.make_hot(at);

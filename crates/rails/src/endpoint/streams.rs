@@ -8,18 +8,16 @@ mod tests;
 
 use std::net::IpAddr;
 
-use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
+use fishplate_engine::farewell::{MOST_STREAMS, MOST_TO_A_PEER};
+use fishplate_engine::{Instant, RailId, VcId};
 
 use super::Endpoint;
 use crate::connect::outgoing::Attempt;
 use crate::link::{FIRST_ADDITIONAL, Link};
-use crate::streams::{Growth, MOST_STREAMS, Sample, Streams};
+use crate::streams::{Growth, Sample, Streams};
 use crate::sys::limits::open_files;
 
-/// No more streams are set up while others carry when a peer has so many connections: what is left of those that a channel
-/// can have is for rails that come back.
-const MOST_TO_A_PEER: usize = MAX_SUBCHANNELS - 8;
-/// The same when all connections take this part of the files that the process may open.
+/// No more streams are set up while others carry when all connections take this part of the files that the process may open.
 const PART_OF_FILES: usize = 4;
 
 /// The streams between a rail and one address of a peer.

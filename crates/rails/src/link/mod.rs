@@ -11,6 +11,7 @@ pub use transmit::TransmitQueue;
 
 use std::net::{SocketAddr, TcpStream};
 
+use fishplate_engine::farewell::Farewell;
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
 use crate::encryption::Keys;
@@ -83,29 +84,6 @@ impl Line {
     }
 }
 
-/// How far a link is let go.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Farewell {
-    /// This side has said that nothing new comes.
-    pub said: bool,
-    /// The peer has.
-    pub heard: bool,
-    /// This side has shut it.
-    pub is_shut: bool,
-}
-
-impl Farewell {
-    /// Whether either side wants to let it go.
-    pub fn has_begun(&self) -> bool {
-        self.said || self.heard
-    }
-
-    /// Whether both have.
-    pub fn is_mutual(&self) -> bool {
-        self.said && self.heard
-    }
-}
-
 /// Counters of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
@@ -135,8 +113,7 @@ impl Counts {
 impl Link {
     /// The peer lets the link go. False: it must not.
     pub fn hear_farewell(&mut self) -> bool {
-        self.farewell.heard = true;
-        self.line.is_additional() && (self.line.by_peer || self.farewell.said)
+        self.farewell.hear(self.line.is_additional(), !self.line.by_peer)
     }
 
     /// A link over a connected, non-blocking socket; encrypted if there are `keys`.

@@ -18,10 +18,6 @@ use crate::link::NEAR_RTT_NS;
 pub use limit::limits;
 pub use setting::Streams;
 
-/// Most streams of a rail to a peer, whoever has set them up. TCP over a path that loses one segment in 10,000 gets the
-/// rate of a long rail by as many.
-pub const MOST_STREAMS: u8 = 16;
-
 /// How long one observation takes, in nanoseconds, counting only while messages wait: programs send in bursts. Two are
 /// longer than BBR's search for the least round trip (200 ms), which looks like a short window.
 const ROUND_NS: u64 = 200_000_000;

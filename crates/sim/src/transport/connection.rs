@@ -1,9 +1,9 @@
 //! A connection: two flows, and what the drivers at its ends know of it.
 
+use fishplate_engine::farewell::Farewell;
 use fishplate_engine::{Placement, SubchannelId};
 use fishplate_link::Settings;
 
-use super::farewell::Farewell;
 use super::flow::{Flow, Socket};
 use super::ids::{End, HostId};
 use crate::events::Time;

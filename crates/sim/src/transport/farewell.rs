@@ -1,10 +1,8 @@
 //! Additional streams: how they are set up while others carry, and let go, as `crates/rails` does it.
-//!
-//! The host that has set one up stops sending over it, and says so (LEAVE); so does the other. Once everything is
-//! acknowledged both ways, the first shuts it, and the other closes it.
 
+use fishplate_engine::farewell::{Farewell, MOST_STREAMS, MOST_TO_A_PEER};
 use fishplate_engine::wire::Body;
-use fishplate_engine::{MAX_SUBCHANNELS, Payload, Source, Transmit};
+use fishplate_engine::{Payload, Source, Transmit};
 
 use super::connection::ConnectionEnd;
 use super::data::Data;
@@ -17,29 +15,8 @@ use super::trace::Note;
 use super::world::{Event, World};
 use crate::events::{Duration, Time};
 
-/// Streams between two hosts over a rail, connections that a host sets up to one peer: as in `crates/rails`.
-const MOST_STREAMS: usize = 16;
-const MOST_TO_A_PEER: usize = MAX_SUBCHANNELS - 8;
 /// A driver looks after what is let go every so often.
 const TICK: Duration = Duration::ms(5);
-
-/// How far an end of a connection is let go.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Farewell {
-    /// This side has said that nothing new comes.
-    pub said: bool,
-    /// The peer has.
-    pub heard: bool,
-    /// This side has shut it.
-    pub is_shut: bool,
-}
-
-impl Farewell {
-    /// Whether either side wants to let it go.
-    pub fn has_begun(&self) -> bool {
-        self.said || self.heard
-    }
-}
 
 impl World {
     /// A host changes how many streams it has.
@@ -64,7 +41,7 @@ impl World {
     fn set_up_more(&mut self, Streams { by, to, rail }: Streams) {
         let (from, into) = (self.open_links(by, to), self.open_links(to, by));
         let on_rail = into.iter().filter(|(connection, _)| self.connections[connection.0].rail == rail).count();
-        let has_room = from.len().max(into.len()) < MOST_TO_A_PEER && on_rail < MOST_STREAMS;
+        let has_room = from.len().max(into.len()) < MOST_TO_A_PEER && on_rail < usize::from(MOST_STREAMS);
         if has_room && !from.is_empty() && !into.is_empty() {
             self.connect(by, to, rail, true);
             self.progress(by);
@@ -111,9 +88,7 @@ impl World {
     pub(super) fn hear_farewell(&mut self, connection: ConnectionId, end: End) -> bool {
         let connection = &mut self.connections[connection.0];
         let is_own = end == End(0);
-        let farewell = &mut connection.ends[end.0].farewell;
-        farewell.heard = true;
-        connection.is_additional && (!is_own || farewell.said)
+        connection.ends[end.0].farewell.hear(connection.is_additional, is_own)
     }
 
     /// A driver looks after what is let go.

@@ -1,0 +1,43 @@
+//! How a subchannel is let go that was set up while others carried: the rules that any driver has to keep. Either side stops
+//! sending over it and says so (LEAVE), so does the other. Once everything is acknowledged both ways, the side that has set
+//! it up shuts it.
+
+use crate::config::MAX_SUBCHANNELS;
+
+/// Most subchannels of one rail between two peers, whoever has set them up. TCP over a path that loses one segment in 10,000
+/// gets the rate of a long rail by as many.
+pub const MOST_STREAMS: u8 = 16;
+/// No more are set up while others carry when two peers have so many: what is left of those that a channel can have is for
+/// rails that come back.
+pub const MOST_TO_A_PEER: usize = MAX_SUBCHANNELS - 8;
+
+/// How far a subchannel is let go.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Farewell {
+    /// This side has said that nothing new comes.
+    pub said: bool,
+    /// The peer has.
+    pub heard: bool,
+    /// This side has shut it.
+    pub is_shut: bool,
+}
+
+impl Farewell {
+    /// Whether either side wants to let it go.
+    pub fn has_begun(&self) -> bool {
+        self.said || self.heard
+    }
+
+    /// Whether both do.
+    pub fn is_mutual(&self) -> bool {
+        self.said && self.heard
+    }
+
+    /// The peer lets it go. False: it must not, as the subchannel has to stay (it is not `additional`), or it is this side's
+    /// own to let go.
+    #[must_use]
+    pub fn hear(&mut self, additional: bool, own: bool) -> bool {
+        self.heard = true;
+        additional && (!own || self.said)
+    }
+}
