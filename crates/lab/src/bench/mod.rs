@@ -154,12 +154,7 @@ impl Bench {
         Ok((writer, record))
     }
 
-    fn open(
-        &self,
-        link: &str,
-        known: Option<&record::Link>,
-        surroundings: Option<&Surroundings>,
-    ) -> Result<Site> {
+    fn open(&self, link: &str, known: Option<&record::Link>, surroundings: Option<&Surroundings>) -> Result<Site> {
         if let Some(network) = &self.plan.network {
             return Ok(Site::Real(Real::new(network, &self.record)?));
         }

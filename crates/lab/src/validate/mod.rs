@@ -81,10 +81,10 @@ mod tests {
     /// What sets the model.
     fn calibration() -> Vec<Sample> {
         vec![
-            sample("latency", "one rail", 64, 10.0),
-            sample("bandwidth", "one rail", 16, 6.0),
-            sample("message_rate", "one rail", 16, 600_000.0),
-            sample("latency", "one rail", 65536, 400.0),
+            sample("latency", "one rail", 64, 7.4),
+            sample("bandwidth", "one rail", 16, 5.5),
+            sample("message_rate", "one rail", 16, 850_000.0),
+            sample("latency", "one rail", 65536, 383.0),
             sample("latency", "1 ms", 64, 1040.0),
             sample("bandwidth", "1 ms", 64, 0.45),
         ]

@@ -1,4 +1,4 @@
-//! One point, simulated.
+//! Points, simulated.
 
 use anyhow::{Context, Result, anyhow};
 use fishplate_sim::models::time::Time;
@@ -26,11 +26,12 @@ pub fn all(plan: &Plan, calibrated: &[Calibrated], points: &mut [Point]) -> Resu
     }
     // Over several rails it matters what a program has learned before.
     let program = |a: &Point, b: &Point| {
-        let name = |point: &Point| (point.sample.benchmark.clone(), point.sample.link.clone(), point.sample.stack.clone());
+        let name =
+            |point: &Point| (point.sample.benchmark.clone(), point.sample.link.clone(), point.sample.stack.clone());
         name(a) == name(b)
     };
     for measured in points.chunk_by_mut(program).filter(|measured| !is_alone(&measured[0])) {
-        let values = values(plan, calibrated, &measured.iter().collect::<Vec<_>>())?;
+        let values = in_turn(plan, calibrated, &measured.iter().collect::<Vec<_>>())?;
         measured.iter_mut().zip(values).for_each(|(point, value)| point.simulated = value);
     }
     Ok(())
@@ -62,7 +63,7 @@ pub fn value(plan: &Plan, calibrated: &[Calibrated], point: &Point) -> Result<f6
 
 /// Sizes that one program measures, the shortest first: what it learns of its rails while it does it keeps, so each
 /// lasts as long as it was measured.
-fn values(plan: &Plan, calibrated: &[Calibrated], points: &[&Point]) -> Result<Vec<f64>> {
+fn in_turn(plan: &Plan, calibrated: &[Calibrated], points: &[&Point]) -> Result<Vec<f64>> {
     let Some(first) = points.first() else { return Ok(Vec::new()) };
     let sample = &first.sample;
     let problem = || format!("{} on {}", sample.benchmark, sample.link);

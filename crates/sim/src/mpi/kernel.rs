@@ -46,7 +46,16 @@ impl Connection {
     /// A new one, whose system calls take so long.
     pub fn new(call: Time) -> Connection {
         let (least, smoothed) = (call, call);
-        Connection { call, least, smoothed, owed: None, last: Time::default(), carried: 0, is_used: false, is_near: true }
+        Connection {
+            call,
+            least,
+            smoothed,
+            owed: None,
+            last: Time::default(),
+            carried: 0,
+            is_used: false,
+            is_near: true,
+        }
     }
 
     /// A frame with so much payload is sent.

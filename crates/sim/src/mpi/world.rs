@@ -374,7 +374,11 @@ impl World {
         frame.posted = now;
         let (there, back) = (flow.0 as usize, (flow.0 ^ 1) as usize);
         self.connections[there].iter_mut().for_each(|connection| {
-            connection.sends(if frame.header.body.is_counted() { u64::from(frame.header.body.payload_len()) } else { 0 });
+            connection.sends(if frame.header.body.is_counted() {
+                u64::from(frame.header.body.payload_len())
+            } else {
+                0
+            });
         });
         self.connections[back].iter_mut().for_each(|connection| connection.answered(now));
     }
@@ -438,7 +442,9 @@ impl World {
                 Notice::Left(flow, token, bytes) => {
                     let sent = self.frames[(token >> 1) as usize].posted;
                     let now = self.calendar.now();
-                    self.connections[flow.0 as usize].iter_mut().for_each(|connection| connection.came(now, sent, bytes));
+                    self.connections[flow.0 as usize]
+                        .iter_mut()
+                        .for_each(|connection| connection.came(now, sent, bytes));
                     self.left(flow, bytes);
                 }
                 Notice::Delivered(flow, token) => self.delivered(flow, (token >> 1) as u32),

@@ -65,11 +65,7 @@ async fn origin(mpi: &Mpi, target: u32, epoch: Epoch) {
     }
     let mut requests = Vec::with_capacity(count as usize);
     for _ in 0..count {
-        requests.push(if by_message {
-            mpi.isend(target, DATA, size).await
-        } else {
-            mpi.put(target, size).await
-        });
+        requests.push(if by_message { mpi.isend(target, DATA, size).await } else { mpi.put(target, size).await });
     }
     // On one connection nothing overtakes the data.
     if !by_message {
