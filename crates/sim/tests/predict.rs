@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use fishplate_collectives::Algorithm;
 use fishplate_sim::reproduce::{FACTS, Kind, Lab, ROWS, judge, read_facts};
-use fishplate_sim::suite::{Benchmark, Machine, Options, run};
+use fishplate_sim::suite::{Benchmark, Machine, Options, run, sweep};
 use fishplate_sim::testbed::{Description, Placement, SHIPPED, shipped};
 
 /// Rows that are quick to find, of all kinds; predictions with numbers among them.
@@ -132,6 +132,60 @@ fn schedules_of_collectives_run_over_two_clusters() {
         }
     }
     assert_eq!(runs, 24);
+}
+
+/// Both ways at once, a process that answers reads itself has its work twice; an adapter that reads one after the other has
+/// time for the other side's.
+#[test]
+fn reads_both_ways_cost_those_who_answer_them() {
+    let gain = |testbed, size| {
+        let options = Options { size, ..Options::default() };
+        let of = |benchmark| value(testbed, "mpi", Placement::new(2, 1, 1), benchmark, &options);
+        of(Benchmark::GetBibandwidth) / of(Benchmark::GetBandwidth)
+    };
+    assert!(gain("pecnit-2007-quadrics", 512) > 1.9);
+    assert!(gain("pecnit-2007-ib", 512) < 1.2);
+}
+
+/// Bursts of a bus are passed on before their packet is whole, which is a packet all the same.
+#[test]
+fn bursts_shorten_latency_and_leave_the_peak() {
+    let of = |burst: &str, benchmark, size| {
+        let testbed = Description::parse(shipped("pecnit-2007-quadrics").unwrap()).unwrap();
+        let testbed = Rc::new(testbed.with("rail.0.bus.burst_bytes", burst).unwrap().testbed().unwrap());
+        let machine = Machine { testbed, stack: "mpi".into(), placement: Placement::new(2, 1, 1), seed: 1 };
+        run(&machine, benchmark, &Options { size, ..Options::default() }).unwrap().value
+    };
+    assert!(of("512", Benchmark::Latency, 2048) < 0.8 * of("2048", Benchmark::Latency, 2048));
+    let peaks = of("512", Benchmark::Bandwidth, 4 << 20) / of("2048", Benchmark::Bandwidth, 4 << 20);
+    assert!((peaks - 1.0).abs() < 0.01, "{peaks}");
+}
+
+/// The emulated machine with so many rails.
+fn emulated(rails: usize) -> Machine {
+    let mut testbed = Description::parse(shipped("emulated").unwrap()).unwrap().testbed().unwrap();
+    testbed.stack.values_mut().for_each(|stack| stack.rails.truncate(rails));
+    let testbed = Rc::new(testbed);
+    Machine { testbed, stack: "earliest".into(), placement: Placement::new(2, 1, 1), seed: 1 }
+}
+
+/// A near rail that has carried enough without a queue takes everything; before that, a long message goes over both.
+#[test]
+fn what_a_program_has_learned_of_its_rails_it_keeps() {
+    let long = Options { size: 256 << 10, iterations: 8, median: true, ..Options::default() };
+    let short = Options { size: 4 << 10, iterations: 5000, ..Options::default() };
+    let alone = sweep(&emulated(2), Benchmark::Latency, std::slice::from_ref(&long)).unwrap()[0].value;
+    let after = sweep(&emulated(2), Benchmark::Latency, &[short, long]).unwrap()[1].value;
+    assert!(after > 1.2 * alone, "{after} us after short messages, {alone} us without");
+}
+
+/// Both ways at once each process has to receive while it sends: system calls that take in nothing but what has come.
+#[test]
+fn both_ways_at_once_are_less_than_twice_one_way() {
+    let options = Options { size: 16, window: 16, iterations: 20, ..Options::default() };
+    let of = |benchmark| run(&emulated(1), benchmark, &options).unwrap().value;
+    let gain = of(Benchmark::Bibandwidth) / of(Benchmark::Bandwidth);
+    assert!((1.2..1.85).contains(&gain), "{gain}");
 }
 
 /// A schedule that knows the clusters crosses a millisecond once; the library's own broadcast crosses it several times.

@@ -54,13 +54,18 @@ impl Emulated {
         Ok(emulated)
     }
 
-    /// Ends everything that runs on the hosts, and makes them anew, the rails being what they were.
+    /// Makes them anew, the rails being what they were when they were measured.
+    pub fn again(plan: &Plan, link: &Link, surroundings: Surroundings, measured: record::Link) -> Result<Emulated> {
+        let mut emulated = Emulated::start(plan, link, surroundings)?;
+        emulated.measured = measured;
+        Ok(emulated)
+    }
+
+    /// Ends everything that runs on the hosts, and makes them anew.
     pub fn renew(self, plan: &Plan) -> Result<Emulated> {
         let (link, surroundings, measured) = (self.link.clone(), self.surroundings.clone(), self.measured.clone());
         drop(self);
-        let mut emulated = Emulated::start(plan, &link, surroundings)?;
-        emulated.measured = measured;
-        Ok(emulated)
+        Emulated::again(plan, &link, surroundings, measured)
     }
 
     fn start(plan: &Plan, link: &Link, surroundings: Surroundings) -> Result<Emulated> {

@@ -38,7 +38,7 @@ pub use plan::Plan;
 use programs::Programs;
 pub use selection::Selection;
 pub use session::Summary;
-use session::{Session, first_link};
+use session::{Open, Session, first_link};
 use site::{Real, Site};
 
 /// Under which name the manifest's options have the plan.
@@ -120,8 +120,8 @@ impl Bench {
             (None, None) => self.plan.link_names()[0].clone(),
         };
         let surroundings = folder.map(|folder| surroundings(folder, &contenders));
-        let open = |link: &str| self.open(link, surroundings.as_ref());
-        let site = open(&link)?;
+        let open = |link: &str, known: Option<&record::Link>| self.open(link, known, surroundings.as_ref());
+        let site = open(&link, None)?;
         self.look_at(&mut contenders, &site, signals)?;
         let writer = match kept {
             Some((writer, record)) => {
@@ -133,7 +133,7 @@ impl Bench {
         self.measure(site, &open, Session { plan: &self.plan, contenders, signals, writer, complete, told, estimate })
     }
 
-    fn measure(&self, site: Site, open: &dyn Fn(&str) -> Result<Site>, mut session: Session) -> Result<Summary> {
+    fn measure(&self, site: Site, open: &Open, mut session: Session) -> Result<Summary> {
         let summary = session.run(site, open);
         if summary.is_err() {
             let file = self.record.display();
@@ -154,14 +154,17 @@ impl Bench {
         Ok((writer, record))
     }
 
-    fn open(&self, link: &str, surroundings: Option<&Surroundings>) -> Result<Site> {
+    fn open(&self, link: &str, known: Option<&record::Link>, surroundings: Option<&Surroundings>) -> Result<Site> {
         if let Some(network) = &self.plan.network {
             return Ok(Site::Real(Real::new(network, &self.record)?));
         }
         let asked = self.plan.links.iter().find(|asked| asked.name == link);
         let asked = asked.with_context(|| format!("no link {link} in the plan"))?;
         let surroundings = surroundings.context("links are emulated in namespaces only")?;
-        let emulated = Emulated::build(&self.plan, asked, surroundings.clone())?;
+        let emulated = match known {
+            Some(known) => Emulated::again(&self.plan, asked, surroundings.clone(), known.clone())?,
+            None => Emulated::build(&self.plan, asked, surroundings.clone())?,
+        };
         Ok(Site::Emulated(Box::new(emulated)))
     }
 

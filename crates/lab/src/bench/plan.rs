@@ -46,6 +46,9 @@ pub struct Plan {
     /// How often each stack has its turn.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
+    /// Each round goes over all links, so that what changes with time changes all alike; else each link has all its rounds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub links_in_turn: bool,
     /// Every byte is compared.
     #[serde(default)]
     pub checked: bool,
@@ -108,6 +111,7 @@ impl Plan {
             own_stacks: BTreeMap::new(),
             reference: None,
             rounds: default_rounds(),
+            links_in_turn: false,
             checked: false,
             timeout_s: default_timeout(),
             hosts: default_hosts(),

@@ -28,6 +28,9 @@ const MOST_FAILURES: u32 = 2;
 /// Stack, link and benchmark of cells.
 type Trio = (String, String, String);
 
+/// Makes the site of a link; one that was measured before is not measured again.
+pub type Open<'a> = dyn Fn(&str, Option<&record::Link>) -> Result<Site> + 'a;
+
 /// What a session has to do and what is known already.
 pub struct Session<'a> {
     /// The plan.
@@ -84,7 +87,7 @@ pub fn known(record: &Record) -> (BTreeSet<Cell>, BTreeSet<(Trio, String)>, Esti
 impl Session<'_> {
     /// Measures all cells that are not complete. `first` is the site of the first link that has some; `open` makes those
     /// of later ones.
-    pub fn run(&mut self, first: Site, open: &dyn Fn(&str) -> Result<Site>) -> Result<Summary> {
+    pub fn run(&mut self, first: Site, open: &Open) -> Result<Summary> {
         let mut summary = Summary { skipped: self.skip_what_cannot_be()?, ..Summary::default() };
         for contender in &self.contenders {
             self.estimate.startup(&contender.stack.name, contender.startup);
@@ -97,13 +100,18 @@ impl Session<'_> {
         let mut site = first;
         let mut here = tasks.first().map(|task| task.cell.link.clone()).unwrap_or_default();
         let mut failures: BTreeMap<Trio, u32> = BTreeMap::new();
-        self.append_link(&site)?;
+        let mut measured = BTreeMap::from([(here.clone(), site.link())]);
+        self.writer.append(&Line::Link(site.link()))?;
         for (number, task) in tasks.iter().enumerate() {
             if task.cell.link != here {
                 here = task.cell.link.clone();
                 drop(site);
-                site = open(&here)?;
-                self.append_link(&site)?;
+                let known = measured.get(&here);
+                site = open(&here, known)?;
+                if known.is_none() {
+                    measured.insert(here.clone(), site.link());
+                    self.writer.append(&Line::Link(site.link()))?;
+                }
             }
             let trio = (task.cell.stack.clone(), task.cell.link.clone(), task.cell.benchmark.clone());
             let left: f64 = tasks[number..].iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum();
@@ -147,10 +155,6 @@ impl Session<'_> {
             }
         }
         Ok(count)
-    }
-
-    fn append_link(&mut self, site: &Site) -> Result<()> {
-        self.writer.append(&Line::Link(site.link()))
     }
 
     /// Measures a cell. The inner result says a value, or why it failed.
@@ -217,21 +221,31 @@ pub fn first_link(plan: &Plan, contenders: &[Contender], complete: &BTreeSet<Cel
 /// What is to be measured, in order.
 fn tasks<'a>(plan: &'a Plan, contenders: &'a [Contender], complete: &BTreeSet<Cell>) -> Vec<Task<'a>> {
     let mut all = Vec::new();
-    for link in plan.link_names() {
-        for round in 0..plan.rounds {
-            for benchmark in &plan.benchmarks {
-                for turn in matrix::turns(contenders.len(), round) {
-                    let contender = &contenders[turn];
-                    let (stack, name) = (contender.stack.name.clone(), benchmark.name.clone());
-                    let cell = Cell { stack, link: link.clone(), benchmark: name, round };
-                    if !complete.contains(&cell) && obstacle(plan, &link, benchmark, contender).is_none() {
-                        all.push(Task { cell, benchmark, contender });
-                    }
+    for (link, round) in visits(plan) {
+        for benchmark in &plan.benchmarks {
+            for turn in matrix::turns(contenders.len(), round) {
+                let contender = &contenders[turn];
+                let (stack, name) = (contender.stack.name.clone(), benchmark.name.clone());
+                let cell = Cell { stack, link: link.clone(), benchmark: name, round };
+                if !complete.contains(&cell) && obstacle(plan, &link, benchmark, contender).is_none() {
+                    all.push(Task { cell, benchmark, contender });
                 }
             }
         }
     }
     all
+}
+
+/// Links with rounds, in order.
+fn visits(plan: &Plan) -> Vec<(String, u32)> {
+    let links = plan.link_names();
+    let of_link = |link: &String| (0..plan.rounds).map(|round| (link.clone(), round)).collect::<Vec<_>>();
+    let of_round = |round| links.iter().map(|link| (link.clone(), round)).collect::<Vec<_>>();
+    if plan.links_in_turn {
+        (0..plan.rounds).flat_map(of_round).collect()
+    } else {
+        links.iter().flat_map(of_link).collect()
+    }
 }
 
 fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, contender: &Contender) -> Option<String> {
@@ -244,4 +258,18 @@ fn skipped((stack, link, benchmark): Trio, reason: String) -> Line {
 
 fn name(cell: &Cell, plan: &Plan) -> String {
     format!("{}, round {} of {}: {}: {}", cell.link, cell.round + 1, plan.rounds, cell.benchmark, cell.stack)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_have_their_rounds_one_after_the_other_or_in_turn() {
+        let link = |name: &str| format!("[[links]]\nname = \"{name}\"\nrails = [{{ rate_mbit = 10 }}]\n");
+        let plan = |more: &str| Plan::parse(&format!("rounds = 2\n{more}{}{}", link("a"), link("b")), "plan").unwrap();
+        let order = |plan: &Plan| visits(plan).iter().map(|(link, round)| format!("{link}{round}")).collect::<Vec<_>>();
+        assert_eq!(order(&plan("")), ["a0", "a1", "b0", "b1"]);
+        assert_eq!(order(&plan("links_in_turn = true\n")), ["a0", "b0", "a1", "b1"]);
+    }
 }

@@ -46,10 +46,7 @@ impl Validation {
         let mut points = point::of(record, &plan);
         ensure!(!points.is_empty(), "{file}: nothing was measured");
         let calibrated = calibrate::run(&plan, &mut points).with_context(|| file.to_string())?;
-        for point in &mut points {
-            let value = simulate::value(&plan, &calibrated, point);
-            point.simulated = value.with_context(|| file.to_string())?;
-        }
+        simulate::all(&plan, &calibrated, &mut points).with_context(|| file.to_string())?;
         let verdict = Verdict::of(&points);
         Ok(Validation { points, calibrated, verdict })
     }
@@ -84,10 +81,10 @@ mod tests {
     /// What sets the model.
     fn calibration() -> Vec<Sample> {
         vec![
-            sample("latency", "one rail", 64, 10.0),
-            sample("bandwidth", "one rail", 16, 6.0),
-            sample("message_rate", "one rail", 16, 600_000.0),
-            sample("latency", "one rail", 65536, 400.0),
+            sample("latency", "one rail", 64, 7.4),
+            sample("bandwidth", "one rail", 16, 5.5),
+            sample("message_rate", "one rail", 16, 850_000.0),
+            sample("latency", "one rail", 65536, 383.0),
             sample("latency", "1 ms", 64, 1040.0),
             sample("bandwidth", "1 ms", 64, 0.45),
         ]

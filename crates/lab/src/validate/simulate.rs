@@ -1,8 +1,8 @@
-//! One point, simulated.
+//! Points, simulated.
 
 use anyhow::{Context, Result, anyhow};
 use fishplate_sim::models::time::Time;
-use fishplate_sim::suite::{Benchmark, Options, intervals, run};
+use fishplate_sim::suite::{Benchmark, Options, intervals, run, sweep};
 use fishplate_sim::testbed::Change;
 
 use super::calibrate::Calibrated;
@@ -18,13 +18,35 @@ const ITERATIONS: (u64, u64) = (6, 24);
 /// Window of programs unless the record says.
 const WINDOW: u32 = 64;
 
+/// What the model says of all points.
+pub fn all(plan: &Plan, calibrated: &[Calibrated], points: &mut [Point]) -> Result<()> {
+    let is_alone = |point: &Point| point.time_s.is_some() || rails(plan, &point.sample.link) < 2;
+    for point in points.iter_mut().filter(|point| is_alone(point)) {
+        point.simulated = value(plan, calibrated, point)?;
+    }
+    // Over several rails it matters what a program has learned before.
+    let program = |a: &Point, b: &Point| {
+        let name =
+            |point: &Point| (point.sample.benchmark.clone(), point.sample.link.clone(), point.sample.stack.clone());
+        name(a) == name(b)
+    };
+    for measured in points.chunk_by_mut(program).filter(|measured| !is_alone(&measured[0])) {
+        let values = in_turn(plan, calibrated, &measured.iter().collect::<Vec<_>>())?;
+        measured.iter_mut().zip(values).for_each(|(point, value)| point.simulated = value);
+    }
+    Ok(())
+}
+
+fn rails(plan: &Plan, link: &str) -> usize {
+    plan.links.iter().find(|known| known.name == link).map_or(0, |link| link.rails.len())
+}
+
 /// What the model says of a point.
 pub fn value(plan: &Plan, calibrated: &[Calibrated], point: &Point) -> Result<f64> {
     let sample = &point.sample;
     let problem = || format!("{} on {} at {} bytes", sample.benchmark, sample.link, point.size());
     let machine = machine::of(plan, calibrated, &sample.link, &sample.stack, sample.ranks).with_context(problem)?;
-    let asked = sample.options.get("window").and_then(|window| window.as_u64()).map(|window| window as u32);
-    let window = asked.unwrap_or(WINDOW);
+    let window = options(point).window;
     if let Some(time_s) = point.time_s {
         let interval_s = sample.options.get("interval").and_then(|interval| interval.as_f64()).unwrap_or(1.0);
         let changes = changes(plan, &sample.benchmark, interval_s);
@@ -35,20 +57,50 @@ pub fn value(plan: &Plan, calibrated: &[Calibrated], point: &Point) -> Result<f6
         let found = seconds.iter().find(|second| (second.end_s - time_s).abs() < 1e-6);
         return found.map(|second| second.value).with_context(problem);
     }
-    let benchmark = Benchmark::of(&point.program).with_context(|| format!("{} has no model", point.program))?;
+    let outcome = run(&machine, benchmark(point)?, &options(point)).map_err(|error| anyhow!("{error}"));
+    Ok(outcome.with_context(problem)?.value)
+}
+
+/// Sizes that one program measures, the shortest first: what it learns of its rails while it does it keeps, so each
+/// lasts as long as it was measured.
+fn in_turn(plan: &Plan, calibrated: &[Calibrated], points: &[&Point]) -> Result<Vec<f64>> {
+    let Some(first) = points.first() else { return Ok(Vec::new()) };
+    let sample = &first.sample;
+    let problem = || format!("{} on {}", sample.benchmark, sample.link);
+    let machine = machine::of(plan, calibrated, &sample.link, &sample.stack, sample.ranks).with_context(problem)?;
+    let benchmark = benchmark(first)?;
+    let turn = |point: &&Point| {
+        let alone = options(point);
+        let outcome = run(&machine, benchmark, &alone)?;
+        let each_s = outcome.end.as_ns() / 1e9 / f64::from(alone.iterations + alone.warmup);
+        let asked = point.sample.options.get("seconds").and_then(|seconds| seconds.as_f64());
+        let fitting = asked.map_or(0, |seconds| (seconds / each_s) as u32);
+        Ok(Options { iterations: fitting.max(alone.iterations), warmup: 0, ..alone })
+    };
+    let turns: Result<Vec<Options>, String> = points.iter().map(turn).collect();
+    let outcomes = turns.and_then(|turns| sweep(&machine, benchmark, &turns));
+    let outcomes = outcomes.map_err(|error| anyhow!("{error}")).with_context(problem)?;
+    Ok(outcomes.into_iter().map(|outcome| outcome.value).collect())
+}
+
+fn benchmark(point: &Point) -> Result<Benchmark> {
+    Benchmark::of(&point.program).with_context(|| format!("{} has no model", point.program))
+}
+
+/// How a point is simulated by itself.
+fn options(point: &Point) -> Options {
+    let asked = point.sample.options.get("window").and_then(|window| window.as_u64()).map(|window| window as u32);
     let each = point.size().max(1) * u64::from(asked.unwrap_or(1));
     let iterations = (BYTES / each).clamp(ITERATIONS.0, ITERATIONS.1) as u32;
-    let options = Options {
+    Options {
         size: point.size(),
-        window,
+        window: asked.unwrap_or(WINDOW),
         iterations,
         warmup: iterations,
         by_host: true,
-        middle: true,
+        median: true,
         ..Options::default()
-    };
-    let outcome = run(&machine, benchmark, &options).map_err(|error| anyhow!("{error}")).with_context(problem)?;
-    Ok(outcome.value)
+    }
 }
 
 /// What a schedule does to rates; it counts from the first result, which comes after one interval.

@@ -54,6 +54,8 @@ pub enum Notice {
 struct Chunk {
     message: u32,
     bytes: u64,
+    /// That begin with it.
+    packets: u64,
     hop: u32,
     first: bool,
 }
@@ -157,7 +159,7 @@ impl Network {
         let most = MOST_PIECE.min(state.limits.bytes / PIECES_OF_WINDOW).max(state.path.mtu);
         let piece = match state.path.frame_bytes {
             Some(frame) => frame.min(state.limits.bytes).max(state.path.mtu),
-            None => (bytes / PIECES).clamp(state.path.mtu, most).next_multiple_of(state.path.mtu),
+            None => (bytes / PIECES).clamp(state.path.burst, most).next_multiple_of(state.path.burst),
         };
         let message = Message { token, flow, bytes, group, cut: 0, arrived: 0, piece, left: 0 };
         state.queue.push_back(self.messages.insert(message));
@@ -226,6 +228,7 @@ impl Network {
             }
             sender.fetched += bytes;
             sender.round.rotate_left(1);
+            let packets = state.path.packets(message.cut, bytes);
             message.cut += bytes;
             let last = message.cut == message.bytes;
             if first {
@@ -235,7 +238,7 @@ impl Network {
             if last {
                 state.queue.pop_front();
             }
-            let chunk = self.chunks.insert(Chunk { message: name, bytes, hop: 0, first });
+            let chunk = self.chunks.insert(Chunk { message: name, bytes, packets, hop: 0, first });
             self.submit(events, chunk);
         }
     }
@@ -251,14 +254,13 @@ impl Network {
         let Some(chunk) = self.chunks.get(name).copied() else { return };
         let Some((flow, hop)) = self.hop(&chunk) else { return self.arrived(events, name) };
         let path = &self.flows[flow.0 as usize].path;
-        let packets = path.packets(chunk.bytes);
         match hop.place {
             Place::Station(station) => {
                 let state = &mut self.flows[flow.0 as usize];
                 let begins =
                     hop.cost.frame > Time::default() && state.framed.replace(events.now()) != Some(events.now());
                 let frame = if begins { hop.cost.frame } else { Time::default() };
-                let service = hop.cost.service(chunk.first, packets, chunk.bytes) + frame;
+                let service = hop.cost.service(chunk.first, chunk.packets, chunk.bytes) + frame;
                 let job = Job { chunk: name, service };
                 if let Some(job) = self.stations[station as usize].submit(hop.turn, job) {
                     self.begin(events, station, job);
@@ -272,7 +274,7 @@ impl Network {
                 let packets = if path.frame_bytes.is_some() {
                     self.flows[flow.0 as usize].new_packets(now, chunk.bytes, mtu)
                 } else {
-                    packets
+                    chunk.packets
                 };
                 let wire = chunk.bytes + packets * overhead;
                 if !matches!(link.offer(now.link_instant(), name, wire as u32), Offered::Taken) {
@@ -281,7 +283,7 @@ impl Network {
                 self.announce(events, cable);
             }
             Place::Shaper(gate) => {
-                self.gates[gate as usize].shaper.offer(name, chunk.bytes);
+                self.gates[gate as usize].shaper.offer(events.now(), name, chunk.bytes);
                 self.open_gate_later(events, gate);
             }
         }

@@ -53,6 +53,8 @@ pub struct Path {
     pub hops: Rc<[Hop]>,
     /// Payload of a packet, in bytes.
     pub mtu: u64,
+    /// What adapters fetch and pass on at a time: a packet, or a part of one.
+    pub burst: u64,
     /// Longest piece that a message is cut into, where the sender makes frames of many packets.
     pub frame_bytes: Option<u64>,
     /// Headers, trailers and gaps of a packet on links, in bytes.
@@ -64,9 +66,9 @@ pub struct Path {
 }
 
 impl Path {
-    /// Packets that `bytes` take.
-    pub fn packets(&self, bytes: u64) -> u64 {
-        bytes.div_ceil(self.mtu).max(1)
+    /// Packets that begin within `bytes` of a message, of which so many are before them.
+    pub fn packets(&self, before: u64, bytes: u64) -> u64 {
+        (before + bytes).div_ceil(self.mtu) - before.div_ceil(self.mtu)
     }
 
     /// Least time from end to end, for a message without bytes.

@@ -11,6 +11,7 @@ use super::time::Time;
 struct Waiting {
     chunk: u32,
     bytes: u64,
+    since: Time,
 }
 
 /// One direction of a shaped rail.
@@ -18,9 +19,11 @@ struct Waiting {
 pub struct Shaper {
     byte_ps: f64,
     bucket_ps: i64,
-    /// Longest frame, in bytes of payload: pieces that wait are sent together, as the kernel hands frames of many packets
-    /// (offload frames) to an interface.
+    /// Longest frame, in bytes of payload: the kernel hands frames of many packets (offload frames) to an interface.
     frame_bytes: u64,
+    /// The first frame of the queue holds what came until then. What comes later waits in its socket for this frame to
+    /// leave, and then makes one frame of all that has come (TCP's corking).
+    closes: Time,
     /// What a packet has around its payload.
     overhead_bytes: u64,
     /// Payload of a packet.
@@ -41,6 +44,7 @@ impl Shaper {
             byte_ps: 8e6 / mbit,
             bucket_ps,
             frame_bytes,
+            closes: Time::default(),
             packet_bytes: packet.0,
             overhead_bytes: packet.1,
             tokens_ps: bucket_ps,
@@ -57,8 +61,11 @@ impl Shaper {
     }
 
     /// A piece comes.
-    pub fn offer(&mut self, chunk: u32, bytes: u64) {
-        self.queue.push_back(Waiting { chunk, bytes });
+    pub fn offer(&mut self, now: Time, chunk: u32, bytes: u64) {
+        if self.queue.is_empty() {
+            self.closes = now;
+        }
+        self.queue.push_back(Waiting { chunk, bytes, since: now });
     }
 
     /// Pieces that leave now.
@@ -67,15 +74,17 @@ impl Shaper {
         let mut left = Vec::new();
         while self.tokens_ps >= 0 && !self.queue.is_empty() {
             let mut frame = 0;
-            while let Some(next) =
-                self.queue.front().filter(|next| frame == 0 || frame + next.bytes <= self.frame_bytes)
-            {
+            let belongs = |frame: u64, next: &Waiting| {
+                frame == 0 || next.since <= self.closes && frame + next.bytes <= self.frame_bytes
+            };
+            while let Some(next) = self.queue.front().filter(|next| belongs(frame, next)) {
                 frame += next.bytes;
                 left.push(next.chunk);
                 self.queue.pop_front();
             }
             let wire_bytes = frame + frame.div_ceil(self.packet_bytes) * self.overhead_bytes;
             self.tokens_ps -= (self.byte_ps * wire_bytes as f64).round() as i64;
+            self.closes = now;
         }
         left
     }
@@ -107,7 +116,7 @@ mod tests {
     #[test]
     fn frames_pass_until_the_bucket_is_in_debt_and_the_last_is_not_held_for_its_own_length() {
         let mut shaper = shaper();
-        (0..4).for_each(|chunk| shaper.offer(chunk, 1000));
+        (0..4).for_each(|chunk| shaper.offer(Time::default(), chunk, 1000));
         // 10 us - 8 us is not a debt yet; the second frame makes one of 6 us.
         assert_eq!(shaper.release(Time::default()), [0, 1]);
         assert_eq!(shaper.due(), Some(Time::ns(6_000.0)));
@@ -120,18 +129,31 @@ mod tests {
     #[test]
     fn small_pieces_that_wait_leave_as_one_frame() {
         let mut shaper = shaper();
-        shaper.offer(0, 2000);
+        shaper.offer(Time::default(), 0, 2000);
         assert_eq!(shaper.release(Time::default()), [0]);
-        (1..6).for_each(|chunk| shaper.offer(chunk, 400));
+        (1..6).for_each(|chunk| shaper.offer(Time::default(), chunk, 400));
         let due = shaper.due().unwrap();
         assert_eq!(due, Time::ns(6_000.0));
         assert_eq!(shaper.release(due), [1, 2]);
     }
 
     #[test]
+    fn what_comes_behind_a_frame_that_waits_is_the_next_frame() {
+        let mut shaper = shaper();
+        shaper.offer(Time::default(), 0, 2000);
+        assert_eq!(shaper.release(Time::default()), [0]);
+        for (at, chunk) in [(1.0, 1), (2.0, 2), (3.0, 3)] {
+            shaper.offer(Time::ns(at), chunk, 300);
+        }
+        // The first alone makes a debt of 2.4 us, which is what the others wait for.
+        assert_eq!(shaper.release(Time::ns(6_000.0)), [1]);
+        assert_eq!(shaper.release(Time::ns(8_400.0)), [2, 3]);
+    }
+
+    #[test]
     fn a_late_timer_delays_what_waits_and_keeps_the_rate() {
         let mut shaper = Shaper::new(1000.0, Time::ns(10_000.0), 1000, (500, 0), Time::ns(1_000.0));
-        (0..4).for_each(|chunk| shaper.offer(chunk, 1000));
+        (0..4).for_each(|chunk| shaper.offer(Time::default(), chunk, 1000));
         assert_eq!(shaper.release(Time::default()), [0, 1]);
         assert_eq!(shaper.due(), Some(Time::ns(7_000.0)));
         assert_eq!(shaper.release(Time::ns(7_000.0)), [2]);
@@ -141,9 +163,9 @@ mod tests {
     #[test]
     fn a_frame_of_small_pieces_has_as_many_packets_as_it_needs() {
         let mut shaper = Shaper::new(1000.0, Time::ns(1.0), 1000, (500, 100), Time::default());
-        (0..9).for_each(|chunk| shaper.offer(chunk, 100));
+        (0..9).for_each(|chunk| shaper.offer(Time::default(), chunk, 100));
         assert_eq!(shaper.release(Time::default()).len(), 9);
-        shaper.offer(9, 1);
+        shaper.offer(Time::default(), 9, 1);
         // 900 bytes and 2 packets' overhead at 8 ns, less what the bucket had.
         assert_eq!(shaper.due(), Some(Time::ns(8_799.0)));
     }
@@ -152,7 +174,7 @@ mod tests {
     fn another_rate_holds_for_what_comes() {
         let mut shaper = shaper();
         shaper.set_rate(Time::default(), 100.0);
-        (0..2).for_each(|chunk| shaper.offer(chunk, 1000));
+        (0..2).for_each(|chunk| shaper.offer(Time::default(), chunk, 1000));
         assert_eq!(shaper.release(Time::default()), [0]);
         assert_eq!(shaper.due(), Some(Time::ns(70_000.0)));
     }

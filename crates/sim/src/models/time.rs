@@ -16,6 +16,11 @@ impl Time {
         Time((ns * PS_PER_NS as f64).round() as u64)
     }
 
+    /// So many milliseconds.
+    pub const fn ms(ms: u64) -> Time {
+        Time(ms * 1_000_000 * PS_PER_NS)
+    }
+
     /// The later of the two.
     pub fn later(self, other: Time) -> Time {
         self.max(other)

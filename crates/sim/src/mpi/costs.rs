@@ -36,6 +36,10 @@ pub struct Costs {
     pub read: Time,
     /// Reads that may be under way at a time.
     pub reads_in_flight: u32,
+    /// Longest one-sided write that is a message to the target's process, in bytes; longer ones are the adapters' business.
+    pub put_by_message: u64,
+    /// Longest one-sided read that the target's process answers; it reads longer ones' memory by adapter.
+    pub get_by_message: u64,
     /// To add what an accumulate brings.
     pub accumulate: Time,
 }

@@ -125,21 +125,28 @@ impl Mpi {
         poll_fn(|_| if self.world.borrow().now() >= time { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
+    /// What this rank's library costs it.
+    pub fn costs(&self) -> Costs {
+        self.world.borrow_mut().rank(self.rank).costs
+    }
+
+    /// Whether a message of so many bytes goes without a rendezvous.
+    pub fn is_eager(&self, bytes: u64) -> bool {
+        bytes <= self.eager_limit
+    }
+
     async fn call(&self) {
-        let call = self.world.borrow_mut().rank(self.rank).costs.call;
-        self.compute(call).await;
+        self.compute(self.costs().call).await;
     }
 
     /// Takes notice of the other side of a one-sided epoch.
     pub async fn synchronise(&self) {
-        let cost = self.world.borrow_mut().rank(self.rank).costs.synchronise;
-        self.compute(cost).await;
+        self.compute(self.costs().synchronise).await;
     }
 
     /// Adds what an accumulate has brought.
     pub async fn accumulate(&self) {
-        let cost = self.world.borrow_mut().rank(self.rank).costs.accumulate;
-        self.compute(cost).await;
+        self.compute(self.costs().accumulate).await;
     }
 
     /// Begins to send.
@@ -151,7 +158,7 @@ impl Mpi {
         process.posts();
         let request = process.new_request();
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
-        let eager = bytes <= self.eager_limit;
+        let eager = self.is_eager(bytes);
         if let Some(vc) = process.channel(to) {
             let envelope = Envelope::Tagged(u64::from(tag));
             let context = Context(u64::from(request.0));
@@ -286,7 +293,7 @@ impl Mpi {
 
     /// Reads `count` times from a peer's window, as many at a time as the library or adapter does.
     pub async fn read(&self, from: u32, bytes: u64, count: u32) {
-        let Costs { read, reads_in_flight, .. } = self.world.borrow_mut().rank(self.rank).costs;
+        let Costs { read, reads_in_flight, .. } = self.costs();
         let lanes = reads_in_flight.min(count);
         let lane = |first: u32| -> Task {
             let mpi = self.clone();
@@ -305,7 +312,7 @@ impl Mpi {
 }
 
 /// Runs parts of a program at the same time.
-async fn join(mut tasks: Vec<Task>) {
+pub async fn join(mut tasks: Vec<Task>) {
     poll_fn(|context| {
         tasks.retain_mut(|task| task.as_mut().poll(context).is_pending());
         if tasks.is_empty() { Poll::Ready(()) } else { Poll::Pending }

@@ -56,6 +56,8 @@ pub struct Rank {
     held_bytes: u64,
     /// A wait has ended, and its program has not been told.
     is_woken: bool,
+    /// When its driver looks at its connections.
+    pub next_look: Time,
 }
 
 /// What a subchannel sends over.
@@ -87,6 +89,7 @@ impl Rank {
             held: Vec::new(),
             held_bytes: 0,
             is_woken: false,
+            next_look: Time::default(),
         }
     }
 
@@ -123,6 +126,16 @@ impl Rank {
     /// What a subchannel sends over.
     pub fn out(&mut self, subchannel: SubchannelId) -> &mut Out {
         &mut self.flows[subchannel.vc.0 as usize][usize::from(subchannel.index)]
+    }
+
+    /// All subchannels with their flows.
+    pub fn subchannels(&self) -> Vec<(SubchannelId, FlowId)> {
+        let channels = self.flows.iter().enumerate();
+        let of = |(vc, outs): (usize, &Vec<Out>)| {
+            let name = move |index: usize| SubchannelId { vc: VcId(vc as u32), index: index as u8 };
+            outs.iter().enumerate().map(|(index, out)| (name(index), out.flow)).collect::<Vec<_>>()
+        };
+        channels.flat_map(of).collect()
     }
 
     /// Takes the core for `cost` from `now` on, or once it is free. Returns when that ends.

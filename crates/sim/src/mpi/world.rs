@@ -5,6 +5,7 @@ use fishplate_engine::{Completion, Config, Registration, SubchannelId};
 use fishplate_engine::{Extent, Payload, Region};
 
 use super::costs::Costs;
+use super::kernel::{Connection, LOOK_AFTER, NEAR_NS};
 use super::rank::{Rank, Request, Way};
 use crate::models::calendar::Calendar;
 use crate::models::flow::{Flow, FlowId};
@@ -66,6 +67,8 @@ struct Ends {
     to_subchannel: SubchannelId,
     /// Counted frames that the sender's adapter has heard of.
     acknowledged: u32,
+    /// When the receiver's last call that took frames in began, or begins.
+    fetches_at: Option<Time>,
     /// Credit that the peer has returned, as heard last.
     credit: u32,
     /// What the last frame belonged to, and how often that has changed.
@@ -106,6 +109,8 @@ impl Ends {
 struct Frame {
     header: Header,
     bytes: u64,
+    /// When it was handed to its adapter.
+    posted: Time,
 }
 
 /// Ways between ranks: what a testbed builds.
@@ -136,6 +141,8 @@ pub struct World {
     network: Network,
     ranks: Vec<Rank>,
     ends: Vec<Ends>,
+    /// What kernels measure, by flow; only of what the engines' own acknowledgements do not tell them.
+    connections: Vec<Option<Connection>>,
     frames: Vec<Frame>,
     free_frames: Vec<u32>,
     ways: Box<dyn Ways>,
@@ -168,6 +175,7 @@ impl World {
             network,
             ranks: (0..ranks).map(rank).collect(),
             ends: Vec::new(),
+            connections: Vec::new(),
             frames: Vec::new(),
             free_frames: Vec::new(),
             ways,
@@ -232,7 +240,8 @@ impl World {
                 self.hear();
             }
             Event::Post { flow, frame } => {
-                let Frame { header, bytes } = self.frames[frame as usize];
+                self.posted(flow, frame);
+                let Frame { header, bytes, .. } = self.frames[frame as usize];
                 let token = u64::from(frame) << 1 | if header.body.is_counted() { COUNTED } else { 0 };
                 let group = self.ends[flow.0 as usize].group(&header.body);
                 self.network.post(&mut self.calendar, flow, (token, group), bytes);
@@ -258,6 +267,7 @@ impl World {
         let there = self.ways.ways(&mut self.network, from, to);
         let here = self.ways.ways(&mut self.network, to, from);
         for ((flow, way), (back_flow, back_way)) in there.into_iter().zip(here) {
+            let way_ns = way.round_trip_ns;
             let flow = self.network.add_flow(flow);
             let back_flow = self.network.add_flow(back_flow);
             let (Some(near), Some(far)) = (
@@ -272,12 +282,17 @@ impl World {
                 to,
                 to_subchannel,
                 acknowledged: 0,
+                fetches_at: None,
                 credit: 0,
                 carried: None,
                 group: 0,
             };
             self.ends.push(ends(from, near, to, far));
             self.ends.push(ends(to, far, from, near));
+            let is_near = self.kind.acknowledges && way_ns <= NEAR_NS;
+            let call = self.ranks[from as usize].costs.transmit;
+            let connection = is_near.then(|| Connection::new(call));
+            self.connections.extend([connection, connection]);
         }
     }
 
@@ -289,6 +304,7 @@ impl World {
     /// What a process's engine wants, after every command and event.
     pub fn attend(&mut self, rank: u32) {
         let now = self.calendar.now();
+        self.look_at_paths(rank);
         let mut handed = (Vec::new(), 0);
         loop {
             let process = &mut self.ranks[rank as usize];
@@ -299,7 +315,7 @@ impl World {
             let bytes = payload + if self.kind.headers { encoded_len(&transmit.header) } else { 0 };
             let out = process.out(transmit.subchannel);
             let flow = out.flow;
-            let frame = Frame { header: transmit.header, bytes };
+            let frame = Frame { header: transmit.header, bytes, posted: now };
             if body.is_counted() || self.kind.acknowledges {
                 out.queued += bytes;
                 let is_batched = process.costs.is_batched();
@@ -333,6 +349,38 @@ impl World {
         if self.kind.acknowledges {
             self.set_timer(rank);
         }
+    }
+
+    /// A driver tells its engine what the kernel has measured, now and then.
+    fn look_at_paths(&mut self, rank: u32) {
+        let now = self.calendar.now();
+        let process = &mut self.ranks[rank as usize];
+        if !self.kind.acknowledges || now < process.next_look {
+            return;
+        }
+        process.next_look = now + LOOK_AFTER;
+        for (subchannel, flow) in process.subchannels() {
+            let connection = self.connections.get_mut(flow.0 as usize).and_then(Option::as_mut);
+            if let Some(path) = connection.and_then(|connection| connection.look(now)) {
+                process.engine.measured(now.instant(), subchannel, path);
+            }
+        }
+    }
+
+    /// A frame is handed to its adapter; what the kernel has to acknowledge goes with it.
+    fn posted(&mut self, flow: FlowId, frame: u32) {
+        let now = self.calendar.now();
+        let frame = &mut self.frames[frame as usize];
+        frame.posted = now;
+        let (there, back) = (flow.0 as usize, (flow.0 ^ 1) as usize);
+        self.connections[there].iter_mut().for_each(|connection| {
+            connection.sends(if frame.header.body.is_counted() {
+                u64::from(frame.header.body.payload_len())
+            } else {
+                0
+            });
+        });
+        self.connections[back].iter_mut().for_each(|connection| connection.answered(now));
     }
 
     /// Enters the time that an engine asks for, unless an earlier one is entered.
@@ -391,7 +439,14 @@ impl World {
         self.network.take_notices(&mut notices);
         for notice in notices.drain(..) {
             match notice {
-                Notice::Left(flow, _, bytes) => self.left(flow, bytes),
+                Notice::Left(flow, token, bytes) => {
+                    let sent = self.frames[(token >> 1) as usize].posted;
+                    let now = self.calendar.now();
+                    self.connections[flow.0 as usize]
+                        .iter_mut()
+                        .for_each(|connection| connection.came(now, sent, bytes));
+                    self.left(flow, bytes);
+                }
                 Notice::Delivered(flow, token) => self.delivered(flow, (token >> 1) as u32),
                 Notice::Acknowledged(flow, token) => self.acknowledged(flow, token & COUNTED != 0),
             }
@@ -402,8 +457,14 @@ impl World {
     /// The process takes the frame in once its core is free.
     fn delivered(&mut self, flow: FlowId, frame: u32) {
         let now = self.calendar.now();
-        let process = &mut self.ranks[self.ends[flow.0 as usize].to as usize];
-        let fetch = if process.core_free <= now { process.costs.fetch } else { Time::default() };
+        let ends = &mut self.ends[flow.0 as usize];
+        let process = &mut self.ranks[ends.to as usize];
+        // A call takes in all that has come until it begins.
+        let is_fetched = ends.fetches_at.is_some_and(|begins| now <= begins);
+        let fetch = if is_fetched { Time::default() } else { process.costs.fetch };
+        if !is_fetched {
+            ends.fetches_at = Some(process.core_free.later(now));
+        }
         let cost = process.costs.inward(&self.frames[frame as usize].header.body) + fetch;
         // Frames are handled in the order in which they came: what costs nothing waits for what came before.
         let is_free = cost == Time::default() && !self.kind.acknowledges;

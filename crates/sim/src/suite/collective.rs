@@ -5,6 +5,7 @@ use fishplate_collectives::{Blocks, Cluster, ClusterMap, Exchange, Operation, Ra
 use super::benchmark::Benchmark;
 use super::exchange::us;
 use super::run::{Findings, Options, typical};
+use crate::models::time::Time;
 use crate::mpi::collectives::{
     Group, allreduce, alltoall, barrier, barrier_by_host, broadcast, reduce, ring, scheduled,
 };
@@ -66,7 +67,21 @@ pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, map:
             each.push(mpi.time() - start);
         }
     }
+    if options.median {
+        return add_shares(found, &each, mpi.ranks());
+    }
     found.borrow_mut().push((u64::from(mpi.rank()), us(typical(each, options))));
+}
+
+/// An iteration takes what it takes the ranks on average.
+fn add_shares(found: &Findings, times: &[Time], ranks: u32) {
+    let mut found = found.borrow_mut();
+    for (iteration, time) in times.iter().enumerate() {
+        if found.len() == iteration {
+            found.push((iteration as u64, 0.0));
+        }
+        found[iteration].1 += us(*time) / f64::from(ranks);
+    }
 }
 
 /// As the library does it by itself.

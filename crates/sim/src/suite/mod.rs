@@ -11,4 +11,4 @@ mod run;
 pub use benchmark::{Benchmark, Unit};
 pub use intervals::intervals;
 pub use over_time::{Disturbance, Second, over_time};
-pub use run::{Machine, Options, Outcome, run};
+pub use run::{Machine, Options, Outcome, run, sweep};

@@ -4,11 +4,13 @@ use super::benchmark::Benchmark;
 use super::exchange::{mb_s, us};
 use super::run::{Findings, Options};
 use crate::models::time::Time;
-use crate::mpi::program::Mpi;
+use crate::mpi::costs::Costs;
+use crate::mpi::program::{Mpi, Task, join};
 
 const POST: u32 = 10;
 const COMPLETE: u32 = 11;
 const DATA: u32 = 12;
+const REQUEST: u32 = 13;
 
 /// What is done to the target's memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,10 +28,36 @@ fn access(benchmark: Benchmark) -> Access {
     }
 }
 
-/// So many operations on `target`, from start to complete.
-async fn origin(mpi: &Mpi, target: u32, how: Access, count: u32, size: u64) {
+/// Operations of one epoch: so many of `size` bytes each.
+#[derive(Clone, Copy)]
+struct Epoch {
+    how: Access,
+    count: u32,
+    size: u64,
+}
+
+impl Epoch {
+    /// Whether the target's process takes part: operations are messages, not the adapters' business. Then the last one says
+    /// that it is the last, and nothing follows it.
+    fn is_by_message(&self, mpi: &Mpi) -> bool {
+        let Costs { put_by_message, get_by_message, .. } = mpi.costs();
+        match self.how {
+            Access::Put => (1..=put_by_message).contains(&self.size),
+            Access::Get => (1..=get_by_message).contains(&self.size),
+            Access::Accumulate => true,
+        }
+    }
+}
+
+/// All of an epoch on `target`, from start to complete.
+async fn origin(mpi: &Mpi, target: u32, epoch: Epoch) {
+    let Epoch { how, count, size } = epoch;
     mpi.recv(target, POST, 0).await;
     mpi.synchronise().await;
+    let by_message = epoch.is_by_message(mpi);
+    if how == Access::Get && by_message {
+        return ask(mpi, target, epoch).await;
+    }
     if how == Access::Get {
         // The target may go on only when its memory has been read.
         mpi.read(target, size, count).await;
@@ -37,14 +65,37 @@ async fn origin(mpi: &Mpi, target: u32, how: Access, count: u32, size: u64) {
     }
     let mut requests = Vec::with_capacity(count as usize);
     for _ in 0..count {
-        requests.push(match how {
-            // Sent as a message, which the target adds.
-            Access::Accumulate => mpi.isend(target, DATA, size).await,
-            _ => mpi.put(target, size).await,
-        });
+        requests.push(if by_message { mpi.isend(target, DATA, size).await } else { mpi.put(target, size).await });
     }
     // On one connection nothing overtakes the data.
-    mpi.send(target, COMPLETE, 0).await;
+    if !by_message {
+        mpi.send(target, COMPLETE, 0).await;
+    }
+    mpi.wait_all(&requests).await;
+}
+
+/// Asks the target's process for data.
+async fn ask(mpi: &Mpi, target: u32, Epoch { count, size, .. }: Epoch) {
+    let mut requests = Vec::with_capacity(2 * count as usize);
+    for _ in 0..count {
+        requests.push(mpi.irecv(target, DATA, if mpi.is_eager(size) { size } else { 0 }).await);
+        requests.push(mpi.isend(target, REQUEST, 0).await);
+    }
+    mpi.wait_all(&requests).await;
+}
+
+/// Answers such requests. They say where long data are to be written; a message behind these says that they are there.
+async fn answer(mpi: &Mpi, origin: u32, Epoch { count, size, .. }: Epoch) {
+    let mut requests = Vec::with_capacity(2 * count as usize);
+    for _ in 0..count {
+        mpi.recv(origin, REQUEST, 0).await;
+        if mpi.is_eager(size) {
+            requests.push(mpi.isend(origin, DATA, size).await);
+        } else {
+            requests.push(mpi.put(origin, size).await);
+            requests.push(mpi.isend(origin, DATA, 0).await);
+        }
+    }
     mpi.wait_all(&requests).await;
 }
 
@@ -52,32 +103,47 @@ async fn post(mpi: &Mpi, origin: u32) {
     mpi.send(origin, POST, 0).await;
 }
 
-async fn wait(mpi: &Mpi, origin: u32, how: Access, count: u32, size: u64) {
-    if how == Access::Accumulate {
+async fn wait(mpi: &Mpi, origin: u32, epoch: Epoch) {
+    let Epoch { how, count, size } = epoch;
+    if !epoch.is_by_message(mpi) {
+        mpi.recv(origin, COMPLETE, 0).await;
+    } else if how == Access::Get {
+        answer(mpi, origin, epoch).await;
+    } else {
         for _ in 0..count {
             mpi.recv(origin, DATA, size).await;
-            mpi.accumulate().await;
+            if how == Access::Accumulate {
+                mpi.accumulate().await;
+            }
         }
     }
-    mpi.recv(origin, COMPLETE, 0).await;
     mpi.synchronise().await;
 }
 
+/// Both at once: a process that waits for answers gives some.
+async fn origin_and_target(mpi: &Mpi, other: u32, epoch: Epoch) {
+    let (acting, serving) = (mpi.clone(), mpi.clone());
+    let acts: Task = Box::pin(async move { origin(&acting, other, epoch).await });
+    let serves: Task = Box::pin(async move { wait(&serving, other, epoch).await });
+    join(vec![acts, serves]).await;
+}
+
 pub(super) async fn latency(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Findings) {
-    let (how, other, size) = (access(benchmark), 1 - mpi.rank(), options.size);
+    let other = 1 - mpi.rank();
+    let epoch = Epoch { how: access(benchmark), count: 1, size: options.size };
     let mut start = mpi.time();
     for iteration in 0..options.warmup + options.iterations {
         if iteration == options.warmup {
             start = mpi.time();
         }
         if mpi.rank() == 0 {
-            origin(mpi, other, how, 1, size).await;
+            origin(mpi, other, epoch).await;
             post(mpi, other).await;
-            wait(mpi, other, how, 1, size).await;
+            wait(mpi, other, epoch).await;
         } else {
             post(mpi, other).await;
-            wait(mpi, other, how, 1, size).await;
-            origin(mpi, other, how, 1, size).await;
+            wait(mpi, other, epoch).await;
+            origin(mpi, other, epoch).await;
         }
     }
     if mpi.rank() == 0 {
@@ -88,7 +154,8 @@ pub(super) async fn latency(benchmark: Benchmark, mpi: &Mpi, options: &Options, 
 
 pub(super) async fn bandwidth(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Findings) {
     let both = matches!(benchmark, Benchmark::PutBibandwidth | Benchmark::GetBibandwidth);
-    let (how, other, size, count) = (access(benchmark), 1 - mpi.rank(), options.size, options.window);
+    let other = 1 - mpi.rank();
+    let epoch = Epoch { how: access(benchmark), count: options.window, size: options.size };
     let (acts, serves) = (both || mpi.rank() == 0, both || mpi.rank() == 1);
     let mut start = mpi.time();
     for iteration in 0..options.warmup + options.iterations {
@@ -98,15 +165,14 @@ pub(super) async fn bandwidth(benchmark: Benchmark, mpi: &Mpi, options: &Options
         if serves {
             post(mpi, other).await;
         }
-        if acts {
-            origin(mpi, other, how, count, size).await;
-        }
-        if serves {
-            wait(mpi, other, how, count, size).await;
+        match (acts, serves) {
+            (true, true) => origin_and_target(mpi, other, epoch).await,
+            (true, false) => origin(mpi, other, epoch).await,
+            _ => wait(mpi, other, epoch).await,
         }
     }
     if mpi.rank() == 0 {
-        let each = size * u64::from(count) * u64::from(options.iterations);
+        let each = options.size * u64::from(options.window) * u64::from(options.iterations);
         let bytes = if both { 2 * each } else { each };
         found.borrow_mut().push((0, mb_s(bytes, mpi.time() - start)));
     }

@@ -45,9 +45,8 @@ pub struct Options {
     pub aligned: bool,
     /// The barrier before a collective operation knows which ranks share a host, as MPICH's does.
     pub by_host: bool,
-    /// The value is the mean over the middle half of the iterations, not over all. A few that were unlike the others do not
-    /// move it; and where two kinds take turns, which they do exactly where nothing is random, both count.
-    pub middle: bool,
+    /// The value is the median of the iterations, as programs tell it, not their mean.
+    pub median: bool,
     /// Senders and receivers where a benchmark has them, instead of rank i and i + n/2.
     pub pairs: Option<Vec<(u32, u32)>>,
 }
@@ -63,7 +62,7 @@ impl Default for Options {
             algorithm: None,
             aligned: false,
             by_host: false,
-            middle: false,
+            median: false,
             pairs: None,
         }
     }
@@ -80,6 +79,8 @@ pub struct Outcome {
     pub policies: String,
     /// Events of the simulation.
     pub events: u64,
+    /// When it ended.
+    pub end: Time,
 }
 
 /// When iterations began that count, and the last one ended.
@@ -100,10 +101,10 @@ impl Course {
     }
 }
 
-/// The mean of times, or of the middle half of them.
+/// The mean of times, or their median.
 pub(super) fn typical(mut times: Vec<Time>, options: &Options) -> Time {
     times.sort();
-    let left_out = if options.middle { times.len() / 4 } else { 0 };
+    let left_out = if options.median { times.len().saturating_sub(1) / 2 } else { 0 };
     let counted = &times[left_out..times.len() - left_out];
     Time(counted.iter().map(|time| time.0).sum::<u64>() / (counted.len() as u64).max(1))
 }
@@ -117,6 +118,14 @@ pub(super) type Findings = Rc<RefCell<Vec<(u64, f64)>>>;
 /// When the stack is unknown, the number of ranks does not fit, an operation has no schedule as asked for, or ranks wait
 /// for ever.
 pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result<Outcome, String> {
+    Ok(sweep(machine, benchmark, std::slice::from_ref(options))?.remove(0))
+}
+
+/// Runs one benchmark several times in turn, as one program: what its processes learn of the network they keep.
+///
+/// # Errors
+/// As [`run`].
+pub fn sweep(machine: &Machine, benchmark: Benchmark, turns: &[Options]) -> Result<Vec<Outcome>, String> {
     let stack = machine.testbed.stack(&machine.stack)?;
     let ranks = machine.placement.ranks();
     let (least, most) = benchmark.ranks();
@@ -128,31 +137,48 @@ pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result
         ));
     }
     let map = Rc::new(machine.placement.map());
-    collective::plan(benchmark, options, &map, 0)?;
+    turns.iter().try_for_each(|options| collective::plan(benchmark, options, &map, 0).map(|_| ()))?;
     let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
-    let found = Findings::default();
-    let options = Rc::new(options.clone());
+    let turns: Rc<Vec<(Options, Findings)>> =
+        Rc::new(turns.iter().map(|options| (options.clone(), Findings::default())).collect());
     let program = |mpi: Mpi| -> Task {
-        let (found, options, map) = (found.clone(), options.clone(), map.clone());
-        Box::pin(async move { one(benchmark, &mpi, (&options, &map), &found).await })
+        let (turns, map) = (turns.clone(), map.clone());
+        Box::pin(async move {
+            for (options, found) in turns.iter() {
+                one(benchmark, &mpi, (options, &map), found).await;
+            }
+        })
     };
     let mut world = program::run(world, ranks, stack.unawaited_bytes(), program)
         .map_err(|deadlock| format!("{}: ranks {:?} wait for ever", benchmark.name(), deadlock.ranks))?;
-    let parts = found.take();
+    let (policies, events, end) = (world.rank(0).explain(), world.events(), world.now());
+    let outcome = |(options, found): &(Options, Findings)| {
+        let parts = found.take();
+        let value = value(benchmark, options, &parts)?;
+        Ok(Outcome { value, parts, policies: policies.clone(), events, end })
+    };
+    turns.iter().map(outcome).collect()
+}
+
+/// The value of all that was found.
+fn value(benchmark: Benchmark, options: &Options, parts: &[(u64, f64)]) -> Result<f64, String> {
     if parts.is_empty() {
         return Err(format!("{} found nothing", benchmark.name()));
     }
     let sum: f64 = parts.iter().map(|(_, value)| value).sum();
-    let mean = sum / parts.len() as f64;
     let last = parts.iter().map(|(_, value)| *value).fold(0.0, f64::max);
-    let value = match benchmark.unit() {
+    Ok(match benchmark.unit() {
         Unit::Messages => sum,
         _ if benchmark == Benchmark::Stream => sum,
         _ if options.aligned => last,
-        _ => mean,
-    };
-    let policies = world.rank(0).explain();
-    Ok(Outcome { value, parts, policies, events: world.events() })
+        _ if options.median => {
+            let mut values: Vec<f64> = parts.iter().map(|(_, value)| *value).collect();
+            values.sort_by(f64::total_cmp);
+            let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
+            0.5 * (values[low] + values[high])
+        }
+        _ => sum / parts.len() as f64,
+    })
 }
 
 async fn one(benchmark: Benchmark, mpi: &Mpi, (options, map): (&Options, &ClusterMap), found: &Findings) {

@@ -118,7 +118,7 @@ impl Fabric {
     }
 
     fn hardware_path(&self, rail: usize, from: usize, to: usize) -> Path {
-        let Some(Parts::Hardware(_, _, link, _)) = self.testbed.rail[rail].parts() else {
+        let Some(Parts::Hardware(bus, _, link, _)) = self.testbed.rail[rail].parts() else {
             unreachable!("asked for hardware only")
         };
         let (mtu, headers) = packet(&self.transport, link.mtu_bytes.value);
@@ -142,6 +142,7 @@ impl Fabric {
         Path {
             hops: hops.into(),
             mtu: mtu as u64,
+            burst: bus.burst_bytes.as_ref().map_or(mtu, |burst| burst.value.min(mtu)) as u64,
             frame_bytes: None,
             packet_overhead: (wan_overhead * link_packets) as u64,
             back,
@@ -175,6 +176,7 @@ impl Fabric {
         Path {
             hops: hops.into(),
             mtu: mtu as u64,
+            burst: mtu as u64,
             frame_bytes: Some(frame),
             packet_overhead: (headers + model.gap_bytes.value) as u64,
             back: flight + late,
@@ -256,6 +258,7 @@ impl Fabric {
         let path = Path {
             hops: [copy].into(),
             mtu: 4096,
+            burst: 4096,
             frame_bytes: None,
             packet_overhead: 0,
             back: Time::default(),

@@ -147,10 +147,13 @@ impl Stack {
     pub fn costs(&self) -> Costs {
         let ns = |parameter: &Parameter| Time::ns(parameter.value);
         let optional = |parameter: &Option<Parameter>| parameter.as_ref().map_or(Time::default(), ns);
+        let bytes = |parameter: &Option<Parameter>| parameter.as_ref().map_or(0, |most| most.value as u64);
         Costs {
             synchronise: optional(&self.synchronise_ns),
             read: optional(&self.read_ns),
             reads_in_flight: self.reads_in_flight.as_ref().map_or(u32::MAX, |most| (most.value as u32).max(1)),
+            put_by_message: bytes(&self.put_by_message_bytes),
+            get_by_message: bytes(&self.get_by_message_bytes),
             accumulate: optional(&self.accumulate_ns),
             call: ns(&self.call_ns),
             transmit: optional(&self.transmit_ns),

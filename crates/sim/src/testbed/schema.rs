@@ -155,6 +155,10 @@ pub struct Bus {
     pub write_mb_s: Parameter,
     /// Of each access.
     pub latency_ns: Parameter,
+    /// What is read or written at a time, and passed on by adapters before the rest of its packet is there; absent: whole
+    /// packets.
+    #[serde(default)]
+    pub burst_bytes: Option<Parameter>,
 }
 
 /// An adapter.
@@ -326,6 +330,12 @@ pub struct Stack {
     /// One-sided reads that may be under way at a time; absent: any number.
     #[serde(default)]
     pub reads_in_flight: Option<Parameter>,
+    /// One-sided writes up to this length are messages to the target's process; absent: none are.
+    #[serde(default)]
+    pub put_by_message_bytes: Option<Parameter>,
+    /// The target's process answers one-sided reads up to this length; absent: none.
+    #[serde(default)]
+    pub get_by_message_bytes: Option<Parameter>,
     /// See `mpi::costs`.
     #[serde(default)]
     pub accumulate_ns: Option<Parameter>,

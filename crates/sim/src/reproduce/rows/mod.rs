@@ -90,11 +90,6 @@ const WHY: &[(&str, &str)] = &[
     ),
     ("D7", "the jump at 4 KB is unexplained in the report (\"still rather puzzling\") and is not modelled"),
     (
-        "D10",
-        "one way, reads that Quadrics does one after the other let InfiniBand ahead below 32 KB, where both are equal \
-         within 2 %; both ways the paper has the reverse order below that, for which it gives no mechanism",
-    ),
-    (
         "W6",
         "at 1 ms a window of 1 MB, the least that the paper allows, lets one stream do nearly all that the receiver's \
          core can; a gain of a half would need a smaller window, at 10 ms the same window makes 8 streams 8 times as fast",

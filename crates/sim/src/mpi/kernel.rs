@@ -1,0 +1,153 @@
+//! What a kernel measures of a TCP connection between near hosts, and what a driver tells its engine of it (crates/rails:
+//! `endpoint/paths.rs`, `link/congestion.rs`).
+
+use fishplate_engine::Path;
+
+use crate::models::time::Time;
+
+/// A driver looks at its connections so often.
+pub const LOOK_AFTER: Time = Time::ms(5);
+/// A kernel waits so long for something to go back that an acknowledgement of a short segment can go with.
+const ACKNOWLEDGED_AFTER: Time = Time::ms(40);
+/// What is longer is acknowledged at once: payload of a packet, in bytes.
+const SEGMENT: u64 = 1448;
+/// Longest round trip of a near connection, in nanoseconds.
+pub const NEAR_NS: u64 = 300_000;
+/// A smoothed round trip above this is a queue: the connection counts as near no more.
+const QUEUED: Time = Time::ms(1);
+/// A near connection that has carried so many bytes drains faster than it is fed.
+const AMPLE_AFTER: u64 = 16 << 20;
+
+/// Segments that the receiving kernel has not acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Owed {
+    sent: Time,
+    came: Time,
+    bytes: u64,
+}
+
+/// One direction of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    /// What is the least a round trip takes: segments are handed over within the system call that sends.
+    call: Time,
+    least: Time,
+    smoothed: Time,
+    owed: Option<Owed>,
+    /// When it was acknowledged last: what comes at the same time is one offload frame, and acknowledged once.
+    last: Time,
+    carried: u64,
+    /// Since the driver has looked.
+    is_used: bool,
+    is_near: bool,
+}
+
+impl Connection {
+    /// A new one, whose system calls take so long.
+    pub fn new(call: Time) -> Connection {
+        let (least, smoothed) = (call, call);
+        Connection {
+            call,
+            least,
+            smoothed,
+            owed: None,
+            last: Time::default(),
+            carried: 0,
+            is_used: false,
+            is_near: true,
+        }
+    }
+
+    /// A frame with so much payload is sent.
+    pub fn sends(&mut self, payload: u64) {
+        self.carried += payload;
+        self.is_used = true;
+    }
+
+    /// So many bytes that were sent at `sent` have come.
+    pub fn came(&mut self, now: Time, sent: Time, bytes: u64) {
+        self.wait_over(now);
+        if self.last == now {
+            return;
+        }
+        let owed = self.owed.get_or_insert(Owed { sent, came: now, bytes: 0 });
+        owed.bytes += bytes;
+        if owed.bytes > SEGMENT {
+            self.acknowledged(now);
+        }
+    }
+
+    /// Something goes the other way.
+    pub fn answered(&mut self, now: Time) {
+        self.wait_over(now);
+        self.acknowledged(now);
+    }
+
+    /// What the driver tells, if the connection was used since it looked last.
+    pub fn look(&mut self, now: Time) -> Option<Path> {
+        self.wait_over(now);
+        if !std::mem::take(&mut self.is_used) {
+            return None;
+        }
+        self.is_near &= self.smoothed <= QUEUED;
+        let ns = |time: Time| time.0 / 1000;
+        let is_ample = self.is_near && self.carried >= AMPLE_AFTER;
+        let (rtt_ns, min_rtt_ns) = (ns(self.smoothed), ns(self.least));
+        Some(Path { rtt_ns, min_rtt_ns, delivery_rate: None, window: u64::MAX, is_ample })
+    }
+
+    /// The receiving kernel has waited long enough.
+    fn wait_over(&mut self, now: Time) {
+        if let Some(owed) = self.owed
+            && now >= owed.came + ACKNOWLEDGED_AFTER
+        {
+            self.acknowledged(owed.came + ACKNOWLEDGED_AFTER);
+        }
+    }
+
+    fn acknowledged(&mut self, at: Time) {
+        let Some(owed) = self.owed.take() else { return };
+        self.last = at;
+        let sample = at - owed.sent + self.call;
+        self.least = self.least.min(sample);
+        // RFC 6298.
+        self.smoothed = Time((7 * self.smoothed.0 + sample.0) / 8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: f64) -> Time {
+        Time::ns(us * 1e3)
+    }
+
+    #[test]
+    fn a_near_connection_that_has_carried_enough_without_a_queue_is_ample() {
+        let mut connection = Connection::new(at(5.0));
+        for frame in 0..17 {
+            connection.sends(1 << 20);
+            connection.came(at(f64::from(frame) * 1e4 + 100.0), at(f64::from(frame) * 1e4), 65160);
+            let path = connection.look(at(f64::from(frame) * 1e4 + 200.0)).unwrap();
+            assert_eq!(path.is_ample, frame >= 15);
+            assert_eq!(path.min_rtt_ns, 5_000);
+        }
+        assert_eq!(connection.look(at(1e6)), None);
+    }
+
+    #[test]
+    fn a_short_segment_that_nothing_answers_looks_like_a_queue() {
+        let mut connection = Connection::new(at(5.0));
+        connection.sends(17 << 20);
+        connection.came(at(20.0), at(10.0), 100);
+        connection.answered(at(30.0));
+        assert!(connection.look(at(5e3)).unwrap().is_ample);
+        connection.sends(100);
+        connection.came(at(1e4), at(1e4), 100);
+        assert!(connection.look(at(1.5e4)).unwrap().is_ample);
+        connection.sends(100);
+        connection.answered(at(1e5));
+        assert!(!connection.look(at(1e5)).unwrap().is_ample);
+    }
+}
