@@ -36,12 +36,15 @@ class Row:
     def __init__(self, name, rails, program, sizes, peers, bound, at_most=False, best_of=False, **more):
         self.name, self.rails, self.program, self.sizes = name, rails, program, sizes
         self.peers, self.bound, self.at_most, self.best_of = peers, bound, at_most, best_of
-        self.ranks = more.get("ranks", 2)
+        # How many ranks each host has.
+        self.hosts = more.get("hosts", [1, 1])
         self.told = more.get("told", [])
         self.variables = more.get("variables", {})
         self.options = more.get("options", [])
         # Whether Fishplate's collective operations over clusters take part; its peer "native" is the MPI's own.
         self.collective = more.get("collective", False)
+        # Time for each size. Over a distance, TCP takes a second to find the rate of a path that idles in between.
+        self.seconds = more.get("seconds", 0.3)
         # Options of `fishplate lab up`; empty: a testbed with these rails.
         self.lab = more.get("lab", [])
 
@@ -68,7 +71,7 @@ def rows():
         Row("latency", "0", "latency", SIZES_SMALL, ["tcp"], 0.95, at_most=True, told=["openmpi", "ucx"]),
         Row("bandwidth-large", "0", "bandwidth", large, ["tcp", "ucx", "openmpi"], 1.0, best_of=True),
         Row("bandwidth-small", "0", "bandwidth", [64, 8192], ["tcp"], 1.5, told=["openmpi", "ucx"]),
-        Row("message-rate", "0,0", "message_rate", [8], ["tcp"], 2.0, told=["openmpi"], ranks=8),
+        Row("message-rate", "0,0", "message_rate", [8], ["tcp"], 2.0, told=["openmpi"], hosts=[4, 4]),
         Row("even-collapse", "1000,250", "bandwidth", [4194304], ["sum"], 0.45, at_most=True,
             variables={"FISHPLATE_STRIPING": "even"}),
         Row("adaptive", "1000,250", "bandwidth", [4194304], ["weighted"], 0.90,
@@ -82,21 +85,26 @@ def rows():
 
 
 def collective_rows():
-    """Two clusters of one host with four ranks, 1 ms apart, against MPICH's own algorithms over Fishplate; 128 KiB of a
-    broadcast at least 1.9 times as fast. Times without the first operations on new connections need --seconds 1 or so."""
-    lab = ["--clusters", "2", "--hosts", "1", "--rails", "0", "--wan", "1000", "--delay", "1ms"]
+    """Clusters of one host, 1 ms apart: two with four ranks each, and three with 4, 2 and 1. Against MPICH's own algorithms
+    over Fishplate; 128 KiB of a broadcast to two at least 1.9 times as fast."""
     sizes = {"bcast": [8, 1024, 16384, 65536, 131072, 1048576], "allreduce": [8, 1024, 16384, 131072, 1048576],
              "allgather": [8, 1024, 16384, 131072], "alltoall": [8, 1024, 16384, 131072], "barrier": [0]}
-    bound = lambda program: lambda size: 1 / 1.9 if (program, size) == ("bcast", 131072) else 1 / 0.95
-    return [Row(f"clusters-{program}", "1000", program, sizes[program], ["native"], bound(program), at_most=True, ranks=8,
-                lab=lab, collective=True) for program in sizes]
+    def row(name, program, hosts, bound, told):
+        lab = ["--clusters", str(len(hosts)), "--hosts", "1", "--rails", "0", "--wan", "1000", "--delay", "1ms"]
+        return Row(f"{name}-{program}", "1000", program, sizes[program], ["native"], bound, at_most=True, hosts=hosts, lab=lab,
+                   collective=True, told=told, seconds=1)
+
+    broadcast = lambda size: 1 / 1.9 if size == 131072 else 1 / 0.95
+    bound = {"bcast": broadcast}
+    return [*(row("clusters", program, [4, 4], bound.get(program, 1 / 0.95), ["openmpi"]) for program in sizes),
+            *(row("clusters-4-2-1", program, [4, 2, 1], 1 / 0.95, []) for program in sizes)]
 
 
 def distant_rows():
     """Rails with a delay one way."""
     def row(name, rails, delay, *arguments, loss="0", **more):
         lab = ["--rails", rails, "--delay", delay, "--loss", loss]
-        return Row(name, rails, *arguments, lab=lab, **more)
+        return Row(name, rails, *arguments, lab=lab, seconds=2, **more)
 
     bandwidth_bound = lambda size: 0.95 if size >= 65536 else 0.90
     near_far = ("250,1000", "1ms,20ms")
@@ -127,6 +135,7 @@ class Testbed:
         self.rails = os.environ["FISHPLATE_TESTBED_RAILS"].split(",")
         self.addresses = os.environ["FISHPLATE_TESTBED_ADDRESSES"].split(";")
         self.where = {name: where(name) for name in ("mpich", "openmpi")}
+        self.server = None
 
     def measure(self, stack, seconds):
         """MB/s, us or messages/s by size."""
@@ -137,10 +146,7 @@ class Testbed:
             round_trip_us = 2 * self.socket_latency_us()
             return {size: self.row.best(size, rate_mb, round_trip_us) for size in self.row.sizes}
         library, variables, options = self.stack(stack)
-        layout = ["-n", str(self.row.ranks)]
-        if self.row.ranks > 2:
-            each = str(self.row.ranks // 2)
-            layout += ["-ppn", each] if library == "mpich" else ["--map-by", f"ppr:{each}:node:oversubscribe"]
+        layout = self.layout(library)
         program = [str(ROOT / f"build/bench/{library}/{self.row.program}"), "--json"]
         sizes = ["--sizes", ",".join(map(str, self.row.sizes))] if any(self.row.sizes) else []
         program += [*sizes, *(self.row.options or ["--seconds", str(seconds)])]
@@ -151,6 +157,13 @@ class Testbed:
             sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         return {line["size"] or 0: line["value"] for line in lines if line["kind"] == "result"}
+
+    def layout(self, library):
+        """Ranks on hosts, as mpiexec of that library takes it."""
+        hosts = [f"node{at}:{ranks}" for at, ranks in enumerate(self.row.hosts)]
+        if library == "mpich":
+            return ["-n", str(sum(self.row.hosts)), "-hosts", ",".join(hosts)]
+        return ["-n", str(sum(self.row.hosts)), "--host", ",".join(hosts), "--map-by", ":oversubscribe"]
 
     def stack(self, name):
         """Library, environment and mpiexec options of a stack at its best settings."""
@@ -163,7 +176,7 @@ class Testbed:
                              "UCX_MAX_EAGER_RAILS": count, "UCX_MAX_RNDV_RAILS": count}, []
         if name == "openmpi":
             variables = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-            idle = ["--mca", "mpi_yield_when_idle", "1"] if self.row.ranks > 2 else []
+            idle = ["--mca", "mpi_yield_when_idle", "1"] if sum(self.row.hosts) > 2 else []
             return "openmpi", variables, [*OPEN_MPI, "--mca", "btl_tcp_if_include", rails, *idle]
         variables = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "fishplate",
                      "FI_PROVIDER_PATH": str(ROOT / "build/lib/fishplate")}
@@ -181,14 +194,13 @@ class Testbed:
     def socket_latency_us(self):
         """Half a round trip of one byte over a plain TCP connection on the first rail."""
         sockets, to = str(ROOT / "build/bench/mpich/sockets"), self.addresses[1].split(",")[0]
-        launch = os.environ["FISHPLATE_TESTBED_LAUNCH"]
-        server = subprocess.Popen([launch, "node1", sockets, "serve"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        try:
-            command = [sockets, "latency", to, "--sizes", "1", "--seconds", "0.5", "--json"]
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-        finally:
-            server.terminate()
-            server.wait()
+        if not self.server:
+            # It ends with the testbed.
+            launch = os.environ["FISHPLATE_TESTBED_LAUNCH"]
+            self.server = subprocess.Popen([launch, "node1", sockets, "serve"], stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.DEVNULL)
+        command = [sockets, "latency", to, "--sizes", "1", "--seconds", "0.5", "--json"]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         if done.returncode:
             sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -271,7 +283,7 @@ def main():
     parser.add_argument("rows", nargs="*", help="parts of names; none: all rows")
     parser.add_argument("--list", action="store_true", help="print the names and end")
     parser.add_argument("--rounds", type=int, default=5, help="how often the stacks take turns (5)")
-    parser.add_argument("--seconds", type=float, default=0.3, help="time for each size (0.3)")
+    parser.add_argument("--seconds", type=float, help="time for each size (0.3; clusters 1, distances 2)")
     parser.add_argument("--against", metavar="FOLDER", help="folder of libfishplate-fi.so of another build, which is told")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -285,7 +297,8 @@ def main():
     missed = 0
     for row in chosen:
         again = [sys.executable, __file__, "--inside", row.name, "--rounds", str(given.rounds)]
-        again += ["--seconds", str(given.seconds), *(["--against", os.path.abspath(given.against)] if given.against else [])]
+        again += ["--seconds", str(given.seconds or row.seconds)]
+        again += ["--against", os.path.abspath(given.against)] if given.against else []
         missed += in_lab(row, again) if row.lab else run(["testbed", "--rails", row.rails, "--", *again])
     return 1 if missed else 0
 
