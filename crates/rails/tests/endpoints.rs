@@ -168,22 +168,26 @@ fn a_burst_is_held_back_only_when_watched_and_until_it_is_released() {
 
 #[test]
 fn what_was_injected_before_closing_arrives() {
-    let (mut a, mut b) = (open(&settings()), open(&settings()));
-    let to_b = a.peer(b.address());
-    let bytes = pattern(9000, 1);
-    for tag in 0..200 {
-        send(&mut a, to_b, tag, &bytes, true).unwrap();
+    // With a handshake each as well, for which the receiver may not be ready yet.
+    for eager_limit in [None, Some(0)] {
+        let settings = Settings { eager_limit, ..settings() };
+        let (mut a, mut b) = (open(&settings), open(&settings));
+        let to_b = a.peer(b.address());
+        let bytes = pattern(9000, 1);
+        for tag in 0..200 {
+            send(&mut a, to_b, tag, &bytes, true).unwrap();
+        }
+        let closing = std::thread::spawn(move || a.close());
+        for tag in 0..200 {
+            let mut buffer = vec![0; 9000];
+            recv(&mut b, tag, &mut buffer, None);
+            let completion = until(&mut [&mut b], |_, completion| completion.context == Context(tag));
+            assert_eq!(completion.result, Ok(()));
+            assert_eq!(buffer, bytes);
+        }
+        b.close();
+        closing.join().unwrap();
     }
-    let closing = std::thread::spawn(move || a.close());
-    for tag in 0..200 {
-        let mut buffer = vec![0; 9000];
-        recv(&mut b, tag, &mut buffer, None);
-        let completion = until(&mut [&mut b], |_, completion| completion.context == Context(tag));
-        assert_eq!(completion.result, Ok(()));
-        assert_eq!(buffer, bytes);
-    }
-    b.close();
-    closing.join().unwrap();
 }
 
 #[test]

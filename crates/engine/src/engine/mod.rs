@@ -239,9 +239,12 @@ impl Engine {
         any
     }
 
-    /// Whether everything that was posted to open channels has been sent and acknowledged.
+    /// Whether everything that was posted to open channels has been sent and acknowledged. Of sends that wait for their
+    /// receiver only injected ones count: the user takes them for done.
     pub fn is_quiet(&self) -> bool {
-        self.vcs.iter().all(|vc| vc.state != State::Open || vc.is_quiet())
+        let is_open = |vc: VcId| self.vcs[vc.0 as usize].state == State::Open;
+        let waits = |send: &Send| send.inject && is_open(send.vc);
+        self.vcs.iter().all(|vc| vc.state != State::Open || vc.is_quiet()) && !self.sends.values().any(waits)
     }
 
     /// A header for a frame of the driver's own, without payload: a goodbye once nothing more is to be sent, or padding.

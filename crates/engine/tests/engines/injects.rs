@@ -45,6 +45,24 @@ fn copies_are_bounded_and_a_lost_peer_gives_its_share_back() {
 }
 
 #[test]
+fn what_is_announced_only_is_still_to_be_sent() {
+    let config = Config { eager_limit: Some(0), ..Config::default() };
+    let rails = vec![Rail::steady(1e9, 1000)];
+    let mut world = World::new(Setup { seed: 1, nodes: 2, rails, config, phantom: true });
+    let outgoing = |inject| Outgoing { to: 1, envelope: Envelope::Message, len: 100, inject, notify: false };
+    assert!(world.send(0, outgoing(true)));
+    world.run_out();
+    assert!(!world.nodes[0].engine.is_quiet());
+    world.recv(1, Pattern { space: Space::Message, source: None }, 100, None);
+    world.run_out();
+    assert!(world.nodes[0].engine.is_quiet());
+    // Whoever did not inject knows that it has not arrived.
+    assert!(world.send(0, outgoing(false)));
+    world.run_out();
+    assert!(world.nodes[0].engine.is_quiet());
+}
+
+#[test]
 fn memory_of_copies_comes_back_however_they_went() {
     // With little credit they go by rendezvous; with much, they wait for a subchannel only.
     for grant in [64 << 10, 4 << 20] {
