@@ -3,6 +3,7 @@
 
 use fishplate_engine::Path;
 
+use crate::models::flow::FlowId;
 use crate::models::time::Time;
 
 /// A driver looks at its connections so often.
@@ -12,11 +13,48 @@ const ACKNOWLEDGED_AFTER: Time = Time::ms(40);
 /// What is longer is acknowledged at once: payload of a packet, in bytes.
 const SEGMENT: u64 = 1448;
 /// Longest round trip of a near connection, in nanoseconds.
-pub const NEAR_NS: u64 = 300_000;
+const NEAR_NS: u64 = 300_000;
 /// A smoothed round trip above this is a queue: the connection counts as near no more.
 const QUEUED: Time = Time::ms(1);
 /// A near connection that has carried so many bytes drains faster than it is fed.
 const AMPLE_AFTER: u64 = 16 << 20;
+
+/// What kernels measure, by flow: of near connections, where the engines' own acknowledgements do not tell it. A pair of
+/// flows, there and back, have numbers that differ in the last bit.
+#[derive(Default)]
+pub struct Kernels {
+    connections: Vec<Option<Connection>>,
+}
+
+impl Kernels {
+    /// The next pair of flows; TCP's, if there is something to say of it: how long a system call takes, and a round trip in
+    /// nanoseconds.
+    pub fn add_pair(&mut self, tcp: Option<(Time, u64)>) {
+        let near = tcp.filter(|(_, round_trip_ns)| *round_trip_ns <= NEAR_NS);
+        let connection = near.map(|(call, _)| Connection::new(call));
+        self.connections.extend([connection, connection]);
+    }
+
+    /// A frame with so much payload is sent; what has to be acknowledged of the other direction goes with it.
+    pub fn sends(&mut self, now: Time, flow: FlowId, payload: u64) {
+        self.of(flow).into_iter().for_each(|connection| connection.sends(payload));
+        self.of(FlowId(flow.0 ^ 1)).into_iter().for_each(|connection| connection.answered(now));
+    }
+
+    /// So many bytes that were sent at `sent` have come.
+    pub fn came(&mut self, now: Time, flow: FlowId, sent: Time, bytes: u64) {
+        self.of(flow).into_iter().for_each(|connection| connection.came(now, sent, bytes));
+    }
+
+    /// What the driver tells of a connection that was used since it looked last.
+    pub fn look(&mut self, now: Time, flow: FlowId) -> Option<Path> {
+        self.of(flow)?.look(now)
+    }
+
+    fn of(&mut self, flow: FlowId) -> Option<&mut Connection> {
+        self.connections.get_mut(flow.0 as usize)?.as_mut()
+    }
+}
 
 /// Segments that the receiving kernel has not acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +66,7 @@ struct Owed {
 
 /// One direction of a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Connection {
+struct Connection {
     /// What is the least a round trip takes: segments are handed over within the system call that sends.
     call: Time,
     least: Time,
@@ -44,7 +82,7 @@ pub struct Connection {
 
 impl Connection {
     /// A new one, whose system calls take so long.
-    pub fn new(call: Time) -> Connection {
+    fn new(call: Time) -> Connection {
         let (least, smoothed) = (call, call);
         Connection {
             call,
@@ -59,13 +97,13 @@ impl Connection {
     }
 
     /// A frame with so much payload is sent.
-    pub fn sends(&mut self, payload: u64) {
+    fn sends(&mut self, payload: u64) {
         self.carried += payload;
         self.is_used = true;
     }
 
     /// So many bytes that were sent at `sent` have come.
-    pub fn came(&mut self, now: Time, sent: Time, bytes: u64) {
+    fn came(&mut self, now: Time, sent: Time, bytes: u64) {
         self.wait_over(now);
         if self.last == now {
             return;
@@ -78,13 +116,13 @@ impl Connection {
     }
 
     /// Something goes the other way.
-    pub fn answered(&mut self, now: Time) {
+    fn answered(&mut self, now: Time) {
         self.wait_over(now);
         self.acknowledged(now);
     }
 
     /// What the driver tells, if the connection was used since it looked last.
-    pub fn look(&mut self, now: Time) -> Option<Path> {
+    fn look(&mut self, now: Time) -> Option<Path> {
         self.wait_over(now);
         if !std::mem::take(&mut self.is_used) {
             return None;

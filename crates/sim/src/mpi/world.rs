@@ -5,7 +5,7 @@ use fishplate_engine::{Completion, Config, Registration, SubchannelId};
 use fishplate_engine::{Extent, Payload, Region};
 
 use super::costs::Costs;
-use super::kernel::{Connection, LOOK_AFTER, NEAR_NS};
+use super::kernel::{Kernels, LOOK_AFTER};
 use super::rank::{Rank, Request, Way};
 use crate::models::calendar::Calendar;
 use crate::models::flow::{Flow, FlowId};
@@ -141,8 +141,7 @@ pub struct World {
     network: Network,
     ranks: Vec<Rank>,
     ends: Vec<Ends>,
-    /// What kernels measure, by flow; only of what the engines' own acknowledgements do not tell them.
-    connections: Vec<Option<Connection>>,
+    kernels: Kernels,
     frames: Vec<Frame>,
     free_frames: Vec<u32>,
     ways: Box<dyn Ways>,
@@ -175,7 +174,7 @@ impl World {
             network,
             ranks: (0..ranks).map(rank).collect(),
             ends: Vec::new(),
-            connections: Vec::new(),
+            kernels: Kernels::default(),
             frames: Vec::new(),
             free_frames: Vec::new(),
             ways,
@@ -289,10 +288,8 @@ impl World {
             };
             self.ends.push(ends(from, near, to, far));
             self.ends.push(ends(to, far, from, near));
-            let is_near = self.kind.acknowledges && way_ns <= NEAR_NS;
             let call = self.ranks[from as usize].costs.transmit;
-            let connection = is_near.then(|| Connection::new(call));
-            self.connections.extend([connection, connection]);
+            self.kernels.add_pair(self.kind.acknowledges.then_some((call, way_ns)));
         }
     }
 
@@ -360,8 +357,7 @@ impl World {
         }
         process.next_look = now + LOOK_AFTER;
         for (subchannel, flow) in process.subchannels() {
-            let connection = self.connections.get_mut(flow.0 as usize).and_then(Option::as_mut);
-            if let Some(path) = connection.and_then(|connection| connection.look(now)) {
+            if let Some(path) = self.kernels.look(now, flow) {
                 process.engine.measured(now.instant(), subchannel, path);
             }
         }
@@ -372,15 +368,9 @@ impl World {
         let now = self.calendar.now();
         let frame = &mut self.frames[frame as usize];
         frame.posted = now;
-        let (there, back) = (flow.0 as usize, (flow.0 ^ 1) as usize);
-        self.connections[there].iter_mut().for_each(|connection| {
-            connection.sends(if frame.header.body.is_counted() {
-                u64::from(frame.header.body.payload_len())
-            } else {
-                0
-            });
-        });
-        self.connections[back].iter_mut().for_each(|connection| connection.answered(now));
+        let body = &frame.header.body;
+        let payload = if body.is_counted() { u64::from(body.payload_len()) } else { 0 };
+        self.kernels.sends(now, flow, payload);
     }
 
     /// Enters the time that an engine asks for, unless an earlier one is entered.
@@ -441,10 +431,7 @@ impl World {
             match notice {
                 Notice::Left(flow, token, bytes) => {
                     let sent = self.frames[(token >> 1) as usize].posted;
-                    let now = self.calendar.now();
-                    self.connections[flow.0 as usize]
-                        .iter_mut()
-                        .for_each(|connection| connection.came(now, sent, bytes));
+                    self.kernels.came(self.calendar.now(), flow, sent, bytes);
                     self.left(flow, bytes);
                 }
                 Notice::Delivered(flow, token) => self.delivered(flow, (token >> 1) as u32),
