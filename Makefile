@@ -7,6 +7,8 @@ FISHPLATE := $(BUILD)/bin/fishplate
 PROVIDER := $(BUILD)/lib/fishplate/libfishplate-fi.so
 INTERPOSER := $(BUILD)/lib/fishplate/libfishplate-mpi.so
 STACKS := mpich openmpi
+# As a shared library alone: what is a Rust library as well is not optimized as a whole.
+LIBRARY := $(CARGO) --config 'profile.release.lto="fat"' rustc --release --crate-type cdylib
 # Where cargo puts what it builds.
 TARGET = $${CARGO_TARGET_DIR:-target}/release
 
@@ -27,7 +29,9 @@ help:
 
 # Renamed into place, since running programs may have the old files open.
 build:
-	$(CARGO) build --release -p fishplate-lab -p fishplate-provider -p fishplate-interpose
+	$(CARGO) build --release -p fishplate-lab
+	$(LIBRARY) -p fishplate-provider
+	$(LIBRARY) -p fishplate-interpose
 	@mkdir -p $(BUILD)/bin $(BUILD)/lib/fishplate
 	@cp $(TARGET)/fishplate $(FISHPLATE).new && mv $(FISHPLATE).new $(FISHPLATE)
 	@cp $(TARGET)/libfishplate_fi.so $(PROVIDER).new && mv $(PROVIDER).new $(PROVIDER)

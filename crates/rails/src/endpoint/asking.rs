@@ -29,6 +29,11 @@ impl Asking {
         self.last
     }
 
+    /// Only that one has had news for long.
+    pub fn is_seldom(&self) -> bool {
+        self.every == SELDOM
+    }
+
     /// Whether they are to be asked in this call.
     pub fn is_due(&self, now: Instant, call: u64) -> bool {
         call >= self.next_call || now.since_ns(self.last) >= LATEST_NS

@@ -59,6 +59,7 @@ impl Endpoint {
     /// peer has not read yet.
     fn linger(&mut self) {
         let start = Monotonic::now();
+        self.watch_hot();
         let mut open: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
         let mut sink = vec![0; 64 << 10];
         while !open.is_empty() && start.elapsed() < LINGER {

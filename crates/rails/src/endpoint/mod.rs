@@ -8,6 +8,7 @@ mod connecting;
 mod failing;
 mod farewell;
 mod health;
+mod hot;
 mod paths;
 mod peer;
 mod post;

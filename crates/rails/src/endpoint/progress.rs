@@ -9,7 +9,7 @@ use fishplate_engine::wire::Body;
 
 use super::Endpoint;
 use crate::link::{Arrived, Filled};
-use crate::sys::poll::{Ready, is_readable};
+use crate::sys::poll::Ready;
 
 /// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
 const BUDGET: u64 = 256 << 10;
@@ -68,6 +68,9 @@ impl Endpoint {
         let now = self.clock.now();
         self.release();
         let mut moved = self.read_hot(now);
+        if !timeout.is_zero() {
+            self.watch_hot();
+        }
         let ask_all = self.hot.is_none() || self.asking.is_due(now, self.calls) || !timeout.is_zero();
         if ask_all {
             let timeout = if moved { Duration::ZERO } else { timeout };
@@ -84,19 +87,6 @@ impl Endpoint {
         self.engine.handle_timeout(now);
         self.end_what_the_engine_gives_up(now);
         moved | self.pump(now)
-    }
-
-    /// Reads the link that had news last. (To read a socket locks it, which gets into the way of a packet that arrives; to
-    /// ask whether there is something does not.)
-    fn read_hot(&mut self, now: Instant) -> bool {
-        let Some(at) = self.hot else { return false };
-        let Some(link) = self.links.get_mut(at) else { return false };
-        if !is_readable(link.socket.as_fd()) {
-            link.looked_at = now;
-            link.read_in = self.calls;
-            return false;
-        }
-        self.read_link(at, now)
     }
 
     /// Sends what the engine has to send and the links take. True if that was anything.
@@ -142,7 +132,10 @@ impl Endpoint {
         }
         match link.transmit.flush(link.socket.as_fd(), &self.memory) {
             Ok(true) => self.engine.writable(link.subchannel, BUDGET),
-            Ok(false) => link.blocked = true,
+            Ok(false) => {
+                link.blocked = true;
+                self.watch(at);
+            }
             Err(error) => self.link_failed(at, &error.to_string(), self.clock.now()),
         }
     }
@@ -166,6 +159,9 @@ impl Endpoint {
             moved |= self.handle_ready(event, now);
         }
         self.asking.asked(now, self.calls, others);
+        if self.asking.is_seldom() && timeout.is_zero() {
+            self.unwatch_hot();
+        }
         moved
     }
 
@@ -183,28 +179,6 @@ impl Endpoint {
         }
     }
 
-    /// The hot link has been read in this call, and will be in the next: its news can wait, and is mostly old.
-    fn leave_for_next_call(&mut self, at: usize) -> bool {
-        let calls = self.calls;
-        let Some(link) = self.links.get_mut(at).filter(|link| self.hot == Some(at) && link.read_in == calls) else {
-            return false;
-        };
-        link.has_news = true;
-        true
-    }
-
-    /// The link that has just had something is the likeliest to have more.
-    fn make_hot(&mut self, at: usize) {
-        if self.hot == Some(at) {
-            return;
-        }
-        if let Some(before) = self.hot.replace(at)
-            && self.links.get(before).is_some_and(|link| link.has_news)
-        {
-            self.remind(before);
-        }
-    }
-
     fn unblock(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at).filter(|link| link.blocked) else { return };
         link.blocked = false;
@@ -215,7 +189,7 @@ impl Endpoint {
     }
 
     /// Reads a link until it has nothing more, or others must have their turn.
-    fn read_link(&mut self, at: usize, now: Instant) -> bool {
+    pub(super) fn read_link(&mut self, at: usize, now: Instant) -> bool {
         let mut moved = false;
         for _ in 0..MOST_READS {
             let Some(link) = self.links.get_mut(at) else { return moved };
@@ -253,13 +227,6 @@ impl Endpoint {
         // There may be more, of which the poll set will not tell again.
         self.remind(at);
         moved
-    }
-
-    /// Makes the poll set report the link again.
-    fn remind(&mut self, at: usize) {
-        if let Some(link) = self.links.get(at) {
-            let _ = self.poller.rename(link.socket.as_fd(), link_token(at));
-        }
     }
 
     /// Hands what was read to the engine. False if the link is gone.

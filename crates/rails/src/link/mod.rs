@@ -43,6 +43,8 @@ pub struct Link {
     pub read_in: u64,
     /// When it was read last.
     pub looked_at: Instant,
+    /// It is in the poll set.
+    pub watched: bool,
     /// The poll set has reported it since.
     pub has_news: bool,
     /// The peer has said that it closes.
@@ -140,6 +142,7 @@ impl Link {
             dirty: false,
             read_in: 0,
             looked_at: Instant(0),
+            watched: true,
             has_news: false,
             said_bye: false,
             farewell: Farewell::default(),

@@ -46,6 +46,11 @@ impl Poller {
         self.control(libc::EPOLL_CTL_MOD, socket, token)
     }
 
+    /// Takes a socket out.
+    pub fn remove(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_DEL, socket, 0)
+    }
+
     fn control(&self, operation: libc::c_int, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
         let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
         let mut event = libc::epoll_event { events: events as u32, u64: token };

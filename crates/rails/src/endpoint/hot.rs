@@ -1,0 +1,84 @@
+//! The hot link: the one that had news last, looked at in every call.
+
+use std::os::fd::AsFd;
+
+use fishplate_engine::Instant;
+
+use super::Endpoint;
+use super::progress::link_token;
+use crate::sys::poll::is_readable;
+
+impl Endpoint {
+    /// Reads the link that had news last. (To read a socket locks it, which gets into the way of a packet that arrives; to
+    /// ask whether there is something does not.)
+    pub(super) fn read_hot(&mut self, now: Instant) -> bool {
+        let Some(at) = self.hot else { return false };
+        let Some(link) = self.links.get_mut(at) else { return false };
+        if !is_readable(link.socket.as_fd()) {
+            link.looked_at = now;
+            link.read_in = self.calls;
+            return false;
+        }
+        self.read_link(at, now)
+    }
+
+    /// The hot link has been read in this call, and will be in the next: its news can wait, and is mostly old.
+    pub(super) fn leave_for_next_call(&mut self, at: usize) -> bool {
+        let calls = self.calls;
+        let Some(link) = self.links.get_mut(at).filter(|link| self.hot == Some(at) && link.read_in == calls) else {
+            return false;
+        };
+        link.has_news = true;
+        true
+    }
+
+    /// The link that has just had something is the likeliest to have more.
+    pub(super) fn make_hot(&mut self, at: usize) {
+        if self.hot == Some(at) {
+            return;
+        }
+        if let Some(before) = self.hot.replace(at)
+            && let Some(link) = self.links.get(before)
+        {
+            if !link.watched {
+                self.watch(before);
+            } else if link.has_news {
+                self.remind(before);
+            }
+        }
+    }
+
+    /// Takes the hot link out of the poll set, while no other has news: a socket of the set costs every packet that comes,
+    /// on the sender's time where both share a machine. One that is to say when it takes more stays.
+    pub(super) fn unwatch_hot(&mut self) {
+        if let Some(link) = self.hot.and_then(|at| self.links.get_mut(at))
+            && link.watched
+            && !link.blocked
+        {
+            link.watched = self.poller.remove(link.socket.as_fd()).is_err();
+        }
+    }
+
+    /// Puts it back: somebody is going to wait for the set.
+    pub(super) fn watch_hot(&mut self) {
+        if let Some(at) = self.hot {
+            self.watch(at);
+        }
+    }
+
+    /// Puts a link back into the poll set, which reports what is ready on it already.
+    pub(super) fn watch(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at).filter(|link| !link.watched) else { return };
+        match self.poller.add(link.socket.as_fd(), link_token(at)) {
+            Ok(()) => link.watched = true,
+            Err(error) => self.link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
+        }
+    }
+
+    /// Makes the poll set report the link again.
+    pub(super) fn remind(&mut self, at: usize) {
+        if let Some(link) = self.links.get(at).filter(|link| link.watched) {
+            let _ = self.poller.rename(link.socket.as_fd(), link_token(at));
+        }
+    }
+}
