@@ -31,6 +31,8 @@ const MEMORY: f64 = 512.0 * 1024.0;
 const LEAST_MEMORY: f64 = 16.0 * 1024.0;
 /// Nor does it lower the rate by more than this factor.
 const DEEPEST_FALL: f64 = 2.0;
+/// A measurement that would allow a rate higher by this factor does not tell how fast a path is.
+const UNTOLD: f64 = 1.25;
 /// What was measured so long ago, in nanoseconds, counts half; and a path that has not been measured since is taken to
 /// be twice as fast, until it is what its driver says: a path that is shunned must get a chance to show that it is fast.
 const HALF_LIFE_NS: u64 = 100_000_000;
@@ -76,6 +78,13 @@ pub struct Sent {
     pub bytes: u64,
     /// Bytes that were under way then, with its own.
     queued: u64,
+}
+
+/// How long some bytes took to leave, as far as can be told.
+struct Took {
+    least_ns: u64,
+    most_ns: u64,
+    bytes: u64,
 }
 
 /// Frames that one acknowledgement covers.
@@ -220,32 +229,44 @@ impl Estimate {
             self.round_trip.sample(now, sample_ns);
         }
         let end = (Instant(looked.0.saturating_sub(ack_delay_ns)), now);
-        let (least_ns, most_ns, queued) = if min_rtt_ns < FAR_NS {
-            (
-                end.0.since_ns(frame.at).saturating_sub(min_rtt_ns),
-                now.since_ns(frame.at).saturating_sub(min_rtt_ns),
-                frame.queued,
-            )
+        let took = if min_rtt_ns < FAR_NS {
+            let left = frame.at.plus_ns(min_rtt_ns);
+            Took { least_ns: end.0.since_ns(left), most_ns: end.1.since_ns(left), bytes: frame.queued }
         } else {
             // News are older than the queue is long: what the frames before took is known better than what was queued.
             let first = acked.first.plus_ns(min_rtt_ns);
-            (end.0.since_ns(first.max(self.last_end.1)), end.1.since_ns(first.max(self.last_end.0)), acked.bytes)
+            let least_ns = end.0.since_ns(first.max(self.last_end.1));
+            Took { least_ns, most_ns: end.1.since_ns(first.max(self.last_end.0)), bytes: acked.bytes }
         };
         self.last_end = end;
-        let most_ns = most_ns.max(LEAST_QUEUED_NS);
-        let noise_ns = LEAST_QUEUED_NS.max(min_rtt_ns / LEAST_QUEUED_PART);
-        let too_slow = self.rate * (most_ns as f64) < queued as f64 * 1e9;
-        let tells = least_ns > noise_ns.min(LONGEST_NOISE_NS) && queued >= LEAST_QUEUED_BYTES;
-        let too_fast = tells && self.rate * (least_ns as f64) > queued as f64 * 1e9;
-        if too_slow || too_fast {
-            self.learn(now, queued as f64, if too_slow { most_ns } else { least_ns } as f64);
-        }
-        self.last_measured = now;
+        self.weigh(now, min_rtt_ns, &took);
         // The frame left a round trip ago at the latest, and all that is in flight was sent since: of that, what was sent
         // early enough has left as well.
         let in_flight_ns = (self.in_flight as f64 / self.rate * 1e9) as u64;
         let left = Instant(now.0.saturating_sub(min_rtt_ns + ack_delay_ns));
         self.busy_until = self.busy_until.clamp(left.plus_ns(in_flight_ns), now.plus_ns(in_flight_ns));
+    }
+
+    /// What a measurement says of the rate.
+    fn weigh(&mut self, now: Instant, min_rtt_ns: u64, took: &Took) {
+        let is_far = min_rtt_ns >= FAR_NS;
+        let rate = if is_far { self.rate(now) } else { self.rate };
+        let most_ns = took.most_ns.max(LEAST_QUEUED_NS);
+        let noise_ns = LEAST_QUEUED_NS.max(min_rtt_ns / LEAST_QUEUED_PART).min(LONGEST_NOISE_NS);
+        let tells = took.least_ns > noise_ns && took.bytes >= LEAST_QUEUED_BYTES;
+        let excludes = |rate: f64| tells && rate * (took.least_ns as f64) > took.bytes as f64 * 1e9;
+        if rate * (most_ns as f64) < took.bytes as f64 * 1e9 {
+            self.learn(now, took.bytes as f64, most_ns as f64);
+        } else if excludes(rate) {
+            self.learn(now, took.bytes as f64, took.least_ns as f64);
+        } else if is_far {
+            if !excludes(rate * UNTOLD) {
+                // As if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
+                return;
+            }
+            self.rate = rate;
+        }
+        self.last_measured = now;
     }
 
     /// So many queued bytes took so many nanoseconds.
@@ -340,6 +361,26 @@ mod tests {
             estimate.measure_one(Instant(at * 100_000 + 10_000), sent);
         }
         assert_eq!(estimate.rate(Instant(0)), ASSUMED_RATE);
+    }
+
+    #[test]
+    fn a_far_path_is_taken_for_faster_while_acknowledgements_are_held_back() {
+        let mut estimate = Estimate::of_round_trip(2_000_000);
+        // A standstill, and then windows of 80 KiB at 125 MB/s, acknowledged 2 ms late.
+        for window in 0..300 {
+            let (start, is_still) = (window * 4_000_000, window < 3);
+            let frames: Vec<Sent> = (0..20).map(|at| estimate.sent(Instant(start + at * 80_000), 4096)).collect();
+            frames.iter().for_each(|frame| estimate.acknowledged(*frame));
+            let acked = Acked { first: frames[0].at, bytes: 20 * 4096 };
+            let end_ns = start + if is_still { 5_900_000 } else { 2_000_000 + 20 * 80_000 };
+            let held_ns = if is_still { 0 } else { 1_000_000 };
+            estimate.measure(Instant(end_ns + held_ns), Instant(end_ns), frames[19], acked, held_ns);
+            if window == 3 {
+                assert!(estimate.rate(Instant(end_ns)) < 60e6, "{}", estimate.rate(Instant(end_ns)));
+            }
+        }
+        let rate = estimate.rate(Instant(1_200_000_000));
+        assert!(rate > 100e6, "{rate}");
     }
 
     #[test]
