@@ -4,8 +4,11 @@
 //! One that is ample, as its driver says, takes everything: it drains faster than this process can feed it, and a second
 //! one costs both sides processor time that is short.
 
+use arrayvec::ArrayVec;
+
 use super::view::finish_without_ns;
 use super::{Delivered, Multiplex, Plan, Stripe, View};
+use crate::config::MAX_SUBCHANNELS;
 
 /// A small message leaves the subchannel of the one before only if it arrives so much earlier elsewhere: changing
 /// over costs system calls on both sides and puts messages out of order. A window of 64 messages of 64 bytes, which
@@ -22,6 +25,9 @@ const LONGEST_PIECE_NS: f64 = 1_000_000.0;
 /// Longest piece in bytes, however fast the subchannel.
 const MOST_PIECE: u64 = 512 << 10;
 
+/// When a message would have arrived over each subchannel, in nanoseconds from now.
+type Times = ArrayVec<f64, MAX_SUBCHANNELS>;
+
 #[derive(Default)]
 pub struct Earliest {
     /// Where the message before went.
@@ -33,10 +39,11 @@ impl Multiplex for Earliest {
         if let Some(ample) = views.iter().position(|view| view.is_ample) {
             return views[ample].open.then_some(ample);
         }
-        let usual = self.usual(len, views);
+        let finish_ns: Times = views.iter().map(|view| view.finish_ns(len)).collect();
+        let usual = self.usual(&finish_ns, views);
         let mut best = usual;
         for (position, view) in views.iter().enumerate() {
-            let gain = views[best].finish_ns(len) - view.finish_ns(len);
+            let gain = finish_ns[best] - finish_ns[position];
             let worth = if best == usual { worth_changing(&views[best]) } else { 0.0 };
             if view.open && (gain > worth || !views[best].open) {
                 best = position;
@@ -57,11 +64,11 @@ impl Multiplex for Earliest {
 impl Earliest {
     /// The subchannel of the message before; or, if that is idle and it makes no difference, the one over which the peer was
     /// heard: an answer there carries the acknowledgement, so that the peer learns what that subchannel is worth.
-    fn usual(&self, len: u64, views: &[View]) -> usize {
+    fn usual(&self, finish_ns: &Times, views: &[View]) -> usize {
         let last = self.last.min(views.len() - 1);
-        let latest_ns = views[last].finish_ns(len) + WORTH_CHANGING_IDLE_NS;
-        let is_as_good = |view: &View| view.is_heard && view.open && view.finish_ns(len) <= latest_ns;
-        let heard = views.iter().position(is_as_good).filter(|_| views[last].in_flight == 0);
+        let latest_ns = finish_ns[last] + WORTH_CHANGING_IDLE_NS;
+        let is_as_good = |at: &usize| views[*at].is_heard && views[*at].open && finish_ns[*at] <= latest_ns;
+        let heard = (0..views.len()).find(is_as_good).filter(|_| views[last].in_flight == 0);
         heard.unwrap_or(last)
     }
 }
@@ -111,8 +118,8 @@ fn worthwhile(position: usize, len: u64, pending: u64, slack_ns: f64, views: &[V
     let view = &views[position];
     let others = views.iter().enumerate().filter(|(other, _)| *other != position);
     let alone_ns = others.map(|(_, other)| other.finish_ns(len)).fold(f64::INFINITY, f64::min);
-    let without_ns = finish_without_ns(views, position, pending.max(len)).max(alone_ns);
-    view.open && view.finish_ns(len) <= without_ns + slack_ns
+    let latest_ns = view.finish_ns(len) - slack_ns;
+    view.open && (latest_ns <= alone_ns || latest_ns <= finish_without_ns(views, position, pending.max(len)))
 }
 
 /// Half of the share that a subchannel would have of what is left, so that pieces shrink towards the end.

@@ -36,9 +36,12 @@ impl View {
     /// When `len` more bytes would have arrived, in nanoseconds from now.
     pub fn finish_ns(&self, len: u64) -> f64 {
         let bytes = self.in_flight + len;
-        let windows = bytes.saturating_sub(1) / self.window;
-        let waits_ns = windows as f64 * 2.0 * self.delay_ns as f64;
-        (bytes as f64 / self.rate * 1e9).max(waits_ns) + self.delay_ns as f64
+        let leaves_ns = bytes as f64 / self.rate * 1e9;
+        if bytes <= self.window {
+            return leaves_ns + self.delay_ns as f64;
+        }
+        let waits_ns = ((bytes - 1) / self.window) as f64 * 2.0 * self.delay_ns as f64;
+        leaves_ns.max(waits_ns) + self.delay_ns as f64
     }
 
     /// What it carries in the long run, in bytes per second: no more than a window each round trip.
