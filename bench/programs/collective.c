@@ -27,9 +27,8 @@ static bool starts_together(const struct collective *collective)
     return collective->session->options.start == START_TOGETHER;
 }
 
-// Starts the ranks in one of two ways. Returns the start that counts; `place` is that among
-// agreed ones.
-static double start(struct collective *collective, enum start how, int place)
+// Returns the start that counts. `place` is that among agreed ones.
+static double wait_for_start(struct collective *collective, enum start how, int place)
 {
     if (how == START_TOGETHER)
         return together_wait(&collective->together, place);
@@ -44,7 +43,7 @@ static double run_once(struct collective *collective, enum start how, int place)
     bool check = collective->session->options.check;
     if (check)
         pattern->prepare(collective);
-    double started = start(collective, how, place);
+    double started = wait_for_start(collective, how, place);
     pattern->run(collective);
     double seconds = MPI_Wtime() - started;
     if (check)
