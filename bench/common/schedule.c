@@ -29,12 +29,18 @@ int schedule_keep_punctual(double *samples, const int *punctuality, int count)
     return kept;
 }
 
-// The factor for so many that missed: up to 2, for half of them or more.
-static double growth(int missed, int count)
+// Doubles when half of many starts or more are late. A longer interval costs only time.
+static double longer(double interval, int late, int count)
 {
     // As if a few more had been punctual: one alone says little.
-    double share = 2.0 * missed / (count + 7);
-    return 1.0 + (share < 1.0 ? share : 1.0);
+    double share = 2.0 * late / (count + 7);
+    return interval * (1.0 + (share < 1.0 ? share : 1.0));
+}
+
+// A larger tolerance makes samples worse, so only as many as half say that it is needed.
+static double larger(double tolerance, int overslept, int count)
+{
+    return 2 * overslept >= count ? 1.25 * tolerance : tolerance;
 }
 
 void schedule_adapt(struct schedule *schedule, const int *punctuality, int count)
@@ -44,6 +50,6 @@ void schedule_adapt(struct schedule *schedule, const int *punctuality, int count
         late += punctuality[i] == CAME_LATE;
         overslept += punctuality[i] == OVERSLEPT;
     }
-    schedule->interval *= growth(late, count);
-    schedule->tolerance *= growth(overslept, count);
+    schedule->interval = longer(schedule->interval, late, count);
+    schedule->tolerance = larger(schedule->tolerance, overslept, count);
 }

@@ -30,8 +30,8 @@ enum punctuality schedule_punctuality(const struct schedule *schedule, int start
 // Keeps of `count` samples those with punctual starts, in order. Returns how many.
 int schedule_keep_punctual(double *samples, const int *punctuality, int count);
 
-// A longer interval the more came late, and more tolerance the more overslept. Whatever
-// makes starts late, sooner or later some are punctual.
+// A longer interval the more came late, and a larger tolerance when many overslept. Whatever
+// it is that makes starts late, sooner or later some are punctual.
 void schedule_adapt(struct schedule *schedule, const int *punctuality, int count);
 
 #endif
