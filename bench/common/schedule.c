@@ -1,7 +1,12 @@
 #include "schedule.h"
 
+// An interval of zero would not grow, and some clocks do not tell shorter times apart.
+static const double least_seconds = 1e-6;
+
 struct schedule schedule_for(double seconds)
 {
+    if (seconds < least_seconds)
+        seconds = least_seconds;
     // Twice as long: the next start finds every rank ready, if the time is about right.
     return (struct schedule){.interval = 2.0 * seconds, .tolerance = 0.05 * seconds};
 }
