@@ -40,6 +40,7 @@ class Row:
         self.hosts = more.get("hosts", [1, 1])
         self.told = more.get("told", [])
         self.variables = more.get("variables", {})
+        # Of the program; with --iterations among them, not as many as fit in a time.
         self.options = more.get("options", [])
         # Whether Fishplate's collective operations over clusters take part; its peer "native" is the MPI's own.
         self.collective = more.get("collective", False)
@@ -87,13 +88,13 @@ def rows():
 
 def collective_rows():
     """Clusters of one host, 1 ms apart: two with four ranks each, and three with 4, 2 and 1. Against MPICH's own algorithms
-    over Fishplate; 128 KiB of a broadcast to two at least 1.9 times as fast."""
+    over Fishplate, all ranks starting together; 128 KiB of a broadcast to two at least 1.9 times as fast."""
     sizes = {"bcast": [8, 1024, 16384, 65536, 131072, 1048576], "allreduce": [8, 1024, 16384, 131072, 1048576],
              "allgather": [8, 1024, 16384, 131072], "alltoall": [8, 1024, 16384, 131072], "barrier": [0]}
     def row(name, program, hosts, bound, told):
         lab = ["--clusters", str(len(hosts)), "--hosts", "1", "--rails", "0", "--wan", "1000", "--delay", "1ms"]
         return Row(f"{name}-{program}", "1000", program, sizes[program], ["native"], bound, at_most=True, hosts=hosts, lab=lab,
-                   collective=True, told=told, seconds=1)
+                   collective=True, told=told, seconds=1, options=["--start", "together"])
 
     broadcast = lambda size: 1 / 1.9 if size == 131072 else 1 / 0.95
     bound = {"bcast": broadcast}
@@ -150,7 +151,8 @@ class Testbed:
         layout = self.layout(library)
         program = [str(ROOT / f"build/bench/{library}/{self.row.program}"), "--json"]
         sizes = ["--sizes", ",".join(map(str, self.row.sizes))] if any(self.row.sizes) else []
-        program += [*sizes, *(self.row.options or ["--seconds", str(seconds)])]
+        time = [] if "--iterations" in self.row.options else ["--seconds", str(seconds)]
+        program += [*sizes, *time, *self.row.options]
         command = [f"{self.where[library]}/mpiexec", *layout, *options, *program]
         done = subprocess.run(command, env=os.environ | variables, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=600)

@@ -10,6 +10,9 @@ void idle_wait(MPI_Request *request);
 // A barrier that sleeps between polls.
 void idle_until_all_done(MPI_Comm comm);
 
+// Until a time by MPI_Wtime: MPI goes on, and other processes may run until it is close.
+void idle_until(double time);
+
 // Lets another process run, when a poll found nothing to do.
 void idle_yield(void);
 

@@ -41,6 +41,8 @@ const struct option_spec option_specs[OPTION_COUNT] = {
                         "threads of each rank that talk at once (default 2)", false},
     [OPTION_SYNC] = {"--sync", KIND_CHOICE, FIELD(sync), 0, 0, "fence|pscw|lock",
                      "how operations are completed (default pscw)", false},
+    [OPTION_START] = {"--start", KIND_CHOICE, FIELD(start), 0, 0, "barrier|together",
+                      "start after a barrier, or at an agreed time (default barrier)", false},
     [OPTION_STREAMS] = {"--streams", KIND_COUNT, FIELD(streams), 1, MAX_THREADS, "N",
                         "connections that send at once, a thread each (default 1)", false},
     [OPTION_SOCKET_BUFFER] = {"--socket-buffer", KIND_SIZE, FIELD(socket_buffer), 0, 0, "BYTES",

@@ -16,6 +16,7 @@ static void set_defaults(const struct program *program, struct options *options)
     options->window = 64;
     options->threads = 2;
     options->sync = SYNC_PSCW;
+    options->start = START_BARRIER;
     options->streams = 1;
     options->port = 17077;
     options->duration = 10.0;
@@ -75,7 +76,7 @@ static enum options_outcome check_combination(const struct program *program,
         {OPTION_INTERVAL, OPTION_CHECK},      {OPTION_INTERVAL, OPTION_PERCENTILES},
         {OPTION_ITERATIONS, OPTION_SECONDS},  {OPTION_SINGLE, OPTION_MESSAGES},
         {OPTION_SINGLE, OPTION_MAX_SIZE},     {OPTION_SINGLE, OPTION_DURATION},
-        {OPTION_MESSAGES, OPTION_DURATION},
+        {OPTION_MESSAGES, OPTION_DURATION},   {OPTION_BANDWIDTH, OPTION_START},
     };
     for (size_t i = 0; i < sizeof exclusive / sizeof exclusive[0]; i++)
         if (options_given(options, exclusive[i].first)
@@ -165,9 +166,9 @@ void options_print_help(const struct program *program, FILE *out)
         char left[32];
         snprintf(left, sizeof left, "%s %s", spec->name,
                  spec->argument != NULL ? spec->argument : "");
-        fprintf(out, "  %-22s %s\n", left, spec->help);
+        fprintf(out, "  %-24s %s\n", left, spec->help);
         if (id == OPTION_SIZES)
-            fprintf(out, "  %-22s (default %s)\n", "", program->default_sizes);
+            fprintf(out, "  %-24s (default %s)\n", "", program->default_sizes);
     }
 }
 
@@ -182,6 +183,8 @@ static bool replaced(const struct options *options, int id)
     bool interval = options_given(options, OPTION_INTERVAL);
     if (id == OPTION_SECONDS)
         return interval || options_given(options, OPTION_ITERATIONS);
+    if (id == OPTION_START)
+        return options->bandwidth;
     if (id == OPTION_MESSAGES)
         return options_given(options, OPTION_DURATION);
     return id == OPTION_DURATION && !interval && !options_given(options, OPTION_DURATION);

@@ -26,6 +26,7 @@ enum option_id {
     OPTION_PAIRS,
     OPTION_THREADS,
     OPTION_SYNC,
+    OPTION_START,
     OPTION_STREAMS,
     OPTION_SOCKET_BUFFER,
     OPTION_MSS,
@@ -60,6 +61,9 @@ enum option_id {
 // How one-sided operations are completed; in the order of the words of --sync.
 enum sync { SYNC_FENCE, SYNC_PSCW, SYNC_LOCK };
 
+// How the ranks come to start a collective operation; in the order of the words of --start.
+enum start { START_BARRIER, START_TOGETHER };
+
 struct options {
     size_t sizes[OPTIONS_MAX_SIZES];
     uint64_t size_count;
@@ -72,6 +76,7 @@ struct options {
     uint64_t pairs; // 0: half of the ranks
     uint64_t threads;
     int sync; // enum sync
+    int start; // enum start
     uint64_t streams;
     size_t socket_buffer; // meaningful when given
     uint64_t mss; // meaningful when given

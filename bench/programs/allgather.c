@@ -4,7 +4,7 @@
 static const struct program program = {
     .name = "allgather",
     .purpose = "time of MPI_Allgather over all ranks, a block of the size from each, in us",
-    .takes = OPTIONS_SWEEP,
+    .takes = COLLECTIVE_TAKES,
     .default_sizes = "1:1M",
 };
 

@@ -4,7 +4,7 @@
 static const struct program program = {
     .name = "allreduce",
     .purpose = "time of MPI_Allreduce, sums of 4-byte integers over all ranks, in us",
-    .takes = OPTIONS_SWEEP,
+    .takes = COLLECTIVE_TAKES,
     .default_sizes = "4:1M",
     .size_unit = sizeof(uint32_t),
 };

@@ -4,7 +4,7 @@
 static const struct program program = {
     .name = "alltoall",
     .purpose = "time of MPI_Alltoall over all ranks, a block of the size for each, in us",
-    .takes = OPTIONS_SWEEP,
+    .takes = COLLECTIVE_TAKES,
     .default_sizes = "1:1M",
 };
 

@@ -4,7 +4,7 @@
 static const struct program program = {
     .name = "barrier",
     .purpose = "time of MPI_Barrier over all ranks, in us",
-    .takes = OPTIONS_MEASURE,
+    .takes = OPTIONS_MEASURE | OPTION_BIT(OPTION_START),
     .default_sizes = "0",
 };
 

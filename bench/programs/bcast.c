@@ -6,7 +6,7 @@
 static const struct program program = {
     .name = "bcast",
     .purpose = "time of MPI_Bcast from rank 0 in us, or bandwidth of windows of them in MB/s",
-    .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_BANDWIDTH) | OPTION_BIT(OPTION_WINDOW),
+    .takes = COLLECTIVE_TAKES | OPTION_BIT(OPTION_BANDWIDTH) | OPTION_BIT(OPTION_WINDOW),
     .default_sizes = "1:1M",
 };
 

@@ -5,8 +5,12 @@
 #include "buffer.h"
 #include "check.h"
 #include "session.h"
+#include "together.h"
 
 #include <mpi.h>
+
+// The options of all of them that have sizes.
+#define COLLECTIVE_TAKES (OPTIONS_SWEEP | OPTION_BIT(OPTION_START))
 
 struct collective {
     const struct session *session;
@@ -14,6 +18,7 @@ struct collective {
     size_t size; // of one rank's contribution, or of one block where there are several
     uint64_t iteration; // running number, the same on all ranks
     struct buffer send, receive;
+    struct together together; // with --start together
 };
 
 // What one collective operation is. Functions that need nothing are NULL.

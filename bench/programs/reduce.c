@@ -4,7 +4,7 @@
 static const struct program program = {
     .name = "reduce",
     .purpose = "time of MPI_Reduce to rank 0, sums of 4-byte integers, in us",
-    .takes = OPTIONS_SWEEP,
+    .takes = COLLECTIVE_TAKES,
     .default_sizes = "4:1M",
     .size_unit = sizeof(uint32_t),
 };

@@ -62,7 +62,8 @@ static const struct program some_program = {
     .purpose = "a test",
     .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_INTERVAL)
         | OPTION_BIT(OPTION_DURATION) | OPTION_BIT(OPTION_SYNC) | OPTION_BIT(OPTION_THREADS)
-        | OPTION_BIT(OPTION_SOCKET_BUFFER) | OPTION_BIT(OPTION_MSS) | OPTION_BIT(OPTION_ADDRESS),
+        | OPTION_BIT(OPTION_SOCKET_BUFFER) | OPTION_BIT(OPTION_MSS) | OPTION_BIT(OPTION_ADDRESS)
+        | OPTION_BIT(OPTION_START),
     .default_sizes = "1:8",
 };
 
@@ -101,6 +102,9 @@ static void test_options(void)
     EXPECT(options.sync == SYNC_FENCE && options.percentiles);
     EXPECT(parse_line("--sync=lock --address ::1", &options, message) == OPTIONS_RUN);
     EXPECT(options.sync == SYNC_LOCK && strcmp(options.address, "::1") == 0);
+    EXPECT(options.start == START_BARRIER);
+    EXPECT(parse_line("--start together", &options, message) == OPTIONS_RUN);
+    EXPECT(options.start == START_TOGETHER);
     EXPECT(parse_line("--help", &options, message) == OPTIONS_HELP);
     EXPECT(parse_line("--version", &options, message) == OPTIONS_VERSION);
 }
@@ -129,6 +133,8 @@ static void test_wrong_options(void)
         {"--sync active", "--sync: 'active'", "fence|pscw|lock"},
         {"--sync fence|pscw", "--sync: 'fence|pscw'", "fence|pscw|lock"},
         {"--sync=", "--sync: ''", "fence|pscw|lock"},
+        {"--start", "--start: value missing", "barrier|together"},
+        {"--start now", "--start: 'now'", "barrier|together"},
         {"--threads 0", "--threads: '0'", "from 1 to 256"},
         {"--socket-buffer x", "--socket-buffer: 'x'", "such as"},
         {"--mss 87", "--mss: '87'", "from 88 to 32767"},
@@ -167,11 +173,14 @@ static void test_limits_of_programs(void)
         .name = "bytes", .takes = OPTIONS_SWEEP, .default_sizes = "1:8", .least_size = 1};
     const struct program windows = {
         .name = "windows",
-        .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_BANDWIDTH),
+        .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_BANDWIDTH)
+            | OPTION_BIT(OPTION_START),
         .default_sizes = "1:8"};
     expect_wrong(&words, "--sizes", "4,6", "--sizes: 6", "multiples of 4 bytes");
     expect_wrong(&bytes, "--sizes", "8,0", "--sizes: 0", "from 1 up");
     expect_wrong(&windows, "--window", "8", "--window", "together with --bandwidth");
+    expect_wrong(&bytes, "--start", "together", "'--start'", "allowed: --sizes");
+    expect_wrong(&windows, "--start=together", "--bandwidth", "--start", "exclude");
 }
 
 // What options_print_json prints.
@@ -197,13 +206,13 @@ static void test_options_as_json(void)
 {
     EXPECT(options_are("--sync lock --socket-buffer 64K",
                        "{\"iterations\":null,\"seconds\":0.5,\"warmup\":null,\"repeats\":1,"
-                       "\"window\":64,\"threads\":2,\"sync\":\"lock\",\"socket_buffer\":65536,"
-                       "\"mss\":null,\"address\":null,\"interval\":null,\"duration\":null,"
+                       "\"window\":64,\"threads\":2,\"sync\":\"lock\",\"start\":\"barrier\","
+                       "\"socket_buffer\":65536,\"mss\":null,\"address\":null,\"interval\":null,\"duration\":null,"
                        "\"seed\":1}"));
-    EXPECT(options_are("--interval 0.5 --address 10.0.0.1",
+    EXPECT(options_are("--interval 0.5 --address 10.0.0.1 --start together",
                        "{\"iterations\":null,\"seconds\":null,\"warmup\":null,\"repeats\":1,"
-                       "\"window\":64,\"threads\":2,\"sync\":\"pscw\",\"socket_buffer\":null,"
-                       "\"mss\":null,\"address\":\"10.0.0.1\",\"interval\":0.5,\"duration\":10,"
+                       "\"window\":64,\"threads\":2,\"sync\":\"pscw\",\"start\":\"together\","
+                       "\"socket_buffer\":null,\"mss\":null,\"address\":\"10.0.0.1\",\"interval\":0.5,\"duration\":10,"
                        "\"seed\":1}"));
 }
 

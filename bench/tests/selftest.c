@@ -1,8 +1,10 @@
 // Tests of the parts that need no MPI. Prints 'N passed, 0 failed'.
 #include "budget.h"
 #include "check.h"
+#include "clock_offset.h"
 #include "command_line.h"
 #include "expect.h"
+#include "schedule.h"
 #include "statistics.h"
 #include "sum.h"
 #include "team.h"
@@ -155,6 +157,89 @@ static void test_budget(void)
     EXPECT(budget.iterations > 500000);
 }
 
+static void test_clock_offset(void)
+{
+    // The other clock is 100 s ahead. Answers come back at once, messages there take 1 s or
+    // more; the quickest errs by half of that.
+    struct clock_offset offset = CLOCK_OFFSET_UNKNOWN;
+    clock_offset_add(&offset, 10.0, 113.0, 13.0);
+    EXPECT(near(offset.seconds, 101.5) && near(offset.round_trip, 3.0));
+    clock_offset_add(&offset, 20.0, 121.0, 21.0);
+    clock_offset_add(&offset, 30.0, 132.0, 32.0);
+    EXPECT(near(offset.seconds, 100.5) && near(offset.round_trip, 1.0));
+    // Behind, with the same time both ways.
+    struct clock_offset behind = CLOCK_OFFSET_UNKNOWN;
+    clock_offset_add(&behind, 10.0, 3.0, 12.0);
+    EXPECT(near(behind.seconds, -8.0));
+}
+
+static void test_schedule(void)
+{
+    const struct schedule schedule = {.first = 100.0, .interval = 2.0, .tolerance = 0.1};
+    EXPECT(near(schedule_time(&schedule, 0), 100.0) && near(schedule_time(&schedule, 3), 106.0));
+    EXPECT(schedule_punctuality(&schedule, 1, 101.9, 102.05) == PUNCTUAL);
+    EXPECT(schedule_punctuality(&schedule, 1, 101.9, 102.2) == OVERSLEPT);
+    EXPECT(schedule_punctuality(&schedule, 1, 102.001, 102.001) == CAME_LATE);
+
+    double samples[] = {1, 2, 3, 4, 5};
+    const int none[5] = {PUNCTUAL}, all[] = {1, 1, 2, 2, 2};
+    const int some[] = {CAME_LATE, PUNCTUAL, PUNCTUAL, OVERSLEPT, PUNCTUAL};
+    EXPECT(schedule_keep_punctual(samples, none, 5) == 5 && near(samples[4], 5));
+    EXPECT(schedule_keep_punctual(samples, some, 5) == 3);
+    EXPECT(near(samples[0], 2) && near(samples[1], 3) && near(samples[2], 5));
+    EXPECT(schedule_keep_punctual(samples, all, 5) == 0);
+}
+
+static void test_late_starts_change_the_schedule(void)
+{
+    struct schedule schedule = schedule_for(1.0), before = schedule;
+    int punctuality[SCHEDULE_STARTS] = {PUNCTUAL};
+    EXPECT(near(schedule.interval, 2.0) && schedule.tolerance < 1.0);
+    schedule_adapt(&schedule, punctuality, SCHEDULE_STARTS);
+    EXPECT(near(schedule.interval, before.interval) && near(schedule.tolerance, before.tolerance));
+    punctuality[5] = CAME_LATE;
+    schedule_adapt(&schedule, punctuality, SCHEDULE_STARTS);
+    EXPECT(schedule.interval > before.interval && schedule.interval < 1.01 * before.interval);
+    EXPECT(near(schedule.tolerance, before.tolerance));
+    punctuality[5] = OVERSLEPT;
+    schedule = before;
+    schedule_adapt(&schedule, punctuality, SCHEDULE_STARTS);
+    EXPECT(near(schedule.interval, before.interval) && near(schedule.tolerance, before.tolerance));
+    // Too many of one kind and of the other.
+    for (int i = 0; i < SCHEDULE_STARTS; i++)
+        punctuality[i] = OVERSLEPT;
+    schedule = before;
+    schedule_adapt(&schedule, punctuality, SCHEDULE_STARTS);
+    EXPECT(near(schedule.interval, 2.0) && schedule.tolerance > 1.2 * before.tolerance);
+    for (int i = 0; i < SCHEDULE_STARTS; i++)
+        punctuality[i] = CAME_LATE;
+    schedule_adapt(&schedule, punctuality, SCHEDULE_STARTS);
+    EXPECT(near(schedule.interval, 4.0));
+}
+
+// However much the time of an operation is misjudged, all its starts are punctual soon. Also
+// where there is but one.
+static void test_schedule_of_slow_operations(void)
+{
+    const double operation = 0.01;
+    for (int starts = 1; starts <= SCHEDULE_STARTS; starts *= 16) {
+        struct schedule schedule = schedule_for(0.0);
+        int rounds = 0, kept = 0;
+        for (; kept < starts && rounds < 100; rounds++) {
+            double now = 2 * operation - schedule.interval, samples[SCHEDULE_STARTS];
+            int punctuality[SCHEDULE_STARTS];
+            for (int i = 0; i < starts; i++) {
+                double time = schedule_time(&schedule, i), started = now > time ? now : time;
+                punctuality[i] = schedule_punctuality(&schedule, i, now, started);
+                now = started + operation;
+            }
+            schedule_adapt(&schedule, punctuality, starts);
+            kept = schedule_keep_punctual(samples, punctuality, starts);
+        }
+        EXPECT(kept == starts && rounds < 60 && schedule.interval < 5 * operation);
+    }
+}
+
 enum { PLAN_RANKS = 4, PLAN_MESSAGES = 10001 };
 
 static bool is_sound(const struct planned *message, const struct planned *again, size_t max_size)
@@ -206,6 +291,10 @@ int main(void)
     test_tiers();
     test_team();
     test_budget();
+    test_clock_offset();
+    test_schedule();
+    test_late_starts_change_the_schedule();
+    test_schedule_of_slow_operations();
     test_plan();
     return expect_summary();
 }

@@ -12,6 +12,11 @@ use crate::record::Sample;
 /// they are, and what is random.
 const LEFT_OUT: [&str; 6] = ["address", "port", "mptcp", "seed", "socket_buffer", "mss"];
 
+/// What options are unless asked for otherwise. Older lines do not tell them, and are of the same.
+fn usual() -> [(&'static str, Value); 2] {
+    [("streams", 1.into()), ("start", "barrier".into())]
+}
+
 /// Kind of the lines, and option, of a run over time.
 const INTERVAL: &str = "interval";
 /// The end of an interval, in seconds since the begin.
@@ -50,8 +55,10 @@ impl BenchLine {
     pub fn sample(self, cell: &Cell, ranks: u32, sized: bool) -> Sample {
         let mut options = self.options;
         options.retain(|name, value| !LEFT_OUT.contains(&name.as_str()) && !value.is_null());
-        if options.get("streams") == Some(&Value::from(1)) {
-            options.remove("streams");
+        for (name, value) in usual() {
+            if options.get(name) == Some(&value) {
+                options.remove(name);
+            }
         }
         let interval = options.get(INTERVAL).and_then(Value::as_f64);
         let time = self.parameters.get(TIME).and_then(Value::as_f64);
@@ -113,6 +120,14 @@ mod tests {
         assert_eq!(options, r#"{"peer":1,"seconds":0.1,"window":32}"#);
         assert_eq!((sample.size_bytes, sample.value, sample.checked, sample.round), (Some(64), 17.5, true, 1));
         assert_eq!(shown(&sample), "17.5 MB/s at 64 B");
+    }
+
+    #[test]
+    fn starts_are_told_unless_they_are_as_ever() {
+        let line = |start: &str| LINE.replace('\n', "").replace("\"seed\":1", &format!("\"start\":\"{start}\""));
+        let options = |line: &str| BenchLine::parse(line).unwrap().sample(&cell(), 2, true).options;
+        assert_eq!(options(&line("barrier")), options(&LINE.replace('\n', "")));
+        assert_eq!(options(&line("together"))["start"], Value::from("together"));
     }
 
     #[test]
