@@ -232,6 +232,34 @@ fn a_peer_that_ends_without_goodbye_fails_its_operations_and_no_others() {
     c.close();
 }
 
+#[test]
+fn a_link_that_alone_had_news_for_long_still_hears_what_comes_and_so_do_others() {
+    let (mut a, mut b, mut c) = (open(&settings()), open(&settings()), open(&settings()));
+    let (to_b, to_a, c_to_a) = (a.peer(b.address()), b.peer(a.address()), c.peer(a.address()));
+    let (mut byte, mut other) = ([0], [0]);
+    recv(&mut a, 2, &mut other, None);
+    // Far more than it takes until only one link is looked at.
+    for _ in 0..2000 {
+        recv(&mut b, 1, &mut byte, None);
+        send(&mut a, to_b, 1, &[7], true).unwrap();
+        until(&mut [&mut a, &mut b], received(1));
+        recv(&mut a, 1, &mut byte, None);
+        send(&mut b, to_a, 1, &[8], true).unwrap();
+        until(&mut [&mut a, &mut b], received(0));
+    }
+    send(&mut c, c_to_a, 2, &[9], false).unwrap();
+    until(&mut [&mut a, &mut b, &mut c], received(0));
+    assert_eq!((byte, other), ([8], [9]));
+    // More than the socket takes at once.
+    let bytes = pattern(20 << 20, 3);
+    let mut buffer = vec![0; bytes.len()];
+    send(&mut a, to_b, 3, &bytes, false).unwrap();
+    recv(&mut b, 3, &mut buffer, None);
+    until(&mut [&mut a, &mut b], received(1));
+    assert!(buffer == bytes);
+    [a, b, c].into_iter().for_each(Endpoint::close);
+}
+
 fn out_of_reach(address: &Address, settings: &Settings) -> String {
     let mut a = open(settings);
     let vc = a.peer(address);
