@@ -149,6 +149,11 @@ impl Subchannel {
         self.owe_ack_within(now, LAZY_ACK_DELAY_NS);
     }
 
+    /// The peer asks, and hears at once what it compares: all that came over this subchannel before.
+    pub fn owe_answer(&mut self, now: Instant) {
+        self.owe_ack_within(now, 0);
+    }
+
     fn owe_ack_within(&mut self, now: Instant, delay_ns: u64) {
         let due = now.plus_ns(delay_ns);
         self.ack_due = Some(self.ack_due.map_or(due, |earlier| earlier.min(due)));

@@ -30,7 +30,7 @@ const GRACE_NS: u64 = 40_000_000;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
     since: Instant,
-    /// The peer has been asked over the others.
+    /// The peer has been asked over all subchannels.
     is_suspect: bool,
     /// The peer has given up a subchannel, and nothing has come over this one for a while.
     pub is_doubted: bool,
@@ -96,7 +96,8 @@ impl VirtualChannel {
         rail_since.plus_ns(SILENCE_NS + rtt_ns).min(since.plus_ns(LOSSY_SILENCE_NS + KERNELS_ROUND_TRIPS * rtt_ns))
     }
 
-    /// Asks the peer where a subchannel is silent. A subchannel that has failed.
+    /// Asks the peer where a subchannel is silent: over that one as well, since it may have nothing more to say there than
+    /// an acknowledgement which it holds while it does not look at the network. A subchannel that has failed.
     pub fn watch(&mut self, now: Instant) -> Option<usize> {
         if self.next_watch().is_none_or(|due| due > now) {
             return None;
@@ -116,8 +117,7 @@ impl VirtualChannel {
             }
         }
         for index in self.live.iter().filter(|_| asks) {
-            let watch = &mut self.subchannels[usize::from(*index)].watch;
-            watch.asks = !watch.is_suspect;
+            self.subchannels[usize::from(*index)].watch.asks = true;
         }
         None
     }

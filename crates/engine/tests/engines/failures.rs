@@ -199,6 +199,42 @@ fn a_peer_that_is_away_is_not_taken_for_a_failed_rail() {
     }
 }
 
+/// What `from` sends arrives at `to`.
+fn carry(from: &mut Engine, to: &mut Engine, now: Instant) {
+    while let Some(transmit) = from.poll_transmit(now) {
+        to.handle_header(now, transmit.subchannel, &transmit.header).unwrap();
+        if transmit.header.body.payload_len() > 0 {
+            to.payload_placed(now, transmit.subchannel);
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_looks_in_for_a_moment_answers_over_all_rails_before_it_leaves() {
+    let (mut peer, [one, two]) = over_two_rails(Config::default());
+    let mut engine = Engine::new(Config::default());
+    let vc = engine.open();
+    [0, 1].into_iter().for_each(|rail| assert!(engine.subchannel_up(vc, RailId(rail), None, 1 << 20).is_ok()));
+    // What is sent over the first rail waits for a peer that computes.
+    engine.writable(one, 1 << 20);
+    send(&mut engine);
+    let message = engine.poll_transmit(Instant(0)).unwrap();
+    assert_eq!((message.subchannel, engine.poll_transmit(Instant(0)).is_none()), (one, true));
+    engine.writable(two, 1 << 20);
+    engine.handle_timeout(Instant(200 * MS));
+    // The peer looks, replies over the second rail, and computes again.
+    let now = Instant(201 * MS);
+    peer.handle_header(now, one, &message.header).unwrap();
+    peer.payload_placed(now, one);
+    carry(&mut engine, &mut peer, now);
+    send(&mut peer);
+    carry(&mut peer, &mut engine, now);
+    for at in 0..100 {
+        engine.handle_timeout(Instant((202 + at * 10) * MS));
+        assert_eq!(engine.poll_cut(), None, "{at} times 10 ms later");
+    }
+}
+
 fn send(engine: &mut Engine) {
     let payload = Payload::One(Extent { region: Region(0), offset: 0, len: 8 });
     let vc = fishplate_engine::VcId(0);
