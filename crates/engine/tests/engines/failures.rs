@@ -211,16 +211,11 @@ fn carry(from: &mut Engine, to: &mut Engine, now: Instant) {
 
 #[test]
 fn a_peer_that_looks_in_for_a_moment_answers_over_all_rails_before_it_leaves() {
-    let (mut peer, [one, two]) = over_two_rails(Config::default());
-    let mut engine = Engine::new(Config::default());
-    let vc = engine.open();
-    [0, 1].into_iter().for_each(|rail| assert!(engine.subchannel_up(vc, RailId(rail), None, 1 << 20).is_ok()));
+    let [(mut engine, [one, _]), (mut peer, _)] = [(); 2].map(|()| over_two_rails(Config::default()));
     // What is sent over the first rail waits for a peer that computes.
-    engine.writable(one, 1 << 20);
     send(&mut engine);
     let message = engine.poll_transmit(Instant(0)).unwrap();
     assert_eq!((message.subchannel, engine.poll_transmit(Instant(0)).is_none()), (one, true));
-    engine.writable(two, 1 << 20);
     engine.handle_timeout(Instant(200 * MS));
     // The peer looks, replies over the second rail, and computes again.
     let now = Instant(201 * MS);

@@ -2,6 +2,7 @@
 
 pub mod collectives;
 pub mod costs;
+mod ends;
 mod kernel;
 pub mod program;
 pub mod rank;

@@ -5,6 +5,7 @@ use fishplate_engine::{Completion, Config, Registration, SubchannelId};
 use fishplate_engine::{Extent, Payload, Region};
 
 use super::costs::Costs;
+use super::ends::Ends;
 use super::kernel::{Kernels, LOOK_AFTER};
 use super::rank::{Rank, Request, Way};
 use crate::models::calendar::Calendar;
@@ -55,52 +56,6 @@ pub enum Event {
 impl From<NetworkEvent> for Event {
     fn from(event: NetworkEvent) -> Self {
         Event::Network(event)
-    }
-}
-
-/// Where a flow begins and ends.
-#[derive(Clone, Copy, Debug)]
-struct Ends {
-    from: u32,
-    from_subchannel: SubchannelId,
-    to: u32,
-    to_subchannel: SubchannelId,
-    /// Counted frames that the sender's adapter has heard of.
-    acknowledged: u32,
-    /// When the receiver's last call that took frames in began, or begins.
-    fetches_at: Option<Time>,
-    /// Credit that the peer has returned, as heard last.
-    credit: u32,
-    /// What the last frame belonged to, and how often that has changed.
-    carried: Option<Carried>,
-    group: u32,
-}
-
-/// What several frames in a row may belong to: one message, one descriptor of an adapter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Carried {
-    /// A message by its position.
-    Message(u32),
-    /// What the receiver has made a place for.
-    Landing(u64),
-    /// A write.
-    Write(u64),
-}
-
-impl Ends {
-    /// The group that a frame belongs to.
-    fn group(&mut self, body: &Body) -> u32 {
-        let carried = match body {
-            Body::Request { seq, ahead: 1.., .. } | Body::Piece { seq, .. } => Some(Carried::Message(seq.0)),
-            Body::Stripe { landing, .. } => Some(Carried::Landing(landing.0)),
-            Body::Write { write, .. } => Some(Carried::Write(write.0)),
-            _ => None,
-        };
-        if carried.is_none() || carried != self.carried {
-            self.group = self.group.wrapping_add(1);
-        }
-        self.carried = carried;
-        self.group
     }
 }
 
@@ -275,19 +230,8 @@ impl World {
             ) else {
                 return;
             };
-            let ends = |from, from_subchannel, to, to_subchannel| Ends {
-                from,
-                from_subchannel,
-                to,
-                to_subchannel,
-                acknowledged: 0,
-                fetches_at: None,
-                credit: 0,
-                carried: None,
-                group: 0,
-            };
-            self.ends.push(ends(from, near, to, far));
-            self.ends.push(ends(to, far, from, near));
+            self.ends.push(Ends::new((from, near), (to, far)));
+            self.ends.push(Ends::new((to, far), (from, near)));
             let call = self.ranks[from as usize].costs.transmit;
             self.kernels.add_pair(self.kind.acknowledges.then_some((call, way_ns)));
         }
@@ -479,9 +423,7 @@ impl World {
         }
         // The other direction's flow is its neighbour: they are made in pairs.
         let heard = &mut self.ends[(flow.0 ^ 1) as usize];
-        // The adapter may have heard of more than the peer's process knew when it wrote this.
-        heard.acknowledged = newest(heard.acknowledged, header.ack);
-        heard.credit = newest(heard.credit, header.credit);
+        heard.told(header.ack, header.credit);
         header.ack = heard.acknowledged;
         self.take_in(to, to_subchannel, &header);
     }
@@ -515,11 +457,6 @@ impl World {
 
 fn encoded_len(header: &Header) -> u64 {
     header.encode(&mut [0; MAX_HEADER_LEN]) as u64
-}
-
-/// The later of two counts modulo 2^32.
-fn newest(a: u32, b: u32) -> u32 {
-    if b.wrapping_sub(a) < u32::MAX / 2 { b } else { a }
 }
 
 fn complete(process: &mut Rank, completion: &Completion) {

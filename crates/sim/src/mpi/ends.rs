@@ -1,0 +1,83 @@
+//! The ends of a flow: who sends over it to whom, and what the sender has heard of it.
+
+use fishplate_engine::SubchannelId;
+use fishplate_engine::wire::Body;
+
+use crate::models::time::Time;
+
+/// Where a flow begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// The sending process.
+    pub from: u32,
+    /// Its subchannel.
+    pub from_subchannel: SubchannelId,
+    /// The receiving process.
+    pub to: u32,
+    /// Its subchannel.
+    pub to_subchannel: SubchannelId,
+    /// Counted frames that the sender's adapter has heard of.
+    pub acknowledged: u32,
+    /// When the receiver's last call that took frames in began, or begins.
+    pub fetches_at: Option<Time>,
+    /// Credit that the peer has returned, as heard last.
+    pub credit: u32,
+    /// What the last frame belonged to, and how often that has changed.
+    carried: Option<Carried>,
+    group: u32,
+}
+
+/// What several frames in a row may belong to: one message, one descriptor of an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carried {
+    /// A message by its position.
+    Message(u32),
+    /// What the receiver has made a place for.
+    Landing(u64),
+    /// A write.
+    Write(u64),
+}
+
+impl Ends {
+    /// Of a new flow between two subchannels, each with its process.
+    pub fn new((from, from_subchannel): (u32, SubchannelId), (to, to_subchannel): (u32, SubchannelId)) -> Ends {
+        Ends {
+            from,
+            from_subchannel,
+            to,
+            to_subchannel,
+            acknowledged: 0,
+            fetches_at: None,
+            credit: 0,
+            carried: None,
+            group: 0,
+        }
+    }
+
+    /// The peer acknowledges and returns credit. The adapter may have heard of more than the peer's process knew when it
+    /// wrote this.
+    pub fn told(&mut self, ack: u32, credit: u32) {
+        self.acknowledged = newest(self.acknowledged, ack);
+        self.credit = newest(self.credit, credit);
+    }
+
+    /// The group that a frame belongs to.
+    pub fn group(&mut self, body: &Body) -> u32 {
+        let carried = match body {
+            Body::Request { seq, ahead: 1.., .. } | Body::Piece { seq, .. } => Some(Carried::Message(seq.0)),
+            Body::Stripe { landing, .. } => Some(Carried::Landing(landing.0)),
+            Body::Write { write, .. } => Some(Carried::Write(write.0)),
+            _ => None,
+        };
+        if carried.is_none() || carried != self.carried {
+            self.group = self.group.wrapping_add(1);
+        }
+        self.carried = carried;
+        self.group
+    }
+}
+
+/// The later of two counts modulo 2^32.
+fn newest(a: u32, b: u32) -> u32 {
+    if b.wrapping_sub(a) < u32::MAX / 2 { b } else { a }
+}
