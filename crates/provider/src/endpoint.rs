@@ -262,6 +262,7 @@ impl Endpoint {
         if transport.is_awaited() {
             transport.acknowledge(least.as_nanos() as u64);
         }
+        transport.repeat();
         if !transport.is_holding() && !transport.is_awaited() {
             guard.rest();
         }
@@ -301,7 +302,7 @@ impl State {
         let full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
         let moved = transport.progress();
-        if transport.is_awaited() {
+        if transport.is_awaited() || transport.is_holding() {
             self.guard.iter().for_each(|guard| guard.wake());
         }
         moved

@@ -32,6 +32,8 @@ pub struct Settings {
     pub congestion: Option<String>,
     /// Whether connections between endpoints are encrypted.
     pub encryption: bool,
+    /// Whether short frames to near peers may go as datagrams.
+    pub datagrams: bool,
     /// Where counters are appended at the end.
     pub stats: Option<PathBuf>,
     /// Events from this level on become lines on standard error.
@@ -109,6 +111,12 @@ pub const VARIABLES: &[Variable] = &[
         default: "off",
     },
     Variable {
+        name: "FISHPLATE_DATAGRAMS",
+        meaning: "whether short messages to near peers may go over UDP; never with encryption",
+        allowed: "on, off",
+        default: "on, where UDP comes through",
+    },
+    Variable {
         name: "FISHPLATE_STATS",
         meaning: "file to which each process appends its per-rail counters when it ends",
         allowed: "a path in an existing folder",
@@ -160,6 +168,7 @@ impl Default for Settings {
             timeout: Duration::from_secs(30),
             congestion: None,
             encryption: false,
+            datagrams: true,
             stats: None,
             log: LevelFilter::Warn,
             top: true,
@@ -193,6 +202,7 @@ impl Settings {
                 .unwrap_or(default.timeout),
             congestion,
             encryption: reader.parse("FISHPLATE_ENCRYPTION", on_or_off)?.unwrap_or(default.encryption),
+            datagrams: reader.parse("FISHPLATE_DATAGRAMS", on_or_off)?.unwrap_or(default.datagrams),
             stats,
             log: reader.parse("FISHPLATE_LOG", log_level)?.unwrap_or(default.log),
             top: reader.parse("FISHPLATE_TOP", on_or_off)?.unwrap_or(default.top),

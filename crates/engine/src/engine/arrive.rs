@@ -157,7 +157,12 @@ impl Engine {
                 self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].owe_answer(now);
                 (Target::Nothing, Placement::Discard)
             }
-            Body::Refused { .. } | Body::Ack | Body::Bye | Body::Leave => (Target::Nothing, Placement::Discard),
+            Body::Refused { .. }
+            | Body::Ack
+            | Body::Bye
+            | Body::Leave
+            | Body::Resume { .. }
+            | Body::Datagrams { .. } => (Target::Nothing, Placement::Discard),
         };
         if header.body.is_counted() {
             let (len, prompt) = (u64::from(header.body.payload_len()), header.body.is_prompt());

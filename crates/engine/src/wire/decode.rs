@@ -40,8 +40,8 @@ pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
         kind::EAGER | kind::CLEAR => Ok(40),
         kind::WRITE | kind::READ | kind::REQUEST => Ok(56),
-        kind::STRIPE | kind::PIECE | kind::REFUSED => Ok(32),
-        kind::RELINQUISH => Ok(24),
+        kind::STRIPE | kind::PIECE | kind::REFUSED | kind::DATAGRAMS => Ok(32),
+        kind::RELINQUISH | kind::RESUME => Ok(24),
         kind::ACK | kind::BYE | kind::PING | kind::LEAVE => Ok(COMMON_LEN),
         other => Err(Malformed::Kind(other)),
     }
@@ -61,6 +61,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
         kind::REQUEST => flag::TAGGED | flag::DATA,
         kind::WRITE => flag::DATA,
         kind::REFUSED => flag::OF_READ,
+        kind::DATAGRAMS => flag::HEARD,
         _ => 0,
     };
     if flags & !allowed != 0 {
@@ -135,6 +136,10 @@ impl Reader<'_> {
             kind::PING => Body::Ping,
             kind::BYE => Body::Bye,
             kind::LEAVE => Body::Leave,
+            kind::RESUME => Body::Resume { number: self.u32(16) },
+            kind::DATAGRAMS => {
+                Body::Datagrams { secret: self.u64(16), port: self.u64(24) as u16, heard: self.flag(flag::HEARD) }
+            }
             _ => Body::Ack,
         })
     }
@@ -224,6 +229,8 @@ mod tests {
             Just(Body::Ping),
             Just(Body::Bye),
             Just(Body::Leave),
+            any::<u32>().prop_map(|number| Body::Resume { number }),
+            any::<(u16, u64, bool)>().prop_map(|(port, secret, heard)| Body::Datagrams { port, secret, heard }),
         ]
     }
 
@@ -253,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_first_bytes_do_not_panic(kind in 0u8..15, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn likely_first_bytes_do_not_panic(kind in 0u8..17, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let bytes: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
             let _ = decode(&bytes);
         }
@@ -268,7 +275,7 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[14]), Err(Malformed::Kind(14)));
+        assert_eq!(decode(&[16]), Err(Malformed::Kind(16)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Refused { what, why } }
             .encode(&mut bytes);

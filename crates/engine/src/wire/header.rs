@@ -6,7 +6,7 @@ use crate::ids::MessageSeq;
 use crate::request::Envelope;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 56;
@@ -143,6 +143,21 @@ pub enum Body {
     Bye,
     /// Nothing counted follows from the sender over this connection: it lets the connection go. Not itself acknowledged.
     Leave,
+    /// Which counted frame follows next over this connection; those before it went, or go, as datagrams. Between drivers:
+    /// an engine makes none and takes no notice. Not itself acknowledged.
+    Resume {
+        /// Its number: how many were counted before it, modulo 2^32.
+        number: u32,
+    },
+    /// The sender takes datagrams beside this connection. Between drivers, as before. Not itself acknowledged.
+    Datagrams {
+        /// Where, at the address of this connection.
+        port: u16,
+        /// What they have to begin with.
+        secret: u64,
+        /// The peer's come through.
+        heard: bool,
+    },
 }
 
 /// A remote memory access, by its initiator's name.
@@ -196,6 +211,8 @@ pub(super) mod kind {
     pub const RELINQUISH: u8 = 11;
     pub const PING: u8 = 12;
     pub const LEAVE: u8 = 13;
+    pub const RESUME: u8 = 14;
+    pub const DATAGRAMS: u8 = 15;
 }
 
 pub(super) mod flag {
@@ -204,6 +221,8 @@ pub(super) mod flag {
     pub const PROMPT: u8 = 4;
     /// Of REFUSED: a read, not a write.
     pub const OF_READ: u8 = 8;
+    /// Of DATAGRAMS: the peer's come through.
+    pub const HEARD: u8 = 1;
 }
 
 impl Body {
@@ -224,7 +243,7 @@ impl Body {
 
     /// Whether the frame counts towards acknowledgements.
     pub fn is_counted(&self) -> bool {
-        !matches!(self, Body::Ack | Body::Bye | Body::Leave)
+        !matches!(self, Body::Ack | Body::Bye | Body::Leave | Body::Resume { .. } | Body::Datagrams { .. })
     }
 }
 
@@ -284,6 +303,15 @@ impl Header {
             Body::Ack => (kind::ACK, 0),
             Body::Bye => (kind::BYE, 0),
             Body::Leave => (kind::LEAVE, 0),
+            Body::Resume { number } => {
+                writer.u64(u64::from(number));
+                (kind::RESUME, 0)
+            }
+            Body::Datagrams { port, secret, heard } => {
+                writer.u64(secret);
+                writer.u64(u64::from(port));
+                (kind::DATAGRAMS, if heard { flag::HEARD } else { 0 })
+            }
         };
         let end = writer.at;
         let flags = flags | self.repetition << 4;

@@ -1,7 +1,7 @@
 //! Sockets of rails: how they are made and set.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -67,6 +67,14 @@ pub fn connect(local: IpAddr, device: Option<&str>, remote: SocketAddr, congesti
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
         Err(error) => return Err(error),
     }
+    Ok(socket.into())
+}
+
+/// A socket for datagrams from `local`, over `device` if there is one.
+pub fn datagrams(local: IpAddr, device: Option<&str>) -> io::Result<UdpSocket> {
+    let domain = if local.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+    let socket = Socket::new(domain, Type::DGRAM.nonblocking().cloexec(), None)?;
+    bind(&socket, local, device)?;
     Ok(socket.into())
 }
 

@@ -84,10 +84,18 @@ impl Endpoint {
         Some(self.clock.now().since_ns(since))
     }
 
-    /// Whether anything is held back.
+    /// Whether anything is held back, or may have to be repeated.
     #[inline]
     pub fn is_holding(&self) -> bool {
-        !self.held.links.is_empty()
+        !self.held.links.is_empty() || !self.out.is_empty()
+    }
+
+    /// Sends again what may have been lost, whether the user looks at the network or not.
+    pub fn repeat(&mut self) {
+        let now = self.clock.now();
+        if self.repeat_datagrams(now) {
+            self.pump(now);
+        }
     }
 
     /// What is held back goes out.

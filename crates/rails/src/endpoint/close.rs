@@ -4,7 +4,6 @@ use std::io::Read;
 use std::net::Shutdown;
 use std::time::{Duration, Instant as Monotonic};
 
-use fishplate_engine::Source;
 use fishplate_engine::wire::Body;
 
 use super::Endpoint;
@@ -48,8 +47,8 @@ impl Endpoint {
         let now = self.clock.now();
         for (_, link) in &mut self.links {
             let header = self.engine.bare_header(now, link.subchannel, Body::Bye);
-            let nothing = Source::User(fishplate_engine::Payload::EMPTY);
-            link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
+            link.settle(&header);
+            link.transmit.push_header(&header);
             let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory);
             let _ = link.socket.shutdown(Shutdown::Write);
         }

@@ -153,6 +153,7 @@ impl Endpoint {
     pub(super) fn remove_link(&mut self, at: usize) {
         let link = self.links.remove(at);
         self.held.let_go(at);
+        self.out.retain(|out| *out != at);
         self.count(&link);
         let subchannel = link.subchannel;
         self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)] = None;

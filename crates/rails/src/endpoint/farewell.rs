@@ -19,10 +19,7 @@ impl Endpoint {
         let header = self.engine.bare_header(now, link.subchannel, Body::Leave);
         let nothing = Source::User(Payload::EMPTY);
         link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
-        if !link.dirty {
-            link.dirty = true;
-            self.dirty.push(at);
-        }
+        self.soil(at);
     }
 
     /// Answers those that let a link go, and shuts what is drained.

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use fishplate_engine::Instant;
 
 use super::Endpoint;
-use super::progress::link_token;
+use super::progress::{datagrams_token, link_token};
 use crate::sys::poll::is_readable;
 
 impl Endpoint {
@@ -14,6 +14,9 @@ impl Endpoint {
     pub(super) fn read_hot(&mut self, now: Instant) -> bool {
         let Some(at) = self.hot else { return false };
         let Some(link) = self.links.get_mut(at) else { return false };
+        if link.datagrams.as_mut().is_some_and(|datagrams| !datagrams.is_streams_turn()) {
+            return self.read_datagram(at, now);
+        }
         if !is_readable(link.socket.as_fd()) {
             link.looked_at = now;
             link.read_in = self.calls;
@@ -56,6 +59,7 @@ impl Endpoint {
             && !link.blocked
         {
             link.watched = self.poller.remove(link.socket.as_fd()).is_err();
+            link.datagrams.iter().for_each(|datagrams| drop(self.poller.remove(datagrams.socket())));
         }
     }
 
@@ -69,7 +73,9 @@ impl Endpoint {
     /// Puts a link back into the poll set, which reports what is ready on it already.
     pub(super) fn watch(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at).filter(|link| !link.watched) else { return };
-        match self.poller.add(link.socket.as_fd(), link_token(at)) {
+        let datagrams = link.datagrams.as_ref();
+        let added = datagrams.map_or(Ok(()), |datagrams| self.poller.add(datagrams.socket(), datagrams_token(at)));
+        match added.and_then(|()| self.poller.add(link.socket.as_fd(), link_token(at))) {
             Ok(()) => link.watched = true,
             Err(error) => self.link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
         }

@@ -5,6 +5,7 @@ mod asking;
 mod burst;
 mod close;
 mod connecting;
+mod datagrams;
 mod failing;
 mod farewell;
 mod health;
@@ -15,6 +16,7 @@ mod post;
 mod progress;
 mod show;
 mod streams;
+mod take_in;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -72,6 +74,8 @@ pub struct Endpoint {
     held: Held,
     /// Links with something to send.
     dirty: Vec<usize>,
+    /// Links that have sent datagrams, which may have to be repeated.
+    out: Vec<usize>,
     /// The link that was read with success most recently.
     hot: Option<usize>,
     /// Number of the present progress call.
@@ -161,6 +165,7 @@ impl Endpoint {
             by_id: HashMap::new(),
             held: Held::default(),
             dirty: Vec::new(),
+            out: Vec::new(),
             hot: None,
             calls: 0,
             asking: Asking::new(),

@@ -5,16 +5,15 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use fishplate_engine::Instant;
-use fishplate_engine::wire::Body;
 
 use super::Endpoint;
-use crate::link::{Arrived, Filled};
+use crate::link::Filled;
 use crate::sys::poll::Ready;
 
 /// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
-const BUDGET: u64 = 256 << 10;
+pub(super) const BUDGET: u64 = 256 << 10;
 /// Reads of one link in one call, so that one busy peer does not keep the others, or the user, waiting.
-const MOST_READS: usize = 16;
+pub(super) const MOST_READS: usize = 16;
 /// Rounds of sending in one call, for the same reason.
 const MOST_ROUNDS: usize = 8;
 /// How often attempts to connect, and the kernel's measurements of paths, are looked at, in nanoseconds.
@@ -26,6 +25,7 @@ enum Token {
     Link(usize),
     Attempt(usize),
     Incoming(usize),
+    Datagrams(usize),
 }
 
 pub(super) fn listener_token(at: usize) -> u64 {
@@ -44,6 +44,10 @@ pub(super) fn incoming_token(at: usize) -> u64 {
     3 << 32 | at as u64
 }
 
+pub(super) fn datagrams_token(at: usize) -> u64 {
+    4 << 32 | at as u64
+}
+
 impl Token {
     fn of(number: u64) -> Token {
         let at = (number & u64::from(u32::MAX)) as usize;
@@ -51,7 +55,8 @@ impl Token {
             0 => Token::Listener(at),
             1 => Token::Link(at),
             2 => Token::Attempt(at),
-            _ => Token::Incoming(at),
+            3 => Token::Incoming(at),
+            _ => Token::Datagrams(at),
         }
     }
 }
@@ -83,6 +88,7 @@ impl Endpoint {
             self.look_after_attempts(now);
             // Before the engine gives anything up: after a while away, only the kernel knows what has moved.
             self.sample_paths(now);
+            self.repeat_datagrams(now);
         }
         self.engine.handle_timeout(now);
         self.end_what_the_engine_gives_up(now);
@@ -94,16 +100,8 @@ impl Endpoint {
         let mut moved = false;
         for _ in 0..MOST_ROUNDS {
             while let Some(transmit) = self.engine.poll_transmit(now) {
-                let link = self.link_of(transmit.subchannel);
-                let Some((at, link)) = link.and_then(|at| Some((at, self.links.get_mut(at)?))) else { continue };
-                link.transmit.push(&transmit.header, &transmit.source, transmit.copy, &self.memory, &self.bounces);
-                if transmit.header.body.is_counted() {
-                    link.counts.tx_bytes += transmit.source.len();
-                    link.counts.tx_messages += u64::from(carries_data(&transmit.header.body));
-                }
-                if !link.dirty {
-                    link.dirty = true;
-                    self.dirty.push(at);
+                if let Some(at) = self.link_of(transmit.subchannel) {
+                    moved |= self.hand_over(at, &transmit, now);
                 }
             }
             self.act();
@@ -152,8 +150,8 @@ impl Endpoint {
         if asked.is_err() {
             return false;
         }
-        let hot = self.hot.map(link_token);
-        let others = ready.iter().flatten().any(|event| Some(event.token) != hot);
+        let hot = self.hot.map(|at| [link_token(at), datagrams_token(at)]);
+        let others = ready.iter().flatten().any(|event| hot.is_none_or(|hot| !hot.contains(&event.token)));
         let mut moved = false;
         for event in ready.into_iter().flatten() {
             moved |= self.handle_ready(event, now);
@@ -170,6 +168,7 @@ impl Endpoint {
             Token::Listener(at) => self.accept_all(at, now),
             Token::Attempt(at) => self.attempt_ready(at, now),
             Token::Incoming(at) => self.incoming_ready(at, now),
+            Token::Datagrams(at) => self.read_datagrams(at, now),
             Token::Link(at) => {
                 if event.writable {
                     self.unblock(at);
@@ -182,10 +181,7 @@ impl Endpoint {
     fn unblock(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at).filter(|link| link.blocked) else { return };
         link.blocked = false;
-        if !link.dirty {
-            link.dirty = true;
-            self.dirty.push(at);
-        }
+        self.soil(at);
     }
 
     /// Reads a link until it has nothing more, or others must have their turn.
@@ -228,50 +224,4 @@ impl Endpoint {
         self.remind(at);
         moved
     }
-
-    /// Hands what was read to the engine. False if the link is gone.
-    pub(super) fn take_in(&mut self, at: usize, now: Instant) -> bool {
-        loop {
-            let Some(link) = self.links.get_mut(at) else { return false };
-            let subchannel = link.subchannel;
-            match link.receive.next(&self.memory, &mut self.bounces) {
-                Ok(None) => return true,
-                Ok(Some(Arrived::Header(header))) => {
-                    link.said_bye |= header.body == Body::Bye;
-                    if header.body == Body::Leave && !link.hear_farewell() {
-                        self.misbehaved(at, "the peer broke the protocol: it lets go of a connection that has to stay");
-                        return false;
-                    }
-                    link.counts.rx_messages += u64::from(carries_data(&header.body));
-                    match self.engine.handle_header(now, subchannel, &header) {
-                        Ok(placement) => {
-                            self.act();
-                            let len = u64::from(header.body.payload_len());
-                            if len > 0 {
-                                self.links[at].receive.expect(placement, len, &mut self.bounces);
-                            }
-                        }
-                        Err(misbehaviour) => {
-                            self.misbehaved(at, &format!("the peer broke the protocol: {misbehaviour}"));
-                            return false;
-                        }
-                    }
-                }
-                Ok(Some(Arrived::Payload(len))) => {
-                    link.counts.rx_bytes += len;
-                    self.engine.payload_placed(now, subchannel);
-                    self.act();
-                }
-                Err(malformed) => {
-                    self.misbehaved(at, &format!("the peer broke the protocol: {malformed}"));
-                    return false;
-                }
-            }
-        }
-    }
-}
-
-/// Whether a frame is a message, a write or a piece of one, not protocol.
-fn carries_data(body: &Body) -> bool {
-    matches!(body, Body::Eager { .. } | Body::Piece { .. } | Body::Stripe { .. } | Body::Write { .. })
 }

@@ -1,17 +1,22 @@
 //! A link: one proven TCP connection, that is one subchannel.
 
 mod congestion;
+mod datagrams;
+mod order;
 mod receive;
 mod sealed;
 mod transmit;
 
 pub use congestion::{Congestion, Course, NEAR_RTT_NS};
+pub use datagrams::{Came, Datagrams};
+pub use order::{Arrivals, Departures};
 pub use receive::{Arrived, Filled, ReceiveState};
 pub use transmit::TransmitQueue;
 
 use std::net::{SocketAddr, TcpStream};
 
 use fishplate_engine::farewell::Farewell;
+use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
 use crate::encryption::Keys;
@@ -35,6 +40,12 @@ pub struct Link {
     pub transmit: TransmitQueue,
     /// What is being received.
     pub receive: ReceiveState,
+    /// Which way sent frames go.
+    pub departures: Departures,
+    /// Which frames are taken.
+    pub arrivals: Arrivals,
+    /// Frames beside the stream, where both sides have them.
+    pub datagrams: Option<Box<Datagrams>>,
     /// The socket took less than it was given; it will say when it takes more.
     pub blocked: bool,
     /// It is in the list of links that have something to send.
@@ -99,6 +110,10 @@ pub struct Counts {
     pub rx_messages: u64,
     /// TCP segments sent again.
     pub retransmitted: u64,
+    /// Frames sent as datagrams.
+    pub tx_datagrams: u64,
+    /// Those of them that were sent again, over TCP.
+    pub repeated_datagrams: u64,
 }
 
 impl Counts {
@@ -109,6 +124,8 @@ impl Counts {
         self.rx_bytes += other.rx_bytes;
         self.rx_messages += other.rx_messages;
         self.retransmitted += other.retransmitted;
+        self.tx_datagrams += other.tx_datagrams;
+        self.repeated_datagrams += other.repeated_datagrams;
     }
 }
 
@@ -116,6 +133,22 @@ impl Link {
     /// The peer lets the link go. False: it must not.
     pub fn hear_farewell(&mut self) -> bool {
         self.farewell.hear(self.line.is_additional(), !self.line.by_peer)
+    }
+
+    /// The copy of a datagram that is out goes into the stream. `like`: whose news of acknowledgements the frame in front of
+    /// it repeats.
+    pub fn settle(&mut self, like: &Header) {
+        let Some(resume) = self.departures.settle() else { return };
+        self.counts.repeated_datagrams += 1;
+        self.resume(resume, like);
+        self.datagrams.iter().for_each(|datagrams| self.transmit.push_encoded(datagrams.copy()));
+    }
+
+    /// The stream goes on with another frame than the peer expects, if there is a `number`.
+    pub fn resume(&mut self, number: Option<u32>, like: &Header) {
+        if let Some(number) = number {
+            self.transmit.push_header(&Header { repetition: 0, body: Body::Resume { number }, ..*like });
+        }
     }
 
     /// A link over a connected, non-blocking socket; encrypted if there are `keys`.
@@ -138,6 +171,9 @@ impl Link {
             course,
             transmit: TransmitQueue::new(sealing),
             receive: ReceiveState::new(opening),
+            departures: Departures::default(),
+            arrivals: Arrivals::default(),
+            datagrams: None,
             blocked: false,
             dirty: false,
             read_in: 0,

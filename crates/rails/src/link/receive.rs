@@ -62,16 +62,41 @@ impl ReceiveState {
     /// Of a link; encrypted, if there is something to open records with.
     pub fn new(opening: Option<Opening>) -> Self {
         let buffer_len = if opening.is_some() { MOST_AT_ONCE } else { BUFFER_LEN };
+        let sealed = opening.map(|opening| Box::new(Incoming::new(opening)));
+        ReceiveState { sealed, ..ReceiveState::with_buffer(buffer_len) }
+    }
+
+    /// Of a link's datagrams of up to `most` bytes.
+    pub fn of_datagrams(most: usize) -> Self {
+        ReceiveState::with_buffer(most)
+    }
+
+    fn with_buffer(len: usize) -> Self {
         ReceiveState {
-            buffer: vec![0; buffer_len].into_boxed_slice(),
+            buffer: vec![0; len].into_boxed_slice(),
             start: 0,
             end: 0,
             destination: Destination::Discard,
             done: 0,
             len: 0,
             bulk: false,
-            sealed: opening.map(|opening| Box::new(Incoming::new(opening))),
+            sealed: None,
         }
+    }
+}
+
+impl ReceiveState {
+    /// Reads a datagram in the place of the one before; its first `N` bytes. `None`: it is shorter.
+    pub fn fill_whole<const N: usize>(&mut self, socket: BorrowedFd<'_>) -> io::Result<Option<[u8; N]>> {
+        let got = receive_own(socket, &mut self.buffer)?;
+        (self.start, self.end) = (N.min(got), got);
+        self.len = 0;
+        Ok(self.buffer[..got].first_chunk().copied())
+    }
+
+    /// Bytes read ahead.
+    pub fn unread(&self) -> usize {
+        self.end - self.start
     }
 }
 

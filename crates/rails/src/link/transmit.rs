@@ -64,24 +64,38 @@ impl TransmitQueue {
 
     /// Adds a frame. With `copy`, the payload is not needed after the call.
     pub fn push(&mut self, header: &Header, source: &Source, copy: bool, memory: &UserMemory, bounces: &Bounces) {
-        let mut bytes = [0; MAX_HEADER_LEN];
-        let len = header.encode(&mut bytes);
-        self.len += len as u64 + source.len();
-        self.taken += len as u64 + source.len();
         let before = self.copied.len();
-        self.copied.extend_from_slice(&bytes[..len]);
-        let mut rest: Option<&Payload> = None;
-        match source {
-            Source::Bounce { id, offset, len } => {
-                let (from, to) = (*offset as usize, (*offset + *len) as usize);
-                self.copied.extend_from_slice(&bounces.get(*id)[from..to]);
+        let rest = match source {
+            Source::User(payload) if !copy && payload.len() > COPY_LIMIT => {
+                append_header(&mut self.copied, header);
+                Some(payload)
             }
-            Source::User(payload) if copy || payload.len() <= COPY_LIMIT => memory.read(payload, &mut self.copied),
-            Source::User(payload) => rest = Some(payload),
-        }
+            _ => {
+                append(&mut self.copied, (header, source), memory, bounces);
+                None
+            }
+        };
         self.add_copied(self.copied.len() - before);
         let user = rest.into_iter().flat_map(|payload| payload.extents()).filter(|extent| extent.len > 0);
         self.segments.extend(user.map(|extent| Segment::User(*extent)));
+        let added = (self.copied.len() - before) as u64 + rest.map_or(0, Payload::len);
+        self.len += added;
+        self.taken += added;
+    }
+
+    /// Adds a frame that is a header alone.
+    pub fn push_header(&mut self, header: &Header) {
+        let mut bytes = [0; MAX_HEADER_LEN];
+        let len = header.encode(&mut bytes);
+        self.push_encoded(&bytes[..len]);
+    }
+
+    /// Adds a frame that is encoded already.
+    pub fn push_encoded(&mut self, frame: &[u8]) {
+        self.copied.extend_from_slice(frame);
+        self.add_copied(frame.len());
+        self.len += frame.len() as u64;
+        self.taken += frame.len() as u64;
     }
 
     /// What is still to be sent of `ended` is copied: that memory will not be there any more.
@@ -212,6 +226,24 @@ impl TransmitQueue {
             self.sent = 0;
         }
     }
+}
+
+/// Writes a frame with its payload to the end of `out`.
+pub(super) fn append(out: &mut Vec<u8>, (header, source): (&Header, &Source), memory: &UserMemory, bounces: &Bounces) {
+    append_header(out, header);
+    match source {
+        Source::Bounce { id, offset, len } => {
+            let (from, to) = (*offset as usize, (*offset + *len) as usize);
+            out.extend_from_slice(&bounces.get(*id)[from..to]);
+        }
+        Source::User(payload) => memory.read(payload, out),
+    }
+}
+
+fn append_header(out: &mut Vec<u8>, header: &Header) {
+    let mut bytes = [0; MAX_HEADER_LEN];
+    let len = header.encode(&mut bytes);
+    out.extend_from_slice(&bytes[..len]);
 }
 
 /// Whether two pieces of user memory have a byte in common. `region` is an address.

@@ -14,7 +14,7 @@ const TAMPERED: u64 = 20;
 /// Longest payload that is made up.
 const MOST_MADE_UP: u64 = 100_000;
 /// Kinds of frames that a made-up one can be of; one more than there are.
-const KINDS: u64 = 14;
+const KINDS: u64 = 16;
 
 impl World {
     /// A frame of a hostile host, or what becomes of it.

@@ -1,0 +1,189 @@
+//! Datagrams beside streams: with whom, which frames, and what becomes of those that are not acknowledged.
+//!
+//! Near peers that talk in turns have them. Either side says over the stream where it takes them, and tries whether they
+//! come through; only then frames follow.
+
+use std::io;
+use std::net::SocketAddr;
+
+use fishplate_engine::wire::Body;
+use fishplate_engine::{Instant, Transmit};
+
+use super::Endpoint;
+use super::progress::{BUDGET, MOST_READS, datagrams_token};
+use super::take_in::carries_data;
+use crate::link::{Came, Datagrams, NEAR_RTT_NS};
+
+/// Links of an endpoint that have datagrams, at most: each has one more socket.
+const MOST_LINKS: usize = 64;
+/// After so long without an acknowledgement a frame is repeated on the stream, in nanoseconds: longer than a peer that
+/// looks at the network takes for it, and longer than most that look at it now and then.
+const REPEAT_AFTER_NS: u64 = 5_000_000;
+
+impl Endpoint {
+    /// Takes a frame from the engine to its link. True if it has left.
+    pub(super) fn hand_over(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+        let link = &mut self.links[at];
+        if transmit.header.body.is_counted() {
+            link.counts.tx_bytes += transmit.source.len();
+            link.counts.tx_messages += u64::from(carries_data(&transmit.header.body));
+            if link.departures.is_calm() && self.goes_as_datagram(at, transmit, now) {
+                return true;
+            }
+            let link = &mut self.links[at];
+            link.settle(&transmit.header);
+            let resume = link.departures.by_stream();
+            link.resume(resume, &transmit.header);
+        }
+        let link = &mut self.links[at];
+        link.transmit.push(&transmit.header, &transmit.source, transmit.copy, &self.memory, &self.bounces);
+        self.soil(at);
+        false
+    }
+
+    /// Sends a frame, which follows nothing that is not acknowledged, as a datagram if that can be.
+    fn goes_as_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+        let link = &mut self.links[at];
+        let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
+            if link.departures.is_time_to_offer() && link.sampled.rtt_ns <= NEAR_RTT_NS {
+                self.open_datagrams(at, now);
+            }
+            return false;
+        };
+        if !link.transmit.is_empty() || !Datagrams::fits(transmit.source.len()) {
+            return false;
+        }
+        let frame = (&transmit.header, &transmit.source);
+        if let Err(error) = datagrams.send(link.departures.next(), frame, &self.memory, &self.bounces, now) {
+            if error.kind() != io::ErrorKind::WouldBlock {
+                log::debug!("no more datagrams to {}: {error}", link.remote);
+                datagrams.shut();
+            }
+            return false;
+        }
+        link.departures.by_datagram();
+        link.counts.tx_datagrams += 1;
+        if !std::mem::replace(&mut datagrams.listed, true) {
+            self.out.push(at);
+        }
+        self.engine.writable(link.subchannel, BUDGET);
+        true
+    }
+
+    /// Takes datagrams on a link from now on, if that may be, and tells the peer.
+    fn open_datagrams(&mut self, at: usize, now: Instant) {
+        let link = &self.links[at];
+        if link.datagrams.is_some() {
+            return self.offer_datagrams(at, now);
+        }
+        let has_many = self.links.iter().filter(|(_, link)| link.datagrams.is_some()).count() >= MOST_LINKS;
+        let is_excluded = !self.settings.datagrams || self.settings.encryption || link.line.is_additional();
+        if has_many || is_excluded {
+            return;
+        }
+        let local = self.rails[usize::from(link.rail.0)].ip;
+        let opened = Datagrams::open(local, self.device(link.rail, link.remote.ip(), false)).and_then(|datagrams| {
+            if link.watched {
+                self.poller.add(datagrams.socket(), datagrams_token(at))?;
+            }
+            Ok(datagrams)
+        });
+        match opened {
+            Ok(datagrams) => {
+                self.links[at].datagrams = Some(Box::new(datagrams));
+                self.offer_datagrams(at, now);
+            }
+            Err(error) => log::debug!("no datagrams from {}: {error}", self.links[at].remote),
+        }
+    }
+
+    /// Tells the peer where datagrams are taken, and whether its own come through.
+    fn offer_datagrams(&mut self, at: usize, now: Instant) {
+        let link = &mut self.links[at];
+        let Some(Ok(body)) = link.datagrams.as_ref().map(|datagrams| datagrams.offer()) else { return };
+        let header = self.engine.bare_header(now, link.subchannel, body);
+        link.transmit.push_header(&header);
+        self.soil(at);
+    }
+
+    /// The peer takes datagrams.
+    pub(super) fn hear_of_datagrams(&mut self, at: usize, (port, secret, heard): (u16, u64, bool), now: Instant) {
+        if self.links[at].datagrams.is_none() {
+            self.open_datagrams(at, now);
+        }
+        let link = &mut self.links[at];
+        let remote = SocketAddr::new(link.remote.ip(), port);
+        let Some(datagrams) = &mut link.datagrams else { return };
+        if let Err(error) = datagrams.accept(remote, secret, heard) {
+            log::debug!("no datagrams to {remote}: {error}");
+            datagrams.shut();
+        }
+    }
+
+    /// Reads the datagrams of a link that the poll set has reported.
+    pub(super) fn read_datagrams(&mut self, at: usize, now: Instant) -> bool {
+        (0..MOST_READS).take_while(|_| self.read_datagram(at, now)).count() > 0
+    }
+
+    /// Reads a datagram of a link. False if there is none.
+    pub(super) fn read_datagram(&mut self, at: usize, now: Instant) -> bool {
+        let Some(link) = self.links.get_mut(at) else { return false };
+        let Some(datagrams) = &mut link.datagrams else { return false };
+        let came = datagrams.fill();
+        self.engine.looked(link.subchannel, link.looked_at.max(self.asking.last()));
+        link.looked_at = now;
+        match came {
+            Ok(Came::Frame(number)) => {
+                self.engine.moved(now, link.subchannel);
+                if self.hot == Some(at) {
+                    self.asking.heard();
+                }
+                self.make_hot(at);
+                self.take_datagram(at, number, now);
+            }
+            Ok(Came::Probe) => {
+                if !std::mem::replace(&mut datagrams.has_heard, true) {
+                    self.offer_datagrams(at, now);
+                }
+            }
+            Ok(Came::Nothing) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
+            Err(error) => {
+                log::debug!("no more datagrams to {}: {error}", link.remote);
+                datagrams.shut();
+            }
+        }
+        true
+    }
+
+    /// Frames that left as datagrams and were not acknowledged for long go into their streams. True if there were any.
+    pub(super) fn repeat_datagrams(&mut self, now: Instant) -> bool {
+        let mut repeated = false;
+        let out = std::mem::take(&mut self.out);
+        for at in out {
+            let Some(link) = self.links.get_mut(at) else { continue };
+            let Some(datagrams) = &mut link.datagrams else { continue };
+            if link.departures.is_out() && now.since_ns(datagrams.left_at()) < REPEAT_AFTER_NS {
+                self.out.push(at);
+                continue;
+            }
+            datagrams.listed = false;
+            if !link.departures.is_out() {
+                continue;
+            }
+            let header = self.engine.bare_header(now, link.subchannel, Body::Resume { number: 0 });
+            link.settle(&header);
+            repeated = true;
+            self.soil(at);
+        }
+        repeated
+    }
+
+    /// A link has something to send.
+    pub(super) fn soil(&mut self, at: usize) {
+        let link = &mut self.links[at];
+        if !std::mem::replace(&mut link.dirty, true) {
+            self.dirty.push(at);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What was read of a link goes to the engine.
+
+use fishplate_engine::wire::{Body, Header};
+use fishplate_engine::{Instant, Placement};
+
+use super::Endpoint;
+use crate::link::Arrived;
+
+impl Endpoint {
+    /// Hands what was read of a link's stream to the engine. False if the link is gone.
+    pub(super) fn take_in(&mut self, at: usize, now: Instant) -> bool {
+        loop {
+            let Some(link) = self.links.get_mut(at) else { return false };
+            match link.receive.next(&self.memory, &mut self.bounces) {
+                Ok(None) => return true,
+                Ok(Some(Arrived::Header(header))) => {
+                    if !self.begin_frame(at, header, now) {
+                        return false;
+                    }
+                }
+                Ok(Some(Arrived::Payload(len))) => {
+                    if link.arrivals.end() {
+                        self.placed(at, len, now);
+                    }
+                }
+                Err(malformed) => {
+                    self.misbehaved(at, &format!("the peer broke the protocol: {malformed}"));
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// A frame begins on the stream. False if the link is gone.
+    fn begin_frame(&mut self, at: usize, header: Header, now: Instant) -> bool {
+        let link = &mut self.links[at];
+        let (len, is_counted) = (u64::from(header.body.payload_len()), header.body.is_counted());
+        let placement = match is_counted && !link.arrivals.begin() {
+            // It has come as a datagram.
+            true => Some(Placement::Discard),
+            false => self.take_header(at, header, now),
+        };
+        let (Some(placement), Some(link)) = (placement, self.links.get_mut(at)) else { return false };
+        if is_counted {
+            link.datagrams.iter_mut().for_each(|datagrams| datagrams.stream_had_frame());
+        }
+        if len > 0 {
+            link.receive.expect(placement, len, &mut self.bounces);
+        } else if is_counted {
+            link.arrivals.end();
+        }
+        true
+    }
+
+    /// Where the payload of a frame that is taken goes. `None`: the link is gone.
+    fn take_header(&mut self, at: usize, mut header: Header, now: Instant) -> Option<Placement> {
+        let link = &mut self.links[at];
+        let subchannel = link.subchannel;
+        header.ack = link.departures.hear(header.ack);
+        link.counts.rx_messages += u64::from(carries_data(&header.body));
+        let broken = match header.body {
+            Body::Bye => {
+                link.said_bye = true;
+                None
+            }
+            Body::Leave if !link.hear_farewell() => Some("it lets go of a connection that has to stay"),
+            Body::Resume { number } if link.arrivals.resume(number).is_err() => Some("it leaves frames out"),
+            Body::Datagrams { port, secret, heard } => {
+                self.hear_of_datagrams(at, (port, secret, heard), now);
+                None
+            }
+            _ => None,
+        };
+        if let Some(broken) = broken {
+            self.misbehaved(at, &format!("the peer broke the protocol: {broken}"));
+            return None;
+        }
+        match self.engine.handle_header(now, subchannel, &header) {
+            Ok(placement) => {
+                self.act();
+                Some(placement)
+            }
+            Err(misbehaviour) => {
+                self.misbehaved(at, &format!("the peer broke the protocol: {misbehaviour}"));
+                None
+            }
+        }
+    }
+
+    /// The payload of the last frame that was taken is where it belongs.
+    fn placed(&mut self, at: usize, len: u64, now: Instant) {
+        let link = &mut self.links[at];
+        link.counts.rx_bytes += len;
+        self.engine.payload_placed(now, link.subchannel);
+        self.act();
+    }
+
+    /// Hands a datagram to the engine, if its frame is the next one. It was read, and nothing of it was taken.
+    pub(super) fn take_datagram(&mut self, at: usize, number: u32, now: Instant) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(datagrams) = link.datagrams.as_mut().filter(|_| link.arrivals.datagram(number)) else { return };
+        let frame = match datagrams.next(&self.memory, &mut self.bounces) {
+            Ok(Some(Arrived::Header(header))) if header.body.is_counted() => Some(header),
+            _ => None,
+        };
+        let len = frame.map_or(0, |header| u64::from(header.body.payload_len()));
+        let Some(header) = frame.filter(|_| datagrams.holds(len)) else {
+            return self.misbehaved(at, "the peer broke the protocol: a datagram is not one frame");
+        };
+        let Some(placement) = self.take_header(at, header, now) else { return };
+        if len == 0 {
+            return;
+        }
+        let Some(datagrams) = self.links.get_mut(at).and_then(|link| link.datagrams.as_mut()) else { return };
+        datagrams.place(placement, len, &self.memory, &mut self.bounces);
+        self.placed(at, len, now);
+    }
+}
+
+/// Whether a frame is a message, a write or a piece of one, not protocol.
+pub(super) fn carries_data(body: &Body) -> bool {
+    matches!(body, Body::Eager { .. } | Body::Piece { .. } | Body::Stripe { .. } | Body::Write { .. })
+}

@@ -1,0 +1,100 @@
+//! What the tests of endpoints with scripted peers share.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
+use fishplate_engine::{Context, Envelope, Extent, MessageSeq, Pattern, Payload, RecvRequest, Region, Space, VcId};
+use fishplate_rails::address::EndpointId;
+use fishplate_rails::handshake::{Initiator, Offer, Step};
+use fishplate_rails::{Address, Endpoint, Settings};
+
+/// How long a test waits for what must come: long enough for a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+pub const OFFER: Offer = Offer { rail: 0, stream: 0, grant: 1 << 20 };
+pub const STRANGER: EndpointId = EndpointId(0xBAD);
+
+pub fn open(settings: Settings) -> Endpoint {
+    let settings = Settings { rails: vec!["lo".into()], ..settings };
+    // SAFETY: the buffers of these tests outlive their operations.
+    unsafe { Endpoint::open(&settings) }.unwrap()
+}
+
+pub fn recv(endpoint: &mut Endpoint, tag: u64, source: Option<VcId>, buffer: &[u8]) {
+    endpoint.recv(RecvRequest {
+        pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source },
+        buffer: extent(buffer),
+        multi_min_free: None,
+        notify: true,
+        context: Context(tag),
+    });
+}
+
+pub fn extent(bytes: &[u8]) -> Payload {
+    let region = Region(bytes.as_ptr().expose_provenance() as u64);
+    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
+}
+
+pub fn knock(address: &Address) -> TcpStream {
+    let port: SocketAddr = (address.rails[0], address.port).into();
+    let stream = TcpStream::connect(port).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    stream
+}
+
+/// What is there to read; `None` at the end.
+pub fn read(mut stream: &TcpStream) -> Option<Vec<u8>> {
+    let mut bytes = [0; 4096];
+    match stream.read(&mut bytes) {
+        Ok(0) => None,
+        Ok(got) => Some(bytes[..got].to_vec()),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Some(Vec::new()),
+        Err(_) => None,
+    }
+}
+
+/// Progresses `endpoint` until `done`.
+pub fn until<T>(endpoint: &mut Endpoint, mut done: impl FnMut(&mut Endpoint) -> Option<T>) -> T {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        endpoint.progress();
+        if let Some(result) = done(endpoint) {
+            return result;
+        }
+    }
+    panic!("it does not come");
+}
+
+/// A connection of somebody who knows the token, and all that this side has sent to prove it.
+pub fn prove(endpoint: &mut Endpoint, nonce: u8) -> (TcpStream, Vec<Vec<u8>>) {
+    let address = endpoint.address().clone();
+    let mut stream = knock(&address);
+    let (mut initiator, hello) = Initiator::start(STRANGER, &address, [nonce; 16], OFFER, false).unwrap();
+    stream.write_all(&hello).unwrap();
+    let (mut sent, mut received) = (vec![hello], Vec::new());
+    until(endpoint, |_| {
+        received.extend(read(&stream).expect("it is closed"));
+        match initiator.advance(&mut received).unwrap() {
+            Step::Wait => None,
+            Step::Send(proof) => {
+                stream.write_all(&proof).unwrap();
+                sent.push(proof);
+                None
+            }
+            Step::Done(_) => Some(()),
+        }
+    });
+    (stream, sent)
+}
+
+/// A frame, with `payload` bytes of its payload.
+pub fn frame(body: Body, payload: usize) -> Vec<u8> {
+    let mut bytes = [0; MAX_HEADER_LEN];
+    let len = Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body }.encode(&mut bytes);
+    [&bytes[..len], &vec![7; payload]].concat()
+}
+
+pub fn eager(seq: u32, len: u32) -> Body {
+    Body::Eager { seq: MessageSeq(seq), envelope: Envelope::Tagged(5), data: None, len, prompt: false }
+}

@@ -1,0 +1,255 @@
+//! Datagrams beside streams: who talks in turns has them, and what they lose comes over the stream.
+
+mod common;
+
+use std::io::Write;
+use std::net::{TcpStream, UdpSocket};
+
+use common::{STRANGER, eager, extent, frame, open, prove, read, recv, until};
+use fishplate_engine::wire::{Body, Header, decode};
+use fishplate_engine::{Context, Envelope, Failure, SendRequest, VcId};
+use fishplate_rails::{Endpoint, Settings};
+
+/// The peer's secret.
+const SECRET: u64 = 0x0123_4567_89ab_cdef;
+
+fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8]) {
+    let (envelope, payload, context) = (Envelope::Tagged(tag), extent(bytes), Context(tag));
+    endpoint.send(SendRequest { vc, envelope, data: None, payload, inject: false, notify: false, context }).unwrap();
+}
+
+/// Two endpoints answer each other `times` over, with messages of many lengths. The sums of their counters `tx_datagrams`
+/// and `repeated_datagrams`.
+fn talk(settings: [Settings; 2], times: u64) -> [u64; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let stats = folder.path().join("stats");
+    let mut ends = settings.map(|settings| open(Settings { stats: Some(stats.clone()), ..settings }));
+    let addresses = [ends[1].address().clone(), ends[0].address().clone()];
+    let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];
+    let mut kept = Vec::new();
+    for turn in 0..times {
+        let from = (turn % 2) as usize;
+        let len = [0, 1, 64, 1000, 1164, 1165, 3000, 100_000][(turn / 20 % 8) as usize];
+        let bytes: Vec<u8> = (0..len).map(|at| (at * 7 + turn) as u8).collect();
+        let got = vec![0; bytes.len()];
+        let [a, b] = &mut ends;
+        let (sender, receiver) = if from == 0 { (a, b) } else { (b, a) };
+        recv(receiver, turn, Some(names[1 - from]), &got);
+        send(sender, names[from], turn, &bytes);
+        let completion = until(receiver, |receiver| {
+            sender.progress();
+            receiver.poll_completion()
+        });
+        assert_eq!((completion.result, completion.len), (Ok(()), len));
+        assert!(std::hint::black_box(&got) == &bytes, "message {turn} of {len} bytes has arrived changed");
+        kept.push(bytes);
+    }
+    let [a, b] = ends;
+    let other = std::thread::spawn(move || a.close());
+    b.close();
+    other.join().unwrap();
+    let lines = std::fs::read_to_string(stats).unwrap();
+    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    ["tx_datagrams", "repeated_datagrams"].map(|name| lines.iter().map(|line| line[name].as_u64().unwrap()).sum())
+}
+
+#[test]
+fn who_talks_in_turns_does_so_by_datagrams() {
+    let settings = || Settings::default();
+    let [sent, repeated] = talk([settings(), settings()], 1600);
+    // Five lengths of eight fit, but for the first of all and those that follow what does not fit.
+    assert!(sent > 500, "{sent} datagrams, {repeated} of them repeated");
+}
+
+#[test]
+fn a_side_that_does_not_want_datagrams_gets_none() {
+    let with = |datagrams| Settings { datagrams, ..Settings::default() };
+    assert_eq!(talk([with(true), with(false)], 200), [0, 0]);
+    assert_eq!(talk([with(false), with(true)], 200), [0, 0]);
+    let encrypted = || Settings { encryption: true, ..Settings::default() };
+    assert_eq!(talk([encrypted(), encrypted()], 200), [0, 0]);
+}
+
+/// A peer that does as the test says, and the endpoint that it talks to.
+struct Scripted {
+    endpoint: Endpoint,
+    vc: VcId,
+    stream: TcpStream,
+    socket: UdpSocket,
+    /// What came over the stream and was not looked at yet.
+    came: Vec<u8>,
+    /// Counted frames that came, and that were sent.
+    received: u32,
+    sent: u32,
+    tag: u64,
+}
+
+impl Scripted {
+    /// It has acknowledged so many messages, one by one, that the endpoint has offered datagrams; where, and under which
+    /// secret.
+    fn begin() -> (Scripted, u16, u64) {
+        let mut endpoint = open(Settings::default());
+        let (stream, _) = prove(&mut endpoint, 1);
+        let mut address = endpoint.address().clone();
+        address.id = STRANGER;
+        let vc = endpoint.peer(&address);
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let (came, received, sent, tag) = (Vec::new(), 0, 0, 0);
+        let mut peer = Scripted { endpoint, vc, stream, socket, came, received, sent, tag };
+        let mut offered = None;
+        while offered.is_none() {
+            peer.make_send();
+            loop {
+                let (header, _) = peer.next_frame();
+                match header.body {
+                    Body::Datagrams { port, secret, heard: false } => offered = Some((port, secret)),
+                    body if body.is_counted() => break,
+                    _ => {}
+                }
+            }
+            peer.acknowledge();
+        }
+        peer.take_datagrams();
+        assert_eq!(peer.next_datagram(), datagram(SECRET, 0, &[]), "first it shows that they come through");
+        let (port, secret) = offered.unwrap();
+        (peer, port, secret)
+    }
+
+    /// So many messages go over the stream and are acknowledged one by one.
+    fn calm_down(&mut self, times: usize) {
+        for _ in 0..times {
+            self.make_send();
+            while !self.next_frame().0.body.is_counted() {}
+            self.acknowledge();
+        }
+    }
+
+    /// The endpoint sends a message.
+    fn make_send(&mut self) {
+        self.tag += 1;
+        send(&mut self.endpoint, self.vc, self.tag, b"some message");
+    }
+
+    /// The next frame of the stream with its bytes.
+    fn next_frame(&mut self) -> (Header, Vec<u8>) {
+        let Scripted { endpoint, stream, came, .. } = self;
+        let (header, bytes) = until(endpoint, |_| {
+            came.extend(read(stream).expect("it is closed"));
+            let (header, len) = decode(came).unwrap()?;
+            let len = len + header.body.payload_len() as usize;
+            (came.len() >= len).then(|| (header, came.drain(..len).collect()))
+        });
+        self.received += u32::from(header.body.is_counted());
+        (header, bytes)
+    }
+
+    /// The next datagram.
+    fn next_datagram(&mut self) -> Vec<u8> {
+        let Scripted { endpoint, socket, .. } = self;
+        let mut bytes = vec![0; 2000];
+        let len = until(endpoint, |_| socket.recv(&mut bytes).ok());
+        bytes.truncate(len);
+        bytes
+    }
+
+    /// Tells the endpoint where to send datagrams, and that they have come.
+    fn take_datagrams(&mut self) {
+        let port = self.socket.local_addr().unwrap().port();
+        let said = frame(Body::Datagrams { port, secret: SECRET, heard: true }, 0);
+        self.stream.write_all(&said).unwrap();
+    }
+
+    /// Acknowledges what has come, and makes sure that the endpoint knows.
+    fn acknowledge(&mut self) {
+        self.say(Body::Ping, 0);
+        while self.next_frame().0.ack != self.sent {}
+    }
+
+    /// Sends a frame over the stream.
+    fn say(&mut self, body: Body, payload: usize) {
+        self.sent += u32::from(body.is_counted());
+        let frame = self.frame(body, payload);
+        self.stream.write_all(&frame).unwrap();
+    }
+
+    fn frame(&self, body: Body, payload: usize) -> Vec<u8> {
+        let mut bytes = frame(body, payload);
+        bytes[8..12].copy_from_slice(&self.received.to_le_bytes());
+        bytes
+    }
+}
+
+fn datagram(secret: u64, number: u32, frame: &[u8]) -> Vec<u8> {
+    [&secret.to_le_bytes()[..], &number.to_le_bytes(), frame].concat()
+}
+
+#[test]
+fn a_datagram_that_is_not_acknowledged_comes_over_the_stream() {
+    let (mut peer, _, _) = Scripted::begin();
+    peer.make_send();
+    let (number, sent) = (peer.received, peer.next_datagram());
+    let (_, copy) = peer.next_frame();
+    assert_eq!(sent, datagram(SECRET, number, &copy));
+    peer.acknowledge();
+    // After one that was lost it takes longer.
+    peer.calm_down(16);
+    peer.make_send();
+    peer.next_datagram();
+    peer.received += 1;
+    peer.acknowledge();
+    // One more has not come over the stream, which therefore says where it goes on.
+    peer.make_send();
+    let (number, sent) = (peer.received, peer.next_datagram());
+    assert_eq!(peer.next_frame().0.body, Body::Resume { number });
+    let (_, copy) = peer.next_frame();
+    assert_eq!(sent, datagram(SECRET, number, &copy));
+}
+
+#[test]
+fn a_frame_that_follows_brings_the_copy_along() {
+    let (mut peer, _, _) = Scripted::begin();
+    peer.make_send();
+    peer.make_send();
+    let sent = peer.next_datagram();
+    let (_, copy) = peer.next_frame();
+    assert_eq!(sent[12..], copy);
+    assert!(matches!(peer.next_frame().0.body, Body::Eager { .. }));
+}
+
+#[test]
+fn each_frame_is_taken_once_and_only_from_who_knows_the_secret() {
+    let (mut peer, port, secret) = Scripted::begin();
+    let buffers = [[0; 4]; 2];
+    buffers.iter().for_each(|buffer| recv(&mut peer.endpoint, 5, Some(peer.vc), buffer));
+    let number = peer.sent;
+    let forged = frame(eager(0, 3), 3);
+    let (first, second) = (peer.frame(eager(0, 1), 1), peer.frame(eager(1, 2), 2));
+    let resume = peer.frame(Body::Resume { number }, 0);
+    for (secret, number, frame) in
+        [(secret + 1, number, &forged), (secret, number + 1, &forged), (secret, number, &first)]
+    {
+        peer.socket.send_to(&datagram(secret, number, frame), ("127.0.0.1", port)).unwrap();
+    }
+    let Scripted { endpoint, stream, .. } = &mut peer;
+    let mut next = || until(endpoint, Endpoint::poll_completion).len;
+    assert_eq!(next(), 1);
+    stream.write_all(&[resume, first, second].concat()).unwrap();
+    assert_eq!(next(), 2);
+    peer.sent += 2;
+    peer.acknowledge();
+}
+
+#[test]
+fn a_datagram_that_is_not_one_frame_ends_the_peer() {
+    for (header, payload) in [(eager(0, 1), 2), (eager(0, 2), 1), (Body::Ack, 0)] {
+        let (mut peer, port, secret) = Scripted::begin();
+        let buffer = [0; 4];
+        recv(&mut peer.endpoint, 5, Some(peer.vc), &buffer);
+        let bytes = datagram(secret, peer.sent, &peer.frame(header, payload));
+        peer.socket.send_to(&bytes, ("127.0.0.1", port)).unwrap();
+        let completion = until(&mut peer.endpoint, Endpoint::poll_completion);
+        let Err(Failure::PeerLost(told)) = &completion.result else { panic!("{completion:?}") };
+        assert!(told.contains("the peer broke the protocol: a datagram is not one frame"), "{told}");
+    }
+}
