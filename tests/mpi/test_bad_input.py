@@ -109,7 +109,7 @@ class Disturbed(MpiTest):
     def test_another_wire_version(self):
         ran = self.survives(
             self.disturbed("version"),
-            "was refused: the peer speaks version 9 of the wire format, this side version 4",
+            "was refused: the peer speaks version 10 of the wire format, this side version 4",
         )
         self.assertIn("answer b'FiPl' kind 5 code 1 version 4", ran.out, str(ran))
 

@@ -58,8 +58,11 @@ impl Endpoint {
 
     /// Ends that, even after a panic: the memory must not be touched any more.
     pub fn withdraw(&self, key: u64) {
-        if let Some(transport) = &mut lock_plain(self.lock()).transport {
-            transport.deregister(key);
+        let mut state = lock_plain(self.lock());
+        let State { transport: Some(transport), guard, .. } = &mut *state else { return };
+        transport.deregister(key);
+        if transport.is_holding() {
+            guard.iter().for_each(|guard| guard.wake());
         }
     }
 }

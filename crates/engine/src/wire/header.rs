@@ -144,7 +144,7 @@ pub enum Body {
     /// Nothing counted follows from the sender over this connection: it lets the connection go. Not itself acknowledged.
     Leave,
     /// Which counted frame follows next over this connection; those before it went, or go, as datagrams. Between drivers:
-    /// an engine makes none and takes no notice. Not itself acknowledged.
+    /// engines neither make nor see it. Not itself acknowledged.
     Resume {
         /// Its number: how many were counted before it, modulo 2^32.
         number: u32,
@@ -248,6 +248,11 @@ impl Body {
 }
 
 impl Header {
+    /// Of a frame between drivers, which brings no news of acknowledgement and credit.
+    pub fn without_news(body: Body) -> Header {
+        Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body }
+    }
+
     /// Writes the header to the start of `out`; returns its length in bytes.
     pub fn encode(&self, out: &mut [u8; MAX_HEADER_LEN]) -> usize {
         let mut writer = Writer { out, at: 16 };
@@ -321,6 +326,11 @@ impl Header {
         }
         end
     }
+}
+
+/// Makes an encoded header say of what it acknowledges that it may have waited for any time.
+pub fn forget_delay(header: &mut [u8]) {
+    header.iter_mut().skip(2).take(2).for_each(|byte| *byte = u8::MAX);
 }
 
 struct Writer<'a> {

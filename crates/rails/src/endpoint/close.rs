@@ -47,7 +47,7 @@ impl Endpoint {
         let now = self.clock.now();
         for (_, link) in &mut self.links {
             let header = self.engine.bare_header(now, link.subchannel, Body::Bye);
-            link.settle(&header);
+            link.settle();
             link.transmit.push_header(&header);
             let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory);
             let _ = link.socket.shutdown(Shutdown::Write);

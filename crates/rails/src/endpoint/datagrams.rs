@@ -6,7 +6,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use fishplate_engine::wire::Body;
+use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Transmit};
 
 use super::Endpoint;
@@ -31,9 +31,9 @@ impl Endpoint {
                 return true;
             }
             let link = &mut self.links[at];
-            link.settle(&transmit.header);
+            link.settle();
             let resume = link.departures.by_stream();
-            link.resume(resume, &transmit.header);
+            link.resume(resume);
         }
         let link = &mut self.links[at];
         link.transmit.push(&transmit.header, &transmit.source, transmit.copy, &self.memory, &self.bounces);
@@ -45,20 +45,20 @@ impl Endpoint {
     fn goes_as_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
-            if link.departures.is_time_to_offer() && link.sampled.rtt_ns <= NEAR_RTT_NS {
-                self.open_datagrams(at, now);
+            if link.departures.is_time_to_offer() && link.sampled.min_rtt_ns <= NEAR_RTT_NS {
+                self.open_datagrams(at);
             }
             return false;
         };
-        if !link.transmit.is_empty() || !Datagrams::fits(transmit.source.len()) {
+        // No acknowledgement may overtake the refusal of a write: it would say that it has succeeded.
+        let is_refusal = matches!(transmit.header.body, Body::Refused { .. });
+        if is_refusal || !link.transmit.is_empty() || !Datagrams::fits(transmit.source.len()) {
             return false;
         }
         let frame = (&transmit.header, &transmit.source);
         if let Err(error) = datagrams.send(link.departures.next(), frame, &self.memory, &self.bounces, now) {
-            if error.kind() != io::ErrorKind::WouldBlock {
-                log::debug!("no more datagrams to {}: {error}", link.remote);
-                datagrams.shut();
-            }
+            log::debug!("a datagram to {} does not leave: {error}", link.remote);
+            link.departures.give_up_for_now();
             return false;
         }
         link.departures.by_datagram();
@@ -71,89 +71,94 @@ impl Endpoint {
     }
 
     /// Takes datagrams on a link from now on, if that may be, and tells the peer.
-    fn open_datagrams(&mut self, at: usize, now: Instant) {
+    fn open_datagrams(&mut self, at: usize) {
         let link = &self.links[at];
         if link.datagrams.is_some() {
-            return self.offer_datagrams(at, now);
+            return self.offer_datagrams(at);
         }
         let has_many = self.links.iter().filter(|(_, link)| link.datagrams.is_some()).count() >= MOST_LINKS;
-        let is_excluded = !self.settings.datagrams || self.settings.encryption || link.line.is_additional();
-        if has_many || is_excluded {
+        let is_wanted = self.settings.datagrams && !self.settings.encryption && self.held.watched;
+        if has_many || !is_wanted || link.line.is_additional() {
             return;
         }
         let local = self.rails[usize::from(link.rail.0)].ip;
         let opened = Datagrams::open(local, self.device(link.rail, link.remote.ip(), false)).and_then(|datagrams| {
             if link.watched {
-                self.poller.add(datagrams.socket(), datagrams_token(at))?;
+                self.poller.add_datagrams(datagrams.socket(), datagrams_token(at))?;
             }
             Ok(datagrams)
         });
         match opened {
             Ok(datagrams) => {
                 self.links[at].datagrams = Some(Box::new(datagrams));
-                self.offer_datagrams(at, now);
+                self.offer_datagrams(at);
             }
             Err(error) => log::debug!("no datagrams from {}: {error}", self.links[at].remote),
         }
     }
 
     /// Tells the peer where datagrams are taken, and whether its own come through.
-    fn offer_datagrams(&mut self, at: usize, now: Instant) {
+    fn offer_datagrams(&mut self, at: usize) {
         let link = &mut self.links[at];
-        let Some(Ok(body)) = link.datagrams.as_ref().map(|datagrams| datagrams.offer()) else { return };
-        let header = self.engine.bare_header(now, link.subchannel, body);
-        link.transmit.push_header(&header);
+        let Some(datagrams) = &link.datagrams else { return };
+        let Ok(body) = datagrams.offer() else { return };
+        datagrams.show();
+        link.transmit.push_header(&Header::without_news(body));
         self.soil(at);
     }
 
     /// The peer takes datagrams.
-    pub(super) fn hear_of_datagrams(&mut self, at: usize, (port, secret, heard): (u16, u64, bool), now: Instant) {
+    pub(super) fn hear_of_datagrams(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
         if self.links[at].datagrams.is_none() {
-            self.open_datagrams(at, now);
+            self.open_datagrams(at);
         }
         let link = &mut self.links[at];
         let remote = SocketAddr::new(link.remote.ip(), port);
         let Some(datagrams) = &mut link.datagrams else { return };
         if let Err(error) = datagrams.accept(remote, secret, heard) {
             log::debug!("no datagrams to {remote}: {error}");
-            datagrams.shut();
         }
     }
 
-    /// Reads the datagrams of a link that the poll set has reported.
+    /// Reads the datagrams of a link that the poll set has reported. True if there were frames.
     pub(super) fn read_datagrams(&mut self, at: usize, now: Instant) -> bool {
-        (0..MOST_READS).take_while(|_| self.read_datagram(at, now)).count() > 0
+        let mut moved = false;
+        for _ in 0..MOST_READS {
+            let Some(read) = self.read_datagram(at, now) else { break };
+            moved |= read;
+        }
+        moved
     }
 
-    /// Reads a datagram of a link. False if there is none.
-    pub(super) fn read_datagram(&mut self, at: usize, now: Instant) -> bool {
-        let Some(link) = self.links.get_mut(at) else { return false };
-        let Some(datagrams) = &mut link.datagrams else { return false };
+    /// Reads a datagram of a link. `None`: there is none; true: it was the peer's.
+    pub(super) fn read_datagram(&mut self, at: usize, now: Instant) -> Option<bool> {
+        let link = self.links.get_mut(at)?;
+        let datagrams = link.datagrams.as_mut()?;
         let came = datagrams.fill();
-        self.engine.looked(link.subchannel, link.looked_at.max(self.asking.last()));
-        link.looked_at = now;
+        let looked = std::mem::replace(&mut datagrams.looked_at, now);
         match came {
             Ok(Came::Frame(number)) => {
-                self.engine.moved(now, link.subchannel);
+                let (subchannel, is_watched) = (link.subchannel, link.watched);
+                self.engine.looked(subchannel, self.looked_at(is_watched, looked));
+                self.engine.moved(now, subchannel);
                 if self.hot == Some(at) {
                     self.asking.heard();
                 }
                 self.make_hot(at);
                 self.take_datagram(at, number, now);
+                Some(true)
             }
             Ok(Came::Probe) => {
                 if !std::mem::replace(&mut datagrams.has_heard, true) {
-                    self.offer_datagrams(at, now);
+                    self.offer_datagrams(at);
                 }
+                Some(true)
             }
-            Ok(Came::Nothing) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
-            Err(error) => {
-                log::debug!("no more datagrams to {}: {error}", link.remote);
-                datagrams.shut();
-            }
+            Ok(Came::Nothing) => Some(false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            // What the network says of one that was sent: its frame will be repeated.
+            Err(_) => Some(false),
         }
-        true
     }
 
     /// Frames that left as datagrams and were not acknowledged for long go into their streams. True if there were any.
@@ -168,13 +173,10 @@ impl Endpoint {
                 continue;
             }
             datagrams.listed = false;
-            if !link.departures.is_out() {
-                continue;
+            if link.settle() {
+                repeated = true;
+                self.soil(at);
             }
-            let header = self.engine.bare_header(now, link.subchannel, Body::Resume { number: 0 });
-            link.settle(&header);
-            repeated = true;
-            self.soil(at);
         }
         repeated
     }

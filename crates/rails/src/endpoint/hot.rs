@@ -14,9 +14,14 @@ impl Endpoint {
     pub(super) fn read_hot(&mut self, now: Instant) -> bool {
         let Some(at) = self.hot else { return false };
         let Some(link) = self.links.get_mut(at) else { return false };
-        if link.datagrams.as_mut().is_some_and(|datagrams| !datagrams.is_streams_turn()) {
-            return self.read_datagram(at, now);
-        }
+        let turn = link.datagrams.as_mut().map(|datagrams| datagrams.turn(now, link.looked_at));
+        let (datagrams, stream) = turn.unwrap_or((false, true));
+        let moved = datagrams && self.read_datagram(at, now) == Some(true);
+        moved || (stream && self.read_hot_stream(at, now))
+    }
+
+    fn read_hot_stream(&mut self, at: usize, now: Instant) -> bool {
+        let Some(link) = self.links.get_mut(at) else { return false };
         if !is_readable(link.socket.as_fd()) {
             link.looked_at = now;
             link.read_in = self.calls;
@@ -51,6 +56,11 @@ impl Endpoint {
         }
     }
 
+    /// When a socket of a link had nothing that comes from it now, if it was looked at before at `looked_at`.
+    pub(super) fn looked_at(&self, is_watched: bool, looked_at: Instant) -> Instant {
+        if is_watched { looked_at.max(self.asking.last()) } else { looked_at }
+    }
+
     /// Takes the hot link out of the poll set, while no other has news: a socket of the set costs every packet that comes,
     /// on the sender's time where both share a machine. One that is to say when it takes more stays.
     pub(super) fn unwatch_hot(&mut self) {
@@ -74,7 +84,8 @@ impl Endpoint {
     pub(super) fn watch(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at).filter(|link| !link.watched) else { return };
         let datagrams = link.datagrams.as_ref();
-        let added = datagrams.map_or(Ok(()), |datagrams| self.poller.add(datagrams.socket(), datagrams_token(at)));
+        let added =
+            datagrams.map_or(Ok(()), |datagrams| self.poller.add_datagrams(datagrams.socket(), datagrams_token(at)));
         match added.and_then(|()| self.poller.add(link.socket.as_fd(), link_token(at))) {
             Ok(()) => link.watched = true,
             Err(error) => self.link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),

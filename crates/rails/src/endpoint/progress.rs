@@ -201,9 +201,10 @@ impl Endpoint {
                     if self.hot == Some(at) {
                         self.asking.heard();
                     }
-                    self.engine.looked(link.subchannel, link.looked_at.max(self.asking.last()));
-                    self.engine.moved(now, link.subchannel);
-                    link.looked_at = now;
+                    let looked = std::mem::replace(&mut link.looked_at, now);
+                    let (subchannel, is_watched) = (link.subchannel, link.watched);
+                    self.engine.looked(subchannel, self.looked_at(is_watched, looked));
+                    self.engine.moved(now, subchannel);
                     self.make_hot(at);
                     if !self.take_in(at, now) || filled == Filled::Drained {
                         return true;

@@ -35,6 +35,18 @@ impl Endpoint {
     fn begin_frame(&mut self, at: usize, header: Header, now: Instant) -> bool {
         let link = &mut self.links[at];
         let (len, is_counted) = (u64::from(header.body.payload_len()), header.body.is_counted());
+        match header.body {
+            Body::Resume { number } if link.arrivals.resume(number).is_ok() => return true,
+            Body::Resume { .. } => {
+                self.misbehaved(at, "the peer broke the protocol: it leaves frames out");
+                return false;
+            }
+            Body::Datagrams { port, secret, heard } => {
+                self.hear_of_datagrams(at, (port, secret, heard));
+                return true;
+            }
+            _ => {}
+        }
         let placement = match is_counted && !link.arrivals.begin() {
             // It has come as a datagram.
             true => Some(Placement::Discard),
@@ -58,21 +70,9 @@ impl Endpoint {
         let subchannel = link.subchannel;
         header.ack = link.departures.hear(header.ack);
         link.counts.rx_messages += u64::from(carries_data(&header.body));
-        let broken = match header.body {
-            Body::Bye => {
-                link.said_bye = true;
-                None
-            }
-            Body::Leave if !link.hear_farewell() => Some("it lets go of a connection that has to stay"),
-            Body::Resume { number } if link.arrivals.resume(number).is_err() => Some("it leaves frames out"),
-            Body::Datagrams { port, secret, heard } => {
-                self.hear_of_datagrams(at, (port, secret, heard), now);
-                None
-            }
-            _ => None,
-        };
-        if let Some(broken) = broken {
-            self.misbehaved(at, &format!("the peer broke the protocol: {broken}"));
+        link.said_bye |= header.body == Body::Bye;
+        if header.body == Body::Leave && !link.hear_farewell() {
+            self.misbehaved(at, "the peer broke the protocol: it lets go of a connection that has to stay");
             return None;
         }
         match self.engine.handle_header(now, subchannel, &header) {

@@ -8,7 +8,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use fishplate_engine::wire::{Body, Header, Malformed};
+use fishplate_engine::wire::{Body, Header, Malformed, forget_delay};
 use fishplate_engine::{Instant, Placement, Source};
 
 use super::receive::{Arrived, ReceiveState};
@@ -22,7 +22,9 @@ pub const MOST_BYTES: usize = 1280 - 40 - 8;
 /// What precedes the frame.
 const PREFIX: usize = 12;
 /// Calls from one look at the stream to the next, while the peer's frames come as datagrams; and the other way round.
-const OTHER_EVERY: u32 = 4;
+const OTHER_EVERY: u32 = 8;
+/// Neither is left alone for longer, in nanoseconds.
+const LATEST_NS: u64 = 10_000;
 
 /// The datagrams of a link.
 pub struct Datagrams {
@@ -43,6 +45,8 @@ pub struct Datagrams {
     is_likely: bool,
     /// Number of the look at them or at the stream.
     turn: u32,
+    /// When they were looked at last.
+    pub looked_at: Instant,
     /// In the list of links that may have a copy to send.
     pub listed: bool,
 }
@@ -74,6 +78,7 @@ impl Datagrams {
             receive: ReceiveState::of_datagrams(MOST_BYTES + 1),
             is_likely: false,
             turn: 0,
+            looked_at: Instant(0),
             listed: false,
         })
     }
@@ -84,26 +89,28 @@ impl Datagrams {
         Ok(Body::Datagrams { port, secret: self.own_secret, heard: self.has_heard })
     }
 
-    /// The peer takes them at `remote` under a secret, and `hears` those that have been sent. It is shown that they come
-    /// through.
+    /// The peer takes them at `remote` under a secret, and `hears` those that have been sent.
     pub fn accept(&mut self, remote: SocketAddr, secret: u64, hears: bool) -> io::Result<()> {
         if self.secret != Some(secret) {
             self.socket.connect(remote)?;
             self.secret = Some(secret);
         }
-        self.socket.send(&prefix(secret, 0))?;
         self.is_open |= hears;
+        self.show();
         Ok(())
+    }
+
+    /// Shows the peer that they come through, if it takes any.
+    pub fn show(&self) {
+        if let Some(secret) = self.secret {
+            // One that does not leave is as good as lost.
+            let _ = self.socket.send(&prefix(secret, 0));
+        }
     }
 
     /// Whether frames may be sent.
     pub fn is_open(&self) -> bool {
         self.is_open
-    }
-
-    /// No more of them.
-    pub fn shut(&mut self) {
-        self.is_open = false;
     }
 
     /// Its socket.
@@ -132,9 +139,11 @@ impl Datagrams {
         self.socket.send(&self.last).map(|_| ())
     }
 
-    /// The frame that was sent last.
-    pub fn copy(&self) -> &[u8] {
-        self.last.get(PREFIX..).unwrap_or_default()
+    /// The frame that was sent last, for the stream: what it acknowledges may have waited for any time by now.
+    pub fn copy(&mut self) -> &[u8] {
+        let frame = self.last.get_mut(PREFIX..).unwrap_or_default();
+        forget_delay(frame);
+        frame
     }
 
     /// When it left.
@@ -173,10 +182,13 @@ impl Datagrams {
         debug_assert!(matches!(placed, Ok(Some(Arrived::Payload(_)))));
     }
 
-    /// Whether the stream is to be looked at in this call, and not they.
-    pub fn is_streams_turn(&mut self) -> bool {
+    /// Whether they, and whether the stream, which was looked at before, are to be looked at in this call. In turns, while
+    /// calls follow each other closely; a program that calls rarely has both looked at.
+    pub fn turn(&mut self, now: Instant, stream_looked_at: Instant) -> (bool, bool) {
         self.turn = self.turn.wrapping_add(1);
-        self.is_likely == self.turn.is_multiple_of(OTHER_EVERY)
+        let is_theirs = self.is_likely != self.turn.is_multiple_of(OTHER_EVERY);
+        let is_late = |looked_at: Instant| now.since_ns(looked_at) >= LATEST_NS;
+        (is_theirs || is_late(self.looked_at), !is_theirs || is_late(stream_looked_at))
     }
 
     /// A frame came over the stream: so will the next.

@@ -135,19 +135,19 @@ impl Link {
         self.farewell.hear(self.line.is_additional(), !self.line.by_peer)
     }
 
-    /// The copy of a datagram that is out goes into the stream. `like`: whose news of acknowledgements the frame in front of
-    /// it repeats.
-    pub fn settle(&mut self, like: &Header) {
-        let Some(resume) = self.departures.settle() else { return };
+    /// The copy of a datagram that is out goes into the stream. True if one was out.
+    pub fn settle(&mut self) -> bool {
+        let Some(resume) = self.departures.settle() else { return false };
+        self.resume(resume);
         self.counts.repeated_datagrams += 1;
-        self.resume(resume, like);
-        self.datagrams.iter().for_each(|datagrams| self.transmit.push_encoded(datagrams.copy()));
+        self.datagrams.iter_mut().for_each(|datagrams| self.transmit.push_encoded(datagrams.copy()));
+        true
     }
 
     /// The stream goes on with another frame than the peer expects, if there is a `number`.
-    pub fn resume(&mut self, number: Option<u32>, like: &Header) {
+    pub fn resume(&mut self, number: Option<u32>) {
         if let Some(number) = number {
-            self.transmit.push_header(&Header { repetition: 0, body: Body::Resume { number }, ..*like });
+            self.transmit.push_header(&Header::without_news(Body::Resume { number }));
         }
     }
 

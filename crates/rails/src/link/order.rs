@@ -84,9 +84,14 @@ impl Departures {
         if !std::mem::take(&mut self.is_out) {
             return None;
         }
+        self.give_up_for_now();
+        Some(self.stream(self.next.wrapping_sub(1)))
+    }
+
+    /// A datagram was of no use: the next one comes later.
+    pub fn give_up_for_now(&mut self) {
         self.calm = 0;
         self.copies = (self.copies + 1).min(MOST_DOUBLINGS);
-        Some(self.stream(self.next.wrapping_sub(1)))
     }
 
     fn stream(&mut self, number: u32) -> Option<u32> {

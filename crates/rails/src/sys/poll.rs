@@ -7,6 +7,9 @@ use std::time::Duration;
 /// Most sockets reported by one wait; others are reported by the next.
 const MAX_EVENTS: usize = 32;
 
+/// All that can be told of a connection.
+const ALL: libc::c_int = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP;
+
 /// What is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
@@ -38,21 +41,27 @@ impl Poller {
 
     /// Adds a socket. It leaves the set when it is closed.
     pub fn add(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, socket, token)
+        self.control(libc::EPOLL_CTL_ADD, socket, token, ALL)
+    }
+
+    /// Adds one of datagrams, which is reported when something can be read. (It would be reported as writable whenever a
+    /// datagram has left.)
+    pub fn add_datagrams(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, socket, token, libc::EPOLLIN)
     }
 
     /// Gives a socket another number. What is ready on it is reported (again).
     pub fn rename(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, socket, token)
+        self.control(libc::EPOLL_CTL_MOD, socket, token, ALL)
     }
 
     /// Takes a socket out.
     pub fn remove(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_DEL, socket, 0)
+        self.control(libc::EPOLL_CTL_DEL, socket, 0, 0)
     }
 
-    fn control(&self, operation: libc::c_int, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-        let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+    fn control(&self, operation: libc::c_int, socket: BorrowedFd<'_>, token: u64, what: libc::c_int) -> io::Result<()> {
+        let events = what | libc::EPOLLET;
         let mut event = libc::epoll_event { events: events as u32, u64: token };
         // SAFETY: `event` is valid for the call; both descriptors are open.
         let result = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, socket.as_raw_fd(), &mut event) };
