@@ -45,7 +45,7 @@ impl Endpoint {
     fn goes_as_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
-            if link.departures.is_time_to_offer() && link.sampled.min_rtt_ns <= NEAR_RTT_NS {
+            if link.sampled.min_rtt_ns <= NEAR_RTT_NS && link.departures.offers() {
                 self.open_datagrams(at);
             }
             return false;
@@ -82,7 +82,9 @@ impl Endpoint {
             return;
         }
         let local = self.rails[usize::from(link.rail.0)].ip;
-        let opened = Datagrams::open(local, self.device(link.rail, link.remote.ip(), false)).and_then(|datagrams| {
+        let has_failed = self.peers[link.subchannel.vc.0 as usize].has_lost(link.rail.0);
+        let device = self.device(link.rail, link.remote.ip(), has_failed);
+        let opened = Datagrams::open(local, device).and_then(|datagrams| {
             if link.watched {
                 self.poller.add_datagrams(datagrams.socket(), datagrams_token(at))?;
             }
@@ -124,8 +126,12 @@ impl Endpoint {
     pub(super) fn read_datagrams(&mut self, at: usize, now: Instant) -> bool {
         let mut moved = false;
         for _ in 0..MOST_READS {
-            let Some(read) = self.read_datagram(at, now) else { break };
+            let Some(read) = self.read_datagram(at, now) else { return moved };
             moved |= read;
+        }
+        if let Some(datagrams) = self.links.get(at).and_then(|link| link.datagrams.as_ref()) {
+            // There may be more, of which the poll set will not tell again. (It is not in the set if this fails.)
+            let _ = self.poller.rename_datagrams(datagrams.socket(), datagrams_token(at));
         }
         moved
     }
@@ -149,10 +155,11 @@ impl Endpoint {
                 Some(true)
             }
             Ok(Came::Probe) => {
-                if !std::mem::replace(&mut datagrams.has_heard, true) {
+                let is_first = !std::mem::replace(&mut datagrams.has_heard, true);
+                if is_first {
                     self.offer_datagrams(at);
                 }
-                Some(true)
+                Some(is_first)
             }
             Ok(Came::Nothing) => Some(false),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,

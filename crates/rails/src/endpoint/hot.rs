@@ -14,7 +14,7 @@ impl Endpoint {
     pub(super) fn read_hot(&mut self, now: Instant) -> bool {
         let Some(at) = self.hot else { return false };
         let Some(link) = self.links.get_mut(at) else { return false };
-        let turn = link.datagrams.as_mut().map(|datagrams| datagrams.turn(now, link.looked_at));
+        let turn = link.datagrams.as_mut().map(|datagrams| datagrams.turn(now, link.looked_at, link.has_news));
         let (datagrams, stream) = turn.unwrap_or((false, true));
         let moved = datagrams && self.read_datagram(at, now) == Some(true);
         moved || (stream && self.read_hot_stream(at, now))
@@ -69,7 +69,8 @@ impl Endpoint {
             && !link.blocked
         {
             link.watched = self.poller.remove(link.socket.as_fd()).is_err();
-            link.datagrams.iter().for_each(|datagrams| drop(self.poller.remove(datagrams.socket())));
+            let datagrams = link.datagrams.iter().filter(|_| !link.watched);
+            datagrams.for_each(|datagrams| drop(self.poller.remove(datagrams.socket())));
         }
     }
 

@@ -52,7 +52,7 @@ impl Endpoint {
             return self.link_failed(at, "the other side has not answered for 3 s", now);
         }
         link.counts.retransmitted = u64::from(info.retransmitted);
-        let is_ample = link.course.is_near() && link.counts.tx_bytes >= AMPLE_AFTER;
+        let is_ample = link.course.is_near() && link.transmit.taken() >= AMPLE_AFTER;
         self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
         let segments = link.course.advance(&link.socket, &info, link.counts.tx_bytes);
         self.pad(at, segments, now);
@@ -70,7 +70,10 @@ impl Endpoint {
             link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
             match link.transmit.flush(link.socket.as_fd(), &self.memory) {
                 Ok(true) => {}
-                Ok(false) => link.blocked = true,
+                Ok(false) => {
+                    link.blocked = true;
+                    self.watch(at);
+                }
                 Err(error) => return self.link_failed(at, &error.to_string(), now),
             }
         }

@@ -190,7 +190,8 @@ impl Endpoint {
         for _ in 0..MOST_READS {
             let Some(link) = self.links.get_mut(at) else { return moved };
             link.read_in = self.calls;
-            link.has_news = false;
+            // What was put off had come before the poll set was asked last.
+            let was_in_set = link.watched && !std::mem::take(&mut link.has_news);
             match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
                 Ok(Filled::End) => {
                     self.link_ended(at, now);
@@ -202,8 +203,8 @@ impl Endpoint {
                         self.asking.heard();
                     }
                     let looked = std::mem::replace(&mut link.looked_at, now);
-                    let (subchannel, is_watched) = (link.subchannel, link.watched);
-                    self.engine.looked(subchannel, self.looked_at(is_watched, looked));
+                    let subchannel = link.subchannel;
+                    self.engine.looked(subchannel, self.looked_at(was_in_set, looked));
                     self.engine.moved(now, subchannel);
                     self.make_hot(at);
                     if !self.take_in(at, now) || filled == Filled::Drained {

@@ -28,9 +28,11 @@ const AT_A_DISTANCE: &str = "bbr";
 pub const NEAR_RTT_NS: u64 = 300_000;
 /// Longest smoothed round trip without a queue, in nanoseconds. Processes that share a core take as long to answer.
 const QUEUED_RTT_NS: u64 = 1_000_000;
-/// It has to last for so many acknowledged bytes: an end that has nothing to send acknowledges a lone segment only after
-/// 40 ms, which stays in the smoothed round trip until some dozens of others follow.
+/// It has to last for so many acknowledged bytes,
 const QUEUED_BYTES: u64 = 256 << 10;
+/// of which only those count that come with so many others from one look to the next: an end that has nothing to send
+/// acknowledges a lone segment only after 40 ms, which stays in the smoothed round trip until some dozens have followed.
+const LEAST_QUEUED_BYTES: u64 = 32 * 1448;
 /// Rate of a rail whose driver does not say, in bytes per second: 1 Gbit/s.
 const ASSUMED_RATE: f64 = 125e6;
 /// What BBR sends in a round trip before it knows the rate, in windows: 2 / ln 2.
@@ -83,7 +85,7 @@ impl Congestion {
     pub fn course(&self, socket: &TcpStream, info: &TcpInfo, speed: Option<f64>) -> Course {
         let Congestion::ByDistance { system, distant } = self else { return Course::Settled };
         if info.rtt_ns <= NEAR_RTT_NS {
-            return Course::Near { then: system.clone(), slow_since: None };
+            return Course::Near { then: system.clone(), queued: Queued::default() };
         }
         let round_trip_bytes = speed.unwrap_or(ASSUMED_RATE) * info.rtt_ns as f64 / 1e9;
         let _ = fit_unsent(socket, round_trip_bytes);
@@ -105,8 +107,8 @@ pub enum Course {
     Near {
         /// What comes then.
         then: String,
-        /// Bytes that had been acknowledged when the round trip became long.
-        slow_since: Option<u64>,
+        /// What speaks for one.
+        queued: Queued,
     },
     /// Without pacing, until the window is open.
     Distant {
@@ -125,7 +127,7 @@ impl Course {
     pub fn advance(&mut self, socket: &TcpStream, info: &TcpInfo, sent: u64) -> u32 {
         let (over, then) = match self {
             Course::Settled => return 0,
-            Course::Near { then, slow_since } => (info.retransmitted > 0 || is_queued(slow_since, info), then),
+            Course::Near { then, queued } => (info.retransmitted > 0 || queued.look(info), then),
             Course::Distant { then, open, .. } => (info.retransmitted > 0 || info.window_bytes() >= *open, then),
         };
         if over {
@@ -152,13 +154,27 @@ impl Course {
     }
 }
 
-/// Whether the round trip has been long for so many bytes; `since`: how many had been acknowledged when it became so.
-fn is_queued(since: &mut Option<u64>, info: &TcpInfo) -> bool {
-    if info.rtt_ns <= QUEUED_RTT_NS {
-        *since = None;
-        return false;
+/// What speaks for a queue.
+#[derive(Debug, Default)]
+pub struct Queued {
+    /// Bytes that had been acknowledged at the last look.
+    acknowledged: u64,
+    /// Bytes acknowledged while the round trip was long.
+    slow: u64,
+}
+
+impl Queued {
+    /// Whether there is one, after another look.
+    fn look(&mut self, info: &TcpInfo) -> bool {
+        let before = std::mem::replace(&mut self.acknowledged, info.acknowledged_bytes);
+        let bytes = info.acknowledged_bytes.saturating_sub(before);
+        if info.rtt_ns <= QUEUED_RTT_NS {
+            self.slow = 0;
+        } else if bytes >= LEAST_QUEUED_BYTES {
+            self.slow += bytes;
+        }
+        self.slow >= QUEUED_BYTES
     }
-    info.acknowledged_bytes - *since.get_or_insert(info.acknowledged_bytes) >= QUEUED_BYTES
 }
 
 fn settle(socket: &TcpStream, name: &str) {
@@ -171,12 +187,16 @@ mod tests {
 
     #[test]
     fn a_lone_segment_that_was_acknowledged_late_is_no_queue() {
-        let info = |rtt_ns, acknowledged_bytes| TcpInfo { rtt_ns, acknowledged_bytes, ..TcpInfo::default() };
-        let mut since = None;
-        assert!(!is_queued(&mut since, &info(5 * QUEUED_RTT_NS, 1000)));
-        assert!(!is_queued(&mut since, &info(5 * QUEUED_RTT_NS, 999 + QUEUED_BYTES)));
-        assert!(!is_queued(&mut since, &info(QUEUED_RTT_NS, 2 * QUEUED_BYTES)), "others have followed");
-        assert!(!is_queued(&mut since, &info(2 * QUEUED_RTT_NS, 4 * QUEUED_BYTES)));
-        assert!(is_queued(&mut since, &info(2 * QUEUED_RTT_NS, 5 * QUEUED_BYTES)));
+        let mut queued = Queued::default();
+        let mut acknowledged_bytes = 0;
+        let mut look = |rtt_ns, bytes| {
+            acknowledged_bytes += bytes;
+            queued.look(&TcpInfo { rtt_ns, acknowledged_bytes, ..TcpInfo::default() })
+        };
+        assert!((0..1000).all(|_| !look(5 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES - 1)));
+        assert!(!look(2 * QUEUED_RTT_NS, QUEUED_BYTES - 1));
+        assert!(!look(QUEUED_RTT_NS, QUEUED_BYTES), "others have followed");
+        assert!(!look(2 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES));
+        assert!(look(2 * QUEUED_RTT_NS, QUEUED_BYTES));
     }
 }

@@ -183,12 +183,13 @@ impl Datagrams {
     }
 
     /// Whether they, and whether the stream, which was looked at before, are to be looked at in this call. In turns, while
-    /// calls follow each other closely; a program that calls rarely has both looked at.
-    pub fn turn(&mut self, now: Instant, stream_looked_at: Instant) -> (bool, bool) {
+    /// calls follow each other closely and the stream is not known to have news; a program that calls rarely has both
+    /// looked at.
+    pub fn turn(&mut self, now: Instant, stream_looked_at: Instant, stream_has_news: bool) -> (bool, bool) {
         self.turn = self.turn.wrapping_add(1);
         let is_theirs = self.is_likely != self.turn.is_multiple_of(OTHER_EVERY);
         let is_late = |looked_at: Instant| now.since_ns(looked_at) >= LATEST_NS;
-        (is_theirs || is_late(self.looked_at), !is_theirs || is_late(stream_looked_at))
+        (is_theirs || is_late(self.looked_at), !is_theirs || stream_has_news || is_late(stream_looked_at))
     }
 
     /// A frame came over the stream: so will the next.

@@ -4,13 +4,15 @@
 //! nothing unacknowledged goes as a datagram, and a copy of it goes into the stream before anything else that is counted,
 //! or when no acknowledgement comes. The peer takes whichever is first, and drops the other: it knows both by number.
 
-/// Frames in a row of which each was acknowledged before the next left, after which datagrams are worth their while: a
-/// copy that has to follow costs more than is gained. Twice as many after each copy, until a datagram is acknowledged.
+/// *Calm* is a frame before which everything has been acknowledged. After so many in a row datagrams are worth their
+/// while: a copy that has to follow costs more than is gained.
 const CALM: u32 = 8;
-/// Most doublings: where no datagram comes through any more, one frame in so many is late.
+/// After a copy, datagrams pause for twice as many calm frames, in a row or not, after the next for twice as many again,
+/// and so on until a datagram is acknowledged. Most doublings: where none comes through any more, one frame in so many is
+/// late.
 const MOST_DOUBLINGS: u32 = 13;
-/// Of such frames, so many lie between two offers.
-const OFFER_EVERY: u32 = 1024;
+/// Calm frames from the first offer to the second; then twice as many, and so on.
+const SECOND_OFFER: u32 = 1024;
 
 /// Whether number `a` is behind `b`; numbers are modulo 2^32.
 pub fn is_behind(a: u32, b: u32) -> bool {
@@ -32,6 +34,11 @@ pub struct Departures {
     calm: u32,
     /// Copies that were needed since a datagram was acknowledged.
     copies: u32,
+    /// Calm frames until the next datagram.
+    pause: u32,
+    /// Offers that were made, and calm frames until the next.
+    offers: u32,
+    offer_in: u32,
 }
 
 impl Departures {
@@ -48,13 +55,24 @@ impl Departures {
 
     /// A counted frame is about to leave. Whether it may go as a datagram.
     pub fn is_calm(&mut self) -> bool {
-        self.calm = if self.acked == self.next { self.calm.saturating_add(1) } else { 0 };
-        self.calm > CALM << self.copies
+        if self.acked != self.next {
+            self.calm = 0;
+            return false;
+        }
+        let is_paused = self.pause > 0;
+        (self.pause, self.offer_in) = (self.pause.saturating_sub(1), self.offer_in.saturating_sub(1));
+        self.calm = self.calm.saturating_add(1);
+        self.calm > CALM && !is_paused
     }
 
-    /// Whether it is time to offer the peer datagrams, if there are none yet: now and then while it is calm.
-    pub fn is_time_to_offer(&self) -> bool {
-        self.calm % OFFER_EVERY == CALM + 1
+    /// Whether it is time to offer the peer datagrams, which then happens. Asked when it is calm and there are none yet.
+    pub fn offers(&mut self) -> bool {
+        let is_time = self.offer_in == 0;
+        if is_time {
+            self.offer_in = SECOND_OFFER << self.offers.min(MOST_DOUBLINGS);
+            self.offers += 1;
+        }
+        is_time
     }
 
     /// Number of the frame that leaves next.
@@ -92,6 +110,7 @@ impl Departures {
     pub fn give_up_for_now(&mut self) {
         self.calm = 0;
         self.copies = (self.copies + 1).min(MOST_DOUBLINGS);
+        self.pause = CALM << self.copies;
     }
 
     fn stream(&mut self, number: u32) -> Option<u32> {
@@ -248,8 +267,8 @@ mod tests {
                     2 => b.stream.push_back(OnStream::Acknowledgement(a.arrivals.received)),
                     3 => a.settle(&mut b),
                     4 if !a.datagrams.is_empty() => drop(a.datagrams.swap_remove(which % a.datagrams.len())),
-                    // What was acknowledged before the next frame counts as calm all the more.
-                    5 => a.departures.calm += CALM << MOST_DOUBLINGS,
+                    // As after many calm frames.
+                    5 => (a.departures.calm, a.departures.pause) = (a.departures.calm.saturating_add(CALM), 0),
                     6..=8 => a.read_datagram(which),
                     _ => a.read_stream(),
                 }
@@ -277,7 +296,7 @@ mod tests {
             assert_eq!(departures.by_stream(), None);
         }
         departures.hear(CALM);
-        assert!(departures.is_calm() && departures.is_time_to_offer());
+        assert!(departures.is_calm());
         departures.by_datagram();
         assert!(departures.is_out());
         assert_eq!(departures.hear(CALM + 1), CALM + 1);
@@ -288,15 +307,34 @@ mod tests {
         departures.by_datagram();
         assert!(!departures.is_calm());
         assert_eq!((departures.settle(), departures.by_stream()), (Some(Some(CALM + 1)), None));
-        departures.hear(CALM + 3);
-        // The copy was needed: now it takes twice as many.
-        for acked in CALM + 3..CALM + 3 + 2 * CALM {
-            departures.hear(acked);
-            assert!(!departures.is_calm(), "{acked}");
+        // The copy was needed: now it takes twice as many, of which not all follow each other.
+        let mut calm = 0;
+        while calm < 2 * CALM {
+            departures.hear(departures.next());
+            calm += 1;
+            assert!(!departures.is_calm(), "{calm}");
+            departures.by_stream();
+            if calm == CALM {
+                assert!(!departures.is_calm());
+                departures.by_stream();
+            }
+        }
+        departures.hear(departures.next());
+        assert!(departures.is_calm());
+    }
+
+    #[test]
+    fn offers_become_rare() {
+        let mut departures = Departures::default();
+        let mut offers = Vec::new();
+        for calm in 0..10 * SECOND_OFFER {
+            departures.hear(departures.next());
+            if departures.is_calm() && departures.offers() {
+                offers.push(calm - CALM);
+            }
             departures.by_stream();
         }
-        departures.hear(CALM + 3 + 2 * CALM);
-        assert!(departures.is_calm());
+        assert_eq!(offers, [0, SECOND_OFFER, 3 * SECOND_OFFER, 7 * SECOND_OFFER]);
     }
 
     #[test]

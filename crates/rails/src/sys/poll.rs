@@ -55,6 +55,11 @@ impl Poller {
         self.control(libc::EPOLL_CTL_MOD, socket, token, ALL)
     }
 
+    /// The same for one of datagrams.
+    pub fn rename_datagrams(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, socket, token, libc::EPOLLIN)
+    }
+
     /// Takes a socket out.
     pub fn remove(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_DEL, socket, 0, 0)
