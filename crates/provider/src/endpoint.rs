@@ -302,10 +302,17 @@ impl State {
         let full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
         let moved = transport.progress();
+        self.alert_guard();
+        moved
+    }
+
+    /// Wakes the guard if there is something to watch over.
+    #[inline]
+    pub fn alert_guard(&self) {
+        let Some(transport) = &self.transport else { return };
         if transport.is_awaited() || transport.is_holding() {
             self.guard.iter().for_each(|guard| guard.wake());
         }
-        moved
     }
 
     fn hand_out(&mut self, id: u32) -> bool {

@@ -59,11 +59,10 @@ impl Endpoint {
     /// Ends that, even after a panic: the memory must not be touched any more.
     pub fn withdraw(&self, key: u64) {
         let mut state = lock_plain(self.lock());
-        let State { transport: Some(transport), guard, .. } = &mut *state else { return };
-        transport.deregister(key);
-        if transport.is_holding() {
-            guard.iter().for_each(|guard| guard.wake());
+        if let Some(transport) = &mut state.transport {
+            transport.deregister(key);
         }
+        state.alert_guard();
     }
 }
 
@@ -79,9 +78,7 @@ impl State {
         let (context, notify) = self.contexts.open(user, self.tx.wants(report), counted, false);
         let Some(transport) = &mut self.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         let posted = post(transport, (vc, context, notify));
-        if transport.is_holding() {
-            self.guard.iter().for_each(|guard| guard.wake());
-        }
+        self.alert_guard();
         posted.map_err(|error| {
             self.contexts.abandon(context);
             refusal(error)

@@ -61,9 +61,7 @@ impl Endpoint {
         let inject = inject || default_inject;
         match transport.send(SendRequest { vc, envelope, data, payload, inject, notify, context }) {
             Ok(()) => {
-                if transport.is_holding() {
-                    state.guard.iter().for_each(|guard| guard.wake());
-                }
+                state.alert_guard();
                 Ok(())
             }
             Err(error) => {

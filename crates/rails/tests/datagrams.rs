@@ -1,14 +1,16 @@
 //! Datagrams beside streams: who talks in turns has them, and what they lose comes over the stream.
 
 mod common;
+mod requests;
 
 use std::io::Write;
 use std::net::{TcpStream, UdpSocket};
 
-use common::{STRANGER, eager, extent, frame, open, prove, read, recv, until};
+use common::{STRANGER, eager, frame, open, prove, read, until};
 use fishplate_engine::wire::{Body, Header, SendRef, decode, forget_delay};
 use fishplate_engine::{Context, Envelope, Failure, SendRequest, VcId};
 use fishplate_rails::{Endpoint, Settings};
+use requests::{extent, recv};
 
 /// The peer's secret.
 const SECRET: u64 = 0x0123_4567_89ab_cdef;
@@ -32,10 +34,10 @@ fn talk(settings: [Settings; 2], times: u64) -> [u64; 2] {
         let from = (turn % 2) as usize;
         let len = [0, 1, 64, 1000, 1164, 1165, 3000, 100_000][(turn / 20 % 8) as usize];
         let bytes: Vec<u8> = (0..len).map(|at| (at * 7 + turn) as u8).collect();
-        let got = vec![0; bytes.len()];
+        let mut got = vec![0; bytes.len()];
         let [a, b] = &mut ends;
         let (sender, receiver) = if from == 0 { (a, b) } else { (b, a) };
-        recv(receiver, turn, Some(names[1 - from]), &got);
+        recv(receiver, turn, &mut got, Some(names[1 - from]));
         send(sender, names[from], turn, &bytes);
         let completion = until(receiver, |receiver| {
             sender.progress();
@@ -261,8 +263,8 @@ fn a_frame_that_follows_brings_the_copy_along() {
 #[test]
 fn each_frame_is_taken_once_and_only_from_who_knows_the_secret() {
     let (mut peer, port, secret) = Scripted::begin();
-    let buffers = [[0; 4]; 2];
-    buffers.iter().for_each(|buffer| recv(&mut peer.endpoint, 5, Some(peer.vc), buffer));
+    let mut buffers = [[0; 4]; 2];
+    buffers.iter_mut().for_each(|buffer| recv(&mut peer.endpoint, 5, buffer, Some(peer.vc)));
     let number = peer.sent;
     let forged = frame(eager(0, 3), 3);
     let (first, second) = (peer.frame(eager(0, 1), 1), peer.frame(eager(1, 2), 2));
@@ -285,8 +287,8 @@ fn each_frame_is_taken_once_and_only_from_who_knows_the_secret() {
 fn a_datagram_that_is_not_one_frame_ends_the_peer() {
     for (header, payload) in [(eager(0, 1), 2), (eager(0, 2), 1), (Body::Ack, 0)] {
         let (mut peer, port, secret) = Scripted::begin();
-        let buffer = [0; 4];
-        recv(&mut peer.endpoint, 5, Some(peer.vc), &buffer);
+        let mut buffer = [0; 4];
+        recv(&mut peer.endpoint, 5, &mut buffer, Some(peer.vc));
         let bytes = datagram(secret, peer.sent, &peer.frame(header, payload));
         peer.socket.send_to(&bytes, ("127.0.0.1", port)).unwrap();
         let completion = until(&mut peer.endpoint, Endpoint::poll_completion);

@@ -1,15 +1,16 @@
 //! Encrypted endpoints of one process, with somebody in between who reads and changes what passes.
 
+mod requests;
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use fishplate_engine::{
-    Completion, Context, Envelope, Extent, Failure, Pattern, Payload, RecvRequest, Region, SendRequest, Space, VcId,
-};
+use fishplate_engine::{Completion, Context, Envelope, Failure, SendRequest, VcId};
 use fishplate_rails::streams::Streams;
 use fishplate_rails::{Address, Endpoint, Settings};
+use requests::{extent, recv};
 
 /// How long a test waits for what must come: long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,24 +24,9 @@ fn open(encryption: bool, streams: u8) -> Endpoint {
     unsafe { Endpoint::open(&settings) }.unwrap()
 }
 
-fn extent(bytes: &[u8]) -> Payload {
-    let region = Region(bytes.as_ptr().expose_provenance() as u64);
-    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
-}
-
 fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8]) {
     let (envelope, payload, context) = (Envelope::Tagged(tag), extent(bytes), Context(tag));
     endpoint.send(SendRequest { vc, envelope, data: None, payload, inject: false, notify: true, context }).unwrap();
-}
-
-fn recv(endpoint: &mut Endpoint, tag: u64, buffer: &mut [u8]) {
-    endpoint.recv(RecvRequest {
-        pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source: None },
-        buffer: extent(buffer),
-        multi_min_free: None,
-        notify: true,
-        context: Context(tag),
-    });
 }
 
 /// Two endpoints, the second of which the first reaches through somebody else.
@@ -60,7 +46,7 @@ impl Pair {
     fn carry(&mut self, tag: u64, bytes: &[u8]) {
         let to = self.ends[0].peer(&self.between.address);
         let mut got = vec![0; bytes.len()];
-        recv(&mut self.ends[1], tag, &mut got);
+        recv(&mut self.ends[1], tag, &mut got, None);
         send(&mut self.ends[0], to, tag, bytes);
         for _ in 0..2 {
             let completion = self.next();
@@ -210,7 +196,7 @@ fn messages_of_all_sizes_arrive_over_several_encrypted_streams() {
     let mut got = vec![0; back.len()];
     let from = pair.ends[0].address().clone();
     let to = pair.ends[1].peer(&from);
-    recv(&mut pair.ends[0], 99, &mut got);
+    recv(&mut pair.ends[0], 99, &mut got, None);
     send(&mut pair.ends[1], to, 99, &back);
     assert!(pair.next().result.is_ok() && pair.next().result.is_ok());
     assert!(got == back, "the answer has arrived changed");

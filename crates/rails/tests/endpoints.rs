@@ -1,16 +1,16 @@
 //! Endpoints of one process talk to each other over loopback.
 
+mod requests;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use fishplate_engine::{
-    Completion, Context, Envelope, Extent, Failure, Operation, Pattern, Payload, RecvRequest, Region, SendRequest,
-    Space, VcId,
-};
+use fishplate_engine::{Completion, Context, Envelope, Failure, Operation, SendRequest, VcId};
 use fishplate_rails::address::Token;
 use fishplate_rails::streams::Streams;
 use fishplate_rails::{Address, Endpoint, PostError, Settings};
+use requests::{extent, recv};
 
 /// How long a test waits for what must come: long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,11 +24,6 @@ fn open(settings: &Settings) -> Endpoint {
     unsafe { Endpoint::open(settings) }.unwrap()
 }
 
-fn extent(bytes: &[u8]) -> Payload {
-    let region = Region(bytes.as_ptr().expose_provenance() as u64);
-    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
-}
-
 fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8], inject: bool) -> Result<(), PostError> {
     endpoint.send(SendRequest {
         vc,
@@ -39,16 +34,6 @@ fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8], inject: bool)
         notify: !inject,
         context: Context(tag),
     })
-}
-
-fn recv(endpoint: &mut Endpoint, tag: u64, buffer: &mut [u8], source: Option<VcId>) {
-    endpoint.recv(RecvRequest {
-        pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source },
-        buffer: extent(buffer),
-        multi_min_free: None,
-        notify: true,
-        context: Context(tag),
-    });
 }
 
 /// Progresses all endpoints until `done` says so of a completion, which is returned.

@@ -1,14 +1,15 @@
 //! Connections are cut under endpoints of one process: nothing is lost, and a peer that has ended is told.
 
+mod requests;
+
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use fishplate_engine::{
-    Completion, Context, Envelope, Extent, Failure, Pattern, Payload, RecvRequest, Region, SendRequest, Space, VcId,
-};
+use fishplate_engine::{Completion, Context, Envelope, Failure, SendRequest, VcId};
 use fishplate_rails::streams::Streams;
 use fishplate_rails::{Endpoint, Settings};
+use requests::{extent, recv};
 use socket2::SockRef;
 
 /// How long a test waits for what must come: long enough for a loaded machine.
@@ -79,21 +80,6 @@ impl Pair {
     fn port(&self, end: usize) -> u16 {
         self.ends[end].address().port
     }
-}
-
-fn extent(bytes: &[u8]) -> Payload {
-    let region = Region(bytes.as_ptr().expose_provenance() as u64);
-    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
-}
-
-fn recv(endpoint: &mut Endpoint, tag: u64, buffer: &mut [u8], source: Option<VcId>) {
-    endpoint.recv(RecvRequest {
-        pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source },
-        buffer: extent(buffer),
-        multi_min_free: None,
-        notify: true,
-        context: Context(tag),
-    });
 }
 
 /// The process's sockets that are connected to one of these ports.

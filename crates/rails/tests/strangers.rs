@@ -1,15 +1,17 @@
 //! Strangers and bad peers at the port of an endpoint: they get nowhere, and a peer that behaves does not notice.
 
 mod common;
+mod requests;
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 
-use common::{OFFER, STRANGER, eager, extent, frame, knock, prove, read, recv, until};
+use common::{OFFER, STRANGER, eager, frame, knock, prove, read, until};
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Context, Envelope, Failure, MessageSeq, Operation, SendRequest};
 use fishplate_rails::handshake::{HandshakeError, Initiator, Refusal, Step};
 use fishplate_rails::{Endpoint, Settings};
+use requests::{extent, recv};
 
 fn open() -> Endpoint {
     common::open(Settings::default())
@@ -19,7 +21,7 @@ fn open() -> Endpoint {
 fn exchange(from: &mut Endpoint, to: &mut Endpoint) {
     let vc = from.peer(to.address());
     let mut buffer = [0; 5];
-    recv(to, 1, None, &buffer);
+    recv(to, 1, &mut buffer, None);
     let (envelope, data, context) = (Envelope::Tagged(1), None, Context(2));
     let payload = extent(b"hello");
     from.send(SendRequest { vc, envelope, data, payload, inject: true, notify: false, context }).unwrap();
@@ -122,8 +124,8 @@ fn a_proven_peer_that_breaks_the_protocol_loses_its_channel_and_nobody_else_does
         let mut address = endpoint.address().clone();
         address.id = STRANGER;
         let source = Some(endpoint.peer(&address));
-        let buffer = [0; 5];
-        recv(&mut endpoint, 9, source, &buffer);
+        let mut buffer = [0; 5];
+        recv(&mut endpoint, 9, &mut buffer, source);
         stream.write_all(&bytes).unwrap();
         let completion = until(&mut endpoint, Endpoint::poll_completion);
         let Err(Failure::PeerLost(told)) = &completion.result else { panic!("{why}: {completion:?}") };

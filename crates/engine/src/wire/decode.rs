@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn reserved_bits_are_refused() {
         let mut bytes = [0; MAX_HEADER_LEN];
-        Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ack }.encode(&mut bytes);
+        Header::without_news(Body::Ack).encode(&mut bytes);
         bytes[1] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Flags(1)));
         bytes[1] = 0;
@@ -277,8 +277,7 @@ mod tests {
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
         assert_eq!(decode(&[16]), Err(Malformed::Kind(16)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
-        Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Refused { what, why } }
-            .encode(&mut bytes);
+        Header::without_news(Body::Refused { what, why }).encode(&mut bytes);
         bytes[24] = 4;
         assert_eq!(decode(&bytes), Err(Malformed::Refusal(4)));
     }

@@ -248,7 +248,7 @@ impl Body {
 }
 
 impl Header {
-    /// Of a frame between drivers, which brings no news of acknowledgement and credit.
+    /// Without news of acknowledgement and credit, as those of frames between drivers are.
     pub fn without_news(body: Body) -> Header {
         Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body }
     }

@@ -72,8 +72,7 @@ pub fn connect(local: IpAddr, device: Option<&str>, remote: SocketAddr, congesti
 
 /// A socket for datagrams from `local`, over `device` if there is one.
 pub fn datagrams(local: IpAddr, device: Option<&str>) -> io::Result<UdpSocket> {
-    let domain = if local.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
-    let socket = Socket::new(domain, Type::DGRAM.nonblocking().cloexec(), None)?;
+    let socket = new_of(local, Type::DGRAM)?;
     bind(&socket, local, device)?;
     Ok(socket.into())
 }
@@ -130,8 +129,12 @@ fn bind_to_device(socket: &Socket, device: &str) {
 
 /// A socket that is not connected, to ask the system what there is.
 pub fn unconnected(ip: IpAddr) -> io::Result<Socket> {
+    new_of(ip, Type::STREAM)
+}
+
+fn new_of(ip: IpAddr, kind: Type) -> io::Result<Socket> {
     let domain = if ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
-    Socket::new(domain, Type::STREAM.nonblocking().cloexec(), None)
+    Socket::new(domain, kind.nonblocking().cloexec(), None)
 }
 
 /// Whether this process may have the congestion control of that name.

@@ -8,7 +8,7 @@ const OFTEN: u64 = 4;
 /// would pay for all the others with every message.
 const SELDOM: u64 = 64;
 /// At the latest after so many nanoseconds, as some programs call rarely.
-const LATEST_NS: u64 = 10_000;
+pub const LATEST_NS: u64 = 10_000;
 
 /// When all sockets were asked, and when they are asked next.
 pub struct Asking {

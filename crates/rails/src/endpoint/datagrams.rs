@@ -46,7 +46,7 @@ impl Endpoint {
         let link = &mut self.links[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
             if link.sampled.min_rtt_ns <= NEAR_RTT_NS && link.departures.offers() {
-                self.open_datagrams(at);
+                self.offer_datagrams(at);
             }
             return false;
         };
@@ -70,12 +70,9 @@ impl Endpoint {
         true
     }
 
-    /// Takes datagrams on a link from now on, if that may be, and tells the peer.
+    /// Takes datagrams on a link from now on, if that may be.
     fn open_datagrams(&mut self, at: usize) {
         let link = &self.links[at];
-        if link.datagrams.is_some() {
-            return self.offer_datagrams(at);
-        }
         let has_many = self.links.iter().filter(|(_, link)| link.datagrams.is_some()).count() >= MOST_LINKS;
         let is_wanted = self.settings.datagrams && !self.settings.encryption && self.held.watched;
         if has_many || !is_wanted || link.line.is_additional() {
@@ -91,16 +88,16 @@ impl Endpoint {
             Ok(datagrams)
         });
         match opened {
-            Ok(datagrams) => {
-                self.links[at].datagrams = Some(Box::new(datagrams));
-                self.offer_datagrams(at);
-            }
+            Ok(datagrams) => self.links[at].datagrams = Some(Box::new(datagrams)),
             Err(error) => log::debug!("no datagrams from {}: {error}", self.links[at].remote),
         }
     }
 
-    /// Tells the peer where datagrams are taken, and whether its own come through.
+    /// Tells the peer where datagrams are taken, if they are, and whether its own come through.
     fn offer_datagrams(&mut self, at: usize) {
+        if self.links[at].datagrams.is_none() {
+            self.open_datagrams(at);
+        }
         let link = &mut self.links[at];
         let Some(datagrams) = &link.datagrams else { return };
         let Ok(body) = datagrams.offer() else { return };
@@ -112,7 +109,7 @@ impl Endpoint {
     /// The peer takes datagrams.
     pub(super) fn hear_of_datagrams(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
         if self.links[at].datagrams.is_none() {
-            self.open_datagrams(at);
+            self.offer_datagrams(at);
         }
         let link = &mut self.links[at];
         let remote = SocketAddr::new(link.remote.ip(), port);
@@ -186,13 +183,5 @@ impl Endpoint {
             }
         }
         repeated
-    }
-
-    /// A link has something to send.
-    pub(super) fn soil(&mut self, at: usize) {
-        let link = &mut self.links[at];
-        if !std::mem::replace(&mut link.dirty, true) {
-            self.dirty.push(at);
-        }
     }
 }

@@ -70,11 +70,12 @@ impl Endpoint {
         }
     }
 
-    /// The peer has broken the protocol on a link: that ends it.
-    pub(super) fn misbehaved(&mut self, at: usize, cause: &str) {
+    /// The peer has broken the protocol on a link, as `how` says: that ends it.
+    pub(super) fn misbehaved(&mut self, at: usize, how: &str) {
         let Some(link) = self.links.get(at) else { return };
         let vc = link.subchannel.vc;
-        let why = format!("{} is lost: {}", self.peers[vc.0 as usize].describe(), self.why(at, cause));
+        let cause = format!("the peer broke the protocol: {how}");
+        let why = format!("{} is lost: {}", self.peers[vc.0 as usize].describe(), self.why(at, &cause));
         self.lose(vc, &why);
     }
 

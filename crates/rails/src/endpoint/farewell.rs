@@ -3,8 +3,8 @@
 
 use std::net::Shutdown;
 
+use fishplate_engine::Instant;
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Instant, Payload, Source};
 
 use super::Endpoint;
 
@@ -17,8 +17,7 @@ impl Endpoint {
         }
         link.farewell.said = true;
         let header = self.engine.bare_header(now, link.subchannel, Body::Leave);
-        let nothing = Source::User(Payload::EMPTY);
-        link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
+        link.transmit.push_header(&header);
         self.soil(at);
     }
 

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use fishplate_engine::Instant;
 
 use super::Endpoint;
+use super::asking::LATEST_NS;
 use super::progress::{datagrams_token, link_token};
 use crate::sys::poll::is_readable;
 
@@ -14,10 +15,14 @@ impl Endpoint {
     pub(super) fn read_hot(&mut self, now: Instant) -> bool {
         let Some(at) = self.hot else { return false };
         let Some(link) = self.links.get_mut(at) else { return false };
-        let turn = link.datagrams.as_mut().map(|datagrams| datagrams.turn(now, link.looked_at, link.has_news));
-        let (datagrams, stream) = turn.unwrap_or((false, true));
-        let moved = datagrams && self.read_datagram(at, now) == Some(true);
-        moved || (stream && self.read_hot_stream(at, now))
+        let Some(datagrams) = &mut link.datagrams else { return self.read_hot_stream(at, now) };
+        // In turns, while calls follow each other closely; a program that calls rarely has both looked at.
+        let is_late = |looked_at: Instant| now.since_ns(looked_at) >= LATEST_NS;
+        let is_turn = datagrams.is_turn();
+        let looks_at_datagrams = is_turn || is_late(datagrams.looked_at);
+        let looks_at_stream = !is_turn || link.has_news || is_late(link.looked_at);
+        let moved = looks_at_datagrams && self.read_datagram(at, now) == Some(true);
+        moved || (looks_at_stream && self.read_hot_stream(at, now))
     }
 
     fn read_hot_stream(&mut self, at: usize, now: Instant) -> bool {

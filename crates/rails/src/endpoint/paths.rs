@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Instant, Path, Payload, Source};
+use fishplate_engine::{Instant, Path};
 
 use super::Endpoint;
 use crate::streams;
@@ -45,7 +45,7 @@ impl Endpoint {
         }
         link.is_limited = streams::limits(&link.sampled, &info);
         self.counters.measured(link.rail, &info);
-        link.sampled = info;
+        let before = std::mem::replace(&mut link.sampled, info);
         link.waits_since = info.is_unanswered(link.asks_often).then(|| link.waits_since.unwrap_or(now));
         let waited_ns = link.waits_since.map_or(0, |since| now.since_ns(since));
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
@@ -54,7 +54,7 @@ impl Endpoint {
         link.counts.retransmitted = u64::from(info.retransmitted);
         let is_ample = link.course.is_near() && link.transmit.taken() >= AMPLE_AFTER;
         self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
-        let segments = link.course.advance(&link.socket, &info, link.counts.tx_bytes);
+        let segments = link.course.advance(&link.socket, &before, &info, link.counts.tx_bytes);
         self.pad(at, segments, now);
     }
 
@@ -66,8 +66,7 @@ impl Endpoint {
                 return;
             }
             let header = self.engine.bare_header(now, link.subchannel, Body::Ack);
-            let nothing = Source::User(Payload::EMPTY);
-            link.transmit.push(&header, &nothing, false, &self.memory, &self.bounces);
+            link.transmit.push_header(&header);
             match link.transmit.flush(link.socket.as_fd(), &self.memory) {
                 Ok(true) => {}
                 Ok(false) => {

@@ -123,6 +123,14 @@ impl Endpoint {
         moved
     }
 
+    /// A link has something to send.
+    pub(super) fn soil(&mut self, at: usize) {
+        let link = &mut self.links[at];
+        if !std::mem::replace(&mut link.dirty, true) {
+            self.dirty.push(at);
+        }
+    }
+
     pub(super) fn flush(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at) else { return };
         if link.blocked {

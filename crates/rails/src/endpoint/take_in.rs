@@ -24,7 +24,7 @@ impl Endpoint {
                     }
                 }
                 Err(malformed) => {
-                    self.misbehaved(at, &format!("the peer broke the protocol: {malformed}"));
+                    self.misbehaved(at, &malformed.to_string());
                     return false;
                 }
             }
@@ -38,7 +38,7 @@ impl Endpoint {
         match header.body {
             Body::Resume { number } if link.arrivals.resume(number).is_ok() => return true,
             Body::Resume { .. } => {
-                self.misbehaved(at, "the peer broke the protocol: it leaves frames out");
+                self.misbehaved(at, "it leaves frames out");
                 return false;
             }
             Body::Datagrams { port, secret, heard } => {
@@ -72,7 +72,7 @@ impl Endpoint {
         link.counts.rx_messages += u64::from(carries_data(&header.body));
         link.said_bye |= header.body == Body::Bye;
         if header.body == Body::Leave && !link.hear_farewell() {
-            self.misbehaved(at, "the peer broke the protocol: it lets go of a connection that has to stay");
+            self.misbehaved(at, "it lets go of a connection that has to stay");
             return None;
         }
         match self.engine.handle_header(now, subchannel, &header) {
@@ -81,7 +81,7 @@ impl Endpoint {
                 Some(placement)
             }
             Err(misbehaviour) => {
-                self.misbehaved(at, &format!("the peer broke the protocol: {misbehaviour}"));
+                self.misbehaved(at, &misbehaviour.to_string());
                 None
             }
         }
@@ -105,7 +105,7 @@ impl Endpoint {
         };
         let len = frame.map_or(0, |header| u64::from(header.body.payload_len()));
         let Some(header) = frame.filter(|_| datagrams.holds(len)) else {
-            return self.misbehaved(at, "the peer broke the protocol: a datagram is not one frame");
+            return self.misbehaved(at, "a datagram is not one frame");
         };
         let Some(placement) = self.take_header(at, header, now) else { return };
         if len == 0 {

@@ -85,7 +85,7 @@ impl Congestion {
     pub fn course(&self, socket: &TcpStream, info: &TcpInfo, speed: Option<f64>) -> Course {
         let Congestion::ByDistance { system, distant } = self else { return Course::Settled };
         if info.rtt_ns <= NEAR_RTT_NS {
-            return Course::Near { then: system.clone(), queued: Queued::default() };
+            return Course::Near { then: system.clone(), slow: 0 };
         }
         let round_trip_bytes = speed.unwrap_or(ASSUMED_RATE) * info.rtt_ns as f64 / 1e9;
         let _ = fit_unsent(socket, round_trip_bytes);
@@ -107,8 +107,8 @@ pub enum Course {
     Near {
         /// What comes then.
         then: String,
-        /// What speaks for one.
-        queued: Queued,
+        /// Bytes acknowledged while the round trip was long.
+        slow: u64,
     },
     /// Without pacing, until the window is open.
     Distant {
@@ -122,12 +122,12 @@ pub enum Course {
 }
 
 impl Course {
-    /// Looks at what the kernel says after `sent` bytes of messages. Returns how many segments of padding are to be sent
+    /// Looks at what the kernel says after `sent` bytes of messages; `before`: what it said at the last look. Returns how many segments of padding are to be sent
     /// now if the link has nothing else to send.
-    pub fn advance(&mut self, socket: &TcpStream, info: &TcpInfo, sent: u64) -> u32 {
+    pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo, sent: u64) -> u32 {
         let (over, then) = match self {
             Course::Settled => return 0,
-            Course::Near { then, queued } => (info.retransmitted > 0 || queued.look(info), then),
+            Course::Near { then, slow } => (info.retransmitted > 0 || is_queued(slow, before, info), then),
             Course::Distant { then, open, .. } => (info.retransmitted > 0 || info.window_bytes() >= *open, then),
         };
         if over {
@@ -154,27 +154,15 @@ impl Course {
     }
 }
 
-/// What speaks for a queue.
-#[derive(Debug, Default)]
-pub struct Queued {
-    /// Bytes that had been acknowledged at the last look.
-    acknowledged: u64,
-    /// Bytes acknowledged while the round trip was long.
-    slow: u64,
-}
-
-impl Queued {
-    /// Whether there is one, after another look.
-    fn look(&mut self, info: &TcpInfo) -> bool {
-        let before = std::mem::replace(&mut self.acknowledged, info.acknowledged_bytes);
-        let bytes = info.acknowledged_bytes.saturating_sub(before);
-        if info.rtt_ns <= QUEUED_RTT_NS {
-            self.slow = 0;
-        } else if bytes >= LEAST_QUEUED_BYTES {
-            self.slow += bytes;
-        }
-        self.slow >= QUEUED_BYTES
+/// Whether there is a queue, after another look; `slow`: bytes acknowledged while the round trip was long.
+fn is_queued(slow: &mut u64, before: &TcpInfo, info: &TcpInfo) -> bool {
+    let bytes = info.acknowledged_bytes.saturating_sub(before.acknowledged_bytes);
+    if info.rtt_ns <= QUEUED_RTT_NS {
+        *slow = 0;
+    } else if bytes >= LEAST_QUEUED_BYTES {
+        *slow += bytes;
     }
+    *slow >= QUEUED_BYTES
 }
 
 fn settle(socket: &TcpStream, name: &str) {
@@ -187,11 +175,11 @@ mod tests {
 
     #[test]
     fn a_lone_segment_that_was_acknowledged_late_is_no_queue() {
-        let mut queued = Queued::default();
-        let mut acknowledged_bytes = 0;
+        let (mut slow, mut before) = (0, TcpInfo::default());
         let mut look = |rtt_ns, bytes| {
-            acknowledged_bytes += bytes;
-            queued.look(&TcpInfo { rtt_ns, acknowledged_bytes, ..TcpInfo::default() })
+            let acknowledged_bytes = before.acknowledged_bytes + bytes;
+            let info = TcpInfo { rtt_ns, acknowledged_bytes, ..TcpInfo::default() };
+            is_queued(&mut slow, &std::mem::replace(&mut before, info), &info)
         };
         assert!((0..1000).all(|_| !look(5 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES - 1)));
         assert!(!look(2 * QUEUED_RTT_NS, QUEUED_BYTES - 1));

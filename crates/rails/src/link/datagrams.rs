@@ -1,5 +1,5 @@
 //! Short frames beside a link's stream: a UDP socket of its own, connected to the peer's. Between near hosts a datagram
-//! costs about a fifth less of the kernel's time than a segment of TCP.
+//! costs the kernel less time than a segment of TCP.
 //!
 //! A datagram is 8 bytes of secret, which the peer has told over the stream; 4 bytes, the number of the frame; and the
 //! frame. One without a frame shows that they come through.
@@ -23,8 +23,6 @@ pub const MOST_BYTES: usize = 1280 - 40 - 8;
 const PREFIX: usize = 12;
 /// Calls from one look at the stream to the next, while the peer's frames come as datagrams; and the other way round.
 const OTHER_EVERY: u32 = 8;
-/// Neither is left alone for longer, in nanoseconds.
-const LATEST_NS: u64 = 10_000;
 
 /// The datagrams of a link.
 pub struct Datagrams {
@@ -182,14 +180,10 @@ impl Datagrams {
         debug_assert!(matches!(placed, Ok(Some(Arrived::Payload(_)))));
     }
 
-    /// Whether they, and whether the stream, which was looked at before, are to be looked at in this call. In turns, while
-    /// calls follow each other closely and the stream is not known to have news; a program that calls rarely has both
-    /// looked at.
-    pub fn turn(&mut self, now: Instant, stream_looked_at: Instant, stream_has_news: bool) -> (bool, bool) {
+    /// Whether it is their turn to be looked at, not the stream's.
+    pub fn is_turn(&mut self) -> bool {
         self.turn = self.turn.wrapping_add(1);
-        let is_theirs = self.is_likely != self.turn.is_multiple_of(OTHER_EVERY);
-        let is_late = |looked_at: Instant| now.since_ns(looked_at) >= LATEST_NS;
-        (is_theirs || is_late(self.looked_at), !is_theirs || stream_has_news || is_late(stream_looked_at))
+        self.is_likely != self.turn.is_multiple_of(OTHER_EVERY)
     }
 
     /// A frame came over the stream: so will the next.

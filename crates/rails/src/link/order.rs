@@ -15,7 +15,7 @@ const MOST_DOUBLINGS: u32 = 13;
 const SECOND_OFFER: u32 = 1024;
 
 /// Whether number `a` is behind `b`; numbers are modulo 2^32.
-pub fn is_behind(a: u32, b: u32) -> bool {
+fn is_behind(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
-use fishplate_engine::{Context, Envelope, Extent, MessageSeq, Pattern, Payload, RecvRequest, Region, Space, VcId};
+use fishplate_engine::{Envelope, MessageSeq};
 use fishplate_rails::address::EndpointId;
 use fishplate_rails::handshake::{Initiator, Offer, Step};
 use fishplate_rails::{Address, Endpoint, Settings};
@@ -19,21 +19,6 @@ pub fn open(settings: Settings) -> Endpoint {
     let settings = Settings { rails: vec!["lo".into()], ..settings };
     // SAFETY: the buffers of these tests outlive their operations.
     unsafe { Endpoint::open(&settings) }.unwrap()
-}
-
-pub fn recv(endpoint: &mut Endpoint, tag: u64, source: Option<VcId>, buffer: &[u8]) {
-    endpoint.recv(RecvRequest {
-        pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source },
-        buffer: extent(buffer),
-        multi_min_free: None,
-        notify: true,
-        context: Context(tag),
-    });
-}
-
-pub fn extent(bytes: &[u8]) -> Payload {
-    let region = Region(bytes.as_ptr().expose_provenance() as u64);
-    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
 }
 
 pub fn knock(address: &Address) -> TcpStream {
@@ -91,7 +76,7 @@ pub fn prove(endpoint: &mut Endpoint, nonce: u8) -> (TcpStream, Vec<Vec<u8>>) {
 /// A frame, with `payload` bytes of its payload.
 pub fn frame(body: Body, payload: usize) -> Vec<u8> {
     let mut bytes = [0; MAX_HEADER_LEN];
-    let len = Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body }.encode(&mut bytes);
+    let len = Header::without_news(body).encode(&mut bytes);
     [&bytes[..len], &vec![7; payload]].concat()
 }
 
