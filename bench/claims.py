@@ -4,6 +4,7 @@
     bench/claims.py            all rows
     bench/claims.py latency    the row of that name, else rows whose name contains the word
     bench/claims.py --list     the names
+    bench/claims.py --sizes 1,64 single    only these of a row's sizes
     bench/claims.py --against FOLDER latency    another build of the provider takes its turn as well
 
 Needs `make bench`. Each row runs on a testbed or a lab of its own. A row whose peer is `bound` is held against what
@@ -254,8 +255,9 @@ def inside(row, rounds, seconds, against):
     row.told = row.told + [f"build:{folder}" for folder in against]
     stacks = ["fishplate", *row.peers, *row.told]
     samples = {stack: {size: [] for size in row.sizes} for stack in stacks}
-    for _ in range(rounds):
-        for stack in stacks:
+    for at in range(rounds):
+        # Every other round backwards: a machine that gets faster or slower favours none.
+        for stack in stacks[::-1] if at % 2 else stacks:
             for size, value in testbed.measure(stack, seconds).items():
                 samples[stack][size].append(value)
     return report(row, samples)
@@ -275,11 +277,15 @@ def in_lab(row, command):
         run(["lab", "down", name])
 
 
-def chosen_rows(words):
-    """Those with one of the words in their names, or of exactly that name; all where there is no word."""
+def chosen_rows(words, sizes):
+    """Those with one of the words in their names, or of exactly that name; all where there is no word. Only with these
+    sizes, if there are any."""
     names = {row.name for row in rows()}
     meant = lambda name: any(name == word if word in names else word in name for word in words)
-    return [row for row in rows() if not words or meant(row.name)]
+    chosen = [row for row in rows() if not words or meant(row.name)]
+    for row in chosen:
+        row.sizes = [size for size in row.sizes if not sizes or size in sizes]
+    return [row for row in chosen if row.sizes]
 
 
 def main():
@@ -288,22 +294,23 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the names and end")
     parser.add_argument("--rounds", type=int, default=5, help="how often the stacks take turns (5)")
     parser.add_argument("--seconds", type=float, help="time for each size (0.3; clusters 1, distances 10)")
+    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], help="in bytes (a row's own)")
     parser.add_argument("--against", metavar="FOLDER", help="folder of libfishplate-fi.so of another build, which is told")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    chosen = chosen_rows(given.rows)
+    chosen = chosen_rows(given.rows or [given.inside] * bool(given.inside), given.sizes)
     if given.list:
         print(*(row.name for row in chosen), sep="\n")
         return 0
     if given.inside:
-        row = next(row for row in rows() if row.name == given.inside)
+        row = next(row for row in chosen if row.name == given.inside)
         return min(inside(row, given.rounds, given.seconds, [given.against] if given.against else []), 100)
     # A lab would stay up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     missed = 0
     for row in chosen:
         again = [sys.executable, __file__, "--inside", row.name, "--rounds", str(given.rounds)]
-        again += ["--seconds", str(given.seconds or row.seconds)]
+        again += ["--seconds", str(given.seconds or row.seconds), "--sizes", ",".join(map(str, row.sizes))]
         again += ["--against", os.path.abspath(given.against)] if given.against else []
         missed += in_lab(row, again) if row.lab else run(["testbed", "--rails", row.rails, "--", *again])
     return 1 if missed else 0

@@ -22,7 +22,7 @@ const TOLD_WEIGHT: f64 = 0.125;
 /// A round trip, in nanoseconds, from which on a peer is distant: a handshake costs more there than copying what comes
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
 pub const FAR_NS: u64 = 100_000;
-/// Less than so many bytes under way cannot show that a path is slow: other delays are longer than theirs.
+/// Less than so many bytes under way show nothing of a path's rate: other delays are longer than theirs.
 const LEAST_QUEUED_BYTES: u64 = 512;
 /// The rate is that of about so many queued bytes measured last.
 const MEMORY: f64 = 512.0 * 1024.0;
@@ -182,6 +182,11 @@ impl Estimate {
         PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(now), in_flight: self.in_flight, window: self.window }
     }
 
+    /// Bytes handed over and not acknowledged.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
     /// Bytes still under way. Acknowledgements come late and in lumps, so never more than what the rate has left over.
     pub fn under_way(&self, now: Instant) -> u64 {
         let modelled = self.busy_until.since_ns(now) as f64 * self.rate / 1e9;
@@ -249,11 +254,14 @@ impl Estimate {
 
     /// What a measurement says of the rate.
     fn weigh(&mut self, now: Instant, min_rtt_ns: u64, took: &Took) {
+        if took.bytes < LEAST_QUEUED_BYTES {
+            return;
+        }
         let is_far = min_rtt_ns >= FAR_NS;
         let rate = if is_far { self.rate(now) } else { self.rate };
         let most_ns = took.most_ns.max(LEAST_QUEUED_NS);
         let noise_ns = LEAST_QUEUED_NS.max(min_rtt_ns / LEAST_QUEUED_PART).min(LONGEST_NOISE_NS);
-        let tells = took.least_ns > noise_ns && took.bytes >= LEAST_QUEUED_BYTES;
+        let tells = took.least_ns > noise_ns;
         let excludes = |rate: f64| tells && rate * (took.least_ns as f64) > took.bytes as f64 * 1e9;
         if rate * (most_ns as f64) < took.bytes as f64 * 1e9 {
             self.learn(now, took.bytes as f64, most_ns as f64);
@@ -397,6 +405,21 @@ mod tests {
         estimate.acknowledged(sent);
         estimate.measure_one(Instant(2_000_033_000), sent);
         assert!(estimate.rate(Instant(2_000_033_000)) > 1e8);
+    }
+
+    #[test]
+    fn a_path_that_carries_only_short_frames_gets_another_chance_for_long_ones() {
+        let mut estimate = Estimate::of_round_trip(5_000);
+        for round in 0..200 {
+            let (start, bytes) = (round * 10_000_000, if round < 100 { 10_000 } else { 100 });
+            let sent = estimate.sent(Instant(start), bytes);
+            estimate.acknowledged(sent);
+            estimate.measure_one(Instant(start + if round < 100 { 10_000_000 } else { 20_000 }), sent); // 1 MB/s
+            if round == 99 {
+                assert!(estimate.rate(Instant(start)) < 2e6);
+            }
+        }
+        assert_eq!(estimate.rate(Instant(2_000_000_000)), ASSUMED_RATE);
     }
 
     #[test]

@@ -24,6 +24,7 @@ impl VirtualChannel {
         // The peer has no acknowledgement of these writes, and sends them again, to be refused again.
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
         self.live.retain(|live| usize::from(*live) != index);
+        self.watches_anew = true;
         self.debt.untell();
         if is_retired {
             return;
@@ -41,6 +42,7 @@ impl VirtualChannel {
             return false;
         }
         self.live.retain(|live| !carries(live));
+        self.watches_anew = true;
         self.subchannels[index].watch.retire();
         self.orphans.extend(self.subchannels[index].assigned.drain(..));
         true

@@ -14,6 +14,7 @@ pub mod subchannel;
 mod watch;
 mod way;
 
+use scheduler::Choice;
 pub use scheduler::Transmit;
 pub use stripes::Stripes;
 
@@ -80,6 +81,8 @@ pub struct VirtualChannel {
     pub live: ArrayVec<u8, MAX_SUBCHANNELS>,
     /// The one over which a frame has come last that is acknowledged.
     pub heard: Option<u8>,
+    /// The time of [`VirtualChannel::next_watch`] may have become earlier.
+    watches_anew: bool,
     /// Frames that may not have arrived over subchannels that have ended.
     again: VecDeque<Frame>,
     /// Messages that waited for subchannels that have ended: keys of sends.
@@ -119,6 +122,7 @@ pub struct VirtualChannel {
     /// Bytes of queued messages and writes, and uncut ones in `cleared`.
     pending: u64,
     multiplex: Box<dyn Multiplex>,
+    choice: Option<Choice>,
     stripe: Box<dyn Stripe>,
 }
 
@@ -135,6 +139,7 @@ impl VirtualChannel {
             subchannels: Vec::new(),
             live: ArrayVec::new(),
             heard: None,
+            watches_anew: false,
             again: VecDeque::new(),
             orphans: VecDeque::new(),
             causes: Vec::new(),
@@ -156,6 +161,7 @@ impl VirtualChannel {
             remote: RemoteAccess::default(),
             pending: 0,
             multiplex: config.multiplexing.build(id.0),
+            choice: None,
             stripe: config.striping.build(id.0),
         }
     }
@@ -267,6 +273,7 @@ impl VirtualChannel {
         self.idle_check = None;
         self.remote = RemoteAccess::default();
         self.pending = 0;
+        self.choice = None;
         self.subchannels.clear();
         self.live.clear();
         self.again.clear();
@@ -282,6 +289,7 @@ impl VirtualChannel {
             return None;
         }
         self.live.push(index as u8);
+        self.watches_anew = true;
         self.gives_up_at = None;
         match self.subchannels.get_mut(index) {
             Some(place) => *place = subchannel,

@@ -56,6 +56,18 @@ impl Multiplex for Earliest {
         Some(best)
     }
 
+    /// As long as no other one, were it idle, would deliver so much earlier that a change were worth it.
+    fn stands_up_to(&self, position: usize, views: &[View]) -> Option<u64> {
+        let view = &views[position];
+        if view.is_ample {
+            return Some(u64::MAX);
+        }
+        let others = views.iter().enumerate().filter(|(other, _)| *other != position);
+        let earliest_ns = others.map(|(_, other)| other.delay_ns as f64).fold(f64::INFINITY, f64::min);
+        let slack_ns = earliest_ns + WORTH_CHANGING_NS - view.delay_ns as f64;
+        Some(((slack_ns * view.rate / 1e9) as u64).min(view.window))
+    }
+
     fn explain(&self) -> String {
         "earliest".into()
     }
@@ -163,6 +175,30 @@ mod tests {
         let mut busy = heard(3_000);
         busy[0].in_flight = 640;
         assert_eq!(Earliest::default().choose(64, 64, &busy), Some(0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_choice_stands_only_where_it_would_be_made_again(
+            rails in prop::collection::vec((1e6f64..1e10, 0u64..1 << 18, 0u64..1 << 20, 1u64..1 << 24), 2..6),
+            drained in prop::collection::vec(0.0f64..1.0, 6),
+            len in 1u64..1 << 16,
+        ) {
+            let view = |(rate, in_flight, delay, window): &(f64, u64, u64, u64)| {
+                View { window: *window, ..view(*rate, *in_flight, *delay, true) }
+            };
+            let mut views: Vec<View> = rails.iter().map(view).collect();
+            let mut policy = Earliest::default();
+            let chosen = policy.choose(len, len, &views).unwrap();
+            let most = policy.stands_up_to(chosen, &views).unwrap();
+            for (view, left) in views.iter_mut().zip(drained) {
+                view.in_flight = (view.in_flight as f64 * left) as u64;
+            }
+            views[chosen].in_flight = most.saturating_sub(len).max(1);
+            if views[chosen].in_flight + len <= most {
+                prop_assert_eq!(policy.choose(len, len, &views), Some(chosen));
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::connect::socket;
 use crate::handshake::{Acceptor, Proven, Refusal};
 use crate::link::Line;
 use crate::sys::limits::open_files;
+use crate::sys::poll::Kind;
 
 impl Endpoint {
     /// Takes connections that wait at a listener.
@@ -50,8 +51,10 @@ impl Endpoint {
         if let Some(closed) = closed {
             log::warn!("a connection from {closed} was closed: too many others are not proven yet");
         }
-        let watched =
-            self.crowd.get_mut(at).map(|incoming| self.poller.add(incoming.stream.as_fd(), incoming_token(at)));
+        let watched = self
+            .crowd
+            .get_mut(at)
+            .map(|incoming| self.poller.add(incoming.stream.as_fd(), Kind::Stream, incoming_token(at)));
         if !matches!(watched, Some(Ok(()))) {
             self.crowd.remove(at);
         }

@@ -16,6 +16,7 @@ use crate::discover::same_network;
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Line, Link, NEAR_RTT_NS};
 use crate::pairing::{Local, pair};
+use crate::sys::poll::Kind;
 use crate::sys::tcp_info::tcp_info;
 
 /// Budget of a link that has just come up, in bytes.
@@ -77,9 +78,9 @@ impl Endpoint {
         let device = self.device(RailId(attempt.rail), attempt.remote.ip(), has_failed).map(str::to_string);
         let attempt = &mut self.attempts[at];
         let rail = &self.rails[usize::from(attempt.rail)];
-        let watched = attempt
-            .try_now(rail.ip, device.as_deref(), self.congestion.first(), now)
-            .and_then(|stream| self.poller.add(stream.as_fd(), attempt_token(at)).map_err(Trouble::Network));
+        let watched = attempt.try_now(rail.ip, device.as_deref(), self.congestion.first(), now).and_then(|stream| {
+            self.poller.add(stream.as_fd(), Kind::Stream, attempt_token(at)).map_err(Trouble::Network)
+        });
         if let Err(trouble) = watched {
             self.attempt_failed(at, trouble, now);
         }
@@ -186,7 +187,7 @@ impl Endpoint {
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
         let entry = self.links.vacant_entry();
         let at = entry.key();
-        let renamed = self.poller.rename(stream.as_fd(), link_token(at));
+        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, link_token(at));
         let info = tcp_info(stream.as_fd()).unwrap_or_default();
         self.engine.measured(now, subchannel, path(&info));
         let course = self.congestion.course(&stream, &info, speed);

@@ -13,6 +13,7 @@ use super::Endpoint;
 use super::progress::{BUDGET, MOST_READS, datagrams_token};
 use super::take_in::carries_data;
 use crate::link::{Came, Datagrams, NEAR_RTT_NS};
+use crate::sys::poll::Kind;
 
 /// Links of an endpoint that have datagrams, at most: each has one more socket.
 const MOST_LINKS: usize = 64;
@@ -83,7 +84,7 @@ impl Endpoint {
         let device = self.device(link.rail, link.remote.ip(), has_failed);
         let opened = Datagrams::open(local, device).and_then(|datagrams| {
             if link.watched {
-                self.poller.add_datagrams(datagrams.socket(), datagrams_token(at))?;
+                self.poller.add(datagrams.socket(), Kind::Datagrams, datagrams_token(at))?;
             }
             Ok(datagrams)
         });
@@ -128,7 +129,7 @@ impl Endpoint {
         }
         if let Some(datagrams) = self.links.get(at).and_then(|link| link.datagrams.as_ref()) {
             // There may be more, of which the poll set will not tell again. (It is not in the set if this fails.)
-            let _ = self.poller.rename_datagrams(datagrams.socket(), datagrams_token(at));
+            let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, datagrams_token(at));
         }
         moved
     }

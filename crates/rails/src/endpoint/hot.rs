@@ -7,7 +7,7 @@ use fishplate_engine::Instant;
 use super::Endpoint;
 use super::asking::LATEST_NS;
 use super::progress::{datagrams_token, link_token};
-use crate::sys::poll::is_readable;
+use crate::sys::poll::{Kind, is_readable};
 
 impl Endpoint {
     /// Reads the link that had news last. (To read a socket locks it, which gets into the way of a packet that arrives; to
@@ -90,9 +90,9 @@ impl Endpoint {
     pub(super) fn watch(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at).filter(|link| !link.watched) else { return };
         let datagrams = link.datagrams.as_ref();
-        let added =
-            datagrams.map_or(Ok(()), |datagrams| self.poller.add_datagrams(datagrams.socket(), datagrams_token(at)));
-        match added.and_then(|()| self.poller.add(link.socket.as_fd(), link_token(at))) {
+        let added = datagrams
+            .map_or(Ok(()), |datagrams| self.poller.add(datagrams.socket(), Kind::Datagrams, datagrams_token(at)));
+        match added.and_then(|()| self.poller.add(link.socket.as_fd(), Kind::Stream, link_token(at))) {
             Ok(()) => link.watched = true,
             Err(error) => self.link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
         }
@@ -101,7 +101,7 @@ impl Endpoint {
     /// Makes the poll set report the link again.
     pub(super) fn remind(&mut self, at: usize) {
         if let Some(link) = self.links.get(at).filter(|link| link.watched) {
-            let _ = self.poller.rename(link.socket.as_fd(), link_token(at));
+            let _ = self.poller.rename(link.socket.as_fd(), Kind::Stream, link_token(at));
         }
     }
 }

@@ -39,7 +39,7 @@ use crate::link::{Congestion, Link};
 use crate::logger;
 use crate::settings::Settings;
 use crate::sys::memory::UserMemory;
-use crate::sys::poll::Poller;
+use crate::sys::poll::{Kind, Poller};
 
 use asking::Asking;
 use burst::Held;
@@ -140,7 +140,9 @@ impl Endpoint {
         let poller = Poller::new().map_err(system)?;
         for (at, listener) in listeners.iter().enumerate() {
             listener.set_nonblocking(true).map_err(system)?;
-            poller.add(std::os::fd::AsFd::as_fd(listener), progress::listener_token(at)).map_err(system)?;
+            poller
+                .add(std::os::fd::AsFd::as_fd(listener), Kind::Stream, progress::listener_token(at))
+                .map_err(system)?;
         }
         let address =
             Address { id: EndpointId(u64::from_le_bytes(random()?)), token: Token(random()?), port, rails: ips };

@@ -122,13 +122,13 @@ pub enum Course {
 }
 
 impl Course {
-    /// Looks at what the kernel says after `sent` bytes of messages; `before`: what it said at the last look. Returns how many segments of padding are to be sent
-    /// now if the link has nothing else to send.
+    /// Looks at what the kernel says after `sent` bytes of messages; `before`: what it said at the last look. Returns how
+    /// many segments of padding are to be sent now if the link has nothing else to send.
     pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo, sent: u64) -> u32 {
         let (over, then) = match self {
             Course::Settled => return 0,
-            Course::Near { then, slow } => (info.retransmitted > 0 || is_queued(slow, before, info), then),
-            Course::Distant { then, open, .. } => (info.retransmitted > 0 || info.window_bytes() >= *open, then),
+            Course::Near { then, slow } => (has_lost(before, info) || is_queued(slow, before, info), then),
+            Course::Distant { then, open, .. } => (has_lost(before, info) || info.window_bytes() >= *open, then),
         };
         if over {
             settle(socket, then);
@@ -154,6 +154,12 @@ impl Course {
     }
 }
 
+/// Whether a segment was lost until the look before. (The kernel also sends again what is only acknowledged late, as two
+/// short segments are to which no data answer. The peer has told since what it had twice.)
+fn has_lost(before: &TcpInfo, info: &TcpInfo) -> bool {
+    before.retransmitted > info.duplicates
+}
+
 /// Whether there is a queue, after another look; `slow`: bytes acknowledged while the round trip was long.
 fn is_queued(slow: &mut u64, before: &TcpInfo, info: &TcpInfo) -> bool {
     let bytes = info.acknowledged_bytes.saturating_sub(before.acknowledged_bytes);
@@ -172,6 +178,15 @@ fn settle(socket: &TcpStream, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_segment_that_the_peer_had_twice_was_not_lost() {
+        let look = |retransmitted, duplicates| TcpInfo { retransmitted, duplicates, ..TcpInfo::default() };
+        assert!(!has_lost(&look(0, 0), &look(1, 0)), "the peer had no time yet to tell");
+        assert!(!has_lost(&look(1, 0), &look(1, 1)));
+        assert!(has_lost(&look(1, 0), &look(1, 0)));
+        assert!(has_lost(&look(2, 1), &look(2, 1)));
+    }
 
     #[test]
     fn a_lone_segment_that_was_acknowledged_late_is_no_queue() {

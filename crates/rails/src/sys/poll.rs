@@ -7,8 +7,23 @@ use std::time::Duration;
 /// Most sockets reported by one wait; others are reported by the next.
 const MAX_EVENTS: usize = 32;
 
-/// All that can be told of a connection.
-const ALL: libc::c_int = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP;
+/// What a socket carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Connections, or the bytes of one: all that can be told of it is reported.
+    Stream,
+    /// Reported when something can be read. (It would be reported as writable whenever a datagram has left.)
+    Datagrams,
+}
+
+impl Kind {
+    fn events(self) -> libc::c_int {
+        match self {
+            Kind::Stream => libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP,
+            Kind::Datagrams => libc::EPOLLIN,
+        }
+    }
+}
 
 /// What is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,24 +55,13 @@ impl Poller {
     }
 
     /// Adds a socket. It leaves the set when it is closed.
-    pub fn add(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, socket, token, ALL)
-    }
-
-    /// Adds one of datagrams, which is reported when something can be read. (It would be reported as writable whenever a
-    /// datagram has left.)
-    pub fn add_datagrams(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, socket, token, libc::EPOLLIN)
+    pub fn add(&self, socket: BorrowedFd<'_>, kind: Kind, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, socket, kind.events(), token)
     }
 
     /// Gives a socket another number. What is ready on it is reported (again).
-    pub fn rename(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, socket, token, ALL)
-    }
-
-    /// The same for one of datagrams.
-    pub fn rename_datagrams(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, socket, token, libc::EPOLLIN)
+    pub fn rename(&self, socket: BorrowedFd<'_>, kind: Kind, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, socket, kind.events(), token)
     }
 
     /// Takes a socket out.
@@ -65,9 +69,14 @@ impl Poller {
         self.control(libc::EPOLL_CTL_DEL, socket, 0, 0)
     }
 
-    fn control(&self, operation: libc::c_int, socket: BorrowedFd<'_>, token: u64, what: libc::c_int) -> io::Result<()> {
-        let events = what | libc::EPOLLET;
-        let mut event = libc::epoll_event { events: events as u32, u64: token };
+    fn control(
+        &self,
+        operation: libc::c_int,
+        socket: BorrowedFd<'_>,
+        events: libc::c_int,
+        token: u64,
+    ) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: (events | libc::EPOLLET) as u32, u64: token };
         // SAFETY: `event` is valid for the call; both descriptors are open.
         let result = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, socket.as_raw_fd(), &mut event) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }

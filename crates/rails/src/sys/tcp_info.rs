@@ -20,6 +20,10 @@ struct RawTcpInfo {
     data_segs: [u32; 2],
     delivery_rate: u64,
     busy_to_sndbuf_limited: [u64; 3],
+    delivered: [u32; 2],
+    bytes_sent: [u64; 2],
+    dsack_dups: u32,
+    reord_seen: u32,
 }
 
 /// Where `tcpi_bytes_acked` stands among the 64-bit fields that start with `tcpi_pacing_rate`.
@@ -41,6 +45,8 @@ pub struct TcpInfo {
     pub rtt_ns: u64,
     /// Segments sent again so far.
     pub retransmitted: u32,
+    /// Segments that the peer had twice, as it said (RFC 2883).
+    pub duplicates: u32,
     /// Congestion window, in segments.
     pub window: u32,
     /// Bytes of a full segment.
@@ -101,6 +107,7 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
         min_rtt_ns: if raw.min_rtt_us == u32::MAX { 0 } else { u64::from(raw.min_rtt_us) * 1000 },
         rtt_ns: u64::from(words[RTT]) * 1000,
         retransmitted: words[TOTAL_RETRANS],
+        duplicates: raw.dsack_dups,
         window: words[SND_CWND],
         segment_bytes: words[SND_MSS],
         unacknowledged: words[UNACKED],
