@@ -25,6 +25,7 @@ impl VirtualChannel {
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
         self.live.retain(|live| usize::from(*live) != index);
         self.watches_anew = true;
+        self.choice = None;
         self.debt.untell();
         if is_retired {
             return;
@@ -43,6 +44,7 @@ impl VirtualChannel {
         }
         self.live.retain(|live| !carries(live));
         self.watches_anew = true;
+        self.choice = None;
         self.subchannels[index].watch.retire();
         self.orphans.extend(self.subchannels[index].assigned.drain(..));
         true

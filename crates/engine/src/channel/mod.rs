@@ -11,6 +11,7 @@ mod scheduler;
 pub mod send;
 mod stripes;
 pub mod subchannel;
+mod train;
 mod watch;
 mod way;
 
@@ -290,6 +291,7 @@ impl VirtualChannel {
         }
         self.live.push(index as u8);
         self.watches_anew = true;
+        self.choice = None;
         self.gives_up_at = None;
         match self.subchannels.get_mut(index) {
             Some(place) => *place = subchannel,

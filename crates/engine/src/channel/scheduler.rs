@@ -202,7 +202,7 @@ impl VirtualChannel {
         let subchannel = &self.subchannels[choice.index];
         let in_flight = subchannel.estimate.in_flight();
         let is_heard = in_flight > 0 || self.heard.map(usize::from) == Some(choice.index);
-        let is_fit = subchannel.live && subchannel.budget > 0 && !subchannel.watch.is_doubted;
+        let is_fit = subchannel.budget > 0 && !subchannel.watch.is_doubted;
         (is_fit && is_heard && in_flight + len <= choice.most_in_flight).then_some(choice.index)
     }
 
