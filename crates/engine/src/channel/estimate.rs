@@ -83,13 +83,38 @@ pub struct Sent {
     queued: u64,
 }
 
-/// Frames that one acknowledgement covers.
+impl Sent {
+    /// Whether the path had nothing else to carry.
+    pub fn is_alone(&self) -> bool {
+        self.queued == self.bytes
+    }
+}
+
+/// Frames that one acknowledgement covers, of which each was handed over before the path had carried those before: since a
+/// pause of the sender, if there was one.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// When the first was handed over.
     pub first: Instant,
     /// Their length, in bytes.
     pub bytes: u64,
+    /// There was a pause before the first.
+    pub after_pause: bool,
+}
+
+impl Acked {
+    /// None yet.
+    pub const NOTHING: Acked = Acked { first: Instant(0), bytes: 0, after_pause: false };
+
+    /// The next one.
+    pub fn add(&mut self, frame: &Sent) {
+        if frame.is_alone() {
+            *self = Acked { first: frame.at, bytes: frame.bytes, after_pause: true };
+            return;
+        }
+        self.first = if self.bytes == 0 { frame.at } else { self.first.min(frame.at) };
+        self.bytes += frame.bytes;
+    }
 }
 
 /// Estimates of one subchannel.
@@ -238,7 +263,7 @@ impl Estimate {
             let (least_ns, most_ns) = (end.0.since_ns(left), end.1.since_ns(left));
             self.weigh_near(now, &Took { least_ns, most_ns, bytes: frame.queued });
         } else {
-            let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), end, acked.bytes);
+            let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
             self.weigh_far(now, min_rtt_ns, &took, acked.bytes);
         }
         // The frame left a round trip ago at the latest, and all that is in flight was sent since: of that, what was sent
@@ -345,6 +370,14 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    impl Acked {
+        fn of(frames: &[Sent]) -> Acked {
+            let mut acked = Acked::NOTHING;
+            frames.iter().for_each(|frame| acked.add(frame));
+            acked
+        }
+    }
+
     impl Estimate {
         /// With a least round trip time.
         fn of_round_trip(min_rtt_ns: u64) -> Estimate {
@@ -356,7 +389,7 @@ mod tests {
 
         /// At once, of one frame.
         fn measure_one(&mut self, now: Instant, frame: Sent) {
-            self.measure(now, now, frame, Acked { first: frame.at, bytes: frame.bytes }, 0);
+            self.measure(now, now, frame, Acked::of(&[frame]), 0);
         }
     }
 
@@ -407,7 +440,7 @@ mod tests {
             let (start, is_still) = (window * 4_000_000, window < 3);
             let frames: Vec<Sent> = (0..20).map(|at| estimate.sent(Instant(start + at * 80_000), 4096)).collect();
             frames.iter().for_each(|frame| estimate.acknowledged(*frame));
-            let acked = Acked { first: frames[0].at, bytes: 20 * 4096 };
+            let acked = Acked::of(&frames);
             let end_ns = start + if is_still { 5_900_000 } else { 2_000_000 + 20 * 80_000 };
             let held_ns = if is_still { 0 } else { 1_000_000 };
             estimate.measure(Instant(end_ns + held_ns), Instant(end_ns), frames[19], acked, held_ns);
@@ -430,10 +463,25 @@ mod tests {
             let frame = sent.pop_front().unwrap();
             estimate.acknowledged(frame);
             let looked = Instant(now.0 - 300_000);
-            estimate.measure(now, looked, frame, Acked { first: frame.at, bytes: frame.bytes }, 0);
+            estimate.measure(now, looked, frame, Acked::of(&[frame]), 0);
         }
         let rate = estimate.rate(Instant(300_860_000));
         assert!((rate / 117e6 - 1.0).abs() < 0.05, "{rate}");
+    }
+
+    #[test]
+    fn pauses_of_the_sender_within_an_acknowledgement_do_not_make_a_path_slow() {
+        let mut estimate = Estimate::of_round_trip(2_000_000);
+        for window in 0..100 {
+            let start = window * 4_000_000;
+            // Three frames each 0.25 ms, far from filling the path, and acknowledged together.
+            let frames: Vec<Sent> = (0..12).map(|at| estimate.sent(Instant(start + at / 3 * 250_000), 4096)).collect();
+            frames.iter().for_each(|frame| estimate.acknowledged(*frame));
+            let end = Instant(start + 2_000_000 + 750_000 + 105_000);
+            estimate.measure(end, end, frames[11], Acked::of(&frames), 0);
+        }
+        let rate = estimate.rate(Instant(400_000_000));
+        assert!((rate / 117e6 - 1.0).abs() < 0.1, "{rate}");
     }
 
     #[test]

@@ -193,11 +193,11 @@ impl Subchannel {
         }
         self.acked = ack;
         self.watch.progress(now);
-        let (mut newest, mut acked) = (None, Acked { first: now, bytes: 0 });
+        let (mut newest, mut acked) = (None, Acked::NOTHING);
         for frame in self.in_flight.drain(..news as usize) {
             self.estimate.acknowledged(frame.sent);
             newest = Some(frame.sent);
-            acked = Acked { first: acked.first.min(frame.sent.at), bytes: acked.bytes + frame.sent.bytes };
+            acked.add(&frame.sent);
             delivered(frame.cargo);
         }
         if let Some(frame) = newest {

@@ -31,10 +31,10 @@ pub struct Train {
 }
 
 impl Train {
-    /// So many bytes more have arrived by `end`. The first of them could not be there before `first`. How long the train
-    /// took so far.
-    pub fn extend(&mut self, first: Instant, end: Between, bytes: u64) -> Took {
-        if first > self.end.0 {
+    /// So many bytes more have arrived by `end`. The first of them could not be there before `first`, and was handed over
+    /// after a pause or not. How long the train took so far.
+    pub fn extend(&mut self, first: Instant, after_pause: bool, end: Between, bytes: u64) -> Took {
+        if after_pause || first > self.end.0 {
             // The path may have run empty in between.
             *self = Train { start: (first, first.max(self.end.1)), end, bytes: 0 };
         } else if self.is_long() {
@@ -69,24 +69,24 @@ mod tests {
     #[test]
     fn the_longer_a_train_the_better_is_its_rate_known() {
         let mut train = Train::default();
-        train.extend(Instant(1), end(1), 65536);
+        train.extend(Instant(1), false, end(1), 65536);
         let mut width = 1.0;
         for at in 2..10 {
-            let took = train.extend(Instant(0), end(at), 65536);
+            let took = train.extend(Instant(0), false, end(at), 65536);
             assert!(took.least_ns <= at * 560_000 && at * 560_000 <= took.most_ns && took.bytes == at * 65536);
             let before = std::mem::replace(&mut width, (took.most_ns - took.least_ns) as f64 / took.most_ns as f64);
             assert!(width < before);
         }
         assert!(width < 0.06, "{width}");
-        let next = train.extend(Instant(0), end(10), 65536);
+        let next = train.extend(Instant(0), false, end(10), 65536);
         assert_eq!(next, Took { least_ns: 260_000, most_ns: 860_000, bytes: 65536 }, "a new one");
     }
 
     #[test]
     fn a_pause_of_the_sender_ends_a_train() {
         let mut train = Train::default();
-        train.extend(Instant(1), end(1), 65536);
-        let took = train.extend(Instant(50_000_000), (Instant(50_560_000), Instant(50_700_000)), 65536);
+        train.extend(Instant(1), false, end(1), 65536);
+        let took = train.extend(Instant(50_000_000), false, (Instant(50_560_000), Instant(50_700_000)), 65536);
         assert_eq!(took, Took { least_ns: 560_000, most_ns: 700_000, bytes: 65536 });
     }
 }

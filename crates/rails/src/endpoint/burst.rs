@@ -11,7 +11,7 @@ use super::Endpoint;
 
 /// Sends in a row that are transmitted at once: the rail is busy with them when later ones are held back.
 const AT_ONCE: u32 = 4;
-/// Longest time from one send to the next in a burst, in nanoseconds: a few times what posting takes.
+/// Longest time from the end of one send to the next in a burst, in nanoseconds: a few times what posting takes.
 const LONGEST_GAP_NS: u64 = 20_000;
 /// Held bytes that are worth a system call: what the kernel hands to a network card at a time.
 const WORTH_A_CALL: u64 = 64 << 10;
@@ -31,6 +31,11 @@ impl Burst {
         let goes_on = calls == self.calls && now.since_ns(self.last) <= LONGEST_GAP_NS;
         self.length = if goes_on { self.length + 1 } else { 0 };
         (self.last, self.calls) = (now, calls);
+    }
+
+    /// What was posted last has been transmitted, which took until `now`: the user did not pause.
+    pub fn transmitted(&mut self, now: Instant) {
+        self.last = now;
     }
 
     /// Whether what is sent now is likely to be followed by more.
@@ -144,7 +149,11 @@ mod tests {
         burst.posted(Instant(1_000_000 + u64::from(AT_ONCE + 1) * LONGEST_GAP_NS), 7);
         assert!(burst.is_on(7));
         assert!(!burst.is_on(8), "the user has looked");
-        burst.posted(Instant(1_000_000 + u64::from(AT_ONCE + 3) * LONGEST_GAP_NS), 7);
+        let late = Instant(1_000_000 + u64::from(AT_ONCE + 3) * LONGEST_GAP_NS);
+        burst.transmitted(late);
+        burst.posted(late, 7);
+        assert!(burst.is_on(7), "it was kept from posting");
+        burst.posted(Instant(late.0 + 2 * LONGEST_GAP_NS), 7);
         assert!(!burst.is_on(7), "it has paused");
     }
 }

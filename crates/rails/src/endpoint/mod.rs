@@ -80,6 +80,8 @@ pub struct Endpoint {
     hot: Option<usize>,
     /// Number of the present progress call.
     calls: u64,
+    /// How often something was transmitted.
+    flushes: u64,
     asking: Asking,
     /// When to look after attempts and paths next.
     next_tick: Instant,
@@ -170,6 +172,7 @@ impl Endpoint {
             out: Vec::new(),
             hot: None,
             calls: 0,
+            flushes: 0,
             asking: Asking::new(),
             next_tick: Instant(0),
             counters: Counters::new(rails.len()),

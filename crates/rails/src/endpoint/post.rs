@@ -40,7 +40,11 @@ impl Endpoint {
         if peer.is_idle() {
             self.connect(vc, now);
         }
+        let flushes = self.flushes;
         self.pump(now);
+        if self.flushes != flushes {
+            self.peers[vc.0 as usize].burst.transmitted(self.clock.now());
+        }
         injected.into_iter().for_each(|key| self.engine.detach(key));
         self.act();
     }

@@ -136,6 +136,7 @@ impl Endpoint {
         if link.blocked {
             return;
         }
+        self.flushes += 1;
         match link.transmit.flush(link.socket.as_fd(), &self.memory) {
             Ok(true) => self.engine.writable(link.subchannel, BUDGET),
             Ok(false) => {
