@@ -6,10 +6,7 @@ use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, Path};
 
 use super::Endpoint;
-use super::progress::BUDGET;
-use crate::link::Course;
 use crate::streams;
-use crate::sys::bbr::least_round_trip_us;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 /// A near link that has carried so many bytes without a queue is fed more slowly than it drains: 16 MiB take a link of
@@ -36,10 +33,7 @@ impl Endpoint {
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links[at];
         self.counters.touch(link, now);
-        let is_idle = link.transmit.taken() == link.sampled_at_bytes
-            && !link.sampled.is_waiting()
-            && !link.blocked
-            && !link.rests.is_on();
+        let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
         link.is_limited = false;
         if is_idle && !link.course.is_opening() {
             return;
@@ -62,20 +56,6 @@ impl Endpoint {
         self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
         let segments = link.course.advance(&link.socket, &before, &info, link.counts.tx_bytes);
         self.pad(at, segments, now);
-        self.rest(at, &info, now);
-    }
-
-    /// Looks whether a link rests: it then sends what it has, and takes nothing new.
-    fn rest(&mut self, at: usize, info: &TcpInfo, now: Instant) {
-        let Some(link) = self.links.get_mut(at).filter(|link| matches!(link.course, Course::Settled)) else { return };
-        let Some(least_us) = least_round_trip_us(link.socket.as_fd()) else { return };
-        let rested = link.rests.is_on();
-        link.rests.look(now, least_us, info, link.transmit.len());
-        match (rested, link.rests.is_on()) {
-            (false, true) => self.engine.writable(link.subchannel, 0),
-            (true, false) if link.transmit.is_empty() => self.engine.writable(link.subchannel, BUDGET),
-            _ => {}
-        }
     }
 
     /// Sends so many short frames that say nothing new, each in a segment of its own, if nothing waits to be sent.

@@ -138,7 +138,6 @@ impl Endpoint {
         }
         self.flushes += 1;
         match link.transmit.flush(link.socket.as_fd(), &self.memory) {
-            Ok(true) if link.rests.is_on() => {}
             Ok(true) => self.engine.writable(link.subchannel, BUDGET),
             Ok(false) => {
                 link.blocked = true;
