@@ -24,7 +24,6 @@ impl VirtualChannel {
         // The peer has no acknowledgement of these writes, and sends them again, to be refused again.
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
         self.live.retain(|live| usize::from(*live) != index);
-        self.watches_anew = true;
         self.choice = None;
         self.debt.untell();
         if is_retired {
@@ -43,7 +42,6 @@ impl VirtualChannel {
             return false;
         }
         self.live.retain(|live| !carries(live));
-        self.watches_anew = true;
         self.choice = None;
         self.subchannels[index].watch.retire();
         self.orphans.extend(self.subchannels[index].assigned.drain(..));

@@ -82,8 +82,6 @@ pub struct VirtualChannel {
     pub live: ArrayVec<u8, MAX_SUBCHANNELS>,
     /// The one over which a frame has come last that is acknowledged.
     pub heard: Option<u8>,
-    /// The time of [`VirtualChannel::next_watch`] may have become earlier.
-    watches_anew: bool,
     /// Frames that may not have arrived over subchannels that have ended.
     again: VecDeque<Frame>,
     /// Messages that waited for subchannels that have ended: keys of sends.
@@ -140,7 +138,6 @@ impl VirtualChannel {
             subchannels: Vec::new(),
             live: ArrayVec::new(),
             heard: None,
-            watches_anew: false,
             again: VecDeque::new(),
             orphans: VecDeque::new(),
             causes: Vec::new(),
@@ -290,7 +287,6 @@ impl VirtualChannel {
             return None;
         }
         self.live.push(index as u8);
-        self.watches_anew = true;
         self.choice = None;
         self.gives_up_at = None;
         match self.subchannels.get_mut(index) {

@@ -72,7 +72,6 @@ impl VirtualChannel {
         let subchannel = &mut self.subchannels[index];
         let (ack, ack_delay_us) = subchannel.pay_ack(now);
         if body.is_counted() {
-            self.watches_anew |= subchannel.is_quiet();
             subchannel.sent(now, body, cargo, MAX_HEADER_LEN as u64 + source.len());
         } else {
             subchannel.budget = subchannel.budget.saturating_sub(MAX_HEADER_LEN as u64);
@@ -201,7 +200,7 @@ impl VirtualChannel {
         let choice = self.choice.as_ref().filter(|choice| now < choice.until)?;
         let subchannel = &self.subchannels[choice.index];
         let in_flight = subchannel.estimate.in_flight();
-        let is_heard = in_flight > 0 || self.heard.map(usize::from) == Some(choice.index);
+        let is_heard = self.heard.map(usize::from) == Some(choice.index) || subchannel.estimate.under_way(now) > 0;
         let is_fit = subchannel.budget > 0 && !subchannel.watch.is_doubted;
         (is_fit && is_heard && in_flight + len <= choice.most_in_flight).then_some(choice.index)
     }

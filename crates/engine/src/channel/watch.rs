@@ -71,11 +71,6 @@ impl VirtualChannel {
         self.watched().filter_map(|index| due(&self.subchannels[index])).min()
     }
 
-    /// The same, if it may be earlier than when this was called last. (Progress only makes it later.)
-    pub fn earlier_watch(&mut self) -> Option<Instant> {
-        std::mem::take(&mut self.watches_anew).then(|| self.next_watch())?
-    }
-
     /// The subchannels that wait for acknowledgement, those too that are let go. One that carries alone is not among them:
     /// there is nothing to compare it with.
     fn watched(&self) -> impl Iterator<Item = usize> {
@@ -135,7 +130,6 @@ impl VirtualChannel {
             let watch = &mut self.subchannels[index].watch;
             if !watch.is_doubted && now.since_ns(watch.since) >= DOUBTED_SILENCE_NS + rtt_ns {
                 (watch.is_doubted, watch.asks) = (true, true);
-                self.watches_anew = true;
             }
         }
     }
@@ -144,7 +138,6 @@ impl VirtualChannel {
     pub fn answered(&mut self, now: Instant) {
         for subchannel in self.subchannels.iter_mut().filter(|subchannel| subchannel.watch.is_suspect) {
             subchannel.watch.fails_at.get_or_insert(now.plus_ns(GRACE_NS));
-            self.watches_anew = true;
         }
     }
 

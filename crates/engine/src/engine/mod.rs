@@ -166,11 +166,10 @@ impl Engine {
                 return Some(transmit);
             }
             channel.is_ready = false;
-            let watch = channel.earlier_watch();
             let owed = channel.subchannels.iter().filter_map(Subchannel::ack_due).filter(|due| *due > now);
-            let due = owed.chain(watch).min();
+            let owed = owed.chain(channel.next_watch()).min();
             self.ready.pop_front();
-            due.into_iter().for_each(|due| self.hasten(due));
+            owed.into_iter().for_each(|due| self.hasten(due));
         }
         None
     }

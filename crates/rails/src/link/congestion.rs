@@ -155,7 +155,7 @@ impl Course {
 }
 
 /// Whether a segment was lost until the look before. (The kernel also sends again what is only acknowledged late, as two
-/// short segments are to which no data answer. The peer has told since what it had twice.)
+/// short segments are to which no data answer. What it had twice a near peer has told since.)
 fn has_lost(before: &TcpInfo, info: &TcpInfo) -> bool {
     before.retransmitted > info.duplicates
 }
