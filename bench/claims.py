@@ -296,14 +296,14 @@ def main():
     parser.add_argument("--seconds", type=float, help="time for each size (0.3; clusters 1, distances 10)")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], help="in bytes (a row's own)")
     parser.add_argument("--against", metavar="FOLDER", help="folder of libfishplate-fi.so of another build, which is told")
-    parser.add_argument("--inside", help=argparse.SUPPRESS)
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    chosen = chosen_rows(given.rows or [given.inside] * bool(given.inside), given.sizes)
+    chosen = chosen_rows(given.rows, given.sizes)
     if given.list:
         print(*(row.name for row in chosen), sep="\n")
         return 0
     if given.inside:
-        row = next(row for row in chosen if row.name == given.inside)
+        [row] = chosen
         return min(inside(row, given.rounds, given.seconds, [given.against] if given.against else []), 100)
     # A lab would stay up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -1,45 +1,17 @@
 //! What is known of a subchannel's path: delivery rate, delay, and how much is still under way.
 
+use super::rate::Rate;
 use super::round_trip::RoundTrip;
-use super::train::{Took, Train};
+use super::sent::{Acked, Sent};
+use super::train::Took;
 use crate::ids::RailId;
 use crate::time::Instant;
 
-/// Assumed of a rail whose driver does not tell its speed: 1 Gbit/s, in bytes per second.
-const ASSUMED_RATE: f64 = 125e6;
-/// Rates are kept above this, so that times stay finite.
-const LEAST_RATE: f64 = 1e3;
-/// Shorter times in the queue, in nanoseconds, are within the noise of when a process looks: they count as so much, and
-/// only where that shows the path to be faster than was known.
-const LEAST_QUEUED_NS: u64 = 10_000;
-/// On a long path these are longer, as its delay varies: this part of the round trip.
-const LEAST_QUEUED_PART: u64 = 16;
-/// But never more than so many nanoseconds.
-const LONGEST_NOISE_NS: u64 = 500_000;
 /// A frame with so few bytes under way, its own among them, measures the round trip.
 const MOST_FOR_ROUND_TRIP: u64 = 4 << 10;
-/// Weight of a rate that the driver has measured.
-const TOLD_WEIGHT: f64 = 0.125;
 /// A round trip, in nanoseconds, from which on a peer is distant: a handshake costs more there than copying what comes
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
 pub const FAR_NS: u64 = 100_000;
-/// Less than so many bytes under way show nothing of a path's rate: other delays are longer than theirs.
-const LEAST_QUEUED_BYTES: u64 = 512;
-/// A path that carries this part of a window each round trip may be held back by the window.
-const WINDOW_PART: f64 = 0.8;
-/// The rate is that of about so many queued bytes measured last.
-const MEMORY: f64 = 512.0 * 1024.0;
-/// A measurement by no more bytes than these counts against at least so many before it: a process or a whole machine that
-/// stands still for a moment looks like a slow path.
-const LEAST_MEMORY: f64 = 16.0 * 1024.0;
-/// Nor does it lower the rate by more than this factor.
-const DEEPEST_FALL: f64 = 2.0;
-/// A measurement that would allow a rate higher by this factor does not tell how fast a path is.
-const UNTOLD: f64 = 1.25;
-/// What was measured so long ago, in nanoseconds, counts half; and a path that has not been measured since is taken to
-/// be twice as fast, until it is what its driver says: a path that is shunned must get a chance to show that it is fast.
-const HALF_LIFE_NS: u64 = 100_000_000;
-
 /// What a driver has measured of a subchannel's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
@@ -72,51 +44,6 @@ pub struct PathEstimate {
     pub window: u64,
 }
 
-/// A frame that was handed over.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// When.
-    pub at: Instant,
-    /// Its length, in bytes.
-    pub bytes: u64,
-    /// Bytes that were under way then, with its own.
-    queued: u64,
-}
-
-impl Sent {
-    /// Whether the path had nothing else to carry.
-    pub fn is_alone(&self) -> bool {
-        self.queued == self.bytes
-    }
-}
-
-/// Frames that one acknowledgement covers, of which each was handed over before the path had carried those before: since a
-/// pause of the sender, if there was one.
-#[derive(Clone, Copy, Debug)]
-pub struct Acked {
-    /// When the first was handed over.
-    pub first: Instant,
-    /// Their length, in bytes.
-    pub bytes: u64,
-    /// There was a pause before the first.
-    pub after_pause: bool,
-}
-
-impl Acked {
-    /// None yet.
-    pub const NOTHING: Acked = Acked { first: Instant(0), bytes: 0, after_pause: false };
-
-    /// The next one.
-    pub fn add(&mut self, frame: &Sent) {
-        if frame.is_alone() {
-            *self = Acked { first: frame.at, bytes: frame.bytes, after_pause: true };
-            return;
-        }
-        self.first = if self.bytes == 0 { frame.at } else { self.first.min(frame.at) };
-        self.bytes += frame.bytes;
-    }
-}
-
 /// Estimates of one subchannel.
 ///
 /// The rate follows from how long a frame is under way: what is under way ahead of it, and itself, must leave first. So
@@ -124,12 +51,7 @@ impl Acked {
 /// finds too little there, and falls.
 #[derive(Clone, Debug)]
 pub struct Estimate {
-    /// By driver or assumption.
-    nominal: f64,
-    rate: f64,
-    last_measured: Instant,
-    /// Bytes by which the rate was measured, the older the less.
-    measured_bytes: f64,
+    rate: Rate,
     round_trip: RoundTrip,
     window: u64,
     /// What it was a round trip before, and since when it counts.
@@ -139,40 +61,30 @@ pub struct Estimate {
     in_flight: u64,
     /// When, at the estimated rate, all bytes would have left.
     busy_until: Instant,
-    /// What it acknowledged of late; the times are those when the peer had it, plus half a round trip.
-    train: Train,
 }
 
 impl Estimate {
     /// For a rail of `speed` bytes per second, where that is known.
     pub fn new(speed: Option<f64>) -> Self {
-        let nominal = speed.unwrap_or(ASSUMED_RATE).max(LEAST_RATE);
         Estimate {
-            nominal,
-            rate: nominal,
-            last_measured: Instant(0),
-            measured_bytes: 0.0,
+            rate: Rate::new(speed),
             round_trip: RoundTrip::default(),
             window: u64::MAX,
             window_before: (u64::MAX, Instant(0)),
             is_ample: false,
             in_flight: 0,
             busy_until: Instant(0),
-            train: Train::default(),
         }
     }
 
     /// What driver or assumption say, in bytes per second.
     pub fn nominal(&self) -> f64 {
-        self.nominal
+        self.rate.nominal()
     }
 
     /// Bytes per second.
     pub fn rate(&self, now: Instant) -> f64 {
-        if self.rate >= self.nominal || now.since_ns(self.last_measured) < HALF_LIFE_NS {
-            return self.rate;
-        }
-        (self.rate / self.fading(now)).min(self.nominal)
+        self.rate.at(now)
     }
 
     /// One-way delay, in nanoseconds.
@@ -197,7 +109,7 @@ impl Estimate {
 
     /// Bytes that fill the path for a round trip; what the driver says is shared by all `streams` of the rail.
     pub fn capacity(&self, streams: usize) -> u64 {
-        (self.rate.max(self.nominal / streams as f64) * self.min_rtt_ns() as f64 / 1e9) as u64
+        (self.rate.measured().max(self.nominal() / streams as f64) * self.min_rtt_ns() as f64 / 1e9) as u64
     }
 
     /// All of it, for people.
@@ -213,7 +125,7 @@ impl Estimate {
 
     /// Bytes still under way. Acknowledgements come late and in lumps, so never more than what the rate has left over.
     pub fn under_way(&self, now: Instant) -> u64 {
-        let modelled = self.busy_until.since_ns(now) as f64 * self.rate / 1e9;
+        let modelled = self.busy_until.since_ns(now) as f64 * self.rate.measured() / 1e9;
         self.in_flight.min(modelled as u64)
     }
 
@@ -222,7 +134,7 @@ impl Estimate {
         let queued = self.under_way(now) + bytes;
         self.in_flight += bytes;
         let start = self.busy_until.max(now);
-        self.busy_until = start.plus_ns((bytes as f64 / self.rate * 1e9) as u64);
+        self.busy_until = start.plus_ns(self.rate.time_of(bytes));
         Sent { at: now, bytes, queued }
     }
 
@@ -236,7 +148,7 @@ impl Estimate {
     pub fn unsend(&mut self, now: Instant, bytes: u64) {
         let ahead = self.under_way(now).saturating_sub(bytes);
         self.in_flight -= bytes.min(self.in_flight);
-        self.busy_until = now.plus_ns((ahead as f64 / self.rate * 1e9) as u64);
+        self.busy_until = now.plus_ns(self.rate.time_of(ahead));
     }
 
     /// A frame has been acknowledged.
@@ -261,87 +173,16 @@ impl Estimate {
         if min_rtt_ns < FAR_NS {
             let left = frame.at.plus_ns(min_rtt_ns);
             let (least_ns, most_ns) = (end.0.since_ns(left), end.1.since_ns(left));
-            self.weigh_near(now, &Took { least_ns, most_ns, bytes: frame.queued });
+            self.rate.weigh_near(now, &Took { least_ns, most_ns, bytes: frame.queued });
         } else {
-            let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
-            self.weigh_far(now, min_rtt_ns, &took, acked.bytes);
+            let window = self.window.min(self.window_before.0);
+            self.rate.weigh_far(now, (min_rtt_ns, window), end, &acked);
         }
         // The frame left a round trip ago at the latest, and all that is in flight was sent since: of that, what was sent
         // early enough has left as well.
-        let in_flight_ns = (self.in_flight as f64 / self.rate * 1e9) as u64;
+        let in_flight_ns = self.rate.time_of(self.in_flight);
         let left = Instant(now.0.saturating_sub(min_rtt_ns + ack_delay_ns));
         self.busy_until = self.busy_until.clamp(left.plus_ns(in_flight_ns), now.plus_ns(in_flight_ns));
-    }
-
-    /// What the time of a frame, and of all that was ahead of it, says of the rate.
-    fn weigh_near(&mut self, now: Instant, took: &Took) {
-        if took.bytes < LEAST_QUEUED_BYTES {
-            return;
-        }
-        let most_ns = took.most_ns.max(LEAST_QUEUED_NS);
-        let expected_ns = took.bytes as f64 / self.rate * 1e9;
-        if expected_ns > most_ns as f64 {
-            self.learn(now, took.bytes as f64, most_ns as f64);
-        } else if took.least_ns > LEAST_QUEUED_NS && expected_ns < took.least_ns as f64 {
-            self.learn(now, took.bytes as f64, took.least_ns as f64);
-        }
-        self.last_measured = now;
-    }
-
-    /// What the time of a train says of the rate; `news`: its newest bytes.
-    fn weigh_far(&mut self, now: Instant, min_rtt_ns: u64, took: &Took, news: u64) {
-        if took.bytes < LEAST_QUEUED_BYTES {
-            return;
-        }
-        let rate = self.rate(now);
-        let noise_ns = (min_rtt_ns / LEAST_QUEUED_PART).clamp(LEAST_QUEUED_NS, LONGEST_NOISE_NS);
-        let tells = took.least_ns > noise_ns;
-        // The rate becomes that of the whole train, if it lies outside of what that allows, with the weight of the news.
-        let bytes = took.bytes as f64;
-        let part = news as f64 / bytes;
-        let most_ns = took.most_ns.max(LEAST_QUEUED_NS) as f64;
-        let least_ns = if tells { took.least_ns as f64 } else { 0.0 };
-        let expected_ns = bytes / rate * 1e9;
-        if expected_ns > most_ns {
-            self.learn(now, news as f64, most_ns * part);
-        } else if expected_ns < least_ns && self.window_would_do(min_rtt_ns, took) {
-            self.train.begin();
-            return;
-        } else if expected_ns < least_ns {
-            self.learn(now, news as f64, least_ns * part);
-        } else if expected_ns >= least_ns * UNTOLD {
-            // As if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
-            return;
-        } else {
-            self.rate = rate;
-        }
-        self.last_measured = now;
-    }
-
-    /// Whether a window may have held these bytes back rather than the path: they took as long as with one each round trip.
-    fn window_would_do(&self, min_rtt_ns: u64, took: &Took) -> bool {
-        let window = self.window.min(self.window_before.0);
-        let windowed_ns = took.bytes as f64 / window as f64 * min_rtt_ns as f64;
-        took.least_ns as f64 <= windowed_ns / WINDOW_PART
-    }
-
-    /// So many queued bytes took so many nanoseconds.
-    fn learn(&mut self, now: Instant, queued: f64, ns: f64) {
-        let expected = self.rate(now);
-        let kept = self.measured_bytes * self.fading(now) * (-queued / MEMORY).exp();
-        let is_brief = queued <= LEAST_MEMORY;
-        let assumed = if is_brief { (LEAST_MEMORY - kept).max(0.0) } else { 0.0 };
-        // Sums, not an average of rates: what one acknowledgement was late, the next is early.
-        let rate = (kept + assumed + queued) / (kept / self.rate + assumed / expected + ns / 1e9);
-        let least = if is_brief { expected.min(self.rate) / DEEPEST_FALL } else { 0.0 };
-        self.measured_bytes = kept + assumed + queued;
-        self.rate = rate.max(least).max(LEAST_RATE);
-    }
-
-    /// What is left of a measurement's weight.
-    fn fading(&self, now: Instant) -> f64 {
-        let halvings = now.since_ns(self.last_measured) as f64 / HALF_LIFE_NS as f64;
-        (-halvings).exp2()
     }
 
     /// The driver has measured.
@@ -354,11 +195,8 @@ impl Estimate {
         self.is_ample = path.is_ample;
         // What the path has carried it can carry; that it carried no more may have other reasons. Near paths are measured
         // well enough by acknowledgements, and one burst into an empty queue looks faster than any link.
-        let far = self.min_rtt_ns() >= FAR_NS;
-        if let Some(rate) = path.delivery_rate.filter(|rate| far && *rate > self.rate && rate.is_finite()) {
-            self.rate += (rate - self.rate) * TOLD_WEIGHT;
-            self.last_measured = now;
-        }
+        let is_far = self.min_rtt_ns() >= FAR_NS;
+        path.delivery_rate.filter(|_| is_far).into_iter().for_each(|rate| self.rate.told(now, rate));
     }
 }
 
@@ -366,6 +204,7 @@ impl Estimate {
 mod tests {
     use std::collections::VecDeque;
 
+    use super::super::rate::ASSUMED_RATE;
     use super::*;
 
     const MIB: u64 = 1 << 20;

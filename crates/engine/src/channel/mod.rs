@@ -1,21 +1,23 @@
 //! A virtual channel: everything between this endpoint and one peer.
 
+mod choice;
 pub mod credit;
 pub mod estimate;
 mod failover;
 pub mod partial;
+mod rate;
 mod remote;
 pub mod reorder;
 mod round_trip;
 mod scheduler;
 pub mod send;
+mod sent;
 mod stripes;
 pub mod subchannel;
 mod train;
 mod watch;
 mod way;
 
-use scheduler::Choice;
 pub use scheduler::Transmit;
 pub use stripes::Stripes;
 
@@ -23,6 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
+use choice::Choice;
 use credit::{Credit, Debt, MESSAGE_CHARGE};
 use partial::Partials;
 use remote::RemoteAccess;

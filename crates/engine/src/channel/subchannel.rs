@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::estimate::{Acked, Estimate, Sent};
+use super::estimate::Estimate;
+use super::sent::{Acked, Sent};
 use super::watch::Watch;
 use crate::ids::RailId;
 use crate::time::Instant;

@@ -1,0 +1,161 @@
+//! The rate of a subchannel's path, from how long what it has carried took.
+
+use super::sent::Acked;
+use super::train::{Between, Took, Train};
+use crate::time::Instant;
+
+/// Assumed of a rail whose driver does not tell its speed: 1 Gbit/s, in bytes per second.
+pub const ASSUMED_RATE: f64 = 125e6;
+/// Rates are kept above this, so that times stay finite.
+const LEAST_RATE: f64 = 1e3;
+/// Shorter times in the queue, in nanoseconds, are within the noise of when a process looks: they count as so much, and
+/// only where that shows the path to be faster than was known.
+const LEAST_QUEUED_NS: u64 = 10_000;
+/// On a long path these are longer, as its delay varies: this part of the round trip.
+const LEAST_QUEUED_PART: u64 = 16;
+/// But never more than so many nanoseconds.
+const LONGEST_NOISE_NS: u64 = 500_000;
+/// Weight of a rate that the driver has measured.
+const TOLD_WEIGHT: f64 = 0.125;
+/// Less than so many bytes under way show nothing of a path's rate: other delays are longer than theirs.
+const LEAST_QUEUED_BYTES: u64 = 512;
+/// A path that carries this part of a window each round trip may be held back by the window.
+const WINDOW_PART: f64 = 0.8;
+/// The rate is that of about so many queued bytes measured last.
+const MEMORY: f64 = 512.0 * 1024.0;
+/// A measurement by no more bytes than these counts against at least so many before it: a process or a whole machine that
+/// stands still for a moment looks like a slow path.
+const LEAST_MEMORY: f64 = 16.0 * 1024.0;
+/// Nor does it lower the rate by more than this factor.
+const DEEPEST_FALL: f64 = 2.0;
+/// A measurement that would allow a rate higher by this factor does not tell how fast a path is.
+const UNTOLD: f64 = 1.25;
+/// What was measured so long ago, in nanoseconds, counts half; and a path that has not been measured since is taken to
+/// be twice as fast, until it is what its driver says: a path that is shunned must get a chance to show that it is fast.
+const HALF_LIFE_NS: u64 = 100_000_000;
+
+/// What is known of it, in bytes per second.
+#[derive(Clone, Debug)]
+pub struct Rate {
+    /// By driver or assumption.
+    nominal: f64,
+    measured: f64,
+    last_measured: Instant,
+    /// Bytes by which it was measured, the older the less.
+    measured_bytes: f64,
+    /// What a far peer acknowledged of late; the times are those when it had that, plus half a round trip.
+    train: Train,
+}
+
+impl Rate {
+    /// Of a rail of `speed` bytes per second, where that is known.
+    pub fn new(speed: Option<f64>) -> Self {
+        let nominal = speed.unwrap_or(ASSUMED_RATE).max(LEAST_RATE);
+        let (last_measured, train) = (Instant(0), Train::default());
+        Rate { nominal, measured: nominal, last_measured, measured_bytes: 0.0, train }
+    }
+
+    /// What driver or assumption say.
+    pub fn nominal(&self) -> f64 {
+        self.nominal
+    }
+
+    /// As it was measured, however long ago.
+    pub fn measured(&self) -> f64 {
+        self.measured
+    }
+
+    /// What it is taken for.
+    pub fn at(&self, now: Instant) -> f64 {
+        if self.measured >= self.nominal || now.since_ns(self.last_measured) < HALF_LIFE_NS {
+            return self.measured;
+        }
+        (self.measured / self.fading(now)).min(self.nominal)
+    }
+
+    /// How long so many bytes take, in nanoseconds.
+    pub fn time_of(&self, bytes: u64) -> u64 {
+        (bytes as f64 / self.measured * 1e9) as u64
+    }
+
+    /// The driver has measured it.
+    pub fn told(&mut self, now: Instant, rate: f64) {
+        if rate > self.measured && rate.is_finite() {
+            self.measured += (rate - self.measured) * TOLD_WEIGHT;
+            self.last_measured = now;
+        }
+    }
+
+    /// What the time of a frame, and of all that was ahead of it, says of the rate.
+    pub fn weigh_near(&mut self, now: Instant, took: &Took) {
+        if took.bytes < LEAST_QUEUED_BYTES {
+            return;
+        }
+        let most_ns = took.most_ns.max(LEAST_QUEUED_NS);
+        let expected_ns = took.bytes as f64 / self.measured * 1e9;
+        if expected_ns > most_ns as f64 {
+            self.learn(now, took.bytes as f64, most_ns as f64);
+        } else if took.least_ns > LEAST_QUEUED_NS && expected_ns < took.least_ns as f64 {
+            self.learn(now, took.bytes as f64, took.least_ns as f64);
+        }
+        self.last_measured = now;
+    }
+
+    /// What it says of the rate that these frames have arrived by `end`, which is half a round trip late, over a path of
+    /// this least round trip, in nanoseconds, and window, in bytes.
+    pub fn weigh_far(&mut self, now: Instant, (min_rtt_ns, window): (u64, u64), end: Between, acked: &Acked) {
+        let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
+        if took.bytes < LEAST_QUEUED_BYTES {
+            return;
+        }
+        let rate = self.at(now);
+        let noise_ns = (min_rtt_ns / LEAST_QUEUED_PART).clamp(LEAST_QUEUED_NS, LONGEST_NOISE_NS);
+        let tells = took.least_ns > noise_ns;
+        // The rate becomes that of the whole train, if it lies outside of what that allows, with the weight of the news.
+        let bytes = took.bytes as f64;
+        let news = acked.bytes as f64;
+        let part = news / bytes;
+        let most_ns = took.most_ns.max(LEAST_QUEUED_NS) as f64;
+        let least_ns = if tells { took.least_ns as f64 } else { 0.0 };
+        let expected_ns = bytes / rate * 1e9;
+        if expected_ns > most_ns {
+            self.learn(now, news, most_ns * part);
+        } else if expected_ns < least_ns && window_would_do(min_rtt_ns, window, &took) {
+            self.train.begin();
+            return;
+        } else if expected_ns < least_ns {
+            self.learn(now, news, least_ns * part);
+        } else if expected_ns >= least_ns * UNTOLD {
+            // As if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
+            return;
+        } else {
+            self.measured = rate;
+        }
+        self.last_measured = now;
+    }
+
+    /// So many queued bytes took so many nanoseconds.
+    fn learn(&mut self, now: Instant, queued: f64, ns: f64) {
+        let expected = self.at(now);
+        let kept = self.measured_bytes * self.fading(now) * (-queued / MEMORY).exp();
+        let is_brief = queued <= LEAST_MEMORY;
+        let assumed = if is_brief { (LEAST_MEMORY - kept).max(0.0) } else { 0.0 };
+        // Sums, not an average of rates: what one acknowledgement was late, the next is early.
+        let rate = (kept + assumed + queued) / (kept / self.measured + assumed / expected + ns / 1e9);
+        let least = if is_brief { expected.min(self.measured) / DEEPEST_FALL } else { 0.0 };
+        self.measured_bytes = kept + assumed + queued;
+        self.measured = rate.max(least).max(LEAST_RATE);
+    }
+
+    /// What is left of a measurement's weight.
+    fn fading(&self, now: Instant) -> f64 {
+        let halvings = now.since_ns(self.last_measured) as f64 / HALF_LIFE_NS as f64;
+        (-halvings).exp2()
+    }
+}
+
+/// Whether a window may have held these bytes back rather than the path: they took as long as with one each round trip.
+fn window_would_do(min_rtt_ns: u64, window: u64, took: &Took) -> bool {
+    let windowed_ns = took.bytes as f64 / window as f64 * min_rtt_ns as f64;
+    took.least_ns as f64 <= windowed_ns / WINDOW_PART
+}
