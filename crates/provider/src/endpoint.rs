@@ -262,7 +262,7 @@ impl Endpoint {
         if transport.is_awaited() {
             transport.acknowledge(least.as_nanos() as u64);
         }
-        transport.repeat();
+        transport.look_after_waiting();
         if !transport.is_holding() && !transport.is_awaited() {
             guard.rest();
         }

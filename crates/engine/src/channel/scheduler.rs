@@ -83,7 +83,7 @@ impl VirtualChannel {
             in_flight: subchannel.estimate.under_way(now),
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(now),
-            delay_ns: subchannel.estimate.delay_ns() + u64::from(subchannel.watch.is_doubted) * DOUBT_NS,
+            delay_ns: subchannel.estimate.delay_ns() + u64::from(subchannel.is_put_off()) * DOUBT_NS,
             window: subchannel.estimate.window(),
             is_ample: subchannel.estimate.is_ample() && !subchannel.watch.is_doubted,
             is_heard: self.heard == Some(index),

@@ -78,6 +78,8 @@ pub struct Subchannel {
     pub refusals: VecDeque<(u64, SendRef, Refusal)>,
     /// It carries. Otherwise its place waits for another one.
     pub live: bool,
+    /// It takes nothing for a while, and others carry.
+    pub rests: bool,
     /// Whether it makes progress.
     pub watch: Watch,
 }
@@ -104,6 +106,7 @@ impl Subchannel {
             ack_due: None,
             refusals: VecDeque::new(),
             live: true,
+            rests: false,
             watch: Watch::default(),
         }
     }
@@ -224,6 +227,11 @@ impl Subchannel {
     /// Whether everything that was sent has been acknowledged, and the peer knows of everything that came.
     pub fn is_drained(&self) -> bool {
         self.is_quiet() && self.ack_due.is_none() && self.refusals.is_empty()
+    }
+
+    /// Whether others are to carry what can wait for them.
+    pub fn is_put_off(&self) -> bool {
+        self.watch.is_doubted || self.rests
     }
 
     /// Whether everything that was sent has been acknowledged.

@@ -152,10 +152,19 @@ impl Engine {
     pub fn writable(&mut self, subchannel: SubchannelId, budget: u64) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
-        state.budget = if state.live { budget } else { 0 };
+        state.budget = if state.live && !state.rests { budget } else { 0 };
         if !channel.is_idle() || channel.owes() {
             self.make_ready(subchannel.vc);
         }
+    }
+
+    /// The subchannel takes nothing from now on, acknowledgements included, and policies that look at delay let others carry
+    /// meanwhile; or, with `rests` false, it may take something again, once it is [`Engine::writable`].
+    pub fn rest(&mut self, subchannel: SubchannelId, rests: bool) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
+        (state.rests, state.budget) = (rests, 0);
+        self.make_ready(subchannel.vc);
     }
 
     /// The next frame to send.

@@ -89,16 +89,17 @@ impl Endpoint {
         Some(self.clock.now().since_ns(since))
     }
 
-    /// Whether anything is held back, or may have to be repeated.
+    /// Whether anything is held back, may have to be repeated, or waits for a link that rests.
     #[inline]
     pub fn is_holding(&self) -> bool {
-        !self.held.links.is_empty() || !self.out.is_empty()
+        !self.held.links.is_empty() || !self.out.is_empty() || !self.resting.is_empty()
     }
 
-    /// Sends again what may have been lost, whether the user looks at the network or not.
-    pub fn repeat(&mut self) {
+    /// Sends again what may have been lost, and what has waited for a link to rest, whether the user looks at the network
+    /// or not.
+    pub fn look_after_waiting(&mut self) {
         let now = self.clock.now();
-        if self.repeat_datagrams(now) {
+        if self.repeat_datagrams(now) | self.look_after_rests(now) {
             self.pump(now);
         }
     }

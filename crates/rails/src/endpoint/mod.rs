@@ -10,10 +10,13 @@ mod failing;
 mod farewell;
 mod health;
 mod hot;
+#[cfg(test)]
+mod pair;
 mod paths;
 mod peer;
 mod post;
 mod progress;
+mod resting;
 mod show;
 mod streams;
 mod take_in;
@@ -76,6 +79,8 @@ pub struct Endpoint {
     dirty: Vec<usize>,
     /// Links that have sent datagrams, which may have to be repeated.
     out: Vec<usize>,
+    /// Links that rest.
+    resting: Vec<usize>,
     /// The link that was read with success most recently.
     hot: Option<usize>,
     /// Number of the present progress call.
@@ -170,6 +175,7 @@ impl Endpoint {
             held: Held::default(),
             dirty: Vec::new(),
             out: Vec::new(),
+            resting: Vec::new(),
             hot: None,
             calls: 0,
             flushes: 0,

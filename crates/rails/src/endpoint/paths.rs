@@ -33,7 +33,10 @@ impl Endpoint {
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links[at];
         self.counters.touch(link, now);
-        let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
+        let is_idle = link.transmit.taken() == link.sampled_at_bytes
+            && !link.sampled.is_waiting()
+            && !link.blocked
+            && !link.rests.is_on();
         link.is_limited = false;
         if is_idle && !link.course.is_opening() {
             return;
@@ -56,6 +59,7 @@ impl Endpoint {
         self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
         let segments = link.course.advance(&link.socket, &before, &info, link.counts.tx_bytes);
         self.pad(at, segments, now);
+        self.look_at_rest(at, &info, now);
     }
 
     /// Sends so many short frames that say nothing new, each in a segment of its own, if nothing waits to be sent.

@@ -98,6 +98,7 @@ impl Endpoint {
     /// Sends what the engine has to send and the links take. True if that was anything.
     pub(super) fn pump(&mut self, now: Instant) -> bool {
         let mut moved = false;
+        self.end_rests(now);
         for _ in 0..MOST_ROUNDS {
             while let Some(transmit) = self.engine.poll_transmit(now) {
                 if let Some(at) = self.link_of(transmit.subchannel) {

@@ -109,7 +109,7 @@ impl Endpoint {
     }
 
     /// Starts to set up `count` more streams.
-    fn set_up_more(&mut self, at: usize, count: u8, now: Instant) {
+    pub(super) fn set_up_more(&mut self, at: usize, count: u8, now: Instant) {
         let bundle = &self.bundles[at];
         let (vc, rail) = (bundle.vc, bundle.rail);
         let port = self.peers[vc.0 as usize].address.as_ref().map(|address| address.port);

@@ -4,6 +4,7 @@ mod congestion;
 mod datagrams;
 mod order;
 mod receive;
+mod rests;
 mod sealed;
 mod transmit;
 
@@ -11,6 +12,7 @@ pub use congestion::{Congestion, Course, NEAR_RTT_NS};
 pub use datagrams::{Came, Datagrams};
 pub use order::{Arrivals, Departures};
 pub use receive::{Arrived, Filled, ReceiveState};
+pub use rests::Rests;
 pub use transmit::TransmitQueue;
 
 use std::net::{SocketAddr, TcpStream};
@@ -66,6 +68,8 @@ pub struct Link {
     pub sampled_at_bytes: u64,
     /// What the kernel said then.
     pub sampled: TcpInfo,
+    /// When it takes nothing new for a while.
+    pub rests: Rests,
     /// Its window has limited it of late.
     pub is_limited: bool,
     /// The kernel repeats what is not answered at least every second.
@@ -184,6 +188,7 @@ impl Link {
             farewell: Farewell::default(),
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
+            rests: Rests::default(),
             is_limited: false,
             asks_often: false,
             waits_since: None,

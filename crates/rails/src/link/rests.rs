@@ -1,0 +1,206 @@
+//! Rests that spare a link BBR's look at the least round trip.
+//!
+//! When BBR has seen no new least round trip for ten seconds, it lets the path run all but empty for 0.2 s, unless the
+//! connection starts from idle just then: it takes what the first acknowledgement shows (net/ipv4/tcp_bbr.c of Linux,
+//! `bbr_update_min_rtt`). So a busy link takes nothing new shortly before, until the path has carried what it has: that
+//! takes a round trip, in which other rails carry.
+
+use fishplate_engine::Instant;
+
+use crate::sys::bbr::Bbr;
+use crate::sys::tcp_info::TcpInfo;
+
+/// How long BBR is content with a least round trip, in nanoseconds.
+const CONTENT_NS: u64 = 10_000_000_000;
+/// While it looks, so many segments may be under way: a link that never has more does not notice.
+const LEAST_SEGMENTS: u32 = 4;
+/// So much earlier than it would take to run empty, in nanoseconds, a link begins to rest at most: BBR's clock was read up
+/// to a look ago, and looks come late now and then.
+const EARLIER_NS: u64 = 20_000_000;
+/// So much later than BBR's clock says, in nanoseconds, it goes on: that clock ticks every 4 ms, or 10.
+const LATER_NS: u64 = 12_000_000;
+/// And so much later although it has not run empty: BBR looks already.
+const LATEST_NS: u64 = 40_000_000;
+/// Over a longer round trip, in nanoseconds, or with more to send first, to rest takes about as long as to look.
+const LONGEST_ROUND_TRIP_NS: u64 = 50_000_000;
+const LONGEST_DRAIN_NS: u64 = 50_000_000;
+
+/// What is known of BBR's clock, and whether the link rests.
+#[derive(Debug, Default)]
+pub struct Rests {
+    /// What BBR takes for the least round trip, in microseconds.
+    least_us: u32,
+    /// Since when, as far as is known.
+    since: Instant,
+    /// When more was under way than while BBR looks.
+    busy_at: Option<Instant>,
+    /// It rests, and BBR would look then.
+    due: Option<Instant>,
+}
+
+impl Rests {
+    /// It rests; BBR would look at `due`.
+    #[cfg(test)]
+    pub fn begun(due: Instant) -> Self {
+        Rests { due: Some(due), ..Rests::default() }
+    }
+
+    /// Whether it rests.
+    pub fn is_on(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// Another look at a link: what BBR and the kernel say, bytes that wait to be given to it, and whether it may begin to
+    /// rest.
+    pub fn look(&mut self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64, may_begin: bool) {
+        if bbr.least_us != self.least_us || bbr.is_looking {
+            (self.least_us, self.since, self.due) = (bbr.least_us, now, None);
+        }
+        if info.unacknowledged > LEAST_SEGMENTS {
+            self.busy_at = Some(now);
+        }
+        let Some(due) = self.due else {
+            let due = self.since.plus_ns(CONTENT_NS);
+            self.due = (may_begin && self.begins(now, due, info, waiting)).then_some(due);
+            return;
+        };
+        let is_empty = waiting == 0 && !info.is_waiting();
+        if is_empty && now >= due.plus_ns(LATER_NS) {
+            self.end(now);
+        }
+        self.end_at_latest(now);
+    }
+
+    /// Whether it has rested as long as a link may.
+    pub fn is_late(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| now >= due.plus_ns(LATEST_NS))
+    }
+
+    /// Ends a rest that has lasted as long as one may. True if it has ended.
+    pub fn end_at_latest(&mut self, now: Instant) -> bool {
+        let is_late = self.is_late(now);
+        if is_late {
+            self.end(now);
+        }
+        is_late
+    }
+
+    /// BBR has looked, or takes the next round trip for the least.
+    fn end(&mut self, now: Instant) {
+        (self.since, self.due) = (now, None);
+    }
+
+    /// Whether it is time, and worth it.
+    fn begins(&self, now: Instant, due: Instant, info: &TcpInfo, waiting: u64) -> bool {
+        let Some(drain_ns) = drains_ns(info, waiting).filter(|ns| *ns <= LONGEST_DRAIN_NS) else { return false };
+        let least_ns = info.rtt_ns * 5 / 4 + drain_ns;
+        let is_time = now.plus_ns(least_ns) < due && now.plus_ns(least_ns + EARLIER_NS) >= due;
+        let is_busy = self.busy_at.is_some_and(|at| now.since_ns(at) < 2 * (least_ns + EARLIER_NS));
+        is_time && is_busy && info.rtt_ns <= LONGEST_ROUND_TRIP_NS
+    }
+}
+
+/// How long what has not left yet takes; `None` where the rate is not known.
+fn drains_ns(info: &TcpInfo, waiting: u64) -> Option<u64> {
+    let bytes = u64::from(info.unsent_bytes) + waiting;
+    (info.delivery_rate > 0).then(|| (bytes as f64 / info.delivery_rate as f64 * 1e9) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const CONTENT: Bbr = Bbr { least_us: 20_000, is_looking: false };
+
+    fn info(unacknowledged: u32) -> TcpInfo {
+        TcpInfo { rtt_ns: 20 * MS, delivery_rate: 100_000_000, unacknowledged, ..TcpInfo::default() }
+    }
+
+    /// Milliseconds, since BBR's clock was set, in which a link rests that has so many segments under way when it does not
+    /// and runs empty 30 ms after it has begun to; `bbr`: what BBR says then.
+    fn rest(busy: u32, bbr: impl Fn(u64) -> Bbr) -> Vec<u64> {
+        let (mut rests, mut rested) = (Rests::default(), Vec::<u64>::new());
+        for ms in (0..10_200).step_by(5) {
+            if rests.is_on() {
+                rested.push(ms);
+            }
+            let is_empty = rests.is_on() && ms >= rested[0] + 30;
+            rests.look(Instant((1000 + ms) * MS), &bbr(ms), &info(if is_empty { 0 } else { busy }), 0, true);
+        }
+        rested
+    }
+
+    #[test]
+    fn a_busy_link_has_run_empty_when_bbr_would_look_and_goes_on_soon_after() {
+        let rested = rest(1000, |_| CONTENT);
+        let (first, last) = (rested[0], rested[rested.len() - 1]);
+        assert!((9_940..=9_965).contains(&first) && (10_005..=10_020).contains(&last), "{first} to {last}");
+    }
+
+    #[test]
+    fn a_link_that_would_not_notice_does_not_rest() {
+        assert!(rest(LEAST_SEGMENTS, |_| CONTENT).is_empty());
+    }
+
+    #[test]
+    fn a_new_least_round_trip_puts_a_rest_off_and_ends_one() {
+        let lower_from = |at| move |ms| if ms < at { CONTENT } else { Bbr { least_us: 19_990, ..CONTENT } };
+        assert!(rest(1000, lower_from(9_000)).is_empty());
+        let rested = rest(1000, lower_from(9_980));
+        assert_eq!(rested.last(), Some(&9_980), "from {}", rested[0]);
+    }
+
+    #[test]
+    fn a_look_of_bbrs_puts_a_rest_off() {
+        assert!(rest(1000, |ms| Bbr { is_looking: (5_000..5_200).contains(&ms), ..CONTENT }).is_empty());
+    }
+
+    #[test]
+    fn what_may_not_begin_does_not_rest() {
+        let mut rests = Rests::default();
+        assert!((0..20_000).all(|ms| {
+            rests.look(Instant(ms * MS), &CONTENT, &info(1000), 0, false);
+            !rests.is_on()
+        }));
+    }
+
+    #[test]
+    fn what_does_not_run_empty_goes_on_and_rests_again_ten_seconds_later() {
+        let mut rests = Rests::default();
+        let mut rested = Vec::new();
+        for ms in (0..30_000).step_by(5) {
+            rests.look(Instant(ms * MS), &CONTENT, &info(1000), 0, true);
+            rested.extend(rests.is_on().then_some(ms));
+        }
+        assert!(rested.iter().all(|ms| (9_950..10_050).contains(ms) || (19_950..20_100).contains(ms)), "{rested:?}");
+        assert!((30..=40).contains(&rested.len()), "{rested:?}");
+    }
+
+    #[test]
+    fn what_waits_is_given_time_to_leave_unless_it_takes_long_or_nobody_knows() {
+        let rests_with = |waiting, delivery_rate| {
+            let mut rests = Rests::default();
+            for ms in 0..10_000 {
+                rests.look(Instant(ms * MS), &CONTENT, &TcpInfo { delivery_rate, ..info(1000) }, waiting, true);
+                if rests.is_on() {
+                    return Some(ms);
+                }
+            }
+            None
+        };
+        let alone = rests_with(0, 100_000_000).unwrap();
+        let (behind, long) = (rests_with(4_000_000, 100_000_000).unwrap(), rests_with(6_000_000, 100_000_000));
+        assert!((38..=42).contains(&(alone - behind)), "{behind} to {alone}");
+        assert_eq!((long, rests_with(4_000_000, 0)), (None, None));
+    }
+
+    #[test]
+    fn it_ends_without_a_look_too() {
+        let mut rests = Rests::default();
+        rests.look(Instant(0), &CONTENT, &info(1000), 0, true);
+        rests.look(Instant(9_960 * MS), &CONTENT, &info(1000), 0, true);
+        assert!(rests.is_on() && !rests.end_at_latest(Instant(10_039 * MS)));
+        assert!(rests.end_at_latest(Instant(10_040 * MS)) && !rests.is_on());
+    }
+}
