@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use fishplate_engine::{Instant, VcId};
+use fishplate_engine::Instant;
 
 use super::Endpoint;
 use super::progress::BUDGET;
@@ -15,23 +15,14 @@ impl Endpoint {
     pub(super) fn look_at_rest(&mut self, at: usize, info: &TcpInfo, now: Instant) {
         let Some(link) = self.links.get(at).filter(|link| matches!(link.course, Course::Settled)) else { return };
         let Some(bbr) = bbr(link.socket.as_fd()) else { return };
-        let may_begin = self.may_rest(link.subchannel.vc);
         let link = &mut self.links[at];
         let rested = link.rests.is_on();
-        link.rests.look(now, &bbr, info, link.transmit.len(), may_begin);
+        link.rests.look(now, &bbr, info, link.transmit.len());
         if !rested && link.rests.is_on() {
             self.pause(at);
         } else if rested && !link.rests.is_on() {
             self.go_on(at);
         }
-    }
-
-    /// Whether one more link of a peer may rest: half of them carry. Of one that comes too late BBR measures the round trip,
-    /// and from then on they differ.
-    fn may_rest(&self, vc: VcId) -> bool {
-        let links = self.peers[vc.0 as usize].links.iter().flatten().count();
-        let resting = self.resting.iter().filter(|at| self.links[**at].subchannel.vc == vc).count();
-        resting < (links / 2).max(1)
     }
 
     /// Looks at the links that rest, whether the user looks at the network or not. True if one goes on.
@@ -134,9 +125,7 @@ mod tests {
         while pair.ends[0].links.len() < 2 || !pair.ends[0].attempts.is_empty() {
             pair.exchange();
         }
-        assert!(pair.ends[0].may_rest(pair.names[0]));
         rest(&mut pair, at);
-        assert!(!pair.ends[0].may_rest(pair.names[0]), "nothing would carry");
         let before = pair.ends[0].links[at].transmit.taken();
         for byte in 0..100 {
             send(&mut pair, &[byte; 8]);

@@ -50,9 +50,8 @@ impl Rests {
         self.due.is_some()
     }
 
-    /// Another look at a link: what BBR and the kernel say, bytes that wait to be given to it, and whether it may begin to
-    /// rest.
-    pub fn look(&mut self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64, may_begin: bool) {
+    /// Another look at a link: what BBR and the kernel say, and bytes that wait to be given to it.
+    pub fn look(&mut self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64) {
         if bbr.least_us != self.least_us || bbr.is_looking {
             (self.least_us, self.since, self.due) = (bbr.least_us, now, None);
         }
@@ -61,7 +60,7 @@ impl Rests {
         }
         let Some(due) = self.due else {
             let due = self.since.plus_ns(CONTENT_NS);
-            self.due = (may_begin && self.begins(now, due, info, waiting)).then_some(due);
+            self.due = self.begins(now, due, info, waiting).then_some(due);
             return;
         };
         let is_empty = waiting == 0 && !info.is_waiting();
@@ -126,7 +125,7 @@ mod tests {
                 rested.push(ms);
             }
             let is_empty = rests.is_on() && ms >= rested[0] + 30;
-            rests.look(Instant((1000 + ms) * MS), &bbr(ms), &info(if is_empty { 0 } else { busy }), 0, true);
+            rests.look(Instant((1000 + ms) * MS), &bbr(ms), &info(if is_empty { 0 } else { busy }), 0);
         }
         rested
     }
@@ -157,20 +156,11 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_begin_does_not_rest() {
-        let mut rests = Rests::default();
-        assert!((0..20_000).all(|ms| {
-            rests.look(Instant(ms * MS), &CONTENT, &info(1000), 0, false);
-            !rests.is_on()
-        }));
-    }
-
-    #[test]
     fn what_does_not_run_empty_goes_on_and_rests_again_ten_seconds_later() {
         let mut rests = Rests::default();
         let mut rested = Vec::new();
         for ms in (0..30_000).step_by(5) {
-            rests.look(Instant(ms * MS), &CONTENT, &info(1000), 0, true);
+            rests.look(Instant(ms * MS), &CONTENT, &info(1000), 0);
             rested.extend(rests.is_on().then_some(ms));
         }
         assert!(rested.iter().all(|ms| (9_950..10_050).contains(ms) || (19_950..20_100).contains(ms)), "{rested:?}");
@@ -182,7 +172,7 @@ mod tests {
         let rests_with = |waiting, delivery_rate| {
             let mut rests = Rests::default();
             for ms in 0..10_000 {
-                rests.look(Instant(ms * MS), &CONTENT, &TcpInfo { delivery_rate, ..info(1000) }, waiting, true);
+                rests.look(Instant(ms * MS), &CONTENT, &TcpInfo { delivery_rate, ..info(1000) }, waiting);
                 if rests.is_on() {
                     return Some(ms);
                 }
@@ -198,8 +188,8 @@ mod tests {
     #[test]
     fn it_ends_without_a_look_too() {
         let mut rests = Rests::default();
-        rests.look(Instant(0), &CONTENT, &info(1000), 0, true);
-        rests.look(Instant(9_960 * MS), &CONTENT, &info(1000), 0, true);
+        rests.look(Instant(0), &CONTENT, &info(1000), 0);
+        rests.look(Instant(9_960 * MS), &CONTENT, &info(1000), 0);
         assert!(rests.is_on() && !rests.end_at_latest(Instant(10_039 * MS)));
         assert!(rests.end_at_latest(Instant(10_040 * MS)) && !rests.is_on());
     }
