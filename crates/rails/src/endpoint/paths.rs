@@ -36,7 +36,7 @@ impl Endpoint {
         let is_idle = link.transmit.taken() == link.sampled_at_bytes
             && !link.sampled.is_waiting()
             && !link.blocked
-            && !link.rests.is_on();
+            && !link.rests.may_change(now);
         link.is_limited = false;
         if is_idle && !link.course.is_opening() {
             return;

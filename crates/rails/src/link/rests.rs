@@ -21,6 +21,9 @@ const EARLIER_NS: u64 = 20_000_000;
 const LATER_NS: u64 = 12_000_000;
 /// And so much later although it has not run empty: BBR looks already.
 const LATEST_NS: u64 = 40_000_000;
+/// A link that had more under way than while BBR looks so long ago, in nanoseconds, is likely to have so again: it rests
+/// although it is idle, lest a message begins that BBR would hold up.
+const BUSY_FOR_NS: u64 = 200_000_000;
 /// Over a longer round trip, in nanoseconds, or with more to send first, to rest takes about as long as to look.
 const LONGEST_ROUND_TRIP_NS: u64 = 50_000_000;
 const LONGEST_DRAIN_NS: u64 = 50_000_000;
@@ -50,6 +53,16 @@ impl Rests {
         self.due.is_some()
     }
 
+    /// Whether the next look may matter although the link is idle.
+    pub fn may_change(&self, now: Instant) -> bool {
+        let due = self.since.plus_ns(CONTENT_NS);
+        self.is_on() || (self.is_busy(now) && now.plus_ns(BUSY_FOR_NS) >= due)
+    }
+
+    fn is_busy(&self, now: Instant) -> bool {
+        self.busy_at.is_some_and(|at| now.since_ns(at) < BUSY_FOR_NS)
+    }
+
     /// Another look at a link: what BBR and the kernel say, and bytes that wait to be given to it.
     pub fn look(&mut self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64) {
         if bbr.least_us != self.least_us || bbr.is_looking {
@@ -58,12 +71,17 @@ impl Rests {
         if info.unacknowledged > LEAST_SEGMENTS {
             self.busy_at = Some(now);
         }
+        let is_empty = waiting == 0 && !info.is_waiting();
         let Some(due) = self.due else {
             let due = self.since.plus_ns(CONTENT_NS);
-            self.due = self.begins(now, due, info, waiting).then_some(due);
+            let begins = self.is_busy(now)
+                && leads(info, waiting).is_some_and(|lead_ns| {
+                    let is_in_time = if is_empty { now < due } else { now.plus_ns(lead_ns) < due };
+                    is_in_time && now.plus_ns(lead_ns + EARLIER_NS) >= due
+                });
+            self.due = begins.then_some(due);
             return;
         };
-        let is_empty = waiting == 0 && !info.is_waiting();
         if is_empty && now >= due.plus_ns(LATER_NS) {
             self.end(now);
         }
@@ -88,21 +106,15 @@ impl Rests {
     fn end(&mut self, now: Instant) {
         (self.since, self.due) = (now, None);
     }
-
-    /// Whether it is time, and worth it.
-    fn begins(&self, now: Instant, due: Instant, info: &TcpInfo, waiting: u64) -> bool {
-        let Some(drain_ns) = drains_ns(info, waiting).filter(|ns| *ns <= LONGEST_DRAIN_NS) else { return false };
-        let least_ns = info.rtt_ns * 5 / 4 + drain_ns;
-        let is_time = now.plus_ns(least_ns) < due && now.plus_ns(least_ns + EARLIER_NS) >= due;
-        let is_busy = self.busy_at.is_some_and(|at| now.since_ns(at) < 2 * (least_ns + EARLIER_NS));
-        is_time && is_busy && info.rtt_ns <= LONGEST_ROUND_TRIP_NS
-    }
 }
 
-/// How long what has not left yet takes; `None` where the rate is not known.
-fn drains_ns(info: &TcpInfo, waiting: u64) -> Option<u64> {
+/// How long it takes until what has been sent, and what waits, has arrived and is acknowledged, in nanoseconds; `None` where
+/// that is not known, or too long to be worth it.
+fn leads(info: &TcpInfo, waiting: u64) -> Option<u64> {
     let bytes = u64::from(info.unsent_bytes) + waiting;
-    (info.delivery_rate > 0).then(|| (bytes as f64 / info.delivery_rate as f64 * 1e9) as u64)
+    let drain_ns = (bytes as f64 / info.delivery_rate as f64 * 1e9) as u64;
+    let is_worth_it = info.delivery_rate > 0 && drain_ns <= LONGEST_DRAIN_NS && info.rtt_ns <= LONGEST_ROUND_TRIP_NS;
+    is_worth_it.then(|| info.rtt_ns * 5 / 4 + drain_ns)
 }
 
 #[cfg(test)]
@@ -148,6 +160,22 @@ mod tests {
         assert!(rest(1000, lower_from(9_000)).is_empty());
         let rested = rest(1000, lower_from(9_980));
         assert_eq!(rested.last(), Some(&9_980), "from {}", rested[0]);
+    }
+
+    #[test]
+    fn a_link_that_idles_between_long_messages_rests_before_the_next_one() {
+        let mut rests = Rests::default();
+        let mut rested = Vec::new();
+        for ms in (0..10_200).step_by(5) {
+            // 35 ms each 100 ms, but none from 9.9 s on.
+            let is_busy = ms % 100 < 35 && ms < 9_900;
+            if is_busy || rests.may_change(Instant(ms * MS)) {
+                rests.look(Instant(ms * MS), &CONTENT, &info(if is_busy { 1000 } else { 0 }), 0);
+            }
+            rested.extend(rests.is_on().then_some(ms));
+        }
+        assert_eq!((rested[0], rested.last()), (9_955, Some(&10_010)));
+        assert!(!rests.may_change(Instant(10_200 * MS)));
     }
 
     #[test]
