@@ -102,16 +102,15 @@ impl VirtualChannel {
         if self.next_watch().is_none_or(|due| due > now) {
             return None;
         }
-        let mut asks = false;
+        let (mut asks, mut failed) = (false, None);
         let watched: ArrayVec<usize, MAX_SUBCHANNELS> = self.watched().collect();
         for index in watched {
             let suspect_at = self.suspect_at(&self.subchannels[index]);
             let subchannel = &mut self.subchannels[index];
-            if subchannel.watch.fails_at.is_some_and(|at| at <= now) {
+            if failed.is_none() && subchannel.watch.fails_at.is_some_and(|at| at <= now) {
                 subchannel.watch.is_told = true;
-                return Some(index);
-            }
-            if !subchannel.watch.is_suspect && suspect_at <= now {
+                failed = Some(index);
+            } else if !subchannel.watch.is_suspect && suspect_at <= now {
                 subchannel.watch.is_suspect = true;
                 asks = true;
             }
@@ -119,7 +118,7 @@ impl VirtualChannel {
         for index in self.live.iter().filter(|_| asks) {
             self.subchannels[usize::from(*index)].watch.asks = true;
         }
-        None
+        failed
     }
 
     /// The peer repeats over subchannel `over` what it has sent over another, which it has given up; the other's end on

@@ -301,6 +301,31 @@ fn what_waits_for_a_subchannel_that_retires_goes_over_another() {
 }
 
 #[test]
+fn one_that_falls_silent_while_another_is_found_to_have_failed_is_asked_as_well() {
+    let mut engine = Engine::new(Config { multiplexing: Multiplexing::RoundRobin, ..Config::default() });
+    let vc = engine.open();
+    let all = [0, 1, 2].map(|rail| engine.subchannel_up(vc, RailId(rail), None, 1 << 20).unwrap());
+    all.into_iter().for_each(|subchannel| engine.writable(subchannel, 1 << 20));
+    let [silent, failed, other] = all;
+    let answer = |engine: &mut Engine, at_ms: u64, over, ack| {
+        let header = Header { ack, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+        engine.handle_header(Instant(at_ms * MS), over, &header).unwrap();
+    };
+    (0..3).for_each(|_| send(&mut engine));
+    assert_eq!(sent(&mut engine, Instant(0)).len(), 3);
+    [silent, other].into_iter().for_each(|over| answer(&mut engine, 1, over, 1));
+    engine.handle_timeout(Instant(160 * MS));
+    assert_eq!(sent(&mut engine, Instant(160 * MS)).len(), 3, "questions over all");
+    [silent, other].into_iter().for_each(|over| answer(&mut engine, 161, over, 2));
+    send(&mut engine);
+    assert_eq!(sent(&mut engine, Instant(162 * MS))[0].0, silent);
+    engine.handle_timeout(Instant(500 * MS));
+    assert_eq!(engine.poll_cut(), Some(failed));
+    let asked = sent(&mut engine, Instant(500 * MS));
+    assert!(asked.contains(&(silent, Body::Ping)), "{asked:?}");
+}
+
+#[test]
 fn a_subchannel_that_rests_takes_nothing_while_the_other_carries_all_and_then_goes_on() {
     let (mut engine, [one, two]) = over_two_rails(Config::default());
     let ping = Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ping };
