@@ -4,7 +4,6 @@ use super::credit::MESSAGE_CHARGE;
 use super::send::{Destination, Purpose, Send, Source, Stage};
 use super::stripes::{Piece, Stripes};
 use super::subchannel::Cargo;
-use super::watch::DOUBT_NS;
 use super::way::Way;
 use super::{Reply, State, VirtualChannel};
 use crate::config::MAX_SUBCHANNELS;
@@ -83,7 +82,7 @@ impl VirtualChannel {
             in_flight: subchannel.estimate.under_way(now),
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(now),
-            delay_ns: subchannel.estimate.delay_ns() + u64::from(subchannel.is_put_off()) * DOUBT_NS,
+            delay_ns: subchannel.estimate.delay_ns() + subchannel.put_off_ns(),
             window: subchannel.estimate.window(),
             is_ample: subchannel.estimate.is_ample() && !subchannel.watch.is_doubted,
             is_heard: self.heard == Some(index),
@@ -285,7 +284,8 @@ impl VirtualChannel {
                 .find(|at| open(&self.subchannels[*at]) && self.live.contains(&(*at as u8)))?,
             None => {
                 if self.debt.starves_peer() {
-                    let first = usize::from(*self.live.first()?);
+                    let live = || self.live.iter().map(|index| usize::from(*index));
+                    let first = live().find(|at| open(&self.subchannels[*at])).or_else(|| live().next())?;
                     self.subchannels[first].owe_ack(now);
                 }
                 return None;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::estimate::Estimate;
 use super::sent::{Acked, Sent};
-use super::watch::Watch;
+use super::watch::{DOUBT_NS, Watch};
 use crate::ids::RailId;
 use crate::time::Instant;
 use crate::wire::{Body, Refusal, SendRef};
@@ -23,6 +23,9 @@ const LONGEST_ACK_DELAY_NS: u64 = 10_000_000;
 pub const ACK_EVERY_BYTES: u64 = 512 << 10;
 /// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
 pub const ACK_EVERY_FRAMES: u32 = 512;
+
+/// A rest takes about so many nanoseconds.
+const REST_NS: u64 = 60_000_000;
 
 /// What a frame in flight belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,9 +232,15 @@ impl Subchannel {
         self.is_quiet() && self.ack_due.is_none() && self.refusals.is_empty()
     }
 
-    /// Whether others are to carry what can wait for them.
-    pub fn is_put_off(&self) -> bool {
-        self.watch.is_doubted || self.rests
+    /// How much later than usual what it is given now would arrive, for all that is known, in nanoseconds.
+    pub fn put_off_ns(&self) -> u64 {
+        if self.watch.is_doubted {
+            DOUBT_NS
+        } else if self.rests {
+            REST_NS
+        } else {
+            0
+        }
     }
 
     /// Whether everything that was sent has been acknowledged.

@@ -25,7 +25,8 @@ pub struct Pair {
 impl Pair {
     /// Connected, the first one having begun.
     pub fn open() -> Pair {
-        let settings = Settings { rails: vec!["lo".into()], top: false, ..Settings::default() };
+        let (rails, congestion) = (vec!["lo".into()], Some("reno".into()));
+        let settings = Settings { rails, top: false, congestion, ..Settings::default() };
         let mut ends = [(); 2].map(|()| Endpoint::begin(&settings, UserMemory::of_test()).unwrap());
         let addresses = [ends[1].address().clone(), ends[0].address().clone()];
         let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];

@@ -11,9 +11,13 @@ use crate::sys::bbr::bbr;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 impl Endpoint {
-    /// Looks whether link `at`, of which the kernel says `info`, is to rest.
+    /// Looks whether link `at`, of which the kernel says `info`, is to rest. None does where nobody would end that while the
+    /// user is away.
     pub(super) fn look_at_rest(&mut self, at: usize, info: &TcpInfo, now: Instant) {
         let Some(link) = self.links.get(at).filter(|link| matches!(link.course, Course::Settled)) else { return };
+        if !self.held.watched && !link.rests.is_on() {
+            return;
+        }
         let Some(bbr) = bbr(link.socket.as_fd()) else { return };
         let link = &mut self.links[at];
         let rested = link.rests.is_on();
@@ -122,8 +126,10 @@ mod tests {
         pair.ends[0].look_after_streams_of(at);
         let now = pair.now(0);
         pair.ends[0].set_up_more(0, 1, now);
+        let begin = Monotonic::now();
         while pair.ends[0].links.len() < 2 || !pair.ends[0].attempts.is_empty() {
             pair.exchange();
+            assert!(begin.elapsed() < PATIENCE, "the second link does not come up");
         }
         rest(&mut pair, at);
         let before = pair.ends[0].links[at].transmit.taken();
