@@ -12,6 +12,7 @@ const MOST_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// A round trip, in nanoseconds, from which on a peer is distant: a handshake costs more there than copying what comes
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
 pub const FAR_NS: u64 = 100_000;
+
 /// What a driver has measured of a subchannel's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {

@@ -23,7 +23,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Connected, the first one having begun.
+    /// Connected, the first one having begun, and their streams looked after.
     pub fn open() -> Pair {
         let (rails, congestion) = (vec!["lo".into()], Some("reno".into()));
         let settings = Settings { rails, top: false, congestion, ..Settings::default() };
@@ -32,6 +32,10 @@ impl Pair {
         let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];
         let mut pair = Pair { ends, names, tag: 0 };
         pair.exchange();
+        for end in &mut pair.ends {
+            let at = end.links.iter().next().unwrap().0;
+            end.look_after_streams_of(at);
+        }
         pair
     }
 
@@ -81,9 +85,26 @@ impl Pair {
         }
     }
 
+    /// Messages go on until both sides have so many links and nothing changes.
+    pub fn exchange_until(&mut self, links: usize) {
+        let start = Monotonic::now();
+        while self.ends.iter().any(|end| end.links.len() != links || !end.attempts.is_empty()) {
+            self.exchange();
+            let counts = [0, 1].map(|at| self.ends[at].links.len());
+            assert!(start.elapsed() < PATIENCE, "{counts:?} links, not {links}");
+        }
+        self.exchange();
+    }
+
     /// The time at one of them.
     pub fn now(&self, end: usize) -> Instant {
         self.ends[end].clock.now()
+    }
+
+    /// One of them starts to set up more streams.
+    pub fn set_up_more(&mut self, end: usize, count: u8) {
+        let now = self.now(end);
+        self.ends[end].set_up_more(0, count, now);
     }
 
     /// Both close.

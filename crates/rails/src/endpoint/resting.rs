@@ -14,18 +14,17 @@ impl Endpoint {
     /// Looks whether link `at`, of which the kernel says `info`, is to rest. None does where nobody would end that while the
     /// user is away.
     pub(super) fn look_at_rest(&mut self, at: usize, info: &TcpInfo, now: Instant) {
-        let Some(link) = self.links.get(at).filter(|link| matches!(link.course, Course::Settled)) else { return };
-        if !self.held.watched && !link.rests.is_on() {
+        let Some(link) = self.links.get_mut(at).filter(|link| matches!(link.course, Course::Settled)) else { return };
+        let rested = link.rests.is_on();
+        if !self.held.watched && !rested {
             return;
         }
         let Some(bbr) = bbr(link.socket.as_fd()) else { return };
-        let link = &mut self.links[at];
-        let rested = link.rests.is_on();
         link.rests.look(now, &bbr, info, link.transmit.len());
-        if !rested && link.rests.is_on() {
-            self.pause(at);
-        } else if rested && !link.rests.is_on() {
-            self.go_on(at);
+        match (rested, link.rests.is_on()) {
+            (false, true) => self.pause(at),
+            (true, false) => self.go_on(at),
+            _ => {}
         }
     }
 
@@ -123,14 +122,8 @@ mod tests {
     fn others_carry_while_a_link_rests() {
         let mut pair = Pair::open();
         let at = only_link(&pair.ends[0]);
-        pair.ends[0].look_after_streams_of(at);
-        let now = pair.now(0);
-        pair.ends[0].set_up_more(0, 1, now);
-        let begin = Monotonic::now();
-        while pair.ends[0].links.len() < 2 || !pair.ends[0].attempts.is_empty() {
-            pair.exchange();
-            assert!(begin.elapsed() < PATIENCE, "the second link does not come up");
-        }
+        pair.set_up_more(0, 1);
+        pair.exchange_until(2);
         rest(&mut pair, at);
         let before = pair.ends[0].links[at].transmit.taken();
         for byte in 0..100 {

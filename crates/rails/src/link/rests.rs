@@ -82,10 +82,9 @@ impl Rests {
             self.due = begins.then_some(due);
             return;
         };
-        if is_empty && now >= due.plus_ns(LATER_NS) {
+        if (is_empty && now >= due.plus_ns(LATER_NS)) || self.is_late(now) {
             self.end(now);
         }
-        self.end_at_latest(now);
     }
 
     /// Whether it has rested as long as a link may.

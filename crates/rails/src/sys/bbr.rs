@@ -1,6 +1,8 @@
 //! What BBR knows of a connection.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
+
+use super::option::tcp_option;
 
 /// Words of `struct tcp_bbr_info` (linux/inet_diag.h): the bandwidth in two, the least round trip, two gains.
 const WORDS: usize = 5;
@@ -22,13 +24,9 @@ pub struct Bbr {
 pub fn bbr(socket: BorrowedFd<'_>) -> Option<Bbr> {
     // One more, as another algorithm may tell more.
     let mut words = [0u32; WORDS + 1];
-    let mut len = size_of_val(&words) as libc::socklen_t;
-    // SAFETY: `words` is valid for writes of `len` bytes; the kernel writes no more.
-    let result = unsafe {
-        let to = words.as_mut_ptr().cast();
-        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CC_INFO, to, &mut len)
-    };
-    (result == 0 && len as usize == WORDS * size_of::<u32>())
+    // SAFETY: they are numbers.
+    let len = unsafe { tcp_option(socket, libc::TCP_CC_INFO, &mut words) }.ok()?;
+    (len == WORDS * size_of::<u32>())
         .then(|| Bbr { least_us: words[LEAST_ROUND_TRIP], is_looking: words[WINDOW_GAIN] == LOOKING })
 }
 

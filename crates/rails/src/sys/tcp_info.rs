@@ -1,7 +1,9 @@
 //! What the kernel knows of a TCP connection.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
+
+use super::option::tcp_option;
 
 /// `struct tcp_info` of linux/tcp.h, as far as it is used here. Old kernels fill less of it; the rest stays zero.
 #[repr(C)]
@@ -92,14 +94,8 @@ impl TcpInfo {
 /// Asks the kernel.
 pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     let mut raw = RawTcpInfo::default();
-    let mut len = size_of::<RawTcpInfo>() as libc::socklen_t;
-    // SAFETY: `raw` is valid for writes of `len` bytes; the kernel writes no more.
-    let result = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut raw).cast(), &mut len)
-    };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    // SAFETY: it has numbers only.
+    unsafe { tcp_option(socket, libc::TCP_INFO, &mut raw) }?;
     let words = &raw.rto_to_total_retrans;
     let [busy_us, by_peer_us, by_own_us] = raw.busy_to_sndbuf_limited;
     Ok(TcpInfo {

@@ -1,41 +1,14 @@
 //! Two endpoints of one process over loopback, where streams do not grow by themselves.
 
 use std::net::Shutdown;
-use std::time::Instant as Monotonic;
 
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Context, Failure, Pattern, Payload, RecvRequest, Source, Space};
 
-use super::super::pair::{PATIENCE, Pair, extent};
+use super::super::pair::{Pair, extent};
 use super::*;
 
-/// Connected, the first one having begun, and their streams looked after.
-fn open() -> Pair {
-    let mut pair = Pair::open();
-    for end in &mut pair.ends {
-        let at = end.links.iter().next().unwrap().0;
-        end.look_after_streams_of(at);
-    }
-    pair
-}
-
 impl Pair {
-    /// Messages go on until both sides have so many links and nothing changes.
-    fn exchange_until(&mut self, links: usize) {
-        let start = Monotonic::now();
-        while self.ends.iter().any(|end| end.links.len() != links || !end.attempts.is_empty()) {
-            self.exchange();
-            let counts = [0, 1].map(|at| self.ends[at].links.len());
-            assert!(start.elapsed() < PATIENCE, "{counts:?} links, not {links}");
-        }
-        self.exchange();
-    }
-
-    fn set_up_more(&mut self, end: usize, count: u8) {
-        let now = self.now(end);
-        self.ends[end].set_up_more(0, count, now);
-    }
-
     fn let_go_of(&mut self, end: usize, count: u8) {
         let now = self.now(end);
         self.ends[end].let_go_of(0, count, now);
@@ -44,7 +17,7 @@ impl Pair {
 
 #[test]
 fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
-    let mut pair = open();
+    let mut pair = Pair::open();
     pair.set_up_more(0, 3);
     pair.exchange_until(4);
     pair.set_up_more(1, 2);
@@ -68,7 +41,7 @@ fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
 
 #[test]
 fn there_are_no_more_streams_than_a_rail_may_have() {
-    let mut pair = open();
+    let mut pair = Pair::open();
     pair.set_up_more(0, 20);
     pair.exchange_until(usize::from(MOST_STREAMS));
     pair.close();
@@ -76,7 +49,7 @@ fn there_are_no_more_streams_than_a_rail_may_have() {
 
 #[test]
 fn a_stream_that_breaks_is_not_set_up_again() {
-    let mut pair = open();
+    let mut pair = Pair::open();
     pair.set_up_more(0, 2);
     pair.exchange_until(3);
     let additional = pair.ends[0].links.iter().find(|(_, link)| link.line.is_additional());
@@ -87,7 +60,7 @@ fn a_stream_that_breaks_is_not_set_up_again() {
 
 #[test]
 fn a_peer_that_lets_go_of_what_has_to_stay_breaks_the_protocol() {
-    let mut pair = open();
+    let mut pair = Pair::open();
     let at = pair.ends[0].links.iter().next().unwrap().0;
     let now = pair.now(0);
     let end = &mut pair.ends[0];
