@@ -1,9 +1,10 @@
 //! What is known of a subchannel's path: delivery rate, delay, and how much is still under way.
 
+use super::backlog::Backlog;
 use super::rate::Rate;
 use super::round_trip::RoundTrip;
 use super::sent::{Acked, Sent};
-use super::train::Took;
+use super::train::{Between, Took};
 use crate::ids::RailId;
 use crate::time::Instant;
 
@@ -58,10 +59,7 @@ pub struct Estimate {
     /// What it was a round trip before, and since when it counts.
     window_before: (u64, Instant),
     is_ample: bool,
-    /// Bytes handed over and not acknowledged.
-    in_flight: u64,
-    /// When, at the estimated rate, all bytes would have left.
-    busy_until: Instant,
+    backlog: Backlog,
 }
 
 impl Estimate {
@@ -73,8 +71,7 @@ impl Estimate {
             window: u64::MAX,
             window_before: (u64::MAX, Instant(0)),
             is_ample: false,
-            in_flight: 0,
-            busy_until: Instant(0),
+            backlog: Backlog::default(),
         }
     }
 
@@ -116,27 +113,23 @@ impl Estimate {
     /// All of it, for people.
     pub fn show(&self, rail: RailId, now: Instant) -> PathEstimate {
         let (rtt_ns, min_rtt_ns) = (self.round_trip.smoothed_ns(), self.min_rtt_ns());
-        PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(now), in_flight: self.in_flight, window: self.window }
+        let in_flight = self.in_flight();
+        PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(now), in_flight, window: self.window }
     }
 
     /// Bytes handed over and not acknowledged.
     pub fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.backlog.in_flight()
     }
 
-    /// Bytes still under way. Acknowledgements come late and in lumps, so never more than what the rate has left over.
+    /// Bytes still under way.
     pub fn under_way(&self, now: Instant) -> u64 {
-        let modelled = self.busy_until.since_ns(now) as f64 * self.rate.measured() / 1e9;
-        self.in_flight.min(modelled as u64)
+        self.backlog.under_way(now, &self.rate)
     }
 
     /// A frame of so many bytes is handed over.
     pub fn sent(&mut self, now: Instant, bytes: u64) -> Sent {
-        let queued = self.under_way(now) + bytes;
-        self.in_flight += bytes;
-        let start = self.busy_until.max(now);
-        self.busy_until = start.plus_ns(self.rate.time_of(bytes));
-        Sent { at: now, bytes, queued }
+        self.backlog.add(now, bytes, &self.rate)
     }
 
     /// A frame leaves only now, as the driver has held it back. To be called for all such frames, the oldest first, after
@@ -147,23 +140,29 @@ impl Estimate {
 
     /// The last `bytes` handed over have not left.
     pub fn unsend(&mut self, now: Instant, bytes: u64) {
-        let ahead = self.under_way(now).saturating_sub(bytes);
-        self.in_flight -= bytes.min(self.in_flight);
-        self.busy_until = now.plus_ns(self.rate.time_of(ahead));
+        self.backlog.take_back(now, bytes, &self.rate);
     }
 
     /// A frame has been acknowledged.
     pub fn acknowledged(&mut self, frame: Sent) {
-        self.in_flight -= frame.bytes.min(self.in_flight);
+        self.backlog.acknowledged(frame);
     }
 
-    /// Frames were acknowledged, `frame` the newest of them, together `bytes`, the first handed over at `first`: that
-    /// measures the rate.
+    /// The frames `acked` were acknowledged, and those `behind` them are in flight, the oldest first: that measures the rate,
+    /// and tells how much is still under way.
     ///
-    /// How long the newest was under way lies between two times. The acknowledgement is read `now`, but may have come any
-    /// time after `looked`; and the peer may have held it back for up to `ack_delay_ns`, or not at all. An estimate
-    /// within the bounds that follow stays as it is.
-    pub fn measure(&mut self, now: Instant, looked: Instant, frame: Sent, acked: Acked, ack_delay_ns: u64) {
+    /// How long the newest was under way lies between two times. The acknowledgement was read at the later time of `came`,
+    /// but may have come any time after the earlier; and the peer may have held it back for up to `ack_delay_ns`, or not at
+    /// all. An estimate within the bounds that follow stays as it is.
+    pub fn measure<'a>(
+        &mut self,
+        came: Between,
+        acked: &Acked,
+        ack_delay_ns: u64,
+        behind: impl DoubleEndedIterator<Item = &'a Sent>,
+    ) {
+        let (looked, now) = came;
+        let frame = &acked.newest;
         let sample_ns = now.since_ns(frame.at).saturating_sub(ack_delay_ns);
         let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
         // A peer that was away for longer than the path takes says nothing of the path.
@@ -171,19 +170,20 @@ impl Estimate {
             self.round_trip.sample(now, sample_ns);
         }
         let end = (Instant(looked.0.saturating_sub(ack_delay_ns)), now);
+        // The newest left a round trip ago, without what the peer held the acknowledgement back for.
+        let left = Instant(now.0.saturating_sub(min_rtt_ns + ack_delay_ns));
         if min_rtt_ns < FAR_NS {
-            let left = frame.at.plus_ns(min_rtt_ns);
-            let (least_ns, most_ns) = (end.0.since_ns(left), end.1.since_ns(left));
+            let came_at = frame.at.plus_ns(min_rtt_ns);
+            let (least_ns, most_ns) = (end.0.since_ns(came_at), end.1.since_ns(came_at));
             self.rate.weigh_near(now, &Took { least_ns, most_ns, bytes: frame.queued });
+            // Little leaves in a round trip that short.
+            self.backlog.correct((left, now), &self.rate, std::iter::empty());
         } else {
             let window = self.window.min(self.window_before.0);
-            self.rate.weigh_far(now, (min_rtt_ns, window), end, &acked);
+            self.rate.weigh_far(now, (min_rtt_ns, window), end, acked);
+            let left_last = Instant(now.0.saturating_sub(min_rtt_ns));
+            self.backlog.correct((left, left_last), &self.rate, behind);
         }
-        // The frame left a round trip ago at the latest, and all that is in flight was sent since: of that, what was sent
-        // early enough has left as well.
-        let in_flight_ns = self.rate.time_of(self.in_flight);
-        let left = Instant(now.0.saturating_sub(min_rtt_ns + ack_delay_ns));
-        self.busy_until = self.busy_until.clamp(left.plus_ns(in_flight_ns), now.plus_ns(in_flight_ns));
     }
 
     /// The driver has measured.
@@ -227,9 +227,14 @@ mod tests {
             estimate
         }
 
+        /// Of frames behind which none are in flight.
+        fn measure_all(&mut self, came: Between, frames: &[Sent], ack_delay_ns: u64) {
+            self.measure(came, &Acked::of(frames), ack_delay_ns, std::iter::empty());
+        }
+
         /// At once, of one frame.
         fn measure_one(&mut self, now: Instant, frame: Sent) {
-            self.measure(now, now, frame, Acked::of(&[frame]), 0);
+            self.measure_all((now, now), &[frame], 0);
         }
     }
 
@@ -280,10 +285,9 @@ mod tests {
             let (start, is_still) = (window * 4_000_000, window < 3);
             let frames: Vec<Sent> = (0..20).map(|at| estimate.sent(Instant(start + at * 80_000), 4096)).collect();
             frames.iter().for_each(|frame| estimate.acknowledged(*frame));
-            let acked = Acked::of(&frames);
             let end_ns = start + if is_still { 5_900_000 } else { 2_000_000 + 20 * 80_000 };
             let held_ns = if is_still { 0 } else { 1_000_000 };
-            estimate.measure(Instant(end_ns + held_ns), Instant(end_ns), frames[19], acked, held_ns);
+            estimate.measure_all((Instant(end_ns), Instant(end_ns + held_ns)), &frames, held_ns);
             if window == 3 {
                 assert!(estimate.rate(Instant(end_ns)) < 60e6, "{}", estimate.rate(Instant(end_ns)));
             }
@@ -302,8 +306,7 @@ mod tests {
             sent.push_back(estimate.sent(now, 65536));
             let frame = sent.pop_front().unwrap();
             estimate.acknowledged(frame);
-            let looked = Instant(now.0 - 300_000);
-            estimate.measure(now, looked, frame, Acked::of(&[frame]), 0);
+            estimate.measure_all((Instant(now.0 - 300_000), now), &[frame], 0);
         }
         let rate = estimate.rate(Instant(300_860_000));
         assert!((rate / 117e6 - 1.0).abs() < 0.05, "{rate}");
@@ -318,7 +321,7 @@ mod tests {
             let frames: Vec<Sent> = (0..12).map(|at| estimate.sent(Instant(start + at / 3 * 250_000), 4096)).collect();
             frames.iter().for_each(|frame| estimate.acknowledged(*frame));
             let end = Instant(start + 2_000_000 + 750_000 + 105_000);
-            estimate.measure(end, end, frames[11], Acked::of(&frames), 0);
+            estimate.measure_all((end, end), &frames, 0);
         }
         let rate = estimate.rate(Instant(400_000_000));
         assert!((rate / 117e6 - 1.0).abs() < 0.1, "{rate}");

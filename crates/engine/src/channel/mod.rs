@@ -1,5 +1,6 @@
 //! A virtual channel: everything between this endpoint and one peer.
 
+mod backlog;
 mod choice;
 pub mod credit;
 pub mod estimate;

@@ -14,6 +14,9 @@ pub struct Sent {
 }
 
 impl Sent {
+    /// Nothing.
+    const NOTHING: Sent = Sent { at: Instant(0), bytes: 0, queued: 0 };
+
     /// Whether the path had nothing else to carry.
     pub fn is_alone(&self) -> bool {
         self.queued == self.bytes
@@ -26,6 +29,8 @@ impl Sent {
 pub struct Acked {
     /// When the first was handed over.
     pub first: Instant,
+    /// The last.
+    pub newest: Sent,
     /// Their length, in bytes.
     pub bytes: u64,
     /// There was a pause before the first.
@@ -34,14 +39,15 @@ pub struct Acked {
 
 impl Acked {
     /// None yet.
-    pub const NOTHING: Acked = Acked { first: Instant(0), bytes: 0, after_pause: false };
+    pub const NOTHING: Acked = Acked { first: Instant(0), newest: Sent::NOTHING, bytes: 0, after_pause: false };
 
     /// The next one.
     pub fn add(&mut self, frame: &Sent) {
         if frame.is_alone() {
-            *self = Acked { first: frame.at, bytes: frame.bytes, after_pause: true };
+            *self = Acked { first: frame.at, newest: *frame, bytes: frame.bytes, after_pause: true };
             return;
         }
+        self.newest = *frame;
         self.first = if self.bytes == 0 { frame.at } else { self.first.min(frame.at) };
         self.bytes += frame.bytes;
     }

@@ -200,17 +200,15 @@ impl Subchannel {
         }
         self.acked = ack;
         self.watch.progress(now);
-        let (mut newest, mut acked) = (None, Acked::NOTHING);
+        let mut acked = Acked::NOTHING;
         for frame in self.in_flight.drain(..news as usize) {
             self.estimate.acknowledged(frame.sent);
-            newest = Some(frame.sent);
             acked.add(&frame.sent);
             delivered(frame.cargo);
         }
-        if let Some(frame) = newest {
-            let looked = self.looked.unwrap_or(now);
-            self.estimate.measure(now, looked, frame, acked, u64::from(ack_delay_us) * 1000);
-        }
+        let came = (self.looked.unwrap_or(now), now);
+        let behind = self.in_flight.iter().map(|frame| &frame.sent);
+        self.estimate.measure(came, &acked, u64::from(ack_delay_us) * 1000, behind);
         Ok(())
     }
 
