@@ -112,13 +112,17 @@ pub struct Debt {
     held: u64,
     /// Bytes of pieces that have overtaken the announcement of their message, which will be charged with them.
     unannounced: u64,
-    /// Given beside the first grant: what was freed, and what the grant grew by.
+    /// Of what is held: bytes that were asked for, beyond the grant. What is freed makes good for them first.
+    asked: u64,
+    /// What was freed, and what the grant grew by.
+    freed: u64,
+    /// Given beside the first grant: the same, but for what made good for what was asked for.
     given: u64,
     told: u64,
     /// The peer may not have heard of what it was told: a subchannel has ended, and acknowledgements do not go again.
     is_unheard: bool,
     relinquished: u64,
-    /// `given` when the grant was looked at last.
+    /// `freed` when the grant was looked at last.
     looked_at: u64,
 }
 
@@ -129,7 +133,7 @@ pub struct OverGrant;
 impl Debt {
     /// For a peer that is granted `grant` bytes, and `reserve` more for announcements.
     pub fn new(grant: u64, reserve: u64) -> Self {
-        let (held_eager, held, unannounced) = (0, 0, 0);
+        let (held_eager, held, unannounced, asked, freed) = (0, 0, 0, 0, 0);
         let (given, told, relinquished, looked_at) = (0, 0, 0, 0);
         let is_unheard = false;
         Debt {
@@ -139,6 +143,8 @@ impl Debt {
             held_eager,
             held,
             unannounced,
+            asked,
+            freed,
             given,
             told,
             is_unheard,
@@ -152,6 +158,11 @@ impl Debt {
         self.grant
     }
 
+    /// Bytes beyond the grant that are held, or on their way, because they were asked for.
+    pub fn asked(&self) -> u64 {
+        self.asked
+    }
+
     /// Bytes of messages that the peer might leave here at first.
     pub fn first_grant(&self) -> u64 {
         self.first
@@ -162,7 +173,8 @@ impl Debt {
 
     /// A message of `charge` bytes has come with its payload, or is announced with payload that follows.
     pub fn hold_eager(&mut self, charge: u64) -> Result<(), OverGrant> {
-        if self.held_eager + charge > self.grant || self.held + charge > self.grant + self.reserve {
+        let most = self.grant + self.asked;
+        if self.held_eager + charge > most || self.held + charge > most + self.reserve {
             return Err(OverGrant);
         }
         self.held_eager += charge;
@@ -172,7 +184,7 @@ impl Debt {
 
     /// A piece of `len` bytes has come before its message was announced.
     pub fn hold_unannounced(&mut self, len: u64) -> Result<(), OverGrant> {
-        if self.held_eager + self.unannounced + len > self.grant {
+        if self.held_eager + self.unannounced + len > self.grant + self.asked {
             return Err(OverGrant);
         }
         self.unannounced += len;
@@ -186,7 +198,7 @@ impl Debt {
 
     /// A message has been announced.
     pub fn hold_request(&mut self) -> Result<(), OverGrant> {
-        if self.held + MESSAGE_CHARGE > self.grant + self.reserve {
+        if self.held + MESSAGE_CHARGE > self.grant + self.asked + self.reserve {
             return Err(OverGrant);
         }
         self.held += MESSAGE_CHARGE;
@@ -195,22 +207,41 @@ impl Debt {
 
     /// A message that came with its payload, `charge` bytes, has found its receive.
     pub fn free_eager(&mut self, charge: u64) {
+        let good = charge.min(self.asked);
         self.held_eager -= charge;
         self.held -= charge;
-        self.given += charge;
+        self.freed += charge;
+        self.asked -= good;
+        self.given += charge - good;
     }
 
     /// An announced message has found its receive.
     pub fn free_request(&mut self) {
         self.held -= MESSAGE_CHARGE;
+        self.freed += MESSAGE_CHARGE;
         self.given += MESSAGE_CHARGE;
+    }
+
+    /// Bytes of announced messages that can be [asked](Debt::ask) for now, and at most: half of the grant.
+    pub fn to_ask(&self) -> (u64, u64) {
+        let most = self.grant / 2;
+        (most.saturating_sub(self.asked + MESSAGE_CHARGE), most)
+    }
+
+    /// `len` bytes of an announced message are asked for: it is one with payload that follows now.
+    pub fn ask(&mut self, len: u64) {
+        self.free_request();
+        let charge = len + MESSAGE_CHARGE;
+        self.asked += charge;
+        self.held += charge;
+        self.held_eager += charge;
     }
 
     /// Whether the peer has used a good part of its grant since this was asked with success last: a larger one may help.
     pub fn is_in_use(&mut self) -> bool {
-        let in_use = self.given - self.looked_at >= self.grant / 4;
+        let in_use = self.freed - self.looked_at >= self.grant / 4;
         if in_use {
-            self.looked_at = self.given;
+            self.looked_at = self.freed;
         }
         in_use
     }
@@ -218,13 +249,14 @@ impl Debt {
     /// The peer is granted `more` bytes.
     pub fn grow(&mut self, more: u64) {
         self.grant += more;
+        self.freed += more;
         self.given += more;
     }
 
     /// The peer has given back `total` bytes of its grant since the start. How many of these are news.
     pub fn relinquished(&mut self, total: u64) -> Result<u64, OverGrant> {
         let news = total.saturating_sub(self.relinquished);
-        if news > self.grant - self.first || self.held_eager + news > self.grant {
+        if news > self.grant - self.first || self.held_eager + news > self.grant + self.asked {
             return Err(OverGrant);
         }
         self.relinquished += news;
@@ -244,7 +276,7 @@ impl Debt {
 
     /// Whether the peer, as far as it knows, can send no payload, or nothing at all, although by now it could.
     pub fn starves_peer(&self) -> bool {
-        let next = self.held + MESSAGE_CHARGE;
+        let next = self.held.saturating_sub(self.asked) + MESSAGE_CHARGE;
         let untold = self.given - self.told;
         [self.grant, self.grant + self.reserve].iter().any(|most| next <= *most && *most < next + untold)
     }

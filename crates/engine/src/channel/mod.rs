@@ -65,11 +65,21 @@ pub enum Half {
     Arrival(u64),
 }
 
-/// The answer to a request, whose record it is.
+/// The answer to a request.
 struct Reply {
     body: Body,
-    /// The request was charged as one whose payload follows.
-    ahead: bool,
+    charge: Charge,
+}
+
+/// What the peer gets back when an answer is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charge {
+    /// That of an announcement.
+    Announcement,
+    /// The same, of a message that is charged with its payload.
+    Message,
+    /// Nothing: the message goes on being charged.
+    Nothing,
 }
 
 /// State of a virtual channel.
@@ -104,6 +114,9 @@ pub struct VirtualChannel {
     pub reorder: Reorder<u64>,
     /// Messages of which something comes without a clearance.
     pub partials: Partials,
+    /// Announced messages that no receive has taken, and nothing of which comes without a clearance, though it would
+    /// have if the credit had allowed it: keys of arrivals, by position.
+    announced: BTreeMap<u32, u64>,
     /// Messages into multi-receive buffers that are not reported yet.
     pub turns: Turns,
     /// It is in the engine's list of virtual channels that may have something to transmit.
@@ -151,6 +164,7 @@ impl VirtualChannel {
             debt: Debt::new(grant, reserve),
             reorder: Reorder::new(most_ahead),
             partials: Partials::default(),
+            announced: BTreeMap::new(),
             turns: Turns::default(),
             is_ready: false,
             eager_limit: config.eager_limit,
@@ -181,9 +195,26 @@ impl VirtualChannel {
         self.pending += len;
     }
 
-    /// Queues the clearance of a message, some of which comes without (`ahead`) or not.
-    pub fn clear(&mut self, send: SendRef, landing: LandingRef, len: u64, ahead: bool) {
-        self.replies.push_back(Reply { body: Body::Clear { send, landing, len }, ahead });
+    /// Queues the clearance of a message.
+    pub fn clear(&mut self, send: SendRef, landing: LandingRef, len: u64, charge: Charge) {
+        self.replies.push_back(Reply { body: Body::Clear { send, landing, len }, charge });
+    }
+
+    /// Nobody has taken an announced message of `len` bytes yet, of which nothing comes.
+    pub fn remember_announced(&mut self, seq: MessageSeq, arrival: u64, len: u64) {
+        if self.wish(len) > 0 {
+            self.announced.insert(seq.0, arrival);
+        }
+    }
+
+    /// Somebody has, or nobody will.
+    pub fn forget_announced(&mut self, seq: MessageSeq) {
+        self.announced.remove(&seq.0);
+    }
+
+    /// The oldest announced message that nobody has taken: its position, and the key of its arrival.
+    pub fn oldest_announced(&self) -> Option<(MessageSeq, u64)> {
+        self.announced.first_key_value().map(|(seq, key)| (MessageSeq(*seq), *key))
     }
 
     /// The peer wants the first `len` bytes of a send that is being cut; the rest of them may go to `landing`.
@@ -195,9 +226,23 @@ impl VirtualChannel {
         len: u64,
     ) {
         let before = stripes.allowed();
+        if landing == LandingRef::NONE {
+            stripes.go_ahead(len);
+        }
         stripes.clear(len);
         *to = Destination::Landing(landing);
-        let allowed = stripes.allowed();
+        self.may_be_cut(key, before, stripes.allowed());
+    }
+
+    /// The peer has memory for the first `len` bytes of an announced message.
+    pub fn goes_ahead(&mut self, key: u64, stripes: &mut Stripes, len: u64) {
+        let before = stripes.allowed();
+        stripes.go_ahead(len);
+        self.may_be_cut(key, before, stripes.allowed());
+    }
+
+    /// `allowed` bytes of a send may be cut, where that were `before`.
+    fn may_be_cut(&mut self, key: u64, before: u64, allowed: u64) {
         self.pending = self.pending + allowed - before;
         if before == 0 && allowed > 0 {
             self.cleared.push_back(key);
@@ -281,6 +326,7 @@ impl VirtualChannel {
         self.again.clear();
         self.orphans.clear();
         self.halves.clear();
+        self.announced.clear();
         self.gives_up_at = None;
     }
 

@@ -6,7 +6,7 @@ use super::credit::MESSAGE_CHARGE;
 use super::scheduler::{NOTHING, Transmit};
 use super::send::Send;
 use super::subchannel::Cargo;
-use super::{Reply, VirtualChannel};
+use super::{Charge, Reply, VirtualChannel};
 use crate::intervals::Intervals;
 use crate::memory::Payload;
 use crate::regions::RegionId;
@@ -140,7 +140,7 @@ impl VirtualChannel {
     /// Queues the refusal of a read, whose record this becomes.
     pub fn refuse_read(&mut self, landing: LandingRef, why: Refusal) {
         let body = Body::Refused { what: Access::Read(landing), why };
-        self.replies.push_back(Reply { body, ahead: false });
+        self.replies.push_back(Reply { body, charge: Charge::Announcement });
     }
 
     /// A write that came over subchannel `index` is refused.

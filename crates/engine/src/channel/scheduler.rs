@@ -5,7 +5,7 @@ use super::send::{Destination, Purpose, Send, Source, Stage};
 use super::stripes::{Piece, Stripes};
 use super::subchannel::Cargo;
 use super::way::Way;
-use super::{Reply, State, VirtualChannel};
+use super::{Charge, Reply, State, VirtualChannel};
 use crate::config::MAX_SUBCHANNELS;
 use crate::ids::SubchannelId;
 use crate::memory::Payload;
@@ -107,11 +107,12 @@ impl VirtualChannel {
     fn reply(&mut self, now: Instant) -> Option<Transmit> {
         self.replies.front()?;
         let index = self.nearest(now)?;
-        let Reply { body, ahead } = self.replies.pop_front()?;
+        let Reply { body, charge } = self.replies.pop_front()?;
         // Not earlier: replies that wait for a subchannel are memory that the peer has to answer for.
-        match ahead {
-            true => self.debt.free_eager(MESSAGE_CHARGE),
-            false => self.debt.free_request(),
+        match charge {
+            Charge::Announcement => self.debt.free_request(),
+            Charge::Message => self.debt.free_eager(MESSAGE_CHARGE),
+            Charge::Nothing => {}
         }
         Some(self.frame(now, index, body, NOTHING, Cargo::Control))
     }

@@ -204,7 +204,7 @@ impl Send {
     pub fn landing(&self) -> LandingRef {
         match self.stage {
             Stage::Cut { to: Destination::Landing(landing), .. } => landing,
-            _ => LandingRef(0),
+            _ => LandingRef::NONE,
         }
     }
 

@@ -112,6 +112,12 @@ impl Stripes {
         }
     }
 
+    /// The peer has memory for the first `len` bytes: they go without a clearance.
+    pub fn go_ahead(&mut self, len: u64) {
+        self.ahead = self.ahead.max(len);
+        self.until = self.until.max(len);
+    }
+
     /// Bytes that are not cut yet.
     pub fn remaining(&self) -> u64 {
         self.uncut_before(u64::MAX)

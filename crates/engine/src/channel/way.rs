@@ -40,16 +40,22 @@ impl VirtualChannel {
         self.credit.allows_request().then_some(Way::Announced { ahead: 0 })
     }
 
+    /// Bytes of a message of `len` that are to go without a clearance, if the credit allows it.
+    pub fn wish(&self, len: u64) -> u64 {
+        match self.eager_limit {
+            Some(limit) if len > limit => 0,
+            Some(_) => len,
+            None if len <= SHORT => len,
+            None if self.is_far() => len.min(self.worth_ahead()),
+            None if len <= MOST_WHOLE => len,
+            None => 0,
+        }
+    }
+
     /// The way of a message that is not short; `None`: nothing goes without a clearance.
     fn long_way(&self, len: u64) -> Option<Way> {
         let far = self.is_far();
-        let wish = match self.eager_limit {
-            Some(limit) if len > limit => 0,
-            Some(_) => len,
-            None if far => len.min(self.worth_ahead()),
-            None if len <= MOST_WHOLE => len,
-            None => 0,
-        };
+        let wish = self.wish(len);
         let in_one = len <= MOST_WHOLE && !self.is_worth_cutting(far);
         if wish == len && in_one {
             return self.credit.allows_eager(len).then_some(Way::Whole);

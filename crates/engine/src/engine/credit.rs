@@ -1,8 +1,12 @@
 //! Credit: what peers give, what is given to them, and how that follows path and memory.
 
 use super::{Engine, Misbehaviour};
-use crate::ids::VcId;
+use crate::channel::Charge;
+use crate::channel::credit::MESSAGE_CHARGE;
+use crate::ids::{MessageSeq, VcId};
+use crate::matching::arrival::Body;
 use crate::time::Instant;
+use crate::wire::LandingRef;
 
 impl Engine {
     /// The peer has given so much credit in all.
@@ -35,8 +39,46 @@ impl Engine {
         if channel.debt.is_in_use() {
             self.grow_grant(vc);
         }
+        self.ask_ahead(vc);
         let debt = &self.vcs[vc.0 as usize].debt;
         if debt.is_worth_telling() || debt.starves_peer() {
+            self.make_ready(vc);
+        }
+    }
+
+    /// A receive has taken an announced message, or nobody will.
+    pub(super) fn forget_announced(&mut self, vc: VcId, seq: MessageSeq) {
+        self.vcs[vc.0 as usize].forget_announced(seq);
+        self.ask_ahead(vc);
+    }
+
+    /// The user receives. A peer that sends more than that for a while runs out of credit and announces the rest, and each
+    /// of these would wait for its receive and then for a round trip. So what is announced is asked for before, oldest
+    /// first. (Who does not receive asks for nothing.)
+    fn ask_ahead(&mut self, vc: VcId) {
+        let channel = &mut self.vcs[vc.0 as usize];
+        let mut asks = false;
+        while let Some((seq, key)) = channel.oldest_announced() {
+            channel.forget_announced(seq);
+            let Some(arrival) = self.arrivals.get_mut(key) else { continue };
+            let Body::Request { send, .. } = arrival.body else { continue };
+            let (wish, (left, most)) = (channel.wish(arrival.len), channel.debt.to_ask());
+            if left < wish.min(most / 2) {
+                channel.remember_announced(seq, key, arrival.len);
+                break;
+            }
+            let ahead = wish.min(left);
+            if ahead == 0 {
+                continue;
+            }
+            channel.debt.ask(ahead);
+            arrival.body = Body::Request { send, seq, ahead };
+            arrival.charge = ahead + MESSAGE_CHARGE;
+            channel.partials.entry(seq).ahead = Some(ahead);
+            channel.clear(send, LandingRef::AHEAD, ahead, Charge::Nothing);
+            asks = true;
+        }
+        if asks {
             self.make_ready(vc);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::arrive::{Name, Target};
 use super::{Engine, Misbehaviour};
+use crate::channel::Charge;
 use crate::channel::send::{Destination, Stage};
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::arrival::{self, Arrival, Then};
@@ -88,10 +89,15 @@ impl Engine {
 
     /// The turn of an arrival has come: a posted receive takes it, or it waits for one.
     pub(super) fn match_arrival(&mut self, key: u64) {
-        let Some(&Arrival { vc, envelope, len, .. }) = self.arrivals.get(key) else { return };
+        let Some(&Arrival { vc, envelope, len, body, .. }) = self.arrivals.get(key) else { return };
         match self.posted.take_match(vc, envelope, len) {
             Some(taken) => self.land(taken, key),
-            None => self.unexpected.push(vc, envelope, key),
+            None => {
+                self.unexpected.push(vc, envelope, key);
+                if let arrival::Body::Request { seq, ahead: 0, .. } = body {
+                    self.vcs[vc.0 as usize].remember_announced(seq, key, len);
+                }
+            }
         }
     }
 
@@ -107,8 +113,9 @@ impl Engine {
         let Some(&Arrival { vc, envelope, data, len, body, charge }) = self.arrivals.get(key) else { return };
         let mut landing = self.landing(taken, vc, (envelope, data, len));
         match body {
-            arrival::Body::Request { send, ahead: 0, .. } => {
+            arrival::Body::Request { send, seq, ahead: 0 } => {
                 self.arrivals.remove(key);
+                self.forget_announced(vc, seq);
                 self.answer_request(send, landing);
             }
             arrival::Body::Request { send, seq, ahead } => {
@@ -137,11 +144,11 @@ impl Engine {
         let (vc, wanted) = (landing.vc, landing.wanted());
         let name = if wanted == 0 {
             self.finish_landing(landing);
-            LandingRef(0)
+            LandingRef::NONE
         } else {
             LandingRef(self.landings.insert(landing))
         };
-        self.vcs[vc.0 as usize].clear(send, name, wanted, false);
+        self.vcs[vc.0 as usize].clear(send, name, wanted, Charge::Announcement);
         self.make_ready(vc);
     }
 
@@ -158,12 +165,20 @@ impl Engine {
         if send.vc != vc || len > send.len() {
             return Err(Misbehaviour::Clearance);
         }
+        let channel = &mut self.vcs[vc.0 as usize];
         let (to, stripes) = match &mut send.stage {
+            Stage::Cut { to: Destination::Announced, stripes } if landing == LandingRef::AHEAD => {
+                channel.goes_ahead(key, stripes, len);
+                self.make_ready(vc);
+                return Ok(());
+            }
+            // The clearance has overtaken it.
+            Stage::Cut { .. } if landing == LandingRef::AHEAD => return Ok(()),
             Stage::Cut { to: to @ Destination::Announced, stripes } => (to, stripes),
             Stage::Cut { to: Destination::Landing(before), .. } if *before == landing => return Ok(()),
             _ => return Err(Misbehaviour::Clearance),
         };
-        self.vcs[vc.0 as usize].cleared(key, (to, stripes), landing, len);
+        channel.cleared(key, (to, stripes), landing, len);
         if send.is_delivered() {
             self.finish_send(key);
         } else {
@@ -271,9 +286,10 @@ impl Engine {
                 self.free(vc, charge);
                 bounce.into_iter().for_each(|bounce| self.release(bounce));
             }
-            arrival::Body::Request { send, ahead: 0, .. } => {
+            arrival::Body::Request { send, seq, ahead: 0 } => {
                 self.arrivals.remove(key);
-                self.vcs[vc.0 as usize].clear(send, LandingRef(0), 0, false);
+                self.forget_announced(vc, seq);
+                self.vcs[vc.0 as usize].clear(send, LandingRef::NONE, 0, Charge::Announcement);
                 self.make_ready(vc);
             }
             arrival::Body::Request { send, seq, ahead } => {

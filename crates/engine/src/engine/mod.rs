@@ -142,6 +142,11 @@ impl Engine {
         self.vcs[vc.0 as usize].debt.grant()
     }
 
+    /// What the peer of `vc` was asked for beyond that, of messages that it has announced, in bytes: at most half as much.
+    pub fn asked(&self, vc: VcId) -> u64 {
+        self.vcs[vc.0 as usize].debt.asked()
+    }
+
     /// What is estimated of the path of a subchannel; `None` if there is none.
     pub fn path(&self, now: Instant, subchannel: SubchannelId) -> Option<PathEstimate> {
         let found = self.vcs.get(subchannel.vc.0 as usize)?.subchannels.get(usize::from(subchannel.index))?;

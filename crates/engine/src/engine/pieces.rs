@@ -2,6 +2,7 @@
 
 use super::arrive::{Name, Target};
 use super::{Engine, Misbehaviour};
+use crate::channel::Charge;
 use crate::channel::credit::MESSAGE_CHARGE;
 use crate::channel::partial::{Kept, Partial};
 use crate::ids::{MessageSeq, VcId};
@@ -71,8 +72,11 @@ impl Engine {
             let target = if wanted == 0 { Target::Nothing } else { Target::LandingPart { landing: key, wanted } };
             return Ok((target, placement));
         }
-        // Records of pieces count as those of messages do: a piece is longer than its record on average.
-        if channel.partials.kept() as u64 > channel.debt.grant() / MESSAGE_CHARGE {
+        // Records of pieces count as those of messages do: a piece is longer than its record on average. (The first of a
+        // message that is announced is charged with it.)
+        let partial = channel.partials.entry(seq);
+        let is_charged = partial.ahead.is_some() && partial.kept.is_empty();
+        if !is_charged && channel.partials.kept() as u64 > channel.debt.grant() / MESSAGE_CHARGE {
             return Err(Misbehaviour::Grant);
         }
         let partial = channel.partials.entry(seq);
@@ -145,7 +149,7 @@ impl Engine {
         let (here, coming): (Vec<Kept>, Vec<Kept>) = partial.kept.iter().partition(|piece| piece.whole);
         let still_held: u64 = coming.iter().map(|piece| piece.len).sum();
         partial.kept = coming;
-        let name = if wanted > ahead { LandingRef(key) } else { LandingRef(0) };
+        let name = if wanted > ahead { LandingRef(key) } else { LandingRef::NONE };
         self.settle(vc, (send, name, wanted), (ahead, len), still_held);
         let placed = here.into_iter().map(|piece| self.copy_piece(key, piece)).sum();
         self.placed(key, placed);
@@ -155,7 +159,7 @@ impl Engine {
     pub(super) fn discard_pieces(&mut self, vc: VcId, (send, seq): (SendRef, MessageSeq), (ahead, len): (u64, u64)) {
         let partial = self.vcs[vc.0 as usize].partials.remove(seq).unwrap_or_default();
         let still_held = partial.kept.iter().filter(|piece| !piece.whole).map(|piece| piece.len).sum();
-        self.settle(vc, (send, LandingRef(0), 0), (ahead, len), still_held);
+        self.settle(vc, (send, LandingRef::NONE, 0), (ahead, len), still_held);
         self.release_pieces(&partial);
     }
 
@@ -177,7 +181,7 @@ impl Engine {
         if ahead < len {
             // The clearance is charged until it is sent.
             charge -= MESSAGE_CHARGE;
-            self.vcs[vc.0 as usize].clear(send, landing, wanted, true);
+            self.vcs[vc.0 as usize].clear(send, landing, wanted, Charge::Message);
             self.make_ready(vc);
         }
         self.free(vc, charge);

@@ -6,7 +6,7 @@ use crate::ids::MessageSeq;
 use crate::request::Envelope;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 56;
@@ -21,6 +21,13 @@ pub struct SendRef(pub u64);
 /// Names a receive of the receiver to its peer, in a rendezvous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LandingRef(pub u64);
+
+impl LandingRef {
+    /// No receive: what comes of the message comes as pieces.
+    pub const NONE: LandingRef = LandingRef(0);
+    /// No receive yet, but memory: so much of the message may come as pieces.
+    pub const AHEAD: LandingRef = LandingRef(u64::MAX);
+}
 
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +84,8 @@ pub enum Body {
         /// Its length.
         len: u32,
     },
-    /// The answer: send so much of it; what does not come anyway, to this place.
+    /// The answer: send so much of it; what does not come anyway, to this place. With [`LandingRef::AHEAD`], an answer
+    /// will follow.
     Clear {
         /// From the request.
         send: SendRef,

@@ -206,6 +206,30 @@ fn a_grant_follows_the_path_while_it_is_used_and_comes_back() {
 }
 
 #[test]
+fn who_receives_one_by_one_does_not_wait_a_round_trip_for_each() {
+    // Three times what is granted: most of it is announced before it is received, whether that begins late or at once.
+    for (len, rails) in [(1 << 10, 1), (16 << 10, 2), (64 << 10, 1), (512 << 10, 2), (3 * MIB, 1)] {
+        for late in [true, false] {
+            let count = 12 * MIB / len;
+            let mut run = Run::new(&vec![(GIGABIT, 10 * MS); rails]);
+            (0..count).for_each(|_| run.send(0, len));
+            if late {
+                run.world.run_out();
+            }
+            let start = run.world.now;
+            for received in 1..=count {
+                run.post_receives(1, 1, len);
+                run.world.run_until(|world| world.oracle.ended_receives == received);
+            }
+            let least = 12 * MIB * 1_000_000_000 / (rails as u64 * GIGABIT as u64);
+            let took = run.world.now - start;
+            assert!(took < least + 7 * 20 * MS, "{count} messages of {len} bytes: {took} ns, at least {least}");
+            run.world.finish();
+        }
+    }
+}
+
+#[test]
 fn a_fixed_limit_is_kept_at_any_distance() {
     for (limit, handshake) in [(8 << 10, true), (64 << 10, false)] {
         let config = Config { eager_limit: Some(limit), ..Config::default() };

@@ -123,7 +123,7 @@ impl World {
             let from = self.across(connection, end);
             self.memories[host.0].open_bounce(id, from, len);
             let Host { engine, granted, .. } = &mut self.hosts[host.0];
-            let granted_bytes = granted[from.0].max(engine.grant(vc(from)));
+            let granted_bytes = granted[from.0].max(engine.grant(vc(from)) + engine.asked(vc(from)));
             granted[from.0] = granted_bytes;
             self.see(Seen::Held { host, peer: from, granted_bytes });
         }

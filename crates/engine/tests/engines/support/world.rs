@@ -224,7 +224,9 @@ impl World {
         if let Placement::Bounce(id) = placement {
             to.memory.make_bounce_for(id, peer, u64::from(header.body.payload_len()));
             let grant = to.engine.grant(to.vcs[peer]);
-            assert!(to.memory.held_for(peer) <= grant, "more held than was granted");
+            let asked = to.engine.asked(to.vcs[peer]);
+            assert!(to.memory.held_for(peer) <= grant + asked, "more held than was granted and asked for");
+            assert!(asked <= self.setup.config.most_grant.max(grant) / 2, "{asked} bytes asked for");
         }
         if header.body.payload_len() > 0 {
             self.schedule(payload_at, Event::Payload(pipe));

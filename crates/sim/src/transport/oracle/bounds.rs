@@ -1,4 +1,4 @@
-//! Invariant 5: memory held for a peer is bounded by what was granted to it, whatever that peer sends.
+//! Invariant 5: memory held for a peer is bounded by what it was granted and asked for, whatever that peer sends.
 
 use super::{Oracle, Scene, Seen, must};
 use crate::transport::ids::HostId;
