@@ -5,7 +5,8 @@ use fishplate_engine::{
 };
 use fishplate_rails::PostError;
 use ofi_abi::{
-    FI_ADDR_UNSPEC, FI_EAGAIN, FI_ECONNRESET, FI_EINVAL, FI_EIO, FI_ENOAV, FI_EOPBADSTATE, FI_INJECT, FI_MULTI_RECV,
+    FI_ADDR_UNSPEC, FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_ECONNRESET, FI_EINVAL, FI_EIO, FI_ENOAV, FI_EOPBADSTATE,
+    FI_INJECT, FI_MULTI_RECV,
 };
 
 use crate::endpoint::{Endpoint, Report, State};
@@ -59,7 +60,12 @@ impl Endpoint {
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         let Outgoing { envelope, data, payload, inject, .. } = message;
         let inject = inject || default_inject;
-        match transport.send(SendRequest { vc, envelope, data, payload, inject, notify, context }) {
+        let request = SendRequest { vc, envelope, data, payload, inject, notify, context };
+        let posted = match message.report {
+            Report::Flags(flags) if flags & FI_DELIVERY_COMPLETE != 0 => transport.send(request),
+            _ => transport.send_early(request),
+        };
+        match posted {
             Ok(()) => {
                 state.alert_guard();
                 Ok(())

@@ -114,7 +114,7 @@ pub struct Send {
     pub failure: Option<Failure>,
     /// The bytes.
     pub source: Source,
-    /// The payload was lent only for the duration of the posting call.
+    /// The payload was lent only for the duration of the posting call, or the user has it back.
     pub inject: bool,
     /// How far it has come.
     pub stage: Stage,
@@ -226,14 +226,25 @@ impl Send {
         self.notify
     }
 
-    /// Whether everything was sent and acknowledged.
-    pub fn is_delivered(&self) -> bool {
-        let all_cut = match &self.stage {
+    /// Whether all of it has been handed to subchannels.
+    pub fn is_handed_out(&self) -> bool {
+        match &self.stage {
             Stage::Sent => true,
             Stage::Cut { stripes, .. } => stripes.remaining() == 0,
             Stage::Queued => false,
-        };
-        all_cut && self.unacknowledged == 0
+        }
+    }
+
+    /// Whether everything was sent and acknowledged.
+    pub fn is_delivered(&self) -> bool {
+        self.is_handed_out() && self.unacknowledged == 0
+    }
+
+    /// The user has the memory back, and takes it for done from now on. What to tell.
+    pub fn complete(&mut self) -> Option<Completion> {
+        let completion = self.completion(Ok(()));
+        (self.notify, self.inject) = (false, true);
+        completion
     }
 
     /// The buffer that holds a copy of its payload, if there is one.

@@ -72,8 +72,13 @@ impl VirtualChannel {
     }
 
     /// Whether the peer is distant, by whatever subchannel is the nearest: handshakes take that one.
-    fn is_far(&self) -> bool {
-        self.live().map(|subchannel| subchannel.estimate.min_rtt_ns()).min().unwrap_or(0) >= FAR_NS
+    pub fn is_far(&self) -> bool {
+        self.min_rtt_ns() >= FAR_NS
+    }
+
+    /// The shortest round trip of a subchannel, in nanoseconds; 0 without any.
+    pub fn min_rtt_ns(&self) -> u64 {
+        self.live().map(|subchannel| subchannel.estimate.min_rtt_ns()).min().unwrap_or(0)
     }
 
     /// Whether messages of medium length arrive earlier over several subchannels.

@@ -5,6 +5,7 @@ mod arrive;
 mod credit;
 mod deliver;
 mod land;
+mod lent;
 mod lose;
 mod misbehaviour;
 mod pieces;
@@ -61,8 +62,10 @@ pub struct Engine {
     bounces: BounceIds,
     /// Bytes that peers are granted in all.
     granted: u64,
-    /// Bytes of injected messages that are kept because no subchannel could take them.
+    /// Bytes of messages that are kept until they are acknowledged, as the user has the memory back.
     injected: u64,
+    /// Sends that may complete before: their keys, some of which may be stale.
+    lent: Vec<u64>,
     ready: VecDeque<VcId>,
     /// Subchannels that the driver is to close.
     cuts: VecDeque<SubchannelId>,
@@ -101,6 +104,7 @@ impl Engine {
             bounces: BounceIds::default(),
             granted: 0,
             injected: 0,
+            lent: Vec::new(),
             ready: VecDeque::new(),
             cuts: VecDeque::new(),
             lost: VecDeque::new(),

@@ -230,6 +230,28 @@ fn who_receives_one_by_one_does_not_wait_a_round_trip_for_each() {
 }
 
 #[test]
+fn who_waits_for_each_send_does_not_wait_for_its_acknowledgement() {
+    for rails in 1..=2 {
+        let model = vec![Rail::steady(GIGABIT, 10 * MS); rails];
+        let setup = Setup { seed: 1, nodes: 2, rails: model, config: Config::default(), phantom: false };
+        let mut run = Run { world: World::new(setup), rails: Vec::new() };
+        let (count, len) = (40, 64 << 10);
+        run.post_receives(1, count, len);
+        for sent in 1..=count {
+            run.send(0, len);
+            while run.world.oracle.ended_sends < sent {
+                run.world.give_back(0);
+                let soon = run.world.now + MS / 100;
+                run.world.run(soon);
+            }
+        }
+        let (took, least) = (run.world.now, count * len * 1_000_000_000 / (rails as u64 * GIGABIT as u64));
+        assert!(took < least + 3 * 20 * MS, "{took} ns, at least {least}");
+        run.world.finish();
+    }
+}
+
+#[test]
 fn a_fixed_limit_is_kept_at_any_distance() {
     for (limit, handshake) in [(8 << 10, true), (64 << 10, false)] {
         let config = Config { eager_limit: Some(limit), ..Config::default() };

@@ -92,7 +92,12 @@ impl Endpoint {
         }
         self.engine.handle_timeout(now);
         self.end_what_the_engine_gives_up(now);
-        moved | self.pump(now)
+        moved |= self.pump(now);
+        if !moved && self.engine.give_back() {
+            self.act();
+            return true;
+        }
+        moved
     }
 
     /// Sends what the engine has to send and the links take. True if that was anything.

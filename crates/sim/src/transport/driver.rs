@@ -40,6 +40,8 @@ impl World {
             self.hosts[host.0].engine.handle_timeout(now.into());
         }
         self.pump(host);
+        self.hosts[host.0].engine.give_back();
+        self.act(host);
         self.end_what_the_engine_gives_up(host);
         self.complete(host);
         self.set_timer(host);

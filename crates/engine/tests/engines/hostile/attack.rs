@@ -265,7 +265,8 @@ impl Attacker {
         }
         let len = self.rng.below(total + 1);
         let send = SendRef(self.number(send.0));
-        Body::Clear { send, landing: LandingRef(self.rng.next()), len: self.number(len) }
+        let landing = *self.rng.pick(&[LandingRef::NONE, LandingRef::AHEAD, LandingRef(self.victim.sends.len() as u64)]);
+        Body::Clear { send, landing, len: self.number(len) }
     }
 
     /// The front of what is wanted somewhere.

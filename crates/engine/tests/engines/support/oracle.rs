@@ -112,6 +112,9 @@ impl World {
             return false;
         };
         self.pump(from);
+        if !self.setup.phantom {
+            self.nodes[from].engine.lend(key);
+        }
         if inject {
             let node = &mut self.nodes[from];
             node.engine.detach(key);

@@ -60,6 +60,9 @@ impl World {
         for _ in 0..mix.commands {
             let node = self.rng.below(self.nodes.len() as u64) as usize;
             self.command(node, mix);
+            if self.rng.percent(20) {
+                self.give_back(node);
+            }
             if self.rng.percent(60) {
                 let until = self.now + self.rng.below(mix.pause_ns);
                 self.run(until);

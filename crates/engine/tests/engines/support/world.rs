@@ -298,6 +298,12 @@ impl World {
         }
     }
 
+    /// The driver of `node` has nothing else to do.
+    pub fn give_back(&mut self, node: usize) {
+        self.nodes[node].engine.give_back();
+        self.pump(node);
+    }
+
     fn act(&mut self, node: usize, action: MemoryAction) {
         match action {
             MemoryAction::Discard(subchannel) => {
