@@ -6,7 +6,7 @@ use fishplate_engine::{
 use fishplate_rails::PostError;
 use ofi_abi::{
     FI_ADDR_UNSPEC, FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_ECONNRESET, FI_EINVAL, FI_EIO, FI_ENOAV, FI_EOPBADSTATE,
-    FI_INJECT, FI_MULTI_RECV,
+    FI_INJECT, FI_MULTI_RECV, FI_TRANSMIT_COMPLETE,
 };
 
 use crate::endpoint::{Endpoint, Report, State};
@@ -58,13 +58,15 @@ impl Endpoint {
         let wanted = state.tx.wants(message.report);
         let (context, notify) = state.contexts.open(message.context, wanted, state.tx.counter.is_some(), false);
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
+        // As a default, delivery is what MPICH asks for on account of remote writes.
+        let waits = match message.report {
+            Report::Flags(flags) => flags & (FI_DELIVERY_COMPLETE | FI_TRANSMIT_COMPLETE) != 0,
+            _ => state.tx.op_flags & FI_TRANSMIT_COMPLETE != 0,
+        };
         let Outgoing { envelope, data, payload, inject, .. } = message;
         let inject = inject || default_inject;
         let request = SendRequest { vc, envelope, data, payload, inject, notify, context };
-        let posted = match message.report {
-            Report::Flags(flags) if flags & FI_DELIVERY_COMPLETE != 0 => transport.send(request),
-            _ => transport.send_early(request),
-        };
+        let posted = if waits { transport.send(request) } else { transport.send_early(request) };
         match posted {
             Ok(()) => {
                 state.alert_guard();

@@ -200,6 +200,11 @@ impl VirtualChannel {
         self.replies.push_back(Reply { body: Body::Clear { send, landing, len }, charge });
     }
 
+    /// Whether a peer that takes no replies has nearly as many to come as its grant accounts for.
+    pub fn has_many_replies(&self) -> bool {
+        self.replies.len() as u64 >= self.debt.grant() / MESSAGE_CHARGE
+    }
+
     /// Nobody has taken an announced message of `len` bytes yet, of which nothing comes.
     pub fn remember_announced(&mut self, seq: MessageSeq, arrival: u64, len: u64) {
         if self.wish(len) > 0 {

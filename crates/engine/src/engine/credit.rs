@@ -63,7 +63,7 @@ impl Engine {
             let Some(arrival) = self.arrivals.get_mut(key) else { continue };
             let Body::Request { send, .. } = arrival.body else { continue };
             let (wish, (left, most)) = (channel.wish(arrival.len), channel.debt.to_ask());
-            if left < wish.min(most / 2) {
+            if left < wish.min(most / 2) || channel.has_many_replies() {
                 channel.remember_announced(seq, key, arrival.len);
                 break;
             }

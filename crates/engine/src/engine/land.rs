@@ -26,6 +26,10 @@ impl Engine {
         }
         let held = match arrival.body {
             arrival::Body::Eager { .. } => channel.debt.hold_eager(arrival.charge),
+            // Nothing of it can have come.
+            arrival::Body::Request { ahead: 0, .. } if channel.partials.get_mut(seq).is_some() => {
+                return Err(Misbehaviour::Stripe);
+            }
             arrival::Body::Request { ahead: 0, .. } => channel.debt.hold_request(),
             arrival::Body::Request { ahead, .. } => {
                 self.announce(&arrival, seq, ahead)?;

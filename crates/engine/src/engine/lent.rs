@@ -9,6 +9,8 @@ use crate::memory::MemoryAction;
 
 /// Bytes that are copied per nanosecond at least: a copy takes no longer than the acknowledgement.
 const COPY_RATE: u64 = 2;
+/// Sends of which this is kept in mind. More may be under way: they complete with their acknowledgement.
+const MOST_SENDS: usize = 256;
 /// Bytes that are copied in one call, or one message: nothing else is to wait for long.
 const AT_A_TIME: u64 = 256 << 10;
 
@@ -21,9 +23,18 @@ impl Engine {
 
     /// The user need not wait until a send is acknowledged: [`Engine::give_back`] may end it before.
     pub fn lend(&mut self, key: SendKey) {
-        if self.sends.get(key.0).is_some_and(|send| send.is_awaited() && !send.inject && send.len() > 0) {
+        if self.lent.len() == MOST_SENDS {
+            self.lent.retain(|key| self.sends.get(*key).is_some());
+        }
+        let is_lent = |send: &Send| send.is_awaited() && !send.inject && send.len() > 0;
+        if self.lent.len() < MOST_SENDS && self.sends.get(key.0).is_some_and(is_lent) {
             self.lent.push(key.0);
         }
+    }
+
+    /// Whether there is anything for [`Engine::give_back`].
+    pub fn has_lent(&self) -> bool {
+        !self.lent.is_empty()
     }
 
     /// There is nothing else to do: messages that were lent, and have been handed out, are copied, as they may have to be

@@ -72,11 +72,12 @@ impl Engine {
             let target = if wanted == 0 { Target::Nothing } else { Target::LandingPart { landing: key, wanted } };
             return Ok((target, placement));
         }
-        // Records of pieces count as those of messages do: a piece is longer than its record on average. (The first of a
-        // message that is announced is charged with it.)
+        // Records of pieces count as those of messages do: a piece is longer than its record on average. That of the first
+        // piece of a message that is announced is charged with the message.
         let partial = channel.partials.entry(seq);
         let is_charged = partial.ahead.is_some() && partial.kept.is_empty();
-        if !is_charged && channel.partials.kept() as u64 > channel.debt.grant() / MESSAGE_CHARGE {
+        let messages = (channel.debt.grant() + channel.debt.asked()) / MESSAGE_CHARGE;
+        if !is_charged && channel.partials.kept() as u64 > 2 * messages {
             return Err(Misbehaviour::Grant);
         }
         let partial = channel.partials.entry(seq);

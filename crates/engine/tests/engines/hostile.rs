@@ -67,6 +67,15 @@ fn clearances_that_cannot_be_sent_are_bounded() {
 }
 
 #[test]
+fn a_piece_of_a_message_that_sends_none_ahead_is_out_of_place() {
+    let mut victim = Victim::new(2);
+    let piece = plain(Body::Piece { seq: MessageSeq(0), offset: 0, len: 1000 });
+    assert!(victim.engine.handle_header(Instant(0), victim.subchannels[0], &piece).is_ok());
+    let answer = victim.engine.handle_header(Instant(0), victim.subchannels[1], &request(0, 100));
+    assert_eq!(answer, Err(Misbehaviour::Stripe));
+}
+
+#[test]
 fn acknowledgements_for_a_peer_that_does_not_read_are_bounded_by_the_budget() {
     let mut victim = Victim::new(1);
     victim.recv(Pattern { space: TAGGED, source: None }, 100, Some(1));

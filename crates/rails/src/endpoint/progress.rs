@@ -93,11 +93,18 @@ impl Endpoint {
         self.engine.handle_timeout(now);
         self.end_what_the_engine_gives_up(now);
         moved |= self.pump(now);
-        if !moved && self.engine.give_back() {
-            self.act();
-            return true;
+        moved || self.give_back()
+    }
+
+    /// Sends to distant peers end whose bytes the kernels have: what waits in this process needs calls of the user's, and
+    /// who has nothing under way may not come back.
+    fn give_back(&mut self) -> bool {
+        let waits = || self.links.iter().any(|(_, link)| !link.transmit.is_empty());
+        if !self.engine.has_lent() || waits() || !self.engine.give_back() {
+            return false;
         }
-        moved
+        self.act();
+        true
     }
 
     /// Sends what the engine has to send and the links take. True if that was anything.
