@@ -9,9 +9,6 @@ pub const INJECT_SIZE: u64 = 16 * 1024;
 /// MPI may not wait: it only keeps a runaway sender from filling the machine.
 pub const MOST_INJECTED: u64 = 256 << 20;
 
-/// Most bytes of messages to distant peers that are copied so that their sends complete before the acknowledgement.
-pub const MOST_LENT: u64 = 64 << 20;
-
 /// Most subchannels (rails x streams) of one virtual channel. Bounds the arrays of the scheduler.
 pub const MAX_SUBCHANNELS: usize = 64;
 

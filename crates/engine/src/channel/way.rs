@@ -54,9 +54,8 @@ impl VirtualChannel {
 
     /// The way of a message that is not short; `None`: nothing goes without a clearance.
     fn long_way(&self, len: u64) -> Option<Way> {
-        let far = self.is_far();
         let wish = self.wish(len);
-        let in_one = len <= MOST_WHOLE && !self.is_worth_cutting(far);
+        let in_one = len <= MOST_WHOLE && !self.is_worth_cutting();
         if wish == len && in_one {
             return self.credit.allows_eager(len).then_some(Way::Whole);
         }
@@ -67,7 +66,7 @@ impl VirtualChannel {
 
     /// Whether a write of `len` bytes goes in one frame.
     pub fn is_short(&self, len: u64) -> bool {
-        let most = if self.is_worth_cutting(self.is_far()) { SHORT } else { MOST_WHOLE };
+        let most = if self.is_worth_cutting() { SHORT } else { MOST_WHOLE };
         len <= self.eager_limit.unwrap_or(most).min(most)
     }
 
@@ -82,8 +81,8 @@ impl VirtualChannel {
     }
 
     /// Whether messages of medium length arrive earlier over several subchannels.
-    fn is_worth_cutting(&self, far: bool) -> bool {
-        far && self.live.len() > 1 && self.stripe.binds_late()
+    fn is_worth_cutting(&self) -> bool {
+        self.live.len() > 1 && self.stripe.binds_late() && self.is_far()
     }
 
     fn live(&self) -> impl Iterator<Item = &Subchannel> {

@@ -59,14 +59,13 @@ impl Engine {
         let channel = &mut self.vcs[vc.0 as usize];
         let mut asks = false;
         while let Some((seq, key)) = channel.oldest_announced() {
-            channel.forget_announced(seq);
-            let Some(arrival) = self.arrivals.get_mut(key) else { continue };
-            let Body::Request { send, .. } = arrival.body else { continue };
+            let Some(arrival) = self.arrivals.get_mut(key) else { break };
             let (wish, (left, most)) = (channel.wish(arrival.len), channel.debt.to_ask());
             if left < wish.min(most / 2) || channel.has_many_replies() {
-                channel.remember_announced(seq, key, arrival.len);
                 break;
             }
+            channel.forget_announced(seq);
+            let Body::Request { send, .. } = arrival.body else { continue };
             let ahead = wish.min(left);
             if ahead == 0 {
                 continue;

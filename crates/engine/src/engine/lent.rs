@@ -3,12 +3,13 @@
 
 use super::{Engine, SendKey};
 use crate::channel::send::{Send, Source};
-use crate::config::MOST_LENT;
 use crate::ids::VcId;
 use crate::memory::MemoryAction;
 
 /// Bytes that are copied per nanosecond at least: a copy takes no longer than the acknowledgement.
 const COPY_RATE: u64 = 2;
+/// Bytes of copies, those of injected messages included, up to which more are made.
+const MOST_COPIED: u64 = 64 << 20;
 /// Sends of which this is kept in mind. More may be under way: they complete with their acknowledgement.
 const MOST_SENDS: usize = 256;
 /// Bytes that are copied in one call, or one message: nothing else is to wait for long.
@@ -45,7 +46,7 @@ impl Engine {
         lent.retain(|key| {
             let Some(send) = self.sends.get(*key) else { return false };
             let len = send.len();
-            let waits = copied >= AT_A_TIME || !send.is_handed_out() || self.injected + len > MOST_LENT;
+            let waits = copied >= AT_A_TIME || !send.is_handed_out() || self.injected + len > MOST_COPIED;
             if !waits {
                 copied += len;
                 self.end_early(SendKey(*key));

@@ -74,7 +74,6 @@ impl Engine {
         }
         // Records of pieces count as those of messages do: a piece is longer than its record on average. That of the first
         // piece of a message that is announced is charged with the message.
-        let partial = channel.partials.entry(seq);
         let is_charged = partial.ahead.is_some() && partial.kept.is_empty();
         let messages = (channel.debt.grant() + channel.debt.asked()) / MESSAGE_CHARGE;
         if !is_charged && channel.partials.kept() as u64 > 2 * messages {

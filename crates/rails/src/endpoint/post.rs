@@ -10,21 +10,24 @@ use super::Endpoint;
 impl Endpoint {
     /// Posts a send, which completes when it is acknowledged.
     pub fn send(&mut self, request: SendRequest) -> Result<(), PostError> {
-        let (vc, inject) = (request.vc, request.inject);
-        let key = self.engine.post_send(request)?;
-        self.posted(vc, inject.then_some(key));
-        Ok(())
+        self.post_send(request).map(|_| ())
     }
 
     /// The same; to a distant peer, it completes as soon as the memory may be used again.
     pub fn send_early(&mut self, request: SendRequest) -> Result<(), PostError> {
         let (vc, inject, len) = (request.vc, request.inject, request.payload.len());
-        let key = self.engine.post_send(request)?;
-        self.posted(vc, inject.then_some(key));
-        if self.engine.is_worth_lending(vc, len) {
+        let key = self.post_send(request)?;
+        if !inject && self.engine.is_worth_lending(vc, len) {
             self.engine.lend(key);
         }
         Ok(())
+    }
+
+    fn post_send(&mut self, request: SendRequest) -> Result<SendKey, PostError> {
+        let (vc, inject) = (request.vc, request.inject);
+        let key = self.engine.post_send(request)?;
+        self.posted(vc, inject.then_some(key));
+        Ok(key)
     }
 
     /// Posts a write into a peer's registered memory. It completes when the bytes are there.

@@ -265,8 +265,8 @@ impl Attacker {
         }
         let len = self.rng.below(total + 1);
         let send = SendRef(self.number(send.0));
-        let landing =
-            *self.rng.pick(&[LandingRef::NONE, LandingRef::AHEAD, LandingRef(self.victim.sends.len() as u64)]);
+        let any = LandingRef(self.rng.next());
+        let landing = *self.rng.pick(&[LandingRef::NONE, LandingRef::AHEAD, any]);
         Body::Clear { send, landing, len: self.number(len) }
     }
 
