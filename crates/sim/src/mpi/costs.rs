@@ -48,7 +48,7 @@ impl Costs {
     /// Of handing a frame over.
     pub fn out(&self, body: &Body) -> Time {
         match body {
-            Body::Eager { len, .. } | Body::Piece { len, .. } => self.eager_send + self.copy(*len),
+            Body::Eager { len, .. } | Body::Piece { len, .. } => self.eager_send + self.copy(u64::from(*len)),
             Body::Request { .. } | Body::Clear { .. } => self.control + self.register,
             Body::Refused { .. } => self.control,
             Body::Stripe { .. } | Body::Write { .. } | Body::Read { .. } => self.rdma_send,
@@ -59,7 +59,7 @@ impl Costs {
     /// Of a frame that has come. One-sided operations are the adapter's business.
     pub fn inward(&self, body: &Body) -> Time {
         match body {
-            Body::Eager { len, .. } | Body::Piece { len, .. } => self.eager_receive + self.copy(*len),
+            Body::Eager { len, .. } | Body::Piece { len, .. } => self.eager_receive + self.copy(u64::from(*len)),
             Body::Request { .. } | Body::Clear { .. } | Body::Refused { .. } => self.control,
             Body::Stripe { .. } => self.rdma_receive,
             _ => Time::default(),
@@ -71,7 +71,8 @@ impl Costs {
         self.transmit > Time::default() || self.burst.is_some()
     }
 
-    fn copy(&self, len: u32) -> Time {
-        Time((self.copy_byte_ps * f64::from(len)).round() as u64)
+    /// Of copying so many bytes.
+    pub fn copy(&self, len: u64) -> Time {
+        Time((self.copy_byte_ps * len as f64).round() as u64)
     }
 }

@@ -29,6 +29,15 @@ pub struct Mpi {
     eager_limit: u64,
 }
 
+/// What a send waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Awaits {
+    /// Its memory may be used again.
+    Memory,
+    /// The receiver has it.
+    Acknowledgement,
+}
+
 /// Where ranks wait to go on together.
 #[derive(Clone, Copy, Default)]
 struct Alignment {
@@ -151,6 +160,16 @@ impl Mpi {
 
     /// Begins to send.
     pub async fn isend(&self, to: u32, tag: u32, bytes: u64) -> Request {
+        self.post_send(to, tag, bytes, Awaits::Memory).await
+    }
+
+    /// Begins to send what counts as sent only when the receiver has acknowledged it.
+    pub async fn isend_acknowledged(&self, to: u32, tag: u32, bytes: u64) -> Request {
+        let awaits = if bytes > 0 { Awaits::Acknowledgement } else { Awaits::Memory };
+        self.post_send(to, tag, bytes, awaits).await
+    }
+
+    async fn post_send(&self, to: u32, tag: u32, bytes: u64, awaits: Awaits) -> Request {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
@@ -158,7 +177,7 @@ impl Mpi {
         process.posts();
         let request = process.new_request();
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
-        let eager = self.is_eager(bytes);
+        let eager = awaits == Awaits::Memory && self.is_eager(bytes);
         if let Some(vc) = process.channel(to) {
             let envelope = Envelope::Tagged(u64::from(tag));
             let context = Context(u64::from(request.0));
@@ -166,18 +185,15 @@ impl Mpi {
             let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: !eager, context };
             let posted = process.engine.post_send(send);
             debug_assert!(posted.is_ok());
+            if let (Ok(key), Awaits::Memory) = (posted, awaits) {
+                world.lend(self.rank, vc, key, bytes);
+            }
         }
         if eager {
-            process.complete(request);
+            world.rank(self.rank).complete(request);
         }
         world.attend(self.rank);
         request
-    }
-
-    /// Begins to send what counts as sent only when the receiver has acknowledged it.
-    pub async fn isend_acknowledged(&self, to: u32, tag: u32, bytes: u64) -> Request {
-        let all = Mpi { eager_limit: 0, ..self.clone() };
-        if bytes > 0 { all.isend(to, tag, bytes).await } else { self.isend(to, tag, bytes).await }
     }
 
     /// Begins to receive.

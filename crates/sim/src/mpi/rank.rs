@@ -157,6 +157,11 @@ impl Rank {
         if goes_on && self.held_bytes < WORTH_A_CALL { Vec::new() } else { self.let_go() }
     }
 
+    /// Whether anything is held back.
+    pub fn holds_back(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// All that was held back.
     fn let_go(&mut self) -> Vec<(FlowId, u32)> {
         self.held_bytes = 0;

@@ -1,8 +1,7 @@
 //! A run of one MPI program: processes over a network in virtual time.
 
 use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
-use fishplate_engine::{Completion, Config, Registration, SubchannelId};
-use fishplate_engine::{Extent, Payload, Region};
+use fishplate_engine::{Completion, Config, Extent, Payload, Region, Registration, SendKey, SubchannelId, VcId};
 
 use super::costs::Costs;
 use super::ends::Ends;
@@ -237,6 +236,14 @@ impl World {
         }
     }
 
+    /// A driver over sockets need not wait until the send of a message of `bytes` to a distant peer is acknowledged.
+    pub fn lend(&mut self, rank: u32, vc: VcId, key: SendKey, bytes: u64) {
+        let engine = &mut self.ranks[rank as usize].engine;
+        if self.kind.acknowledges && engine.is_worth_lending(vc, bytes) {
+            engine.lend(key);
+        }
+    }
+
     /// A rail has another rate from `at` on, in Mbit/s.
     pub fn change(&mut self, at: Time, place: Place, mbit: u32) {
         self.calendar.enter(at, Event::Network(NetworkEvent::Changed(place, mbit)));
@@ -283,6 +290,9 @@ impl World {
         while process.engine.poll_memory().is_some() {}
         while let Some(completion) = process.engine.poll_completion() {
             complete(process, &completion);
+        }
+        if self.kind.acknowledges {
+            end_sends_early(process, now);
         }
         if process.take_woken() {
             self.make_ready(rank);
@@ -457,6 +467,17 @@ impl World {
 
 fn encoded_len(header: &Header) -> u64 {
     header.encode(&mut [0; MAX_HEADER_LEN]) as u64
+}
+
+/// Nothing is left to hand over: sends to distant peers end once they are copied.
+fn end_sends_early(process: &mut Rank, now: Time) {
+    while !process.holds_back() && process.engine.give_back() {
+        while process.engine.poll_memory().is_some() {}
+        while let Some(completion) = process.engine.poll_completion() {
+            process.work(now, process.costs.copy(completion.len));
+            complete(process, &completion);
+        }
+    }
 }
 
 fn complete(process: &mut Rank, completion: &Completion) {
