@@ -13,17 +13,18 @@ pub fn coordinators(frame: &Frame, root: Rank, len: usize, segments: u16) -> Sch
     let mut schedule = Schedule::default();
     let data = Slice::new(Buffer::Receive, 0, len);
     let pieces = segments_of(data, segments);
-    if frame.rank == root {
-        for (tag, piece) in pieces.iter().copied() {
-            for cluster in frame.others() {
-                schedule.send(frame.map.coordinator(cluster), piece, tag, &[]);
-            }
-        }
-    }
     let speaker = frame.speaker(frame.cluster(), root);
     let local_root = frame.map.local(speaker);
     if frame.cluster() == frame.map.cluster_of(root) {
+        // Starting this takes no time, sending does; the ranks of this cluster need not wait for it.
         schedule.local(Local::Broadcast { root: local_root, data }, &[]);
+        if frame.rank == root {
+            for (tag, piece) in pieces {
+                for cluster in frame.others() {
+                    schedule.send(frame.map.coordinator(cluster), piece, tag, &[]);
+                }
+            }
+        }
         return schedule;
     }
     for (tag, data) in pieces {
