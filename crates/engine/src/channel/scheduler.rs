@@ -9,7 +9,7 @@ use super::{Charge, Reply, State, VirtualChannel};
 use crate::config::MAX_SUBCHANNELS;
 use crate::ids::SubchannelId;
 use crate::memory::Payload;
-use crate::policy::{View, Views};
+use crate::policy::{View, Views, even_out};
 use crate::request::Remote;
 use crate::table::Table;
 use crate::time::Instant;
@@ -87,7 +87,9 @@ impl VirtualChannel {
             is_ample: subchannel.estimate.is_ample() && !subchannel.watch.is_doubted,
             is_heard: self.heard == Some(index),
         };
-        self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect()
+        let mut views = self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect();
+        even_out(&mut views);
+        views
     }
 
     /// The open subchannel over which a frame without payload would arrive first.

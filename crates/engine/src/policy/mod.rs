@@ -9,7 +9,7 @@ mod view;
 mod weighted;
 
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
-pub use view::{View, Views};
+pub use view::{View, Views, even_out};
 
 /// Spreads whole messages.
 pub trait Multiplex: Send {

@@ -4,6 +4,9 @@ use arrayvec::ArrayVec;
 
 use crate::config::MAX_SUBCHANNELS;
 
+/// Estimated rates are right to this part of them, or a little more.
+const RATE_KNOWN_TO: f64 = 1.0 / 16.0;
+
 /// What is known of one subchannel.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
@@ -31,6 +34,16 @@ pub struct View {
 
 /// All subchannels of a virtual channel that are up; a policy answers with a position in this list.
 pub type Views = ArrayVec<View, MAX_SUBCHANNELS>;
+
+/// Rates that differ by no more than what is known of them are taken to be the same: the mean of those.
+pub fn even_out(views: &mut Views) {
+    let rates: ArrayVec<f64, MAX_SUBCHANNELS> = views.iter().map(|view| view.rate).collect();
+    for view in views {
+        let alike = |rate: &&f64| (**rate / view.rate - 1.0).abs() <= RATE_KNOWN_TO;
+        let (sum, count) = rates.iter().filter(alike).fold((0.0, 0.0), |(sum, count), rate| (sum + rate, count + 1.0));
+        view.rate = sum / count;
+    }
+}
 
 impl View {
     /// When `len` more bytes would have arrived, in nanoseconds from now.
@@ -80,4 +93,28 @@ pub fn finish_without_ns(views: &[View], without: usize, len: u64) -> f64 {
     }
     // What fits into the windows leaves at once.
     (bytes / rate).max((bytes - windows) / lasting_rate) * 1e9 + delay_ns as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_that_are_known_to_a_sixteenth_are_not_told_apart_by_less() {
+        let view = |rate| View {
+            rail: 0,
+            streams: 1,
+            open: true,
+            in_flight: 0,
+            speed: rate,
+            rate,
+            delay_ns: 0,
+            window: u64::MAX,
+            is_ample: false,
+            is_heard: false,
+        };
+        let mut views: Views = [118e6, 31e6, 114e6, 100e6].into_iter().map(view).collect();
+        even_out(&mut views);
+        assert_eq!(views.iter().map(|view| view.rate).collect::<Vec<_>>(), [116e6, 31e6, 116e6, 100e6]);
+    }
 }
