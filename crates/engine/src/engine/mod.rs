@@ -151,6 +151,11 @@ impl Engine {
         self.vcs[vc.0 as usize].debt.asked()
     }
 
+    /// Whether a peer is distant: a handshake with it costs more than copying what comes without one.
+    pub fn is_far(&self, vc: VcId) -> bool {
+        self.vcs[vc.0 as usize].is_far()
+    }
+
     /// What is estimated of the path of a subchannel; `None` if there is none.
     pub fn path(&self, now: Instant, subchannel: SubchannelId) -> Option<PathEstimate> {
         let found = self.vcs.get(subchannel.vc.0 as usize)?.subchannels.get(usize::from(subchannel.index))?;
