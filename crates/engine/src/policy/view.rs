@@ -39,7 +39,8 @@ pub type Views = ArrayVec<View, MAX_SUBCHANNELS>;
 pub fn even_out(views: &mut Views) {
     let rates: ArrayVec<f64, MAX_SUBCHANNELS> = views.iter().map(|view| view.rate).collect();
     for view in views {
-        let alike = |rate: &&f64| (**rate / view.rate - 1.0).abs() <= RATE_KNOWN_TO;
+        let known_to = view.rate * RATE_KNOWN_TO;
+        let alike = |rate: &&f64| (**rate - view.rate).abs() <= known_to;
         let (sum, count) = rates.iter().filter(alike).fold((0.0, 0.0), |(sum, count), rate| (sum + rate, count + 1.0));
         view.rate = sum / count;
     }

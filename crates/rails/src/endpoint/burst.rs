@@ -41,9 +41,9 @@ impl Burst {
         self.last = now;
     }
 
-    /// Whether what is sent now, to a distant peer or not, is likely to be followed by more.
-    pub fn is_on(&self, calls: u64, is_far: bool) -> bool {
-        calls == self.calls && self.length >= if is_far { AT_ONCE_FAR } else { AT_ONCE }
+    /// Whether what is sent now is likely to be followed by more. `is_far` is asked only where that makes a difference.
+    pub fn is_on(&self, calls: u64, is_far: impl FnOnce() -> bool) -> bool {
+        calls == self.calls && (self.length >= AT_ONCE || self.length >= AT_ONCE_FAR && is_far())
     }
 }
 
@@ -129,7 +129,7 @@ impl Endpoint {
         let Some(link) = links.get(at).filter(|_| held.watched) else { return false };
         let vc = link.subchannel.vc;
         let burst = &peers[vc.0 as usize].burst;
-        if !burst.is_on(self.calls, engine.is_far(vc)) || link.transmit.len() >= WORTH_A_CALL {
+        if !burst.is_on(self.calls, || engine.is_far(vc)) || link.transmit.len() >= WORTH_A_CALL {
             self.let_go(at, now);
             return false;
         }
@@ -148,27 +148,27 @@ mod tests {
     fn bursts_to_a_distant_peer_begin_earlier() {
         let mut burst = Burst::default();
         for _ in 0..=AT_ONCE_FAR {
-            assert!(!burst.is_on(7, true));
+            assert!(!burst.is_on(7, || true));
             burst.posted(Instant(1_000_000), 7);
         }
-        assert!(burst.is_on(7, true) && !burst.is_on(7, false));
+        assert!(burst.is_on(7, || true) && !burst.is_on(7, || false));
     }
 
     #[test]
     fn only_what_follows_close_behind_others_is_a_burst() {
         let mut burst = Burst::default();
         for at in 1..=u64::from(AT_ONCE) {
-            assert!(!burst.is_on(7, false));
+            assert!(!burst.is_on(7, || false));
             burst.posted(Instant(1_000_000 + at * LONGEST_GAP_NS), 7);
         }
         burst.posted(Instant(1_000_000 + u64::from(AT_ONCE + 1) * LONGEST_GAP_NS), 7);
-        assert!(burst.is_on(7, false));
-        assert!(!burst.is_on(8, false), "the user has looked");
+        assert!(burst.is_on(7, || false));
+        assert!(!burst.is_on(8, || false), "the user has looked");
         let late = Instant(1_000_000 + u64::from(AT_ONCE + 3) * LONGEST_GAP_NS);
         burst.transmitted(late);
         burst.posted(late, 7);
-        assert!(burst.is_on(7, false), "it was kept from posting");
+        assert!(burst.is_on(7, || false), "it was kept from posting");
         burst.posted(Instant(late.0 + 2 * LONGEST_GAP_NS), 7);
-        assert!(!burst.is_on(7, false), "it has paused");
+        assert!(!burst.is_on(7, || false), "it has paused");
     }
 }

@@ -287,10 +287,7 @@ impl World {
             self.send_together(rank, frames);
         }
         let process = &mut self.ranks[rank as usize];
-        while process.engine.poll_memory().is_some() {}
-        while let Some(completion) = process.engine.poll_completion() {
-            complete(process, &completion);
-        }
+        complete_all(process);
         if self.kind.acknowledges {
             end_sends_early(process, now);
         }
@@ -472,12 +469,20 @@ fn encoded_len(header: &Header) -> u64 {
 /// Nothing is left to hand over: sends to distant peers end once they are copied.
 fn end_sends_early(process: &mut Rank, now: Time) {
     while !process.holds_back() && process.engine.give_back() {
-        while process.engine.poll_memory().is_some() {}
-        while let Some(completion) = process.engine.poll_completion() {
-            process.work(now, process.costs.copy(completion.len));
-            complete(process, &completion);
-        }
+        let copied = complete_all(process);
+        process.work(now, process.costs.copy(copied));
     }
+}
+
+/// The program learns what has ended. Its bytes.
+fn complete_all(process: &mut Rank) -> u64 {
+    while process.engine.poll_memory().is_some() {}
+    let mut bytes = 0;
+    while let Some(completion) = process.engine.poll_completion() {
+        bytes += completion.len;
+        complete(process, &completion);
+    }
+    bytes
 }
 
 fn complete(process: &mut Rank, completion: &Completion) {
