@@ -17,11 +17,11 @@ use crate::completion_queue::CompletionQueue;
 use crate::contexts::Contexts;
 use crate::counter::Counter;
 use crate::domain::Domain;
-use crate::environment;
 use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
 use crate::guard::Guard;
 use crate::peers::Peers;
 use crate::regions::Expose;
+use crate::tell;
 
 /// Least free bytes of a multi-receive buffer until the application says otherwise: what libfabric documents for
 /// providers without another reason.
@@ -201,7 +201,7 @@ impl Endpoint {
             return Err(Errno(FI_ENOCQ));
         }
         let mut transport = open(&self.domain.fabric.settings).map_err(|error| {
-            environment::tell(&error);
+            tell::tell(&error);
             Errno(FI_ENETDOWN)
         })?;
         regions.to(&mut transport)?;
@@ -345,8 +345,8 @@ impl State {
             Err(failure) => {
                 // MPI libraries print the number only.
                 match &failure {
-                    Failure::PeerLost(text) => environment::tell_change(text),
-                    Failure::Refused(why) => environment::tell_change(&format!("remote memory access: {why}").into()),
+                    Failure::PeerLost(text) => tell::tell_change(text),
+                    Failure::Refused(why) => tell::tell_change(&format!("remote memory access: {why}").into()),
                     _ => {}
                 }
                 queue.push_error(failed_entry(entry, failure));

@@ -22,6 +22,7 @@ mod info;
 mod peers;
 mod regions;
 mod remote;
+mod tell;
 mod transfer;
 
 pub use ffi::fi_prov_ini;

@@ -10,8 +10,8 @@ use ofi_abi::{
 };
 
 use crate::endpoint::{Endpoint, Report, State};
-use crate::environment;
 use crate::errno::{Errno, Outcome};
+use crate::tell;
 
 /// A message to send.
 pub struct Outgoing {
@@ -171,7 +171,7 @@ pub fn refusal(error: PostError) -> Errno {
         PostError::TooLong => Errno(FI_EINVAL),
         PostError::Failed(Failure::PeerLost(text)) => {
             // The call can return a number only, and MPI ends the job on it: say why.
-            environment::tell_change(&text);
+            tell::tell_change(&text);
             Errno(FI_ECONNRESET)
         }
         PostError::Failed(_) => Errno(FI_EIO),
