@@ -12,6 +12,9 @@ use crate::step::MAX_TAGS;
 /// that all can be on their way at once.
 pub const MAX_SEGMENTS: u16 = MAX_TAGS;
 
+/// All sends start at once, whatever has been received.
+pub const AT_ONCE: u16 = u16::MAX;
+
 /// A way to carry out an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
@@ -29,7 +32,11 @@ pub enum Algorithm {
         segments: u16,
     },
     /// Each rank sends over the WAN what it has for each rank there.
-    Direct,
+    Direct {
+        /// By how many messages a rank's sends may be ahead of what it has received, so that many ranks do not flood the
+        /// WAN; from 1 to [`AT_ONCE`], which it is where an operation has no use for it.
+        ahead: u16,
+    },
 }
 
 impl fmt::Display for Algorithm {
@@ -40,7 +47,8 @@ impl fmt::Display for Algorithm {
             Algorithm::Coordinators { segments } => write!(f, "coordinators, {segments} segments"),
             Algorithm::Shared { segments: 1 } => f.write_str("shared"),
             Algorithm::Shared { segments } => write!(f, "shared, {segments} segments"),
-            Algorithm::Direct => f.write_str("direct"),
+            Algorithm::Direct { ahead: AT_ONCE } => f.write_str("direct"),
+            Algorithm::Direct { ahead } => write!(f, "direct, {ahead} ahead"),
         }
     }
 }

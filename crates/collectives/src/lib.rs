@@ -18,7 +18,7 @@ mod operation;
 mod schedule;
 mod step;
 
-pub use algorithm::{Algorithm, MAX_SEGMENTS, schedule};
+pub use algorithm::{AT_ONCE, Algorithm, MAX_SEGMENTS, schedule};
 pub use buffer::{Buffer, Slice};
 pub use choose::{Candidate, Choice, Part, choose};
 pub use map::{Cluster, ClusterMap, LocalRank, Place, Rank};

@@ -13,7 +13,7 @@ pub enum Preference {
     Only(Family),
 }
 
-/// Algorithms that differ in segments only.
+/// Algorithms that differ in segments, or in how far ranks send ahead, only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// [`Algorithm::Coordinators`]
@@ -55,7 +55,7 @@ impl Family {
             Algorithm::Native => false,
             Algorithm::Coordinators { .. } => self == Family::Coordinators,
             Algorithm::Shared { .. } => self == Family::Shared,
-            Algorithm::Direct => self == Family::Direct,
+            Algorithm::Direct { .. } => self == Family::Direct,
         }
     }
 }

@@ -31,7 +31,7 @@ impl Usage {
             Algorithm::Native => "native",
             Algorithm::Coordinators { .. } => "coordinators",
             Algorithm::Shared { .. } => "shared",
-            Algorithm::Direct => "direct",
+            Algorithm::Direct { .. } => "direct",
         };
         *self.calls.entry((operation, name)).or_default() += 1;
     }

@@ -119,7 +119,7 @@ fn schedules_of_collectives_run_over_two_clusters() {
     let shared = Algorithm::Shared { segments: 1 };
     let mut runs = 0;
     for benchmark in [Barrier, Bcast, Reduce, Allreduce, Allgather, Alltoall] {
-        for algorithm in [coordinators, pieces, shared, Algorithm::Direct] {
+        for algorithm in [coordinators, pieces, shared, Algorithm::Direct { ahead: 2 }] {
             let options =
                 Options { size: 20_000, algorithm: Some(algorithm), iterations: 1, warmup: 0, ..Options::default() };
             let testbed = Rc::new(Description::parse(shipped("wan-2008").unwrap()).unwrap().testbed().unwrap());

@@ -8,22 +8,43 @@ use crate::operation::Exchange;
 use crate::schedule::Schedule;
 use crate::step::{Local, StepId, Tag};
 
-/// Each rank sends to every rank of the other clusters, all at once; inside, the cluster's own alltoall.
-pub fn direct(frame: &Frame, exchange: &Exchange) -> Schedule {
+/// Each rank sends to every rank of the other clusters; inside, the cluster's own alltoall.
+///
+/// In round k a rank sends to the one k ranks after it and receives from the one k ranks before it, so no rank is sent to
+/// by all at once. A send waits for a message of an earlier round, the one that `ahead` others have followed; so nobody
+/// waits for ever.
+pub fn direct(frame: &Frame, exchange: &Exchange, ahead: u16) -> Schedule {
     let mut schedule = Schedule::default();
     let outgoing = Outgoing::of(frame, &mut schedule, exchange);
-    for cluster in frame.others() {
-        for peer in frame.map.members(cluster) {
-            schedule.receive(*peer, incoming(frame, exchange, *peer), Tag(0), &outgoing.ready);
-        }
-    }
-    for cluster in frame.others() {
-        for peer in frame.map.members(cluster) {
-            schedule.send(*peer, outgoing.blocks[peer.0], Tag(0), &outgoing.ready);
-        }
+    let rounds = rounds(frame);
+    let mut receive = |from| schedule.receive(from, incoming(frame, exchange, from), Tag(0), &outgoing.ready);
+    let received: Vec<(usize, StepId)> =
+        rounds.clone().filter_map(|round| Some((round.number, receive(round.from?)))).collect();
+    for (number, to) in rounds.filter_map(|round| Some((round.number, round.to?))) {
+        let earlier = received.partition_point(|(round, _)| *round < number);
+        let mut after = outgoing.ready.clone();
+        after.extend(received[..earlier.saturating_sub(usize::from(ahead))].last().map(|(_, step)| *step));
+        schedule.send(to, outgoing.blocks[to.0], Tag(0), &after);
     }
     alltoall_inside(frame, &mut schedule, exchange, &outgoing);
     schedule
+}
+
+/// Partners of a rank in a round, where they are in other clusters.
+struct Round {
+    number: usize,
+    to: Option<Rank>,
+    from: Option<Rank>,
+}
+
+fn rounds<'a>(frame: &'a Frame) -> impl Iterator<Item = Round> + Clone + use<'a> {
+    let ranks = frame.map.ranks();
+    let far = move |rank| Some(Rank(rank % ranks)).filter(|rank| frame.map.cluster_of(*rank) != frame.cluster());
+    (1..ranks).map(move |number| Round {
+        number,
+        to: far(frame.rank.0 + number),
+        from: far(frame.rank.0 + ranks - number),
+    })
 }
 
 /// What a cluster has for another crosses in one message between their coordinators, who gather and scatter inside.

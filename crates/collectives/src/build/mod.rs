@@ -71,7 +71,7 @@ pub fn schedule(frame: &Frame, operation: &Operation, algorithm: Algorithm) -> O
         return None;
     }
     match (operation, algorithm) {
-        (Operation::Barrier, Direct) => Some(barrier::direct(frame)),
+        (Operation::Barrier, Direct { .. }) => Some(barrier::direct(frame)),
         (Operation::Broadcast { root, len }, Coordinators { segments }) => {
             Some(broadcast::coordinators(frame, *root, *len, segments))
         }
@@ -94,13 +94,13 @@ pub fn schedule(frame: &Frame, operation: &Operation, algorithm: Algorithm) -> O
         (Operation::Gather { root, blocks }, Coordinators { .. }) => {
             Some(gather::gather_coordinators(frame, *root, blocks))
         }
-        (Operation::Gather { root, blocks }, Direct) => Some(gather::gather_direct(frame, *root, blocks)),
+        (Operation::Gather { root, blocks }, Direct { .. }) => Some(gather::gather_direct(frame, *root, blocks)),
         (Operation::Scatter { root, blocks }, Coordinators { .. }) => {
             Some(gather::scatter_coordinators(frame, *root, blocks))
         }
-        (Operation::Scatter { root, blocks }, Direct) => Some(gather::scatter_direct(frame, *root, blocks)),
+        (Operation::Scatter { root, blocks }, Direct { .. }) => Some(gather::scatter_direct(frame, *root, blocks)),
         (Operation::Alltoall { exchange }, Coordinators { .. }) => Some(alltoall::coordinators(frame, exchange)),
-        (Operation::Alltoall { exchange }, Direct) => Some(alltoall::direct(frame, exchange)),
+        (Operation::Alltoall { exchange }, Direct { ahead }) => Some(alltoall::direct(frame, exchange, ahead)),
         _ => None,
     }
 }

@@ -2,8 +2,8 @@
 
 use super::clock::Clock;
 use super::stages::Stages;
-use super::{Candidate, Part, groups, traffic};
-use crate::algorithm::{Algorithm, MAX_SEGMENTS};
+use super::{Candidate, Part, ahead, groups, traffic};
+use crate::algorithm::{AT_ONCE, Algorithm, MAX_SEGMENTS};
 use crate::build;
 use crate::map::{Cluster, ClusterMap, Rank};
 use crate::network::{Library, Network};
@@ -46,32 +46,33 @@ impl Job<'_> {
         }
     }
 
-    /// Those with schedules, each with the number of segments that suits it best.
+    /// Those with schedules, each in the form that suits it best.
     pub fn with_schedules(&self) -> Vec<Candidate> {
         if !build::keeps_order(self.map, self.operation) {
             return Vec::new();
         }
         let has_many_hosts = self.map.host_count() > self.map.cluster_count();
-        let candidates = self.algorithms(has_many_hosts).into_iter().map(|of_segments| {
-            let best = self.segments().into_iter().map(|segments| self.candidate(of_segments(segments)));
-            best.min_by(|one, other| one.time_ns().total_cmp(&other.time_ns()))
-        });
-        candidates.flatten().collect()
+        let best = |forms: Vec<Algorithm>| {
+            let candidates = forms.into_iter().map(|algorithm| self.candidate(algorithm));
+            candidates.min_by(|one, other| one.time_ns().total_cmp(&other.time_ns()))
+        };
+        self.algorithms(has_many_hosts).into_iter().filter_map(best).collect()
     }
 
-    fn algorithms(&self, has_many_hosts: bool) -> Vec<fn(u16) -> Algorithm> {
-        let coordinators = |segments| Algorithm::Coordinators { segments };
-        let shared = |segments| Algorithm::Shared { segments };
+    /// The forms of each algorithm that there is.
+    fn algorithms(&self, has_many_hosts: bool) -> Vec<Vec<Algorithm>> {
+        let in_segments = |of: fn(u16) -> Algorithm| self.segments().into_iter().map(of).collect::<Vec<_>>();
+        let coordinators = || in_segments(|segments| Algorithm::Coordinators { segments });
+        let direct = |ahead| vec![Algorithm::Direct { ahead }];
         match self.operation {
-            Operation::Barrier => vec![|_| Algorithm::Direct],
-            Operation::Gather { .. } | Operation::Scatter { .. } | Operation::Alltoall { .. } => {
-                vec![coordinators, |_| Algorithm::Direct]
-            }
+            Operation::Barrier => vec![direct(AT_ONCE)],
+            Operation::Gather { .. } | Operation::Scatter { .. } => vec![coordinators(), direct(AT_ONCE)],
+            Operation::Alltoall { exchange } => vec![coordinators(), direct(ahead::of_exchange(self, exchange))],
             // Who gets a block has its own rail to receive it.
-            Operation::ReduceScatter { .. } => vec![|_| Algorithm::Shared { segments: 1 }],
+            Operation::ReduceScatter { .. } => vec![vec![Algorithm::Shared { segments: 1 }]],
             // Where each cluster is one host, there is nobody to share with.
-            _ if has_many_hosts => vec![coordinators, shared],
-            _ => vec![coordinators],
+            _ if has_many_hosts => vec![coordinators(), in_segments(|segments| Algorithm::Shared { segments })],
+            _ => vec![coordinators()],
         }
     }
 
@@ -86,7 +87,7 @@ impl Job<'_> {
             algorithm,
             parts: Stages::of(self, algorithm),
             wan_bytes: (traffic::wan_elements(self.operation, self.map) * self.element_bytes) as u64,
-            wan_crossings: 1,
+            wan_crossings: traffic::wan_crossings(algorithm, self.map),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which algorithm is the fastest, as far as one can tell from estimates.
 
+mod ahead;
 mod candidates;
 mod clock;
 mod groups;

@@ -28,13 +28,13 @@ impl<'a> Stages<'a> {
     pub fn of(job: &'a Job<'a>, algorithm: Algorithm) -> Vec<Part> {
         let segments = match algorithm {
             Algorithm::Coordinators { segments } | Algorithm::Shared { segments } => segments,
-            Algorithm::Native | Algorithm::Direct => 1,
+            Algorithm::Native | Algorithm::Direct { .. } => 1,
         };
         let clock = Clock::new(job.map, job.network);
         let mut stages =
             Stages { job, clock, parts: Vec::new(), segments: f64::from(segments), link_ns: 0.0, rail_ns: 0.0 };
         let is_shared = matches!(algorithm, Algorithm::Shared { .. });
-        let is_direct = algorithm == Algorithm::Direct;
+        let is_direct = matches!(algorithm, Algorithm::Direct { .. });
         match job.operation {
             Operation::Barrier => stages.barrier(),
             Operation::Broadcast { root, len } if is_shared => stages.broadcast_shared(*root, job.bytes(*len)),

@@ -1,9 +1,10 @@
-//! What crosses between clusters in every schedule, whatever the algorithm.
+//! What crosses between clusters in a schedule.
 
+use crate::algorithm::{AT_ONCE, Algorithm};
 use crate::map::{ClusterMap, Rank};
 use crate::operation::Operation;
 
-/// Elements that cross, all clusters and both ways together.
+/// Elements that cross, all clusters and both ways together; the same by every algorithm.
 pub fn wan_elements(operation: &Operation, map: &ClusterMap) -> usize {
     let others = map.cluster_count() - 1;
     let ranks = || (0..map.ranks()).map(Rank);
@@ -25,4 +26,29 @@ pub fn wan_elements(operation: &Operation, map: &ClusterMap) -> usize {
             ranks().flat_map(|from| far(from).map(move |to| exchange.len(from, to))).sum()
         }
     }
+}
+
+/// Most crossings that follow each other.
+pub fn wan_crossings(algorithm: Algorithm, map: &ClusterMap) -> u32 {
+    match algorithm {
+        Algorithm::Direct { ahead } if ahead < AT_ONCE => crossings_of_rounds(map, usize::from(ahead)),
+        _ => 1,
+    }
+}
+
+/// Those of an exchange in rounds, in which a rank sends so many messages ahead of what it has received.
+fn crossings_of_rounds(map: &ClusterMap, ahead: usize) -> u32 {
+    let ranks = map.ranks();
+    let mut received: Vec<Vec<u32>> = vec![Vec::new(); ranks];
+    for round in 1..ranks {
+        let waited = |so_far: &Vec<u32>| so_far[..so_far.len().saturating_sub(ahead)].last().copied().unwrap_or(0);
+        let before: Vec<u32> = received.iter().map(waited).collect();
+        for (from, crossings) in before.into_iter().enumerate() {
+            let to = (from + round) % ranks;
+            if map.cluster_of(Rank(from)) != map.cluster_of(Rank(to)) {
+                received[to].push(crossings + 1);
+            }
+        }
+    }
+    received.into_iter().flatten().max().unwrap_or(0)
 }

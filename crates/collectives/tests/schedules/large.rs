@@ -78,11 +78,11 @@ proptest! {
         (kind, root) in (0usize..9, 0..MAX_RANKS),
         lens in prop::collection::vec(0usize..20, MAX_RANKS),
         (commutative, is_in_place) in any::<(bool, bool)>(),
-        (segments, seed) in (1u16..6, any::<u64>()),
+        (segments, ahead, seed) in (1u16..6, 1u16..6, any::<u64>()),
     ) {
         let operation = operation(&map, kind, root, &lens, commutative);
         let case = Case { map: &map, operation: &operation, in_place: &|_| is_in_place };
-        for algorithm in [Algorithm::Coordinators { segments }, Algorithm::Shared { segments }, Algorithm::Direct] {
+        for algorithm in [Algorithm::Coordinators { segments }, Algorithm::Shared { segments }, Algorithm::Direct { ahead }] {
             case.check(algorithm, seed);
         }
     }

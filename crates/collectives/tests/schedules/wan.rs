@@ -1,8 +1,8 @@
 //! What crosses between clusters, as formulas; and that what is chosen says the same.
 
 use fishplate_collectives::{
-    Algorithm, Blocks, ClusterMap, Exchange, Inside, Library, MAX_SEGMENTS, Network, Operation, Place, Rank, Wan,
-    choose, schedule,
+    AT_ONCE, Algorithm, Blocks, ClusterMap, Exchange, Inside, Library, MAX_SEGMENTS, Network, Operation, Place, Rank,
+    Wan, choose, schedule,
 };
 
 use crate::case::Case;
@@ -39,6 +39,7 @@ fn crosses(
 }
 
 const WHOLE: Algorithm = Algorithm::Coordinators { segments: 1 };
+const DIRECT: Algorithm = Algorithm::Direct { ahead: AT_ONCE };
 
 fn others(map: &ClusterMap) -> usize {
     map.cluster_count() - 1
@@ -51,7 +52,7 @@ fn pairs(map: &ClusterMap) -> usize {
 
 #[test]
 fn a_barrier_crosses_once_with_a_message_for_each_rank_from_each_other_cluster() {
-    crosses(|_| Operation::Barrier, Algorithm::Direct, |map| (0, map.ranks() * others(map)));
+    crosses(|_| Operation::Barrier, DIRECT, |map| (0, map.ranks() * others(map)));
 }
 
 #[test]
@@ -91,10 +92,10 @@ fn blocks_cross_once_to_each_cluster_that_needs_them() {
     let far = |map: &ClusterMap| map.ranks() - map.members(map.cluster_of(Rank(1))).len();
     let gather = |map: &ClusterMap| Operation::Gather { root: Rank(1), blocks: Blocks::equal(map.ranks(), 3) };
     crosses(gather, WHOLE, |map| (3 * far(map), others(map)));
-    crosses(gather, Algorithm::Direct, |map| (3 * far(map), far(map)));
+    crosses(gather, DIRECT, |map| (3 * far(map), far(map)));
     let scatter = |map: &ClusterMap| Operation::Scatter { root: Rank(1), blocks: Blocks::equal(map.ranks(), 3) };
     crosses(scatter, WHOLE, |map| (3 * far(map), others(map)));
-    crosses(scatter, Algorithm::Direct, |map| (3 * far(map), far(map)));
+    crosses(scatter, DIRECT, |map| (3 * far(map), far(map)));
 }
 
 #[test]
@@ -105,7 +106,7 @@ fn an_exchange_crosses_once_in_one_message_between_clusters_or_one_between_ranks
     };
     let operation = |map: &ClusterMap| Operation::Alltoall { exchange: Exchange::equal(map.ranks(), 2) };
     crosses(operation, WHOLE, |map| (2 * far_pairs(map), pairs(map)));
-    crosses(operation, Algorithm::Direct, |map| (2 * far_pairs(map), far_pairs(map)));
+    crosses(operation, DIRECT, |map| (2 * far_pairs(map), far_pairs(map)));
 }
 
 #[test]
@@ -154,15 +155,17 @@ fn what_is_chosen_from_says_what_crosses() {
             Operation::Scatter { root: Rank(1), blocks: blocks() },
             Operation::Alltoall { exchange: Exchange::equal(ranks(&map), 2) },
         ];
-        for operation in operations {
-            let choice = choose(&operation, 5, &map, &network(map.cluster_count()));
+        for (operation, element_bytes) in
+            operations.iter().flat_map(|operation| [(operation, 5), (operation, 1_000_000)])
+        {
+            let choice = choose(operation, element_bytes, &map, &network(map.cluster_count()));
             assert!(choice.candidates.len() > 1, "{operation:?}");
             for candidate in &choice.candidates[1..] {
-                let found = traffic(&map, &operation, candidate.algorithm);
+                let found = traffic(&map, operation, candidate.algorithm);
                 let told = (candidate.wan_bytes, candidate.wan_crossings as usize);
                 assert_eq!(
                     told,
-                    (5 * found.elements as u64, found.crossings),
+                    ((element_bytes * found.elements) as u64, found.crossings),
                     "{operation:?} by {}",
                     candidate.algorithm
                 );
@@ -187,3 +190,26 @@ fn over_hosts_with_many_ranks_what_mpich_was_seen_to_do_counts() {
     let allreduce = choose(&Operation::Allreduce { len: 1 << 10, commutative: true }, 1, &map, &network);
     assert_eq!((allreduce.algorithm, allreduce.candidates[0].wan_crossings), (WHOLE, 2));
 }
+
+#[test]
+fn ranks_that_exchange_directly_keep_the_wan_busy_and_do_not_flood_it() {
+    // Two clusters of one host with four ranks; 250 kB fit into a round trip.
+    let place = |rank: u64| Place { cluster: rank / 4, host: 0 };
+    let map = ClusterMap::new(&(0..8).map(place).collect::<Vec<_>>());
+    let direct = |len, network: &Network| {
+        let choice = choose(&Operation::Alltoall { exchange: Exchange::equal(8, len) }, 1, &map, network);
+        choice.candidates.into_iter().find(|candidate| matches!(candidate.algorithm, Algorithm::Direct { .. })).unwrap()
+    };
+    // 125 kB are under way in one direction, and as much in the answers' time.
+    let near = network(2);
+    assert_eq!(direct(20_000, &near).algorithm, DIRECT);
+    assert_eq!(direct(30_000, &near).algorithm, Algorithm::Direct { ahead: 3 });
+    let large = direct(1 << 20, &near);
+    assert_eq!((large.algorithm, large.wan_crossings), (Algorithm::Direct { ahead: 1 }, 3));
+    let far = Network::uniform(2, Inside::UNMEASURED, TEN_TIMES_AS_FAR);
+    assert_eq!(direct(200_000, &far).algorithm, DIRECT);
+    assert_eq!(direct(300_000, &far).algorithm, Algorithm::Direct { ahead: 3 });
+}
+
+const TEN_TIMES_AS_FAR: Wan =
+    Wan { round_trip_ns: 20_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s: None };

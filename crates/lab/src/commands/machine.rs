@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use fishplate_collectives::{Algorithm, MAX_SEGMENTS};
+use fishplate_collectives::{AT_ONCE, Algorithm, MAX_SEGMENTS};
 use fishplate_sim::mpi::collectives::Broadcast;
 use fishplate_sim::suite::{Benchmark, Machine, Options, Outcome, run as simulate};
 use fishplate_sim::testbed::{Placement, SHIPPED, Testbed};
@@ -66,7 +66,8 @@ pub struct Args {
     broadcast: String,
 
     /// Collectives by a schedule that knows the clusters: coordinators, shared or direct; coordinators:8 cuts into 8
-    #[arg(long, requires = "testbed", value_name = "WORD[:SEGMENTS]", conflicts_with = "broadcast")]
+    /// segments, with direct:2 an alltoall sends 2 messages ahead of what it has received
+    #[arg(long, requires = "testbed", value_name = "WORD[:N]", conflicts_with = "broadcast")]
     algorithm: Option<String>,
 
     /// Give a parameter of the testbed another value: wan.delay_us=1000
@@ -166,15 +167,18 @@ fn broadcast(args: &Args) -> Result<Broadcast> {
     })
 }
 
-/// `coordinators:8`.
+/// `coordinators:8`, `direct:2`.
 fn algorithm(text: &str) -> Result<Algorithm> {
-    let (word, segments) = text.split_once(':').unwrap_or((text, "1"));
-    let segments = segments.parse().ok().filter(|segments| (1..=MAX_SEGMENTS).contains(segments));
-    let Some(segments) = segments else { bail!("--algorithm {text}: segments are from 1 to {MAX_SEGMENTS}") };
+    if text == "direct" {
+        return Ok(Algorithm::Direct { ahead: AT_ONCE });
+    }
+    let (word, number) = text.split_once(':').unwrap_or((text, "1"));
+    let number = number.parse().ok().filter(|number| (1..=MAX_SEGMENTS).contains(number));
+    let Some(segments) = number else { bail!("--algorithm {text}: the number is from 1 to {MAX_SEGMENTS}") };
     Ok(match word {
         "coordinators" => Algorithm::Coordinators { segments },
         "shared" => Algorithm::Shared { segments },
-        "direct" => Algorithm::Direct,
+        "direct" => Algorithm::Direct { ahead: segments },
         other => bail!("--algorithm {other}: it is coordinators, shared or direct"),
     })
 }
