@@ -2,13 +2,25 @@
 
 // An interval of zero would not grow, and some clocks do not tell shorter times apart.
 static const double least_seconds = 1e-6;
+// A power of two of a second, shorter than any interval.
+static const double unit_seconds = 1.0 / (1 << 20);
+
+// Twice as long: the next start finds every rank ready, if the time is about right. And a power of
+// two: what is compared, and takes about as long, has the same interval. TCP that has idled for
+// longer is slower.
+static double interval_for(double seconds)
+{
+    double interval = unit_seconds;
+    while (interval < 2.0 * seconds)
+        interval *= 2.0;
+    return interval;
+}
 
 struct schedule schedule_for(double seconds)
 {
     if (seconds < least_seconds)
         seconds = least_seconds;
-    // Twice as long: the next start finds every rank ready, if the time is about right.
-    return (struct schedule){.interval = 2.0 * seconds, .tolerance = 0.05 * seconds};
+    return (struct schedule){.interval = interval_for(seconds), .tolerance = 0.05 * seconds};
 }
 
 double schedule_time(const struct schedule *schedule, int start)

@@ -195,6 +195,7 @@ static void test_late_starts_change_the_schedule(void)
     struct schedule schedule = schedule_for(1.0), before = schedule;
     int punctuality[SCHEDULE_STARTS] = {PUNCTUAL};
     EXPECT(near(schedule.interval, 2.0) && schedule.tolerance < 1.0);
+    EXPECT(near(schedule_for(0.6).interval, 2.0) && near(schedule_for(1.1).interval, 4.0));
     schedule_adapt(&schedule, punctuality, SCHEDULE_STARTS);
     EXPECT(near(schedule.interval, before.interval) && near(schedule.tolerance, before.tolerance));
     punctuality[5] = CAME_LATE;
