@@ -1,16 +1,15 @@
 #include "schedule.h"
 
 // An interval of zero would not grow, and some clocks do not tell shorter times apart.
-static const double least_seconds = 1e-6;
-// A power of two of a second, shorter than any interval.
-static const double unit_seconds = 1.0 / (1 << 20);
+// A power of two of a second.
+static const double least_seconds = 1.0 / (1 << 20);
 
 // Twice as long: the next start finds every rank ready, if the time is about right. And a power of
 // two: what is compared, and takes about as long, has the same interval. TCP that has idled for
 // longer is slower.
 static double interval_for(double seconds)
 {
-    double interval = unit_seconds;
+    double interval = least_seconds;
     while (interval < 2.0 * seconds)
         interval *= 2.0;
     return interval;

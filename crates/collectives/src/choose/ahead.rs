@@ -7,25 +7,29 @@
 
 use super::candidates::Job;
 use crate::algorithm::AT_ONCE;
-use crate::map::{Cluster, Rank};
+use crate::map::Cluster;
 use crate::operation::Exchange;
 
 /// By how many messages, in an exchange in which each rank sends to each of the other clusters.
 pub fn of_exchange(job: &Job, exchange: &Exchange) -> u16 {
-    let clusters = job.map.clusters();
-    let most = clusters.map(|cluster| of_cluster(job, exchange, cluster)).fold(1.0, f64::max).ceil();
-    let messages = job.map.clusters().map(|cluster| job.map.ranks() - job.map.members(cluster).len()).max();
-    if most >= messages.unwrap_or(0) as f64 { AT_ONCE } else { most as u16 }
+    let clusters = || job.map.clusters();
+    let most = clusters().map(|cluster| of_cluster(job, exchange, cluster)).fold(1.0, f64::max).ceil();
+    let messages = clusters().map(|cluster| messages_of_each(job, cluster)).fold(0.0, f64::max);
+    if most >= messages { AT_ONCE } else { most as u16 }
 }
 
 fn of_cluster(job: &Job, exchange: &Exchange, cluster: Cluster) -> f64 {
-    let members = job.map.members(cluster);
-    let far = || (0..job.map.ranks()).map(Rank).filter(|rank| job.map.cluster_of(*rank) != cluster);
-    let sent: f64 = members.iter().flat_map(|from| far().map(|to| job.bytes(exchange.len(*from, to)))).sum();
-    // One message of each rank.
-    let of_each = sent / far().count() as f64;
-    let held: f64 = job.map.others(cluster).map(|other| held_by_wan(job, cluster, other)).sum();
-    held / of_each.max(1.0)
+    let others = || job.map.others(cluster);
+    let members = |cluster| job.map.members(cluster);
+    let sent: f64 = others().map(|other| job.bytes_exchanged(exchange, members(cluster), members(other))).sum();
+    let held: f64 = others().map(|other| held_by_wan(job, cluster, other)).sum();
+    // One message of each rank is so many bytes.
+    held / (sent / messages_of_each(job, cluster)).max(1.0)
+}
+
+/// Messages that each rank of a cluster sends to other clusters.
+fn messages_of_each(job: &Job, cluster: Cluster) -> f64 {
+    (job.map.ranks() - job.map.members(cluster).len()) as f64
 }
 
 /// Bytes that are under way between two clusters when their WAN is busy for a round trip.

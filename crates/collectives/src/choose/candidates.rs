@@ -7,7 +7,7 @@ use crate::algorithm::{AT_ONCE, Algorithm, MAX_SEGMENTS};
 use crate::build;
 use crate::map::{Cluster, ClusterMap, Rank};
 use crate::network::{Library, Network};
-use crate::operation::{Blocks, Operation};
+use crate::operation::{Blocks, Exchange, Operation};
 
 /// No segment is shorter (32 KiB): each makes all ranks of a cluster take part once more. Measured with more ranks than
 /// processors, 1 ms apart: a broadcast of 128 KiB takes 1.5 ms on average in segments of 32 KiB, 2.9 in ones of 8.
@@ -99,6 +99,11 @@ impl Job<'_> {
     /// Bytes of the blocks of a cluster.
     pub fn bytes_of(&self, blocks: &Blocks, cluster: Cluster) -> f64 {
         self.map.members(cluster).iter().map(|rank| self.bytes(blocks.len(*rank))).sum()
+    }
+
+    /// Bytes of an exchange from some ranks to others.
+    pub fn bytes_exchanged(&self, exchange: &Exchange, from: &[Rank], to: &[Rank]) -> f64 {
+        from.iter().flat_map(|from| to.iter().map(|to| self.bytes(exchange.len(*from, *to)))).sum()
     }
 
     /// The whole operation among a group that holds all ranks.

@@ -234,10 +234,8 @@ impl<'a> Stages<'a> {
 
     fn alltoall(&mut self, exchange: &Exchange, is_direct: bool) {
         let job = self.job;
-        let bytes = |from: &[Rank], to: &[Rank]| -> f64 {
-            from.iter().flat_map(|from| to.iter().map(|to| job.bytes(exchange.len(*from, *to)))).sum()
-        };
-        let between = |from: Cluster, to: Cluster| bytes(job.map.members(from), job.map.members(to));
+        let between =
+            |from: Cluster, to: Cluster| job.bytes_exchanged(exchange, job.map.members(from), job.map.members(to));
         let mean = |from: Cluster, to: Cluster, at: Cluster| between(from, to) / job.map.members(at).len() as f64;
         if !is_direct {
             self.each_pair("gather inside", |stages, here, other| {

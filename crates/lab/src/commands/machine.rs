@@ -174,11 +174,11 @@ fn algorithm(text: &str) -> Result<Algorithm> {
     }
     let (word, number) = text.split_once(':').unwrap_or((text, "1"));
     let number = number.parse().ok().filter(|number| (1..=MAX_SEGMENTS).contains(number));
-    let Some(segments) = number else { bail!("--algorithm {text}: the number is from 1 to {MAX_SEGMENTS}") };
+    let Some(number) = number else { bail!("--algorithm {text}: the number is from 1 to {MAX_SEGMENTS}") };
     Ok(match word {
-        "coordinators" => Algorithm::Coordinators { segments },
-        "shared" => Algorithm::Shared { segments },
-        "direct" => Algorithm::Direct { ahead: segments },
+        "coordinators" => Algorithm::Coordinators { segments: number },
+        "shared" => Algorithm::Shared { segments: number },
+        "direct" => Algorithm::Direct { ahead: number },
         other => bail!("--algorithm {other}: it is coordinators, shared or direct"),
     })
 }
