@@ -7,6 +7,7 @@ use fishplate_engine::{Instant, Path};
 
 use super::Endpoint;
 use crate::streams;
+use crate::sys::option::pace_within;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 /// A near link that has carried so many bytes without a queue is fed more slowly than it drains: 16 MiB take a link of
@@ -16,6 +17,10 @@ const AMPLE_AFTER: u64 = 16 << 20;
 /// A link has failed when the kernel waits for the peer's and hears nothing for so long, in nanoseconds: longer than a
 /// few repetitions of what was lost. A peer that computes does answer, its kernel does.
 const SILENT_FOR_NS: u64 = 3_000_000_000;
+
+/// Frames of 16 bytes in a segment of padding. The receiver's window opens with segments of 128 bytes, and not with those
+/// of 64, which are too short for the memory that they take.
+const PADDING_FRAMES: u32 = 8;
 
 impl Endpoint {
     /// Looks at all links that were in use since the last time.
@@ -59,18 +64,32 @@ impl Endpoint {
         self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
         let segments = link.course.advance(&link.socket, &before, &info, link.counts.tx_bytes);
         self.pad(at, segments, now);
-        self.look_at_rest(at, &info, now);
+        self.look_at_bbr(at, &before, &info, now);
     }
 
-    /// Sends so many short frames that say nothing new, each in a segment of its own, if nothing waits to be sent.
+    /// What BBR knows bounds the start of link `at`, if it has BBR, and may have it rest.
+    fn look_at_bbr(&mut self, at: usize, before: &TcpInfo, info: &TcpInfo, now: Instant) {
+        let Some((link, bbr)) = self.links.get_mut(at).and_then(|link| link.bbr().map(|bbr| (link, bbr))) else {
+            return;
+        };
+        if let Some(most) = link.start.look(&bbr, before, info) {
+            // Without, the start goes as BBR has it.
+            let _ = pace_within(link.socket.as_fd(), most);
+        }
+        self.look_at_rest(at, &bbr, info, now);
+    }
+
+    /// Sends so many short segments that say nothing new, if nothing waits to be sent.
     fn pad(&mut self, at: usize, segments: u32, now: Instant) {
         for _ in 0..segments {
             let link = &mut self.links[at];
             if link.blocked || !link.transmit.is_empty() || link.farewell.has_begun() {
                 return;
             }
-            let header = self.engine.bare_header(now, link.subchannel, Body::Ack);
-            link.transmit.push_header(&header);
+            for _ in 0..PADDING_FRAMES {
+                let header = self.engine.bare_header(now, link.subchannel, Body::Ack);
+                link.transmit.push_header(&header);
+            }
             match link.transmit.flush(link.socket.as_fd(), &self.memory) {
                 Ok(true) => {}
                 Ok(false) => {

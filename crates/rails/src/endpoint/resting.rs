@@ -6,21 +6,19 @@ use fishplate_engine::Instant;
 
 use super::Endpoint;
 use super::progress::BUDGET;
-use crate::link::Course;
-use crate::sys::bbr::bbr;
+use crate::sys::bbr::Bbr;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 impl Endpoint {
-    /// Looks whether link `at`, of which the kernel says `info`, is to rest. None does where nobody would end that while the
-    /// user is away.
-    pub(super) fn look_at_rest(&mut self, at: usize, info: &TcpInfo, now: Instant) {
-        let Some(link) = self.links.get_mut(at).filter(|link| matches!(link.course, Course::Settled)) else { return };
+    /// Looks whether link `at`, of which BBR and the kernel say that, is to rest. None does where nobody would end that while
+    /// the user is away.
+    pub(super) fn look_at_rest(&mut self, at: usize, bbr: &Bbr, info: &TcpInfo, now: Instant) {
+        let link = &mut self.links[at];
         let rested = link.rests.is_on();
         if !self.held.watched && !rested {
             return;
         }
-        let Some(bbr) = bbr(link.socket.as_fd()) else { return };
-        link.rests.look(now, &bbr, info, link.transmit.len());
+        link.rests.look(now, bbr, info, link.transmit.len());
         match (rested, link.rests.is_on()) {
             (false, true) => self.pause(at),
             (true, false) => self.go_on(at),
@@ -33,8 +31,9 @@ impl Endpoint {
         let before = self.resting.len();
         self.end_rests(now);
         for at in self.resting.clone() {
-            if let Ok(info) = tcp_info(self.links[at].socket.as_fd()) {
-                self.look_at_rest(at, &info, now);
+            let link = &self.links[at];
+            if let (Some(bbr), Ok(info)) = (link.bbr(), tcp_info(link.socket.as_fd())) {
+                self.look_at_rest(at, &bbr, &info, now);
             }
         }
         self.resting.len() < before

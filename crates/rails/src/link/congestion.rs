@@ -11,13 +11,17 @@
 //!
 //! The kernel counts a window in segments, however short. Hence padding: once a distant link has sent more than a first
 //! window holds, short frames that say nothing new fill the window while the link has nothing else to send, and double it
-//! with each round trip, until it is open.
+//! with each round trip, until it is open. The receiver's window, of 64 KiB to begin with, opens by two full segments with
+//! each of these that is long enough for the memory that it takes (net/ipv4/tcp_input.c of Linux, `tcp_grow_window`), as
+//! far as there is room.
 
 use std::net::TcpStream;
+use std::os::fd::AsFd;
 
 use socket2::SockRef;
 
 use crate::connect::socket::fit_unsent;
+use crate::sys::option::take_unread;
 use crate::sys::tcp_info::TcpInfo;
 
 /// What links start with.
@@ -39,6 +43,8 @@ const ASSUMED_RATE: f64 = 125e6;
 const FIRST_GAIN: f64 = 2.885;
 /// An open window is no longer than this, in bytes: what a path of unknown rate is given at once at most.
 const MOST_OPEN: f64 = 1024.0 * 1024.0;
+/// What a peer that opens its window may send before it was read, in bytes: the window is opened by whole doublings.
+const MOST_OPEN_AT_PEER: u32 = 2 << 20;
 /// Segments of padding in the life of a link: 2^10 open the longest window, as many may be acknowledged in part.
 const MOST_PADDING: u32 = 2048;
 /// Bytes that leave a fresh connection at once: ten segments (RFC 6928).
@@ -89,6 +95,7 @@ impl Congestion {
         }
         let round_trip_bytes = speed.unwrap_or(ASSUMED_RATE) * info.rtt_ns as f64 / 1e9;
         let _ = fit_unsent(socket, round_trip_bytes);
+        let _ = take_unread(socket.as_fd(), MOST_OPEN_AT_PEER);
         if distant != AT_A_DISTANCE {
             settle(socket, distant);
             return Course::Settled;

@@ -6,6 +6,7 @@ mod order;
 mod receive;
 mod rests;
 mod sealed;
+mod start;
 mod transmit;
 
 pub use congestion::{Congestion, Course, NEAR_RTT_NS};
@@ -13,15 +14,18 @@ pub use datagrams::{Came, Datagrams};
 pub use order::{Arrivals, Departures};
 pub use receive::{Arrived, Filled, ReceiveState};
 pub use rests::Rests;
+pub use start::Start;
 pub use transmit::TransmitQueue;
 
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
 
 use fishplate_engine::farewell::Farewell;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
 use crate::encryption::Keys;
+use crate::sys::bbr::{Bbr, bbr};
 use crate::sys::tcp_info::TcpInfo;
 
 /// State of a link.
@@ -68,6 +72,8 @@ pub struct Link {
     pub sampled_at_bytes: u64,
     /// What the kernel said then.
     pub sampled: TcpInfo,
+    /// How fast BBR's start may be.
+    pub start: Start,
     /// When it takes nothing new for a while.
     pub rests: Rests,
     /// Its window has limited it of late.
@@ -148,6 +154,11 @@ impl Link {
         true
     }
 
+    /// What BBR knows, if it is what the link keeps.
+    pub fn bbr(&self) -> Option<Bbr> {
+        if matches!(self.course, Course::Settled) { bbr(self.socket.as_fd()) } else { None }
+    }
+
     /// The stream goes on with another frame than the peer expects, if there is a `number`.
     pub fn resume(&mut self, number: Option<u32>) {
         if let Some(number) = number {
@@ -188,6 +199,7 @@ impl Link {
             farewell: Farewell::default(),
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
+            start: Start::default(),
             rests: Rests::default(),
             is_limited: false,
             asks_often: false,

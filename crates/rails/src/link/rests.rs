@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    const CONTENT: Bbr = Bbr { least_us: 20_000, is_looking: false };
+    const CONTENT: Bbr = Bbr { bandwidth: 125_000_000, least_us: 20_000, is_starting: false, is_looking: false };
 
     fn info(unacknowledged: u32) -> TcpInfo {
         TcpInfo { rtt_ns: 20 * MS, delivery_rate: 100_000_000, unacknowledged, ..TcpInfo::default() }

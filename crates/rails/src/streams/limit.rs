@@ -6,17 +6,12 @@ use crate::sys::tcp_info::TcpInfo;
 const FULL_WINDOW: f64 = 0.9;
 /// Buffers limit a connection when they did for this part of the time in which it had something to send.
 const BUFFERS_PART: f64 = 0.5;
-/// A round trip longer than the least by this part of it
-const QUEUE_PART: f64 = 0.25;
-/// and so many nanoseconds shows a queue, or a machine that is busy.
-const QUEUE_NS: u64 = 1_000_000;
 
 /// Whether between two looks the connection could have sent more over its path with a longer window: the congestion window
 /// was full while bytes waited, or the buffer at either end was, and no queue says that the path is full. A peer that does
 /// not read leaves nothing under way.
 pub fn limits(before: &TcpInfo, now: &TcpInfo) -> bool {
-    let longest_ns = now.min_rtt_ns + (now.min_rtt_ns as f64 * QUEUE_PART) as u64 + QUEUE_NS;
-    if now.rtt_ns > longest_ns || now.unacknowledged == 0 {
+    if now.shows_queue() || now.unacknowledged == 0 {
         return false;
     }
     let by_window = now.unsent_bytes > 0 && f64::from(now.unacknowledged) >= f64::from(now.window) * FULL_WINDOW;

@@ -19,13 +19,51 @@ pub unsafe fn tcp_option<T>(socket: BorrowedFd<'_>, name: libc::c_int, value: &m
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(len as usize) }
 }
 
+/// Bounds the pace of what a socket sends, in bytes per second; `u64::MAX`: not at all.
+pub fn pace_within(socket: BorrowedFd<'_>, most: u64) -> io::Result<()> {
+    set(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), most)
+}
+
+/// Has the kernel take up to so many bytes that were not read yet, as far as the system's `tcp_rmem` allows, and find out
+/// itself when that is too little. (`SO_RCVBUF` would end the latter, and `rmem_max` bounds it.)
+pub fn take_unread(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    let option = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
+    // Room for as much as a reader waits for stays when it does not wait any more.
+    set(socket, option, bytes.min(i32::MAX as u32))?;
+    set(socket, option, 1)
+}
+
 /// Bounds the time until the kernel sends again what was not acknowledged; at least a second.
 pub fn repeat_within(socket: BorrowedFd<'_>, most: Duration) -> io::Result<()> {
     let most_ms = most.as_millis().min(120_000) as libc::c_int;
-    let len = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: `most_ms` is valid for reads of its size.
-    let result = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, TCP_RTO_MAX_MS, (&raw const most_ms).cast(), len)
-    };
+    set(socket, (libc::IPPROTO_TCP, TCP_RTO_MAX_MS), most_ms)
+}
+
+/// Sets the option of that level and name.
+fn set<T: Copy>(socket: BorrowedFd<'_>, (level, name): (libc::c_int, libc::c_int), value: T) -> io::Result<()> {
+    let len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: `value` is valid for reads of its size.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), len) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn there_is_room_for_what_was_not_read_and_one_byte_is_enough_to_read() {
+        const BYTES: u32 = 1 << 20;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        take_unread(client.as_fd(), BYTES).unwrap();
+        assert!(socket2::SockRef::from(&client).recv_buffer_size().unwrap() >= BYTES as usize);
+        io::Write::write_all(&mut server, &[7]).unwrap();
+        let mut byte = [0];
+        io::Read::read_exact(&mut &client, &mut byte).unwrap();
+        assert_eq!(byte, [7]);
+    }
 }

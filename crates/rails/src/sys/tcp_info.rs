@@ -38,6 +38,11 @@ const RTT: usize = 15;
 const SND_CWND: usize = 18;
 const TOTAL_RETRANS: usize = 23;
 
+/// A round trip longer than the least by this part of it, 1/4,
+const QUEUE_PART: u64 = 4;
+/// and so many nanoseconds shows a queue.
+const QUEUE_NS: u64 = 1_000_000;
+
 /// What the kernel knows of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpInfo {
@@ -74,6 +79,11 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
+    /// Whether the round trip shows a queue, or a machine that is busy.
+    pub fn shows_queue(&self) -> bool {
+        self.rtt_ns > self.min_rtt_ns + self.min_rtt_ns / QUEUE_PART + QUEUE_NS
+    }
+
     /// Whether the kernel still has something for the peer.
     pub fn is_waiting(&self) -> bool {
         self.unacknowledged > 0 || self.unsent_bytes > 0

@@ -1,0 +1,90 @@
+//! Ends BBR's start where the path is seen to be full.
+//!
+//! In its start BBR sends 2.9 times as fast as what arrives, until three round trips in a row have brought no more
+//! (net/ipv4/tcp_bbr.c of Linux, `bbr_check_full_bw_reached`). Round trips in which the sender ran out of data do not
+//! count. So a link that carries a message now and then is in its start long after its path has been full: the next
+//! message of some megabytes overflows the queue, and waits for what was lost. Once the round trip has shown a queue, the
+//! path carries no more than what arrives, or little more: a start goes on from there at half as much again.
+
+use crate::sys::bbr::Bbr;
+use crate::sys::tcp_info::TcpInfo;
+
+/// So much faster than what arrives, at most. A link that rests between messages shorter than what a round trip holds
+/// seems slower than it is, so this is more than what BBR looks for more by later, 1.25.
+const GAIN: f64 = 1.5;
+/// So many segments have to be acknowledged between two looks for their round trip to tell of a queue: a lone one may be
+/// acknowledged late.
+const LEAST_SEGMENTS: u64 = 32;
+/// A pace that bounds nothing.
+const UNBOUNDED: u64 = u64::MAX;
+
+/// What a link in BBR's start may send at most.
+#[derive(Debug, Default)]
+pub struct Start {
+    /// Bytes per second, once a queue has shown.
+    bound: Option<u64>,
+}
+
+impl Start {
+    /// Another look at a link; `before`: what the kernel said at the last one. Returns the pace that it is to have at most
+    /// from now on, in bytes per second, if that has changed.
+    pub fn look(&mut self, bbr: &Bbr, before: &TcpInfo, info: &TcpInfo) -> Option<u64> {
+        let bound = if !bbr.is_starting {
+            None
+        } else if self.bound.is_some() || shows_queue(before, info) {
+            Some((bbr.bandwidth as f64 * GAIN) as u64)
+        } else {
+            return None;
+        };
+        let changed = bound != self.bound;
+        self.bound = bound;
+        changed.then(|| bound.unwrap_or(UNBOUNDED))
+    }
+}
+
+fn shows_queue(before: &TcpInfo, info: &TcpInfo) -> bool {
+    let bytes = info.acknowledged_bytes.saturating_sub(before.acknowledged_bytes);
+    info.shows_queue() && bytes >= LEAST_SEGMENTS * u64::from(info.segment_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const STARTING: Bbr = Bbr { bandwidth: 100_000_000, least_us: 20_000, is_starting: true, is_looking: false };
+
+    /// What the kernel says when so many segments have been acknowledged.
+    fn info(rtt_ms: u64, acknowledged: u64) -> TcpInfo {
+        let (rtt_ns, min_rtt_ns) = (rtt_ms * MS, 20 * MS);
+        TcpInfo {
+            rtt_ns,
+            min_rtt_ns,
+            segment_bytes: 1448,
+            acknowledged_bytes: acknowledged * 1448,
+            ..TcpInfo::default()
+        }
+    }
+
+    #[test]
+    fn a_start_is_bound_from_the_first_queue_until_it_ends() {
+        let mut start = Start::default();
+        assert_eq!(start.look(&STARTING, &info(20, 0), &info(22, 400)), None);
+        assert_eq!(start.look(&STARTING, &info(22, 400), &info(35, 800)), Some(150_000_000));
+        let more = Bbr { bandwidth: 120_000_000, ..STARTING };
+        assert_eq!(start.look(&more, &info(35, 800), &info(22, 801)), Some(180_000_000), "it is still looked for more");
+        assert_eq!(start.look(&more, &info(22, 801), &info(22, 802)), None);
+        let ended = Bbr { is_starting: false, ..more };
+        assert_eq!(start.look(&ended, &info(22, 802), &info(22, 900)), Some(UNBOUNDED));
+        assert_eq!(start.look(&ended, &info(22, 900), &info(35, 1000)), None);
+    }
+
+    #[test]
+    fn lone_segments_that_are_acknowledged_late_show_no_queue() {
+        let mut start = Start::default();
+        for at in 0..1000 {
+            assert_eq!(start.look(&STARTING, &info(45, at * 31), &info(45, (at + 1) * 31)), None);
+        }
+        assert!(start.look(&STARTING, &info(45, 0), &info(45, 32)).is_some());
+    }
+}
