@@ -89,19 +89,23 @@ def rows():
 
 
 def collective_rows():
-    """Clusters of one host, 1 ms apart: two with four ranks each, and three with 4, 2 and 1. Against MPICH's own algorithms
-    over Fishplate, all ranks starting together; 128 KiB of a broadcast to two at least 1.9 times as fast."""
+    """Clusters 1 ms apart: two of one host with four ranks each, two of four hosts with one rank each, and three of one host
+    with 4, 2 and 1. Against MPICH's own algorithms over Fishplate, all ranks starting together; 128 KiB of a broadcast to
+    two at least 1.9 times as fast."""
     sizes = {"bcast": [8, 1024, 16384, 65536, 131072, 1048576], "allreduce": [8, 1024, 16384, 131072, 1048576],
              "allgather": [8, 1024, 16384, 131072], "alltoall": [8, 1024, 16384, 131072], "barrier": [0]}
-    def row(name, program, hosts, bound, told):
-        lab = ["--clusters", str(len(hosts)), "--hosts", "1", "--rails", "0", "--wan", "1000", "--delay", "1ms"]
-        return Row(f"{name}-{program}", "1000", program, sizes[program], ["native"], bound, at_most=True, hosts=hosts, lab=lab,
-                   collective=True, told=told, seconds=1, options=["--start", "together"])
+    def row(name, program, clusters, bound, told):
+        lab = ["--clusters", str(len(clusters)), "--hosts", str(len(clusters[0])), "--rails", "0", "--wan", "1000",
+               "--delay", "1ms"]
+        return Row(f"{name}-{program}", "1000", program, sizes[program], ["native"], bound, at_most=True,
+                   hosts=sum(clusters, []), lab=lab, collective=True, told=told, seconds=1, options=["--start", "together"])
 
     broadcast = lambda size: 1 / 1.9 if size == 131072 else 1 / 0.95
     bound = {"bcast": broadcast}
-    return [*(row("clusters", program, [4, 4], bound.get(program, 1 / 0.95), ["openmpi"]) for program in sizes),
-            *(row("clusters-4-2-1", program, [4, 2, 1], 1 / 0.95, []) for program in sizes)]
+    two = {"clusters": [[4], [4]], "clusters-of-hosts": [[1] * 4, [1] * 4]}
+    return [*(row(name, program, clusters, bound.get(program, 1 / 0.95), ["openmpi"])
+              for name, clusters in two.items() for program in sizes),
+            *(row("clusters-4-2-1", program, [[4], [2], [1]], 1 / 0.95, []) for program in sizes)]
 
 
 def distant_rows():
