@@ -1,4 +1,4 @@
-//! Ends BBR's start where the path is seen to be full.
+//! Bounds BBR's start where the path is seen to be full.
 //!
 //! In its start BBR sends 2.9 times as fast as what arrives, until three round trips in a row have brought no more
 //! (net/ipv4/tcp_bbr.c of Linux, `bbr_check_full_bw_reached`). Round trips in which the sender ran out of data do not
