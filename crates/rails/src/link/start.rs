@@ -12,9 +12,9 @@ use crate::sys::tcp_info::TcpInfo;
 /// So much faster than what arrives, at most. A link that rests between messages shorter than what a round trip holds
 /// seems slower than it is, so this is more than what BBR looks for more by later, 1.25.
 const GAIN: f64 = 1.5;
-/// So many segments have to be acknowledged between two looks for their round trip to tell of a queue: a lone one may be
-/// acknowledged late.
-const LEAST_SEGMENTS: u64 = 32;
+/// So many bytes have to be acknowledged between two looks for their round trip to tell of a queue: it is long also where
+/// processes share a core, and shorter messages make BBR take the path for a fraction of what it is.
+const LEAST_BYTES: u64 = 384 << 10;
 /// A pace that bounds nothing.
 const UNBOUNDED: u64 = u64::MAX;
 
@@ -44,7 +44,7 @@ impl Start {
 
 fn shows_queue(before: &TcpInfo, info: &TcpInfo) -> bool {
     let bytes = info.acknowledged_bytes.saturating_sub(before.acknowledged_bytes);
-    info.shows_queue() && bytes >= LEAST_SEGMENTS * u64::from(info.segment_bytes)
+    info.shows_queue() && bytes >= LEAST_BYTES
 }
 
 #[cfg(test)]
@@ -57,13 +57,7 @@ mod tests {
     /// What the kernel says when so many segments have been acknowledged.
     fn info(rtt_ms: u64, acknowledged: u64) -> TcpInfo {
         let (rtt_ns, min_rtt_ns) = (rtt_ms * MS, 20 * MS);
-        TcpInfo {
-            rtt_ns,
-            min_rtt_ns,
-            segment_bytes: 1448,
-            acknowledged_bytes: acknowledged * 1448,
-            ..TcpInfo::default()
-        }
+        TcpInfo { rtt_ns, min_rtt_ns, acknowledged_bytes: acknowledged * 1448, ..TcpInfo::default() }
     }
 
     #[test]
@@ -80,11 +74,11 @@ mod tests {
     }
 
     #[test]
-    fn lone_segments_that_are_acknowledged_late_show_no_queue() {
+    fn short_messages_that_are_acknowledged_late_show_no_queue() {
         let mut start = Start::default();
         for at in 0..1000 {
-            assert_eq!(start.look(&STARTING, &info(45, at * 31), &info(45, (at + 1) * 31)), None);
+            assert_eq!(start.look(&STARTING, &info(45, at * 271), &info(45, (at + 1) * 271)), None);
         }
-        assert!(start.look(&STARTING, &info(45, 0), &info(45, 32)).is_some());
+        assert!(start.look(&STARTING, &info(45, 0), &info(45, 272)).is_some());
     }
 }
