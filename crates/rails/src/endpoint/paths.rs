@@ -69,9 +69,9 @@ impl Endpoint {
 
     /// What BBR knows bounds the start of link `at`, if it has BBR, and may have it rest.
     fn look_at_bbr(&mut self, at: usize, before: &TcpInfo, info: &TcpInfo, now: Instant) {
-        let Some((link, bbr)) = self.links.get_mut(at).and_then(|link| link.bbr().map(|bbr| (link, bbr))) else {
-            return;
-        };
+        // Padding may have ended it.
+        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(bbr) = link.bbr() else { return };
         if let Some(most) = link.start.look(&bbr, before, info) {
             // Without, the start goes as BBR has it.
             let _ = pace_within(link.socket.as_fd(), most);

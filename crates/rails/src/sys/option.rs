@@ -29,7 +29,7 @@ pub fn pace_within(socket: BorrowedFd<'_>, most: u64) -> io::Result<()> {
 pub fn take_unread(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let option = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
     // Room for as much as a reader waits for stays when it does not wait any more.
-    set(socket, option, bytes.min(i32::MAX as u32))?;
+    set(socket, option, bytes)?;
     set(socket, option, 1)
 }
 
