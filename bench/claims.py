@@ -80,6 +80,8 @@ def rows():
             variables={"FISHPLATE_STRIPING": "even"}),
         Row("adaptive", "1000,250", "bandwidth", [4194304], ["weighted"], 0.90,
             variables={"FISHPLATE_STRIPING": "adaptive"}, options=["--window", "10", "--warmup", "5", "--iterations", "5"]),
+        *(Row(f"one-sided-{what}-{sync}", "0", f"{what}_latency", SIZES_SMALL, [], 0, told=["tcp", "openmpi", "ucx"],
+              options=["--sync", sync]) for what in ("put", "get") for sync in ("lock", "pscw")),
         Row("encryption-latency", "0", "latency", [8, 4096], [], 0, told=["encrypted"]),
         Row("encryption-bandwidth", "0", "bandwidth", [64, 8192, 65536, 4194304], [], 0, told=["encrypted"]),
         Row("encryption-rails", "1000,250", "bandwidth", [4194304], [], 0, told=["encrypted"]),

@@ -294,6 +294,7 @@ impl VirtualChannel {
                 return None;
             }
         };
+        self.subchannels[index].tell_alone(now);
         Some(self.frame(now, index, Body::Ack, NOTHING, Cargo::Control))
     }
 

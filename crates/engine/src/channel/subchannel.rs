@@ -7,7 +7,7 @@ use super::sent::{Acked, Sent};
 use super::watch::{DOUBT_NS, Watch};
 use crate::ids::RailId;
 use crate::time::Instant;
-use crate::wire::{Body, Refusal, SendRef};
+use crate::wire::{Body, Refusal, SendRef, Urgency};
 
 /// A completion waits at the peer for this acknowledgement: it is held only as long as a reply is likely to carry it.
 pub const PROMPT_ACK_DELAY_NS: u64 = 15_000;
@@ -75,6 +75,8 @@ pub struct Subchannel {
     /// What is handled now had not come then.
     pub looked: Option<Instant>,
     told: u32,
+    /// When an acknowledgement of its own was sent.
+    told_alone: Instant,
     untold_bytes: u64,
     ack_due: Option<Instant>,
     /// Writes that came over it and are refused. Nothing is acknowledged before the peer knows: the write would succeed.
@@ -105,6 +107,7 @@ impl Subchannel {
             received_since: Instant(0),
             looked: None,
             told: 0,
+            told_alone: Instant(0),
             untold_bytes: 0,
             ack_due: None,
             refusals: VecDeque::new(),
@@ -134,15 +137,18 @@ impl Subchannel {
     }
 
     /// A counted frame of `bytes` has arrived whole.
-    pub fn received(&mut self, now: Instant, bytes: u64, prompt: bool) {
+    pub fn received(&mut self, now: Instant, bytes: u64, urgency: Urgency) {
         self.received = self.received.wrapping_add(1);
         self.received_since = self.looked.unwrap_or(now);
         self.untold_bytes += bytes;
         let many = self.received.wrapping_sub(self.told) >= ACK_EVERY_FRAMES || self.untold_bytes >= ACK_EVERY_BYTES;
-        let delay_ns = match (many, prompt) {
+        let prompt_ns = self.ack_delay_ns(PROMPT_ACK_DELAY_NS, PROMPT_PART);
+        let delay_ns = match (many, urgency) {
             (true, _) => 0,
-            (false, true) => self.ack_delay_ns(PROMPT_ACK_DELAY_NS, PROMPT_PART),
-            (false, false) => self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART),
+            // One of its own for those that come at once, not one for each.
+            (false, Urgency::Immediate) => prompt_ns.saturating_sub(now.since_ns(self.told_alone)),
+            (false, Urgency::Prompt) => prompt_ns,
+            (false, Urgency::Lazy) => self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART),
         };
         self.owe_ack_within(now, delay_ns);
     }
@@ -177,6 +183,11 @@ impl Subchannel {
         self.untold_bytes = 0;
         self.ack_due = None;
         (self.received, waited_us.min(u64::from(u16::MAX)) as u16)
+    }
+
+    /// An acknowledgement of its own is sent.
+    pub fn tell_alone(&mut self, now: Instant) {
+        self.told_alone = now;
     }
 
     /// When an acknowledgement must be on its way even if nothing else is sent.
@@ -268,13 +279,32 @@ mod tests {
     #[test]
     fn a_prompt_frame_hastens_the_acknowledgement_and_a_reply_pays_it() {
         let mut subchannel = Subchannel::new(RailId(0), None);
-        subchannel.received(Instant(0), 10, false);
+        subchannel.received(Instant(0), 10, Urgency::Lazy);
         assert_eq!(subchannel.ack_due(), Some(Instant(LAZY_ACK_DELAY_NS)));
-        subchannel.received(Instant(5), 10, true);
+        subchannel.received(Instant(5), 10, Urgency::Prompt);
         assert_eq!(subchannel.ack_due(), Some(Instant(5 + PROMPT_ACK_DELAY_NS)));
         assert_eq!(subchannel.pay_ack(Instant(3005)), (2, 3));
         assert_eq!(subchannel.ack_due(), None);
-        subchannel.received(Instant(9), ACK_EVERY_BYTES, false);
+        subchannel.received(Instant(9), ACK_EVERY_BYTES, Urgency::Lazy);
         assert_eq!(subchannel.ack_due(), Some(Instant(9)));
+    }
+
+    #[test]
+    fn an_immediate_frame_is_acknowledged_at_once_and_those_close_behind_it_together() {
+        let mut subchannel = Subchannel::new(RailId(0), None);
+        let start = Instant(1_000_000);
+        subchannel.received(start, 10, Urgency::Immediate);
+        assert_eq!(subchannel.ack_due(), Some(start));
+        subchannel.tell_alone(start);
+        assert_eq!(subchannel.pay_ack(start), (1, 0));
+        for after_ns in [1, 2] {
+            subchannel.received(start.plus_ns(after_ns), 10, Urgency::Immediate);
+            assert_eq!(subchannel.ack_due(), Some(start.plus_ns(PROMPT_ACK_DELAY_NS)));
+        }
+        subchannel.pay_ack(start.plus_ns(3));
+        // What was told by another frame since leaves it as it is: nothing was sent for the sake of acknowledging.
+        let later = start.plus_ns(PROMPT_ACK_DELAY_NS);
+        subchannel.received(later, 10, Urgency::Immediate);
+        assert_eq!(subchannel.ack_due(), Some(later));
     }
 }

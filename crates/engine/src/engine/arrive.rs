@@ -10,7 +10,7 @@ use crate::memory::{BounceId, Placement};
 use crate::regions::RegionId;
 use crate::request::Remote;
 use crate::time::Instant;
-use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef};
+use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef, Urgency};
 
 /// What is being read from a subchannel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Incoming {
     pub name: Name,
     pub repetition: u8,
     pub len: u64,
-    prompt: bool,
+    urgency: Urgency,
 }
 
 /// A frame with payload, as the peer would call it if it sent it again.
@@ -165,12 +165,12 @@ impl Engine {
             | Body::Datagrams { .. } => (Target::Nothing, Placement::Discard),
         };
         if header.body.is_counted() {
-            let (len, prompt) = (u64::from(header.body.payload_len()), header.body.is_prompt());
+            let (len, urgency) = (u64::from(header.body.payload_len()), header.body.urgency());
             // What is dropped, because it has come before, is nothing that could come again.
             let dropped = len == 0 || matches!(into, Target::Nothing);
             let name = if dropped { Name::None } else { Name::of(&header.body) };
             let repetition = header.repetition;
-            let incoming = Incoming { into, name, repetition, len, prompt };
+            let incoming = Incoming { into, name, repetition, len, urgency };
             self.incoming[vc.0 as usize][usize::from(subchannel.index)] = incoming;
             if incoming.len == 0 {
                 self.payload_placed(now, subchannel);
@@ -188,11 +188,11 @@ impl Engine {
         let incoming = std::mem::take(&mut self.incoming[vc][usize::from(subchannel.index)]);
         self.vcs[vc].heard = Some(subchannel.index);
         let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
-        counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.prompt);
+        counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.urgency);
         if let Some(due) = counted.ack_due() {
             self.hasten(due);
         }
-        self.awaited |= incoming.prompt;
+        self.awaited |= incoming.urgency != Urgency::Lazy;
         match incoming.into {
             Target::Nothing => {}
             Target::Landing(key) => self.placed(key, incoming.len),

@@ -233,6 +233,18 @@ pub(super) mod flag {
     pub const HEARD: u8 = 1;
 }
 
+/// How soon an acknowledgement is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Urgency {
+    /// Nothing waits for it but the sender's record of what is under way.
+    #[default]
+    Lazy,
+    /// A completion waits for it, and the receiver's user may answer with a frame that carries it.
+    Prompt,
+    /// A completion waits for it, and the receiver's user does not know of the frame: nothing else will carry it.
+    Immediate,
+}
+
 impl Body {
     /// Length in bytes of the payload that follows the header.
     pub fn payload_len(&self) -> u32 {
@@ -244,9 +256,13 @@ impl Body {
         }
     }
 
-    /// Whether the frame's acknowledgement is waited for.
-    pub fn is_prompt(&self) -> bool {
-        matches!(self, Body::Eager { prompt: true, .. } | Body::Piece { .. } | Body::Stripe { .. } | Body::Write { .. })
+    /// How soon the frame's acknowledgement is wanted.
+    pub fn urgency(&self) -> Urgency {
+        match self {
+            Body::Write { .. } => Urgency::Immediate,
+            Body::Eager { prompt: true, .. } | Body::Piece { .. } | Body::Stripe { .. } => Urgency::Prompt,
+            _ => Urgency::Lazy,
+        }
     }
 
     /// Whether the frame counts towards acknowledgements.
