@@ -142,12 +142,12 @@ impl Subchannel {
         self.received_since = self.looked.unwrap_or(now);
         self.untold_bytes += bytes;
         let many = self.received.wrapping_sub(self.told) >= ACK_EVERY_FRAMES || self.untold_bytes >= ACK_EVERY_BYTES;
-        let prompt_ns = self.ack_delay_ns(PROMPT_ACK_DELAY_NS, PROMPT_PART);
+        let prompt_ns = || self.ack_delay_ns(PROMPT_ACK_DELAY_NS, PROMPT_PART);
         let delay_ns = match (many, urgency) {
             (true, _) => 0,
             // One of its own for those that come at once, not one for each.
-            (false, Urgency::Immediate) => prompt_ns.saturating_sub(now.since_ns(self.told_alone)),
-            (false, Urgency::Prompt) => prompt_ns,
+            (false, Urgency::Immediate) => prompt_ns().saturating_sub(now.since_ns(self.told_alone)),
+            (false, Urgency::Prompt) => prompt_ns(),
             (false, Urgency::Lazy) => self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART),
         };
         self.owe_ack_within(now, delay_ns);
