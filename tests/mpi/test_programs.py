@@ -49,6 +49,10 @@ class Programs(MpiTest):
         with tempfile.TemporaryDirectory() as folder:
             self.passes(2, "absent", f"{folder}/arrived")
 
+    def test_a_send_ends_although_its_receiver_leaves_without_finalizing(self):
+        for _ in range(5):
+            self.passes(2, "leaver")
+
     def test_a_message_of_1_gib(self):
         ran = self.mpi(2, bench("stress"), "--single", "1G", "--json", timeout=300)
         [result] = self.succeeds(ran).json()

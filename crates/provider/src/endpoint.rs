@@ -268,6 +268,12 @@ impl Endpoint {
         }
     }
 
+    /// The process ends and has left the endpoint open: what peers wait for goes out. Not while another thread is in a call.
+    pub fn part(&self) {
+        let Ok(mut state) = self.state.try_lock() else { return };
+        state.transport.take().into_iter().for_each(Transport::part);
+    }
+
     /// The address vector index of the peer behind `channel`.
     pub fn address_of(&self, channel: VcId) -> u64 {
         let Ok(mut guard) = self.state() else { return FI_ADDR_NOTAVAIL };

@@ -106,6 +106,8 @@ impl Shared {
                 quiet = 0;
             }
         }
+        // None is left unless the application has not closed it.
+        endpoint.upgrade().iter().for_each(|endpoint| endpoint.part());
     }
 
     /// Until something is held back. Of this thread and one in [`Guard::wake`], at least one sees what the other has set.

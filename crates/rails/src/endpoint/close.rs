@@ -21,6 +21,20 @@ impl Endpoint {
         self.drain();
         self.say_bye();
         self.linger();
+        self.end();
+    }
+
+    /// The process ends and has not closed it: acknowledgements that are owed go out, as peers may wait for them, and
+    /// counters are written. Peers do not hear that this was in good order.
+    pub fn part(mut self) {
+        self.release();
+        let now = self.clock.now();
+        self.engine.acknowledge_all(now);
+        self.pump(now);
+        self.end();
+    }
+
+    fn end(mut self) {
         let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
         links.into_iter().for_each(|at| self.remove_link(at));
         if let Some(file) = &self.settings.stats
