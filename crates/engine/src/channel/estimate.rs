@@ -1,7 +1,7 @@
 //! What is known of a subchannel's path: delivery rate, delay, and how much is still under way.
 
 use super::backlog::Backlog;
-use super::rate::Rate;
+use super::rate::{Rate, TRIAL_BYTES};
 use super::round_trip::RoundTrip;
 use super::sent::{Acked, Sent};
 use super::train::{Between, Took};
@@ -103,6 +103,16 @@ impl Estimate {
     /// Whether it drains faster than it is fed.
     pub fn is_ample(&self) -> bool {
         self.is_ample
+    }
+
+    /// Whether its path is a near one that may be much slower than what is said or hoped of it.
+    pub fn is_on_trial(&self, now: Instant) -> bool {
+        self.min_rtt_ns() < FAR_NS && self.rate.is_hoped(now)
+    }
+
+    /// Bytes that it may be given for all that is known of its path.
+    pub fn trial_room(&self, now: Instant) -> u64 {
+        if self.is_on_trial(now) { TRIAL_BYTES.saturating_sub(self.in_flight()) } else { u64::MAX }
     }
 
     /// Bytes that fill the path for a round trip; what the driver says is shared by all `streams` of the rail.
@@ -355,11 +365,43 @@ mod tests {
             estimate.measure_one(Instant((round + 1) * 4_096_000), sent); // 1 MB/s
         }
         assert!((estimate.rate(Instant(409_600_000)) / 1e6 - 1.0).abs() < 0.05);
-        assert_eq!(estimate.rate(Instant(2_000_000_000)), ASSUMED_RATE);
-        let sent = estimate.sent(Instant(2_000_000_000), 4096);
+        assert_eq!(estimate.rate(Instant(60_000_000_000)), ASSUMED_RATE);
+        let sent = estimate.sent(Instant(60_000_000_000), 4096);
         estimate.acknowledged(sent);
-        estimate.measure_one(Instant(2_000_033_000), sent);
-        assert!(estimate.rate(Instant(2_000_033_000)) > 1e8);
+        estimate.measure_one(Instant(60_000_033_000), sent);
+        assert!(estimate.rate(Instant(60_000_033_000)) > 1e8);
+    }
+
+    #[test]
+    fn the_slower_a_path_the_longer_it_takes_until_it_is_tried_again() {
+        let tried_again_after = |rate: u64| {
+            let mut estimate = Estimate::of_round_trip(5_000);
+            let ns_of = |bytes: u64| bytes * 1_000_000_000 / rate;
+            let mut now = 0;
+            for _ in 0..100 {
+                let sent = estimate.sent(Instant(now), 32 << 10);
+                now += ns_of(32 << 10);
+                estimate.acknowledged(sent);
+                estimate.measure_one(Instant(now), sent);
+            }
+            assert!(!estimate.is_on_trial(Instant(now)));
+            (1..).map(|tenths| tenths * 100_000_000).find(|ns| estimate.is_on_trial(Instant(now + ns))).unwrap()
+        };
+        assert_eq!(tried_again_after(31_250_000), 200_000_000);
+        assert!((2_500_000_000..3_000_000_000).contains(&tried_again_after(1_250_000)));
+        assert!((5_000_000_000..5_200_000_000).contains(&tried_again_after(10_000)));
+    }
+
+    #[test]
+    fn a_near_path_that_was_never_measured_is_given_little_until_it_is() {
+        let mut estimate = Estimate::of_round_trip(5_000);
+        assert_eq!(estimate.trial_room(Instant(1)), TRIAL_BYTES);
+        let sent = estimate.sent(Instant(1), TRIAL_BYTES + 1);
+        assert_eq!(estimate.trial_room(Instant(2)), 0);
+        estimate.acknowledged(sent);
+        estimate.measure_one(Instant(2_000_000), sent);
+        assert_eq!(estimate.trial_room(Instant(2_000_000)), u64::MAX);
+        assert_eq!(Estimate::of_round_trip(1_000_000).trial_room(Instant(1)), u64::MAX, "far away it may be needed");
     }
 
     #[test]
@@ -374,7 +416,7 @@ mod tests {
                 assert!(estimate.rate(Instant(start)) < 2e6);
             }
         }
-        assert_eq!(estimate.rate(Instant(2_000_000_000)), ASSUMED_RATE);
+        assert_eq!(estimate.rate(Instant(60_000_000_000)), ASSUMED_RATE);
     }
 
     #[test]

@@ -30,9 +30,17 @@ const LEAST_MEMORY: f64 = 16.0 * 1024.0;
 const DEEPEST_FALL: f64 = 2.0;
 /// A measurement that would allow a rate higher by this factor does not tell how fast a path is.
 const UNTOLD: f64 = 1.25;
-/// What was measured so long ago, in nanoseconds, counts half; and a path that has not been measured since is taken to
-/// be twice as fast, until it is what its driver says: a path that is shunned must get a chance to show that it is fast.
+/// What was measured so long ago, in nanoseconds, counts half.
 const HALF_LIFE_NS: u64 = 100_000_000;
+/// A path that has not been measured for so long, in nanoseconds, is taken to be twice as fast, and again after as long,
+/// until it is what its driver says: a path that is shunned must get a chance to show that it is fast.
+const LEAST_HOPE_NS: u64 = 100_000_000;
+/// Or for so many times as long as a trial takes, if that is more: a path that is as slow as ever delays what it is given.
+const HOPE_TRIALS: u64 = 50;
+/// But no longer, in nanoseconds.
+const LONGEST_HOPE_NS: u64 = 5_000_000_000;
+/// What a path is given to show that it is fast, in bytes: the longest message that is not cut.
+pub const TRIAL_BYTES: u64 = 64 << 10;
 
 /// What is known of it, in bytes per second.
 #[derive(Clone, Debug)]
@@ -60,6 +68,11 @@ impl Rate {
         self.nominal
     }
 
+    /// Whether it has never been measured, or so long ago that it is hoped to be much faster.
+    pub fn is_hoped(&self, now: Instant) -> bool {
+        self.last_measured == Instant(0) || self.at(now) > self.measured * UNTOLD
+    }
+
     /// As it was measured, however long ago.
     pub fn measured(&self) -> f64 {
         self.measured
@@ -67,10 +80,15 @@ impl Rate {
 
     /// What it is taken for.
     pub fn at(&self, now: Instant) -> f64 {
-        if self.measured >= self.nominal || now.since_ns(self.last_measured) < HALF_LIFE_NS {
+        let since_ns = now.since_ns(self.last_measured);
+        if self.measured >= self.nominal || since_ns < LEAST_HOPE_NS {
             return self.measured;
         }
-        (self.measured / self.fading(now)).min(self.nominal)
+        let hope_ns = (HOPE_TRIALS * self.time_of(TRIAL_BYTES)).clamp(LEAST_HOPE_NS, LONGEST_HOPE_NS);
+        if since_ns < hope_ns {
+            return self.measured;
+        }
+        (self.measured * (since_ns as f64 / hope_ns as f64).exp2()).min(self.nominal)
     }
 
     /// How long so many bytes take, in nanoseconds.

@@ -9,7 +9,7 @@ use super::{Charge, Reply, State, VirtualChannel};
 use crate::config::MAX_SUBCHANNELS;
 use crate::ids::SubchannelId;
 use crate::memory::Payload;
-use crate::policy::{View, Views, even_out};
+use crate::policy::{View, Views, even_out, put_off_negligible};
 use crate::request::Remote;
 use crate::table::Table;
 use crate::time::Instant;
@@ -78,7 +78,7 @@ impl VirtualChannel {
         let view = |(index, subchannel): (u8, &super::Subchannel)| View {
             rail: subchannel.rail.0,
             streams: streams[usize::from(subchannel.rail.0) % MAX_SUBCHANNELS],
-            open: subchannel.budget > 0,
+            open: subchannel.budget > 0 && self.room(usize::from(index), now) > 0,
             in_flight: subchannel.estimate.under_way(now),
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(now),
@@ -89,7 +89,13 @@ impl VirtualChannel {
         };
         let mut views = self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect();
         even_out(&mut views);
+        put_off_negligible(&mut views);
         views
+    }
+
+    /// Bytes that subchannel `index` may be given as far as is known of its path, while another could take them.
+    fn room(&self, index: usize, now: Instant) -> u64 {
+        if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.trial_room(now) }
     }
 
     /// The open subchannel over which a frame without payload would arrive first.
@@ -265,8 +271,9 @@ impl VirtualChannel {
         }
         if stripes.is_open() {
             // The front message is served before those behind it: what cannot be cut now waits.
-            let (index, len) = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
-            return Some(Some((usize::from(self.live[index]), stripes.cut_open(len))));
+            let (position, len) = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
+            let index = usize::from(self.live[position]);
+            return Some(Some((index, stripes.cut_open(len.min(self.room(index, now))))));
         }
         stripes.leave_dead(&self.live);
         let mut open = self.live.iter().map(|index| usize::from(*index)).filter(|at| self.subchannels[*at].budget > 0);

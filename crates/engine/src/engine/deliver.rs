@@ -42,9 +42,12 @@ impl Engine {
                 done.push(key);
             }
         };
+        let was_on_trial = channel.subchannels[index].estimate.is_on_trial(now);
         channel.subchannels[index].acknowledged(now, ack, delivered).map_err(|_| Misbehaviour::Acknowledgement)?;
         if answered {
             channel.answered(now);
+        }
+        if answered || was_on_trial {
             self.make_ready(subchannel.vc);
         }
         let channel = &mut self.vcs[subchannel.vc.0 as usize];

@@ -7,6 +7,16 @@ use crate::config::MAX_SUBCHANNELS;
 /// Estimated rates are right to this part of them, or a little more.
 const RATE_KNOWN_TO: f64 = 1.0 / 16.0;
 
+/// The slowest subchannels are negligible if they carry less than this part of all that is carried, together: they would
+/// not be missed, and each mistake about one costs as long as it is slow.
+const NEGLIGIBLE_PART: f64 = 1.0 / 16.0;
+
+/// One that is nearer than all others by so many nanoseconds is missed by short messages, however slow it is.
+const NEARER_NS: u64 = 100_000;
+
+/// What is negligible counts as so much farther away, in nanoseconds: nothing goes over it that another could take.
+const NEGLIGIBLE_NS: u64 = 1_000_000_000;
+
 /// What is known of one subchannel.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
@@ -44,6 +54,24 @@ pub fn even_out(views: &mut Views) {
         let (sum, count) = rates.iter().filter(alike).fold((0.0, 0.0), |(sum, count), rate| (sum + rate, count + 1.0));
         view.rate = sum / count;
     }
+}
+
+/// Negligible ones are put off, unless they are much nearer than all others.
+pub fn put_off_negligible(views: &mut Views) {
+    let all: f64 = views.iter().map(|view| view.rate).sum();
+    // The usual case.
+    if views.iter().all(|view| view.rate >= all * NEGLIGIBLE_PART) {
+        return;
+    }
+    let is_negligible = |view: &View| {
+        let slowest: f64 = views.iter().map(|other| other.rate).filter(|rate| *rate <= view.rate).sum();
+        slowest < all * NEGLIGIBLE_PART
+    };
+    let negligible: ArrayVec<bool, MAX_SUBCHANNELS> = views.iter().map(is_negligible).collect();
+    let others = views.iter().zip(&negligible).filter(|(_, is_negligible)| !**is_negligible);
+    let nearest_ns = others.map(|(view, _)| view.delay_ns).min().unwrap_or(0);
+    let put_off = |(view, is_negligible): &(&mut View, bool)| *is_negligible && view.delay_ns + NEARER_NS > nearest_ns;
+    views.iter_mut().zip(negligible).filter(put_off).for_each(|(view, _)| view.delay_ns += NEGLIGIBLE_NS);
 }
 
 impl View {
@@ -100,21 +128,48 @@ pub fn finish_without_ns(views: &[View], without: usize, len: u64) -> f64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn rates_that_are_known_to_a_sixteenth_are_not_told_apart_by_less() {
-        let view = |rate| View {
+    /// A rate, in bytes per second, and a delay, in nanoseconds.
+    fn view((rate, delay_ns): (f64, u64)) -> View {
+        View {
             rail: 0,
             streams: 1,
             open: true,
             in_flight: 0,
             speed: rate,
             rate,
-            delay_ns: 0,
+            delay_ns,
             window: u64::MAX,
             is_ample: false,
             is_heard: false,
-        };
-        let mut views: Views = [118e6, 31e6, 114e6, 100e6].into_iter().map(view).collect();
+        }
+    }
+
+    /// Which of these rates and delays are put off.
+    fn put_off(rails: &[(f64, u64)]) -> Vec<bool> {
+        let mut views: Views = rails.iter().copied().map(view).collect();
+        put_off_negligible(&mut views);
+        views.iter().zip(rails).map(|(view, (_, delay_ns))| view.delay_ns > *delay_ns).collect()
+    }
+
+    #[test]
+    fn the_slowest_are_put_off_as_long_as_they_carry_next_to_nothing_together() {
+        let near = |rates: &[f64]| put_off(&rates.iter().map(|rate| (*rate, 5_000)).collect::<Vec<_>>());
+        assert_eq!(near(&[125e6, 31e6]), [false, false]);
+        assert_eq!(near(&[1e6, 125e6]), [true, false]);
+        assert_eq!(near(&[60e6, 25e6, 12e6, 2e6, 1e6, 1e5]), [false, false, false, true, true, true]);
+        assert_eq!(near(&[125e6, 6e6, 6e6, 6e6]), [false; 4], "together they carry");
+        assert_eq!(near(&[1e6]), [false]);
+    }
+
+    #[test]
+    fn one_that_is_much_nearer_is_kept_for_short_messages() {
+        assert_eq!(put_off(&[(1e6, 100_000), (125e6, 20_000_000)]), [false, false]);
+        assert_eq!(put_off(&[(1e6, 4_000), (125e6, 20_000)]), [true, false]);
+    }
+
+    #[test]
+    fn rates_that_are_known_to_a_sixteenth_are_not_told_apart_by_less() {
+        let mut views: Views = [118e6, 31e6, 114e6, 100e6].map(|rate| view((rate, 0))).into_iter().collect();
         even_out(&mut views);
         assert_eq!(views.iter().map(|view| view.rate).collect::<Vec<_>>(), [116e6, 31e6, 116e6, 100e6]);
     }
