@@ -42,12 +42,12 @@ impl Engine {
                 done.push(key);
             }
         };
-        let was_on_trial = channel.subchannels[index].estimate.is_on_trial(now);
+        let was_shut = channel.subchannels[index].estimate.trial_room(now) == 0;
         channel.subchannels[index].acknowledged(now, ack, delivered).map_err(|_| Misbehaviour::Acknowledgement)?;
         if answered {
             channel.answered(now);
         }
-        if answered || was_on_trial {
+        if answered || was_shut {
             self.make_ready(subchannel.vc);
         }
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
