@@ -81,6 +81,7 @@ impl Rate {
     /// What it is taken for.
     pub fn at(&self, now: Instant) -> f64 {
         let since_ns = now.since_ns(self.last_measured);
+        // Asked for each piece: the usual case need not divide.
         if self.measured >= self.nominal || since_ns < LEAST_HOPE_NS {
             return self.measured;
         }

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use super::estimate::Estimate;
 use super::sent::{Acked, Sent};
-use super::watch::{DOUBT_NS, Watch};
+use super::watch::Watch;
 use crate::ids::RailId;
+use crate::policy::LAST_RESORT_NS;
 use crate::time::Instant;
 use crate::wire::{Body, Refusal, SendRef, Urgency};
 
@@ -244,7 +245,7 @@ impl Subchannel {
     /// How much later than usual what it is given now would arrive, for all that is known, in nanoseconds.
     pub fn put_off_ns(&self) -> u64 {
         if self.watch.is_doubted {
-            DOUBT_NS
+            LAST_RESORT_NS
         } else if self.rests {
             REST_NS
         } else {

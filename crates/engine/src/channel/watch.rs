@@ -20,8 +20,6 @@ const LOSSY_SILENCE_NS: u64 = 700_000_000;
 const KERNELS_ROUND_TRIPS: u64 = 4;
 /// The same for one in doubt. A connection that is only slow answers in time, or is set up again.
 const DOUBTED_SILENCE_NS: u64 = 50_000_000;
-/// A subchannel in doubt counts as so much farther away, in nanoseconds: nothing goes over it that another could take.
-pub const DOUBT_NS: u64 = 1_000_000_000;
 /// So long after the peer has answered over another subchannel, in nanoseconds, a suspect one has failed. A peer that was
 /// away reads its subchannels one after the other, and may hold acknowledgements for a while.
 const GRACE_NS: u64 = 40_000_000;

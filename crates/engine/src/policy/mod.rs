@@ -9,7 +9,7 @@ mod view;
 mod weighted;
 
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
-pub use view::{View, Views, even_out, put_off_negligible};
+pub use view::{LAST_RESORT_NS, View, Views, even_out, put_off_negligible};
 
 /// Spreads whole messages.
 pub trait Multiplex: Send {

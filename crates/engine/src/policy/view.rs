@@ -14,8 +14,8 @@ const NEGLIGIBLE_PART: f64 = 1.0 / 16.0;
 /// One that is nearer than all others by so many nanoseconds is missed by short messages, however slow it is.
 const NEARER_NS: u64 = 100_000;
 
-/// What is negligible counts as so much farther away, in nanoseconds: nothing goes over it that another could take.
-const NEGLIGIBLE_NS: u64 = 1_000_000_000;
+/// What counts as so much farther away, in nanoseconds, is the last resort: nothing goes over it that another could take.
+pub const LAST_RESORT_NS: u64 = 1_000_000_000;
 
 /// What is known of one subchannel.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ pub fn put_off_negligible(views: &mut Views) {
     let others = views.iter().zip(&negligible).filter(|(_, is_negligible)| !**is_negligible);
     let nearest_ns = others.map(|(view, _)| view.delay_ns).min().unwrap_or(0);
     let put_off = |(view, is_negligible): &(&mut View, bool)| *is_negligible && view.delay_ns + NEARER_NS > nearest_ns;
-    views.iter_mut().zip(negligible).filter(put_off).for_each(|(view, _)| view.delay_ns += NEGLIGIBLE_NS);
+    views.iter_mut().zip(negligible).filter(put_off).for_each(|(view, _)| view.delay_ns += LAST_RESORT_NS);
 }
 
 impl View {
