@@ -22,9 +22,12 @@ const EARLIER_NS: u64 = 20_000_000;
 const LATER_NS: u64 = 12_000_000;
 /// And so much later although it has not run empty: BBR looks already.
 const LATEST_NS: u64 = 40_000_000;
-/// A link that had more under way than while BBR looks so long ago, in nanoseconds, is likely to have so again: it rests
-/// although it is idle, lest a message begins that BBR would hold up.
+/// A link that was busy so long ago, in nanoseconds, is likely to be so again: it rests although it is idle, lest a message
+/// begins that BBR would hold up.
 const BUSY_FOR_NS: u64 = 200_000_000;
+/// Busy is what has more under way than while BBR looks, and in that time this part of what the path carries. With less to
+/// send, a link is likely to start from idle just when BBR would look, and a rest costs more than the looks that it spares.
+const BUSY_PART: u64 = 12;
 /// Over a longer round trip, in nanoseconds, or with more to send first, to rest takes about as long as to look.
 const LONGEST_ROUND_TRIP_NS: u64 = 50_000_000;
 const LONGEST_DRAIN_NS: u64 = 50_000_000;
@@ -36,8 +39,10 @@ pub struct Rests {
     least_us: u32,
     /// Since when, as far as is known.
     since: Instant,
-    /// When more was under way than while BBR looks.
+    /// When it was busy.
     busy_at: Option<Instant>,
+    /// A moment, at most as long ago as busy counts, and the bytes that were acknowledged by then.
+    counted_from: (Instant, u64),
     /// It rests, and BBR would look then.
     due: Option<Instant>,
 }
@@ -69,7 +74,7 @@ impl Rests {
         if bbr.least_us != self.least_us || bbr.is_looking {
             (self.least_us, self.since, self.due) = (bbr.least_us, now, None);
         }
-        if info.unacknowledged > LEAST_SEGMENTS {
+        if self.has_much(now, bbr, info, waiting) && info.unacknowledged > LEAST_SEGMENTS {
             self.busy_at = Some(now);
         }
         let is_empty = waiting == 0 && !info.is_waiting();
@@ -90,6 +95,21 @@ impl Rests {
         } else {
             self.end_at_latest(now);
         }
+    }
+
+    /// Whether what it has carried of late, and has still to carry, makes it busy.
+    fn has_much(&mut self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64) -> bool {
+        let (from, acknowledged) = self.counted_from;
+        if now.since_ns(from) >= BUSY_FOR_NS {
+            self.counted_from = (now, info.acknowledged_bytes);
+        }
+        let under_way = u64::from(info.unacknowledged) * u64::from(info.segment_bytes);
+        let bytes = info.acknowledged_bytes.saturating_sub(acknowledged) + under_way + u64::from(info.unsent_bytes) + waiting;
+        // BBR takes what a sender of short messages asks of the path for its rate, but leaves it its window, which is up to
+        // three times what the path holds.
+        let window_rate = info.window_bytes() as f64 / f64::from(bbr.least_us.max(1)) * 1e6;
+        let carried_ns = bytes as f64 / window_rate.max(bbr.bandwidth as f64) * 1e9;
+        carried_ns >= (BUSY_FOR_NS.max(now.since_ns(from)) / BUSY_PART) as f64
     }
 
     /// Whether it has rested as long as a link may.
@@ -128,8 +148,14 @@ mod tests {
     const MS: u64 = 1_000_000;
     const CONTENT: Bbr = Bbr { bandwidth: 125_000_000, least_us: 20_000, is_starting: false, is_looking: false };
 
-    fn info(unacknowledged: u32) -> TcpInfo {
-        TcpInfo { rtt_ns: 20 * MS, delivery_rate: 100_000_000, unacknowledged, ..TcpInfo::default() }
+    /// After so many milliseconds in which 100 MB/s were carried.
+    fn info(ms: u64, unacknowledged: u32) -> TcpInfo {
+        carried(ms * 100_000, unacknowledged)
+    }
+
+    fn carried(acknowledged_bytes: u64, unacknowledged: u32) -> TcpInfo {
+        let path = TcpInfo { rtt_ns: 20 * MS, delivery_rate: 100_000_000, segment_bytes: 1448, ..TcpInfo::default() };
+        TcpInfo { acknowledged_bytes, unacknowledged, ..path }
     }
 
     /// Milliseconds, since BBR's clock was set, in which a link rests that has so many segments under way when it does not
@@ -141,7 +167,7 @@ mod tests {
                 rested.push(ms);
             }
             let is_empty = rests.is_on() && ms >= rested[0] + 30;
-            rests.look(Instant((1000 + ms) * MS), &bbr(ms), &info(if is_empty { 0 } else { busy }), 0);
+            rests.look(Instant((1000 + ms) * MS), &bbr(ms), &info(ms, if is_empty { 0 } else { busy }), 0);
         }
         rested
     }
@@ -156,6 +182,20 @@ mod tests {
     #[test]
     fn a_link_that_would_not_notice_does_not_rest() {
         assert!(rest(LEAST_SEGMENTS, |_| CONTENT).is_empty());
+    }
+
+    #[test]
+    fn a_link_with_short_messages_is_idle_often_enough_not_to_rest() {
+        let rests_with = |bytes_per_ms: u64, waiting| {
+            let mut rests = Rests::default();
+            (0..10_200).any(|ms| {
+                let waiting = if ms > 9_900 { waiting } else { 0 };
+                rests.look(Instant(ms * MS), &CONTENT, &carried(ms * bytes_per_ms, 12), waiting);
+                rests.is_on()
+            })
+        };
+        assert!(!rests_with(9_000, 0) && rests_with(12_000, 0));
+        assert!(rests_with(9_000, 4_000_000), "a long one has begun");
     }
 
     #[test]
@@ -174,7 +214,7 @@ mod tests {
             // 35 ms each 100 ms, but none from 9.9 s on.
             let is_busy = ms % 100 < 35 && ms < 9_900;
             if is_busy || rests.may_change(Instant(ms * MS)) {
-                rests.look(Instant(ms * MS), &CONTENT, &info(if is_busy { 1000 } else { 0 }), 0);
+                rests.look(Instant(ms * MS), &CONTENT, &info(ms, if is_busy { 1000 } else { 0 }), 0);
             }
             rested.extend(rests.is_on().then_some(ms));
         }
@@ -192,7 +232,7 @@ mod tests {
         let mut rests = Rests::default();
         let mut rested = Vec::new();
         for ms in (0..30_000).step_by(5) {
-            rests.look(Instant(ms * MS), &CONTENT, &info(1000), 0);
+            rests.look(Instant(ms * MS), &CONTENT, &info(ms, 1000), 0);
             rested.extend(rests.is_on().then_some(ms));
         }
         assert!(rested.iter().all(|ms| (9_950..10_050).contains(ms) || (19_950..20_100).contains(ms)), "{rested:?}");
@@ -204,7 +244,7 @@ mod tests {
         let rests_with = |waiting, delivery_rate| {
             let mut rests = Rests::default();
             for ms in 0..10_000 {
-                rests.look(Instant(ms * MS), &CONTENT, &TcpInfo { delivery_rate, ..info(1000) }, waiting);
+                rests.look(Instant(ms * MS), &CONTENT, &TcpInfo { delivery_rate, ..info(ms, 1000) }, waiting);
                 if rests.is_on() {
                     return Some(ms);
                 }
@@ -220,8 +260,8 @@ mod tests {
     #[test]
     fn it_ends_without_a_look_too() {
         let mut rests = Rests::default();
-        rests.look(Instant(0), &CONTENT, &info(1000), 0);
-        rests.look(Instant(9_960 * MS), &CONTENT, &info(1000), 0);
+        rests.look(Instant(0), &CONTENT, &info(0, 1000), 0);
+        rests.look(Instant(9_960 * MS), &CONTENT, &info(9_960, 1000), 0);
         assert!(rests.is_on() && !rests.end_at_latest(Instant(10_039 * MS)));
         assert!(rests.end_at_latest(Instant(10_040 * MS)) && !rests.is_on());
     }
