@@ -1,6 +1,7 @@
 //! What is known of a subchannel's path: delivery rate, delay, and how much is still under way.
 
 use super::backlog::Backlog;
+use super::lateness::Lateness;
 use super::rate::{Rate, TRIAL_BYTES};
 use super::round_trip::RoundTrip;
 use super::sent::{Acked, Sent};
@@ -60,6 +61,7 @@ pub struct Estimate {
     window_before: (u64, Instant),
     is_ample: bool,
     backlog: Backlog,
+    lateness: Lateness,
 }
 
 impl Estimate {
@@ -72,6 +74,7 @@ impl Estimate {
             window_before: (u64::MAX, Instant(0)),
             is_ample: false,
             backlog: Backlog::default(),
+            lateness: Lateness::default(),
         }
     }
 
@@ -83,6 +86,11 @@ impl Estimate {
     /// Bytes per second.
     pub fn rate(&self, now: Instant) -> f64 {
         self.rate.at(now)
+    }
+
+    /// How long so many bytes take to leave, in nanoseconds.
+    pub fn time_of(&self, bytes: u64) -> u64 {
+        self.rate.time_of(bytes)
     }
 
     /// One-way delay, in nanoseconds.
@@ -98,6 +106,11 @@ impl Estimate {
     /// Bytes that may be under way at a time.
     pub fn window(&self) -> u64 {
         self.window
+    }
+
+    /// How much later than all this says frames arrive in the mean, in nanoseconds.
+    pub fn late_ns(&self, now: Instant) -> u64 {
+        self.lateness.at(now)
     }
 
     /// Whether it drains faster than it is fed.
@@ -194,6 +207,21 @@ impl Estimate {
             let left_last = Instant(now.0.saturating_sub(min_rtt_ns));
             self.backlog.correct((left, left_last), &self.rate, behind);
         }
+    }
+
+    /// Whether it was late that the oldest of the frames in flight was acknowledged, after `looked`, though the peer may have
+    /// held that back for up to `held_ns`; or that it was not, as the subchannel has failed.
+    pub fn judge(&mut self, looked: Instant, oldest: &Sent, held_ns: u64) {
+        let usual_ns = self.min_rtt_ns() + held_ns;
+        let is_late = looked > oldest.at.plus_ns(usual_ns);
+        let due = || oldest.at.plus_ns(usual_ns + self.time_of(oldest.queued));
+        let late_ns = if is_late { looked.since_ns(due()) } else { 0 };
+        self.lateness.sample(looked, late_ns);
+    }
+
+    /// It comes in the place of one over the same rail, that has ended.
+    pub fn inherit(&mut self, before: &Estimate) {
+        self.lateness = before.lateness.clone();
     }
 
     /// The driver has measured.

@@ -15,9 +15,10 @@ const MOST_CAUSES: usize = 8;
 
 impl VirtualChannel {
     /// Subchannel `index` has ended, because of `why`: what is not acknowledged goes over the others.
-    pub fn take_down(&mut self, index: usize, why: &str) {
+    pub fn take_down(&mut self, now: Instant, index: usize, why: &str) {
         let is_retired = !self.live.iter().any(|live| usize::from(*live) == index);
         let subchannel = &mut self.subchannels[index];
+        subchannel.judge_end(now);
         // Frames with data are bounded as they were on the subchannel, by its queue and its window.
         self.again.extend(subchannel.end());
         self.orphans.extend(subchannel.assigned.drain(..));

@@ -5,6 +5,7 @@ mod choice;
 pub mod credit;
 pub mod estimate;
 mod failover;
+mod lateness;
 pub mod partial;
 mod rate;
 mod remote;
@@ -336,8 +337,14 @@ impl VirtualChannel {
     }
 
     /// A subchannel comes up, in the place of one that has ended if there is one; its index. `None`: there are too many.
-    pub fn add(&mut self, subchannel: Subchannel) -> Option<usize> {
-        let index = self.subchannels.iter().position(|old| !old.live).unwrap_or(self.subchannels.len());
+    pub fn add(&mut self, mut subchannel: Subchannel) -> Option<usize> {
+        let has_ended = |old: &Subchannel| !old.live;
+        let of_rail = self.subchannels.iter().position(|old| has_ended(old) && old.rail == subchannel.rail);
+        if let Some(before) = of_rail {
+            subchannel.estimate.inherit(&self.subchannels[before].estimate);
+        }
+        let place = of_rail.or_else(|| self.subchannels.iter().position(has_ended));
+        let index = place.unwrap_or(self.subchannels.len());
         if index == MAX_SUBCHANNELS {
             return None;
         }

@@ -83,6 +83,7 @@ impl VirtualChannel {
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(now),
             delay_ns: subchannel.estimate.delay_ns() + subchannel.put_off_ns(),
+            late_ns: subchannel.estimate.late_ns(now),
             window: subchannel.estimate.window(),
             is_ample: subchannel.estimate.is_ample() && !subchannel.watch.is_doubted,
             is_heard: self.heard == Some(index),

@@ -27,6 +27,8 @@ impl Sent {
 /// pause of the sender, if there was one.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
+    /// The oldest of all.
+    pub oldest: Sent,
     /// When the first was handed over.
     pub first: Instant,
     /// The last.
@@ -39,12 +41,16 @@ pub struct Acked {
 
 impl Acked {
     /// None yet.
-    pub const NOTHING: Acked = Acked { first: Instant(0), newest: Sent::NOTHING, bytes: 0, after_pause: false };
+    pub const NOTHING: Acked =
+        Acked { oldest: Sent::NOTHING, first: Instant(0), newest: Sent::NOTHING, bytes: 0, after_pause: false };
 
     /// The next one.
     pub fn add(&mut self, frame: &Sent) {
+        if self.oldest.bytes == 0 {
+            self.oldest = *frame;
+        }
         if frame.is_alone() {
-            *self = Acked { first: frame.at, newest: *frame, bytes: frame.bytes, after_pause: true };
+            *self = Acked { first: frame.at, newest: *frame, bytes: frame.bytes, after_pause: true, ..*self };
             return;
         }
         self.newest = *frame;

@@ -221,12 +221,25 @@ impl Subchannel {
         let came = (self.looked.unwrap_or(now), now);
         let behind = self.in_flight.iter().map(|frame| &frame.sent);
         self.estimate.measure(came, &acked, u64::from(ack_delay_us) * 1000, behind);
+        // A peer that was away for longer than it can tell says nothing.
+        if ack_delay_us < u16::MAX {
+            let held_ns = self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART).max(u64::from(ack_delay_us) * 1000);
+            self.estimate.judge(came.0, &acked.oldest, held_ns);
+        }
         Ok(())
     }
 
     /// The frame that was handed over last was sent so often before.
     pub fn repeats(&mut self, repetition: u8) {
         self.in_flight.back_mut().into_iter().for_each(|frame| frame.repetition = repetition);
+    }
+
+    /// It ends: what is still in flight did not arrive in time.
+    pub fn judge_end(&mut self, now: Instant) {
+        let held_ns = self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART);
+        if let Some(oldest) = self.oldest().copied() {
+            self.estimate.judge(now, &oldest, held_ns);
+        }
     }
 
     /// It has ended. What was sent over it and is not acknowledged.
@@ -251,6 +264,11 @@ impl Subchannel {
         } else {
             0
         }
+    }
+
+    /// The oldest frame that is not acknowledged.
+    pub fn oldest(&self) -> Option<&Sent> {
+        self.in_flight.front().map(|frame| &frame.sent)
     }
 
     /// Whether everything that was sent has been acknowledged.

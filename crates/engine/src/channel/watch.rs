@@ -20,6 +20,11 @@ const LOSSY_SILENCE_NS: u64 = 700_000_000;
 const KERNELS_ROUND_TRIPS: u64 = 4;
 /// The same for one in doubt. A connection that is only slow answers in time, or is set up again.
 const DOUBTED_SILENCE_NS: u64 = 50_000_000;
+/// A frame that is not acknowledged so long after it should have arrived, in nanoseconds, and a round trip, may be lost: the
+/// peer is asked over the same subchannel.
+const NUDGE_NS: u64 = 10_000_000;
+/// And asked again after twice as long, up to so many times: it may be away.
+const MOST_NUDGES: u8 = 4;
 /// So long after the peer has answered over another subchannel, in nanoseconds, a suspect one has failed. A peer that was
 /// away reads its subchannels one after the other, and may hold acknowledgements for a while.
 const GRACE_NS: u64 = 40_000_000;
@@ -34,6 +39,8 @@ pub struct Watch {
     pub is_doubted: bool,
     /// The peer is to be asked over this one.
     asks: bool,
+    /// How often it was since something has moved, for one frame's sake.
+    nudges: u8,
     fails_at: Option<Instant>,
     /// The driver has been told that it has failed.
     is_told: bool,
@@ -45,6 +52,7 @@ impl Watch {
         self.since = now;
         self.is_suspect = false;
         self.fails_at = None;
+        self.nudges = 0;
     }
 
     /// The peer is not asked over this one any more.
@@ -56,6 +64,15 @@ impl Watch {
     pub fn progress(&mut self, now: Instant) {
         self.begin(now);
         self.is_doubted = false;
+    }
+}
+
+impl Subchannel {
+    /// When its oldest frame is overdue, if ever.
+    fn nudge_at(&self) -> Option<Instant> {
+        let oldest = self.oldest().filter(|_| self.watch.nudges < MOST_NUDGES)?;
+        let due_ns = 2 * self.estimate.min_rtt_ns() + self.estimate.time_of(oldest.queued);
+        Some(oldest.at.max(self.watch.since).plus_ns(due_ns + (NUDGE_NS << self.watch.nudges)))
     }
 }
 
@@ -119,6 +136,18 @@ impl VirtualChannel {
         failed
     }
 
+    /// Asks the peer over subchannel `index` if its oldest frame is overdue. Whether it is.
+    pub fn nudge(&mut self, now: Instant, index: usize) -> bool {
+        let carries = self.live.iter().any(|live| usize::from(*live) == index);
+        let subchannel = &mut self.subchannels[index];
+        let is_due = carries && subchannel.nudge_at().is_some_and(|due| due <= now);
+        if is_due {
+            subchannel.watch.nudges += 1;
+            subchannel.watch.asks = true;
+        }
+        is_due
+    }
+
     /// The peer repeats over subchannel `over` what it has sent over another, which it has given up; the other's end on
     /// this side may not know. Those that nothing has come over for a while are left alone until the peer answers there.
     pub fn doubt(&mut self, now: Instant, over: usize) {
@@ -140,9 +169,6 @@ impl VirtualChannel {
 
     /// Asks whether the peer is there.
     pub(super) fn ping(&mut self, now: Instant) -> Option<Transmit> {
-        if self.subchannels.iter().filter(|subchannel| subchannel.live).count() < 2 {
-            return None;
-        }
         let index = self.subchannels.iter().position(|sub| sub.watch.asks && sub.live && sub.budget > 0)?;
         self.subchannels[index].watch.asks = false;
         Some(self.frame(now, index, Body::Ping, NOTHING, Cargo::Ping))

@@ -42,7 +42,7 @@ impl Engine {
         if !channel.subchannels.get(index).is_some_and(|subchannel| subchannel.live) {
             return;
         }
-        channel.take_down(index, why);
+        channel.take_down(now, index, why);
         if channel.live.is_empty() {
             // Since the last that carried has ended: not one that was let go.
             let due = *channel.gives_up_at.get_or_insert(now.plus_ns(self.config.rail_timeout_ns));
@@ -73,6 +73,18 @@ impl Engine {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
             subchannel.watch.progress(now);
+        }
+    }
+
+    /// To be called every few milliseconds. If the oldest frame of this subchannel is overdue, it may be lost, or what
+    /// acknowledges it: the peer is asked over the same subchannel. A kernel sends a lone segment again only after 200 ms
+    /// (RFC 8985, 7.2), but soon after another one behind it has come through, and the answer is one.
+    pub fn nudge(&mut self, now: Instant, subchannel: SubchannelId) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        if usize::from(subchannel.index) < channel.subchannels.len()
+            && channel.nudge(now, usize::from(subchannel.index))
+        {
+            self.make_ready(subchannel.vc);
         }
     }
 

@@ -63,8 +63,9 @@ impl Multiplex for Earliest {
             return Some(u64::MAX);
         }
         let others = views.iter().enumerate().filter(|(other, _)| *other != position);
-        let earliest_ns = others.map(|(_, other)| other.delay_ns as f64).fold(f64::INFINITY, f64::min);
-        let slack_ns = earliest_ns + WORTH_CHANGING_NS - view.delay_ns as f64;
+        let earliest_ns =
+            others.map(|(_, other)| (other.delay_ns + other.late_ns) as f64).fold(f64::INFINITY, f64::min);
+        let slack_ns = earliest_ns + WORTH_CHANGING_NS - (view.delay_ns + view.late_ns) as f64;
         Some(((slack_ns * view.rate / 1e9) as u64).min(view.window))
     }
 
@@ -149,7 +150,8 @@ mod tests {
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
         let (speed, window) = (rate, u64::MAX);
-        View { rail: 0, streams: 1, open, in_flight, speed, rate, delay_ns, window, is_ample: false, is_heard: false }
+        let (late_ns, is_ample, is_heard) = (0, false, false);
+        View { rail: 0, streams: 1, open, in_flight, speed, rate, delay_ns, late_ns, window, is_ample, is_heard }
     }
 
     #[test]

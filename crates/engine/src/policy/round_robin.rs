@@ -78,6 +78,7 @@ mod tests {
             speed: *speed,
             rate: 1.0,
             delay_ns: 0,
+            late_ns: 0,
             window: u64::MAX,
             is_ample: false,
             is_heard: false,

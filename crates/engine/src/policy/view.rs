@@ -34,6 +34,8 @@ pub struct View {
     pub rate: f64,
     /// Estimated one-way delay, in nanoseconds.
     pub delay_ns: u64,
+    /// How much later than rate and delay say frames arrive in the mean, in nanoseconds.
+    pub late_ns: u64,
     /// Bytes that may be under way at a time; what exceeds it waits for a round trip.
     pub window: u64,
     /// It drains faster than it is fed: the processor is the limit, not the path.
@@ -79,11 +81,12 @@ impl View {
     pub fn finish_ns(&self, len: u64) -> f64 {
         let bytes = self.in_flight + len;
         let leaves_ns = bytes as f64 / self.rate * 1e9;
+        let arrives_ns = (self.delay_ns + self.late_ns) as f64;
         if bytes <= self.window {
-            return leaves_ns + self.delay_ns as f64;
+            return leaves_ns + arrives_ns;
         }
         let waits_ns = ((bytes - 1) / self.window) as f64 * 2.0 * self.delay_ns as f64;
-        leaves_ns.max(waits_ns) + self.delay_ns as f64
+        leaves_ns.max(waits_ns) + arrives_ns
     }
 
     /// What it carries in the long run, in bytes per second: no more than a window each round trip.
@@ -115,7 +118,7 @@ pub fn finish_without_ns(views: &[View], without: usize, len: u64) -> f64 {
         lasting_rate += view.lasting_rate();
         windows += view.window as f64;
         bytes += view.in_flight as f64;
-        delay_ns = delay_ns.min(view.delay_ns);
+        delay_ns = delay_ns.min(view.delay_ns + view.late_ns);
     }
     if rate == 0.0 {
         return f64::INFINITY;
@@ -138,6 +141,7 @@ mod tests {
             speed: rate,
             rate,
             delay_ns,
+            late_ns: 0,
             window: u64::MAX,
             is_ample: false,
             is_heard: false,

@@ -8,5 +8,6 @@ mod failures;
 mod floods;
 mod hostile;
 mod injects;
+mod late;
 mod speed;
 mod support;

@@ -37,6 +37,7 @@ impl Endpoint {
 
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links[at];
+        self.engine.nudge(now, link.subchannel);
         self.counters.touch(link, now);
         let is_idle = link.transmit.taken() == link.sampled_at_bytes
             && !link.sampled.is_waiting()

@@ -104,7 +104,8 @@ impl Rests {
             self.counted_from = (now, info.acknowledged_bytes);
         }
         let under_way = u64::from(info.unacknowledged) * u64::from(info.segment_bytes);
-        let bytes = info.acknowledged_bytes.saturating_sub(acknowledged) + under_way + u64::from(info.unsent_bytes) + waiting;
+        let bytes =
+            info.acknowledged_bytes.saturating_sub(acknowledged) + under_way + u64::from(info.unsent_bytes) + waiting;
         // BBR takes what a sender of short messages asks of the path for its rate, but leaves it its window, which is up to
         // three times what the path holds.
         let window_rate = info.window_bytes() as f64 / f64::from(bbr.least_us.max(1)) * 1e6;

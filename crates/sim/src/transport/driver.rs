@@ -38,6 +38,7 @@ impl World {
         self.hosts[host.0].looked_at = now;
         if !self.forgets_timeouts() {
             self.hosts[host.0].engine.handle_timeout(now.into());
+            self.nudge(host);
         }
         self.pump(host);
         self.hosts[host.0].engine.give_back();
@@ -46,6 +47,17 @@ impl World {
         self.complete(host);
         self.set_timer(host);
         self.plan_tick(host);
+    }
+
+    /// As a driver does with each tick.
+    fn nudge(&mut self, host: HostId) {
+        let now = self.queue.now();
+        for (connection, end) in self.hosts[host.0].links.iter().flatten().copied().collect::<Vec<_>>() {
+            if !self.connections[connection.0].ends[end.0].is_closed {
+                let (_, subchannel) = self.connections[connection.0].at(end);
+                self.hosts[host.0].engine.nudge(now.into(), subchannel);
+            }
+        }
     }
 
     fn forgets_timeouts(&self) -> bool {

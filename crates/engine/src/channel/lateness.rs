@@ -1,0 +1,86 @@
+//! How much later than the estimates say frames arrive over a subchannel, in the mean: one that loses packets delivers most
+//! of what it carries in time, and a little of it a tenth of a second late, which neither rate nor round trip tell.
+
+use crate::time::Instant;
+
+/// Less than this is not late, in nanoseconds: so far estimates may be wrong, and processes away.
+const NOISE_NS: u64 = 1_000_000;
+/// The mean is that of so many acknowledgements at most,
+const MOST_SAMPLES: f64 = 1024.0;
+/// and counts as that of so many at least: the first one may have been bad luck.
+const LEAST_SAMPLES: f64 = 64.0;
+/// What was seen so long ago, in nanoseconds, counts half: one that is shunned must get a chance to show that it is better.
+const HALF_LIFE_NS: u64 = 1_000_000_000;
+
+/// What is known of it.
+#[derive(Clone, Debug, Default)]
+pub struct Lateness {
+    mean_ns: f64,
+    samples: f64,
+    /// When something was late last.
+    late_at: Instant,
+}
+
+impl Lateness {
+    /// How late, in nanoseconds.
+    pub fn at(&self, now: Instant) -> u64 {
+        if self.mean_ns == 0.0 { 0 } else { self.faded_ns(now) as u64 }
+    }
+
+    /// An acknowledgement was late by that much, or in time.
+    pub fn sample(&mut self, now: Instant, late_ns: u64) {
+        self.samples = (self.samples + 1.0).min(MOST_SAMPLES);
+        let is_late = late_ns > NOISE_NS;
+        if !is_late && self.mean_ns == 0.0 {
+            return;
+        }
+        let before_ns = self.faded_ns(now);
+        let late_ns = if is_late { late_ns as f64 } else { 0.0 };
+        self.mean_ns = before_ns + (late_ns - before_ns) / self.samples.max(LEAST_SAMPLES);
+        self.late_at = now;
+    }
+
+    fn faded_ns(&self, now: Instant) -> f64 {
+        let halvings = now.since_ns(self.late_at) as f64 / HALF_LIFE_NS as f64;
+        self.mean_ns * (-halvings).exp2()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// One in `each` acknowledgements, that come each millisecond, is 200 ms late; in the mean at the end.
+    fn mean_ns(each: u64, count: u64) -> u64 {
+        let mut lateness = Lateness::default();
+        for at in 1..=count {
+            lateness.sample(Instant(at * MS), if at % each == 0 { 200 * MS } else { 0 });
+        }
+        lateness.at(Instant(count * MS))
+    }
+
+    #[test]
+    fn it_is_the_mean_of_the_last_thousand_and_one_alone_is_taken_for_one_of_many() {
+        assert_eq!(mean_ns(1, 1), 200 * MS / 64);
+        assert!((MS..3 * MS).contains(&mean_ns(100, 1000)), "{}", mean_ns(100, 1000));
+        assert!((190_000..200_000).contains(&mean_ns(2000, 2000)), "{}", mean_ns(2000, 2000));
+    }
+
+    #[test]
+    fn what_is_as_little_as_estimates_may_be_wrong_is_not_late() {
+        let mut lateness = Lateness::default();
+        (0..1000).for_each(|at| lateness.sample(Instant(at * MS), NOISE_NS));
+        assert_eq!(lateness.at(Instant(1000 * MS)), 0);
+    }
+
+    #[test]
+    fn it_is_forgotten_within_seconds() {
+        let mut lateness = Lateness::default();
+        lateness.sample(Instant(MS), 200 * MS);
+        let after = |seconds: u64| lateness.at(Instant(MS + seconds * 1_000_000_000));
+        assert_eq!(after(1), after(0) / 2);
+        assert!(after(10) < 5_000, "{}", after(10));
+    }
+}

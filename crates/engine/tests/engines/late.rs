@@ -1,0 +1,102 @@
+//! Frames that are late: the peer is asked, and short messages leave a subchannel that is late in the mean.
+
+use fishplate_engine::wire::{Body, Header};
+use fishplate_engine::{
+    Config, Context, Engine, Envelope, Extent, Instant, Path, Payload, RailId, Region, SendRequest, SubchannelId, VcId,
+};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+
+/// An endpoint with a peer over two rails, the first of which is nearer by 0.1 ms.
+struct Pair {
+    engine: Engine,
+    near: SubchannelId,
+    far: SubchannelId,
+    /// Frames sent over each.
+    sent: [u32; 2],
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let mut engine = Engine::new(Config::default());
+        engine.open();
+        let near = up(&mut engine, 0, 20_000);
+        let far = up(&mut engine, 1, 220_000);
+        Pair { engine, near, far, sent: [0; 2] }
+    }
+
+    /// Sends a short message at `now`. Over which subchannel it goes.
+    fn send(&mut self, now: Instant) -> SubchannelId {
+        let payload = Payload::One(Extent { region: Region(0), offset: 0, len: 8 });
+        let (vc, envelope, data, context) = (VcId(0), Envelope::Message, None, Context(1));
+        let request = SendRequest { vc, envelope, data, payload, inject: false, notify: true, context };
+        self.engine.post_send(request).unwrap();
+        let over = self.engine.poll_transmit(now).expect("there is room").subchannel;
+        self.sent[usize::from(over == self.far)] += 1;
+        over
+    }
+
+    /// The peer acknowledges everything that was sent over a subchannel.
+    fn acknowledge(&mut self, now: Instant, over: SubchannelId) {
+        let ack = self.sent[usize::from(over == self.far)];
+        let header = Header { ack, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+        self.engine.handle_header(now, over, &header).unwrap();
+    }
+
+    /// Sends a short message, which is acknowledged so much later. Over which subchannel it went.
+    fn exchange(&mut self, now: Instant, after_ns: u64) -> SubchannelId {
+        let over = self.send(now);
+        self.acknowledge(now.plus_ns(after_ns), over);
+        over
+    }
+}
+
+/// A subchannel of this rail, over a path of that round trip.
+fn up(engine: &mut Engine, rail: u8, rtt_ns: u64) -> SubchannelId {
+    let subchannel = engine.subchannel_up(VcId(0), RailId(rail), None, 1 << 20).unwrap();
+    let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
+    engine.measured(Instant(0), subchannel, path);
+    engine.writable(subchannel, 1 << 20);
+    subchannel
+}
+
+#[test]
+fn short_messages_leave_a_subchannel_on_which_one_was_very_late_and_come_back() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.exchange(Instant(0), 200 * MS), pair.near);
+    let over = [1, 2].map(|seconds| pair.exchange(Instant(seconds * SECOND), 230_000));
+    assert_eq!(over, [pair.far; 2]);
+    assert_eq!(pair.exchange(Instant(12 * SECOND), 30_000), pair.near);
+}
+
+#[test]
+fn they_stay_where_frames_are_as_late_as_processes_are_now_and_then() {
+    let mut pair = Pair::new();
+    let over = [0, 1, 2].map(|seconds| pair.exchange(Instant(seconds * SECOND), 3 * MS));
+    assert_eq!(over, [pair.near; 3]);
+}
+
+#[test]
+fn a_subchannel_that_was_cut_is_remembered_when_its_rail_comes_back() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.send(Instant(0)), pair.near);
+    pair.engine.subchannel_down(Instant(200 * MS), pair.near, "it carried nothing while other rails did");
+    assert_eq!(pair.engine.poll_transmit(Instant(200 * MS)).expect("it is sent again").subchannel, pair.far);
+    pair.near = up(&mut pair.engine, 0, 20_000);
+    assert_eq!(pair.send(Instant(SECOND)), pair.far);
+}
+
+/// Nothing is acknowledged for a second.
+#[test]
+fn what_is_overdue_is_asked_for_over_the_same_subchannel_ever_later() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.send(Instant(0)), pair.near);
+    let mut is_asked = |at: &u64| {
+        let now = Instant(at * MS);
+        [pair.near, pair.far].into_iter().for_each(|subchannel| pair.engine.nudge(now, subchannel));
+        let transmit = pair.engine.poll_transmit(now);
+        transmit.is_some_and(|transmit| (transmit.subchannel, transmit.header.body) == (pair.near, Body::Ping))
+    };
+    assert_eq!((0..1000).step_by(5).filter(|at| is_asked(at)).collect::<Vec<_>>(), [15, 25, 45, 85]);
+}
