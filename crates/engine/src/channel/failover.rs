@@ -19,8 +19,9 @@ impl VirtualChannel {
         let is_retired = !self.live.iter().any(|live| usize::from(*live) == index);
         let subchannel = &mut self.subchannels[index];
         subchannel.judge_end(now);
-        // Frames with data are bounded as they were on the subchannel, by its queue and its window.
-        self.again.extend(subchannel.end());
+        // Frames with data are bounded as they were on the subchannel, by its queue and its window. A question whether the peer
+        // is there has its answer, or none.
+        self.again.extend(subchannel.end().into_iter().filter(|frame| frame.cargo != Cargo::Ping));
         self.orphans.extend(subchannel.assigned.drain(..));
         // The peer has no acknowledgement of these writes, and sends them again, to be refused again.
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
@@ -70,10 +71,6 @@ impl VirtualChannel {
             let len = u64::from(frame.body.payload_len());
             let (mut body, mut source) = (frame.body, NOTHING);
             match frame.cargo {
-                Cargo::Ping => {
-                    self.again.pop_front();
-                    continue;
-                }
                 Cargo::Send { key, offset } => {
                     let Some(send) = sends.get(key) else {
                         self.again.pop_front();
@@ -86,7 +83,7 @@ impl VirtualChannel {
                         source = send.source.slice(offset, len);
                     }
                 }
-                Cargo::Refusal(_) | Cargo::Control => {}
+                Cargo::Refusal(_) | Cargo::Control | Cargo::Ping => {}
             }
             let index = self.earliest(now, len)?;
             self.again.pop_front();

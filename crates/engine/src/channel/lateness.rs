@@ -9,6 +9,8 @@ const NOISE_NS: u64 = 1_000_000;
 const MOST_SAMPLES: f64 = 1024.0;
 /// and counts as that of so many at least: the first one may have been bad luck.
 const LEAST_SAMPLES: f64 = 64.0;
+/// A shorter mean is none, in nanoseconds.
+const LEAST_MEAN_NS: f64 = 1_000.0;
 /// What was seen so long ago, in nanoseconds, counts half: one that is shunned must get a chance to show that it is better.
 const HALF_LIFE_NS: u64 = 1_000_000_000;
 
@@ -16,9 +18,10 @@ const HALF_LIFE_NS: u64 = 1_000_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
     mean_ns: f64,
+    /// Of how many.
     samples: f64,
-    /// When something was late last.
-    late_at: Instant,
+    /// When it was that.
+    sampled_at: Instant,
 }
 
 impl Lateness {
@@ -36,12 +39,13 @@ impl Lateness {
         }
         let before_ns = self.faded_ns(now);
         let late_ns = if is_late { late_ns as f64 } else { 0.0 };
-        self.mean_ns = before_ns + (late_ns - before_ns) / self.samples.max(LEAST_SAMPLES);
-        self.late_at = now;
+        let mean_ns = before_ns + (late_ns - before_ns) / self.samples.max(LEAST_SAMPLES);
+        self.mean_ns = if mean_ns < LEAST_MEAN_NS { 0.0 } else { mean_ns };
+        self.sampled_at = now;
     }
 
     fn faded_ns(&self, now: Instant) -> f64 {
-        let halvings = now.since_ns(self.late_at) as f64 / HALF_LIFE_NS as f64;
+        let halvings = now.since_ns(self.sampled_at) as f64 / HALF_LIFE_NS as f64;
         self.mean_ns * (-halvings).exp2()
     }
 }

@@ -123,6 +123,7 @@ impl Subchannel {
         self.budget = self.budget.saturating_sub(bytes);
         if self.in_flight.is_empty() {
             self.watch.begin(now);
+            self.watch.next_frame();
         }
         let sent = self.estimate.sent(now, bytes);
         self.in_flight.push_back(Frame { body, cargo, repetition: 0, sent });
@@ -212,6 +213,7 @@ impl Subchannel {
         }
         self.acked = ack;
         self.watch.progress(now);
+        self.watch.next_frame();
         let mut acked = Acked::NOTHING;
         for frame in self.in_flight.drain(..news as usize) {
             self.estimate.acknowledged(frame.sent);

@@ -20,7 +20,7 @@ const LOSSY_SILENCE_NS: u64 = 700_000_000;
 const KERNELS_ROUND_TRIPS: u64 = 4;
 /// The same for one in doubt. A connection that is only slow answers in time, or is set up again.
 const DOUBTED_SILENCE_NS: u64 = 50_000_000;
-/// A frame that is not acknowledged so long after it should have arrived, in nanoseconds, and a round trip, may be lost: the
+/// A frame that is not acknowledged so long after it should have left, in nanoseconds, and two round trips, may be lost: the
 /// peer is asked over the same subchannel.
 const NUDGE_NS: u64 = 10_000_000;
 /// And asked again after twice as long, up to so many times: it may be away.
@@ -39,7 +39,7 @@ pub struct Watch {
     pub is_doubted: bool,
     /// The peer is to be asked over this one.
     asks: bool,
-    /// How often it was since something has moved, for one frame's sake.
+    /// How often it was for the sake of the oldest frame.
     nudges: u8,
     fails_at: Option<Instant>,
     /// The driver has been told that it has failed.
@@ -52,6 +52,10 @@ impl Watch {
         self.since = now;
         self.is_suspect = false;
         self.fails_at = None;
+    }
+
+    /// Another frame is the oldest one that is not acknowledged.
+    pub fn next_frame(&mut self) {
         self.nudges = 0;
     }
 

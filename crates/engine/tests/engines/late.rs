@@ -87,16 +87,40 @@ fn a_subchannel_that_was_cut_is_remembered_when_its_rail_comes_back() {
     assert_eq!(pair.send(Instant(SECOND)), pair.far);
 }
 
-/// Nothing is acknowledged for a second.
-#[test]
-fn what_is_overdue_is_asked_for_over_the_same_subchannel_ever_later() {
+/// When, in milliseconds, the peer is asked over the near subchannel, in a second in which it acknowledges nothing; its kernel
+/// acknowledges what it is asked, if it `has_kernel`.
+fn asks(has_kernel: bool) -> Vec<u64> {
     let mut pair = Pair::new();
     assert_eq!(pair.send(Instant(0)), pair.near);
     let mut is_asked = |at: &u64| {
         let now = Instant(at * MS);
         [pair.near, pair.far].into_iter().for_each(|subchannel| pair.engine.nudge(now, subchannel));
         let transmit = pair.engine.poll_transmit(now);
-        transmit.is_some_and(|transmit| (transmit.subchannel, transmit.header.body) == (pair.near, Body::Ping))
+        let is_asked =
+            transmit.is_some_and(|transmit| (transmit.subchannel, transmit.header.body) == (pair.near, Body::Ping));
+        if is_asked && has_kernel {
+            pair.engine.moved(now, pair.near);
+        }
+        is_asked
     };
-    assert_eq!((0..1000).step_by(5).filter(|at| is_asked(at)).collect::<Vec<_>>(), [15, 25, 45, 85]);
+    (0..1000).step_by(5).filter(|at| is_asked(at)).collect()
+}
+
+#[test]
+fn what_is_overdue_is_asked_for_over_the_same_subchannel_ever_later_and_not_for_ever() {
+    assert_eq!(asks(false), [15, 25, 45, 85]);
+    assert_eq!(asks(true), [15, 40, 85, 170], "the peer is away");
+}
+
+#[test]
+fn a_question_that_was_not_answered_when_the_peer_left_keeps_nobody_waiting() {
+    let mut pair = Pair::new();
+    let over = pair.send(Instant(0));
+    pair.engine.nudge(Instant(SECOND), over);
+    assert_eq!(pair.engine.poll_transmit(Instant(SECOND)).expect("it is asked").header.body, Body::Ping);
+    pair.acknowledge(Instant(SECOND), over);
+    for subchannel in [pair.near, pair.far] {
+        pair.engine.subchannel_down(Instant(SECOND), subchannel, "the peer has closed");
+    }
+    assert!(pair.engine.is_quiet());
 }
