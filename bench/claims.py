@@ -113,13 +113,15 @@ def collective_rows():
 
 
 def distant_rows():
-    """Rails with a delay one way."""
+    """Rails with a delay one way, or that lose packets."""
     def row(name, rails, delay, *arguments, loss="0", **more):
         lab = ["--rails", rails, "--delay", delay, "--loss", loss]
         return Row(name, rails, *arguments, lab=lab, seconds=10, **more)
 
     bandwidth_bound = lambda size: 0.95 if size >= 65536 else 0.90
     near_far = ("250,1000", "1ms,20ms")
+    # Packets get lost on the second one.
+    lossy = ("500,500", "50us")
     singles = ["fishplate:r0", "fishplate:r1"]
     return [
         *(row(f"distant-bandwidth-{rails.count(',') + 1}x1000-{delay}", rails, delay, "bandwidth", SIZES_DISTANT[1:],
@@ -135,6 +137,9 @@ def distant_rows():
         *(row(f"distant-latency-tcp-{delay}", "1000", delay, "latency", SIZES_DISTANT, ["tcp"], 1 / 0.98, at_most=True)
           for delay in ("1ms", "10ms")),
         row("distant-loss", "1000", "10ms", "bandwidth", [4194304], ["bound"], 0.80, loss="0.001", told=["tcp", "openmpi"]),
+        row("lossy-latency", *lossy, "latency", [8, 1024, 4096, 65536, 1048576], ["fishplate:r0"], 1.05, at_most=True,
+            loss="0,0.01"),
+        row("lossy-bandwidth", *lossy, "bandwidth", [8, 1024, 4096, 65536, 1048576], ["fishplate:r0"], 0.98, loss="0,0.01"),
         row("near-far-latency", *near_far, "latency", [1, 64, 1024], ["fishplate:r0"], 1.05, at_most=True),
         row("near-far-bandwidth", *near_far, "bandwidth", [4194304], singles, 0.95, best_of=True),
         row("near-far-large", *near_far, "latency", [4194304, 16777216], singles, 1 / 0.95, at_most=True, best_of=True),
