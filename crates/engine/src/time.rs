@@ -10,6 +10,11 @@ impl Instant {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// What is left at this instant of something that halves every `half_life_ns` since an earlier one.
+    pub fn left_since(self, earlier: Instant, half_life_ns: u64) -> f64 {
+        (-(self.since_ns(earlier) as f64 / half_life_ns as f64)).exp2()
+    }
+
     /// The instant `ns` nanoseconds later.
     pub fn plus_ns(self, ns: u64) -> Instant {
         Instant(self.0.saturating_add(ns))

@@ -16,7 +16,7 @@ const MOST_CAUSES: usize = 8;
 impl VirtualChannel {
     /// Subchannel `index` has ended, because of `why`: what is not acknowledged goes over the others.
     pub fn take_down(&mut self, now: Instant, index: usize, why: &str) {
-        let is_retired = !self.live.iter().any(|live| usize::from(*live) == index);
+        let is_retired = !self.carries(index);
         let subchannel = &mut self.subchannels[index];
         subchannel.judge_end(now);
         // Frames with data are bounded as they were on the subchannel, by its queue and its window. A question whether the peer
@@ -39,11 +39,10 @@ impl VirtualChannel {
 
     /// Subchannel `index` gets no new frames. False: there is no other.
     pub fn retire(&mut self, index: usize) -> bool {
-        let carries = |live: &u8| usize::from(*live) == index;
-        if self.live.len() < 2 || !self.live.iter().any(carries) {
+        if self.live.len() < 2 || !self.carries(index) {
             return false;
         }
-        self.live.retain(|live| !carries(live));
+        self.live.retain(|live| usize::from(*live) != index);
         self.choice = None;
         self.subchannels[index].watch.retire();
         self.orphans.extend(self.subchannels[index].assigned.drain(..));

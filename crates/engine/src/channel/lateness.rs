@@ -45,8 +45,7 @@ impl Lateness {
     }
 
     fn faded_ns(&self, now: Instant) -> f64 {
-        let halvings = now.since_ns(self.sampled_at) as f64 / HALF_LIFE_NS as f64;
-        self.mean_ns * (-halvings).exp2()
+        self.mean_ns * now.left_since(self.sampled_at, HALF_LIFE_NS)
     }
 }
 

@@ -336,6 +336,11 @@ impl VirtualChannel {
         self.gives_up_at = None;
     }
 
+    /// Whether subchannel `index` gets new frames.
+    pub fn carries(&self, index: usize) -> bool {
+        self.live.iter().any(|live| usize::from(*live) == index)
+    }
+
     /// A subchannel comes up, in the place of one that has ended if there is one; its index. `None`: there are too many.
     pub fn add(&mut self, mut subchannel: Subchannel) -> Option<usize> {
         let has_ended = |old: &Subchannel| !old.live;

@@ -168,8 +168,7 @@ impl Rate {
 
     /// What is left of a measurement's weight.
     fn fading(&self, now: Instant) -> f64 {
-        let halvings = now.since_ns(self.last_measured) as f64 / HALF_LIFE_NS as f64;
-        (-halvings).exp2()
+        now.left_since(self.last_measured, HALF_LIFE_NS)
     }
 }
 

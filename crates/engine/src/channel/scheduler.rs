@@ -291,8 +291,9 @@ impl VirtualChannel {
         let index = match self.subchannels.iter().position(due) {
             Some(index) => index,
             // Not over one that is let go: it may be closed before the news are read.
-            None if self.debt.is_worth_telling() => (0..self.subchannels.len())
-                .find(|at| open(&self.subchannels[*at]) && self.live.contains(&(*at as u8)))?,
+            None if self.debt.is_worth_telling() => {
+                (0..self.subchannels.len()).find(|at| open(&self.subchannels[*at]) && self.carries(*at))?
+            }
             None => {
                 if self.debt.starves_peer() {
                     let live = || self.live.iter().map(|index| usize::from(*index));

@@ -150,9 +150,13 @@ impl Subchannel {
             // One of its own for those that come at once, not one for each.
             (false, Urgency::Immediate) => prompt_ns().saturating_sub(now.since_ns(self.told_alone)),
             (false, Urgency::Prompt) => prompt_ns(),
-            (false, Urgency::Lazy) => self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART),
+            (false, Urgency::Lazy) => self.lazy_ack_delay_ns(),
         };
         self.owe_ack_within(now, delay_ns);
+    }
+
+    fn lazy_ack_delay_ns(&self) -> u64 {
+        self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART)
     }
 
     fn ack_delay_ns(&self, near_ns: u64, part: u64) -> u64 {
@@ -225,7 +229,7 @@ impl Subchannel {
         self.estimate.measure(came, &acked, u64::from(ack_delay_us) * 1000, behind);
         // A peer that was away for longer than it can tell says nothing.
         if ack_delay_us < u16::MAX {
-            let held_ns = self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART).max(u64::from(ack_delay_us) * 1000);
+            let held_ns = self.lazy_ack_delay_ns().max(u64::from(ack_delay_us) * 1000);
             self.estimate.judge(came.0, &acked.oldest, held_ns);
         }
         Ok(())
@@ -238,7 +242,7 @@ impl Subchannel {
 
     /// It ends: what is still in flight did not arrive in time.
     pub fn judge_end(&mut self, now: Instant) {
-        let held_ns = self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART);
+        let held_ns = self.lazy_ack_delay_ns();
         if let Some(oldest) = self.oldest().copied() {
             self.estimate.judge(now, &oldest, held_ns);
         }

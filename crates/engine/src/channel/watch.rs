@@ -142,12 +142,11 @@ impl VirtualChannel {
 
     /// Asks the peer over subchannel `index` if its oldest frame is overdue. Whether it is.
     pub fn nudge(&mut self, now: Instant, index: usize) -> bool {
-        let carries = self.live.iter().any(|live| usize::from(*live) == index);
-        let subchannel = &mut self.subchannels[index];
-        let is_due = carries && subchannel.nudge_at().is_some_and(|due| due <= now);
+        let is_due = self.carries(index) && self.subchannels[index].nudge_at().is_some_and(|due| due <= now);
         if is_due {
-            subchannel.watch.nudges += 1;
-            subchannel.watch.asks = true;
+            let watch = &mut self.subchannels[index].watch;
+            watch.nudges += 1;
+            watch.asks = true;
         }
         is_due
     }

@@ -80,10 +80,7 @@ impl Engine {
     /// acknowledges it: the peer is asked over the same subchannel. A kernel sends a lone segment again only after 200 ms
     /// (RFC 8985, 7.2), but soon after another one behind it has come through, and the answer is one.
     pub fn nudge(&mut self, now: Instant, subchannel: SubchannelId) {
-        let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        if usize::from(subchannel.index) < channel.subchannels.len()
-            && channel.nudge(now, usize::from(subchannel.index))
-        {
+        if self.vcs[subchannel.vc.0 as usize].nudge(now, usize::from(subchannel.index)) {
             self.make_ready(subchannel.vc);
         }
     }

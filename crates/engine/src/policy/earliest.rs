@@ -63,9 +63,8 @@ impl Multiplex for Earliest {
             return Some(u64::MAX);
         }
         let others = views.iter().enumerate().filter(|(other, _)| *other != position);
-        let earliest_ns =
-            others.map(|(_, other)| (other.delay_ns + other.late_ns) as f64).fold(f64::INFINITY, f64::min);
-        let slack_ns = earliest_ns + WORTH_CHANGING_NS - (view.delay_ns + view.late_ns) as f64;
+        let earliest_ns = others.map(|(_, other)| other.latency_ns() as f64).fold(f64::INFINITY, f64::min);
+        let slack_ns = earliest_ns + WORTH_CHANGING_NS - view.latency_ns() as f64;
         Some(((slack_ns * view.rate / 1e9) as u64).min(view.window))
     }
 

@@ -77,16 +77,20 @@ pub fn put_off_negligible(views: &mut Views) {
 }
 
 impl View {
+    /// What leaves arrives so much later, in nanoseconds.
+    pub fn latency_ns(&self) -> u64 {
+        self.delay_ns + self.late_ns
+    }
+
     /// When `len` more bytes would have arrived, in nanoseconds from now.
     pub fn finish_ns(&self, len: u64) -> f64 {
         let bytes = self.in_flight + len;
         let leaves_ns = bytes as f64 / self.rate * 1e9;
-        let arrives_ns = (self.delay_ns + self.late_ns) as f64;
         if bytes <= self.window {
-            return leaves_ns + arrives_ns;
+            return leaves_ns + self.latency_ns() as f64;
         }
         let waits_ns = ((bytes - 1) / self.window) as f64 * 2.0 * self.delay_ns as f64;
-        leaves_ns.max(waits_ns) + arrives_ns
+        leaves_ns.max(waits_ns) + self.latency_ns() as f64
     }
 
     /// What it carries in the long run, in bytes per second: no more than a window each round trip.
@@ -112,19 +116,19 @@ impl View {
 pub fn finish_without_ns(views: &[View], without: usize, len: u64) -> f64 {
     let (mut rate, mut lasting_rate, mut windows) = (0.0, 0.0, 0.0);
     let mut bytes = len as f64;
-    let mut delay_ns = u64::MAX;
+    let mut latency_ns = u64::MAX;
     for (_, view) in views.iter().enumerate().filter(|(position, _)| *position != without) {
         rate += view.rate;
         lasting_rate += view.lasting_rate();
         windows += view.window as f64;
         bytes += view.in_flight as f64;
-        delay_ns = delay_ns.min(view.delay_ns + view.late_ns);
+        latency_ns = latency_ns.min(view.latency_ns());
     }
     if rate == 0.0 {
         return f64::INFINITY;
     }
     // What fits into the windows leaves at once.
-    (bytes / rate).max((bytes - windows) / lasting_rate) * 1e9 + delay_ns as f64
+    (bytes / rate).max((bytes - windows) / lasting_rate) * 1e9 + latency_ns as f64
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ const FIRST_PAUSE_NS: f64 = 50e6;
 /// Longest wait before a rail that has failed often is tried again, in nanoseconds.
 const LONGEST_PAUSE_NS: f64 = 10e9;
 /// A failure counts half after so long, in nanoseconds.
-const HALF_LIFE_NS: f64 = 30e9;
+const HALF_LIFE_NS: u64 = 30_000_000_000;
 /// Links that fail within so long, in nanoseconds, fail together: a rail has as many as it has streams.
 const AT_ONCE_NS: u64 = 500_000_000;
 
@@ -26,10 +26,8 @@ impl Health {
 
     /// A link has failed. For how many nanoseconds the rail is kept out: twice as long with each failure.
     pub fn failed(&mut self, now: Instant) -> u64 {
-        let since_ns = now.since_ns(self.last);
-        if !self.has_failed() || since_ns > AT_ONCE_NS {
-            let halvings = since_ns as f64 / HALF_LIFE_NS;
-            self.failures = self.failures * (-halvings).exp2() + 1.0;
+        if !self.has_failed() || now.since_ns(self.last) > AT_ONCE_NS {
+            self.failures = self.failures * now.left_since(self.last, HALF_LIFE_NS) + 1.0;
             self.last = now;
         }
         (FIRST_PAUSE_NS * (self.failures - 1.0).exp2()).min(LONGEST_PAUSE_NS) as u64

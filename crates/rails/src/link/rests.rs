@@ -77,6 +77,9 @@ impl Rests {
         if self.has_much(now, bbr, info, waiting) && info.unacknowledged > LEAST_SEGMENTS {
             self.busy_at = Some(now);
         }
+        if now.since_ns(self.counted_from.0) >= BUSY_FOR_NS {
+            self.counted_from = (now, info.acknowledged_bytes);
+        }
         let is_empty = waiting == 0 && !info.is_waiting();
         let Some(due) = self.due else {
             let due = self.since.plus_ns(CONTENT_NS);
@@ -98,11 +101,8 @@ impl Rests {
     }
 
     /// Whether what it has carried of late, and has still to carry, makes it busy.
-    fn has_much(&mut self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64) -> bool {
+    fn has_much(&self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64) -> bool {
         let (from, acknowledged) = self.counted_from;
-        if now.since_ns(from) >= BUSY_FOR_NS {
-            self.counted_from = (now, info.acknowledged_bytes);
-        }
         let under_way = u64::from(info.unacknowledged) * u64::from(info.segment_bytes);
         let bytes =
             info.acknowledged_bytes.saturating_sub(acknowledged) + under_way + u64::from(info.unsent_bytes) + waiting;

@@ -52,11 +52,10 @@ impl World {
     /// As a driver does with each tick.
     fn nudge(&mut self, host: HostId) {
         let now = self.queue.now();
-        for (connection, end) in self.hosts[host.0].links.iter().flatten().copied().collect::<Vec<_>>() {
-            if !self.connections[connection.0].ends[end.0].is_closed {
-                let (_, subchannel) = self.connections[connection.0].at(end);
-                self.hosts[host.0].engine.nudge(now.into(), subchannel);
-            }
+        let Host { links, engine, .. } = &mut self.hosts[host.0];
+        for (connection, end) in links.iter().flatten() {
+            let (_, subchannel) = self.connections[connection.0].at(*end);
+            engine.nudge(now.into(), subchannel);
         }
     }
 
