@@ -6,7 +6,7 @@ mod requests;
 use std::io::Write;
 use std::net::{TcpStream, UdpSocket};
 
-use common::{STRANGER, eager, frame, open, prove, read, until};
+use common::{OFFER, STRANGER, eager, frame, open, prove, read, until};
 use fishplate_engine::wire::{Body, Header, SendRef, decode, forget_delay};
 use fishplate_engine::{Context, Envelope, Failure, SendRequest, VcId};
 use fishplate_rails::{Endpoint, Settings};
@@ -93,7 +93,7 @@ impl Scripted {
     fn begin() -> (Scripted, u16, u64) {
         let mut endpoint = open(Settings::default());
         endpoint.watch_bursts();
-        let (stream, _) = prove(&mut endpoint, 1);
+        let (stream, _) = prove(&mut endpoint, 1, OFFER);
         let mut address = endpoint.address().clone();
         address.id = STRANGER;
         let vc = endpoint.peer(&address);
@@ -210,7 +210,7 @@ fn the_refusal_of_a_write_comes_over_the_stream() {
 #[test]
 fn without_anybody_who_watches_there_are_none() {
     let mut endpoint = open(Settings::default());
-    let (stream, _) = prove(&mut endpoint, 1);
+    let (stream, _) = prove(&mut endpoint, 1, OFFER);
     let offer = frame(Body::Datagrams { port: 9, secret: SECRET, heard: true }, 0);
     (&stream).write_all(&[offer, frame(Body::Ping, 0)].concat()).unwrap();
     let mut came = Vec::new();

@@ -1,15 +1,16 @@
-//! Strangers and bad peers at the port of an endpoint: they get nowhere, and a peer that behaves does not notice.
+//! Strangers and bad peers at the port of an endpoint: they get nowhere, and a peer that behaves does not notice. One that
+//! says goodbye is let go.
 
 mod common;
 mod requests;
 
 use std::io::{ErrorKind, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 
 use common::{OFFER, STRANGER, eager, frame, knock, prove, read, until};
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Context, Envelope, Failure, MessageSeq, Operation, SendRequest};
-use fishplate_rails::handshake::{HandshakeError, Initiator, Refusal, Step};
+use fishplate_rails::handshake::{HandshakeError, Initiator, Offer, Refusal, Step};
 use fishplate_rails::{Endpoint, Settings};
 use requests::{extent, recv};
 
@@ -50,7 +51,7 @@ fn end(endpoint: &mut Endpoint, stream: &TcpStream) -> Vec<u8> {
 #[test]
 fn a_handshake_that_was_overheard_cannot_be_repeated() {
     let mut endpoint = open();
-    let (_proven, sent) = prove(&mut endpoint, 1);
+    let (_proven, sent) = prove(&mut endpoint, 1, OFFER);
     let address = endpoint.address().clone();
     let mut stream = knock(&address);
     for message in &sent {
@@ -120,7 +121,7 @@ fn a_proven_peer_that_breaks_the_protocol_loses_its_channel_and_nobody_else_does
     ];
     for (at, (why, bytes)) in cases.into_iter().enumerate() {
         let mut endpoint = open();
-        let (mut stream, _) = prove(&mut endpoint, at as u8);
+        let (mut stream, _) = prove(&mut endpoint, at as u8, OFFER);
         let mut address = endpoint.address().clone();
         address.id = STRANGER;
         let source = Some(endpoint.peer(&address));
@@ -132,5 +133,20 @@ fn a_proven_peer_that_breaks_the_protocol_loses_its_channel_and_nobody_else_does
         assert!(told.contains("the peer broke the protocol") && told.contains(why), "{why}: {told}");
         end(&mut endpoint, &stream);
         exchange(&mut open(), &mut endpoint);
+    }
+}
+
+#[test]
+fn the_ends_of_all_connections_are_noticed_although_the_last_frames_came_together_with_them() {
+    let mut endpoint = open();
+    let connections = [0, 1, 2].map(|stream| prove(&mut endpoint, stream, Offer { stream, ..OFFER }).0);
+    // All that is under way has been read, and reported by the poll set.
+    endpoint.progress();
+    for mut connection in &connections {
+        connection.write_all(&frame(Body::Bye, 0)).unwrap();
+        connection.shutdown(Shutdown::Write).unwrap();
+    }
+    for connection in &connections {
+        end(&mut endpoint, connection);
     }
 }

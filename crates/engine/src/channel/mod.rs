@@ -309,7 +309,7 @@ impl VirtualChannel {
 
     /// Whether everything that was posted has been sent and acknowledged.
     pub fn is_quiet(&self) -> bool {
-        self.is_idle() && self.subchannels.iter().all(Subchannel::is_quiet)
+        self.is_idle() && self.subchannels.iter().all(Subchannel::has_delivered)
     }
 
     /// The policies and their present state, for people.

@@ -281,6 +281,11 @@ impl Subchannel {
     pub fn is_quiet(&self) -> bool {
         self.in_flight.is_empty()
     }
+
+    /// Whether all of it has that the peer needs.
+    pub fn has_delivered(&self) -> bool {
+        self.in_flight.iter().all(|frame| frame.cargo == Cargo::Ping)
+    }
 }
 
 #[cfg(test)]

@@ -271,12 +271,18 @@ impl Engine {
         }
     }
 
-    /// Whether everything that was posted to open channels has been sent and acknowledged. Of sends that wait for their
-    /// receiver only injected ones count: the user takes them for done.
+    /// Whether everything that was posted to open channels has been sent and acknowledged.
     pub fn is_quiet(&self) -> bool {
-        let is_open = |vc: VcId| self.vcs[vc.0 as usize].state == State::Open;
-        let waits = |send: &Send| send.inject && is_open(send.vc);
-        self.vcs.iter().all(|vc| vc.state != State::Open || vc.is_quiet()) && !self.sends.values().any(waits)
+        self.waits_for().next().is_none()
+    }
+
+    /// The peers that have not acknowledged everything that was posted. Of sends that wait for their receiver only injected
+    /// ones count: the user takes them for done.
+    pub fn waits_for(&self) -> impl Iterator<Item = VcId> {
+        let injects = |vc: VcId| self.sends.values().any(|send| send.inject && send.vc == vc);
+        let open = (0..self.vcs.len()).filter(|at| self.vcs[*at].state == State::Open);
+        let waiting = open.filter(move |at| !self.vcs[*at].is_quiet() || injects(VcId(*at as u32)));
+        waiting.map(|at| VcId(at as u32))
     }
 
     /// A header for a frame of the driver's own, without payload: a goodbye once nothing more is to be sent, or padding.

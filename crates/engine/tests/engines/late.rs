@@ -113,12 +113,14 @@ fn what_is_overdue_is_asked_for_over_the_same_subchannel_ever_later_and_not_for_
 }
 
 #[test]
-fn a_question_that_was_not_answered_when_the_peer_left_keeps_nobody_waiting() {
+fn a_question_that_is_not_answered_keeps_nobody_waiting_whether_the_peer_leaves_or_not() {
     let mut pair = Pair::new();
     let over = pair.send(Instant(0));
     pair.engine.nudge(Instant(SECOND), over);
     assert_eq!(pair.engine.poll_transmit(Instant(SECOND)).expect("it is asked").header.body, Body::Ping);
+    assert!(!pair.engine.is_quiet());
     pair.acknowledge(Instant(SECOND), over);
+    assert!(pair.engine.is_quiet());
     for subchannel in [pair.near, pair.far] {
         pair.engine.subchannel_down(Instant(SECOND), subchannel, "the peer has closed");
     }

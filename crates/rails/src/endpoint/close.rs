@@ -51,7 +51,8 @@ impl Endpoint {
             if self.progress_for(NAP) {
                 stalled = Monotonic::now();
             } else if stalled.elapsed() > STALL {
-                log::warn!("the endpoint was closed before a peer had acknowledged everything");
+                let late = self.engine.waits_for().map(|vc| self.peers[vc.0 as usize].describe());
+                late.for_each(|peer| log::warn!("the endpoint was closed before {peer} had acknowledged everything"));
                 break;
             }
         }

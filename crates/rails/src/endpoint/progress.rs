@@ -195,6 +195,7 @@ impl Endpoint {
                 if event.writable {
                     self.unblock(at);
                 }
+                self.links.get_mut(at).into_iter().for_each(|link| link.has_ended |= event.ended);
                 event.readable && !self.leave_for_next_call(at) && self.read_link(at, now)
             }
         }
@@ -225,11 +226,11 @@ impl Endpoint {
                         self.asking.heard();
                     }
                     let looked = std::mem::replace(&mut link.looked_at, now);
-                    let subchannel = link.subchannel;
+                    let (subchannel, has_ended) = (link.subchannel, link.has_ended);
                     self.engine.looked(subchannel, self.looked_at(was_in_set, looked));
                     self.engine.moved(now, subchannel);
                     self.make_hot(at);
-                    if !self.take_in(at, now) || filled == Filled::Drained {
+                    if !self.take_in(at, now) || (filled == Filled::Drained && !has_ended) {
                         return true;
                     }
                 }

@@ -64,6 +64,8 @@ pub struct Link {
     pub watched: bool,
     /// The poll set has reported it since.
     pub has_news: bool,
+    /// The poll set has reported its end.
+    pub has_ended: bool,
     /// The peer has said that it closes.
     pub said_bye: bool,
     /// How far it is let go.
@@ -195,6 +197,7 @@ impl Link {
             looked_at: Instant(0),
             watched: true,
             has_news: false,
+            has_ended: false,
             said_bye: false,
             farewell: Farewell::default(),
             sampled_at_bytes: 0,

@@ -34,6 +34,8 @@ pub struct Ready {
     pub readable: bool,
     /// It takes bytes again.
     pub writable: bool,
+    /// Nothing will follow what can be read: the end is reported only once, however much stands before it.
+    pub ended: bool,
 }
 
 /// A set of sockets.
@@ -94,11 +96,13 @@ impl Poller {
             let error = io::Error::last_os_error();
             return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
         }
-        let readable = (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32;
+        let ended = (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32;
+        let readable = libc::EPOLLIN as u32 | ended;
         let writable = (libc::EPOLLOUT | libc::EPOLLHUP | libc::EPOLLERR) as u32;
         for event in &events[..count as usize] {
             let what = event.events;
-            handle(Ready { token: event.u64, readable: what & readable != 0, writable: what & writable != 0 });
+            let is = |events| what & events != 0;
+            handle(Ready { token: event.u64, readable: is(readable), writable: is(writable), ended: is(ended) });
         }
         Ok(())
     }

@@ -52,10 +52,10 @@ pub fn until<T>(endpoint: &mut Endpoint, mut done: impl FnMut(&mut Endpoint) -> 
 }
 
 /// A connection of somebody who knows the token, and all that this side has sent to prove it.
-pub fn prove(endpoint: &mut Endpoint, nonce: u8) -> (TcpStream, Vec<Vec<u8>>) {
+pub fn prove(endpoint: &mut Endpoint, nonce: u8, offer: Offer) -> (TcpStream, Vec<Vec<u8>>) {
     let address = endpoint.address().clone();
     let mut stream = knock(&address);
-    let (mut initiator, hello) = Initiator::start(STRANGER, &address, [nonce; 16], OFFER, false).unwrap();
+    let (mut initiator, hello) = Initiator::start(STRANGER, &address, [nonce; 16], offer, false).unwrap();
     stream.write_all(&hello).unwrap();
     let (mut sent, mut received) = (vec![hello], Vec::new());
     until(endpoint, |_| {
