@@ -1,5 +1,6 @@
 """Rails are cut while programs run: every byte still arrives, or every rank is told why not."""
 
+import itertools
 import os
 import random
 import shlex
@@ -21,6 +22,8 @@ SEED = os.environ.get("CUTS_SEED") or str(time.time_ns())
 # Longer than a cut and what comes before it: the program sees the rail come back.
 LONGEST_CUT_S = 2.0
 RUN_S = 5
+# Numbers of labs.
+LABS = itertools.count()
 
 
 def collective(name, size, seconds):
@@ -99,17 +102,37 @@ class Cut(Failover):
 
 
 class Emulated(Failover):
-    """The emulator of a lab's rails starts, and starts again: all that it holds is lost."""
+    """Programs in labs."""
+
+    def lab(self, *options):
+        """A lab until the end of the test; gives a function that makes a command of an MPI program there."""
+        lab = f"failover-{os.getpid()}-{next(LABS)}"
+        self.succeeds(self.run_command([FISHPLATE, "lab", "up", "--unverified", "--name", lab, *options]))
+        self.addCleanup(self.run_command, [FISHPLATE, "lab", "down", lab])
+
+        def there(ranks, *command):
+            job = mpi_command(ranks, *command)
+            return [FISHPLATE, "lab", "exec", "--name", lab, "--", *job[job.index("--") + 1 :]]
+
+        return lab, there
+
+    def test_long_packets_that_vanish(self):
+        # 256 MiB: many times what goes before the rail is set up again.
+        options = ["--check", "--sizes", "1M", "--iterations", 3, "--warmup", 1]
+        for rails, mtu in [("500,500", "1500,1300"), ("500", "1300")]:
+            with self.subTest(rails):
+                _, there = self.lab("--rails", rails, "--path-mtu", mtu)
+                ran = self.run_command(there(2, bench("bandwidth"), *options))
+                self.survives(ran)
+                narrow = f"r{rails.count(',')}"
+                self.assertGreater(ran.shares()[narrow], 0.2, str(ran))
 
     def test_an_emulator_that_is_started_again(self):
-        lab = f"failover-{os.getpid()}"
-        self.succeeds(self.run_command([FISHPLATE, "lab", "up", "--unverified", "--name", lab, "--rails", "500,500"]))
-        self.addCleanup(self.run_command, [FISHPLATE, "lab", "down", lab])
+        """All that it holds is lost."""
+        lab, there = self.lab("--rails", "500,500")
         with tempfile.TemporaryDirectory() as folder:
             stop = Path(folder) / "stop"
-            job = mpi_command(4, program("steady"), stop)
-            command = job[job.index("--") + 1 :]
-            running = self.start([FISHPLATE, "lab", "exec", "--name", lab, "--", *command])
+            running = self.start(there(4, program("steady"), stop))
             # With rates alone there is none; each further link with a delay starts one for all of them.
             for change in ["r0=delay=1ms", "r1=delay=1ms", "r0=down", "r0=up"]:
                 # So that each finds messages under way, and what the one before has done to them.

@@ -6,6 +6,7 @@ use rand_core::SeedableRng;
 use rand_xorshift::XorShiftRng;
 
 use crate::counters::Counters;
+use crate::ethernet;
 use crate::frame::{Frame, Held};
 use crate::loss::Chance;
 use crate::rate::{Passage, Rate};
@@ -99,7 +100,8 @@ impl<T> Link<T> {
         }
         self.waiting_bytes = waiting;
         self.counters.queue_peak_bytes = self.counters.queue_peak_bytes.max(waiting);
-        let lost = self.chance.loses(&self.settings.loss);
+        let is_too_long = self.settings.path_mtu.is_some_and(|mtu| wire_bytes > ethernet::wire_bytes(mtu));
+        let lost = self.chance.loses(&self.settings.loss) || is_too_long;
         let (token, offered) = if lost { (None, Offered::Lost(token)) } else { (Some(token), Offered::Taken) };
         let mut frame = Frame {
             token,

@@ -13,6 +13,9 @@ const BURST_NS: u64 = 2_000_000;
 /// Longest delay, jitter or holding back: far more than a way to the moon and back.
 const MAX_DELAY_NS: u64 = 60_000_000_000;
 
+/// What every path must take (RFC 791, section 3.2), in bytes.
+const LEAST_MTU: u32 = 68;
+
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -28,6 +31,9 @@ pub struct Settings {
     pub queue_bytes: Option<u64>,
     /// Which frames get lost on the way.
     pub loss: Loss,
+    /// Bytes of the longest packet that comes through, counted from its network header; longer ones get lost, and nobody is
+    /// told (RFC 2923, section 2.1). Nothing: all do.
+    pub path_mtu: Option<u32>,
     /// Which frames are overtaken; nothing: none.
     pub reordering: Option<Reordering>,
 }
@@ -55,6 +61,11 @@ impl Settings {
         self.queue_bytes.or_else(usual).unwrap_or(u64::MAX)
     }
 
+    /// Whether frames can get lost on the way.
+    pub fn can_lose(&self) -> bool {
+        self.loss.is_possible() || self.path_mtu.is_some()
+    }
+
     /// What is wrong with these settings, if anything.
     pub fn check(&self) -> Result<(), String> {
         let times = [("delay", self.delay_ns), ("jitter", self.jitter_ns)];
@@ -62,6 +73,9 @@ impl Settings {
             if ns > MAX_DELAY_NS {
                 return Err(format!("a {name} of {ns} ns is beyond the {MAX_DELAY_NS} ns that there may be"));
             }
+        }
+        if let Some(mtu) = self.path_mtu.filter(|mtu| *mtu < LEAST_MTU) {
+            return Err(format!("a path MTU of {mtu} bytes is below the {LEAST_MTU} that IPv4 needs"));
         }
         if let Some(reordering) = self.reordering {
             check_probability("of reordering", reordering.probability)?;
@@ -102,6 +116,8 @@ mod tests {
         assert_eq!(wrong.check(), Err("the probability of loss is from 0 to 1, not 1.5".into()));
         let wrong = Settings { delay_ns: u64::MAX, ..Settings::default() };
         assert!(wrong.check().unwrap_err().starts_with("a delay of"));
+        let wrong = Settings { path_mtu: Some(60), ..Settings::default() };
+        assert_eq!(wrong.check(), Err("a path MTU of 60 bytes is below the 68 that IPv4 needs".into()));
         let reordering = Some(Reordering { probability: f64::NAN, hold_ns: 0 });
         assert!(Settings { reordering, ..Settings::default() }.check().is_err());
     }

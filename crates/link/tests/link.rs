@@ -1,6 +1,6 @@
 //! What holds of a link whatever its settings and their changes.
 
-use fishplate_link::{Instant, Link, Loss, Offered, Rate, Reordering, Settings};
+use fishplate_link::{Instant, Link, Loss, Offered, Rate, Reordering, Settings, ethernet};
 use proptest::prelude::*;
 
 /// A frame that has been through a link.
@@ -72,13 +72,15 @@ fn settings() -> impl Strategy<Value = Settings> {
         1 => Just(Loss::Bursts { good_to_bad: 0.05, bad_to_good: 0.3, loss_good: 0.0, loss_bad: 0.9 }),
     ];
     let queue = prop_oneof![Just(None), (2_000u64..200_000).prop_map(Some)];
-    (rate, 0u64..3_000_000, prop_oneof![Just(0), 0u64..500_000], queue, loss).prop_map(
-        |(rate, delay_ns, jitter_ns, queue_bytes, loss)| Settings {
+    let path_mtu = prop_oneof![3 => Just(None), 1 => (68u32..9_000).prop_map(Some)];
+    (rate, 0u64..3_000_000, prop_oneof![Just(0), 0u64..500_000], queue, loss, path_mtu).prop_map(
+        |(rate, delay_ns, jitter_ns, queue_bytes, loss, path_mtu)| Settings {
             rate,
             delay_ns,
             jitter_ns,
             queue_bytes,
             loss,
+            path_mtu,
             reordering: None,
         },
     )
@@ -231,6 +233,17 @@ fn what_the_queue_has_no_room_for_is_dropped() {
     assert_eq!(link.offer(Instant(11_999), 2, 1500), Offered::Dropped(2));
     assert_eq!(link.offer(Instant(12_000), 3, 1500), Offered::Taken);
     assert_eq!((link.counters().dropped_bytes, link.counters().queue_peak_bytes), (1500, 3000));
+}
+
+#[test]
+fn packets_beyond_the_path_mtu_get_lost() {
+    let mut link = Link::new(Settings { path_mtu: Some(1300), ..Settings::default() }, 1);
+    assert_eq!(link.offer(Instant(0), 0, ethernet::wire_bytes(1301)), Offered::Lost(0));
+    assert_eq!(link.offer(Instant(0), 1, ethernet::wire_bytes(1300)), Offered::Taken);
+    link.set(Instant(0), Settings::default());
+    assert_eq!(link.offer(Instant(0), 2, ethernet::wire_bytes(9000)), Offered::Taken);
+    due_times(&mut link);
+    assert_eq!(link.counters().lost_frames, 1);
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub struct Lane<W: Wire> {
 
 impl<W: Wire> Lane<W> {
     pub fn new(rail: &str, direction: Direction, mut wire: W, settings: Settings, seed: u64) -> Result<Lane<W>> {
-        wire.take_whole(!settings.loss.is_possible())?;
+        wire.take_whole(!settings.can_lose())?;
         Ok(Lane {
             rail: rail.to_string(),
             direction,
@@ -62,9 +62,9 @@ impl<W: Wire> Lane<W> {
         self.link.next_delivery()
     }
 
-    /// Changes the link. Loss is that of packets, so offload frames come as packets where there is loss.
+    /// Changes the link. Loss is that of packets, so offload frames come as packets where there is any.
     pub fn set(&mut self, now: Instant, settings: Settings) -> Result<()> {
-        self.wire.take_whole(!settings.loss.is_possible())?;
+        self.wire.take_whole(!settings.can_lose())?;
         self.link.set(now, settings);
         Ok(())
     }

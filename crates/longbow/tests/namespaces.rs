@@ -33,6 +33,7 @@ const TESTS: &[(&str, Test)] = &[
     ("round_trips_are_never_shorter_than_the_delay", round_trips_are_never_shorter_than_the_delay),
     ("a_change_holds_from_then_on", a_change_holds_from_then_on),
     ("frames_get_lost_as_packets", frames_get_lost_as_packets),
+    ("packets_beyond_the_path_mtu_vanish", packets_beyond_the_path_mtu_vanish),
     ("a_full_queue_drops", a_full_queue_drops),
     ("without_an_emulator_a_rail_is_cut", without_an_emulator_a_rail_is_cut),
     ("requests_that_cannot_be_are_refused", requests_that_cannot_be_are_refused),
@@ -152,6 +153,16 @@ fn frames_get_lost_as_packets(backend: Backend) -> Result<()> {
     pair.emulator().set("r0", &loss(1.0))?;
     let arrived = send(&pair)?;
     ensure!(arrived == 0, "{arrived} of 400");
+    Ok(())
+}
+
+fn packets_beyond_the_path_mtu_vanish(backend: Backend) -> Result<()> {
+    let narrow = Settings { path_mtu: Some(1000), ..settings(1000, 100_000) };
+    let pair = Pair::new(Some(backend), &[narrow])?;
+    for (bytes, passes) in [(900, true), (1100, false)] {
+        let arrived = datagrams(&pair, 20, bytes, Duration::from_millis(1), Duration::from_millis(500))?;
+        ensure!(arrived == if passes { 20 } else { 0 }, "{bytes} bytes: {arrived} of 20");
+    }
     Ok(())
 }
 

@@ -122,6 +122,7 @@ fn recorded(name: String, rail: &Rail) -> record::Rail {
             // Bursts have no single probability; the plan in the manifest has all of it.
             _ => None,
         },
+        path_mtu: rail.path_mtu,
         queue_bytes: rail.queue.map(|queue| queue.bytes),
         ..record::Rail::default()
     }

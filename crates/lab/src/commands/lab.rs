@@ -65,7 +65,7 @@ struct Which {
 #[derive(clap::Args)]
 struct Up {
     /// What to build, in TOML; instead of the options below.
-    #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "queue"])]
+    #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "path_mtu", "queue"])]
     file: Option<PathBuf>,
 
     /// What to call it.
@@ -100,6 +100,10 @@ struct Up {
     /// Probability that a packet gets lost.
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     loss: Vec<Losing>,
+
+    /// Bytes of the longest packet that comes through; longer ones vanish, and hosts are not told.
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
+    path_mtu: Vec<u32>,
 
     /// What may wait to be sent, in bytes.
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
@@ -204,6 +208,7 @@ impl Up {
         each(&mut outer, "--delay", &self.delay, |rail, delay| rail.delay = delay)?;
         each(&mut outer, "--jitter", &self.jitter, |rail, jitter| rail.jitter = jitter)?;
         each(&mut outer, "--loss", &self.loss, |rail, loss| rail.loss = loss)?;
+        each(&mut outer, "--path-mtu", &self.path_mtu, |rail, mtu| rail.path_mtu = Some(mtu))?;
         each(&mut outer, "--queue", &self.queue, |rail, queue| rail.queue = Some(queue))?;
         if !several {
             return Ok(Topology::cluster(hosts, outer));

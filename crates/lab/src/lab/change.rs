@@ -34,10 +34,11 @@ pub struct Update {
     delay: Option<Delay>,
     jitter: Option<Delay>,
     loss: Option<Losing>,
+    path_mtu: Option<Option<u32>>,
     queue: Option<Option<Size>>,
 }
 
-const CHANGE_FORM: &str = "a change reads like r0=250 or r0=1000,delay=10ms,jitter=0,loss=0.01,queue=1M or \
+const CHANGE_FORM: &str = "a change reads like r0=250 or r0=1000,delay=10ms,jitter=0,loss=0.01,path-mtu=1300,queue=1M or \
                            r0=delay=1ms or r0=down or r0=up";
 
 impl Update {
@@ -48,6 +49,7 @@ impl Update {
             delay: self.delay.unwrap_or(rail.delay),
             jitter: self.jitter.unwrap_or(rail.jitter),
             loss: self.loss.unwrap_or(rail.loss),
+            path_mtu: self.path_mtu.unwrap_or(rail.path_mtu),
             queue: self.queue.unwrap_or(rail.queue),
         }
     }
@@ -59,12 +61,18 @@ impl Update {
             Some(("delay", value)) => self.delay = Some(value.parse()?),
             Some(("jitter", value)) => self.jitter = Some(value.parse()?),
             Some(("loss", value)) => self.loss = Some(value.parse()?),
+            Some(("path-mtu", "any")) => self.path_mtu = Some(None),
+            Some(("path-mtu", value)) => self.path_mtu = Some(Some(parse_bytes(value)?)),
             Some(("queue", "usual")) => self.queue = Some(None),
             Some(("queue", value)) => self.queue = Some(Some(value.parse()?)),
             Some((other, _)) => return Err(format!("nothing of a rail is called \"{other}\"")),
         }
         Ok(())
     }
+}
+
+fn parse_bytes(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is no number of bytes"))
 }
 
 /// A rail and what happens to it: `r0=250,delay=1ms`.
@@ -113,12 +121,13 @@ impl fmt::Display for Change {
         match self {
             Change::Down => f.write_str("down"),
             Change::Up => f.write_str("up"),
-            Change::Rail(Update { rate, delay, jitter, loss, queue }) => {
+            Change::Rail(Update { rate, delay, jitter, loss, path_mtu, queue }) => {
                 let parts = [
                     rate.map(|rate| rate.to_string()),
                     delay.map(|delay| format!("delay {delay}")),
                     jitter.map(|jitter| format!("jitter {jitter}")),
                     loss.map(|loss| format!("loss {loss}")),
+                    path_mtu.map(|mtu| format!("path MTU {}", mtu.map_or("any".into(), |mtu| mtu.to_string()))),
                     queue.map(|queue| format!("queue {}", queue.map_or("usual".into(), |size| size.to_string()))),
                 ];
                 f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
@@ -137,6 +146,12 @@ mod tests {
         let (_, Change::Rail(update)) = parse_change("r0=delay=1ms,loss=0.5").unwrap() else { panic!() };
         let expected = Rail { delay: Delay::of_ns(1_000_000), loss: Losing::independent(0.5), ..rail };
         assert_eq!(update.applied_to(rail), expected);
+        let mut rail = rail;
+        for (word, path_mtu) in [("r0=path-mtu=1300", Some(1300)), ("r0=path-mtu=any", None)] {
+            let (_, Change::Rail(update)) = parse_change(word).unwrap() else { panic!() };
+            rail = update.applied_to(rail);
+            assert_eq!(rail.path_mtu, path_mtu);
+        }
         let (_, Change::Rail(update)) = parse_change("r0=unshaped,queue=usual").unwrap() else { panic!() };
         assert_eq!(update.applied_to(rail), Rail::default());
     }
@@ -144,6 +159,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         assert!(parse_change("r0=delay=-1ms").unwrap_err().contains("\"-1ms\" is no time"));
+        assert!(parse_change("r0=path-mtu=1k").unwrap_err().contains("\"1k\" is no number of bytes"));
         assert!(parse_change("r0=-5").unwrap_err().contains("a rate is a whole number"));
     }
 }

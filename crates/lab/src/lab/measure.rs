@@ -44,7 +44,7 @@ pub struct Measured {
     pub plain: RoundTrips,
     /// Measured.
     pub round_trip: RoundTrips,
-    /// Whether packets get lost, so that TCP cannot be expected to fill it.
+    /// Whether packets can get lost, so that TCP cannot be expected to fill it.
     pub lossy: bool,
 }
 
@@ -149,7 +149,7 @@ impl Lab {
                 asked_round_trip_us: path.delays_us[*rail],
                 plain,
                 round_trip,
-                lossy: all.iter().any(|rail| rail.settings().loss.is_possible()),
+                lossy: all.iter().any(|rail| rail.settings().can_lose()),
             }
         });
         Ok(measured.collect())

@@ -24,6 +24,9 @@ pub struct Rail {
     /// Which packets get lost.
     #[serde(skip_serializing_if = "Losing::is_none")]
     pub loss: Losing,
+    /// Bytes of the longest packet that comes through; nothing: all do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_mtu: Option<u32>,
     /// What may wait to be sent; nothing: two delays and 2 ms at the rate, and 272 kB at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Size>,
@@ -77,6 +80,7 @@ impl Rail {
             jitter_ns: self.jitter.ns,
             queue_bytes: self.queue.map(|queue| queue.bytes),
             loss: self.loss.0,
+            path_mtu: self.path_mtu,
             reordering: None,
         }
     }
@@ -138,6 +142,9 @@ impl fmt::Display for Rail {
         }
         if !self.loss.is_none() {
             write!(f, ", loss {}", self.loss)?;
+        }
+        if let Some(mtu) = self.path_mtu {
+            write!(f, ", path MTU {mtu}")?;
         }
         self.queue.map_or(Ok(()), |queue| write!(f, ", queue {queue}"))
     }

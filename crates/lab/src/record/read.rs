@@ -107,7 +107,9 @@ impl Record {
 pub fn links_agree(records: &[&Record]) -> Result<()> {
     let asked = |link: &Link| -> Vec<_> {
         let rails = link.rails.iter();
-        rails.map(|rail| (rail.name.clone(), rail.rate_mbit, rail.delay_us, rail.loss, rail.queue_bytes)).collect()
+        rails
+            .map(|rail| (rail.name.clone(), rail.rate_mbit, rail.delay_us, rail.loss, rail.path_mtu, rail.queue_bytes))
+            .collect()
     };
     let mut known: BTreeMap<&str, (&Record, Vec<_>)> = BTreeMap::new();
     for record in records {

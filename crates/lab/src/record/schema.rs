@@ -129,6 +129,9 @@ pub struct Rail {
     /// Asked part of the packets that are lost, 0 to 1.
     #[serde(default)]
     pub loss: Option<f64>,
+    /// Asked length of the longest packet that comes through, in bytes.
+    #[serde(default)]
+    pub path_mtu: Option<u32>,
     /// Asked length of the queue in bytes.
     #[serde(default)]
     pub queue_bytes: Option<u64>,

@@ -81,9 +81,16 @@ pub fn asked(rail: &Rail) -> [String; 4] {
     [
         rail.rate_mbit.map_or("unlimited".into(), |rate| units::round(rate, "Mbit/s")),
         rail.delay_us.map_or(NONE.into(), |delay| units::round(delay, "us")),
-        rail.loss.map_or(NONE.into(), |loss| format!("{} %", units::digits(loss * 100.0))),
+        lost(rail),
         rail.queue_bytes.map_or(NONE.into(), units::size),
     ]
+}
+
+fn lost(rail: &Rail) -> String {
+    let part = rail.loss.map(|loss| format!("{} %", units::digits(loss * 100.0)));
+    let long = rail.path_mtu.map(|mtu| format!("all beyond {mtu} bytes"));
+    let words: Vec<String> = part.into_iter().chain(long).collect();
+    if words.is_empty() { NONE.into() } else { words.join(", ") }
 }
 
 /// What was measured of a rail: rate with its distance from what was asked, round trip.

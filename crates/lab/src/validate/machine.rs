@@ -34,7 +34,7 @@ pub fn of(plan: &Plan, calibrated: &[Calibrated], link: &str, stack: &str, ranks
         let mut model = model.clone();
         let emulated = model.emulated.as_mut().context("the testbed's rail is not emulated")?;
         let mbit = rail.rate_mbit.mbit().with_context(|| format!("link {link}: a rail without a rate"))?;
-        ensure!(rail.loss.is_none(), "link {link}: rails that lose packets are not simulated");
+        ensure!(!rail.settings().can_lose(), "link {link}: rails that lose packets are not simulated");
         emulated.by = if rate_alone { Emulation::Shaper } else { Emulation::Emulator };
         emulated.mbit.value = f64::from(mbit);
         emulated.delay_us.value = rail.delay.us();

@@ -38,6 +38,8 @@ pub struct Attempt {
     pub remote: SocketAddr,
     /// It had come about before, and failed.
     pub is_again: bool,
+    /// The next try is for a connection with short segments.
+    is_short: bool,
     state: State,
     pause_ns: u64,
     longest_pause_ns: u64,
@@ -114,6 +116,7 @@ impl Attempt {
             stream,
             remote,
             is_again: false,
+            is_short: false,
             state: State::Pausing,
             pause_ns: FIRST_PAUSE_NS,
             longest_pause_ns: LONGEST_PAUSE_NS,
@@ -132,6 +135,11 @@ impl Attempt {
             deadline: self.deadline.plus_ns(pause_ns),
             ..self
         }
+    }
+
+    /// Its next try is for a connection with short segments, if `is_short`.
+    pub fn with_short_segments(self, is_short: bool) -> Self {
+        Attempt { is_short, ..self }
     }
 
     /// Whether it is for a stream that is set up while others carry.
@@ -170,7 +178,8 @@ impl Attempt {
         congestion: &str,
         now: Instant,
     ) -> Result<&TcpStream, Trouble> {
-        let stream = socket::connect(local, device, self.remote, congestion).map_err(Trouble::Network)?;
+        let connecting = socket::connect(local, device, self.remote, congestion, self.is_short);
+        let stream = connecting.map_err(Trouble::Network)?;
         self.state = State::Connecting(stream);
         self.deadline = now.plus_ns(self.try_for_ns);
         match &self.state {
@@ -203,9 +212,10 @@ impl Attempt {
         }
     }
 
-    /// The try has failed; the next comes after a pause.
+    /// The try has failed; the next comes after a pause. Nor do short packets come through, then.
     pub fn pause(&mut self, trouble: Trouble, now: Instant) {
         self.state = State::Pausing;
+        self.is_short = false;
         self.trouble = Some(trouble);
         self.deadline = now.plus_ns(self.pause_ns);
         self.pause_ns = (self.pause_ns * 2).min(self.longest_pause_ns);

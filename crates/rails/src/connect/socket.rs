@@ -24,6 +24,8 @@ const ASK_AFTER: Duration = Duration::from_secs(1);
 const ASK_TIMES: u32 = 3;
 /// What is lost is sent again at least so often: so a path that heals carries soon.
 const REPEAT_WITHIN: Duration = Duration::from_secs(1);
+/// Bytes of a short segment, options included: it fits the least MTU of IPv6 (RFC 8200, section 5).
+pub const SHORT_SEGMENT: u32 = 1280 - 60;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 /// How often listeners look for a port that is free on all rails.
@@ -58,9 +60,18 @@ fn listen_once(rails: &[IpAddr], congestion: &str) -> io::Result<(Vec<TcpListene
 
 /// Starts to connect from `local` to `remote`; the socket becomes writable when that has succeeded or failed.
 /// `device` is set where the peer is not on this node, so that two rails in one network stay two; `congestion` is the
-/// congestion control that it starts with.
-pub fn connect(local: IpAddr, device: Option<&str>, remote: SocketAddr, congestion: &str) -> io::Result<TcpStream> {
+/// congestion control that it starts with. With `short` segments neither side sends longer ones than [`SHORT_SEGMENT`].
+pub fn connect(
+    local: IpAddr,
+    device: Option<&str>,
+    remote: SocketAddr,
+    congestion: &str,
+    short: bool,
+) -> io::Result<TcpStream> {
     let socket = new_socket(local, congestion)?;
+    if short {
+        socket.set_tcp_mss(SHORT_SEGMENT)?;
+    }
     bind(&socket, local, device)?;
     match socket.connect(&remote.into()) {
         Ok(()) => {}

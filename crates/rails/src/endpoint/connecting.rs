@@ -208,7 +208,8 @@ impl Endpoint {
             return;
         }
         let encrypted = if self.settings.encryption { ", encrypted" } else { "" };
-        log::info!("rail {}: connected to {remote}{encrypted}", self.rails[usize::from(rail.0)].name);
+        let segments = if self.links[at].has_short_segments() { ", in short segments" } else { "" };
+        log::info!("rail {}: connected to {remote}{encrypted}{segments}", self.rails[usize::from(rail.0)].name);
         if let Err(error) = fed {
             self.link_failed(at, &error.to_string(), now);
             return;

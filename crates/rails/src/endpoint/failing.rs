@@ -46,6 +46,7 @@ impl Endpoint {
         let Some(link) = self.links.get(at) else { return };
         let (subchannel, line, remote) = (link.subchannel, link.line, link.remote);
         let (rail, rtt_ns) = (link.rail, link.sampled.rtt_ns);
+        let needs_short = link.may_lose_long_packets() && !self.own_addresses.contains(&remote.ip());
         let why = self.why(at, cause);
         socket::abort_on_close(&link.socket);
         self.remove_link(at);
@@ -62,7 +63,7 @@ impl Endpoint {
             let pause_ns = peer.health(rail.0).failed(now);
             if peer.role == Role::Initiator && !peer.is_closing {
                 let attempt = Attempt::new(subchannel.vc, line.rail, line.stream, remote, now);
-                self.attempts.insert(attempt.again(pause_ns, rtt_ns));
+                self.attempts.insert(attempt.again(pause_ns, rtt_ns).with_short_segments(needs_short));
             }
         }
         if !self.carries(subchannel.vc) {

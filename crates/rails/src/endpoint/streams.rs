@@ -119,10 +119,11 @@ impl Endpoint {
         let remote = (bundle.remote, port).into();
         let own = self.links_of(bundle).filter(|link| link.line.is_additional() && !link.line.by_peer);
         let mut taken: Vec<u8> = own.map(|link| link.line.stream).collect();
+        let is_short = self.links_of(bundle).all(Link::has_short_segments);
         for _ in 0..count {
             let Some(stream) = (FIRST_ADDITIONAL..=u8::MAX).find(|stream| !taken.contains(stream)) else { return };
             taken.push(stream);
-            self.attempts.insert(Attempt::new(vc, rail.0, stream, remote, now));
+            self.attempts.insert(Attempt::new(vc, rail.0, stream, remote, now).with_short_segments(is_short));
         }
         let name = &self.rails[usize::from(rail.0)].name;
         log::info!("rail {name} to {remote}: {count} more connections, as one does not fill the path");

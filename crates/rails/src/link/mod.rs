@@ -24,6 +24,7 @@ use fishplate_engine::farewell::Farewell;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
+use crate::connect::socket::SHORT_SEGMENT;
 use crate::encryption::Keys;
 use crate::sys::bbr::{Bbr, bbr};
 use crate::sys::tcp_info::TcpInfo;
@@ -109,6 +110,9 @@ impl Line {
     }
 }
 
+/// A link that has carried so many bytes has carried long packets.
+const AMPLE: u64 = 1 << 20;
+
 /// Counters of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
@@ -145,6 +149,17 @@ impl Link {
     /// The peer lets the link go. False: it must not.
     pub fn hear_farewell(&mut self) -> bool {
         self.farewell.hear(self.line.is_additional(), !self.line.by_peer)
+    }
+
+    /// Whether neither side sends long segments over it.
+    pub fn has_short_segments(&self) -> bool {
+        self.sampled.segment_bytes <= SHORT_SEGMENT
+    }
+
+    /// Whether long packets may be lost on its path, as where the MTU of an end is larger than what the path takes and the
+    /// path does not say so (RFC 2923, section 2.1).
+    pub fn may_lose_long_packets(&self) -> bool {
+        !self.has_short_segments() && self.sampled.acknowledged_bytes + self.counts.rx_bytes < AMPLE
     }
 
     /// The copy of a datagram that is out goes into the stream. True if one was out.
