@@ -353,6 +353,7 @@ impl VirtualChannel {
         if index == MAX_SUBCHANNELS {
             return None;
         }
+        subchannel.watch = self.watch_of_newcomer();
         self.live.push(index as u8);
         self.choice = None;
         self.gives_up_at = None;

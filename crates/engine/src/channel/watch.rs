@@ -163,6 +163,12 @@ impl VirtualChannel {
         }
     }
 
+    /// Of a subchannel that joins: the peer is asked over it where others are suspect, or it might never answer.
+    pub fn watch_of_newcomer(&self) -> Watch {
+        let asks = self.subchannels.iter().any(|subchannel| subchannel.live && subchannel.watch.is_suspect);
+        Watch { asks, ..Watch::default() }
+    }
+
     /// The peer has answered over some subchannel: those that stay silent have failed.
     pub fn answered(&mut self, now: Instant) {
         for subchannel in self.subchannels.iter_mut().filter(|subchannel| subchannel.watch.is_suspect) {

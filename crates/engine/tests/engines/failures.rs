@@ -326,6 +326,24 @@ fn one_that_falls_silent_while_another_is_found_to_have_failed_is_asked_as_well(
 }
 
 #[test]
+fn one_that_comes_up_while_another_is_silent_is_asked_although_nothing_is_left_to_send() {
+    let (mut engine, [one, two]) = over_two_rails(Config::default());
+    send(&mut engine);
+    let silent = sent(&mut engine, Instant(0))[0].0;
+    engine.handle_timeout(Instant(160 * MS));
+    assert_eq!(sent(&mut engine, Instant(160 * MS)).len(), 2, "questions over both");
+    engine.subchannel_down(Instant(161 * MS), if silent == one { two } else { one }, "rail eth1: unplugged");
+    assert_eq!(sent(&mut engine, Instant(161 * MS)), []);
+    let newcomer = engine.subchannel_up(silent.vc, RailId(2), None, 1 << 20).unwrap();
+    engine.writable(newcomer, 1 << 20);
+    assert_eq!(sent(&mut engine, Instant(3000 * MS)), [(newcomer, Body::Ping)]);
+    let answer = Header { ack: 1, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+    engine.handle_header(Instant(3000 * MS), newcomer, &answer).unwrap();
+    engine.handle_timeout(Instant(3050 * MS));
+    assert_eq!(engine.poll_cut(), Some(silent));
+}
+
+#[test]
 fn a_subchannel_that_rests_takes_nothing_while_the_other_carries_all_and_then_goes_on() {
     let (mut engine, [one, two]) = over_two_rails(Config::default());
     let ping = Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ping };
