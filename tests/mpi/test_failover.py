@@ -127,14 +127,21 @@ class Emulated(Failover):
                 narrow = f"r{rails.count(',')}"
                 self.assertGreater(ran.shares()[narrow], 0.2, str(ran))
 
+    def test_long_packets_that_vanish_on_all_rails_from_some_time_on(self):
+        self.changed(["--rails", "500,500", "--path-mtu", "1500"], 2, ["r0=path-mtu=1300", "r1=path-mtu=1300"])
+
     def test_an_emulator_that_is_started_again(self):
         """All that it holds is lost."""
-        lab, there = self.lab("--rails", "500,500")
+        # With rates alone there is none; each further link with a delay starts one for all of them.
+        self.changed(["--rails", "500,500"], 4, ["r0=delay=1ms", "r1=delay=1ms", "r0=down", "r0=up"])
+
+    def changed(self, options, ranks, changes):
+        """A program in a lab that changes ends well."""
+        lab, there = self.lab(*options)
         with tempfile.TemporaryDirectory() as folder:
             stop = Path(folder) / "stop"
-            running = self.start(there(4, program("steady"), stop))
-            # With rates alone there is none; each further link with a delay starts one for all of them.
-            for change in ["r0=delay=1ms", "r1=delay=1ms", "r0=down", "r0=up"]:
+            running = self.start(there(ranks, program("steady"), stop))
+            for change in changes:
                 # So that each finds messages under way, and what the one before has done to them.
                 time.sleep(0.5)
                 self.assertIsNone(running.process.poll(), str(running.ran()))

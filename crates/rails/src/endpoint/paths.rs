@@ -56,6 +56,8 @@ impl Endpoint {
         self.counters.measured(link.rail, &info);
         let before = std::mem::replace(&mut link.sampled, info);
         link.waits_since = info.is_unanswered(link.asks_often).then(|| link.waits_since.unwrap_or(now));
+        let is_stuck = info.unacknowledged > 0 && info.acknowledged_bytes == before.acknowledged_bytes;
+        link.stuck_since = is_stuck.then(|| link.stuck_since.unwrap_or(now));
         let waited_ns = link.waits_since.map_or(0, |since| now.since_ns(since));
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
             return self.link_failed(at, "the other side has not answered for 3 s", now);

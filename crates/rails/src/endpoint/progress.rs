@@ -226,9 +226,11 @@ impl Endpoint {
                         self.asking.heard();
                     }
                     let looked = std::mem::replace(&mut link.looked_at, now);
-                    let (subchannel, has_ended) = (link.subchannel, link.has_ended);
+                    let (subchannel, has_ended, is_open) = (link.subchannel, link.has_ended, link.is_open(now));
                     self.engine.looked(subchannel, self.looked_at(was_in_set, looked));
-                    self.engine.moved(now, subchannel);
+                    if is_open {
+                        self.engine.moved(now, subchannel);
+                    }
                     self.make_hot(at);
                     if !self.take_in(at, now) || (filled == Filled::Drained && !has_ended) {
                         return true;

@@ -85,6 +85,8 @@ pub struct Link {
     pub asks_often: bool,
     /// Since when the kernel has been waiting for the peer's.
     pub waits_since: Option<Instant>,
+    /// Since when the peer's kernel has acknowledged nothing of what was sent.
+    pub stuck_since: Option<Instant>,
     /// What was counted.
     pub counts: Counts,
 }
@@ -109,6 +111,10 @@ impl Line {
         self.stream >= FIRST_ADDITIONAL
     }
 }
+
+/// What is sent does not come through if nothing of it was acknowledged for so long, in nanoseconds: the kernel has repeated
+/// it after 0.2 and 0.6 s.
+const STUCK_NS: u64 = 1_000_000_000;
 
 /// A link that has carried so many bytes has carried long packets.
 const AMPLE: u64 = 1 << 20;
@@ -149,6 +155,12 @@ impl Link {
     /// The peer lets the link go. False: it must not.
     pub fn hear_farewell(&mut self) -> bool {
         self.farewell.hear(self.line.is_additional(), !self.line.by_peer)
+    }
+
+    /// Whether what is sent over it comes through, for all that is known. That something comes from the peer does not tell:
+    /// paths may fail in one direction.
+    pub fn is_open(&self, now: Instant) -> bool {
+        self.stuck_since.is_none_or(|since| now.since_ns(since) < STUCK_NS)
     }
 
     /// Whether neither side sends long segments over it.
@@ -222,6 +234,7 @@ impl Link {
             is_limited: false,
             asks_often: false,
             waits_since: None,
+            stuck_since: None,
             counts: Counts::default(),
         }
     }
