@@ -196,6 +196,13 @@ class MpiTest(unittest.TestCase):
         started = mpi_command(ranks, *command, on=on, run=run, mpi=mpi, mpiexec=mpiexec)
         return self.run_command(started, timeout, settings)
 
+    def lab(self, *options):
+        """A lab until the end of the test; its name."""
+        name = f"t{uuid.uuid4().hex[:8]}"
+        self.succeeds(self.run_command([FISHPLATE, "lab", "up", *options, "--name", name, "--unverified"]))
+        self.addCleanup(lambda: self.succeeds(self.run_command([FISHPLATE, "lab", "down", name])))
+        return name
+
     def succeeds(self, ran, *texts):
         """The command ended well and said all of this."""
         self.assertEqual(ran.code, 0, str(ran))

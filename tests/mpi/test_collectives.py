@@ -3,7 +3,6 @@
 import json
 import re
 import tempfile
-import uuid
 from pathlib import Path
 
 from support import FISHPLATE, MpiTest, mpi_command, program, testbed
@@ -41,9 +40,7 @@ class Collectives(MpiTest):
 
     def up(self, *options):
         """A lab until the end of the test; gives a function that runs a program there."""
-        name = f"t{uuid.uuid4().hex[:8]}"
-        self.succeeds(self.run_command([FISHPLATE, "lab", "up", *options, "--name", name, "--unverified"]))
-        self.addCleanup(lambda: self.succeeds(self.run_command([FISHPLATE, "lab", "down", name])))
+        name = self.lab(*options)
 
         def run(interface, ranks, way, timeout=120):
             mpi, binary = INTERFACES[interface]

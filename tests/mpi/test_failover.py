@@ -1,6 +1,5 @@
 """Rails are cut while programs run: every byte still arrives, or every rank is told why not."""
 
-import itertools
 import os
 import random
 import shlex
@@ -22,8 +21,6 @@ SEED = os.environ.get("CUTS_SEED") or str(time.time_ns())
 # Longer than a cut and what comes before it: the program sees the rail come back.
 LONGEST_CUT_S = 2.0
 RUN_S = 5
-# Numbers of labs.
-LABS = itertools.count()
 
 
 def collective(name, size, seconds):
@@ -104,25 +101,18 @@ class Cut(Failover):
 class Emulated(Failover):
     """Programs in labs."""
 
-    def lab(self, *options):
-        """A lab until the end of the test; gives a function that makes a command of an MPI program there."""
-        lab = f"failover-{os.getpid()}-{next(LABS)}"
-        self.succeeds(self.run_command([FISHPLATE, "lab", "up", "--unverified", "--name", lab, *options]))
-        self.addCleanup(self.run_command, [FISHPLATE, "lab", "down", lab])
-
-        def there(ranks, *command):
-            job = mpi_command(ranks, *command)
-            return [FISHPLATE, "lab", "exec", "--name", lab, "--", *job[job.index("--") + 1 :]]
-
-        return lab, there
+    def there(self, lab, ranks, *command):
+        """A command of an MPI program in a lab."""
+        job = mpi_command(ranks, *command)
+        return [FISHPLATE, "lab", "exec", "--name", lab, "--", *job[job.index("--") + 1 :]]
 
     def test_long_packets_that_vanish(self):
         # 256 MiB: many times what goes before the rail is set up again.
         options = ["--check", "--sizes", "1M", "--iterations", 3, "--warmup", 1]
         for rails, mtu in [("500,500", "1500,1300"), ("500", "1300")]:
             with self.subTest(rails):
-                _, there = self.lab("--rails", rails, "--path-mtu", mtu)
-                ran = self.run_command(there(2, bench("bandwidth"), *options))
+                lab = self.lab("--rails", rails, "--path-mtu", mtu)
+                ran = self.run_command(self.there(lab, 2, bench("bandwidth"), *options))
                 self.survives(ran)
                 narrow = f"r{rails.count(',')}"
                 self.assertGreater(ran.shares()[narrow], 0.2, str(ran))
@@ -137,10 +127,10 @@ class Emulated(Failover):
 
     def changed(self, options, ranks, changes):
         """A program in a lab that changes ends well."""
-        lab, there = self.lab(*options)
+        lab = self.lab(*options)
         with tempfile.TemporaryDirectory() as folder:
             stop = Path(folder) / "stop"
-            running = self.start(there(ranks, program("steady"), stop))
+            running = self.start(self.there(lab, ranks, program("steady"), stop))
             for change in changes:
                 # So that each finds messages under way, and what the one before has done to them.
                 time.sleep(0.5)

@@ -282,7 +282,7 @@ impl Subchannel {
         self.in_flight.is_empty()
     }
 
-    /// Whether all of it has that the peer needs.
+    /// Whether all but questions, which nobody misses, has been acknowledged.
     pub fn has_delivered(&self) -> bool {
         self.in_flight.iter().all(|frame| frame.cargo == Cargo::Ping)
     }

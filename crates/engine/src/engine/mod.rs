@@ -16,7 +16,7 @@ mod remote;
 pub use misbehaviour::Misbehaviour;
 pub use post::{PostError, SendKey};
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::channel::send::Send;
 use crate::channel::subchannel::Subchannel;
@@ -273,16 +273,15 @@ impl Engine {
 
     /// Whether everything that was posted to open channels has been sent and acknowledged.
     pub fn is_quiet(&self) -> bool {
-        self.waits_for().next().is_none()
+        self.waits_for().is_empty()
     }
 
     /// The peers that have not acknowledged everything that was posted. Of sends that wait for their receiver only injected
     /// ones count: the user takes them for done.
-    pub fn waits_for(&self) -> impl Iterator<Item = VcId> {
-        let injects = |vc: VcId| self.sends.values().any(|send| send.inject && send.vc == vc);
-        let open = (0..self.vcs.len()).filter(|at| self.vcs[*at].state == State::Open);
-        let waiting = open.filter(move |at| !self.vcs[*at].is_quiet() || injects(VcId(*at as u32)));
-        waiting.map(|at| VcId(at as u32))
+    pub fn waits_for(&self) -> BTreeSet<VcId> {
+        let busy = self.vcs.iter().enumerate().filter(|(_, vc)| !vc.is_quiet()).map(|(at, _)| VcId(at as u32));
+        let injected = self.sends.values().filter(|send| send.inject).map(|send| send.vc);
+        busy.chain(injected).filter(|vc| self.vcs[vc.0 as usize].state == State::Open).collect()
     }
 
     /// A header for a frame of the driver's own, without payload: a goodbye once nothing more is to be sent, or padding.

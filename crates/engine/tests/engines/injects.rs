@@ -52,7 +52,7 @@ fn what_is_announced_only_is_still_to_be_sent() {
     let outgoing = |inject| Outgoing { to: 1, envelope: Envelope::Message, len: 100, inject, notify: false };
     assert!(world.send(0, outgoing(true)));
     world.run_out();
-    assert_eq!(world.nodes[0].engine.waits_for().collect::<Vec<_>>(), [VcId(1)]);
+    assert_eq!(world.nodes[0].engine.waits_for().into_iter().collect::<Vec<_>>(), [VcId(1)]);
     world.recv(1, Pattern { space: Space::Message, source: None }, 100, None);
     world.run_out();
     assert!(world.nodes[0].engine.is_quiet());

@@ -51,8 +51,10 @@ impl Endpoint {
             if self.progress_for(NAP) {
                 stalled = Monotonic::now();
             } else if stalled.elapsed() > STALL {
-                let late = self.engine.waits_for().map(|vc| self.peers[vc.0 as usize].describe());
-                late.for_each(|peer| log::warn!("the endpoint was closed before {peer} had acknowledged everything"));
+                for vc in self.engine.waits_for() {
+                    let peer = self.peers[vc.0 as usize].describe();
+                    log::warn!("the endpoint was closed before {peer} had acknowledged everything");
+                }
                 break;
             }
         }

@@ -195,7 +195,11 @@ impl Endpoint {
                 if event.writable {
                     self.unblock(at);
                 }
-                self.links.get_mut(at).into_iter().for_each(|link| link.has_ended |= event.ended);
+                if event.ended
+                    && let Some(link) = self.links.get_mut(at)
+                {
+                    link.has_ended = true;
+                }
                 event.readable && !self.leave_for_next_call(at) && self.read_link(at, now)
             }
         }

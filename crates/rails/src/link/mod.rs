@@ -117,7 +117,7 @@ impl Line {
 const STUCK_NS: u64 = 1_000_000_000;
 
 /// A link that has carried so many bytes has carried long packets.
-const AMPLE: u64 = 1 << 20;
+const HAS_LONG_PACKETS: u64 = 1 << 20;
 
 /// Counters of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -171,7 +171,7 @@ impl Link {
     /// Whether long packets may be lost on its path, as where the MTU of an end is larger than what the path takes and the
     /// path does not say so (RFC 2923, section 2.1).
     pub fn may_lose_long_packets(&self) -> bool {
-        !self.has_short_segments() && self.sampled.acknowledged_bytes + self.counts.rx_bytes < AMPLE
+        !self.has_short_segments() && self.sampled.acknowledged_bytes + self.counts.rx_bytes < HAS_LONG_PACKETS
     }
 
     /// The copy of a datagram that is out goes into the stream. True if one was out.
