@@ -6,6 +6,7 @@ use super::rate::{Rate, TRIAL_BYTES};
 use super::round_trip::RoundTrip;
 use super::sent::{Acked, Sent};
 use super::train::{Between, Took};
+use super::window::Window;
 use crate::ids::RailId;
 use crate::time::Instant;
 
@@ -56,9 +57,7 @@ pub struct PathEstimate {
 pub struct Estimate {
     rate: Rate,
     round_trip: RoundTrip,
-    window: u64,
-    /// What it was a round trip before, and since when it counts.
-    window_before: (u64, Instant),
+    window: Window,
     is_ample: bool,
     backlog: Backlog,
     lateness: Lateness,
@@ -70,8 +69,7 @@ impl Estimate {
         Estimate {
             rate: Rate::new(speed),
             round_trip: RoundTrip::default(),
-            window: u64::MAX,
-            window_before: (u64::MAX, Instant(0)),
+            window: Window::UNKNOWN,
             is_ample: false,
             backlog: Backlog::default(),
             lateness: Lateness::default(),
@@ -105,7 +103,7 @@ impl Estimate {
 
     /// Bytes that may be under way at a time.
     pub fn window(&self) -> u64 {
-        self.window
+        self.window.bytes()
     }
 
     /// How much later than all this says frames arrive in the mean, in nanoseconds.
@@ -137,7 +135,7 @@ impl Estimate {
     pub fn show(&self, rail: RailId, now: Instant) -> PathEstimate {
         let (rtt_ns, min_rtt_ns) = (self.round_trip.smoothed_ns(), self.min_rtt_ns());
         let in_flight = self.in_flight();
-        PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(now), in_flight, window: self.window }
+        PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(now), in_flight, window: self.window() }
     }
 
     /// Bytes handed over and not acknowledged.
@@ -202,8 +200,7 @@ impl Estimate {
             // Little leaves in a round trip that short.
             self.backlog.correct((left, now), &self.rate, std::iter::empty());
         } else {
-            let window = self.window.min(self.window_before.0);
-            self.rate.weigh_far(now, (min_rtt_ns, window), end, acked);
+            self.rate.weigh_far(now, (min_rtt_ns, &self.window), end, acked);
             let left_last = Instant(now.0.saturating_sub(min_rtt_ns));
             self.backlog.correct((left, left_last), &self.rate, behind);
         }
@@ -227,10 +224,7 @@ impl Estimate {
     /// The driver has measured.
     pub fn measured(&mut self, now: Instant, path: Path) {
         self.round_trip.told(path.rtt_ns, path.min_rtt_ns);
-        if now.since_ns(self.window_before.1) >= self.min_rtt_ns() {
-            self.window_before = (self.window, now);
-        }
-        self.window = path.window.max(1);
+        self.window.told(now, path.window, self.min_rtt_ns());
         self.is_ample = path.is_ample;
         // What the path has carried it can carry; that it carried no more may have other reasons. Near paths are measured
         // well enough by acknowledgements, and one burst into an empty queue looks faster than any link.
@@ -382,6 +376,28 @@ mod tests {
         assert_eq!(carry(&mut estimate, 80_000, 0..100), ASSUMED_RATE);
         // Now it is the path: there is room for more.
         assert!(carry(&mut estimate, 800_000, 100..200) < 10e6);
+    }
+
+    #[test]
+    fn a_window_that_opens_does_not_make_a_path_slow() {
+        let mut estimate = Estimate::of_round_trip(40_000_000);
+        let mut now = Instant(40_000_000);
+        for round in 0..6 {
+            let window = 14_480 << round;
+            estimate.measured(
+                now,
+                Path { rtt_ns: 0, min_rtt_ns: 40_000_000, delivery_rate: None, window, is_ample: false },
+            );
+            // A window, and what does not fit in it, which waits for its acknowledgement.
+            let fits = estimate.sent(now, window);
+            let waits = estimate.sent(now, 8_248);
+            for (frame, later_ns) in [(fits, 40_700_000), (waits, 80_700_000)] {
+                estimate.acknowledged(frame);
+                estimate.measure_one(now.plus_ns(later_ns), frame);
+            }
+            now = now.plus_ns(80_700_000);
+            assert!(estimate.rate(now) > 0.9 * ASSUMED_RATE, "{round}: {}", estimate.rate(now));
+        }
     }
 
     #[test]

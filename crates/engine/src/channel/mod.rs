@@ -19,6 +19,7 @@ pub mod subchannel;
 mod train;
 mod watch;
 mod way;
+mod window;
 
 pub use scheduler::Transmit;
 pub use stripes::Stripes;

@@ -2,6 +2,7 @@
 
 use super::sent::Acked;
 use super::train::{Between, Took, Train};
+use super::window::Window;
 use crate::time::Instant;
 
 /// Assumed of a rail whose driver does not tell its speed: 1 Gbit/s, in bytes per second.
@@ -19,8 +20,6 @@ const LONGEST_NOISE_NS: u64 = 500_000;
 const TOLD_WEIGHT: f64 = 0.125;
 /// Less than so many bytes under way show nothing of a path's rate: other delays are longer than theirs.
 const LEAST_QUEUED_BYTES: u64 = 512;
-/// A path that carries this part of a window each round trip may be held back by the window.
-const WINDOW_PART: f64 = 0.8;
 /// The rate is that of about so many queued bytes measured last.
 const MEMORY: f64 = 512.0 * 1024.0;
 /// A measurement by no more bytes than these counts against at least so many before it: a process or a whole machine that
@@ -121,8 +120,8 @@ impl Rate {
     }
 
     /// What it says of the rate that these frames have arrived by `end`, which is half a round trip late, over a path of
-    /// this least round trip, in nanoseconds, and window, in bytes.
-    pub fn weigh_far(&mut self, now: Instant, (min_rtt_ns, window): (u64, u64), end: Between, acked: &Acked) {
+    /// this least round trip, in nanoseconds, and window.
+    pub fn weigh_far(&mut self, now: Instant, (min_rtt_ns, window): (u64, &Window), end: Between, acked: &Acked) {
         let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
         if took.bytes < LEAST_QUEUED_BYTES {
             return;
@@ -139,7 +138,7 @@ impl Rate {
         let expected_ns = bytes / rate * 1e9;
         if expected_ns > most_ns {
             self.learn(now, news, most_ns * part);
-        } else if expected_ns < least_ns && window_would_do(min_rtt_ns, window, &took) {
+        } else if expected_ns < least_ns && window.would_do(took.bytes, took.least_ns, min_rtt_ns) {
             self.train.begin();
             return;
         } else if expected_ns < least_ns {
@@ -170,10 +169,4 @@ impl Rate {
     fn fading(&self, now: Instant) -> f64 {
         now.left_since(self.last_measured, HALF_LIFE_NS)
     }
-}
-
-/// Whether a window may have held these bytes back rather than the path: they took as long as with one each round trip.
-fn window_would_do(min_rtt_ns: u64, window: u64, took: &Took) -> bool {
-    let windowed_ns = took.bytes as f64 / window as f64 * min_rtt_ns as f64;
-    took.least_ns as f64 <= windowed_ns / WINDOW_PART
 }
