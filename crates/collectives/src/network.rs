@@ -68,6 +68,15 @@ impl Network {
         Network { library, ..self }
     }
 
+    /// The same where all hosts of a cluster share links that carry what one host can send, unless it is known what they do.
+    pub fn where_hosts_share(&self) -> Network {
+        let mut network = self.clone();
+        for wan in &mut network.between {
+            wan.shared_bytes_per_s.get_or_insert(wan.host_bytes_per_s);
+        }
+        network
+    }
+
     /// Whose own algorithms are compared with.
     pub fn library(&self) -> Library {
         self.library

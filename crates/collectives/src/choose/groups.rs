@@ -38,14 +38,14 @@ pub fn broadcast(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64) {
 
 /// Reduction of so many bytes to the rank at `root`.
 pub fn reduce(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64, commutative: bool) {
-    let ranks = group.len();
     if bytes <= REDUCED_WHOLE_BYTES || !commutative {
         tree_up(clock, group, root, &|_| bytes, bytes);
         return;
     }
-    reduce_scatter(clock, group, bytes);
-    let each = bytes / ranks as f64;
-    tree_up(clock, group, root, &|below| each * below as f64, 0.0);
+    let even = fold(clock, group, bytes);
+    halve(clock, &group[..even], bytes);
+    // A root beyond takes the place of who has its operand.
+    gather_halves(clock, &group[..even], if root < even { root } else { root - even }, bytes);
 }
 
 /// Reduction of so many bytes for all.
@@ -57,8 +57,10 @@ pub fn allreduce(clock: &mut Clock, group: &[Rank], bytes: f64, commutative: boo
             group[..even].iter().for_each(|rank| clock.work(*rank, bytes));
         }
     } else {
-        reduce_scatter(clock, &group[..even], bytes);
-        doubling(clock, &group[..even], bytes / even as f64);
+        halve(clock, &group[..even], bytes);
+        for distance in powers(even).rev() {
+            partners(clock, &group[..even], distance, bytes / (2 * distance) as f64);
+        }
     }
     unfold(clock, group, even, bytes);
 }
@@ -78,19 +80,28 @@ fn unfold(clock: &mut Clock, group: &[Rank], even: usize, bytes: f64) {
     clock.round(&beyond.map(|low| message(group, low, low + even, bytes)).collect::<Vec<_>>());
 }
 
-/// Reduction of so many bytes, of which each keeps a part: halves, then quarters, and so on.
-pub fn reduce_scatter(clock: &mut Clock, group: &[Rank], bytes: f64) {
-    let mut rest = bytes;
+/// Reduction of so many bytes, of which each keeps a part: partners exchange halves, the nearest ones first, then quarters,
+/// and so on. The group is a power of two.
+fn halve(clock: &mut Clock, group: &[Rank], bytes: f64) {
     for distance in powers(group.len()) {
-        rest /= 2.0;
-        disseminate(clock, group, distance, rest);
-        group.iter().for_each(|rank| clock.work(*rank, rest));
+        let part = bytes / (2 * distance) as f64;
+        partners(clock, group, distance, part);
+        group.iter().for_each(|rank| clock.work(*rank, part));
     }
 }
 
-/// The same where each is to have a certain part, as in the operation of that name: the farthest exchange first, with half
+/// These parts come together at the rank at `root`: the farthest partners first, of whom one hands on all that it has.
+fn gather_halves(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64) {
+    for distance in powers(group.len()).rev() {
+        let sends = |index: &usize| (distance..2 * distance).contains(&(index ^ root));
+        let message = |index: usize| message(group, index, index ^ distance, bytes / (2 * distance) as f64);
+        clock.round(&(0..group.len()).filter(sends).map(message).collect::<Vec<_>>());
+    }
+}
+
+/// The operation of that name, where each is to have a certain part: the farthest exchange first, with half
 /// of all; long operands in rounds of pairs.
-pub fn reduce_scatter_for_owners(clock: &mut Clock, group: &[Rank], bytes: f64) {
+pub fn reduce_scatter(clock: &mut Clock, group: &[Rank], bytes: f64) {
     /// From here on (512 KiB).
     const PAIRWISE_BYTES: f64 = 524_288.0;
     if bytes >= PAIRWISE_BYTES {

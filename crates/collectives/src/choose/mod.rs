@@ -7,6 +7,8 @@ mod groups;
 mod stages;
 mod traffic;
 
+use candidates::Job;
+
 use crate::algorithm::Algorithm;
 use crate::map::ClusterMap;
 use crate::network::Network;
@@ -60,17 +62,29 @@ pub struct Choice {
 ///
 /// Times are modelled message by message, at a cost that grows with ranks squared at worst: keep what was chosen.
 pub fn choose(operation: &Operation, element_bytes: usize, map: &ClusterMap, network: &Network) -> Choice {
-    let job = candidates::Job { operation, element_bytes, map, network };
+    let job = Job { operation, element_bytes, map, network };
     let mut candidates = vec![job.native()];
-    let native = |candidates, why| Choice { algorithm: Algorithm::Native, candidates, why };
-    if map.cluster_count() < 2 {
-        return native(candidates, "all ranks are in one cluster");
+    if map.cluster_count() > 1 {
+        candidates.extend(job.with_schedules());
     }
-    candidates.extend(job.with_schedules());
-    let limit = MARGIN * candidates[0].time_ns();
-    match candidates[1..].iter().min_by(|one, other| one.time_ns().total_cmp(&other.time_ns())) {
-        None => native(candidates, "operands that do not commute must stay in rank order, which clusters interleave"),
-        Some(best) if best.time_ns() >= limit => native(candidates, "no schedule looks faster by a tenth"),
-        Some(best) => Choice { algorithm: best.algorithm, candidates, why: "it looks fastest" },
+    let (algorithm, why) = best_of(&job, &candidates);
+    Choice { algorithm, candidates, why }
+}
+
+/// The best of the candidates, of which the first is the MPI's own, and why it is.
+fn best_of(job: &Job, candidates: &[Candidate]) -> (Algorithm, &'static str) {
+    let limit_ns = MARGIN * candidates[0].time_ns();
+    let mut others: Vec<&Candidate> = candidates[1..].iter().collect();
+    others.sort_by(|one, other| one.time_ns().total_cmp(&other.time_ns()));
+    let faster = others.iter().take_while(|candidate| candidate.time_ns() < limit_ns);
+    let why = match others.first() {
+        None if job.map.cluster_count() < 2 => "all ranks are in one cluster",
+        None => "operands that do not commute must stay in rank order, which clusters interleave",
+        Some(fastest) if fastest.time_ns() >= limit_ns => "no schedule looks faster by a tenth",
+        Some(_) => "no schedule looks faster by a tenth if the hosts of a cluster share one link",
+    };
+    match faster.into_iter().find(|candidate| job.bears_sharing(candidate, MARGIN)) {
+        None => (Algorithm::Native, why),
+        Some(best) => (best.algorithm, "it looks fastest"),
     }
 }

@@ -191,6 +191,38 @@ fn over_hosts_with_many_ranks_what_mpich_was_seen_to_do_counts() {
     assert_eq!((allreduce.algorithm, allreduce.candidates[0].wan_crossings), (WHOLE, 2));
 }
 
+/// Two clusters of four hosts with one rank each.
+fn four_hosts_and_four() -> ClusterMap {
+    let place = |rank: u64| Place { cluster: rank / 4, host: rank };
+    ClusterMap::new(&(0..8).map(place).collect::<Vec<_>>())
+}
+
+#[test]
+fn mpich_s_long_reductions_cross_twice_and_no_byte_more_than_needed() {
+    // Ranks halve with the nearest first (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
+    // Operations in MPICH", 2005, section 4.5): an eighth of each crosses. Going back, as much to all, half of it to a root.
+    let native =
+        |operation: &Operation| choose(operation, 1, &four_hosts_and_four(), &network(2)).candidates[0].clone();
+    let allreduce = native(&Operation::Allreduce { len: 1 << 20, commutative: true });
+    assert_eq!((allreduce.wan_bytes, allreduce.wan_crossings), (2 << 20, 2));
+    let reduce = native(&Operation::Reduce { root: Rank(3), len: 1 << 20, commutative: true });
+    assert_eq!((reduce.wan_bytes, reduce.wan_crossings), (3 << 19, 2));
+}
+
+#[test]
+fn hosts_share_what_is_worth_it_even_over_one_link_for_all() {
+    let chosen = |len, shared_bytes_per_s| {
+        let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s };
+        let network = Network::uniform(2, Inside::UNMEASURED, wan);
+        choose(&Operation::Allreduce { len, commutative: true }, 1, &four_hosts_and_four(), &network)
+    };
+    assert!(matches!(chosen(128 << 10, None).algorithm, Algorithm::Shared { .. }));
+    let long = chosen(1 << 20, None);
+    assert_eq!(long.algorithm, Algorithm::Native);
+    assert!(long.why.contains("if the hosts of a cluster share one link"), "{}", long.why);
+    assert!(matches!(chosen(1 << 20, Some(500_000_000)).algorithm, Algorithm::Shared { .. }), "they are known not to");
+}
+
 #[test]
 fn ranks_that_exchange_directly_keep_the_wan_busy_and_do_not_flood_it() {
     // Two clusters of one host with four ranks; 250 kB fit into a round trip.
