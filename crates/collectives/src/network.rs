@@ -69,7 +69,7 @@ impl Network {
     }
 
     /// The same where all hosts of a cluster share links that carry what one host can send, unless it is known what they do.
-    pub fn where_hosts_share(&self) -> Network {
+    pub(crate) fn where_hosts_share(&self) -> Network {
         let mut network = self.clone();
         for wan in &mut network.between {
             wan.shared_bytes_per_s.get_or_insert(wan.host_bytes_per_s);

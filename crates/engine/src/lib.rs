@@ -17,7 +17,7 @@ mod table;
 pub mod time;
 pub mod wire;
 
-pub use channel::estimate::{Path, PathEstimate};
+pub use channel::path::{Path, PathEstimate};
 pub use channel::send::Source;
 pub use config::{Config, INJECT_SIZE, MAX_SUBCHANNELS};
 pub use engine::{Engine, Misbehaviour, PostError, Refused, SendKey, Transmit};

@@ -58,9 +58,7 @@ pub fn allreduce(clock: &mut Clock, group: &[Rank], bytes: f64, commutative: boo
         }
     } else {
         halve(clock, &group[..even], bytes);
-        for distance in powers(even).rev() {
-            partners(clock, &group[..even], distance, bytes / (2 * distance) as f64);
-        }
+        halves(even, bytes).rev().for_each(|(distance, part)| partners(clock, &group[..even], distance, part));
     }
     unfold(clock, group, even, bytes);
 }
@@ -80,11 +78,15 @@ fn unfold(clock: &mut Clock, group: &[Rank], even: usize, bytes: f64) {
     clock.round(&beyond.map(|low| message(group, low, low + even, bytes)).collect::<Vec<_>>());
 }
 
+/// What partners at each distance exchange of so many bytes: half, a quarter, and so on.
+fn halves(ranks: usize, bytes: f64) -> impl DoubleEndedIterator<Item = (usize, f64)> {
+    powers(ranks).map(move |distance| (distance, bytes / (2 * distance) as f64))
+}
+
 /// Reduction of so many bytes, of which each keeps a part: partners exchange halves, the nearest ones first, then quarters,
 /// and so on. The group is a power of two.
 fn halve(clock: &mut Clock, group: &[Rank], bytes: f64) {
-    for distance in powers(group.len()) {
-        let part = bytes / (2 * distance) as f64;
+    for (distance, part) in halves(group.len(), bytes) {
         partners(clock, group, distance, part);
         group.iter().for_each(|rank| clock.work(*rank, part));
     }
@@ -92,9 +94,9 @@ fn halve(clock: &mut Clock, group: &[Rank], bytes: f64) {
 
 /// These parts come together at the rank at `root`: the farthest partners first, of whom one hands on all that it has.
 fn gather_halves(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64) {
-    for distance in powers(group.len()).rev() {
+    for (distance, part) in halves(group.len(), bytes).rev() {
         let sends = |index: &usize| (distance..2 * distance).contains(&(index ^ root));
-        let message = |index: usize| message(group, index, index ^ distance, bytes / (2 * distance) as f64);
+        let message = |index: usize| message(group, index, index ^ distance, part);
         clock.round(&(0..group.len()).filter(sends).map(message).collect::<Vec<_>>());
     }
 }

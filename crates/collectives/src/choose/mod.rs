@@ -76,14 +76,14 @@ fn best_of(job: &Job, candidates: &[Candidate]) -> (Algorithm, &'static str) {
     let limit_ns = MARGIN * candidates[0].time_ns();
     let mut others: Vec<&Candidate> = candidates[1..].iter().collect();
     others.sort_by(|one, other| one.time_ns().total_cmp(&other.time_ns()));
-    let faster = others.iter().take_while(|candidate| candidate.time_ns() < limit_ns);
+    let mut faster = others.iter().take_while(|candidate| candidate.time_ns() < limit_ns);
     let why = match others.first() {
         None if job.map.cluster_count() < 2 => "all ranks are in one cluster",
         None => "operands that do not commute must stay in rank order, which clusters interleave",
         Some(fastest) if fastest.time_ns() >= limit_ns => "no schedule looks faster by a tenth",
         Some(_) => "no schedule looks faster by a tenth if the hosts of a cluster share one link",
     };
-    match faster.into_iter().find(|candidate| job.bears_sharing(candidate, MARGIN)) {
+    match faster.find(|candidate| job.bears_sharing(candidate, MARGIN)) {
         None => (Algorithm::Native, why),
         Some(best) => (best.algorithm, "it looks fastest"),
     }

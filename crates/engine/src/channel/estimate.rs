@@ -2,6 +2,7 @@
 
 use super::backlog::Backlog;
 use super::lateness::Lateness;
+use super::path::{Path, PathEstimate};
 use super::rate::{Rate, TRIAL_BYTES};
 use super::round_trip::RoundTrip;
 use super::sent::{Acked, Sent};
@@ -15,38 +16,6 @@ const MOST_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// A round trip, in nanoseconds, from which on a peer is distant: a handshake costs more there than copying what comes
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
 pub const FAR_NS: u64 = 100_000;
-
-/// What a driver has measured of a subchannel's path.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Path {
-    /// Smoothed round trip time, in nanoseconds; 0: not known.
-    pub rtt_ns: u64,
-    /// Least round trip time, in nanoseconds; 0: not known.
-    pub min_rtt_ns: u64,
-    /// Delivery rate, in bytes per second, if it was not the sender that limited it.
-    pub delivery_rate: Option<f64>,
-    /// Bytes that may be under way at a time (the congestion window); `u64::MAX`: not known.
-    pub window: u64,
-    /// It drains faster than it is fed: the processor is the limit, not the path.
-    pub is_ample: bool,
-}
-
-/// What is estimated of a subchannel's path, for people.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PathEstimate {
-    /// The rail.
-    pub rail: RailId,
-    /// Smoothed round trip time, in nanoseconds; 0: not known.
-    pub rtt_ns: u64,
-    /// Least round trip time of late, in nanoseconds; 0: not known.
-    pub min_rtt_ns: u64,
-    /// Bytes per second.
-    pub rate: f64,
-    /// Bytes handed over and not acknowledged.
-    pub in_flight: u64,
-    /// Bytes that may be under way at a time; `u64::MAX`: not known.
-    pub window: u64,
-}
 
 /// Estimates of one subchannel.
 ///
@@ -250,12 +219,16 @@ mod tests {
         }
     }
 
+    /// A least round trip time and a window.
+    fn path(min_rtt_ns: u64, window: u64) -> Path {
+        Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window, is_ample: false }
+    }
+
     impl Estimate {
         /// With a least round trip time.
         fn of_round_trip(min_rtt_ns: u64) -> Estimate {
             let mut estimate = Estimate::new(None);
-            let path = Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
-            estimate.measured(Instant(0), path);
+            estimate.measured(Instant(0), path(min_rtt_ns, u64::MAX));
             estimate
         }
 
@@ -362,11 +335,10 @@ mod tests {
     #[test]
     fn a_short_window_does_not_make_a_path_slow() {
         let mut estimate = Estimate::of_round_trip(20_000_000);
-        let told = |window| Path { rtt_ns: 0, min_rtt_ns: 20_000_000, delivery_rate: None, window, is_ample: false };
         let carry = |estimate: &mut Estimate, window: u64, round_trips: std::ops::Range<u64>| {
             for round in round_trips {
                 let start = Instant(round * 20_000_000);
-                estimate.measured(start, told(window));
+                estimate.measured(start, path(20_000_000, window));
                 let frame = estimate.sent(start, 80_000);
                 estimate.acknowledged(frame);
                 estimate.measure_one(start.plus_ns(40_000_000), frame);
@@ -384,10 +356,7 @@ mod tests {
         let mut now = Instant(40_000_000);
         for round in 0..6 {
             let window = 14_480 << round;
-            estimate.measured(
-                now,
-                Path { rtt_ns: 0, min_rtt_ns: 40_000_000, delivery_rate: None, window, is_ample: false },
-            );
+            estimate.measured(now, path(40_000_000, window));
             // A window, and what does not fit in it, which waits for its acknowledgement.
             let fits = estimate.sent(now, window);
             let waits = estimate.sent(now, 8_248);

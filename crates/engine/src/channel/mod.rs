@@ -7,6 +7,7 @@ pub mod estimate;
 mod failover;
 mod lateness;
 pub mod partial;
+pub mod path;
 mod rate;
 mod remote;
 pub mod reorder;

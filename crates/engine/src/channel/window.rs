@@ -8,12 +8,12 @@ const OPENING: f64 = 1.25;
 const HELD_BACK_PART: f64 = 0.8;
 
 /// In bytes; `u64::MAX`: not known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Window {
     now: u64,
     /// What it was one to two round trips before.
     before: u64,
-    /// What it was since less than a round trip, from when on.
+    /// What it was less than a round trip before, and when.
     latest: (u64, Instant),
 }
 

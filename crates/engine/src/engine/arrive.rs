@@ -3,7 +3,7 @@
 use super::{Engine, Misbehaviour};
 use crate::channel::State;
 use crate::channel::credit::MESSAGE_CHARGE;
-use crate::channel::estimate::Path;
+use crate::channel::path::Path;
 use crate::ids::{MessageSeq, SubchannelId};
 use crate::matching::arrival::{self, Arrival, Then};
 use crate::memory::{BounceId, Placement};

@@ -35,7 +35,7 @@ use crate::time::Instant;
 use crate::wire::{Body, Header};
 
 pub use crate::channel::Transmit;
-use crate::channel::estimate::PathEstimate;
+use crate::channel::path::PathEstimate;
 
 /// The protocol of one endpoint. Every call that takes `now` expects it never to go backwards.
 ///

@@ -1,0 +1,35 @@
+//! A subchannel's path as a driver measures it, and as people are told of it.
+
+use crate::ids::RailId;
+
+/// What a driver has measured of a subchannel's path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Path {
+    /// Smoothed round trip time, in nanoseconds; 0: not known.
+    pub rtt_ns: u64,
+    /// Least round trip time, in nanoseconds; 0: not known.
+    pub min_rtt_ns: u64,
+    /// Delivery rate, in bytes per second, if it was not the sender that limited it.
+    pub delivery_rate: Option<f64>,
+    /// Bytes that may be under way at a time (the congestion window); `u64::MAX`: not known.
+    pub window: u64,
+    /// It drains faster than it is fed: the processor is the limit, not the path.
+    pub is_ample: bool,
+}
+
+/// What is estimated of a subchannel's path, for people.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathEstimate {
+    /// The rail.
+    pub rail: RailId,
+    /// Smoothed round trip time, in nanoseconds; 0: not known.
+    pub rtt_ns: u64,
+    /// Least round trip time of late, in nanoseconds; 0: not known.
+    pub min_rtt_ns: u64,
+    /// Bytes per second.
+    pub rate: f64,
+    /// Bytes handed over and not acknowledged.
+    pub in_flight: u64,
+    /// Bytes that may be under way at a time; `u64::MAX`: not known.
+    pub window: u64,
+}
