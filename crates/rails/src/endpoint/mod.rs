@@ -10,6 +10,7 @@ mod failing;
 mod farewell;
 mod health;
 mod hot;
+mod padding;
 #[cfg(test)]
 mod pair;
 mod paths;

@@ -2,7 +2,6 @@
 
 use std::os::fd::AsFd;
 
-use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, Path};
 
 use super::Endpoint;
@@ -17,10 +16,6 @@ const AMPLE_AFTER: u64 = 16 << 20;
 /// A link has failed when the kernel waits for the peer's and hears nothing for so long, in nanoseconds: longer than a
 /// few repetitions of what was lost. A peer that computes does answer, its kernel does.
 const SILENT_FOR_NS: u64 = 3_000_000_000;
-
-/// Frames of 16 bytes in a segment of padding. The receiver's window opens with segments of 128 bytes, and not with those
-/// of 64, which are too short for the memory that they take.
-const PADDING_FRAMES: u32 = 8;
 
 impl Endpoint {
     /// Looks at all links that were in use since the last time.
@@ -80,28 +75,6 @@ impl Endpoint {
             let _ = pace_within(link.socket.as_fd(), most);
         }
         self.look_at_rest(at, &bbr, info, now);
-    }
-
-    /// Sends so many short segments that say nothing new, if nothing waits to be sent.
-    fn pad(&mut self, at: usize, segments: u32, now: Instant) {
-        for _ in 0..segments {
-            let link = &mut self.links[at];
-            if link.blocked || !link.transmit.is_empty() || link.farewell.has_begun() {
-                return;
-            }
-            for _ in 0..PADDING_FRAMES {
-                let header = self.engine.bare_header(now, link.subchannel, Body::Ack);
-                link.transmit.push_header(&header);
-            }
-            match link.transmit.flush(link.socket.as_fd(), &self.memory) {
-                Ok(true) => {}
-                Ok(false) => {
-                    link.blocked = true;
-                    self.watch(at);
-                }
-                Err(error) => return self.link_failed(at, &error.to_string(), now),
-            }
-        }
     }
 }
 

@@ -18,10 +18,16 @@ impl Endpoint {
         if !self.held.watched && !rested {
             return;
         }
-        link.rests.look(now, bbr, info, link.transmit.len());
+        let waiting = link.transmit.len();
+        link.rests.look(now, bbr, info, waiting);
+        let pads = link.rests.is_to_pad(now, bbr, info, waiting);
         match (rested, link.rests.is_on()) {
             (false, true) => self.pause(at),
-            (true, false) => self.go_on(at),
+            (true, false) => {
+                self.go_on(at);
+                self.show_path(at, info, now);
+            }
+            _ if pads => self.show_path(at, info, now),
             _ => {}
         }
     }
@@ -31,7 +37,8 @@ impl Endpoint {
         let before = self.resting.len();
         self.end_rests(now);
         for at in self.resting.clone() {
-            let link = &self.links[at];
+            // The failure of one may have ended others.
+            let Some(link) = self.links.get(at) else { continue };
             if let (Some(bbr), Ok(info)) = (link.bbr(), tcp_info(link.socket.as_fd())) {
                 self.look_at_rest(at, &bbr, &info, now);
             }
@@ -124,12 +131,13 @@ mod tests {
         pair.set_up_more(0, 1);
         pair.exchange_until(2);
         rest(&mut pair, at);
-        let before = pair.ends[0].links[at].transmit.taken();
+        let messages = |pair: &Pair| pair.ends[0].links[at].counts.tx_messages;
+        let before = messages(&pair);
         for byte in 0..100 {
             send(&mut pair, &[byte; 8]);
             receive(&mut pair);
         }
-        assert_eq!(pair.ends[0].links[at].transmit.taken(), before);
+        assert_eq!(messages(&pair), before);
         pair.ends[0].remove_link(at);
         assert!(pair.ends[0].resting.is_empty());
     }

@@ -3,7 +3,9 @@
 //! When BBR has seen no new least round trip for ten seconds, it lets the path run all but empty for 0.2 s, unless the
 //! connection starts from idle just then: it takes what the first acknowledgement shows (net/ipv4/tcp_bbr.c of Linux,
 //! `bbr_update_min_rtt`). So a busy link takes nothing new shortly before, until the path has carried what it has: that
-//! takes a round trip, in which other rails carry.
+//! takes a round trip, in which other rails carry. Then padding goes out from idle, time and again until BBR has taken what
+//! that shows: two full segments, as the kernel may have held the acknowledgement of a short one (`FLAG_ACK_MAYBE_DELAYED` in
+//! net/ipv4/tcp_input.c), from which BBR takes nothing, and the next one finds the connection busy.
 
 use fishplate_engine::Instant;
 
@@ -22,6 +24,10 @@ const EARLIER_NS: u64 = 20_000_000;
 const LATER_NS: u64 = 12_000_000;
 /// And so much later although it has not run empty: BBR looks already.
 const LATEST_NS: u64 = 40_000_000;
+/// Padding goes out so much later than a round trip after the last at least, in nanoseconds.
+const BETWEEN_NS: u64 = 1_000_000;
+/// And so much earlier than BBR would look, and a round trip, if it is not from idle.
+const AHEAD_NS: u64 = 8_000_000;
 /// A link that was busy so long ago, in nanoseconds, is likely to be so again: it rests although it is idle, lest a message
 /// begins that BBR would hold up.
 const BUSY_FOR_NS: u64 = 200_000_000;
@@ -45,6 +51,8 @@ pub struct Rests {
     counted_from: (Instant, u64),
     /// It rests, and BBR would look then.
     due: Option<Instant>,
+    /// When the rest began, or padding went out in it.
+    padded_at: Instant,
 }
 
 impl Rests {
@@ -88,7 +96,7 @@ impl Rests {
                     let is_in_time = if is_empty { now < due } else { now.plus_ns(lead_ns) < due };
                     is_in_time && now.plus_ns(lead_ns + EARLIER_NS) >= due
                 });
-            self.due = begins.then_some(due);
+            (self.due, self.padded_at) = (begins.then_some(due), now);
             return;
         };
         // What is sent now from idle is acknowledged a round trip later, and BBR looks at acknowledgements.
@@ -98,6 +106,21 @@ impl Rests {
         } else {
             self.end_at_latest(now);
         }
+    }
+
+    /// Whether padding is to go out now, during a rest: a round trip after the last, to show BBR the path; or, before it would
+    /// look, to have the peer's kernel acknowledge a last short segment, which it may do 40 ms later.
+    pub fn is_to_pad(&mut self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64) -> bool {
+        let Some(due) = self.due.filter(|_| waiting == 0 && info.unsent_bytes == 0) else { return false };
+        let round_trip_ns = u64::from(bbr.least_us) * 1000;
+        let is_idle = info.unacknowledged == 0;
+        let is_left = info.unacknowledged <= LEAST_SEGMENTS && now.plus_ns(round_trip_ns + AHEAD_NS) < due;
+        let is_time = now.since_ns(self.padded_at) >= round_trip_ns.max(info.rtt_ns) * 5 / 4 + BETWEEN_NS;
+        let pads = is_time && (is_idle || is_left);
+        if pads {
+            self.padded_at = now;
+        }
+        pads
     }
 
     /// Whether what it has carried of late, and has still to carry, makes it busy.
@@ -256,6 +279,27 @@ mod tests {
         let (behind, long) = (rests_with(4_000_000, 100_000_000).unwrap(), rests_with(6_000_000, 100_000_000));
         assert!((38..=42).contains(&(alone - behind)), "{behind} to {alone}");
         assert_eq!((long, rests_with(4_000_000, 0)), (None, None));
+    }
+
+    /// Milliseconds of a rest that is due after 60 of them in which padding goes out, with so many segments under way and so
+    /// many bytes waiting.
+    fn padded(unacknowledged: u32, waiting: u64) -> Vec<u64> {
+        let mut rests = Rests { padded_at: Instant(MS), ..Rests::begun(Instant(61 * MS)) };
+        let pads = |ms: &u64| rests.is_to_pad(Instant((1 + ms) * MS), &CONTENT, &info(0, unacknowledged), waiting);
+        (0..90).filter(pads).collect()
+    }
+
+    #[test]
+    fn padding_goes_out_once_each_round_trip_of_a_rest() {
+        assert_eq!(padded(0, 0), [26, 52, 78]);
+        assert!(padded(0, 1).is_empty(), "something else is about to leave");
+        assert!(!Rests::default().is_to_pad(Instant(60 * MS), &CONTENT, &info(0, 0), 0), "it does not rest");
+    }
+
+    #[test]
+    fn what_the_peer_does_not_acknowledge_is_followed_by_padding_long_before_bbr_would_look() {
+        assert_eq!(padded(1, 0), [26]);
+        assert!(padded(LEAST_SEGMENTS + 1, 0).is_empty(), "it is still on its way");
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! Padding: frames that say nothing new, for what TCP learns from segments.
+
+use std::os::fd::AsFd;
+
+use fishplate_engine::Instant;
+use fishplate_engine::wire::Body;
+
+use super::Endpoint;
+use crate::sys::tcp_info::TcpInfo;
+
+/// Bytes of a frame of padding.
+const FRAME: u32 = 16;
+/// Frames in a short segment. The receiver's window opens with segments of 128 bytes, and not with those of 64, which are
+/// too short for the memory that they take.
+const SHORT: u32 = 8;
+/// Two full segments, less so many bytes: a third one, with what does not fit or what encryption adds, would be acknowledged
+/// late.
+const SLACK: u32 = 64;
+/// Bytes for which two segments count at most: those of the loopback interface are long.
+const LONGEST: u32 = 18_000;
+
+impl Endpoint {
+    /// Sends so many short segments, if nothing waits to be sent: they open the peer's window.
+    pub(super) fn pad(&mut self, at: usize, segments: u32, now: Instant) {
+        for _ in 0..segments {
+            if !self.send_padding(at, SHORT, now) {
+                return;
+            }
+        }
+    }
+
+    /// Sends two full segments, if nothing waits to be sent: their acknowledgement, which is prompt, shows BBR the path.
+    pub(super) fn show_path(&mut self, at: usize, info: &TcpInfo, now: Instant) {
+        let bytes = (2 * info.segment_bytes).min(LONGEST).saturating_sub(SLACK);
+        self.send_padding(at, bytes / FRAME, now);
+    }
+
+    /// Whether so many frames went out at once. Nothing does if something waits to be sent, or the link ends.
+    fn send_padding(&mut self, at: usize, frames: u32, now: Instant) -> bool {
+        let Some(link) = self.links.get_mut(at) else { return false };
+        if link.blocked || !link.transmit.is_empty() || link.farewell.has_begun() {
+            return false;
+        }
+        for _ in 0..frames {
+            let header = self.engine.bare_header(now, link.subchannel, Body::Ack);
+            link.transmit.push_header(&header);
+        }
+        match link.transmit.flush(link.socket.as_fd(), &self.memory) {
+            Ok(true) => {}
+            Ok(false) => {
+                link.blocked = true;
+                self.watch(at);
+            }
+            Err(error) => self.link_failed(at, &error.to_string(), now),
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pair::Pair;
+    use super::*;
+
+    #[test]
+    fn the_path_is_shown_by_two_segments_and_nothing_while_anything_waits() {
+        let mut pair = Pair::open();
+        let end = &mut pair.ends[0];
+        let at = end.links.iter().next().unwrap().0;
+        let now = end.clock.now();
+        let mut sent_with = |segment_bytes| {
+            let before = end.links[at].transmit.taken();
+            end.show_path(at, &TcpInfo { segment_bytes, ..TcpInfo::default() }, now);
+            end.links[at].transmit.taken() - before
+        };
+        assert_eq!((sent_with(1448), sent_with(65_483)), (2832, 17_936));
+        let header = end.engine.bare_header(now, end.links[at].subchannel, Body::Ack);
+        end.links[at].transmit.push_header(&header);
+        let before = end.links[at].transmit.taken();
+        end.show_path(at, &TcpInfo { segment_bytes: 1448, ..TcpInfo::default() }, now);
+        assert_eq!(end.links[at].transmit.taken(), before);
+        pair.close();
+    }
+}
