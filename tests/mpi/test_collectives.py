@@ -31,10 +31,15 @@ class Collectives(MpiTest):
         self.folder = Path(folder.name)
         self.log = self.folder / "used.jsonl"
 
-    def used(self):
-        """What the library says it found and did: hosts of clusters, and calls by operation and algorithm."""
+    def lines(self):
+        """What the library says it found and did."""
         lines = [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
         self.log.unlink(missing_ok=True)
+        return lines
+
+    def used(self):
+        """Of that, hosts of clusters, and calls by operation and algorithm."""
+        lines = self.lines()
         hosts = [line["hosts"] for line in lines if "hosts" in line]
         return hosts, {(line["operation"], line["algorithm"]) for line in lines if "operation" in line}
 
@@ -92,6 +97,17 @@ class Collectives(MpiTest):
                 self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
                 _, used = self.used()
                 self.assertIn(("bcast", "coordinators"), used)
+
+    def test_what_hosts_reach_together_is_measured_where_there_are_several(self):
+        for clusters, inside, shares in [("0,1;2,3", [True, True], True), ("0;1-3", [False, True], True), ("0;1;2;3", [False] * 4, False)]:
+            with self.subTest(clusters):
+                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
+                found = self.lines()[0]
+                pairs = len(inside) * (len(inside) - 1) // 2
+                for key in ["inside_latencies_us", "inside_mb_per_s", "inside_shared_mb_per_s"]:
+                    self.assertEqual([number is not None for number in found[key]], inside, found)
+                self.assertEqual([number is not None for number in found["shared_mb_per_s"]], [shares] * pairs, found)
+                self.assertEqual([len(found["round_trips_us"]), len(found["rates_mb_per_s"])], [pairs, pairs], found)
 
     def test_hosts_that_are_near_are_left_alone(self):
         self.succeeds(self.given(4, program("collectives"), clusters="node*", way="cluster"), "all right")

@@ -27,6 +27,8 @@ pub struct Inside {
     pub latency_ns: u64,
     /// What one host sends to another, in bytes a second; between ranks of one host the copy rate counts.
     pub bytes_per_s: u64,
+    /// What all hosts send each other together, if that is known to be less than the sum.
+    pub shared_bytes_per_s: Option<u64>,
     /// What one rank copies or reduces, in bytes a second.
     pub copy_bytes_per_s: u64,
 }
@@ -34,8 +36,12 @@ pub struct Inside {
 impl Inside {
     /// What is assumed where nothing was measured: ranks of a cluster share memory or a local network, and only ratios to
     /// the WAN count, which are large.
-    pub const UNMEASURED: Inside =
-        Inside { latency_ns: 10_000, bytes_per_s: 1_250_000_000, copy_bytes_per_s: 4_000_000_000 };
+    pub const UNMEASURED: Inside = Inside {
+        latency_ns: 10_000,
+        bytes_per_s: 1_250_000_000,
+        shared_bytes_per_s: None,
+        copy_bytes_per_s: 4_000_000_000,
+    };
 }
 
 /// Between two clusters.
@@ -45,8 +51,15 @@ pub struct Wan {
     pub round_trip_ns: u64,
     /// What one host can send over it, in bytes a second.
     pub host_bytes_per_s: u64,
-    /// What all hosts of a cluster together can, if that is known to be less than the sum.
+    /// What all hosts of a cluster together can, if that is known.
     pub shared_bytes_per_s: Option<u64>,
+}
+
+impl Wan {
+    /// Whether all hosts of a cluster reach much more together than one of them, for all that is known.
+    pub(crate) fn is_worth_sharing(&self) -> bool {
+        self.shared_bytes_per_s.is_none_or(|rate| rate / 2 >= self.host_bytes_per_s)
+    }
 }
 
 impl Network {
@@ -56,9 +69,11 @@ impl Network {
     /// When `between` is not as long as `inside` squared, or a rate is 0.
     pub fn new(inside: Vec<Inside>, between: Vec<Wan>) -> Network {
         assert_eq!(between.len(), inside.len() * inside.len(), "a WAN between each two clusters");
-        let rates_inside = inside.iter().flat_map(|inside| [inside.bytes_per_s, inside.copy_bytes_per_s]);
-        let rates_between =
-            between.iter().flat_map(|wan| [wan.host_bytes_per_s, wan.shared_bytes_per_s.unwrap_or(u64::MAX)]);
+        let shared = |rate: Option<u64>| rate.unwrap_or(u64::MAX);
+        let rates_inside = inside
+            .iter()
+            .flat_map(|inside| [inside.bytes_per_s, inside.copy_bytes_per_s, shared(inside.shared_bytes_per_s)]);
+        let rates_between = between.iter().flat_map(|wan| [wan.host_bytes_per_s, shared(wan.shared_bytes_per_s)]);
         assert!(rates_inside.chain(rates_between).all(|rate| rate > 0), "no rate is 0");
         Network { inside, between, library: Library::Other }
     }
@@ -80,6 +95,13 @@ impl Network {
     /// Whose own algorithms are compared with.
     pub fn library(&self) -> Library {
         self.library
+    }
+
+    /// Whether hosts of a cluster reach much more together than alone, between any two clusters.
+    pub(crate) fn is_worth_sharing(&self) -> bool {
+        let count = self.inside.len();
+        let others = (0..count * count).filter(|pair| pair / count != pair % count);
+        others.into_iter().all(|pair| self.between[pair].is_worth_sharing())
     }
 
     /// The same in and between all of so many clusters.

@@ -10,6 +10,33 @@ pub struct Distances {
     /// Row by row; 0 from a cluster to itself.
     round_trips_ns: Vec<u64>,
     bytes_per_s: Vec<u64>,
+    /// 0 where it is not known.
+    shared_bytes_per_s: Vec<u64>,
+    /// Of each cluster.
+    near: Vec<Near>,
+}
+
+/// What is between hosts of a cluster; 0 where nothing was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Near {
+    /// One way of a short message, in nanoseconds.
+    pub latency_ns: u64,
+    /// From one host to another.
+    pub bytes_per_s: u64,
+    /// From each host to another, all together.
+    pub shared_bytes_per_s: u64,
+}
+
+impl Near {
+    /// What [`Near::numbers`] gave.
+    pub fn of([latency_ns, bytes_per_s, shared_bytes_per_s]: [u64; 3]) -> Near {
+        Near { latency_ns, bytes_per_s, shared_bytes_per_s }
+    }
+
+    /// For others.
+    pub fn numbers(&self) -> [u64; 3] {
+        [self.latency_ns, self.bytes_per_s, self.shared_bytes_per_s]
+    }
 }
 
 /// Clusters of ranks, and what is between them; known to rank 0.
@@ -24,7 +51,14 @@ pub struct Found {
 impl Distances {
     /// Nothing known yet.
     pub fn none(clusters: usize) -> Distances {
-        Distances { clusters, round_trips_ns: vec![0; clusters * clusters], bytes_per_s: vec![1; clusters * clusters] }
+        let pairs = clusters * clusters;
+        Distances {
+            clusters,
+            round_trips_ns: vec![0; pairs],
+            bytes_per_s: vec![1; pairs],
+            shared_bytes_per_s: vec![0; pairs],
+            near: vec![Near::default(); clusters],
+        }
     }
 
     /// Of a short message, in nanoseconds.
@@ -35,6 +69,16 @@ impl Distances {
     /// From one host to another; at least 1.
     pub fn bytes_per_s(&self, from: u64, to: u64) -> u64 {
         self.bytes_per_s[from as usize * self.clusters + to as usize]
+    }
+
+    /// From all hosts of a cluster together, if it is known.
+    pub fn shared_bytes_per_s(&self, from: u64, to: u64) -> Option<u64> {
+        Some(self.shared_bytes_per_s[from as usize * self.clusters + to as usize]).filter(|rate| *rate > 0)
+    }
+
+    /// Between hosts of a cluster, if it was measured.
+    pub fn near(&self, cluster: u64) -> Option<Near> {
+        Some(self.near[cluster as usize]).filter(|near| near.bytes_per_s > 0)
     }
 
     /// Number of clusters.
@@ -54,13 +98,34 @@ impl Distances {
         self.bytes_per_s[to * self.clusters + from] = rate.clamp(1, MOST_BYTES_PER_S);
     }
 
+    /// In both directions.
+    pub fn set_shared(&mut self, from: usize, to: usize, rate: Option<u64>) {
+        let rate = rate.map_or(0, |rate| rate.clamp(1, MOST_BYTES_PER_S));
+        self.shared_bytes_per_s[from * self.clusters + to] = rate;
+        self.shared_bytes_per_s[to * self.clusters + from] = rate;
+    }
+
+    /// Inside of a cluster.
+    pub fn set_near(&mut self, cluster: usize, near: Near) {
+        self.near[cluster] = near;
+    }
+
     /// The clusters of so many ranks, and what is between them, as `Found::encode` wrote it; nothing from nothing.
     pub fn decode(numbers: &[u64], ranks: usize) -> Option<(Vec<u64>, Distances)> {
         let clusters = *numbers.first()? as usize;
         let (of_ranks, rest) = numbers[1..].split_at_checked(ranks)?;
-        let (round_trips_ns, bytes_per_s) = rest.split_at_checked(clusters * clusters)?;
-        let distances =
-            Distances { clusters, round_trips_ns: round_trips_ns.to_vec(), bytes_per_s: bytes_per_s.to_vec() };
+        let pairs = clusters * clusters;
+        let (round_trips_ns, rest) = rest.split_at_checked(pairs)?;
+        let (bytes_per_s, rest) = rest.split_at_checked(pairs)?;
+        let (shared_bytes_per_s, rest) = rest.split_at_checked(pairs)?;
+        let near = rest.as_chunks().0.iter().copied().map(Near::of);
+        let distances = Distances {
+            clusters,
+            round_trips_ns: round_trips_ns.to_vec(),
+            bytes_per_s: bytes_per_s.to_vec(),
+            shared_bytes_per_s: shared_bytes_per_s.to_vec(),
+            near: near.collect(),
+        };
         Some((of_ranks.to_vec(), distances))
     }
 }
@@ -72,6 +137,8 @@ impl Found {
         numbers.extend(&self.clusters);
         numbers.extend(&self.distances.round_trips_ns);
         numbers.extend(&self.distances.bytes_per_s);
+        numbers.extend(&self.distances.shared_bytes_per_s);
+        numbers.extend(self.distances.near.iter().flat_map(Near::numbers));
         numbers
     }
 }
@@ -95,11 +162,15 @@ mod tests {
         let mut distances = Distances::none(2);
         distances.set_round_trip(0, 1, 2_000_000);
         distances.set_rate(0, 1, 125_000_000);
+        distances.set_shared(0, 1, Some(250_000_000));
+        distances.set_near(1, Near { latency_ns: 20_000, bytes_per_s: 1_000_000_000, shared_bytes_per_s: 0 });
         let found = Found { clusters: vec![0, 1, 1], distances };
         let sent = to_numbers(&to_bytes(&found.encode()));
         let (clusters, distances) = Distances::decode(&sent, 3).unwrap();
         assert_eq!((clusters, &distances), (found.clusters.clone(), &found.distances));
         assert_eq!((distances.round_trip_ns(1, 0), distances.bytes_per_s(0, 1)), (2_000_000, 125_000_000));
+        assert_eq!((distances.shared_bytes_per_s(1, 0), distances.shared_bytes_per_s(0, 0)), (Some(250_000_000), None));
+        assert_eq!((distances.near(0), distances.near(1).unwrap().latency_ns), (None, 20_000));
         assert!(Distances::decode(&[], 3).is_none());
     }
 }

@@ -189,6 +189,12 @@ fn nap_until_done(mailbox: &mut Mailbox) -> Result<Vec<(usize, Vec<u8>)>> {
     }
 }
 
+/// As JSON.
+fn list(numbers: impl Iterator<Item = Option<u64>>) -> String {
+    let words: Vec<String> = numbers.map(|number| number.map_or("null".into(), |number| number.to_string())).collect();
+    format!("[{}]", words.join(", "))
+}
+
 /// Equal names get equal numbers, from 0 in the order in which they come.
 fn numbers_of(names: &[String]) -> Vec<u64> {
     let mut known: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
@@ -216,9 +222,20 @@ impl Geography {
         };
         let hosts: Vec<Vec<&str>> = (0..clusters).map(of).collect();
         let pairs = || (0..clusters).flat_map(|from| (from + 1..clusters).map(move |to| (from, to)));
-        let round_trips: Vec<u64> = pairs().map(|(from, to)| self.distances.round_trip_ns(from, to) / 1000).collect();
-        let rates: Vec<u64> = pairs().map(|(from, to)| self.distances.bytes_per_s(from, to) / 1_000_000).collect();
-        format!("{{\"hosts\":{hosts:?},\"round_trips_us\":{round_trips:?},\"rates_mb_per_s\":{rates:?}}}\n")
+        let distances = &self.distances;
+        let mb = |bytes_per_s: u64| bytes_per_s / 1_000_000;
+        let round_trips: Vec<u64> = pairs().map(|(from, to)| distances.round_trip_ns(from, to) / 1000).collect();
+        let rates: Vec<u64> = pairs().map(|(from, to)| mb(distances.bytes_per_s(from, to))).collect();
+        let shared = list(pairs().map(|(from, to)| distances.shared_bytes_per_s(from, to).map(mb)));
+        let near = || (0..clusters).map(|cluster| distances.near(cluster));
+        let latencies = list(near().map(|near| near.map(|near| near.latency_ns / 1000)));
+        let inside = list(near().map(|near| near.map(|near| mb(near.bytes_per_s))));
+        let inside_shared = list(near().map(|near| near.map(|near| mb(near.shared_bytes_per_s))));
+        format!(
+            "{{\"hosts\":{hosts:?},\"round_trips_us\":{round_trips:?},\"rates_mb_per_s\":{rates:?},\"shared_mb_per_s\":\
+             {shared},\"inside_latencies_us\":{latencies},\"inside_mb_per_s\":{inside},\"inside_shared_mb_per_s\":\
+             {inside_shared}}}\n"
+        )
     }
 
     /// What is known of the network of these clusters.
@@ -226,10 +243,19 @@ impl Geography {
         let wan = |(from, to): (u64, u64)| Wan {
             round_trip_ns: self.distances.round_trip_ns(from, to),
             host_bytes_per_s: self.distances.bytes_per_s(from, to),
-            shared_bytes_per_s: None,
+            shared_bytes_per_s: self.distances.shared_bytes_per_s(from, to),
+        };
+        let inside = |cluster: &u64| match self.distances.near(*cluster) {
+            Some(near) => Inside {
+                latency_ns: near.latency_ns,
+                bytes_per_s: near.bytes_per_s,
+                shared_bytes_per_s: Some(near.shared_bytes_per_s.max(near.bytes_per_s)),
+                ..Inside::UNMEASURED
+            },
+            None => Inside::UNMEASURED,
         };
         let pairs = clusters.iter().flat_map(|from| clusters.iter().map(|to| (*from, *to)));
-        Network::new(vec![Inside::UNMEASURED; clusters.len()], pairs.map(wan).collect())
+        Network::new(clusters.iter().map(inside).collect(), pairs.map(wan).collect())
     }
 }
 

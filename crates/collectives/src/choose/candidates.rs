@@ -60,9 +60,7 @@ impl Job<'_> {
     }
 
     /// Whether a candidate stays below this share of the MPI's own time also if hosts share a link that carries no more than
-    /// one of them: rates are measured by one host at a time. Asked of those that count on the rates of all hosts. Measured
-    /// on such a link of 1 Gbit/s, 1 ms, between four hosts and four: an allreduce of 1 MiB took 1.4 times the MPI's own
-    /// time, as what all send at once overflows the queue of the link.
+    /// one of them, where it is not known what they reach together. Asked of those that count on the rates of all hosts.
     pub fn bears_sharing(&self, candidate: &Candidate, margin: f64) -> bool {
         if !matches!(candidate.algorithm, Algorithm::Shared { .. }) {
             return true;
@@ -84,7 +82,12 @@ impl Job<'_> {
             // Who gets a block has its own rail to receive it.
             Operation::ReduceScatter { .. } => vec![vec![Algorithm::Shared { segments: 1 }]],
             // Where each cluster is one host, there is nobody to share with.
-            _ if has_many_hosts => vec![coordinators(), in_segments(|segments| Algorithm::Shared { segments })],
+            _ if has_many_hosts && self.network.is_worth_sharing() => {
+                vec![coordinators(), in_segments(|segments| Algorithm::Shared { segments })]
+            }
+            // Segments from all hosts keep a link flooded that one could fill. Measured, as in `Clock`: an allreduce of 1 MiB
+            // takes 22 ms in 8 segments, 24 in 32, of the MPI's own 19; with rates for all hosts it should take half.
+            _ if has_many_hosts => vec![coordinators(), vec![Algorithm::Shared { segments: 1 }]],
             _ => vec![coordinators()],
         }
     }

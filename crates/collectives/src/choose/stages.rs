@@ -30,9 +30,9 @@ impl<'a> Stages<'a> {
             Algorithm::Coordinators { segments } | Algorithm::Shared { segments } => segments,
             Algorithm::Native | Algorithm::Direct { .. } => 1,
         };
-        let clock = Clock::new(job.map, job.network);
-        let mut stages =
-            Stages { job, clock, parts: Vec::new(), segments: f64::from(segments), link_ns: 0.0, rail_ns: 0.0 };
+        let segments = f64::from(segments);
+        let clock = Clock::of_segments(job.map, job.network, segments);
+        let mut stages = Stages { job, clock, parts: Vec::new(), segments, link_ns: 0.0, rail_ns: 0.0 };
         let is_shared = matches!(algorithm, Algorithm::Shared { .. });
         let is_direct = matches!(algorithm, Algorithm::Direct { .. });
         match job.operation {
@@ -75,9 +75,9 @@ impl<'a> Stages<'a> {
             }
         });
         self.follow_overlapping();
-        // The root's own cluster, at the same time and over the same rail.
+        // The root's own cluster, at the same time and over the same rail, which may carry more than the WAN does.
         let mut at_home = Clock::new(map, self.job.network);
-        at_home.round(&coordinators(bytes));
+        at_home.occupy(root, coordinators(bytes).iter().map(|message| message.bytes).sum());
         groups::broadcast(&mut at_home, map.members(home), map.local(root).0, bytes);
         let so_far: f64 = self.parts.iter().map(|part| part.ns).sum();
         let beyond = at_home.end_ns(map.members(home)) - so_far;

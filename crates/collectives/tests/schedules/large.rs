@@ -64,7 +64,7 @@ prop_compose! {
         round_trip_ns in 1_000u64..100_000_000,
         shared_bytes_per_s in prop::option::of(1_000_000u64..10_000_000_000),
     ) -> (Inside, Wan) {
-        let inside = Inside { latency_ns, bytes_per_s: rates[0], copy_bytes_per_s: rates[1] };
+        let inside = Inside { latency_ns, bytes_per_s: rates[0], copy_bytes_per_s: rates[1], ..Inside::UNMEASURED };
         (inside, Wan { round_trip_ns, host_bytes_per_s: rates[2], shared_bytes_per_s })
     }
 }

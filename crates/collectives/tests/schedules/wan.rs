@@ -1,8 +1,8 @@
 //! What crosses between clusters, as formulas; and that what is chosen says the same.
 
 use fishplate_collectives::{
-    AT_ONCE, Algorithm, Blocks, ClusterMap, Exchange, Inside, Library, MAX_SEGMENTS, Network, Operation, Place, Rank,
-    Wan, choose, schedule,
+    AT_ONCE, Algorithm, Blocks, Candidate, ClusterMap, Exchange, Inside, Library, MAX_SEGMENTS, Network, Operation,
+    Place, Rank, Wan, choose, schedule,
 };
 
 use crate::case::Case;
@@ -134,7 +134,7 @@ fn no_message_is_cut_into_more_segments_than_there_are_tags() {
 }
 
 fn network(clusters: usize) -> Network {
-    let inside = Inside { latency_ns: 20_000, bytes_per_s: 125_000_000, copy_bytes_per_s: 4_000_000_000 };
+    let inside = Inside { latency_ns: 20_000, bytes_per_s: 125_000_000, ..Inside::UNMEASURED };
     let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s: None };
     Network::uniform(clusters, inside, wan)
 }
@@ -221,6 +221,30 @@ fn hosts_share_what_is_worth_it_even_over_one_link_for_all() {
     assert_eq!(long.algorithm, Algorithm::Native);
     assert!(long.why.contains("if the hosts of a cluster share one link"), "{}", long.why);
     assert!(matches!(chosen(1 << 20, Some(500_000_000)).algorithm, Algorithm::Shared { .. }), "they are known not to");
+}
+
+#[test]
+fn one_host_crosses_for_all_where_all_reach_no_more() {
+    let chosen = |operation: &Operation, shared_bytes_per_s| {
+        let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 110_000_000, shared_bytes_per_s };
+        let inside = Inside { bytes_per_s: 600_000_000, shared_bytes_per_s: Some(700_000_000), ..Inside::UNMEASURED };
+        let network = Network::uniform(2, inside, wan).for_library(Library::Mpich);
+        choose(operation, 1, &four_hosts_and_four(), &network)
+    };
+    let (alone, all) = (Some(110_000_000), Some(440_000_000));
+    let broadcast = Operation::Broadcast { root: Rank(0), len: 128 << 10 };
+    assert!(matches!(chosen(&broadcast, alone).algorithm, Algorithm::Coordinators { .. }));
+    assert!(matches!(chosen(&broadcast, all).algorithm, Algorithm::Shared { .. }));
+    // What MPICH's own takes there: an allgather of 128 KiB 9.8 ms, shared 10.5; an allreduce of 1 MiB 19, shared 27.
+    let allgather = Operation::Allgather { blocks: Blocks::equal(8, 128 << 10) };
+    let allreduce = Operation::Allreduce { len: 1 << 20, commutative: true };
+    for operation in [allgather, allreduce] {
+        let choice = chosen(&operation, alone);
+        assert_eq!(choice.algorithm, Algorithm::Native, "{operation:?}");
+        let is_cut =
+            |candidate: &Candidate| matches!(candidate.algorithm, Algorithm::Shared { segments } if segments > 1);
+        assert!(!choice.candidates.iter().any(is_cut), "its segments would flood the link");
+    }
 }
 
 #[test]

@@ -61,6 +61,10 @@ pub struct Args {
     #[arg(long, value_name = "MBIT", default_value = "10000")]
     inside_rate: Rate,
 
+    /// What all hosts of a cluster can send each other together, in Mbit/s; 0: the sum of their rates
+    #[arg(long, value_name = "MBIT", default_value = "0")]
+    inside_shared_rate: Rate,
+
     /// What one rank can copy, in Mbit/s
     #[arg(long, value_name = "MBIT", default_value = "32000")]
     copy_rate: Rate,
@@ -144,15 +148,17 @@ impl Args {
             Some(mbit) => Ok(u64::from(mbit) * BYTES_PER_S_OF_MBIT),
             None => bail!("{option}: a number of Mbit/s is needed"),
         };
+        let shared = |rate: Rate| rate.mbit().map(|mbit| u64::from(mbit) * BYTES_PER_S_OF_MBIT);
         let inside = Inside {
             latency_ns: self.inside_delay.ns,
             bytes_per_s: rate("--inside-rate", self.inside_rate)?,
+            shared_bytes_per_s: shared(self.inside_shared_rate),
             copy_bytes_per_s: rate("--copy-rate", self.copy_rate)?,
         };
         let wan = Wan {
             round_trip_ns: self.delay.ns.saturating_mul(2),
             host_bytes_per_s: rate("--rate", self.rate)?,
-            shared_bytes_per_s: self.shared_rate.mbit().map(|mbit| u64::from(mbit) * BYTES_PER_S_OF_MBIT),
+            shared_bytes_per_s: shared(self.shared_rate),
         };
         let library = match self.mpi {
             Mpi::Mpich => Library::Mpich,
