@@ -286,7 +286,7 @@ static void alltoall(MPI_Comm comm, size_t count)
 // Several operations under way at once, while messages pass by calls that wait.
 static void nonblocking(MPI_Comm comm, size_t count)
 {
-    enum { OPERATIONS = 8 };
+    enum { OPERATIONS = 8, BLOCKING = 12 };
     int rank = rank_of(comm), ranks = size_of(comm), root = ranks - 1;
     size_t total = count * (size_t)ranks;
     int64_t *spread = array(GAP * count), *mine = array(count), *reduced = array(count), *summed = array(count);
@@ -319,8 +319,9 @@ static void nonblocking(MPI_Comm comm, size_t count)
     MPI_Ireduce(mine, reduced, (int)count, MPI_INT64_T, MPI_SUM, root, comm, &requests[5]);
     MPI_Igather(mine, (int)count, MPI_INT64_T, gathered, (int)count, MPI_INT64_T, root, comm, &requests[6]);
     MPI_Iscatter(out, (int)count, MPI_INT64_T, scattered, (int)count, MPI_INT64_T, 0, comm, &requests[7]);
-    // A blocking one, among those under way.
-    allreduce(comm, 3);
+    // Blocking ones, among those under way: first beside these, then after these.
+    for (int i = 0; i < BLOCKING; i++)
+        allreduce(comm, 3);
     int done = 0, index;
     MPI_Wait(&requests[6], MPI_STATUS_IGNORE);
     while (!done)

@@ -67,8 +67,8 @@ enum Way {
     Schedule(Comm, Result<Box<Operation>>),
     /// By the MPI's function.
     Native,
-    /// By the MPI's function that returns at once, since schedules that were started on this communicator must get on
-    /// meanwhile. (The two functions of MPI do not match each other, so whether schedules are under way cannot decide:
+    /// By the MPI's function that returns at once, since schedules that were started on this communicator of late must get
+    /// on meanwhile. (The two functions of MPI do not match each other, so whether schedules are under way cannot decide:
     /// that differs from rank to rank.)
     NativeBesideSchedules,
 }
@@ -86,7 +86,7 @@ fn way(call: &Call, is_blocking: bool) -> Way {
             }
             Way::Schedule(comm, operation)
         }
-        None if spanning.had_nonblocking() => Way::NativeBesideSchedules,
+        None if is_blocking && spanning.is_beside() => Way::NativeBesideSchedules,
         None => Way::Native,
     }
 }
