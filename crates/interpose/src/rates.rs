@@ -95,31 +95,29 @@ fn inside(talk: &Talk, sides: &[Side], distances: &mut Distances) -> Result<()> 
 
 /// Between each two clusters, one pair after the other: first one host of each, then all.
 fn between(talk: &Talk, sides: &[Side], distances: &mut Distances) -> Result<()> {
-    let reader = [sides[0].first()];
-    for from in 0..sides.len() {
-        for to in from + 1..sides.len() {
-            let round_trip_ns = distances.round_trip_ns(from as u64, to as u64);
-            let one = [(sides[from].first(), sides[to].first())];
-            let rate = best(talk, &one, MESSAGES, round_trip_ns, BURSTS)?;
-            let rate = talk.tell(one[0].0, &reader, vec![rate])?[0];
-            distances.set_rate(from, to, rate);
-            let (few, many) = if sides[from].ranks.len() < sides[to].ranks.len() { (from, to) } else { (to, from) };
-            let (few, many) = (&sides[few], &sides[many]);
-            let hosts = many.ranks.len();
-            if hosts > 1 {
-                let pairs: Vec<_> = many.ranks.iter().copied().zip(few.ranks.iter().copied().cycle()).collect();
-                let messages = (2 * MESSAGES / hosts).max(FEWEST_MESSAGES);
-                let together = best(talk, &pairs, messages, round_trip_ns, BURSTS)?;
-                let together = talk.tell(pairs[0].0, &reader, vec![together])?[0];
-                distances.set_shared(from, to, shared(rate, together, hosts, many.is_all));
-            }
+    let pairs = (0..sides.len()).flat_map(|from| (from + 1..sides.len()).map(move |to| (from, to)));
+    for (from, to) in pairs {
+        let round_trip_ns = distances.round_trip_ns(from as u64, to as u64);
+        let told = |pairs: &[(usize, usize)], messages| {
+            let rate = best(talk, pairs, messages, round_trip_ns, BURSTS)?;
+            Ok(talk.tell(pairs[0].0, &[sides[0].first()], vec![rate])?[0])
+        };
+        let one = told(&[(sides[from].first(), sides[to].first())], MESSAGES)?;
+        distances.set_rate(from, to, one);
+        let (few, many) = if sides[from].ranks.len() < sides[to].ranks.len() { (from, to) } else { (to, from) };
+        let (few, many) = (&sides[few], &sides[many]);
+        let hosts = many.ranks.len();
+        if hosts > 1 {
+            let lanes: Vec<_> = many.ranks.iter().copied().zip(few.ranks.iter().copied().cycle()).collect();
+            let together = told(&lanes, (2 * MESSAGES / hosts).max(FEWEST_MESSAGES))?;
+            distances.set_shared(from, to, shared(one, together, hosts, many.is_all));
         }
     }
     Ok(())
 }
 
-/// What all hosts of a cluster reach together, where these do so much, of all or of some hosts: at least what one reaches.
-/// Nothing where some have shown no limit that others could meet.
+/// What all hosts of a cluster reach together, from what one reaches and so many hosts, which may be all: at least as much
+/// as one. Not known where some have met no limit, which others could.
 fn shared(one: u64, together: u64, hosts: usize, is_all: bool) -> Option<u64> {
     let is_limited = together < hosts as u64 * one / 10 * 9;
     (is_all || is_limited).then_some(together.max(one))
