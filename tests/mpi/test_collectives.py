@@ -99,7 +99,11 @@ class Collectives(MpiTest):
                 self.assertIn(("bcast", "coordinators"), used)
 
     def test_what_hosts_reach_together_is_measured_where_there_are_several(self):
-        for clusters, inside, shares in [("0,1;2,3", [True, True], True), ("0;1-3", [False, True], True), ("0;1;2;3", [False] * 4, False)]:
+        for clusters, inside, shares in [
+            ("0,1;2,3", [True, True], True),
+            ("0;1-3", [False, True], True),
+            ("0;1;2;3", [False] * 4, False),
+        ]:
             with self.subTest(clusters):
                 self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
                 found = self.lines()[0]

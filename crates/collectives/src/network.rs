@@ -27,7 +27,7 @@ pub struct Inside {
     pub latency_ns: u64,
     /// What one host sends to another, in bytes a second; between ranks of one host the copy rate counts.
     pub bytes_per_s: u64,
-    /// What all hosts send each other together, if that is known to be less than the sum.
+    /// What all hosts send each other together, if that is known.
     pub shared_bytes_per_s: Option<u64>,
     /// What one rank copies or reduces, in bytes a second.
     pub copy_bytes_per_s: u64,
@@ -95,13 +95,6 @@ impl Network {
     /// Whose own algorithms are compared with.
     pub fn library(&self) -> Library {
         self.library
-    }
-
-    /// Whether hosts of a cluster reach much more together than alone, between any two clusters.
-    pub(crate) fn is_worth_sharing(&self) -> bool {
-        let count = self.inside.len();
-        let others = (0..count * count).filter(|pair| pair / count != pair % count);
-        others.into_iter().all(|pair| self.between[pair].is_worth_sharing())
     }
 
     /// The same in and between all of so many clusters.

@@ -4,7 +4,7 @@
 //! it when they have received theirs.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::distances::{Distances, Near};
 use crate::ffi::{Mailbox, Result};
@@ -25,6 +25,8 @@ const FEWEST_MESSAGES: usize = 2;
 const BURSTS: usize = 3;
 /// Inside of a cluster they are short, and a busy processor counts for more.
 const BURSTS_INSIDE: usize = 10;
+/// The delay inside is measured for so long.
+const LATENCY_TIME: Duration = Duration::from_millis(3);
 /// So many hosts of a cluster take part at most.
 const MOST_HOSTS: usize = 16;
 
@@ -75,7 +77,7 @@ fn inside(talk: &Talk, sides: &[Side], distances: &mut Distances) -> Result<()> 
     for side in sides.iter().filter(|side| side.ranks.len() > 1 && side.ranks.contains(&talk.rank)) {
         let (first, second) = (side.ranks[0], side.ranks[1]);
         if talk.rank == first {
-            found.latency_ns = talk.round_trips_ns(&[second])?[0] / 2;
+            found.latency_ns = talk.round_trips_ns(&[second], LATENCY_TIME)?[0] / 2;
         } else if talk.rank == second {
             talk.answer(first)?;
         }

@@ -3,6 +3,8 @@
 //! The first host that is in no cluster yet sends a few messages to all others that are in none, and times the answers.
 //! Those that are near are one cluster with it. So there are as many rounds as clusters, each a few round trips long.
 
+use std::time::Duration;
+
 use crate::distance::{MOST_CLUSTERS, near};
 use crate::distances::{Distances, Found};
 use crate::ffi::{Abi, Comm, Result};
@@ -111,7 +113,7 @@ impl Surveyor {
         let mut times_ns = vec![0; targets.len()];
         if self.own == from {
             let targets: Vec<usize> = targets.iter().map(|target| self.speakers[*target]).collect();
-            times_ns = self.talk.round_trips_ns(&targets)?;
+            times_ns = self.talk.round_trips_ns(&targets, Duration::ZERO)?;
         } else if targets.contains(&self.own) {
             self.talk.answer(speaker)?;
         }

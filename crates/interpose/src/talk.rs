@@ -9,11 +9,9 @@ use crate::ffi::{Abi, Comm, Mailbox, Result};
 
 /// Round trips of which the shortest counts: at least so many, since the first pays for the connection;
 const FEWEST_PINGS: usize = 8;
-/// then more, up to so many,
+/// then more while there is time, up to so many.
 const MOST_PINGS: usize = 64;
-/// for so long,
-const BRIEFLY: Duration = Duration::from_millis(3);
-/// or for so long while somebody seems far, who may only be busy.
+/// There is so much while somebody seems far, who may only be busy.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// How long a process looks again and again for the next message. Then it sleeps between looks: where there are more
 /// processes than processors, others need one to answer.
@@ -35,13 +33,13 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// The shortest round trips to some processes, who [`Talk::answer`].
-    pub fn round_trips_ns(&self, to: &[usize]) -> Result<Vec<u64>> {
+    /// The shortest round trips to some processes, who [`Talk::answer`]; for so long at least, if they are near.
+    pub fn round_trips_ns(&self, to: &[usize], least: Duration) -> Result<Vec<u64>> {
         let mut best_ns = vec![u64::MAX; to.len()];
         let begin = Instant::now();
         for count in 1.. {
             let seems_far = best_ns.iter().any(|time_ns| *time_ns > FLOOR_NS);
-            let patience = if seems_far { PATIENCE } else { BRIEFLY };
+            let patience = if seems_far { PATIENCE } else { least };
             let is_last = count >= FEWEST_PINGS && (count >= MOST_PINGS || begin.elapsed() >= patience);
             self.ping(to, is_last, &mut best_ns)?;
             if is_last {

@@ -82,14 +82,20 @@ impl Job<'_> {
             // Who gets a block has its own rail to receive it.
             Operation::ReduceScatter { .. } => vec![vec![Algorithm::Shared { segments: 1 }]],
             // Where each cluster is one host, there is nobody to share with.
-            _ if has_many_hosts && self.network.is_worth_sharing() => {
+            _ if has_many_hosts && self.is_worth_sharing() => {
                 vec![coordinators(), in_segments(|segments| Algorithm::Shared { segments })]
             }
-            // Segments from all hosts keep a link flooded that one could fill. Measured, as in `Clock`: an allreduce of 1 MiB
-            // takes 22 ms in 8 segments, 24 in 32, of the MPI's own 19; with rates for all hosts it should take half.
+            // Segments from all hosts keep a link flooded that one could fill. Measured as in `Clock`: an allreduce of 1 MiB
+            // takes 22 ms in 8 segments and 24 in 32, the MPI's own 19.
             _ if has_many_hosts => vec![coordinators(), vec![Algorithm::Shared { segments: 1 }]],
             _ => vec![coordinators()],
         }
+    }
+
+    /// Whether hosts of a cluster reach much more together than alone, between any two clusters.
+    fn is_worth_sharing(&self) -> bool {
+        let is_worth_it = |from, to| self.network.between(from, to).is_worth_sharing();
+        self.map.clusters().all(|from| self.map.others(from).all(|to| is_worth_it(from, to)))
     }
 
     fn segments(&self) -> Vec<u16> {

@@ -205,6 +205,7 @@ mod tests {
         clock.round(&[message(0, 2, 100.0), message(1, 3, 100.0)]);
         assert_eq!(clock.elapsed_ns(), 1400.0);
     }
+
     #[test]
     fn what_floods_a_shared_link_crosses_again_in_part() {
         let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);

@@ -63,12 +63,9 @@ impl<'a> Stages<'a> {
 
     fn broadcast(&mut self, root: Rank, bytes: f64) {
         let (map, home) = (self.job.map, self.job.map.cluster_of(root));
-        let coordinators = |bytes: f64| -> Vec<Message> {
-            let message = |cluster| Message { from: root, to: map.coordinator(cluster), bytes };
-            map.others(home).map(message).collect()
-        };
         let segment = bytes / self.segments;
-        self.cross(&coordinators(segment));
+        let message = |cluster| Message { from: root, to: map.coordinator(cluster), bytes: segment };
+        self.cross(&map.others(home).map(message).collect::<Vec<_>>());
         self.stage("broadcast inside", |stages| {
             for cluster in map.others(home) {
                 groups::broadcast(&mut stages.clock, map.members(cluster), 0, segment);
@@ -77,7 +74,7 @@ impl<'a> Stages<'a> {
         self.follow_overlapping();
         // The root's own cluster, at the same time and over the same rail, which may carry more than the WAN does.
         let mut at_home = Clock::new(map, self.job.network);
-        at_home.occupy(root, coordinators(bytes).iter().map(|message| message.bytes).sum());
+        at_home.occupy(root, map.others(home).count() as f64 * bytes);
         groups::broadcast(&mut at_home, map.members(home), map.local(root).0, bytes);
         let so_far: f64 = self.parts.iter().map(|part| part.ns).sum();
         let beyond = at_home.end_ns(map.members(home)) - so_far;

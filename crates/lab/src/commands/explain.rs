@@ -144,21 +144,21 @@ impl Args {
     }
 
     fn network(&self) -> Result<Network> {
-        let rate = |option: &str, rate: Rate| match rate.mbit() {
-            Some(mbit) => Ok(u64::from(mbit) * BYTES_PER_S_OF_MBIT),
+        let bytes_per_s = |rate: Rate| rate.mbit().map(|mbit| u64::from(mbit) * BYTES_PER_S_OF_MBIT);
+        let rate = |option: &str, rate: Rate| match bytes_per_s(rate) {
+            Some(bytes_per_s) => Ok(bytes_per_s),
             None => bail!("{option}: a number of Mbit/s is needed"),
         };
-        let shared = |rate: Rate| rate.mbit().map(|mbit| u64::from(mbit) * BYTES_PER_S_OF_MBIT);
         let inside = Inside {
             latency_ns: self.inside_delay.ns,
             bytes_per_s: rate("--inside-rate", self.inside_rate)?,
-            shared_bytes_per_s: shared(self.inside_shared_rate),
+            shared_bytes_per_s: bytes_per_s(self.inside_shared_rate),
             copy_bytes_per_s: rate("--copy-rate", self.copy_rate)?,
         };
         let wan = Wan {
             round_trip_ns: self.delay.ns.saturating_mul(2),
             host_bytes_per_s: rate("--rate", self.rate)?,
-            shared_bytes_per_s: shared(self.shared_rate),
+            shared_bytes_per_s: bytes_per_s(self.shared_rate),
         };
         let library = match self.mpi {
             Mpi::Mpich => Library::Mpich,

@@ -46,14 +46,14 @@ impl Endpoint {
             link.transmit.push_header(&header);
         }
         match link.transmit.flush(link.socket.as_fd(), &self.memory) {
-            Ok(true) => {}
+            Ok(true) => return true,
             Ok(false) => {
                 link.blocked = true;
                 self.watch(at);
             }
             Err(error) => self.link_failed(at, &error.to_string(), now),
         }
-        true
+        false
     }
 }
 
