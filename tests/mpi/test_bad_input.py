@@ -4,7 +4,7 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from support import HERE, PROVIDER, MpiTest, bench, mpi_command, program, stack, testbed, tool, with_mpich
+from support import FISHPLATE, HERE, PROVIDER, MpiTest, bench, mpi_command, program, stack, testbed, tool, with_mpich
 
 # What every endpoint that is told of calls itself: id, addresses, port.
 PEER = r"peer [0-9a-f]{16}@10\.77\.\d\.\d(\+10\.77\.1\.\d)?:\d+"
@@ -44,6 +44,19 @@ class WrongSettings(MpiTest):
                 ran = self.run_command(testbed("--", "sh", "-c", line))
                 self.fails(ran, f'fishplate: {variable}.*"{value}".*{allowed}')
 
+    def test_rails_that_are_down(self):
+        down = f"{tool('ip')} link set r1 down"
+        job = mpi_command(2, bench("stress"), "--messages", 500)
+        here = shlex.join(map(str, job[job.index("--") + 1 :]))
+        ran = self.run_command(testbed("--", "sh", "-c", f"{down} && {here.replace('run', 'run --rails r1,r0', 1)}"))
+        self.assertEqual(ran.code, 0, str(ran))
+        self.assertIn("all contents right", ran.out, str(ran))
+        self.says(ran, "fishplate: warn .* rail r1 is down; it is used once it is up")
+        ran = self.run_command(testbed("--", "sh", "-c", f"{down} && FISHPLATE_RAILS=r1 {FISHPLATE} rails"))
+        self.fails(ran, 'FISHPLATE_RAILS: interface "r1" cannot be a rail: it is down')
+        ran = self.run_command(testbed("--", "sh", "-c", f"{down} && {FISHPLATE} rails"))
+        self.succeeds(ran, "rail, but is down now")
+
     def test_a_rail_without_an_address(self):
         job = mpi_command(2, bench("stress"), "--messages", 500)
         flush = f"{tool('ip')} address flush dev r1"
@@ -62,7 +75,7 @@ class WrongSettings(MpiTest):
         line = f"{tool('ip')} link set r0 down && {tool('ip')} link set r1 down && " + with_mpich(
             f"mpiexec -n 2 {bench('latency')}"
         )
-        ran = self.run_command(testbed("--", "sh", "-c", line))
+        ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_TIMEOUT": "2"})
         # Loopback is what remains, for ranks of one host.
         self.fails(ran, "fishplate: peer .* is out of reach: no rail of this node has a route to it")
 

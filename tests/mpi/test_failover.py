@@ -12,9 +12,14 @@ from pathlib import Path
 from cuts import TOLD, link_down, loss, rates, reset
 from support import FISHPLATE, MpiTest, bench, mpi_command, program
 
-# Shell that returns once the program's bytes go over the rails of this host, or the program has ended.
-FLOWING = r"""until awk '/r[01]:/ && $10 > 1000000 {f = 1} END {exit !f}' /proc/net/dev || ! kill -0 $job 2>/dev/null
-do sleep 0.05; done"""
+
+
+def flowing(rails):
+    """Shell that returns once the program's bytes go over one of the rails of this host, or the program has ended."""
+    seen = rf"awk '/{rails}:/ && $10 > 1000000 {{f = 1}} END {{exit !f}}' /proc/net/dev"
+    return f"until {seen} || ! kill -0 $job 2>/dev/null; do sleep 0.05; done"
+
+
 # How many random cuts are made (tests/run --cuts), and what makes them.
 CUTS = int(os.environ.get("CUTS", "0"))
 SEED = os.environ.get("CUTS_SEED") or str(time.time_ns())
@@ -38,7 +43,7 @@ class Failover(MpiTest):
         # The testbed's own "--", not that of `fishplate run`.
         rest = job.index("--") + 1
         here = shlex.join(map(str, job[rest:]))
-        line = f"{here} & job=$!\n{FLOWING}\nwhile kill -0 $job 2>/dev/null; do {disturbance}; done; wait $job"
+        line = f"{here} & job=$!\n{flowing('r[01]')}\nwhile kill -0 $job 2>/dev/null; do {disturbance}; done; wait $job"
         return self.run_command([*job[:rest], "sh", "-c", line], timeout=timeout, environment=settings)
 
     def survives(self, ran, *texts, told=TOLD):
@@ -83,6 +88,19 @@ class Cut(Failover):
         ran = self.disturbed(changes, 2, bench("stress"), "--duration", 2, on=["--rails", "1000,250"])
         # A rail that has become a hundred times slower may count as failed for a while.
         self.survives(ran, "all contents right", told="")
+
+    def test_a_rail_that_comes_up_after_the_start(self):
+        for cut in [link_down("r1"), link_down("r1", 1), loss("r1")]:
+            with self.subTest(cut.name), tempfile.TemporaryDirectory() as folder:
+                stop = Path(folder) / "stop"
+                job = mpi_command(2, program("steady"), stop, on=["--rails", "1000,1000"])
+                rest = job.index("--") + 1
+                here = shlex.join(map(str, job[rest:]))
+                # Later than a rail is tried for if no other carries.
+                line = f"""{cut.begin}; {here} & job=$!; {flowing("r0")}; sleep 4; {cut.end}; {flowing("r1")}
+                    touch {stop}; wait $job"""
+                ran = self.run_command([*job[:rest], "sh", "-c", line], environment={"FISHPLATE_TIMEOUT": "3"})
+                self.survives(ran, "all right", told="")
 
     def test_all_rails_cut_for_five_seconds(self):
         down, up = zip(*((cut.begin, cut.end) for cut in map(link_down, ["r0", "r1"])))

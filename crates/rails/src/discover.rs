@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use crate::address::MAX_RAILS;
+use crate::address::{Address, MAX_RAILS};
 use crate::sys::interface;
 
 /// One network interface of this node.
@@ -20,14 +20,23 @@ pub struct Interface {
     pub speed_mbps: Option<u64>,
     /// Bytes.
     pub mtu: u32,
+    /// Why it can carry nothing at present, if so: it is down, or has no carrier.
+    pub outage: Option<&'static str>,
     /// Whether it is a rail.
     pub verdict: Verdict,
+}
+
+impl Interface {
+    /// Whether it is a rail.
+    pub fn is_rail(&self) -> bool {
+        matches!(self.verdict, Verdict::Rail(_))
+    }
 }
 
 /// Whether an interface is a rail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is, with this address.
+    /// It is, with this address; during an outage, once that ends.
     Rail(IpAddr),
     /// It is not, for this reason.
     Excluded(String),
@@ -84,7 +93,7 @@ const CONTAINER_PREFIXES: &[&str] =
     &["docker", "br-", "virbr", "vnet", "cni", "flannel", "cali", "cilium", "lxc", "lxd", "podman", "kube"];
 
 /// All interfaces, rails first, in the order in which they are numbered. `wanted` names the rails by interface or
-/// address; empty: every interface that is up, addressed and leads out of the machine, or loopback where none does.
+/// address; empty: every interface that is addressed and leads out of the machine, or loopback where none of these is up.
 pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
     let mut interfaces = list()?;
     if wanted.is_empty() {
@@ -92,6 +101,8 @@ pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
     } else {
         interfaces = pick(interfaces, wanted)?;
     }
+    leave_room(&mut interfaces);
+    interfaces.sort_by_key(|interface| !interface.is_rail());
     Ok(interfaces)
 }
 
@@ -135,8 +146,6 @@ fn describe(name: &str, all: &[if_addrs::Interface]) -> Interface {
     let facts = interface::facts(name);
     let verdict = match (&facts, usable.first()) {
         (Err(error), _) => Verdict::Excluded(format!("the kernel does not describe it: {error}")),
-        (Ok(facts), _) if !facts.up => Verdict::Excluded("it is down".into()),
-        (Ok(facts), _) if !facts.running => Verdict::Excluded("it has no carrier".into()),
         (_, None) if all.iter().any(|address| address.name == name) => {
             Verdict::Excluded("it has no address other than a link-local one".into())
         }
@@ -149,7 +158,16 @@ fn describe(name: &str, all: &[if_addrs::Interface]) -> Interface {
         addresses: usable.into_iter().map(|(ip, _)| ip).collect(),
         speed_mbps: facts.as_ref().ok().and_then(|facts| facts.speed_mbps),
         mtu: facts.as_ref().map_or(0, |facts| facts.mtu),
+        outage: facts.as_ref().ok().and_then(outage),
         verdict,
+    }
+}
+
+fn outage(facts: &interface::Facts) -> Option<&'static str> {
+    match facts {
+        interface::Facts { up: false, .. } => Some("is down"),
+        interface::Facts { running: false, .. } => Some("has no carrier"),
+        _ => None,
     }
 }
 
@@ -160,28 +178,37 @@ fn prefix(address: &if_addrs::IfAddr) -> u8 {
     }
 }
 
-/// Automatic choice.
+/// Automatic choice: what leads out, also what is not up, in case it comes up; loopback where nothing is up.
 fn choose(interfaces: &mut [Interface]) {
-    let leads_out = |interface: &Interface| {
-        matches!(interface.verdict, Verdict::Rail(_)) && reason_to_leave_out(&interface.name).is_none()
-    };
-    let any_leads_out = interfaces.iter().any(leads_out);
-    let mut rails = 0;
-    for interface in interfaces.iter_mut() {
-        if !matches!(interface.verdict, Verdict::Rail(_)) {
-            continue;
-        }
-        let reason = reason_to_leave_out(&interface.name);
-        let last_resort = !any_leads_out && reason.as_deref() == Some(LOOPBACK);
-        match reason {
-            Some(reason) if !last_resort => interface.verdict = Verdict::Excluded(reason),
-            _ if rails == MAX_RAILS => {
-                interface.verdict = Verdict::Excluded(format!("{MAX_RAILS} rails are the most that are used"));
-            }
-            _ => rails += 1,
+    let reasons: Vec<Option<String>> = interfaces.iter().map(|i| reason_to_leave_out(&i.name)).collect();
+    let mut each = interfaces.iter().zip(&reasons);
+    let any_is_up = each.any(|(i, reason)| i.is_rail() && i.outage.is_none() && reason.is_none());
+    for (interface, reason) in interfaces.iter_mut().zip(reasons).filter(|(interface, _)| interface.is_rail()) {
+        let reason = match (reason, interface.outage) {
+            (_, Some(outage)) if !any_is_up => Some(format!("it {outage}")),
+            (Some(reason), None) if reason == LOOPBACK && !any_is_up => None,
+            (reason, _) => reason,
+        };
+        if let Some(reason) = reason {
+            interface.verdict = Verdict::Excluded(reason);
         }
     }
-    interfaces.sort_by_key(|interface| matches!(interface.verdict, Verdict::Excluded(_)));
+}
+
+/// Leaves out what an endpoint's address has no room for; of what there is room for, what is up comes first.
+fn leave_room(interfaces: &mut [Interface]) {
+    let mut kept = Vec::new();
+    for is_up in [true, false] {
+        for interface in interfaces.iter_mut().filter(|interface| interface.outage.is_none() == is_up) {
+            let Verdict::Rail(ip) = interface.verdict else { continue };
+            kept.push(ip);
+            if Address::fitting(&kept) < kept.len() {
+                kept.pop();
+                let reason = format!("there are {} rails already, of {MAX_RAILS}, or 2 with IPv6, at most", kept.len());
+                interface.verdict = Verdict::Excluded(reason);
+            }
+        }
+    }
 }
 
 const LOOPBACK: &str = "loopback";
@@ -202,7 +229,7 @@ fn reason_to_leave_out(name: &str) -> Option<String> {
     Some(format!("named {prefix}... as by a container or virtual-machine manager"))
 }
 
-/// The user's choice.
+/// The user's choice. One of them at least must be up.
 fn pick(interfaces: Vec<Interface>, wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
     let present: Vec<&str> = interfaces.iter().map(|interface| interface.name.as_str()).collect();
     let present = present.join(", ");
@@ -226,8 +253,14 @@ fn pick(interfaces: Vec<Interface>, wanted: &[String]) -> Result<Vec<Interface>,
         }
         chosen.push(interface);
     }
+    match chosen.first().and_then(|first| first.outage) {
+        Some(outage) if chosen.iter().all(|interface| interface.outage.is_some()) => {
+            return Err(DiscoverError::Unusable { wanted: wanted[0].clone(), reason: format!("it {outage}") });
+        }
+        _ => {}
+    }
     for mut interface in rest {
-        if matches!(interface.verdict, Verdict::Rail(_)) {
+        if interface.is_rail() {
             interface.verdict = Verdict::Excluded("not named by FISHPLATE_RAILS".into());
         }
         chosen.push(interface);
@@ -244,7 +277,7 @@ mod tests {
         for wanted in ["lo", "127.0.0.1"] {
             let interfaces = survey(&[wanted.to_string()]).unwrap();
             assert_eq!(interfaces[0].verdict, Verdict::Rail("127.0.0.1".parse().unwrap()));
-            assert!(interfaces[1..].iter().all(|other| matches!(other.verdict, Verdict::Excluded(_))));
+            assert!(interfaces[1..].iter().all(|other| !other.is_rail()));
         }
     }
 
@@ -257,9 +290,9 @@ mod tests {
     #[test]
     fn something_is_always_found_and_rails_come_first() {
         let interfaces = survey(&[]).unwrap();
-        let rails = interfaces.iter().take_while(|i| matches!(i.verdict, Verdict::Rail(_))).count();
+        let rails = interfaces.iter().take_while(|i| i.is_rail()).count();
         assert!(rails > 0);
-        assert!(interfaces[rails..].iter().all(|i| matches!(i.verdict, Verdict::Excluded(_))));
+        assert!(interfaces[rails..].iter().all(|i| !i.is_rail()));
     }
 
     #[test]

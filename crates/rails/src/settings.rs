@@ -60,7 +60,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_RAILS",
         meaning: "network interfaces to use as rails, in this order",
         allowed: "interface names or addresses, separated by commas",
-        default: "every interface that is up, addressed and physical",
+        default: "every interface that is addressed and physical",
     },
     Variable {
         name: "FISHPLATE_STREAMS",

@@ -40,6 +40,9 @@ struct Row {
     addresses: Vec<IpAddr>,
     speed_mbps: Option<u64>,
     mtu: u32,
+    /// Why it carries nothing at present.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outage: Option<&'static str>,
     /// Why it is not a rail.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -90,7 +93,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     } else {
         print_table(&rows, args.peer);
     }
-    let usable = |row: &Row| row.rail && row.peer.as_ref().is_none_or(|peer| peer.reachable);
+    let usable = |row: &Row| row.rail && row.outage.is_none() && row.peer.as_ref().is_none_or(|peer| peer.reachable);
     Ok(if rows.iter().any(usable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -100,7 +103,8 @@ impl Row {
             Verdict::Rail(address) => (Some(address), None),
             Verdict::Excluded(reason) => (None, Some(reason)),
         };
-        let peer = address.zip(peer).map(|(rail, peer)| peer.reach(rail, &interface.name));
+        let rail = address.filter(|_| interface.outage.is_none());
+        let peer = rail.zip(peer).map(|(rail, peer)| peer.reach(rail, &interface.name));
         Row {
             name: interface.name,
             rail: address.is_some(),
@@ -108,6 +112,7 @@ impl Row {
             addresses: interface.addresses,
             speed_mbps: interface.speed_mbps,
             mtu: interface.mtu,
+            outage: interface.outage,
             reason,
             peer,
         }
@@ -121,7 +126,7 @@ impl Row {
                 format!("rail; has a route to {peer}, round trip {}", show::microseconds(*us))
             }
             (None, Some(_), Some(peer)) => format!("rail; has a route to {peer}, which does not answer"),
-            _ => "rail".into(),
+            _ => self.outage.map_or("rail".into(), |outage| format!("rail, but {outage} now")),
         }
     }
 }

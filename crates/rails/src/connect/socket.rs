@@ -49,6 +49,7 @@ fn listen_once(rails: &[IpAddr], congestion: &str) -> io::Result<(Vec<TcpListene
     let mut listeners = Vec::new();
     for ip in rails {
         let socket = new_socket(*ip, congestion)?;
+        allow_absent(&socket, *ip)?;
         socket.bind(&SocketAddr::new(*ip, port).into())?;
         socket.listen(BACKLOG)?;
         let listener: TcpListener = socket.into();
@@ -146,6 +147,11 @@ pub fn unconnected(ip: IpAddr) -> io::Result<Socket> {
 fn new_of(ip: IpAddr, kind: Type) -> io::Result<Socket> {
     let domain = if ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     Socket::new(domain, kind.nonblocking().cloexec(), None)
+}
+
+/// Lets a socket be bound to the address of an interface that is down.
+fn allow_absent(socket: &Socket, ip: IpAddr) -> io::Result<()> {
+    if ip.is_ipv4() { socket.set_freebind_v4(true) } else { socket.set_freebind_v6(true) }
 }
 
 /// Whether this process may have the congestion control of that name.

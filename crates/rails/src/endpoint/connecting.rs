@@ -136,8 +136,8 @@ impl Endpoint {
             return;
         }
         let late = now.since_ns(peer.since) >= self.settings.timeout.as_nanos() as u64;
-        // How long to go on after a failure is the engine's to say.
-        if (attempt.is_again || !late) && !trouble.is_final(attempt.is_again) {
+        // How long to go on after a failure is the engine's to say; and while other rails carry, there is time.
+        if (attempt.is_again || peer.is_connected() || !late) && !trouble.is_final(attempt.is_again) {
             log::debug!(
                 "rail {} to {}: {trouble}; it is tried again",
                 self.rails[usize::from(attempt.rail)].name,

@@ -137,11 +137,12 @@ impl Endpoint {
         closed
     }
 
-    /// Ends a peer when every rail says that nobody listens there any more: its process has ended.
+    /// Ends a peer when every rail that was connected says that nobody listens there any more: its process has ended.
     pub(super) fn lose_if_gone(&mut self, vc: VcId) {
         let peer = &self.peers[vc.0 as usize];
-        let mut attempts = self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc);
-        if !peer.is_connected() && attempts.all(|attempt| attempt.is_again && attempt.is_refused()) {
+        let attempts = self.attempts.iter().map(|(_, attempt)| attempt);
+        let mut again = attempts.filter(|attempt| attempt.vc == vc && attempt.is_again).peekable();
+        if !peer.is_connected() && again.peek().is_some() && again.all(Attempt::is_refused) {
             let why = format!(
                 "{} is lost: its process has ended (no rail finds it listening); before that, {}",
                 peer.describe(),

@@ -156,6 +156,7 @@ impl Endpoint {
             Address { id: EndpointId(u64::from_le_bytes(random()?)), token: Token(random()?), port, rails: ips };
         let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).collect();
         log::info!("rails {}, port {port}", names.join(", "));
+        tell_outages(&interfaces, !settings.rails.is_empty());
         Ok(Endpoint {
             address,
             own_addresses: interfaces.into_iter().flat_map(|interface| interface.addresses).collect(),
@@ -274,10 +275,18 @@ fn rails(interfaces: &[Interface]) -> Result<Vec<Rail>, OpenError> {
         }
         Verdict::Excluded(_) => None,
     };
-    let mut rails: Vec<Rail> = interfaces.iter().filter_map(rail).collect();
-    let ips: Vec<IpAddr> = rails.iter().map(|rail| rail.ip).collect();
-    rails.truncate(Address::fitting(&ips));
+    let rails: Vec<Rail> = interfaces.iter().filter_map(rail).collect();
     if rails.is_empty() { Err(OpenError("no network interface can be a rail".into())) } else { Ok(rails) }
+}
+
+/// Says which rails will not carry at first. Louder if the user has named them: others may never have been in use.
+fn tell_outages(interfaces: &[Interface], are_named: bool) {
+    let level = if are_named { log::Level::Warn } else { log::Level::Info };
+    for rail in interfaces.iter().filter(|interface| interface.is_rail()) {
+        if let Some(outage) = rail.outage {
+            log::log!(level, "rail {} {outage}; it is used once it is up", rail.name);
+        }
+    }
 }
 
 /// A policy that has weights must have one a rail.
