@@ -130,8 +130,9 @@ impl Rests {
         let bytes =
             info.acknowledged_bytes.saturating_sub(acknowledged) + under_way + u64::from(info.unsent_bytes) + waiting;
         // BBR takes what a sender of short messages asks of the path for its rate, but leaves it its window, which is up to
-        // three times what the path holds.
-        let window_rate = info.window_bytes() as f64 / f64::from(bbr.least_us.max(1)) * 1e6;
+        // three times what the path holds; more over a short one, but then a queue shows in the round trip.
+        let round_trip_ns = info.rtt_ns.max(u64::from(bbr.least_us.max(1)) * 1000);
+        let window_rate = info.window_bytes() as f64 / round_trip_ns as f64 * 1e9;
         let carried_ns = bytes as f64 / window_rate.max(bbr.bandwidth as f64) * 1e9;
         carried_ns >= (BUSY_FOR_NS.max(now.since_ns(from)) / BUSY_PART) as f64
     }
@@ -220,6 +221,20 @@ mod tests {
         };
         assert!(!rests_with(9_000, 0) && rests_with(12_000, 0));
         assert!(rests_with(9_000, 4_000_000), "a long one has begun");
+    }
+
+    #[test]
+    fn a_long_window_over_a_short_path_is_full_where_there_is_a_queue() {
+        let rests_with = |rtt_ns, bytes_per_ms| {
+            let mut rests = Rests::default();
+            (0..10_200).any(|ms| {
+                let info = TcpInfo { rtt_ns, window: 172, ..carried(ms * bytes_per_ms, 129) };
+                rests.look(Instant(ms * MS), &Bbr { least_us: 170, ..CONTENT }, &info, 0);
+                rests.is_on()
+            })
+        };
+        assert!(rests_with(2 * MS, 100_000) && !rests_with(2 * MS, 8_000));
+        assert!(!rests_with(MS / 10, 100_000), "it carries less than a tenth of what its window lets through");
     }
 
     #[test]
