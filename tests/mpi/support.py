@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -232,6 +233,12 @@ def testbed(*arguments):
     """A command on a testbed, of two hosts and two rails as fast as the machine unless `arguments` say otherwise."""
     rails = () if "--rails" in arguments else ("--rails", "0,0")
     return [FISHPLATE, "testbed", *rails, *arguments]
+
+
+def on_first_host(job, script):
+    """A job of a testbed, in whose place the first host runs what `script` makes of its shell line."""
+    rest = job.index("--") + 1
+    return [*job[:rest], "sh", "-c", script(shlex.join(map(str, job[rest:])))]
 
 
 def with_mpich(command):

@@ -4,7 +4,9 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from support import FISHPLATE, HERE, PROVIDER, MpiTest, bench, mpi_command, program, stack, testbed, tool, with_mpich
+from support import (
+    FISHPLATE, HERE, PROVIDER, MpiTest, bench, mpi_command, on_first_host, program, stack, testbed, tool, with_mpich
+)
 
 # What every endpoint that is told of calls itself: id, addresses, port.
 PEER = r"peer [0-9a-f]{16}@10\.77\.\d\.\d(\+10\.77\.1\.\d)?:\d+"
@@ -46,9 +48,8 @@ class WrongSettings(MpiTest):
 
     def test_rails_that_are_down(self):
         down = f"{tool('ip')} link set r1 down"
-        job = mpi_command(2, bench("stress"), "--messages", 500)
-        here = shlex.join(map(str, job[job.index("--") + 1 :]))
-        ran = self.run_command(testbed("--", "sh", "-c", f"{down} && {here.replace('run', 'run --rails r1,r0', 1)}"))
+        named = mpi_command(2, bench("stress"), "--messages", 500, run=["--rails", "r1,r0"])
+        ran = self.run_command(on_first_host(named, lambda here: f"{down} && {here}"))
         self.assertEqual(ran.code, 0, str(ran))
         self.assertIn("all contents right", ran.out, str(ran))
         self.says(ran, "fishplate: warn .* rail r1 is down; it is used once it is up")
@@ -58,16 +59,15 @@ class WrongSettings(MpiTest):
         self.succeeds(ran, "rail, but is down now")
 
     def test_a_rail_without_an_address(self):
-        job = mpi_command(2, bench("stress"), "--messages", 500)
+        job = [2, bench("stress"), "--messages", 500]
         flush = f"{tool('ip')} address flush dev r1"
         # On all hosts: where one rank only cannot begin, hydra leaves the others waiting for it.
         everywhere = f"{flush} && $FISHPLATE_TESTBED_LAUNCH node1 {flush}"
-        here = shlex.join(map(str, job[job.index("--") + 1 :]))
-        named = here.replace("fishplate run", "fishplate run --rails r0,r1")
-        ran = self.run_command(testbed("--", "sh", "-c", f"{everywhere} && {named}"))
+        named = mpi_command(*job, run=["--rails", "r0,r1"])
+        ran = self.run_command(on_first_host(named, lambda here: f"{everywhere} && {here}"))
         self.fails(ran, 'fishplate: FISHPLATE_RAILS: interface "r1" cannot be a rail: it has no address')
         # Not asked for, it is left out, and the other host's rail of that name too.
-        ran = self.run_command(testbed("--", "sh", "-c", f"{flush} && {here}"))
+        ran = self.run_command(on_first_host(mpi_command(*job), lambda here: f"{flush} && {here}"))
         self.succeeds(ran, "all contents right")
         self.assertEqual(ran.shares()["r0"], 1.0, str(ran))
 

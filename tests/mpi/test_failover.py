@@ -2,7 +2,6 @@
 
 import os
 import random
-import shlex
 import sys
 import tempfile
 import time
@@ -10,15 +9,7 @@ import unittest
 from pathlib import Path
 
 from cuts import TOLD, link_down, loss, rates, reset
-from support import FISHPLATE, MpiTest, bench, mpi_command, program
-
-
-
-def flowing(rails):
-    """Shell that returns once the program's bytes go over one of the rails of this host, or the program has ended."""
-    seen = rf"awk '/{rails}:/ && $10 > 1000000 {{f = 1}} END {{exit !f}}' /proc/net/dev"
-    return f"until {seen} || ! kill -0 $job 2>/dev/null; do sleep 0.05; done"
-
+from support import FISHPLATE, MpiTest, bench, mpi_command, on_first_host, program
 
 # How many random cuts are made (tests/run --cuts), and what makes them.
 CUTS = int(os.environ.get("CUTS", "0"))
@@ -26,6 +17,12 @@ SEED = os.environ.get("CUTS_SEED") or str(time.time_ns())
 # Longer than a cut and what comes before it: the program sees the rail come back.
 LONGEST_CUT_S = 2.0
 RUN_S = 5
+
+
+def flowing(rails):
+    """Shell that returns once the program's bytes go over one of the rails of this host, or the program has ended."""
+    seen = rf"awk '/{rails}:/ && $10 > 1000000 {{f = 1}} END {{exit !f}}' /proc/net/dev"
+    return f"until {seen} || ! kill -0 $job 2>/dev/null; do sleep 0.05; done"
 
 
 def collective(name, size, seconds):
@@ -40,11 +37,9 @@ class Failover(MpiTest):
         """Runs a command on two hosts and, once its bytes flow, `disturbance` (shell) on the first host again and
         again until it ends. `on`: options of the testbed."""
         job = mpi_command(ranks, *command, mpi=mpi, on=on)
-        # The testbed's own "--", not that of `fishplate run`.
-        rest = job.index("--") + 1
-        here = shlex.join(map(str, job[rest:]))
-        line = f"{here} & job=$!\n{flowing('r[01]')}\nwhile kill -0 $job 2>/dev/null; do {disturbance}; done; wait $job"
-        return self.run_command([*job[:rest], "sh", "-c", line], timeout=timeout, environment=settings)
+        until_it_ends = f"while kill -0 $job 2>/dev/null; do {disturbance}; done; wait $job"
+        command = on_first_host(job, lambda here: f"{here} & job=$!\n{flowing('r[01]')}\n{until_it_ends}")
+        return self.run_command(command, timeout=timeout, environment=settings)
 
     def survives(self, ran, *texts, told=TOLD):
         """It ended well, whatever was told of rails."""
@@ -94,12 +89,10 @@ class Cut(Failover):
             with self.subTest(cut.name), tempfile.TemporaryDirectory() as folder:
                 stop = Path(folder) / "stop"
                 job = mpi_command(2, program("steady"), stop, on=["--rails", "1000,1000"])
-                rest = job.index("--") + 1
-                here = shlex.join(map(str, job[rest:]))
                 # Later than a rail is tried for if no other carries.
-                line = f"""{cut.begin}; {here} & job=$!; {flowing("r0")}; sleep 4; {cut.end}; {flowing("r1")}
-                    touch {stop}; wait $job"""
-                ran = self.run_command([*job[:rest], "sh", "-c", line], environment={"FISHPLATE_TIMEOUT": "3"})
+                later = f"{flowing('r0')}; sleep 4; {cut.end}; {flowing('r1')}; touch {stop}; wait $job"
+                command = on_first_host(job, lambda here: f"{cut.begin}; {here} & job=$!; {later}")
+                ran = self.run_command(command, environment={"FISHPLATE_TIMEOUT": "3"})
                 self.survives(ran, "all right", told="")
 
     def test_all_rails_cut_for_five_seconds(self):

@@ -2,14 +2,13 @@
 
 import json
 import os
-import shlex
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 from cuts import link_down
-from support import FISHPLATE, MpiTest, mpi_command, program
+from support import FISHPLATE, MpiTest, mpi_command, on_first_host, program
 
 # A page is written every 0.1 s, and a rail that comes back is taken back within seconds; this is a hang.
 PATIENCE_S = 60
@@ -38,14 +37,13 @@ class Top(MpiTest):
         """Exchanges messages until there is a file `stop`; rail r1 is cut while there is a file `cut`."""
         # With rates: a rail without one may carry everything alone.
         job = mpi_command(2, self.folder / self.name, self.folder / "stop", on=["--rails", "200,200"])
-        rest = job.index("--") + 1
-        here, cut, file = shlex.join(map(str, job[rest:])), link_down("r1"), self.folder / "cut"
+        cut, file = link_down("r1"), self.folder / "cut"
         wait = "sleep 0.05; kill -0 $job 2>/dev/null || break"
-        line = (
-            f"{here} & job=$!\nuntil [ -e {file} ]; do {wait}; done; {cut.begin}\n"
+        cuts = (
+            f"until [ -e {file} ]; do {wait}; done; {cut.begin}\n"
             f"while [ -e {file} ]; do {wait}; done; {cut.end}; wait $job"
         )
-        return self.start([*job[:rest], "sh", "-c", line])
+        return self.start(on_first_host(job, lambda here: f"{here} & job=$!\n{cuts}"))
 
     def await_rows(self, job, what, holds):
         """Looks until all rails of both ranks are shown, and are as wanted."""

@@ -31,6 +31,11 @@ impl Interface {
     pub fn is_rail(&self) -> bool {
         matches!(self.verdict, Verdict::Rail(_))
     }
+
+    /// Whether it can carry something at present.
+    pub fn is_up(&self) -> bool {
+        self.outage.is_none()
+    }
 }
 
 /// Whether an interface is a rail.
@@ -180,17 +185,17 @@ fn prefix(address: &if_addrs::IfAddr) -> u8 {
 
 /// Automatic choice: what leads out, also what is not up, in case it comes up; loopback where nothing is up.
 fn choose(interfaces: &mut [Interface]) {
-    let reasons: Vec<Option<String>> = interfaces.iter().map(|i| reason_to_leave_out(&i.name)).collect();
-    let mut each = interfaces.iter().zip(&reasons);
-    let any_is_up = each.any(|(i, reason)| i.is_rail() && i.outage.is_none() && reason.is_none());
-    for (interface, reason) in interfaces.iter_mut().zip(reasons).filter(|(interface, _)| interface.is_rail()) {
-        let reason = match (reason, interface.outage) {
+    let rails = interfaces.iter_mut().filter(|interface| interface.is_rail());
+    let rails: Vec<_> = rails.map(|rail| (reason_to_leave_out(&rail.name), rail)).collect();
+    let any_is_up = rails.iter().any(|(reason, rail)| reason.is_none() && rail.is_up());
+    for (reason, rail) in rails {
+        let reason = match (reason, rail.outage) {
             (_, Some(outage)) if !any_is_up => Some(format!("it {outage}")),
             (Some(reason), None) if reason == LOOPBACK && !any_is_up => None,
             (reason, _) => reason,
         };
         if let Some(reason) = reason {
-            interface.verdict = Verdict::Excluded(reason);
+            rail.verdict = Verdict::Excluded(reason);
         }
     }
 }
@@ -199,7 +204,7 @@ fn choose(interfaces: &mut [Interface]) {
 fn leave_room(interfaces: &mut [Interface]) {
     let mut kept = Vec::new();
     for is_up in [true, false] {
-        for interface in interfaces.iter_mut().filter(|interface| interface.outage.is_none() == is_up) {
+        for interface in interfaces.iter_mut().filter(|interface| interface.is_up() == is_up) {
             let Verdict::Rail(ip) = interface.verdict else { continue };
             kept.push(ip);
             if Address::fitting(&kept) < kept.len() {
@@ -253,11 +258,10 @@ fn pick(interfaces: Vec<Interface>, wanted: &[String]) -> Result<Vec<Interface>,
         }
         chosen.push(interface);
     }
-    match chosen.first().and_then(|first| first.outage) {
-        Some(outage) if chosen.iter().all(|interface| interface.outage.is_some()) => {
-            return Err(DiscoverError::Unusable { wanted: wanted[0].clone(), reason: format!("it {outage}") });
-        }
-        _ => {}
+    if let Some(outage) = chosen[0].outage
+        && !chosen.iter().any(Interface::is_up)
+    {
+        return Err(DiscoverError::Unusable { wanted: wanted[0].clone(), reason: format!("it {outage}") });
     }
     for mut interface in rest {
         if interface.is_rail() {

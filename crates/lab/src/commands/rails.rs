@@ -99,12 +99,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 impl Row {
     fn new(interface: Interface, peer: Option<Peer>) -> Row {
+        let is_up = interface.is_up();
         let (address, reason) = match interface.verdict {
             Verdict::Rail(address) => (Some(address), None),
             Verdict::Excluded(reason) => (None, Some(reason)),
         };
-        let rail = address.filter(|_| interface.outage.is_none());
-        let peer = rail.zip(peer).map(|(rail, peer)| peer.reach(rail, &interface.name));
+        let peer = address.filter(|_| is_up).zip(peer).map(|(rail, peer)| peer.reach(rail, &interface.name));
         Row {
             name: interface.name,
             rail: address.is_some(),

@@ -100,7 +100,7 @@ impl Rests {
             return;
         };
         // What is sent now from idle is acknowledged a round trip later, and BBR looks at acknowledgements.
-        let acknowledged = now.plus_ns(u64::from(bbr.least_us) * 1000);
+        let acknowledged = now.plus_ns(bbr.least_ns());
         if is_empty && acknowledged >= due.plus_ns(LATER_NS) {
             self.end(acknowledged);
         } else {
@@ -112,7 +112,7 @@ impl Rests {
     /// look, to have the peer's kernel acknowledge a last short segment, which it may do 40 ms later.
     pub fn is_to_pad(&mut self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64) -> bool {
         let Some(due) = self.due.filter(|_| waiting == 0 && info.unsent_bytes == 0) else { return false };
-        let round_trip_ns = u64::from(bbr.least_us) * 1000;
+        let round_trip_ns = bbr.least_ns();
         let is_idle = info.unacknowledged == 0;
         let is_left = info.unacknowledged <= LEAST_SEGMENTS && now.plus_ns(round_trip_ns + AHEAD_NS) < due;
         let is_time = now.since_ns(self.padded_at) >= round_trip_ns.max(info.rtt_ns) * 5 / 4 + BETWEEN_NS;
@@ -131,7 +131,7 @@ impl Rests {
             info.acknowledged_bytes.saturating_sub(acknowledged) + under_way + u64::from(info.unsent_bytes) + waiting;
         // BBR takes what a sender of short messages asks of the path for its rate, but leaves it its window, which is up to
         // three times what the path holds; more over a short one, but then a queue shows in the round trip.
-        let round_trip_ns = info.rtt_ns.max(u64::from(bbr.least_us.max(1)) * 1000);
+        let round_trip_ns = info.rtt_ns.max(bbr.least_ns()).max(1);
         let window_rate = info.window_bytes() as f64 / round_trip_ns as f64 * 1e9;
         let carried_ns = bytes as f64 / window_rate.max(bbr.bandwidth as f64) * 1e9;
         carried_ns >= (BUSY_FOR_NS.max(now.since_ns(from)) / BUSY_PART) as f64

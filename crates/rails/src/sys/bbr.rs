@@ -29,6 +29,13 @@ pub struct Bbr {
     pub is_looking: bool,
 }
 
+impl Bbr {
+    /// The least round trip of late, in nanoseconds.
+    pub fn least_ns(&self) -> u64 {
+        u64::from(self.least_us) * 1000
+    }
+}
+
 /// Asks the kernel; `None` where the connection does not use the BBR that Linux comes with.
 pub fn bbr(socket: BorrowedFd<'_>) -> Option<Bbr> {
     // One more, as another algorithm may tell more.
