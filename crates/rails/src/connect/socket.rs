@@ -49,7 +49,7 @@ fn listen_once(rails: &[IpAddr], congestion: &str) -> io::Result<(Vec<TcpListene
     let mut listeners = Vec::new();
     for ip in rails {
         let socket = new_socket(*ip, congestion)?;
-        allow_absent(&socket, *ip)?;
+        allow_absent(&socket, *ip);
         socket.bind(&SocketAddr::new(*ip, port).into())?;
         socket.listen(BACKLOG)?;
         let listener: TcpListener = socket.into();
@@ -149,9 +149,10 @@ fn new_of(ip: IpAddr, kind: Type) -> io::Result<Socket> {
     Socket::new(domain, kind.nonblocking().cloexec(), None)
 }
 
-/// Lets a socket be bound to the address of an interface that is down.
-fn allow_absent(socket: &Socket, ip: IpAddr) -> io::Result<()> {
-    if ip.is_ipv4() { socket.set_freebind_v4(true) } else { socket.set_freebind_v6(true) }
+/// Lets a socket be bound to the address of an interface that is down. Old kernels cannot for IPv6; without it, binding to
+/// such an address fails, and only that.
+fn allow_absent(socket: &Socket, ip: IpAddr) {
+    let _ = if ip.is_ipv4() { socket.set_freebind_v4(true) } else { socket.set_freebind_v6(true) };
 }
 
 /// Whether this process may have the congestion control of that name.
