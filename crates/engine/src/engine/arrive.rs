@@ -117,66 +117,72 @@ impl Engine {
             self.vcs[vc.0 as usize].doubt(now, usize::from(subchannel.index));
             self.make_ready(vc);
         }
-        let (into, placement) = match header.body {
+        let (into, placement) = self.handle_body(now, subchannel, header)?;
+        if header.body.is_counted() {
+            self.await_payload(now, subchannel, header, into);
+        }
+        Ok(placement)
+    }
+
+    /// What a frame is about, and where its payload goes.
+    fn handle_body(
+        &mut self,
+        now: Instant,
+        subchannel: SubchannelId,
+        header: &Header,
+    ) -> Result<(Target, Placement), Misbehaviour> {
+        let (vc, repetition) = (subchannel.vc, header.repetition);
+        match header.body {
             Body::Eager { seq, envelope, data, len, .. } => {
                 let body = arrival::Body::Eager { bounce: None, whole: len == 0, then: Then::Wait };
                 let charge = u64::from(len) + MESSAGE_CHARGE;
                 let arrival = Arrival { vc, envelope, data, len: u64::from(len), body, charge };
-                self.handle_message(seq, arrival, header.repetition)?
+                return self.handle_message(seq, arrival, repetition);
             }
             Body::Request { seq, envelope, data, total, ahead, send } => {
                 let ahead = u64::from(ahead);
                 let charge = if ahead > 0 { ahead + MESSAGE_CHARGE } else { 0 };
                 let body = arrival::Body::Request { send, seq, ahead };
                 let arrival = Arrival { vc, envelope, data, len: total, body, charge };
-                self.handle_message(seq, arrival, header.repetition)?
+                return self.handle_message(seq, arrival, repetition);
             }
             Body::Piece { seq, offset, len } => {
-                self.handle_piece(vc, (seq, header.repetition), offset, u64::from(len))?
-            }
-            Body::Relinquish { total } => {
-                self.handle_relinquish(vc, total)?;
-                (Target::Nothing, Placement::Discard)
-            }
-            Body::Clear { send, landing, len } => {
-                self.handle_clear(vc, send, landing, len)?;
-                (Target::Nothing, Placement::Discard)
+                return self.handle_piece(vc, (seq, repetition), offset, u64::from(len));
             }
             Body::Stripe { landing, offset, len } => {
-                self.handle_stripe(vc, (landing, header.repetition), offset, len)?
+                return self.handle_stripe(vc, (landing, repetition), offset, len);
             }
             Body::Write { write, key, address, data, number, len } => {
                 let at = (Remote { key, address }, len);
-                self.handle_write(subchannel, (number, header.repetition), (write, data), at)?
+                return self.handle_write(subchannel, (number, repetition), (write, data), at);
             }
+            Body::Relinquish { total } => self.handle_relinquish(vc, total)?,
+            Body::Clear { send, landing, len } => self.handle_clear(vc, send, landing, len)?,
             Body::Read { number, landing, key, address, len } => {
                 self.handle_read(vc, (number, landing), (Remote { key, address }, len))?;
-                (Target::Nothing, Placement::Discard)
             }
-            Body::Ping => {
-                self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].owe_answer(now);
-                (Target::Nothing, Placement::Discard)
-            }
+            Body::Ping => self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].owe_answer(now),
             Body::Refused { .. }
             | Body::Ack
             | Body::Bye
             | Body::Leave
             | Body::Resume { .. }
-            | Body::Datagrams { .. } => (Target::Nothing, Placement::Discard),
-        };
-        if header.body.is_counted() {
-            let (len, urgency) = (u64::from(header.body.payload_len()), header.body.urgency());
-            // What is dropped, because it has come before, is nothing that could come again.
-            let dropped = len == 0 || matches!(into, Target::Nothing);
-            let name = if dropped { Name::None } else { Name::of(&header.body) };
-            let repetition = header.repetition;
-            let incoming = Incoming { into, name, repetition, len, urgency };
-            self.incoming[vc.0 as usize][usize::from(subchannel.index)] = incoming;
-            if incoming.len == 0 {
-                self.payload_placed(now, subchannel);
-            }
+            | Body::Datagrams { .. } => {}
         }
-        Ok(placement)
+        Ok((Target::Nothing, Placement::Discard))
+    }
+
+    /// The payload of a frame follows, if it has one.
+    fn await_payload(&mut self, now: Instant, subchannel: SubchannelId, header: &Header, into: Target) {
+        let (len, urgency) = (u64::from(header.body.payload_len()), header.body.urgency());
+        // What is dropped, because it has come before, is nothing that could come again.
+        let dropped = len == 0 || matches!(into, Target::Nothing);
+        let name = if dropped { Name::None } else { Name::of(&header.body) };
+        let incoming = Incoming { into, name, repetition: header.repetition, len, urgency };
+        self.incoming[subchannel.vc.0 as usize][usize::from(subchannel.index)] = incoming;
+        if len == 0 {
+            self.payload_placed(now, subchannel);
+        }
     }
 
     /// The payload of the last header of this subchannel is where it belongs.

@@ -13,6 +13,7 @@ mod finish;
 mod functions;
 mod generalized;
 mod library;
+mod local;
 mod mailbox;
 mod memory;
 mod objects;

@@ -67,6 +67,13 @@ struct Task<'a> {
     contender: &'a Contender,
 }
 
+impl Task<'_> {
+    fn trio(&self) -> Trio {
+        let Cell { stack, link, benchmark, .. } = self.cell.clone();
+        (stack, link, benchmark)
+    }
+}
+
 /// What the record has already.
 pub fn known(record: &Record) -> (BTreeSet<Cell>, BTreeSet<(Trio, String)>, Estimate) {
     let mut estimate = Estimate::default();
@@ -94,49 +101,58 @@ impl Session<'_> {
         }
         let contenders = std::mem::take(&mut self.contenders);
         let tasks = tasks(self.plan, &contenders, &self.complete);
-        let seconds: f64 = tasks.iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum();
-        eprintln!("{} cells to measure, about {}", tasks.len(), estimate::shown(seconds));
+        eprintln!("{} cells to measure, about {}", tasks.len(), self.time_of(&tasks));
         let progress = Progress::start(tasks.len() as u64);
         let mut site = first;
         let mut here = tasks.first().map(|task| task.cell.link.clone()).unwrap_or_default();
-        let mut failures: BTreeMap<Trio, u32> = BTreeMap::new();
         let mut measured = BTreeMap::from([(here.clone(), site.link())]);
         self.writer.append(&Line::Link(site.link()))?;
+        let mut failures: BTreeMap<Trio, u32> = BTreeMap::new();
         for (number, task) in tasks.iter().enumerate() {
             if task.cell.link != here {
-                here = task.cell.link.clone();
+                here.clone_from(&task.cell.link);
                 drop(site);
-                let known = measured.get(&here);
-                site = open(&here, known)?;
-                if known.is_none() {
-                    measured.insert(here.clone(), site.link());
-                    self.writer.append(&Line::Link(site.link()))?;
-                }
+                site = self.arrive(&here, open, &mut measured)?;
             }
-            let trio = (task.cell.stack.clone(), task.cell.link.clone(), task.cell.benchmark.clone());
-            let left: f64 = tasks[number..].iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum();
-            progress.say(&format!("{} left: {}", estimate::shown(left), name(&task.cell, self.plan)));
-            let failed = failures.entry(trio).or_default();
+            let name = name(&task.cell, self.plan);
+            progress.say(&format!("{} left: {name}", self.time_of(&tasks[number..])));
+            let failed = failures.entry(task.trio()).or_default();
             if *failed >= MOST_FAILURES {
-                progress.done(&format!("{}: not tried again", name(&task.cell, self.plan)));
+                progress.done(&format!("{name}: not tried again"));
                 continue;
             }
             match self.measure(&mut site, task)? {
                 Ok(said) => {
                     *failed = 0;
                     summary.measured += 1;
-                    progress.done(&format!("{}: {said}", name(&task.cell, self.plan)));
+                    progress.done(&format!("{name}: {said}"));
                 }
                 Err(why) => {
                     *failed += 1;
                     summary.failed += 1;
-                    progress.failed(&format!("{}: failed: {why}", name(&task.cell, self.plan)));
+                    progress.failed(&format!("{name}: failed: {why}"));
                     site = site.renew(self.plan)?;
                 }
             }
         }
         progress.finish();
         Ok(summary)
+    }
+
+    /// How long these take, for people.
+    fn time_of(&self, tasks: &[Task]) -> String {
+        estimate::shown(tasks.iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum())
+    }
+
+    /// The site of another link, which the record is told of if it is not among those measured.
+    fn arrive(&mut self, link: &str, open: &Open, measured: &mut BTreeMap<String, record::Link>) -> Result<Site> {
+        let known = measured.get(link);
+        let site = open(link, known)?;
+        if known.is_none() {
+            measured.insert(link.to_string(), site.link());
+            self.writer.append(&Line::Link(site.link()))?;
+        }
+        Ok(site)
     }
 
     /// Tells the record what cannot be measured, unless it knows; returns how many that are.
