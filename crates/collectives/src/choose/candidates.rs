@@ -137,7 +137,7 @@ impl Job<'_> {
             Operation::Reduce { root, len, commutative } => {
                 groups::reduce(clock, all, root.0, self.bytes(*len), *commutative);
             }
-            Operation::Allreduce { len, commutative } => groups::allreduce(clock, all, self.bytes(*len), *commutative),
+            Operation::Allreduce { len, commutative } => self.allreduce(clock, all, *len, *commutative),
             Operation::Allgather { blocks } => {
                 let bytes: Vec<f64> = all.iter().map(|rank| self.bytes(blocks.len(*rank))).collect();
                 groups::allgather(clock, all, &bytes);
@@ -161,7 +161,18 @@ impl Job<'_> {
         }
     }
 
-    /// Whether it is known that hosts come first. MPICH then lets an allreduce cross twice, to one host and back.
+    /// MPICH, from 3.4 on, exchanges whole operands up to 8 bytes, or where there are fewer elements than ranks (its
+    /// `maint/tuning/coll/mpir/generic.json`); others do up to 2 KiB.
+    fn allreduce(&self, clock: &mut Clock, group: &[Rank], len: usize, commutative: bool) {
+        let bytes = self.bytes(len);
+        let is_short = match self.network.library() {
+            Library::Mpich => bytes <= 8.0 || len < 1 << group.len().ilog2(),
+            Library::Other => bytes <= groups::REDUCED_WHOLE_BYTES,
+        };
+        groups::allreduce(clock, group, bytes, is_short || !commutative);
+    }
+
+    /// Whether it is known that hosts come first.
     fn is_as_mpich(&self) -> bool {
         self.network.library() == Library::Mpich && matches!(self.operation, Operation::Allreduce { .. })
     }
@@ -201,13 +212,7 @@ impl Job<'_> {
             Operation::Allreduce { len, commutative } => {
                 let bytes = self.bytes(*len);
                 hosts.iter().for_each(|host| groups::reduce(&mut clock, host, 0, bytes, *commutative));
-                let leaders = leaders(None);
-                if self.is_as_mpich() {
-                    groups::reduce(&mut clock, &leaders, 0, bytes, *commutative);
-                    groups::broadcast(&mut clock, &leaders, 0, bytes);
-                } else {
-                    groups::allreduce(&mut clock, &leaders, bytes, *commutative);
-                }
+                self.allreduce(&mut clock, &leaders(None), *len, *commutative);
                 hosts.iter().for_each(|host| groups::broadcast(&mut clock, host, 0, bytes));
             }
             _ => return None,

@@ -10,7 +10,7 @@ const SCATTERED_RANKS: usize = 8;
 /// From here on that allgather goes round a ring (512 KiB).
 const RING_BROADCAST_BYTES: f64 = 524_288.0;
 /// Longer operands are reduced by a reduce-scatter (2 KiB).
-const REDUCED_WHOLE_BYTES: f64 = 2_048.0;
+pub const REDUCED_WHOLE_BYTES: f64 = 2_048.0;
 
 /// A dissemination: round k passes on what the rounds before brought.
 pub fn barrier(clock: &mut Clock, group: &[Rank]) {
@@ -48,10 +48,10 @@ pub fn reduce(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64, commut
     gather_halves(clock, &group[..even], if root < even { root } else { root - even }, bytes);
 }
 
-/// Reduction of so many bytes for all.
-pub fn allreduce(clock: &mut Clock, group: &[Rank], bytes: f64, commutative: bool) {
+/// Reduction of so many bytes for all: ranks exchange `whole` operands, or halves, quarters and so on.
+pub fn allreduce(clock: &mut Clock, group: &[Rank], bytes: f64, whole: bool) {
     let even = fold(clock, group, bytes);
-    if bytes <= REDUCED_WHOLE_BYTES || !commutative {
+    if whole {
         for distance in powers(even) {
             partners(clock, &group[..even], distance, bytes);
             group[..even].iter().for_each(|rank| clock.work(*rank, bytes));
