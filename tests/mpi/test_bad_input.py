@@ -9,6 +9,7 @@ from support import (
 )
 
 # What every endpoint that is told of calls itself: id, addresses, port.
+ME = r"fishplate: rank \d on node\d"
 PEER = r"peer [0-9a-f]{16}@10\.77\.\d\.\d(\+10\.77\.1\.\d)?:\d+"
 
 
@@ -77,14 +78,14 @@ class WrongSettings(MpiTest):
         )
         ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_TIMEOUT": "2"})
         # Loopback is what remains, for ranks of one host.
-        self.fails(ran, "fishplate: peer .* is out of reach: no rail of this node has a route to it")
+        self.fails(ran, f"{ME}: peer .* is out of reach: no rail of this node has a route to it")
 
     def test_hosts_that_cannot_reach_each_other(self):
         line = f"$FISHPLATE_TESTBED_LAUNCH node1 {tool('ip')} address flush dev r0 && " + with_mpich(
             "mpiexec -n 1 env FISHPLATE_RAILS=r0 {0} : -n 1 env FISHPLATE_RAILS=r1 {0}".format(bench("latency"))
         )
         ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_TIMEOUT": "2"})
-        self.fails(ran, f"fishplate: {PEER} is out of reach: .*r[01]")
+        self.fails(ran, f"{ME}: {PEER} is out of reach: .*r[01]")
 
     def test_a_provider_that_is_not_there(self):
         line = f"FI_PROVIDER_PATH=/nowhere {stack('mpich')}/mpiexec -n 2 {bench('latency')}"
@@ -155,7 +156,7 @@ class Disturbed(MpiTest):
         ran = self.disturbed("kill", ranks=3, mpiexec=["-disable-auto-cleanup"])
         self.fails(
             ran,
-            rf"fishplate: {PEER} is lost: its process has ended \(no rail finds it listening\); "
+            rf"{ME}: {PEER} is lost: its process has ended \(no rail finds it listening\); "
             r"before that, rail r[01] \(10\.77\.\d\.\d to 10\.77\.\d\.\d:\d+\): "
             "(the connection was closed without a goodbye|Connection reset|Broken pipe)",
         )

@@ -106,7 +106,7 @@ class Cut(Failover):
         down = "; ".join(link_down(rail).begin for rail in ["r0", "r1"])
         options = ["--iterations", 1000000, "--sizes", "64K"]
         ran = self.disturbed(down, 2, bench("bandwidth"), *options, FISHPLATE_TIMEOUT="2")
-        self.fails(ran, r"fishplate: no rail to the peer has come back for 2 s: rail r\d \(.*\): .*; rail r\d \(")
+        self.fails(ran, r"fishplate: rank [01] on node[01]: no rail to the peer has come back for 2 s: rail r\d \(.*\): .*; rail r\d \(")
 
 
 class Emulated(Failover):

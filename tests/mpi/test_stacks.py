@@ -61,6 +61,10 @@ class Stacks(MpiTest):
         self.is_carried("openmpi-tcp", "openmpi")
         self.assertEqual(self.rails_used(self.is_carried("fishplate-openmpi", "openmpi")), {"r0", "r1"})
 
+    def test_open_mpi_s_options_for_variables(self):
+        ran = self.mpi(2, bench("stress", "openmpi"), "--messages", 200, mpi="openmpi", mpiexec=["-x", "MINE=1"])
+        self.succeeds(ran, "all contents right", "2 processes on 2 hosts")
+
     def test_blocks_and_turns(self):
         for name in ["mpich-tcp", "openmpi-tcp"]:
             rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"

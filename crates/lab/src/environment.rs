@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use fishplate_rails::Settings;
 
-use crate::interposer::{self, PRELOAD};
-use crate::stacks::{self, Catalog, HAND_ON, Stack};
+use crate::hand_on;
+use crate::interposer;
+use crate::stacks::{self, Catalog, Stack};
 
 /// File name by which libfabric finds the provider.
 const PROVIDER: &str = "libfishplate-fi.so";
@@ -104,8 +105,8 @@ impl Options {
             }
         }
         variables.extend(interposer::variables(self.collectives.as_deref(), &provider_folder()?)?);
-        let forward = forwarded(&variables);
-        variables.push((HAND_ON.to_string(), forward));
+        let names = hand_on::names(&variables);
+        variables.push((hand_on::LIST.to_string(), names));
         Ok(Environment { variables, settings, stack })
     }
 
@@ -140,21 +141,6 @@ impl Options {
             ("FISHPLATE_STATS", "--stats", self.stats.as_ref()),
         ]
     }
-}
-
-/// What Open MPI shall hand on to ranks on other hosts, beside what begins with `OMPI_MCA_` (hydra hands on everything).
-/// It refuses names that are not set.
-fn forwarded(variables: &[(String, String)]) -> String {
-    let ours = |name: &str| name.starts_with("FI_") || name.starts_with("FISHPLATE_");
-    let set = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let mut names: Vec<String> = set.chain(variables.iter().map(|(name, _)| name.clone())).collect();
-    names.retain(|name| ours(name));
-    names.extend(variables.iter().map(|(name, _)| name.clone()).filter(|name| name == PRELOAD));
-    names.sort();
-    names.dedup();
-    let users = env::var("OMPI_MCA_mca_base_env_list").ok().filter(|list| !list.is_empty());
-    names.extend(users);
-    names.join(";")
 }
 
 /// The folder of the provider, in front of what the user has there already.

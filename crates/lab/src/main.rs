@@ -8,6 +8,7 @@ mod compare;
 mod demo;
 mod environment;
 mod experiments;
+mod hand_on;
 mod interposer;
 mod lab;
 mod machines;

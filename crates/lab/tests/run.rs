@@ -92,6 +92,32 @@ fn the_help_lists_every_variable() {
 }
 
 #[test]
+fn open_mpi_s_options_for_variables_keep_working() {
+    let fishplate = Installed::new();
+    // Tells what it is, as the real ones do, and what it is started with.
+    let launcher = |name: &str, version: &str| {
+        let told =
+            format!("[ \"$1\" = --version ] && echo '{version}' && exit\necho \"$* list $OMPI_MCA_mca_base_env_list\"");
+        std::fs::write(fishplate.path(name), format!("#!/bin/sh\n{told}\n")).unwrap();
+        std::fs::set_permissions(fishplate.path(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    launcher("mpirun.openmpi", "mpirun.openmpi (OpenRTE) 4.1.4");
+    launcher("mpiexec", "HYDRA build details:");
+    let run = |words: &[&str]| {
+        let mut command =
+            fishplate.command(&[&["run", "--collectives", "native", "--rails", "lo", "--"], words].concat());
+        common::Ran::of(command.env("OMPI_MCA_mca_base_env_list", "MINE=1").output().unwrap()).out
+    };
+    let list = "FISHPLATE_COLLECTIVES;FISHPLATE_RAILS;FISHPLATE_STATS;FI_PROVIDER;FI_PROVIDER_PATH;MINE=1";
+    // Open MPI 4 ends with an error where it finds both.
+    let options = "-x FISHPLATE_COLLECTIVES -x FISHPLATE_STATS -x FI_PROVIDER -x FI_PROVIDER_PATH -x MINE=1";
+    let given = ["./mpirun.openmpi", "-x", "FISHPLATE_RAILS=r0", "-n", "2", "./app"];
+    assert_eq!(run(&given), format!("{options} -x FISHPLATE_RAILS=r0 -n 2 ./app list \n"));
+    assert_eq!(run(&["./mpirun.openmpi", "./app"]), format!("./app list {list}\n"));
+    assert_eq!(run(&["./mpiexec", "./app", "-x", "3"]), format!("./app -x 3 list {list}\n"), "of the program");
+}
+
+#[test]
 fn a_stack_of_modules_loads_them_around_the_command() {
     let fishplate = Installed::new();
     // A site's `module`, and what it brings: an mpiexec that tells what it sees.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fishplate_rails::process;
 use rustix::io::ioctl_fionread;
 
 use crate::errno::lock_plain;
@@ -26,12 +27,12 @@ pub fn tell(what: &dyn Display) {
     wait_until_read(&stderr, PATIENCE);
 }
 
-/// Prints one line, unless it was the last one: for what happens again with every call.
+/// Prints a line about what this rank met, unless it was the last one: for what happens again with every call.
 pub fn tell_change(what: &Arc<str>) {
     static LAST: Mutex<Option<Arc<str>>> = Mutex::new(None);
     let mut last = lock_plain(&LAST);
     if last.as_ref() != Some(what) {
-        tell(what);
+        tell(&format_args!("{}: {what}", process::name()));
         *last = Some(what.clone());
     }
 }

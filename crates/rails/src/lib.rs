@@ -16,7 +16,7 @@ pub mod live;
 mod logger;
 mod pairing;
 pub mod probe;
-mod process;
+pub mod process;
 pub mod settings;
 pub mod streams;
 #[allow(unsafe_code)]

@@ -68,12 +68,8 @@ impl Log for Logger {
 impl Logger {
     fn head(&self, level: Level, now: Instant) -> String {
         let seconds = now.duration_since(self.started).as_secs_f64();
-        let host = process::host();
         let level = level.as_str().to_ascii_lowercase();
-        match process::rank() {
-            Some(rank) => format!("fishplate: {level} +{seconds:.3}s rank {rank} on {host}: "),
-            None => format!("fishplate: {level} +{seconds:.3}s process {} on {host}: ", std::process::id()),
-        }
+        format!("fishplate: {level} +{seconds:.3}s {}: ", process::name())
     }
 }
 

@@ -14,3 +14,11 @@ pub fn rank() -> Option<u32> {
     let variable = |name: &&str| std::env::var(name).ok()?.parse().ok();
     *RANK.get_or_init(|| ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"].iter().find_map(variable))
 }
+
+/// How messages to the user call this process: by its rank where the launcher tells it.
+pub fn name() -> String {
+    match rank() {
+        Some(rank) => format!("rank {rank} on {}", host()),
+        None => format!("process {} on {}", std::process::id(), host()),
+    }
+}

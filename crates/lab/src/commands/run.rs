@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::environment::Options;
 use crate::stats::{self, Summary};
 use crate::supervise::{self, Signals};
-use crate::{show, stacks};
+use crate::{hand_on, show, stacks};
 
 /// Runs an MPI program over all rails, then shows what each rail carried.
 ///
@@ -50,16 +50,20 @@ struct Counters {
 /// The command.
 pub fn run(mut args: Args) -> Result<ExitCode> {
     let counters = Counters::prepare(&mut args.options)?;
-    let environment = args.options.environment()?;
+    let mut environment = args.options.environment()?;
     if let Err(error) = fishplate_rails::discover::survey(&environment.settings.rails) {
         // Not fatal: the hosts that run the ranks may have interfaces that this one lacks.
         eprintln!("fishplate: on this host: {error}");
     }
     let signals = Signals::take()?;
+    let options = hand_on::options(&environment.prefix(), &args.command, &mut environment.variables);
     let mut line: Vec<OsString> = environment.prefix().into_iter().map(OsString::from).collect();
-    line.extend(args.command.iter().cloned());
+    line.push(args.command[0].clone());
+    line.extend(options);
+    line.extend_from_slice(&args.command[1..]);
     let mut command = Command::new(&line[0]);
-    command.args(&line[1..]).envs(environment.variables);
+    // The user's is part of ours, if there still is one.
+    command.args(&line[1..]).env_remove(hand_on::LIST).envs(environment.variables);
     let mut child = supervise::spawn(&mut command, &line[0]).map_err(|error| hint(error, &args))?;
     let ended = signals.wait(&mut child, None)?;
     let summary = stats::summarize(&stats::read(&counters.file, counters.skip)?);

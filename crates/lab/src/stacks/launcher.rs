@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::hand_on::LIST;
+
 /// A kind of launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -97,7 +99,7 @@ impl Launcher {
             Launcher::Intel if one_machine => set(&[("I_MPI_PIN", "0")]),
             Launcher::OpenMpi => {
                 let names = handed_on(variables);
-                let mut own = if names.is_empty() { Vec::new() } else { set(&[(HAND_ON, &names)]) };
+                let mut own = if names.is_empty() { Vec::new() } else { set(&[(LIST, &names)]) };
                 // In namespaces everyone is root.
                 if one_machine {
                     own.extend(set(&[("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]));
@@ -108,9 +110,6 @@ impl Launcher {
         }
     }
 }
-
-/// Open MPI's variable for the names of variables to hand on to ranks on other hosts.
-pub const HAND_ON: &str = "OMPI_MCA_mca_base_env_list";
 
 /// What Open MPI shall hand on beside its own, which it hands on by itself. Others hand on everything.
 fn handed_on(variables: &[(String, String)]) -> String {
@@ -209,6 +208,6 @@ mod tests {
         let pairs =
             ["FI_PROVIDER", "OMPI_MCA_pml", "LD_LIBRARY_PATH", "PATH"].map(|name| (name.to_string(), "x".into()));
         let own = Launcher::OpenMpi.variables(&Job::default(), &pairs);
-        assert_eq!(own, [(HAND_ON.to_string(), "FI_PROVIDER;LD_LIBRARY_PATH".to_string())]);
+        assert_eq!(own, [(LIST.to_string(), "FI_PROVIDER;LD_LIBRARY_PATH".to_string())]);
     }
 }

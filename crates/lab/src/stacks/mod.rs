@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 
 pub use catalog::Catalog;
 pub use invocation::Invocation;
-pub use launcher::{HAND_ON, Hosts, Job, Spread};
+pub use launcher::{Hosts, Job, Spread};
 pub use source::Source;
 pub use stack::Stack;
 
