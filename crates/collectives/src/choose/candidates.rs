@@ -17,6 +17,9 @@ const MIN_SEGMENT_BYTES: f64 = 32_768.0;
 /// each, needs one crossing for a broadcast up to 16 KiB, and two or three for longer ones.
 const BY_HOSTS_BYTES: f64 = 16_384.0;
 
+/// Operands that are reduced whole where there is nothing else to go by (2 KiB).
+const REDUCED_WHOLE_BYTES: f64 = 2_048.0;
+
 /// What is to be done, where.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -135,7 +138,7 @@ impl Job<'_> {
             Operation::Barrier => groups::barrier(clock, all),
             Operation::Broadcast { root, len } => groups::broadcast(clock, all, root.0, self.bytes(*len)),
             Operation::Reduce { root, len, commutative } => {
-                groups::reduce(clock, all, root.0, self.bytes(*len), *commutative);
+                self.reduce(clock, all, root.0, self.bytes(*len), *commutative);
             }
             Operation::Allreduce { len, commutative } => self.allreduce(clock, all, *len, *commutative),
             Operation::Allgather { blocks } => {
@@ -161,13 +164,20 @@ impl Job<'_> {
         }
     }
 
+    /// MPICH reduces parts of long operands; Open MPI 5, in groups from 8 ranks on, none (its
+    /// `coll_tuned_decision_fixed.c`).
+    pub fn reduce(&self, clock: &mut Clock, group: &[Rank], root: usize, bytes: f64, commutative: bool) {
+        let is_whole = self.network.library() == Library::Other || bytes <= REDUCED_WHOLE_BYTES;
+        groups::reduce(clock, group, root, bytes, is_whole || !commutative);
+    }
+
     /// MPICH, from 3.4 on, exchanges whole operands up to 8 bytes, or where there are fewer elements than ranks (its
     /// `maint/tuning/coll/mpir/generic.json`); others do up to 2 KiB.
     fn allreduce(&self, clock: &mut Clock, group: &[Rank], len: usize, commutative: bool) {
         let bytes = self.bytes(len);
         let is_short = match self.network.library() {
             Library::Mpich => bytes <= 8.0 || len < 1 << group.len().ilog2(),
-            Library::Other => bytes <= groups::REDUCED_WHOLE_BYTES,
+            Library::Other => bytes <= REDUCED_WHOLE_BYTES,
         };
         groups::allreduce(clock, group, bytes, is_short || !commutative);
     }
@@ -205,13 +215,13 @@ impl Job<'_> {
             Operation::Reduce { root, len, commutative } => {
                 let leaders = leaders(Some(*root));
                 for (host, leader) in hosts.iter().zip(&leaders) {
-                    groups::reduce(&mut clock, host, position(host, *leader), self.bytes(*len), *commutative);
+                    self.reduce(&mut clock, host, position(host, *leader), self.bytes(*len), *commutative);
                 }
-                groups::reduce(&mut clock, &leaders, position(&leaders, *root), self.bytes(*len), *commutative);
+                self.reduce(&mut clock, &leaders, position(&leaders, *root), self.bytes(*len), *commutative);
             }
             Operation::Allreduce { len, commutative } => {
                 let bytes = self.bytes(*len);
-                hosts.iter().for_each(|host| groups::reduce(&mut clock, host, 0, bytes, *commutative));
+                hosts.iter().for_each(|host| self.reduce(&mut clock, host, 0, bytes, *commutative));
                 self.allreduce(&mut clock, &leaders(None), *len, *commutative);
                 hosts.iter().for_each(|host| groups::broadcast(&mut clock, host, 0, bytes));
             }

@@ -9,8 +9,6 @@ const SCATTERED_BYTES: f64 = 12_288.0;
 const SCATTERED_RANKS: usize = 8;
 /// From here on that allgather goes round a ring (512 KiB).
 const RING_BROADCAST_BYTES: f64 = 524_288.0;
-/// Longer operands are reduced by a reduce-scatter (2 KiB).
-pub const REDUCED_WHOLE_BYTES: f64 = 2_048.0;
 
 /// A dissemination: round k passes on what the rounds before brought.
 pub fn barrier(clock: &mut Clock, group: &[Rank]) {
@@ -36,9 +34,9 @@ pub fn broadcast(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64) {
     }
 }
 
-/// Reduction of so many bytes to the rank at `root`.
-pub fn reduce(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64, commutative: bool) {
-    if bytes <= REDUCED_WHOLE_BYTES || !commutative {
+/// Reduction of so many bytes to the rank at `root`: `whole` operands go up a tree, or ranks reduce parts first.
+pub fn reduce(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64, whole: bool) {
+    if whole {
         tree_up(clock, group, root, &|_| bytes, bytes);
         return;
     }

@@ -266,7 +266,7 @@ impl<'a> Stages<'a> {
             false => {
                 let root = root.filter(|root| map.cluster_of(*root) == map.cluster_of(members[0]));
                 let local_root = root.map_or(0, |root| map.local(root).0);
-                groups::reduce(&mut stages.clock, members, local_root, bytes, commutative);
+                stages.job.reduce(&mut stages.clock, members, local_root, bytes, commutative);
             }
         });
     }
