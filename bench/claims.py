@@ -97,8 +97,8 @@ def collective_rows():
     with 4, 2 and 1. Against MPICH's own algorithms over Fishplate, all ranks starting together; 128 KiB of a broadcast to
     two at least 1.9 times as fast."""
     sizes = {"bcast": [8, 1024, 16384, 65536, 131072, 1048576], "allreduce": [8, 1024, 16384, 131072, 1048576],
-             "reduce": [8, 1024, 16384, 131072],
-             "allgather": [8, 1024, 16384, 131072], "alltoall": [8, 1024, 16384, 131072], "barrier": [0]}
+             "reduce": [8, 1024, 16384, 131072], "allgather": [8, 1024, 16384, 131072],
+             "alltoall": [8, 1024, 16384, 131072], "barrier": [0]}
     def row(name, program, clusters, bound, told):
         lab = ["--clusters", str(len(clusters)), "--hosts", str(len(clusters[0])), "--rails", "0", "--wan", "1000",
                "--delay", "1ms"]

@@ -8,8 +8,9 @@ from support import (
     FISHPLATE, HERE, PROVIDER, MpiTest, bench, mpi_command, on_first_host, program, stack, testbed, tool, with_mpich
 )
 
-# What every endpoint that is told of calls itself: id, addresses, port.
+# How a rank begins what it tells of its peers.
 ME = r"fishplate: rank \d on node\d"
+# What every endpoint that is told of calls itself: id, addresses, port.
 PEER = r"peer [0-9a-f]{16}@10\.77\.\d\.\d(\+10\.77\.1\.\d)?:\d+"
 
 

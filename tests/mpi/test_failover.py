@@ -106,7 +106,8 @@ class Cut(Failover):
         down = "; ".join(link_down(rail).begin for rail in ["r0", "r1"])
         options = ["--iterations", 1000000, "--sizes", "64K"]
         ran = self.disturbed(down, 2, bench("bandwidth"), *options, FISHPLATE_TIMEOUT="2")
-        self.fails(ran, r"fishplate: rank [01] on node[01]: no rail to the peer has come back for 2 s: rail r\d \(.*\): .*; rail r\d \(")
+        causes = r"rail r\d \(.*\): .*; rail r\d \("
+        self.fails(ran, f"fishplate: rank [01] on node[01]: no rail to the peer has come back for 2 s: {causes}")
 
 
 class Emulated(Failover):

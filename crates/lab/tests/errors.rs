@@ -1,6 +1,8 @@
 //! Every error that a user can cause is told clearly.
 
 mod common;
+#[path = "common/script.rs"]
+mod script;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -113,13 +115,12 @@ fn setup_without_what_it_needs() {
     Ran::of(homeless.output().unwrap()).fails_saying(&["FISHPLATE_CACHE"]);
 
     // A Python that is too old, and one without venv, as Debian has it.
-    for (name, script, said) in [
+    for (name, text, said) in [
         ("old", "#!/bin/sh\nexit 1\n", "older than 3.10"),
         ("bare", "#!/bin/sh\ncase \"$2\" in *venv*) exit 1;; esac\n", "python3-venv"),
     ] {
         let python = fishplate.path(name);
-        fs::write(&python, script).unwrap();
-        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+        script::script(&python, text);
         setup(&["--python", python.to_str().unwrap()], &cache).fails_saying(&[said]);
     }
 }

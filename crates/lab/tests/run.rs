@@ -1,6 +1,8 @@
 //! `fishplate run` and `fishplate env`.
 
 mod common;
+#[path = "common/script.rs"]
+mod script;
 
 use common::Installed;
 
@@ -98,8 +100,7 @@ fn open_mpi_s_options_for_variables_keep_working() {
     let launcher = |name: &str, version: &str| {
         let told =
             format!("[ \"$1\" = --version ] && echo '{version}' && exit\necho \"$* list $OMPI_MCA_mca_base_env_list\"");
-        std::fs::write(fishplate.path(name), format!("#!/bin/sh\n{told}\n")).unwrap();
-        std::fs::set_permissions(fishplate.path(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        script::script(&fishplate.path(name), &format!("#!/bin/sh\n{told}\n"));
     };
     launcher("mpirun.openmpi", "mpirun.openmpi (OpenRTE) 4.1.4");
     launcher("mpiexec", "HYDRA build details:");
@@ -124,9 +125,7 @@ fn a_stack_of_modules_loads_them_around_the_command() {
     std::fs::create_dir(fishplate.path("site")).unwrap();
     let module = format!("module() {{ export PATH={}:$PATH FI_PROVIDER=$2; }}\n", fishplate.path("site").display());
     std::fs::write(fishplate.path(".bash_profile"), module).unwrap();
-    std::fs::write(fishplate.path("site/mpiexec"), "#!/bin/sh\necho \"$FI_PROVIDER $*\"\n").unwrap();
-    std::fs::set_permissions(fishplate.path("site/mpiexec"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .unwrap();
+    script::script(&fishplate.path("site/mpiexec"), "#!/bin/sh\necho \"$FI_PROVIDER $*\"\n");
     let stack = "[site]\nmodules = [\"mpi/5\"]\nlauncher = \"hydra\"\nfishplate = true\n";
     std::fs::write(fishplate.path("site.toml"), stack).unwrap();
 

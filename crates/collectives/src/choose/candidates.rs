@@ -17,7 +17,7 @@ const MIN_SEGMENT_BYTES: f64 = 32_768.0;
 /// each, needs one crossing for a broadcast up to 16 KiB, and two or three for longer ones.
 const BY_HOSTS_BYTES: f64 = 16_384.0;
 
-/// Operands that are reduced whole where there is nothing else to go by (2 KiB).
+/// Up to here MPICH's reduce sends whole operands (2 KiB). The same is assumed of an allreduce that is not MPICH's.
 const REDUCED_WHOLE_BYTES: f64 = 2_048.0;
 
 /// What is to be done, where.
@@ -164,15 +164,15 @@ impl Job<'_> {
         }
     }
 
-    /// MPICH reduces parts of long operands; Open MPI 5, in groups from 8 ranks on, none (its
-    /// `coll_tuned_decision_fixed.c`).
+    /// MPICH reduces parts of long operands, Open MPI 5 none (its `coll_tuned_decision_fixed.c`; but for less than 8 bytes
+    /// among two or three ranks).
     pub fn reduce(&self, clock: &mut Clock, group: &[Rank], root: usize, bytes: f64, commutative: bool) {
         let is_whole = self.network.library() == Library::Other || bytes <= REDUCED_WHOLE_BYTES;
         groups::reduce(clock, group, root, bytes, is_whole || !commutative);
     }
 
     /// MPICH, from 3.4 on, exchanges whole operands up to 8 bytes, or where there are fewer elements than ranks (its
-    /// `maint/tuning/coll/mpir/generic.json`); others do up to 2 KiB.
+    /// `maint/tuning/coll/mpir/generic.json`).
     fn allreduce(&self, clock: &mut Clock, group: &[Rank], len: usize, commutative: bool) {
         let bytes = self.bytes(len);
         let is_short = match self.network.library() {

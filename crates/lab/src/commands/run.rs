@@ -62,7 +62,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     line.extend(options);
     line.extend_from_slice(&args.command[1..]);
     let mut command = Command::new(&line[0]);
-    // The user's is part of ours, if there still is one.
+    // What the user has in the list is in ours as well, or among the options.
     command.args(&line[1..]).env_remove(hand_on::LIST).envs(environment.variables);
     let mut child = supervise::spawn(&mut command, &line[0]).map_err(|error| hint(error, &args))?;
     let ended = signals.wait(&mut child, None)?;
