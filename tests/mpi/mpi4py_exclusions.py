@@ -12,6 +12,15 @@ TESTS = {
     ),
 }
 
+# The same, left out only where ranks of one host talk to each other past libfabric.
+TESTS_BESIDE_SHARED_MEMORY = {
+    "test_rma.*testStartCompletePostTest": (
+        "MPI_Win_test of MPICH 5.0.2 looks before it takes in what has come. The test expects it to know of what the "
+        "first rank said before a barrier, but a rank hears of that over the network, and that the barrier has ended "
+        "from its neighbour, in shared memory, perhaps sooner. tests/programs/win_test.c counts how often."
+    ),
+}
+
 # Module -> reason.
 MODULES = {
     "test_mpiabi": "compares Fortran's types with those of MPI's ABI; MPICH from PyPI is built without Fortran",
