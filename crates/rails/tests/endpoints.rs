@@ -176,6 +176,36 @@ fn what_was_injected_before_closing_arrives() {
 }
 
 #[test]
+fn memory_of_injected_messages_is_the_users_again_at_once() {
+    let contents: Vec<Vec<u8>> = (0..16).map(|at| pattern(16384 - 1000 * at, at as u8)).collect();
+    let content = |tag: u64| &contents[tag as usize % contents.len()];
+    // Sent as they are posted until the peer takes no more; held back as a burst.
+    for holds_back in [false, true] {
+        let (mut a, mut b) = (open(&settings()), open(&settings()));
+        let to_b = a.peer(b.address());
+        let mut buffer = vec![0; 16384];
+        recv(&mut b, 0, &mut buffer, None);
+        send(&mut a, to_b, 0, content(0), true).unwrap();
+        until(&mut [&mut a, &mut b], received(1));
+        if holds_back {
+            a.watch_bursts();
+        }
+        let mut lent = vec![0; 16384];
+        for tag in 1..=400 {
+            let lent = &mut lent[..content(tag).len()];
+            lent.copy_from_slice(content(tag));
+            send(&mut a, to_b, tag, lent, true).unwrap();
+            lent.fill(0xee);
+        }
+        for tag in 1..=400 {
+            recv(&mut b, tag, &mut buffer, None);
+            until(&mut [&mut a, &mut b], |_, completion| completion.context == Context(tag));
+            assert!(buffer[..content(tag).len()] == **content(tag), "message {tag}, holds back: {holds_back}");
+        }
+    }
+}
+
+#[test]
 fn the_end_of_a_burst_arrives_although_the_sender_never_looks_again() {
     let (mut a, mut b) = (open(&settings()), open(&settings()));
     let to_b = a.peer(b.address());

@@ -11,7 +11,6 @@ use fishplate_engine::{Instant, Transmit};
 
 use super::Endpoint;
 use super::progress::{BUDGET, MOST_READS, datagrams_token};
-use super::take_in::carries_data;
 use crate::link::{Came, Datagrams, NEAR_RTT_NS};
 use crate::sys::poll::Kind;
 
@@ -22,28 +21,8 @@ const MOST_LINKS: usize = 64;
 const REPEAT_AFTER_NS: u64 = 5_000_000;
 
 impl Endpoint {
-    /// Takes a frame from the engine to its link. True if it has left.
-    pub(super) fn hand_over(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
-        let link = &mut self.links[at];
-        if transmit.header.body.is_counted() {
-            link.counts.tx_bytes += transmit.source.len();
-            link.counts.tx_messages += u64::from(carries_data(&transmit.header.body));
-            if link.departures.is_calm() && self.goes_as_datagram(at, transmit, now) {
-                return true;
-            }
-            let link = &mut self.links[at];
-            link.settle();
-            let resume = link.departures.by_stream();
-            link.resume(resume);
-        }
-        let link = &mut self.links[at];
-        link.transmit.push(&transmit.header, &transmit.source, transmit.copy, &self.memory, &self.bounces);
-        self.soil(at);
-        false
-    }
-
     /// Sends a frame, which follows nothing that is not acknowledged, as a datagram if that can be.
-    fn goes_as_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+    pub(super) fn goes_as_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
             if link.sampled.min_rtt_ns <= NEAR_RTT_NS && link.departures.offers() {

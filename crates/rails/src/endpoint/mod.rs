@@ -8,6 +8,7 @@ mod connecting;
 mod datagrams;
 mod failing;
 mod farewell;
+mod hand_over;
 mod health;
 mod hot;
 mod padding;

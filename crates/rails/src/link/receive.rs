@@ -19,8 +19,9 @@ const DIRECT_LEAST: u64 = 4096;
 /// Bytes read ahead behind a payload that goes straight to its place: the next header, but little of the next
 /// payload, which would have to be copied.
 const AHEAD_OF_DIRECT: usize = 128;
-/// After a payload of at least so many bytes the next is likely to be as long: only its header is read ahead.
-const BULK_LEAST: u64 = 16 << 10;
+/// After a payload of at least so many bytes the next is likely to be as long: only its header is read ahead. To copy a
+/// shorter one is cheaper than a second system call.
+const BULK_LEAST: u64 = 32 << 10;
 /// Length of an extent list on the stack when a payload goes into several pieces.
 const MAX_EXTENTS: usize = 16;
 
