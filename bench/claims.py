@@ -23,6 +23,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FISHPLATE = str(ROOT / "build/bin/fishplate")
 OPEN_MPI = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
+OPEN_MPI_OVER_FISHPLATE = ["--bind-to", "none", "--mca", "pml", "cm", "--mca", "mtl", "ofi",
+                           "--mca", "mtl_ofi_provider_include", "fishplate"]
+INTERPOSER = str(ROOT / "build/lib/fishplate/libfishplate-mpi.so")
 SIZES_SMALL = [1, 64, 1024, 4096]
 SIZES_LARGE = [65536, 262144, 1048576, 4194304]
 SIZES_DISTANT = [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
@@ -46,6 +49,8 @@ class Row:
         self.options = more.get("options", [])
         # Whether Fishplate's collective operations over clusters take part; its peer "native" is the MPI's own.
         self.collective = more.get("collective", False)
+        # What runs over Fishplate.
+        self.library = more.get("library", "mpich")
         # Time for each size. Over a distance, TCP takes a second to find the rate of a path that idles in between; and every
         # ten seconds BBR lets the path run empty for 0.2 s, which is to count as much as it does in the long run.
         self.seconds = more.get("seconds", 0.3)
@@ -95,22 +100,25 @@ def rows():
 def collective_rows():
     """Clusters 1 ms apart: two of one host with four ranks each, two of four hosts with one rank each, and three of one host
     with 4, 2 and 1. Against MPICH's own algorithms over Fishplate, all ranks starting together; 128 KiB of a broadcast to
-    two at least 1.9 times as fast."""
+    two at least 1.9 times as fast. The first two again under Open MPI, against its own."""
     sizes = {"bcast": [8, 1024, 16384, 65536, 131072, 1048576], "allreduce": [8, 1024, 16384, 131072, 1048576],
              "reduce": [8, 1024, 16384, 131072], "allgather": [8, 1024, 16384, 131072],
              "alltoall": [8, 1024, 16384, 131072], "barrier": [0]}
-    def row(name, program, clusters, bound, told):
+    def row(name, program, clusters, bound, told, library="mpich"):
         lab = ["--clusters", str(len(clusters)), "--hosts", str(len(clusters[0])), "--rails", "0", "--wan", "1000",
                "--delay", "1ms"]
         return Row(f"{name}-{program}", "1000", program, sizes[program], ["native"], bound, at_most=True,
-                   hosts=sum(clusters, []), lab=lab, collective=True, told=told, seconds=1, options=["--start", "together"])
+                   hosts=sum(clusters, []), lab=lab, collective=True, told=told, seconds=1, options=["--start", "together"],
+                   library=library)
 
     broadcast = lambda size: 1 / 1.9 if size == 131072 else 1 / 0.95
     bound = {"bcast": broadcast}
     two = {"clusters": [[4], [4]], "clusters-of-hosts": [[1] * 4, [1] * 4]}
     return [*(row(name, program, clusters, bound.get(program, 1 / 0.95), ["openmpi"])
               for name, clusters in two.items() for program in sizes),
-            *(row("clusters-4-2-1", program, [[4], [2], [1]], 1 / 0.95, []) for program in sizes)]
+            *(row("clusters-4-2-1", program, [[4], [2], [1]], 1 / 0.95, []) for program in sizes),
+            *(row(f"openmpi-{name}", program, clusters, 1 / 0.95, ["openmpi"], "openmpi")
+              for name, clusters in two.items() for program in sizes)]
 
 
 def distant_rows():
@@ -195,10 +203,8 @@ class Testbed:
             count = str(len(self.rails))
             return "mpich", {"MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": rails,
                              "UCX_MAX_EAGER_RAILS": count, "UCX_MAX_RNDV_RAILS": count}, []
-        if name == "openmpi":
-            variables = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-            idle = ["--mca", "mpi_yield_when_idle", "1"] if sum(self.row.hosts) > 2 else []
-            return "openmpi", variables, [*OPEN_MPI, "--mca", "btl_tcp_if_include", rails, *idle]
+        if name == "openmpi" or self.row.library == "openmpi":
+            return self.open_mpi(name, rails)
         variables = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "fishplate",
                      "FI_PROVIDER_PATH": str(ROOT / "build/lib/fishplate")}
         if name.startswith("build:"):
@@ -208,9 +214,20 @@ class Testbed:
         if name == "weighted":
             return "mpich", variables | {"FISHPLATE_STRIPING": "weighted:4,1"}, []
         if name == "fishplate" and self.row.collective:
-            variables["LD_PRELOAD"] = str(ROOT / "build/lib/fishplate/libfishplate-mpi.so")
+            variables["LD_PRELOAD"] = INTERPOSER
         only = name.partition(":")[2]
         return "mpich", variables | ({"FISHPLATE_RAILS": only} if only else self.row.variables), []
+
+    def open_mpi(self, name, rails):
+        """The same for Open MPI: over TCP, or over Fishplate with or without its collective operations."""
+        variables = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        idle = ["--mca", "mpi_yield_when_idle", "1"] if sum(self.row.hosts) > 2 else []
+        if name == "openmpi":
+            return "openmpi", variables, [*OPEN_MPI, "--mca", "btl_tcp_if_include", rails, *idle]
+        folder = name.removeprefix("build:") if name.startswith("build:") else str(ROOT / "build/lib/fishplate")
+        handed_on = {"FI_PROVIDER_PATH": folder} | ({"LD_PRELOAD": INTERPOSER} if name == "fishplate" else {})
+        options = [word for variable in handed_on.items() for word in ("-x", "=".join(variable))]
+        return "openmpi", variables, [*OPEN_MPI_OVER_FISHPLATE, *idle, *options]
 
     def socket_latency_us(self):
         """Half a round trip of one byte over a plain TCP connection on the first rail."""

@@ -135,7 +135,7 @@ impl Job<'_> {
     fn carried_out(&self, clock: &mut Clock, all: &[Rank]) {
         let mean = |blocks: &Blocks| self.bytes(blocks.total()) / all.len() as f64;
         match self.operation {
-            Operation::Barrier => groups::barrier(clock, all),
+            Operation::Barrier => self.barrier(clock, all),
             Operation::Broadcast { root, len } => groups::broadcast(clock, all, root.0, self.bytes(*len)),
             Operation::Reduce { root, len, commutative } => {
                 self.reduce(clock, all, root.0, self.bytes(*len), *commutative);
@@ -161,6 +161,16 @@ impl Job<'_> {
             Operation::Alltoall { exchange } => {
                 groups::alltoall(clock, all, &|from, to| self.bytes(exchange.len(from, to)));
             }
+        }
+    }
+
+    /// MPICH disseminates. In Open MPI 4 and 5 partners exchange; among a few ranks, all go through one (its
+    /// `coll_tuned_decision_fixed.c`).
+    fn barrier(&self, clock: &mut Clock, group: &[Rank]) {
+        match (self.network.library(), group.len()) {
+            (Library::Other, 4..8) => groups::barrier_through_one(clock, group),
+            (Library::Other, ..64) => groups::allreduce(clock, group, 0.0, true),
+            _ => groups::barrier(clock, group),
         }
     }
 
@@ -201,8 +211,8 @@ impl Job<'_> {
         let position = |group: &[Rank], rank: Rank| group.iter().position(|other| *other == rank).unwrap_or(0);
         match self.operation {
             Operation::Barrier => {
-                hosts.iter().for_each(|host| groups::barrier(&mut clock, host));
-                groups::barrier(&mut clock, &leaders(None));
+                hosts.iter().for_each(|host| self.barrier(&mut clock, host));
+                self.barrier(&mut clock, &leaders(None));
                 hosts.iter().for_each(|host| groups::broadcast(&mut clock, host, 0, 0.0));
             }
             Operation::Broadcast { root, len } => {

@@ -18,6 +18,12 @@ pub fn barrier(clock: &mut Clock, group: &[Rank]) {
     }
 }
 
+/// All tell the first one, which then tells all.
+pub fn barrier_through_one(clock: &mut Clock, group: &[Rank]) {
+    clock.round(&(1..group.len()).map(|index| message(group, index, 0, 0.0)).collect::<Vec<_>>());
+    clock.round(&(1..group.len()).map(|index| message(group, 0, index, 0.0)).collect::<Vec<_>>());
+}
+
 /// Broadcast of so many bytes from the rank at `root`.
 pub fn broadcast(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64) {
     let ranks = group.len();

@@ -70,8 +70,8 @@ impl Endpoint {
         let subchannel = link.subchannel;
         header.ack = link.departures.hear(header.ack);
         link.counts.rx_messages += u64::from(carries_data(&header.body));
-        link.said_bye |= header.body == Body::Bye;
-        if header.body == Body::Leave && !link.hear_farewell() {
+        link.said_bye |= matches!(header.body, Body::Bye);
+        if matches!(header.body, Body::Leave) && !link.hear_farewell() {
             self.misbehaved(at, "it lets go of a connection that has to stay");
             return None;
         }
