@@ -1,6 +1,7 @@
 //! The candidates for an operation, with what each would cost.
 
 use super::clock::Clock;
+use super::groups::Delivery;
 use super::stages::Stages;
 use super::{Candidate, Part, ahead, groups, traffic};
 use crate::algorithm::{AT_ONCE, Algorithm, MAX_SEGMENTS};
@@ -158,9 +159,26 @@ impl Job<'_> {
             Operation::Scatter { root, blocks } => {
                 groups::scatter_each(clock, all, *root, &|rank| self.bytes(blocks.len(rank)));
             }
-            Operation::Alltoall { exchange } => {
-                groups::alltoall(clock, all, &|from, to| self.bytes(exchange.len(from, to)));
-            }
+            Operation::Alltoall { exchange } => self.alltoall(clock, all, exchange),
+        }
+    }
+
+    /// Blocks among a group.
+    pub fn alltoall(&self, clock: &mut Clock, group: &[Rank], exchange: &Exchange) {
+        let bytes = |from, to| self.bytes(exchange.len(from, to));
+        let delivery = self.delivery(group.len(), groups::mean_block(group, &bytes));
+        groups::alltoall(clock, group, &bytes, delivery);
+    }
+
+    /// How blocks of so many bytes on the average get from each rank to each. Open MPI 4 and 5 have a table for each number
+    /// of ranks (`coll_tuned_decision_fixed.c`), of which this is the outline.
+    fn delivery(&self, ranks: usize, bytes: f64) -> Delivery {
+        match self.network.library() {
+            Library::Mpich if bytes <= 256.0 && ranks >= 8 => Delivery::Together,
+            Library::Mpich if bytes > 32_768.0 => Delivery::InPairs,
+            Library::Other if bytes < 512.0 && ranks >= 16 => Delivery::Together,
+            Library::Other if bytes >= 262_144.0 && ranks >= 64 => Delivery::InPairs,
+            _ => Delivery::AtOnce,
         }
     }
 

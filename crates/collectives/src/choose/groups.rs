@@ -169,27 +169,38 @@ pub fn scatter_each(clock: &mut Clock, group: &[Rank], root: Rank, bytes: &dyn F
     clock.round(&others.map(|to| Message { from: root, to: *to, bytes: bytes(*to) }).collect::<Vec<_>>());
 }
 
-/// A block from each to each, of so many bytes on the average.
-pub fn alltoall(clock: &mut Clock, group: &[Rank], bytes: &dyn Fn(Rank, Rank) -> f64) {
-    /// Up to here, in groups from 8 ranks on, blocks travel together in a logarithmic number of rounds.
-    const TOGETHER_BYTES: f64 = 256.0;
-    const TOGETHER_RANKS: usize = 8;
-    /// Up to here all are sent at once; longer ones in rounds of pairs (32 KiB).
-    const AT_ONCE_BYTES: f64 = 32_768.0;
+/// How a block from each gets to each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Blocks travel together, in a logarithmic number of rounds.
+    Together,
+    /// All at once.
+    AtOnce,
+    /// In rounds of pairs.
+    InPairs,
+}
+
+/// A block from each to each, of so many bytes.
+pub fn alltoall(clock: &mut Clock, group: &[Rank], bytes: &dyn Fn(Rank, Rank) -> f64, delivery: Delivery) {
     let ranks = group.len();
-    let pairs = (ranks * ranks) as f64;
-    let mean = group.iter().flat_map(|from| group.iter().map(|to| bytes(*from, *to))).sum::<f64>() / pairs;
     let to = |distance: usize| {
         let to = move |index: usize| (index + distance) % ranks;
         (0..ranks).map(move |index| message(group, index, to(index), bytes(group[index], group[to(index)])))
     };
-    if mean <= TOGETHER_BYTES && ranks >= TOGETHER_RANKS {
-        powers(ranks).for_each(|distance| disseminate(clock, group, distance, mean * ranks as f64 / 2.0));
-    } else if mean <= AT_ONCE_BYTES {
-        clock.round(&(1..ranks).flat_map(to).collect::<Vec<_>>());
-    } else {
-        (1..ranks).for_each(|distance| clock.round(&to(distance).collect::<Vec<_>>()));
+    match delivery {
+        Delivery::Together => {
+            let half = mean_block(group, bytes) * ranks as f64 / 2.0;
+            powers(ranks).for_each(|distance| disseminate(clock, group, distance, half));
+        }
+        Delivery::AtOnce => clock.round(&(1..ranks).flat_map(to).collect::<Vec<_>>()),
+        Delivery::InPairs => (1..ranks).for_each(|distance| clock.round(&to(distance).collect::<Vec<_>>())),
     }
+}
+
+/// Mean length of a block of theirs.
+pub fn mean_block(group: &[Rank], bytes: &dyn Fn(Rank, Rank) -> f64) -> f64 {
+    let pairs = (group.len() * group.len()) as f64;
+    group.iter().flat_map(|from| group.iter().map(|to| bytes(*from, *to))).sum::<f64>() / pairs
 }
 
 fn message(group: &[Rank], from: usize, to: usize, bytes: f64) -> Message {

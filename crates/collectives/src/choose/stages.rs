@@ -240,7 +240,7 @@ impl<'a> Stages<'a> {
             });
         }
         self.inside("exchange inside", |stages, members| {
-            groups::alltoall(&mut stages.clock, members, &|from, to| job.bytes(exchange.len(from, to)));
+            job.alltoall(&mut stages.clock, members, exchange);
         });
         let messages = self.pairs(|_, from, to| match is_direct {
             true => {
