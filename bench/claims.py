@@ -25,7 +25,8 @@ FISHPLATE = str(ROOT / "build/bin/fishplate")
 OPEN_MPI = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
 OPEN_MPI_OVER_FISHPLATE = ["--bind-to", "none", "--mca", "pml", "cm", "--mca", "mtl", "ofi",
                            "--mca", "mtl_ofi_provider_include", "fishplate"]
-INTERPOSER = str(ROOT / "build/lib/fishplate/libfishplate-mpi.so")
+PROVIDER = str(ROOT / "build/lib/fishplate")
+INTERPOSER = f"{PROVIDER}/libfishplate-mpi.so"
 SIZES_SMALL = [1, 64, 1024, 4096]
 SIZES_LARGE = [65536, 262144, 1048576, 4194304]
 SIZES_DISTANT = [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
@@ -205,8 +206,7 @@ class Testbed:
                              "UCX_MAX_EAGER_RAILS": count, "UCX_MAX_RNDV_RAILS": count}, []
         if name == "openmpi" or self.row.library == "openmpi":
             return self.open_mpi(name, rails)
-        variables = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "fishplate",
-                     "FI_PROVIDER_PATH": str(ROOT / "build/lib/fishplate")}
+        variables = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "fishplate", "FI_PROVIDER_PATH": PROVIDER}
         if name.startswith("build:"):
             return "mpich", variables | self.row.variables | {"FI_PROVIDER_PATH": name.removeprefix("build:")}, []
         if name == "encrypted":
@@ -224,8 +224,9 @@ class Testbed:
         idle = ["--mca", "mpi_yield_when_idle", "1"] if sum(self.row.hosts) > 2 else []
         if name == "openmpi":
             return "openmpi", variables, [*OPEN_MPI, "--mca", "btl_tcp_if_include", rails, *idle]
-        folder = name.removeprefix("build:") if name.startswith("build:") else str(ROOT / "build/lib/fishplate")
-        handed_on = {"FI_PROVIDER_PATH": folder} | ({"LD_PRELOAD": INTERPOSER} if name == "fishplate" else {})
+        handed_on = {"FI_PROVIDER_PATH": name.removeprefix("build:") if name.startswith("build:") else PROVIDER}
+        if name == "fishplate" and self.row.collective:
+            handed_on["LD_PRELOAD"] = INTERPOSER
         options = [word for variable in handed_on.items() for word in ("-x", "=".join(variable))]
         return "openmpi", variables, [*OPEN_MPI_OVER_FISHPLATE, *idle, *options]
 

@@ -165,18 +165,19 @@ impl Job<'_> {
 
     /// Blocks among a group.
     pub fn alltoall(&self, clock: &mut Clock, group: &[Rank], exchange: &Exchange) {
-        let bytes = |from, to| self.bytes(exchange.len(from, to));
-        let delivery = self.delivery(group.len(), groups::mean_block(group, &bytes));
-        groups::alltoall(clock, group, &bytes, delivery);
+        let mean = self.bytes_exchanged(exchange, group, group) / group.len().pow(2) as f64;
+        let delivery = self.delivery(group.len(), mean);
+        groups::alltoall(clock, group, &|from, to| self.bytes(exchange.len(from, to)), delivery);
     }
 
-    /// How blocks of so many bytes on the average get from each rank to each. Open MPI 4 and 5 have a table for each number
-    /// of ranks (`coll_tuned_decision_fixed.c`), of which this is the outline.
+    /// How blocks of so many bytes on the average get from each rank to each. In MPICH they travel together up to 256 bytes,
+    /// from 8 ranks on, and in pairs beyond 32 KiB. Open MPI 4 and 5 have a table for each number of ranks
+    /// (`coll_tuned_decision_fixed.c`), of which this is the outline.
     fn delivery(&self, ranks: usize, bytes: f64) -> Delivery {
         match self.network.library() {
-            Library::Mpich if bytes <= 256.0 && ranks >= 8 => Delivery::Together,
+            Library::Mpich if bytes <= 256.0 && ranks >= 8 => Delivery::Together { mean: bytes },
             Library::Mpich if bytes > 32_768.0 => Delivery::InPairs,
-            Library::Other if bytes < 512.0 && ranks >= 16 => Delivery::Together,
+            Library::Other if bytes < 512.0 && ranks >= 16 => Delivery::Together { mean: bytes },
             Library::Other if bytes >= 262_144.0 && ranks >= 64 => Delivery::InPairs,
             _ => Delivery::AtOnce,
         }

@@ -170,10 +170,13 @@ pub fn scatter_each(clock: &mut Clock, group: &[Rank], root: Rank, bytes: &dyn F
 }
 
 /// How a block from each gets to each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Delivery {
-    /// Blocks travel together, in a logarithmic number of rounds.
-    Together,
+    /// Blocks, of so many bytes on the average, travel together, in a logarithmic number of rounds.
+    Together {
+        /// Bytes.
+        mean: f64,
+    },
     /// All at once.
     AtOnce,
     /// In rounds of pairs.
@@ -188,19 +191,12 @@ pub fn alltoall(clock: &mut Clock, group: &[Rank], bytes: &dyn Fn(Rank, Rank) ->
         (0..ranks).map(move |index| message(group, index, to(index), bytes(group[index], group[to(index)])))
     };
     match delivery {
-        Delivery::Together => {
-            let half = mean_block(group, bytes) * ranks as f64 / 2.0;
-            powers(ranks).for_each(|distance| disseminate(clock, group, distance, half));
+        Delivery::Together { mean } => {
+            powers(ranks).for_each(|distance| disseminate(clock, group, distance, mean * ranks as f64 / 2.0));
         }
         Delivery::AtOnce => clock.round(&(1..ranks).flat_map(to).collect::<Vec<_>>()),
         Delivery::InPairs => (1..ranks).for_each(|distance| clock.round(&to(distance).collect::<Vec<_>>())),
     }
-}
-
-/// Mean length of a block of theirs.
-pub fn mean_block(group: &[Rank], bytes: &dyn Fn(Rank, Rank) -> f64) -> f64 {
-    let pairs = (group.len() * group.len()) as f64;
-    group.iter().flat_map(|from| group.iter().map(|to| bytes(*from, *to))).sum::<f64>() / pairs
 }
 
 fn message(group: &[Rank], from: usize, to: usize, bytes: f64) -> Message {

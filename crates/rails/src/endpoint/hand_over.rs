@@ -10,7 +10,7 @@ use super::take_in::carries_data;
 const COPIED_IF_LENT: u64 = 8 << 10;
 
 impl Endpoint {
-    /// Takes a frame from the engine to its link. True if it has left.
+    /// Takes a frame from the engine to its link. True if no flush has to follow.
     pub(super) fn hand_over(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links[at];
         if transmit.header.body.is_counted() {
@@ -27,7 +27,7 @@ impl Endpoint {
         self.queue(at, transmit, now)
     }
 
-    /// Puts a frame into the queue of its stream. True if that has been flushed, or is held back, already.
+    /// Puts a frame into the queue of its stream. True if that was flushed, or is held back, already.
     fn queue(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let Endpoint { links, memory, bounces, .. } = self;
         let queue = &mut links[at].transmit;
