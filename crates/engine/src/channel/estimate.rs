@@ -17,6 +17,32 @@ const MOST_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
 pub const FAR_NS: u64 = 100_000;
 
+/// What is known of when a frame has arrived that was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    /// The acknowledgement was read at the later time, but may have come any time after the earlier.
+    pub came: Between,
+    /// The peer may have held it back for so many nanoseconds, or not at all.
+    pub ack_delay_ns: u64,
+    /// The peer's kernel had the frame between these times, as ours knows.
+    pub reached: Option<Between>,
+}
+
+impl Arrived {
+    /// The earliest and the latest time at which the acknowledgement could have been here, had nobody held it. Both sources
+    /// may be late, and neither is ever early: the peer's acknowledgement waits behind what else it sends, and its kernel's
+    /// for more to acknowledge.
+    fn between(&self) -> Between {
+        let (came, reached) = (self.came, self.reached.unwrap_or(self.came));
+        (Instant(came.0.0.saturating_sub(self.ack_delay_ns)).min(reached.0), came.1.min(reached.1))
+    }
+
+    /// For how many nanoseconds the acknowledgement was held, by whomever.
+    fn held_ns(&self) -> u64 {
+        self.ack_delay_ns.max(self.reached.map_or(0, |reached| self.came.1.since_ns(reached.1)))
+    }
+}
+
 /// Estimates of one subchannel.
 ///
 /// The rate follows from how long a frame is under way: what is under way ahead of it, and itself, must leave first. So
@@ -138,38 +164,52 @@ impl Estimate {
         self.backlog.acknowledged(frame);
     }
 
-    /// The frames `acked` were acknowledged, and those `behind` them are in flight, the oldest first: that measures the rate,
-    /// and tells how much is still under way.
-    ///
-    /// How long the newest was under way lies between two times. The acknowledgement was read at the later time of `came`,
-    /// but may have come any time after the earlier; and the peer may have held it back for up to `ack_delay_ns`, or not at
-    /// all. An estimate within the bounds that follow stays as it is.
+    /// The frames `acked` were acknowledged, and those `behind` them are under way, the oldest first: that measures the rate,
+    /// and tells how much is still under way. An estimate within the bounds of when the newest has arrived stays as it is.
     pub fn measure<'a>(
         &mut self,
-        came: Between,
+        arrived: &Arrived,
         acked: &Acked,
-        ack_delay_ns: u64,
         behind: impl DoubleEndedIterator<Item = &'a Sent>,
     ) {
-        let (looked, now) = came;
-        let frame = &acked.newest;
-        let sample_ns = now.since_ns(frame.at).saturating_sub(ack_delay_ns);
+        let (now, frame) = (arrived.came.1, &acked.newest);
+        let end = arrived.between();
+        let held_ns = arrived.held_ns();
+        let sample_ns = now.since_ns(frame.at).saturating_sub(held_ns);
         let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
         // A peer that was away for longer than the path takes says nothing of the path.
-        if frame.queued <= MOST_FOR_ROUND_TRIP && ack_delay_ns <= sample_ns {
+        if frame.queued <= MOST_FOR_ROUND_TRIP && arrived.ack_delay_ns <= sample_ns {
             self.round_trip.sample(now, sample_ns);
         }
-        let end = (Instant(looked.0.saturating_sub(ack_delay_ns)), now);
-        // The newest left a round trip ago, without what the peer held the acknowledgement back for.
-        let left = Instant(now.0.saturating_sub(min_rtt_ns + ack_delay_ns));
         if min_rtt_ns < FAR_NS {
             let came_at = frame.at.plus_ns(min_rtt_ns);
             let (least_ns, most_ns) = (end.0.since_ns(came_at), end.1.since_ns(came_at));
             self.rate.weigh_near(now, &Took { least_ns, most_ns, bytes: frame.queued });
+        } else {
+            self.rate.weigh_far(now, (min_rtt_ns, &self.window), end, acked);
+        }
+        // The newest left a round trip ago, without what the peer held the acknowledgement back for.
+        let left = Instant(now.0.saturating_sub(min_rtt_ns + held_ns));
+        self.correct(left, (min_rtt_ns, now), behind);
+    }
+
+    /// The peer's kernel has what was handed over before the frames `behind`, which are under way, the oldest first.
+    pub fn left_by<'a>(&mut self, now: Instant, behind: impl DoubleEndedIterator<Item = &'a Sent>) {
+        let min_rtt_ns = self.min_rtt_ns();
+        self.correct(Instant(now.0.saturating_sub(min_rtt_ns)), (min_rtt_ns, now), behind);
+    }
+
+    /// All but the frames `behind` left at `left` at the earliest.
+    fn correct<'a>(
+        &mut self,
+        left: Instant,
+        (min_rtt_ns, now): (u64, Instant),
+        behind: impl DoubleEndedIterator<Item = &'a Sent>,
+    ) {
+        if min_rtt_ns < FAR_NS {
             // Little leaves in a round trip that short.
             self.backlog.correct((left, now), &self.rate, std::iter::empty());
         } else {
-            self.rate.weigh_far(now, (min_rtt_ns, &self.window), end, acked);
             let left_last = Instant(now.0.saturating_sub(min_rtt_ns));
             self.backlog.correct((left, left_last), &self.rate, behind);
         }
@@ -234,7 +274,7 @@ mod tests {
 
         /// Of frames behind which none are in flight.
         fn measure_all(&mut self, came: Between, frames: &[Sent], ack_delay_ns: u64) {
-            self.measure(came, &Acked::of(frames), ack_delay_ns, std::iter::empty());
+            self.measure(&Arrived { came, ack_delay_ns, reached: None }, &Acked::of(frames), std::iter::empty());
         }
 
         /// At once, of one frame.

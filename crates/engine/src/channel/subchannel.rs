@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::estimate::Estimate;
+use super::estimate::{Arrived, Estimate};
 use super::sent::{Acked, Sent};
+use super::train::Between;
 use super::watch::Watch;
 use crate::ids::RailId;
 use crate::policy::LAST_RESORT_NS;
@@ -56,6 +57,8 @@ pub struct Frame {
     /// How often it was sent before.
     pub repetition: u8,
     sent: Sent,
+    /// When the peer's kernel has acknowledged it, if it has.
+    reached: Option<Between>,
 }
 
 /// State of one subchannel.
@@ -70,6 +73,8 @@ pub struct Subchannel {
     pub assigned: VecDeque<u64>,
     in_flight: VecDeque<Frame>,
     acked: u32,
+    /// Of those in flight, the first so many have reached the peer's kernel.
+    reached: usize,
     received: u32,
     /// The newest frame may have been there since.
     received_since: Instant,
@@ -104,6 +109,7 @@ impl Subchannel {
             assigned: VecDeque::new(),
             in_flight: VecDeque::new(),
             acked: 0,
+            reached: 0,
             received: 0,
             received_since: Instant(0),
             looked: None,
@@ -126,7 +132,7 @@ impl Subchannel {
             self.watch.next_frame();
         }
         let sent = self.estimate.sent(now, bytes);
-        self.in_flight.push_back(Frame { body, cargo, repetition: 0, sent });
+        self.in_flight.push_back(Frame { body, cargo, repetition: 0, sent, reached: None });
     }
 
     /// The frames that were handed over since `since` leave only `now`.
@@ -218,21 +224,46 @@ impl Subchannel {
         self.acked = ack;
         self.watch.progress(now);
         self.watch.next_frame();
-        let mut acked = Acked::NOTHING;
-        for frame in self.in_flight.drain(..news as usize) {
-            self.estimate.acknowledged(frame.sent);
+        let came = (self.looked.unwrap_or(now), now);
+        let (mut acked, mut first, mut last) = (Acked::NOTHING, None, None);
+        for (at, frame) in self.in_flight.drain(..news as usize).enumerate() {
+            if at >= self.reached {
+                self.estimate.acknowledged(frame.sent);
+            }
             acked.add(&frame.sent);
+            first.get_or_insert(frame.reached);
+            last = frame.reached;
             delivered(frame.cargo);
         }
-        let came = (self.looked.unwrap_or(now), now);
-        let behind = self.in_flight.iter().map(|frame| &frame.sent);
-        self.estimate.measure(came, &acked, u64::from(ack_delay_us) * 1000, behind);
+        self.reached = self.reached.saturating_sub(news as usize);
+        let behind = self.in_flight.range(self.reached..).map(|frame| &frame.sent);
+        let ack_delay_ns = u64::from(ack_delay_us) * 1000;
+        self.estimate.measure(&Arrived { came, ack_delay_ns, reached: last }, &acked, behind);
         // A peer that was away for longer than it can tell says nothing.
         if ack_delay_us < u16::MAX {
-            let held_ns = self.lazy_ack_delay_ns().max(u64::from(ack_delay_us) * 1000);
-            self.estimate.judge(came.0, &acked.oldest, held_ns);
+            let held_ns = self.lazy_ack_delay_ns().max(ack_delay_ns);
+            let looked = first.flatten().map_or(came.0, |reached| reached.0.min(came.0));
+            self.estimate.judge(looked, &acked.oldest, held_ns);
         }
         Ok(())
+    }
+
+    /// The peer's kernel has the first `frames` of all that were handed over, and did not have the last of them when the driver
+    /// `looked` before.
+    pub fn reached(&mut self, looked: Instant, now: Instant, frames: u32) {
+        let reached = (frames.wrapping_sub(self.acked) as usize).min(self.in_flight.len());
+        // Old news are far ahead of what is in flight.
+        if frames.wrapping_sub(self.acked) > u32::MAX / 2 || reached <= self.reached {
+            return;
+        }
+        for frame in self.in_flight.range_mut(self.reached..reached) {
+            frame.reached = Some((looked, now));
+            self.estimate.acknowledged(frame.sent);
+        }
+        self.reached = reached;
+        self.watch.progress(now);
+        let behind = self.in_flight.range(reached..).map(|frame| &frame.sent);
+        self.estimate.left_by(now, behind);
     }
 
     /// The frame that was handed over last was sent so often before.

@@ -220,6 +220,16 @@ impl Engine {
         }
     }
 
+    /// The peer's kernel has the first `frames` of all that were handed over to this subchannel, and did not have the last of
+    /// them when the driver `looked` before. That is known earlier, and more exactly, than by the peer's acknowledgements,
+    /// which wait until its process is there, and behind what it sends itself.
+    pub fn reached(&mut self, (looked, now): (Instant, Instant), subchannel: SubchannelId, frames: u32) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
+            subchannel.reached(looked, now, frames);
+        }
+    }
+
     /// The driver has held back what it was handed over for this subchannel since `since`, and sends it only `now`.
     pub fn left(&mut self, subchannel: SubchannelId, since: Instant, now: Instant) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];

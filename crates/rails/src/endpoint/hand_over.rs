@@ -36,11 +36,15 @@ impl Endpoint {
             // The kernel copies it, from where it is.
             Source::User(payload) if *copy && payload.len() > COPIED_IF_LENT && queue.is_empty() => {
                 queue.push(header, source, false, memory, bounces);
+                self.look_for_delivery(at, transmit);
                 self.send_lent(at, payload, now);
                 true
             }
             _ => {
                 queue.push(header, source, *copy, memory, bounces);
+                if header.body.is_counted() {
+                    self.look_for_delivery(at, transmit);
+                }
                 self.soil(at);
                 false
             }

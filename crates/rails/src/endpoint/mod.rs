@@ -6,6 +6,7 @@ mod burst;
 mod close;
 mod connecting;
 mod datagrams;
+mod deliveries;
 mod failing;
 mod farewell;
 mod hand_over;
@@ -81,6 +82,10 @@ pub struct Endpoint {
     dirty: Vec<usize>,
     /// Links that have sent datagrams, which may have to be repeated.
     out: Vec<usize>,
+    /// Links with long frames under way.
+    delivering: Vec<usize>,
+    /// When the kernel is asked about these next.
+    next_deliveries: Instant,
     /// Links that rest.
     resting: Vec<usize>,
     /// The link that was read with success most recently.
@@ -178,6 +183,8 @@ impl Endpoint {
             held: Held::default(),
             dirty: Vec::new(),
             out: Vec::new(),
+            delivering: Vec::new(),
+            next_deliveries: Instant(0),
             resting: Vec::new(),
             hot: None,
             calls: 0,

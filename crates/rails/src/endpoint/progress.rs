@@ -90,6 +90,7 @@ impl Endpoint {
             self.sample_paths(now);
             self.repeat_datagrams(now);
         }
+        self.ask_for_deliveries(now);
         self.engine.handle_timeout(now);
         self.end_what_the_engine_gives_up(now);
         moved |= self.pump(now);

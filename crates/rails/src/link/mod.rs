@@ -2,6 +2,7 @@
 
 mod congestion;
 mod datagrams;
+mod delivery;
 mod order;
 mod receive;
 mod rests;
@@ -11,6 +12,7 @@ mod transmit;
 
 pub use congestion::{Congestion, Course, NEAR_RTT_NS};
 pub use datagrams::{Came, Datagrams};
+pub use delivery::Delivery;
 pub use order::{Arrivals, Departures};
 pub use receive::{Arrived, Filled, ReceiveState};
 pub use rests::Rests;
@@ -49,6 +51,8 @@ pub struct Link {
     pub receive: ReceiveState,
     /// Which way sent frames go.
     pub departures: Departures,
+    /// What of the stream the peer's kernel has.
+    pub delivery: Delivery,
     /// Which frames are taken.
     pub arrivals: Arrivals,
     /// Frames beside the stream, where both sides have them.
@@ -216,6 +220,7 @@ impl Link {
             transmit: TransmitQueue::new(sealing),
             receive: ReceiveState::new(opening),
             departures: Departures::default(),
+            delivery: Delivery::default(),
             arrivals: Arrivals::default(),
             datagrams: None,
             blocked: false,

@@ -19,6 +19,14 @@ pub unsafe fn tcp_option<T>(socket: BorrowedFd<'_>, name: libc::c_int, value: &m
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(len as usize) }
 }
 
+/// Bytes that the kernel was given to send and that the peer's has not acknowledged.
+pub fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: `bytes` is valid for writes of its size, which is what the kernel writes.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes.max(0) as u32) }
+}
+
 /// Bounds the pace of what a socket sends, in bytes per second; `u64::MAX`: not at all.
 pub fn pace_within(socket: BorrowedFd<'_>, most: u64) -> io::Result<()> {
     set(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), most)
