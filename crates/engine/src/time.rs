@@ -10,6 +10,11 @@ impl Instant {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// In microseconds, modulo 2^32.
+    pub fn wrapping_us(self) -> u32 {
+        (self.0 / 1000) as u32
+    }
+
     /// What is left at this instant of something that halves every `half_life_ns` since an earlier one.
     pub fn left_since(self, earlier: Instant, half_life_ns: u64) -> f64 {
         (-(self.since_ns(earlier) as f64 / half_life_ns as f64)).exp2()

@@ -6,7 +6,7 @@ use super::path::{Path, PathEstimate};
 use super::rate::{Rate, TRIAL_BYTES};
 use super::round_trip::RoundTrip;
 use super::sent::{Acked, Sent};
-use super::train::{Between, Took};
+use super::transit::Transit;
 use super::window::Window;
 use crate::ids::RailId;
 use crate::time::Instant;
@@ -17,32 +17,6 @@ const MOST_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
 pub const FAR_NS: u64 = 100_000;
 
-/// What is known of when a frame has arrived that was acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrived {
-    /// The acknowledgement was read at the later time, but may have come any time after the earlier.
-    pub came: Between,
-    /// The peer may have held it back for so many nanoseconds, or not at all.
-    pub ack_delay_ns: u64,
-    /// The peer's kernel had the frame between these times, as ours knows.
-    pub reached: Option<Between>,
-}
-
-impl Arrived {
-    /// The earliest and the latest time at which the acknowledgement could have been here, had nobody held it. Both sources
-    /// may be late, and neither is ever early: the peer's acknowledgement waits behind what else it sends, and its kernel's
-    /// for more to acknowledge.
-    fn between(&self) -> Between {
-        let (came, reached) = (self.came, self.reached.unwrap_or(self.came));
-        (Instant(came.0.0.saturating_sub(self.ack_delay_ns)).min(reached.0), came.1.min(reached.1))
-    }
-
-    /// For how many nanoseconds the acknowledgement was held, by whomever.
-    fn held_ns(&self) -> u64 {
-        self.ack_delay_ns.max(self.reached.map_or(0, |reached| self.came.1.since_ns(reached.1)))
-    }
-}
-
 /// Estimates of one subchannel.
 ///
 /// The rate follows from how long a frame is under way: what is under way ahead of it, and itself, must leave first. So
@@ -52,6 +26,7 @@ impl Arrived {
 pub struct Estimate {
     rate: Rate,
     round_trip: RoundTrip,
+    transit: Transit,
     window: Window,
     is_ample: bool,
     backlog: Backlog,
@@ -64,6 +39,7 @@ impl Estimate {
         Estimate {
             rate: Rate::new(speed),
             round_trip: RoundTrip::default(),
+            transit: Transit::default(),
             window: Window::UNKNOWN,
             is_ample: false,
             backlog: Backlog::default(),
@@ -165,54 +141,35 @@ impl Estimate {
     }
 
     /// The frames `acked` were acknowledged, and those `behind` them are under way, the oldest first: that measures the rate,
-    /// and tells how much is still under way. An estimate within the bounds of when the newest has arrived stays as it is.
+    /// and tells how much is still under way. The peer has said so at `said_at_us` of its clock, and may have waited with it
+    /// for `waited_us`, or not at all; an estimate within the bounds that follow stays as it is.
     pub fn measure<'a>(
         &mut self,
-        arrived: &Arrived,
+        now: Instant,
+        (said_at_us, waited_us): (u32, u16),
         acked: &Acked,
         behind: impl DoubleEndedIterator<Item = &'a Sent>,
     ) {
-        let (now, frame) = (arrived.came.1, &acked.newest);
-        let end = arrived.between();
-        let held_ns = arrived.held_ns();
-        let sample_ns = now.since_ns(frame.at).saturating_sub(held_ns);
+        let frame = &acked.newest;
+        let waited_ns = u64::from(waited_us) * 1000;
+        let sample_ns = now.since_ns(frame.at).saturating_sub(waited_ns);
         let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
         // A peer that was away for longer than the path takes says nothing of the path.
-        if frame.queued <= MOST_FOR_ROUND_TRIP && arrived.ack_delay_ns <= sample_ns {
+        if frame.queued <= MOST_FOR_ROUND_TRIP && waited_ns <= sample_ns {
             self.round_trip.sample(now, sample_ns);
         }
-        if min_rtt_ns < FAR_NS {
-            let came_at = frame.at.plus_ns(min_rtt_ns);
-            let (least_ns, most_ns) = (end.0.since_ns(came_at), end.1.since_ns(came_at));
-            self.rate.weigh_near(now, &Took { least_ns, most_ns, bytes: frame.queued });
-        } else {
-            self.rate.weigh_far(now, (min_rtt_ns, &self.window), end, acked);
-        }
-        // The newest left a round trip ago, without what the peer held the acknowledgement back for.
-        let left = Instant(now.0.saturating_sub(min_rtt_ns + held_ns));
-        self.correct(left, (min_rtt_ns, now), behind);
+        let arrived = self.transit.arrived(now, frame.at, min_rtt_ns, (said_at_us, waited_us));
+        let arrived = (arrived.0, arrived.1.min(now));
+        self.rate.weigh(now, (min_rtt_ns, &self.window), arrived, acked);
+        let left = |arrived: Instant| Instant(arrived.0.saturating_sub(min_rtt_ns));
+        self.backlog.correct((left(arrived.0), left(arrived.1)), &self.rate, behind);
     }
 
-    /// The peer's kernel has what was handed over before the frames `behind`, which are under way, the oldest first.
+    /// The peer's kernel has what was handed over before the frames `behind`, which are under way, the oldest first; since when
+    /// is not known.
     pub fn left_by<'a>(&mut self, now: Instant, behind: impl DoubleEndedIterator<Item = &'a Sent>) {
-        let min_rtt_ns = self.min_rtt_ns();
-        self.correct(Instant(now.0.saturating_sub(min_rtt_ns)), (min_rtt_ns, now), behind);
-    }
-
-    /// All but the frames `behind` left at `left` at the earliest.
-    fn correct<'a>(
-        &mut self,
-        left: Instant,
-        (min_rtt_ns, now): (u64, Instant),
-        behind: impl DoubleEndedIterator<Item = &'a Sent>,
-    ) {
-        if min_rtt_ns < FAR_NS {
-            // Little leaves in a round trip that short.
-            self.backlog.correct((left, now), &self.rate, std::iter::empty());
-        } else {
-            let left_last = Instant(now.0.saturating_sub(min_rtt_ns));
-            self.backlog.correct((left, left_last), &self.rate, behind);
-        }
+        let left = Instant(now.0.saturating_sub(self.min_rtt_ns()));
+        self.backlog.correct((Instant(0), left), &self.rate, behind);
     }
 
     /// Whether it was late that the oldest of the frames in flight was acknowledged, after `looked`, though the peer may have

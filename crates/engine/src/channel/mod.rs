@@ -18,6 +18,7 @@ mod sent;
 mod stripes;
 pub mod subchannel;
 mod train;
+mod transit;
 mod watch;
 mod way;
 mod window;

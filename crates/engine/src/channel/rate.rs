@@ -1,7 +1,7 @@
 //! The rate of a subchannel's path, from how long what it has carried took.
 
 use super::sent::Acked;
-use super::train::{Between, Took, Train};
+use super::train::{Between, Train};
 use super::window::Window;
 use crate::time::Instant;
 
@@ -104,24 +104,9 @@ impl Rate {
         }
     }
 
-    /// What the time of a frame, and of all that was ahead of it, says of the rate.
-    pub fn weigh_near(&mut self, now: Instant, took: &Took) {
-        if took.bytes < LEAST_QUEUED_BYTES {
-            return;
-        }
-        let most_ns = took.most_ns.max(LEAST_QUEUED_NS);
-        let expected_ns = took.bytes as f64 / self.measured * 1e9;
-        if expected_ns > most_ns as f64 {
-            self.learn(now, took.bytes as f64, most_ns as f64);
-        } else if took.least_ns > LEAST_QUEUED_NS && expected_ns < took.least_ns as f64 {
-            self.learn(now, took.bytes as f64, took.least_ns as f64);
-        }
-        self.last_measured = now;
-    }
-
     /// What it says of the rate that these frames have arrived by `end`, which is half a round trip late, over a path of
     /// this least round trip, in nanoseconds, and window.
-    pub fn weigh_far(&mut self, now: Instant, (min_rtt_ns, window): (u64, &Window), end: Between, acked: &Acked) {
+    pub fn weigh(&mut self, now: Instant, (min_rtt_ns, window): (u64, &Window), end: Between, acked: &Acked) {
         let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
         if took.bytes < LEAST_QUEUED_BYTES {
             return;

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::estimate::{Arrived, Estimate};
+use super::estimate::Estimate;
 use super::sent::{Acked, Sent};
-use super::train::Between;
 use super::watch::Watch;
 use crate::ids::RailId;
 use crate::policy::LAST_RESORT_NS;
@@ -57,8 +56,8 @@ pub struct Frame {
     /// How often it was sent before.
     pub repetition: u8,
     sent: Sent,
-    /// When the peer's kernel has acknowledged it, if it has.
-    reached: Option<Between>,
+    /// The driver had looked whether the peer's kernel has it, without success, when the time was this; and now it has.
+    reached: Option<Instant>,
 }
 
 /// State of one subchannel.
@@ -211,7 +210,7 @@ impl Subchannel {
     pub fn acknowledged(
         &mut self,
         now: Instant,
-        (ack, ack_delay_us): (u32, u16),
+        (ack, waited_us, said_at_us): (u32, u16, u32),
         mut delivered: impl FnMut(Cargo),
     ) -> Result<(), BadAck> {
         let news = ack.wrapping_sub(self.acked);
@@ -224,25 +223,24 @@ impl Subchannel {
         self.acked = ack;
         self.watch.progress(now);
         self.watch.next_frame();
-        let came = (self.looked.unwrap_or(now), now);
-        let (mut acked, mut first, mut last) = (Acked::NOTHING, None, None);
+        let (mut acked, mut looked) = (Acked::NOTHING, self.looked.unwrap_or(now));
         for (at, frame) in self.in_flight.drain(..news as usize).enumerate() {
+            match frame.reached {
+                Some(reached) if acked.oldest.bytes == 0 => looked = looked.min(reached),
+                _ => {}
+            }
             if at >= self.reached {
                 self.estimate.acknowledged(frame.sent);
             }
             acked.add(&frame.sent);
-            first.get_or_insert(frame.reached);
-            last = frame.reached;
             delivered(frame.cargo);
         }
         self.reached = self.reached.saturating_sub(news as usize);
         let behind = self.in_flight.range(self.reached..).map(|frame| &frame.sent);
-        let ack_delay_ns = u64::from(ack_delay_us) * 1000;
-        self.estimate.measure(&Arrived { came, ack_delay_ns, reached: last }, &acked, behind);
+        self.estimate.measure(now, (said_at_us, waited_us), &acked, behind);
         // A peer that was away for longer than it can tell says nothing.
-        if ack_delay_us < u16::MAX {
-            let held_ns = self.lazy_ack_delay_ns().max(ack_delay_ns);
-            let looked = first.flatten().map_or(came.0, |reached| reached.0.min(came.0));
+        if waited_us < u16::MAX {
+            let held_ns = self.lazy_ack_delay_ns().max(u64::from(waited_us) * 1000);
             self.estimate.judge(looked, &acked.oldest, held_ns);
         }
         Ok(())
@@ -257,7 +255,7 @@ impl Subchannel {
             return;
         }
         for frame in self.in_flight.range_mut(self.reached..reached) {
-            frame.reached = Some((looked, now));
+            frame.reached = Some(looked);
             self.estimate.acknowledged(frame.sent);
         }
         self.reached = reached;
@@ -331,10 +329,10 @@ mod tests {
             subchannel.sent(Instant(0), Body::Ping, Cargo::Refusal(key), 10);
         }
         let mut seen = Vec::new();
-        subchannel.acknowledged(Instant(1), (1, 0), |cargo| seen.push(cargo)).unwrap();
+        subchannel.acknowledged(Instant(1), (1, 0, 0), |cargo| seen.push(cargo)).unwrap();
         assert_eq!(seen, [Cargo::Refusal(0), Cargo::Refusal(1), Cargo::Refusal(2)]);
-        assert_eq!(subchannel.acknowledged(Instant(1), (3, 0), |_| ()), Err(BadAck));
-        assert_eq!(subchannel.acknowledged(Instant(1), (0, 0), |_| ()), Err(BadAck));
+        assert_eq!(subchannel.acknowledged(Instant(1), (3, 0, 0), |_| ()), Err(BadAck));
+        assert_eq!(subchannel.acknowledged(Instant(1), (0, 0, 0), |_| ()), Err(BadAck));
     }
 
     #[test]

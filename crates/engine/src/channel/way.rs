@@ -10,10 +10,8 @@ const SHORT: u64 = 16 << 10;
 const MOST_WHOLE: u64 = 64 << 10;
 /// Less is not sent ahead of a clearance, unless it is all, in bytes.
 const LEAST_AHEAD: u64 = 4 << 10;
-/// Round trips that what goes ahead fills: the clearance takes one, and the rate may be underestimated.
-const ROUND_TRIPS_AHEAD: u64 = 2;
-/// What goes ahead at least if the path and the credit do not tell, in bytes.
-const LEAST_FAR_AHEAD: u64 = 256 << 10;
+/// A long message takes this part of the credit that is left, 1/2: short ones behind it go whole as well.
+const SHARE_OF_CREDIT: u64 = 2;
 
 /// How a message leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +44,7 @@ impl VirtualChannel {
             Some(limit) if len > limit => 0,
             Some(_) => len,
             None if len <= SHORT => len,
-            None if self.is_far() => len.min(self.worth_ahead()),
-            None if len <= MOST_WHOLE => len,
-            None => 0,
+            None => len,
         }
     }
 
@@ -59,7 +55,7 @@ impl VirtualChannel {
         if wish == len && in_one {
             return self.credit.allows_eager(len).then_some(Way::Whole);
         }
-        let ahead = wish.min(self.credit.for_payload()).min(u64::from(u32::MAX));
+        let ahead = wish.min(self.credit.for_payload() / SHARE_OF_CREDIT).min(u64::from(u32::MAX));
         let enough = ahead == len || ahead >= LEAST_AHEAD;
         (ahead > 0 && enough).then_some(Way::Announced { ahead })
     }
@@ -93,10 +89,5 @@ impl VirtualChannel {
     pub(super) fn capacity(&self) -> u64 {
         let streams = |rail| self.live().filter(|other| other.rail == rail).count();
         self.live().map(|subchannel| subchannel.estimate.capacity(streams(subchannel.rail))).sum()
-    }
-
-    /// Bytes that keep the subchannels busy until a clearance comes.
-    fn worth_ahead(&self) -> u64 {
-        (ROUND_TRIPS_AHEAD * self.capacity()).max(LEAST_FAR_AHEAD)
     }
 }

@@ -111,7 +111,7 @@ impl Engine {
             // Before the acknowledgement, which may end the write.
             self.handle_refused(vc, what, why)?;
         }
-        self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us))?;
+        self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us, header.said_at_us))?;
         self.handle_credit(now, vc, header.credit)?;
         if header.repetition > 0 {
             self.vcs[vc.0 as usize].doubt(now, usize::from(subchannel.index));
@@ -224,9 +224,13 @@ impl Engine {
     /// them when the driver `looked` before. That is known earlier, and more exactly, than by the peer's acknowledgements,
     /// which wait until its process is there, and behind what it sends itself.
     pub fn reached(&mut self, (looked, now): (Instant, Instant), subchannel: SubchannelId, frames: u32) {
-        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        let vc = subchannel.vc;
+        let channel = &mut self.vcs[vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
             subchannel.reached(looked, now, frames);
+        }
+        if !channel.is_idle() {
+            self.make_ready(vc);
         }
     }
 

@@ -12,7 +12,7 @@ impl Engine {
         &mut self,
         now: Instant,
         subchannel: SubchannelId,
-        ack: (u32, u16),
+        ack: (u32, u16, u32),
     ) -> Result<(), Misbehaviour> {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let index = usize::from(subchannel.index);

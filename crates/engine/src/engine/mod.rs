@@ -2,10 +2,10 @@
 
 mod again;
 mod arrive;
+mod buffered;
 mod credit;
 mod deliver;
 mod land;
-mod lent;
 mod lose;
 mod misbehaviour;
 mod pieces;
@@ -64,8 +64,8 @@ pub struct Engine {
     granted: u64,
     /// Bytes of messages that are kept until they are acknowledged, as the user has the memory back.
     injected: u64,
-    /// Sends that may complete before: their keys, some of which may be stale.
-    lent: Vec<u64>,
+    /// Sends that may complete before; some of them may have ended.
+    candidates: Vec<buffered::Candidate>,
     ready: VecDeque<VcId>,
     /// Subchannels that the driver is to close.
     cuts: VecDeque<SubchannelId>,
@@ -104,7 +104,7 @@ impl Engine {
             bounces: BounceIds::default(),
             granted: 0,
             injected: 0,
-            lent: Vec::new(),
+            candidates: Vec::new(),
             ready: VecDeque::new(),
             cuts: VecDeque::new(),
             lost: VecDeque::new(),
@@ -289,7 +289,8 @@ impl Engine {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let state = channel.subchannels.get_mut(usize::from(subchannel.index));
         let (ack, ack_delay_us) = state.map_or((0, 0), |state| state.pay_ack(now));
-        Header { ack, ack_delay_us, credit: channel.debt.tell(), repetition: 0, body }
+        let said_at_us = now.wrapping_us();
+        Header { ack, ack_delay_us, said_at_us, credit: channel.debt.tell(), repetition: 0, body }
     }
 
     /// The policies of `vc` and their present state, for people.

@@ -2,12 +2,9 @@
 
 use std::fmt;
 
-use super::header::{Access, Body, Header, LandingRef, Refusal, SendRef, flag, kind};
+use super::header::{Access, COMMON_LEN, Body, Header, LandingRef, Refusal, SendRef, flag, kind};
 use crate::ids::MessageSeq;
 use crate::request::Envelope;
-
-/// Length in bytes of what all headers share, which tells how long the header is.
-const COMMON_LEN: usize = 16;
 
 /// Bytes that are no header of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +35,10 @@ impl std::error::Error for Malformed {}
 /// Length in bytes of the header that starts with byte `first`.
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
-        kind::EAGER | kind::CLEAR => Ok(40),
-        kind::WRITE | kind::READ | kind::REQUEST => Ok(56),
-        kind::STRIPE | kind::PIECE | kind::REFUSED | kind::DATAGRAMS => Ok(32),
-        kind::RELINQUISH | kind::RESUME => Ok(24),
+        kind::EAGER | kind::CLEAR => Ok(COMMON_LEN + 24),
+        kind::WRITE | kind::READ | kind::REQUEST => Ok(COMMON_LEN + 40),
+        kind::STRIPE | kind::PIECE | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
+        kind::RELINQUISH | kind::RESUME => Ok(COMMON_LEN + 8),
         kind::ACK | kind::BYE | kind::PING | kind::LEAVE => Ok(COMMON_LEN),
         other => Err(Malformed::Kind(other)),
     }
@@ -71,7 +68,8 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
         return Err(Malformed::Payload(payload));
     }
     let ack_delay_us = (reader.u32(0) >> 16) as u16;
-    Ok(Some((Header { ack: reader.u32(8), ack_delay_us, credit: reader.u32(12), repetition, body }, len)))
+    let (ack, credit, said_at_us) = (reader.u32(8), reader.u32(12), reader.u32(16));
+    Ok(Some((Header { ack, ack_delay_us, said_at_us, credit, repetition, body }, len)))
 }
 
 /// Reads from a header known to be whole.
@@ -99,58 +97,58 @@ impl Reader<'_> {
             kind::EAGER => Body::Eager {
                 seq: self.seq(),
                 envelope: self.envelope(),
-                data: self.data(32),
+                data: self.data(COMMON_LEN + 16),
                 len: payload,
                 prompt: self.flag(flag::PROMPT),
             },
             kind::REQUEST => Body::Request {
                 seq: self.seq(),
                 envelope: self.envelope(),
-                data: self.data(32),
-                total: self.u64(40),
-                ahead: self.u32(20),
-                send: SendRef(self.u64(48)),
+                data: self.data(COMMON_LEN + 16),
+                total: self.u64(COMMON_LEN + 24),
+                ahead: self.u32(COMMON_LEN + 4),
+                send: SendRef(self.u64(COMMON_LEN + 32)),
             },
             kind::CLEAR => {
-                Body::Clear { send: SendRef(self.u64(16)), landing: LandingRef(self.u64(24)), len: self.u64(32) }
+                Body::Clear { send: SendRef(self.u64(COMMON_LEN)), landing: LandingRef(self.u64(COMMON_LEN + 8)), len: self.u64(COMMON_LEN + 16) }
             }
-            kind::STRIPE => Body::Stripe { landing: LandingRef(self.u64(16)), offset: self.u64(24), len: payload },
-            kind::PIECE => Body::Piece { seq: self.seq(), offset: self.u64(24), len: payload },
+            kind::STRIPE => Body::Stripe { landing: LandingRef(self.u64(COMMON_LEN)), offset: self.u64(COMMON_LEN + 8), len: payload },
+            kind::PIECE => Body::Piece { seq: self.seq(), offset: self.u64(COMMON_LEN + 8), len: payload },
             kind::WRITE => Body::Write {
-                write: SendRef(self.u64(16)),
-                key: self.u64(24),
-                address: self.u64(32),
-                data: self.data(40),
-                number: self.u64(48),
+                write: SendRef(self.u64(COMMON_LEN)),
+                key: self.u64(COMMON_LEN + 8),
+                address: self.u64(COMMON_LEN + 16),
+                data: self.data(COMMON_LEN + 24),
+                number: self.u64(COMMON_LEN + 32),
                 len: payload,
             },
             kind::READ => Body::Read {
-                number: self.u64(48),
-                landing: LandingRef(self.u64(16)),
-                key: self.u64(24),
-                address: self.u64(32),
-                len: self.u64(40),
+                number: self.u64(COMMON_LEN + 32),
+                landing: LandingRef(self.u64(COMMON_LEN)),
+                key: self.u64(COMMON_LEN + 8),
+                address: self.u64(COMMON_LEN + 16),
+                len: self.u64(COMMON_LEN + 24),
             },
             kind::REFUSED => self.refused()?,
-            kind::RELINQUISH => Body::Relinquish { total: self.u64(16) },
+            kind::RELINQUISH => Body::Relinquish { total: self.u64(COMMON_LEN) },
             kind::PING => Body::Ping,
             kind::BYE => Body::Bye,
             kind::LEAVE => Body::Leave,
-            kind::RESUME => Body::Resume { number: self.u32(16) },
+            kind::RESUME => Body::Resume { number: self.u32(COMMON_LEN) },
             kind::DATAGRAMS => {
-                Body::Datagrams { secret: self.u64(16), port: self.u64(24) as u16, heard: self.flag(flag::HEARD) }
+                Body::Datagrams { secret: self.u64(COMMON_LEN), port: self.u64(COMMON_LEN + 8) as u16, heard: self.flag(flag::HEARD) }
             }
             _ => Body::Ack,
         })
     }
 
     fn refused(&self) -> Result<Body, Malformed> {
-        let name = self.u64(16);
+        let name = self.u64(COMMON_LEN);
         let what = match self.flag(flag::OF_READ) {
             true => Access::Read(LandingRef(name)),
             false => Access::Write(SendRef(name)),
         };
-        let why = Refusal::of(self.u64(24)).ok_or(Malformed::Refusal(self.u64(24)))?;
+        let why = Refusal::of(self.u64(COMMON_LEN + 8)).ok_or(Malformed::Refusal(self.u64(COMMON_LEN + 8)))?;
         Ok(Body::Refused { what, why })
     }
 
@@ -159,11 +157,11 @@ impl Reader<'_> {
     }
 
     fn seq(&self) -> MessageSeq {
-        MessageSeq(self.u32(16))
+        MessageSeq(self.u32(COMMON_LEN))
     }
 
     fn envelope(&self) -> Envelope {
-        if self.flag(flag::TAGGED) { Envelope::Tagged(self.u64(24)) } else { Envelope::Message }
+        if self.flag(flag::TAGGED) { Envelope::Tagged(self.u64(COMMON_LEN + 8)) } else { Envelope::Message }
     }
 
     fn data(&self, at: usize) -> Option<u64> {
@@ -237,11 +235,11 @@ mod tests {
     proptest! {
         #[test]
         fn every_header_round_trips(
-            (ack, ack_delay_us, credit) in any::<(u32, u16, u32)>(),
+            (ack, ack_delay_us, said_at_us, credit) in any::<(u32, u16, u32, u32)>(),
             repetition in 0..REPETITIONS,
             body in bodies(),
         ) {
-            let header = Header { ack, ack_delay_us, credit, repetition, body };
+            let header = Header { ack, ack_delay_us, said_at_us, credit, repetition, body };
             let mut bytes = [0xaa; MAX_HEADER_LEN];
             let len = header.encode(&mut bytes);
             prop_assert_eq!(decode(&bytes), Ok(Some((header, len))));
@@ -278,7 +276,7 @@ mod tests {
         assert_eq!(decode(&[16]), Err(Malformed::Kind(16)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header::without_news(Body::Refused { what, why }).encode(&mut bytes);
-        bytes[24] = 4;
+        bytes[COMMON_LEN + 8] = 4;
         assert_eq!(decode(&bytes), Err(Malformed::Refusal(4)));
     }
 }

@@ -6,10 +6,13 @@ use crate::ids::MessageSeq;
 use crate::request::Envelope;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 /// Longest encoded header, in bytes.
-pub const MAX_HEADER_LEN: usize = 56;
+pub const MAX_HEADER_LEN: usize = 60;
+
+/// Length in bytes of what all headers share.
+pub(super) const COMMON_LEN: usize = 20;
 
 /// Repetitions of a frame are counted modulo this. An old copy that turns up late is not nearly so far behind.
 pub const REPETITIONS: u8 = 16;
@@ -36,6 +39,8 @@ pub struct Header {
     pub ack: u32,
     /// How long the newest of them may have waited for this acknowledgement, in microseconds; 65535 for longer.
     pub ack_delay_us: u16,
+    /// When this was said, by the sender's clock, in microseconds, modulo 2^32.
+    pub said_at_us: u32,
     /// Credit given on this virtual channel so far beside the first grant, in bytes, modulo 2^32.
     pub credit: u32,
     /// How often the frame was sent before, over subchannels that have failed; modulo [`REPETITIONS`].
@@ -274,12 +279,12 @@ impl Body {
 impl Header {
     /// Without news of acknowledgement and credit, as those of frames between drivers are.
     pub fn without_news(body: Body) -> Header {
-        Header { ack: 0, ack_delay_us: 0, credit: 0, repetition: 0, body }
+        Header { ack: 0, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body }
     }
 
     /// Writes the header to the start of `out`; returns its length in bytes.
     pub fn encode(&self, out: &mut [u8; MAX_HEADER_LEN]) -> usize {
-        let mut writer = Writer { out, at: 16 };
+        let mut writer = Writer { out, at: COMMON_LEN };
         let (kind, flags) = match self.body {
             Body::Eager { seq, envelope, data, prompt, .. } => {
                 let flags = writer.envelope((seq, 0), envelope, data);
@@ -345,16 +350,12 @@ impl Header {
         let end = writer.at;
         let flags = flags | self.repetition << 4;
         let first = u32::from(kind) | (u32::from(flags) << 8) | (u32::from(self.ack_delay_us) << 16);
-        for (at, word) in [(0, first), (4, self.body.payload_len()), (8, self.ack), (12, self.credit)] {
-            out[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        let words = [first, self.body.payload_len(), self.ack, self.credit, self.said_at_us];
+        for (at, word) in words.into_iter().enumerate() {
+            out[4 * at..4 * at + 4].copy_from_slice(&word.to_le_bytes());
         }
         end
     }
-}
-
-/// Makes an encoded header say of what it acknowledges that it may have waited for any time.
-pub fn forget_delay(header: &mut [u8]) {
-    header.iter_mut().skip(2).take(2).for_each(|byte| *byte = u8::MAX);
 }
 
 struct Writer<'a> {

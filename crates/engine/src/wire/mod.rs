@@ -5,5 +5,5 @@ mod header;
 
 pub use decode::{Malformed, decode, header_len};
 pub use header::{
-    Access, Body, Header, LandingRef, MAX_HEADER_LEN, REPETITIONS, Refusal, SendRef, Urgency, VERSION, forget_delay,
+    Access, Body, Header, LandingRef, MAX_HEADER_LEN, REPETITIONS, Refusal, SendRef, Urgency, VERSION,
 };

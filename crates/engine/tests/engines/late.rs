@@ -40,7 +40,7 @@ impl Pair {
     /// The peer acknowledges everything that was sent over a subchannel.
     fn acknowledge(&mut self, now: Instant, over: SubchannelId) {
         let ack = self.sent[usize::from(over == self.far)];
-        let header = Header { ack, ack_delay_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+        let header = Header { ack, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
         self.engine.handle_header(now, over, &header).unwrap();
     }
 

@@ -13,12 +13,12 @@ impl Endpoint {
         self.post_send(request).map(|_| ())
     }
 
-    /// The same; to a distant peer, it completes as soon as the memory may be used again.
+    /// The same; it completes as soon as the memory may be used again.
     pub fn send_early(&mut self, request: SendRequest) -> Result<(), PostError> {
-        let (vc, inject, len) = (request.vc, request.inject, request.payload.len());
+        let inject = request.inject;
         let key = self.post_send(request)?;
-        if !inject && self.engine.is_worth_lending(vc, len) {
-            self.engine.lend(key);
+        if !inject {
+            self.engine.may_buffer(key);
         }
         Ok(())
     }

@@ -94,14 +94,14 @@ impl Endpoint {
         self.engine.handle_timeout(now);
         self.end_what_the_engine_gives_up(now);
         moved |= self.pump(now);
-        moved || self.give_back()
+        moved || self.buffer_sends(now)
     }
 
-    /// Sends to distant peers end whose bytes the kernels have: what waits in this process needs calls of the user's, and
-    /// who has nothing under way may not come back.
-    fn give_back(&mut self) -> bool {
+    /// Sends end whose bytes the kernels have: what waits in this process needs calls of the user's, and who has nothing under
+    /// way may not come back.
+    fn buffer_sends(&mut self, now: Instant) -> bool {
         let waits = || self.links.iter().any(|(_, link)| !link.transmit.is_empty());
-        if !self.engine.has_lent() || waits() || !self.engine.give_back() {
+        if !self.engine.may_complete_early() || waits() || !self.engine.buffer(now) {
             return false;
         }
         self.act();

@@ -8,7 +8,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use fishplate_engine::wire::{Body, Header, Malformed, forget_delay};
+use fishplate_engine::wire::{Body, Header, Malformed};
 use fishplate_engine::{Instant, Placement, Source};
 
 use super::receive::{Arrived, ReceiveState};
@@ -137,11 +137,9 @@ impl Datagrams {
         self.socket.send(&self.last).map(|_| ())
     }
 
-    /// The frame that was sent last, for the stream: what it acknowledges may have waited for any time by now.
-    pub fn copy(&mut self) -> &[u8] {
-        let frame = self.last.get_mut(PREFIX..).unwrap_or_default();
-        forget_delay(frame);
-        frame
+    /// The frame that was sent last, for the stream.
+    pub fn copy(&self) -> &[u8] {
+        self.last.get(PREFIX..).unwrap_or_default()
     }
 
     /// When it left.
