@@ -50,8 +50,10 @@ pub struct Rate {
     last_measured: Instant,
     /// Bytes by which it was measured, the older the less.
     measured_bytes: f64,
-    /// What a far peer acknowledged of late; the times are those when it had that, plus half a round trip.
+    /// What has arrived of late; the times are those when the peer had that, plus half a round trip.
     train: Train,
+    /// What was known before that: the rate, and by how many bytes.
+    before: (f64, f64),
 }
 
 impl Rate {
@@ -59,7 +61,7 @@ impl Rate {
     pub fn new(speed: Option<f64>) -> Self {
         let nominal = speed.unwrap_or(ASSUMED_RATE).max(LEAST_RATE);
         let (last_measured, train) = (Instant(0), Train::default());
-        Rate { nominal, measured: nominal, last_measured, measured_bytes: 0.0, train }
+        Rate { nominal, measured: nominal, last_measured, measured_bytes: 0.0, train, before: (nominal, 0.0) }
     }
 
     /// What driver or assumption say.
@@ -104,48 +106,43 @@ impl Rate {
         }
     }
 
-    /// What it says of the rate that these frames have arrived by `end`, which is half a round trip late, over a path of
-    /// this least round trip, in nanoseconds, and window.
+    /// What it says of the rate that these frames have arrived by `end`, which is a round trip late, over a path of this least
+    /// round trip, in nanoseconds, and window.
     pub fn weigh(&mut self, now: Instant, (min_rtt_ns, window): (u64, &Window), end: Between, acked: &Acked) {
+        if !self.train.goes_on(acked.first.plus_ns(min_rtt_ns), acked.after_pause) {
+            self.before = (self.at(now), self.measured_bytes * self.fading(now));
+        }
         let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
         if took.bytes < LEAST_QUEUED_BYTES {
             return;
         }
-        let rate = self.at(now);
-        let noise_ns = (min_rtt_ns / LEAST_QUEUED_PART).clamp(LEAST_QUEUED_NS, LONGEST_NOISE_NS);
-        let tells = took.least_ns > noise_ns;
-        // The rate becomes that of the whole train, if it lies outside of what that allows, with the weight of the news.
-        let bytes = took.bytes as f64;
-        let news = acked.bytes as f64;
-        let part = news / bytes;
+        let (rate, noise_ns) = (self.before.0, (min_rtt_ns / LEAST_QUEUED_PART).clamp(LEAST_QUEUED_NS, LONGEST_NOISE_NS));
         let most_ns = took.most_ns.max(LEAST_QUEUED_NS) as f64;
-        let least_ns = if tells { took.least_ns as f64 } else { 0.0 };
-        let expected_ns = bytes / rate * 1e9;
-        if expected_ns > most_ns {
-            self.learn(now, news, most_ns * part);
-        } else if expected_ns < least_ns && window.would_do(took.bytes, took.least_ns, min_rtt_ns) {
+        let least_ns = if took.least_ns > noise_ns { took.least_ns as f64 } else { 0.0 };
+        let expected_ns = took.bytes as f64 / rate * 1e9;
+        if expected_ns < least_ns && window.would_do(took.bytes, took.least_ns, min_rtt_ns) {
             self.train.begin();
             return;
-        } else if expected_ns < least_ns {
-            self.learn(now, news, least_ns * part);
-        } else if expected_ns >= least_ns * UNTOLD {
-            // As if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
-            return;
-        } else {
-            self.measured = rate;
         }
+        if expected_ns <= most_ns && expected_ns >= least_ns * UNTOLD {
+            // As if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
+            self.measured = rate;
+            return;
+        }
+        self.learn(took.bytes as f64, expected_ns.clamp(least_ns.min(most_ns), most_ns));
         self.last_measured = now;
     }
 
-    /// So many queued bytes took so many nanoseconds.
-    fn learn(&mut self, now: Instant, queued: f64, ns: f64) {
-        let expected = self.at(now);
-        let kept = self.measured_bytes * self.fading(now) * (-queued / MEMORY).exp();
+    /// The bytes of the present train took so many nanoseconds. What was known before it counts as well; what its start said
+    /// alone does not: a link or its shaper may let a burst pass at once, and make up for it later.
+    fn learn(&mut self, queued: f64, ns: f64) {
+        let (expected, known) = self.before;
+        let kept = known * (-queued / MEMORY).exp();
         let is_brief = queued <= LEAST_MEMORY;
         let assumed = if is_brief { (LEAST_MEMORY - kept).max(0.0) } else { 0.0 };
         // Sums, not an average of rates: what one acknowledgement was late, the next is early.
-        let rate = (kept + assumed + queued) / (kept / self.measured + assumed / expected + ns / 1e9);
-        let least = if is_brief { expected.min(self.measured) / DEEPEST_FALL } else { 0.0 };
+        let rate = (kept + assumed + queued) / ((kept + assumed) / expected + ns / 1e9);
+        let least = if is_brief { expected / DEEPEST_FALL } else { 0.0 };
         self.measured_bytes = kept + assumed + queued;
         self.measured = rate.max(least).max(LEAST_RATE);
     }

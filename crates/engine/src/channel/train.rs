@@ -31,11 +31,16 @@ pub struct Train {
 }
 
 impl Train {
+    /// Whether bytes whose first could not be there before `first` belong to this train.
+    pub fn goes_on(&self, first: Instant, after_pause: bool) -> bool {
+        // Otherwise the path may have run empty in between.
+        !after_pause && first <= self.end.0 && !self.is_long()
+    }
+
     /// So many bytes more have arrived by `end`. The first of them could not be there before `first`, and was handed over
     /// after a pause or not. How long the train took so far.
     pub fn extend(&mut self, first: Instant, after_pause: bool, end: Between, bytes: u64) -> Took {
         if after_pause || first > self.end.0 {
-            // The path may have run empty in between.
             *self = Train { start: (first, first.max(self.end.1)), end, bytes: 0 };
         } else if self.is_long() {
             self.begin();

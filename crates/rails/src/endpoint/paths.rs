@@ -58,7 +58,7 @@ impl Endpoint {
             return self.link_failed(at, "the other side has not answered for 3 s", now);
         }
         link.counts.retransmitted = u64::from(info.retransmitted);
-        let is_ample = link.course.is_near() && link.transmit.taken() >= AMPLE_AFTER;
+        let is_ample = link.course.is_free() && link.transmit.taken() >= AMPLE_AFTER;
         self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
         let segments = link.course.advance(&link.socket, &before, &info, link.counts.tx_bytes);
         self.pad(at, segments, now);

@@ -5,7 +5,8 @@
 //! shows BBR no rate but its own: it would pace each message over a third of a round trip. So every link starts with the
 //! one algorithm that every Linux has and that does not pace.
 //!
-//! - A *near* link goes back to the system's for good at the first sign of a queue.
+//! - A *near* link goes back to the system's for good when a segment is lost. A queue is no reason: BBR takes the bursts that
+//!   a link or its shaper lets pass for the link's rate, and lets short exchanges wait for its pace.
 //! - A *distant* link goes over to BBR for good once its window is open, or a segment is lost. BBR takes pace and window
 //!   over from it, forgets neither while the link idles, and does not take a lost segment for a queue.
 //!
@@ -110,11 +111,11 @@ impl Congestion {
 pub enum Course {
     /// It has it.
     Settled,
-    /// Without pacing, until a queue shows.
+    /// Without pacing, until a segment is lost.
     Near {
         /// What comes then.
         then: String,
-        /// Bytes acknowledged while the round trip was long.
+        /// Bytes acknowledged while the round trip was long: there is a queue once they are [`QUEUED_BYTES`].
         slow: u64,
     },
     /// Without pacing, until the window is open.
@@ -134,7 +135,10 @@ impl Course {
     pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo, sent: u64) -> u32 {
         let (over, then) = match self {
             Course::Settled => return 0,
-            Course::Near { then, slow } => (has_lost(before, info) || is_queued(slow, before, info), then),
+            Course::Near { then, slow } => {
+                look_for_queue(slow, before, info);
+                (has_lost(before, info), then)
+            }
             Course::Distant { then, open, .. } => (has_lost(before, info) || info.window_bytes() >= *open, then),
         };
         if over {
@@ -150,9 +154,9 @@ impl Course {
         segments
     }
 
-    /// Whether it is near, and no queue has shown.
-    pub fn is_near(&self) -> bool {
-        matches!(self, Course::Near { .. })
+    /// Whether it is near, and neither loss nor queue has shown.
+    pub fn is_free(&self) -> bool {
+        matches!(self, Course::Near { slow, .. } if *slow < QUEUED_BYTES)
     }
 
     /// Whether it has to be looked at although the link has sent nothing.
@@ -167,15 +171,17 @@ fn has_lost(before: &TcpInfo, info: &TcpInfo) -> bool {
     before.retransmitted > info.duplicates
 }
 
-/// Whether there is a queue, after another look; `slow`: bytes acknowledged while the round trip was long.
-fn is_queued(slow: &mut u64, before: &TcpInfo, info: &TcpInfo) -> bool {
+/// Takes another look whether there is a queue; `slow`: bytes acknowledged while the round trip was long.
+fn look_for_queue(slow: &mut u64, before: &TcpInfo, info: &TcpInfo) {
     let bytes = info.acknowledged_bytes.saturating_sub(before.acknowledged_bytes);
+    if *slow >= QUEUED_BYTES {
+        return;
+    }
     if info.rtt_ns <= QUEUED_RTT_NS {
         *slow = 0;
     } else if bytes >= LEAST_QUEUED_BYTES {
         *slow += bytes;
     }
-    *slow >= QUEUED_BYTES
 }
 
 fn settle(socket: &TcpStream, name: &str) {
@@ -197,16 +203,19 @@ mod tests {
 
     #[test]
     fn a_lone_segment_that_was_acknowledged_late_is_no_queue() {
-        let (mut slow, mut before) = (0, TcpInfo::default());
+        let (mut course, mut before) = (Course::Near { then: "reno".into(), slow: 0 }, TcpInfo::default());
         let mut look = |rtt_ns, bytes| {
             let acknowledged_bytes = before.acknowledged_bytes + bytes;
             let info = TcpInfo { rtt_ns, acknowledged_bytes, ..TcpInfo::default() };
-            is_queued(&mut slow, &std::mem::replace(&mut before, info), &info)
+            let Course::Near { slow, .. } = &mut course else { return true };
+            look_for_queue(slow, &std::mem::replace(&mut before, info), &info);
+            !course.is_free()
         };
         assert!((0..1000).all(|_| !look(5 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES - 1)));
         assert!(!look(2 * QUEUED_RTT_NS, QUEUED_BYTES - 1));
         assert!(!look(QUEUED_RTT_NS, QUEUED_BYTES), "others have followed");
         assert!(!look(2 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES));
         assert!(look(2 * QUEUED_RTT_NS, QUEUED_BYTES));
+        assert!(look(QUEUED_RTT_NS, QUEUED_BYTES), "it is known from now on");
     }
 }
