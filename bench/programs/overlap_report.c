@@ -57,13 +57,12 @@ static void print_json(const struct session *session, const struct result *resul
 static void print_text(double alone_us, double compute_us,
                        const struct overlap_cost *costs)
 {
-    printf("# %.2f us without a computation, which takes %.2f us", alone_us, compute_us);
+    printf("# %.2f us without a computation, which takes %.2f us\n", alone_us, compute_us);
     for (int rank = 0; rank < OVERLAP_RANKS; rank++)
         if (costs[rank].computes)
-            printf("; rank %d: %.1f %% hidden, start %.2f us, wait %.2f us", rank,
+            printf("# rank %d: %.1f %% hidden, start %.2f us, wait %.2f us\n", rank,
                    100.0 * hidden_share(&costs[rank], alone_us), costs[rank].start_us,
                    costs[rank].wait_us);
-    printf("\n");
     fflush(stdout);
 }
 
