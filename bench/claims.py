@@ -8,8 +8,9 @@
     bench/claims.py --against FOLDER latency    another build of the provider takes its turn as well
 
 Needs `make bench`. Each row runs on a testbed or a lab of its own. A row whose peer is `bound` is held against what
-physics leaves, from the rates asked for and the round trip that plain sockets measure. What is only `told` is held against
-nothing. Ratios are medians over the rounds, with the least and the greatest beside them. Run it on an idle machine."""
+physics leaves, from the rates asked for (-packet: those that plain streams get) and the round trip that plain sockets
+measure. What is only `told` is held against nothing. Ratios are medians over the rounds, with the least and the
+greatest beside them. Run it on an idle machine."""
 
 import argparse
 import json
@@ -20,6 +21,11 @@ import statistics
 import subprocess
 import sys
 
+# Nothing is to be left beside the sources.
+sys.dont_write_bytecode = True
+
+from claim_rows import PAYLOAD_SHARE, rows
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FISHPLATE = str(ROOT / "build/bin/fishplate")
 OPEN_MPI = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
@@ -27,133 +33,6 @@ OPEN_MPI_OVER_FISHPLATE = ["--bind-to", "none", "--mca", "pml", "cm", "--mca", "
                            "--mca", "mtl_ofi_provider_include", "fishplate"]
 PROVIDER = str(ROOT / "build/lib/fishplate")
 INTERPOSER = f"{PROVIDER}/libfishplate-mpi.so"
-SIZES_SMALL = [1, 64, 1024, 4096]
-SIZES_LARGE = [65536, 262144, 1048576, 4194304]
-SIZES_DISTANT = [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
-# Of each 1538 bytes on the wire TCP can use 1448.
-PAYLOAD_SHARE = 1448 / 1538
-WINDOW = 64
-SIZES_ALL = [1, 64, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
-
-
-class Row:
-    """One claim: what to run, on which rails, and a bound for the ratio of Fishplate to its peers."""
-
-    def __init__(self, name, rails, program, sizes, peers, bound, at_most=False, best_of=False, **more):
-        self.name, self.rails, self.program, self.sizes = name, rails, program, sizes
-        self.peers, self.bound, self.at_most, self.best_of = peers, bound, at_most, best_of
-        # How many ranks each host has.
-        self.hosts = more.get("hosts", [1, 1])
-        self.told = more.get("told", [])
-        self.variables = more.get("variables", {})
-        # Of the program; with --iterations among them, not as many as fit in a time.
-        self.options = more.get("options", [])
-        # Whether Fishplate's collective operations over clusters take part; its peer "native" is the MPI's own.
-        self.collective = more.get("collective", False)
-        # What runs over Fishplate.
-        self.library = more.get("library", "mpich")
-        # Time for each size. Over a distance, TCP takes a second to find the rate of a path that idles in between; and every
-        # ten seconds BBR lets the path run empty for 0.2 s, which is to count as much as it does in the long run.
-        self.seconds = more.get("seconds", 0.3)
-        # Options of `fishplate lab up`; empty: a testbed with these rails.
-        self.lab = more.get("lab", [])
-
-    def bound_for(self, size):
-        return self.bound(size) if callable(self.bound) else self.bound
-
-    def best(self, size, rate_mb, round_trip_us):
-        """What physics leaves: MB/s of a window and its acknowledgement, or us of half a ping-pong."""
-        if self.program == "latency":
-            return round_trip_us / 2 + size / rate_mb
-        return WINDOW * size / (round_trip_us + WINDOW * size / rate_mb)
-
-
-def rows():
-    large, singles = SIZES_LARGE, lambda count: [f"fishplate:r{at}" for at in range(count)]
-    return [
-        Row("sum-1000-250", "1000,250", "bandwidth", [1048576, 4194304], ["sum"], 0.95),
-        Row("sum-1000-1000", "1000,1000", "bandwidth", large, ["sum"], 0.98, told=["openmpi"]),
-        Row("sum-600-300-100", "600,300,100", "bandwidth", [1048576, 4194304], ["sum"], 0.93),
-        Row("single-1000-250", "1000,250", "bandwidth", SIZES_ALL, singles(2), 0.98, best_of=True),
-        Row("single-600-300-100", "600,300,100", "bandwidth", SIZES_ALL, singles(3), 0.98, best_of=True),
-        Row("single-1000-10", "1000,10", "bandwidth", SIZES_ALL, singles(1), 0.98, seconds=1),
-        Row("single-unshaped", "0,0", "bandwidth", SIZES_ALL, singles(2), 0.98, best_of=True),
-        Row("single-latency", "1000,250", "latency", SIZES_ALL, singles(2), 1 / 0.98, at_most=True, best_of=True),
-        Row("single-latency-1000-10", "1000,10", "latency", SIZES_ALL, singles(1), 1 / 0.98, at_most=True, seconds=1),
-        Row("latency", "0", "latency", SIZES_SMALL, ["tcp"], 0.95, at_most=True, told=["openmpi", "ucx"]),
-        Row("bandwidth-large", "0", "bandwidth", large, ["tcp", "ucx", "openmpi"], 1.0, best_of=True),
-        Row("bandwidth-small", "0", "bandwidth", [64, 8192], ["tcp"], 1.5, told=["openmpi", "ucx"]),
-        Row("message-rate", "0,0", "message_rate", [8], ["tcp"], 2.0, told=["openmpi"], hosts=[4, 4]),
-        Row("even-collapse", "1000,250", "bandwidth", [4194304], ["sum"], 0.45, at_most=True,
-            variables={"FISHPLATE_STRIPING": "even"}),
-        Row("adaptive", "1000,250", "bandwidth", [4194304], ["weighted"], 0.90,
-            variables={"FISHPLATE_STRIPING": "adaptive"}, options=["--window", "10", "--warmup", "5", "--iterations", "5"]),
-        *(Row(f"one-sided-{what}-{sync}", "0", f"{what}_latency", SIZES_SMALL, [], 0, told=["tcp", "openmpi", "ucx"],
-              options=["--sync", sync]) for what in ("put", "get") for sync in ("lock", "pscw")),
-        Row("encryption-latency", "0", "latency", [8, 4096], [], 0, told=["encrypted"]),
-        Row("encryption-bandwidth", "0", "bandwidth", [64, 8192, 65536, 4194304], [], 0, told=["encrypted"]),
-        Row("encryption-rails", "1000,250", "bandwidth", [4194304], [], 0, told=["encrypted"]),
-        *distant_rows(),
-        *collective_rows(),
-    ]
-
-
-def collective_rows():
-    """Clusters 1 ms apart: two of one host with four ranks each, two of four hosts with one rank each, and three of one host
-    with 4, 2 and 1. Against MPICH's own algorithms over Fishplate, all ranks starting together; 128 KiB of a broadcast to
-    two at least 1.9 times as fast. The first two again under Open MPI, against its own."""
-    sizes = {"bcast": [8, 1024, 16384, 65536, 131072, 1048576], "allreduce": [8, 1024, 16384, 131072, 1048576],
-             "reduce": [8, 1024, 16384, 131072], "allgather": [8, 1024, 16384, 131072],
-             "alltoall": [8, 1024, 16384, 131072], "barrier": [0]}
-    def row(name, program, clusters, bound, told, library="mpich"):
-        lab = ["--clusters", str(len(clusters)), "--hosts", str(len(clusters[0])), "--rails", "0", "--wan", "1000",
-               "--delay", "1ms"]
-        return Row(f"{name}-{program}", "1000", program, sizes[program], ["native"], bound, at_most=True,
-                   hosts=sum(clusters, []), lab=lab, collective=True, told=told, seconds=1, options=["--start", "together"],
-                   library=library)
-
-    broadcast = lambda size: 1 / 1.9 if size == 131072 else 1 / 0.95
-    bound = {"bcast": broadcast}
-    two = {"clusters": [[4], [4]], "clusters-of-hosts": [[1] * 4, [1] * 4]}
-    return [*(row(name, program, clusters, bound.get(program, 1 / 0.95), ["openmpi"])
-              for name, clusters in two.items() for program in sizes),
-            *(row("clusters-4-2-1", program, [[4], [2], [1]], 1 / 0.95, []) for program in sizes),
-            *(row(f"openmpi-{name}", program, clusters, 1 / 0.95, ["openmpi"], "openmpi")
-              for name, clusters in two.items() for program in sizes)]
-
-
-def distant_rows():
-    """Rails with a delay one way, or that lose packets."""
-    def row(name, rails, delay, *arguments, loss="0", **more):
-        lab = ["--rails", rails, "--delay", delay, "--loss", loss]
-        return Row(name, rails, *arguments, lab=lab, seconds=10, **more)
-
-    bandwidth_bound = lambda size: 0.95 if size >= 65536 else 0.90
-    near_far = ("250,1000", "1ms,20ms")
-    # Packets get lost on the second one.
-    lossy = ("500,500", "50us")
-    singles = ["fishplate:r0", "fishplate:r1"]
-    return [
-        *(row(f"distant-bandwidth-{rails.count(',') + 1}x1000-{delay}", rails, delay, "bandwidth", SIZES_DISTANT[1:],
-              ["bound"], bandwidth_bound) for rails in ("1000", "1000,1000") for delay in ("100us", "1ms", "10ms")),
-        *(row(f"distant-latency-{delay}", "1000", delay, "latency", [1, 64, *SIZES_DISTANT], ["bound"], 1.05,
-              at_most=True) for delay in ("1ms", "10ms")),
-        *(row(f"distant-peers-{delay}", "1000,1000", delay, "bandwidth", SIZES_DISTANT, ["ucx", "openmpi"], 1.0)
-          for delay in ("1ms", "10ms")),
-        *(row(f"distant-tcp-{delay}", "1000", delay, "bandwidth", SIZES_DISTANT, ["tcp"], 0.98)
-          for delay in ("1ms", "10ms")),
-        *(row(f"distant-latency-peers-{delay}", "1000", delay, "latency", SIZES_DISTANT, ["ucx", "openmpi"], 1.0,
-              at_most=True) for delay in ("1ms", "10ms")),
-        *(row(f"distant-latency-tcp-{delay}", "1000", delay, "latency", SIZES_DISTANT, ["tcp"], 1 / 0.98, at_most=True)
-          for delay in ("1ms", "10ms")),
-        row("distant-loss", "1000", "10ms", "bandwidth", [4194304], ["bound"], 0.80, loss="0.001", told=["tcp", "openmpi"]),
-        row("lossy-latency", *lossy, "latency", [8, 1024, 4096, 65536, 1048576], ["fishplate:r0"], 1.05, at_most=True,
-            loss="0,0.01"),
-        row("lossy-bandwidth", *lossy, "bandwidth", [8, 1024, 4096, 65536, 1048576], ["fishplate:r0"], 0.98, loss="0,0.01"),
-        row("near-far-latency", *near_far, "latency", [1, 64, 1024], ["fishplate:r0"], 1.05, at_most=True),
-        row("near-far-bandwidth", *near_far, "bandwidth", [4194304], singles, 0.95, best_of=True),
-        row("near-far-large", *near_far, "latency", [4194304, 16777216], singles, 1 / 0.95, at_most=True, best_of=True),
-    ]
 
 
 class Testbed:
@@ -171,7 +50,9 @@ class Testbed:
         if stack == "sum":
             return dict.fromkeys(self.row.sizes, self.sum_of_streams())
         if stack == "bound":
-            rate_mb = sum(float(rate) for rate in self.row.rails.split(",")) / 8 * PAYLOAD_SHARE
+            asked_mb = sum(float(rate) for rate in self.row.rails.split(",")) / 8 * PAYLOAD_SHARE
+            # Rails that let only a packet pass at once lose some percent of their rate to late timers.
+            rate_mb = self.sum_of_streams() if self.row.burst == "packet" else asked_mb
             round_trip_us = 2 * self.socket_latency_us()
             return {size: self.row.best(size, rate_mb, round_trip_us) for size in self.row.sizes}
         library, variables, options = self.stack(stack)
@@ -265,7 +146,7 @@ def report(row, samples):
     for size in row.sizes:
         ours = samples["fishplate"][size]
         # The best single rail, or the best peer, is the one that is best in the median.
-        better = min if row.program == "latency" else max
+        better = min if row.lower_is_better() else max
         peers = [better(row.peers, key=lambda peer: statistics.median(samples[peer][size]))] if row.best_of else row.peers
         for peer in peers + row.told:
             ratios = [a / b for a, b in zip(ours, samples[peer][size])]
@@ -346,7 +227,7 @@ def main():
         again = [sys.executable, __file__, "--inside", row.name, "--rounds", str(given.rounds)]
         again += ["--seconds", str(given.seconds or row.seconds), "--sizes", ",".join(map(str, row.sizes))]
         again += ["--against", os.path.abspath(given.against)] if given.against else []
-        missed += in_lab(row, again) if row.lab else run(["testbed", "--rails", row.rails, "--", *again])
+        missed += in_lab(row, again) if row.lab else run(["testbed", "--rails", row.rails, "--burst", row.burst, "--", *again])
     return 1 if missed else 0
 
 

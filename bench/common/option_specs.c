@@ -10,6 +10,9 @@
 #define MAX_WINDOW UINT64_C(16384)
 #define MAX_PAIRS UINT64_C(1000000)
 #define MAX_THREADS UINT64_C(256)
+#define MAX_DIMENSIONS UINT64_C(3)
+#define MAX_NEIGHBOURS UINT64_C(6)
+#define MAX_COMPUTE UINT64_C(60000000)
 #define MAX_PORT UINT64_C(65535)
 #define MIN_SECONDS 0.001
 #define MAX_SECONDS 86400.0
@@ -43,6 +46,23 @@ const struct option_spec option_specs[OPTION_COUNT] = {
                      "how operations are completed (default pscw)", false},
     [OPTION_START] = {"--start", KIND_CHOICE, FIELD(start), 0, 0, "barrier|together",
                       "start after a barrier, or at an agreed time (default barrier)", false},
+    [OPTION_DIMENSIONS] = {"--dimensions", KIND_COUNT, FIELD(dimensions), 1, MAX_DIMENSIONS, "D",
+                           "of the grid of ranks; two neighbours in each (default 1)", false},
+    [OPTION_NEIGHBOURS] = {"--neighbours", KIND_COUNT, FIELD(neighbours), 1, MAX_NEIGHBOURS, "N",
+                           "instead of a grid: N messages between pairs of ranks", true},
+    [OPTION_SEND] = {"--send", KIND_CHOICE, FIELD(send), 0, 0, "blocking|nonblocking",
+                     "MPI_Send or MPI_Isend (default blocking)", false},
+    [OPTION_WAYS] = {"--ways", KIND_CHOICE, FIELD(ways), 0, 0, "both|one",
+                     "both ways at once, or from rank 0 to rank 1 (default both)", false},
+    [OPTION_SIDE] = {"--side", KIND_CHOICE, FIELD(side), 0, 0, "both|sender|receiver",
+                     "who computes; the sender is rank 0 (default both)", false},
+    [OPTION_COMPUTE] = {"--compute", KIND_COUNT, FIELD(compute), 0, MAX_COMPUTE, "US",
+                        "microseconds of computation (default: see the documentation)", true},
+    [OPTION_IMBALANCE] = {"--imbalance", KIND_COUNT, FIELD(imbalance), 0, MAX_COMPUTE, "US",
+                          "up to so much more, random for each rank and iteration (default 0)",
+                          false},
+    [OPTION_COMPUTE_BY] = {"--compute-by", KIND_CHOICE, FIELD(compute_by), 0, 0, "spin|sleep",
+                           "keep the processor busy, or leave it to others (default spin)", false},
     [OPTION_STREAMS] = {"--streams", KIND_COUNT, FIELD(streams), 1, MAX_THREADS, "N",
                         "connections that send at once, a thread each (default 1)", false},
     [OPTION_SOCKET_BUFFER] = {"--socket-buffer", KIND_SIZE, FIELD(socket_buffer), 0, 0, "BYTES",
@@ -81,7 +101,7 @@ const struct option_spec option_specs[OPTION_COUNT] = {
 
 bool option_taken(const struct program *program, int id)
 {
-    const uint32_t always = OPTION_BIT(OPTION_HELP) | OPTION_BIT(OPTION_VERSION);
+    const uint64_t always = OPTION_BIT(OPTION_HELP) | OPTION_BIT(OPTION_VERSION);
     return ((program->takes | always) & OPTION_BIT(id)) != 0;
 }
 

@@ -17,6 +17,11 @@ static void set_defaults(const struct program *program, struct options *options)
     options->threads = 2;
     options->sync = SYNC_PSCW;
     options->start = START_BARRIER;
+    options->dimensions = 1;
+    options->send = SEND_BLOCKING;
+    options->ways = WAYS_BOTH;
+    options->side = SIDE_BOTH;
+    options->compute_by = COMPUTE_BY_SPIN;
     options->streams = 1;
     options->port = 17077;
     options->duration = 10.0;
@@ -77,6 +82,7 @@ static enum options_outcome check_combination(const struct program *program,
         {OPTION_ITERATIONS, OPTION_SECONDS},  {OPTION_SINGLE, OPTION_MESSAGES},
         {OPTION_SINGLE, OPTION_MAX_SIZE},     {OPTION_SINGLE, OPTION_DURATION},
         {OPTION_MESSAGES, OPTION_DURATION},   {OPTION_BANDWIDTH, OPTION_START},
+        {OPTION_DIMENSIONS, OPTION_NEIGHBOURS},
     };
     for (size_t i = 0; i < sizeof exclusive / sizeof exclusive[0]; i++)
         if (options_given(options, exclusive[i].first)
@@ -185,6 +191,8 @@ static bool replaced(const struct options *options, int id)
         return interval || options_given(options, OPTION_ITERATIONS);
     if (id == OPTION_START)
         return options->bandwidth;
+    if (id == OPTION_DIMENSIONS)
+        return options_given(options, OPTION_NEIGHBOURS);
     if (id == OPTION_MESSAGES)
         return options_given(options, OPTION_DURATION);
     return id == OPTION_DURATION && !interval && !options_given(options, OPTION_DURATION);
@@ -223,7 +231,7 @@ static void print_value(const struct option_spec *spec, const struct options *op
 void options_print_json(const struct program *program, const struct options *options, FILE *out)
 {
     // These say how results are told, or are told with each result.
-    const uint32_t apart = OPTION_BIT(OPTION_SIZES) | OPTION_BIT(OPTION_CHECK)
+    const uint64_t apart = OPTION_BIT(OPTION_SIZES) | OPTION_BIT(OPTION_CHECK)
         | OPTION_BIT(OPTION_PERCENTILES) | OPTION_BIT(OPTION_JSON) | OPTION_BIT(OPTION_HELP)
         | OPTION_BIT(OPTION_VERSION);
     const char *separator = "{";

@@ -27,6 +27,14 @@ enum option_id {
     OPTION_THREADS,
     OPTION_SYNC,
     OPTION_START,
+    OPTION_DIMENSIONS,
+    OPTION_NEIGHBOURS,
+    OPTION_SEND,
+    OPTION_WAYS,
+    OPTION_SIDE,
+    OPTION_COMPUTE,
+    OPTION_IMBALANCE,
+    OPTION_COMPUTE_BY,
     OPTION_STREAMS,
     OPTION_SOCKET_BUFFER,
     OPTION_MSS,
@@ -47,7 +55,7 @@ enum option_id {
     OPTION_COUNT
 };
 
-#define OPTION_BIT(id) (UINT32_C(1) << (id))
+#define OPTION_BIT(id) (UINT64_C(1) << (id))
 
 // What every program takes that measures the same thing several times.
 #define OPTIONS_MEASURE                                                                            \
@@ -64,6 +72,18 @@ enum sync { SYNC_FENCE, SYNC_PSCW, SYNC_LOCK };
 // How the ranks come to start a collective operation; in the order of the words of --start.
 enum start { START_BARRIER, START_TOGETHER };
 
+// How messages of an exchange are sent; in the order of the words of --send.
+enum send { SEND_BLOCKING, SEND_NONBLOCKING };
+
+// Which ways a transfer goes; in the order of the words of --ways.
+enum ways { WAYS_BOTH, WAYS_ONE };
+
+// Who computes while a transfer is under way; in the order of the words of --side.
+enum side { SIDE_BOTH, SIDE_SENDER, SIDE_RECEIVER };
+
+// What a computation does to its processor; in the order of the words of --compute-by.
+enum compute_by { COMPUTE_BY_SPIN, COMPUTE_BY_SLEEP };
+
 struct options {
     size_t sizes[OPTIONS_MAX_SIZES];
     uint64_t size_count;
@@ -77,6 +97,14 @@ struct options {
     uint64_t threads;
     int sync; // enum sync
     int start; // enum start
+    uint64_t dimensions; // of the grid of ranks
+    uint64_t neighbours; // 0: those of the grid
+    int send; // enum send
+    int ways; // enum ways
+    int side; // enum side
+    uint64_t compute; // us; meaningful when given, else what the program chooses
+    uint64_t imbalance; // us
+    int compute_by; // enum compute_by
     uint64_t streams;
     size_t socket_buffer; // meaningful when given
     uint64_t mss; // meaningful when given
@@ -94,14 +122,14 @@ struct options {
     bool json;
     bool help;
     bool version;
-    uint32_t given; // OPTION_BITs
+    uint64_t given; // OPTION_BITs
 };
 
 struct program {
     const char *name;
     const char *purpose;
     const char *usage; // NULL: mpiexec -n RANKS NAME [options]
-    uint32_t takes; // OPTION_BITs; help and version are always taken
+    uint64_t takes; // OPTION_BITs; help and version are always taken
     const char *default_sizes;
     size_t size_unit; // sizes must be multiples of it; 0: any
     size_t least_size;

@@ -105,6 +105,8 @@ static void measure(struct course *course, size_t size, uint64_t parameter)
     warm_up(course);
     series_clear(&course->samples);
     course->own_seconds = 0.0;
+    if (benchmark->begin != NULL)
+        benchmark->begin(course->state);
     for (uint64_t repeat = 0; repeat < result.repeats; repeat++) {
         struct count_and_time done = run_repeat(course);
         values[repeat] = benchmark->value(course->state, done.iterations, done.seconds);

@@ -41,6 +41,9 @@ struct benchmark {
     // Makes buffers for a size. Returns the window used, or 0 when there is none.
     uint64_t (*open)(void *state, size_t size, uint64_t parameter);
 
+    // Called when the warm-up of a size is over. NULL: nothing to do.
+    void (*begin)(void *state);
+
     // Runs `count` iterations. Returns the seconds they took in this process, without
     // preparing and checking contents. Rank 0 may add one sample per iteration, in `unit`.
     double (*batch)(void *state, uint64_t count, struct series *samples);

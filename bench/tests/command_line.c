@@ -70,7 +70,8 @@ static const struct program some_program = {
 enum { MAX_WORDS = 16 };
 
 // Parses a line of words separated by blanks.
-static enum options_outcome parse_line(const char *line, struct options *options, char *message)
+static enum options_outcome parse_words(const struct program *program, const char *line,
+                                        struct options *options, char *message)
 {
     char copy[256], *words[MAX_WORDS] = {"some"};
     int count = 1;
@@ -78,7 +79,12 @@ static enum options_outcome parse_line(const char *line, struct options *options
     for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
         words[count++] = word;
     message[0] = '\0';
-    return options_parse(&some_program, count, words, options, message);
+    return options_parse(program, count, words, options, message);
+}
+
+static enum options_outcome parse_line(const char *line, struct options *options, char *message)
+{
+    return parse_words(&some_program, line, options, message);
 }
 
 static void test_options(void)
@@ -152,6 +158,35 @@ static void test_wrong_options(void)
     }
 }
 
+static const struct program pattern_program = {
+    .name = "pattern",
+    .purpose = "a test",
+    .takes = OPTION_BIT(OPTION_DIMENSIONS) | OPTION_BIT(OPTION_NEIGHBOURS)
+        | OPTION_BIT(OPTION_SEND) | OPTION_BIT(OPTION_WAYS) | OPTION_BIT(OPTION_SIDE)
+        | OPTION_BIT(OPTION_COMPUTE) | OPTION_BIT(OPTION_IMBALANCE)
+        | OPTION_BIT(OPTION_COMPUTE_BY),
+};
+
+static void test_options_of_patterns(void)
+{
+    struct options options;
+    char message[OPTIONS_MESSAGE_CAPACITY];
+    EXPECT(parse_words(&pattern_program, "", &options, message) == OPTIONS_RUN);
+    EXPECT(options.dimensions == 1 && options.neighbours == 0 && options.send == SEND_BLOCKING);
+    EXPECT(options.ways == WAYS_BOTH && options.side == SIDE_BOTH && options.compute == 0);
+    EXPECT(options.imbalance == 0 && options.compute_by == COMPUTE_BY_SPIN);
+    EXPECT(parse_words(&pattern_program, "--neighbours 6 --send nonblocking --ways one --compute 0",
+                       &options, message)
+           == OPTIONS_RUN);
+    EXPECT(options.neighbours == 6 && options.send == SEND_NONBLOCKING && options.ways == WAYS_ONE);
+    EXPECT(options_given(&options, OPTION_COMPUTE) && !options_given(&options, OPTION_SIDE));
+    EXPECT(parse_words(&pattern_program, "--dimensions 3 --side receiver --compute-by=sleep",
+                       &options, message)
+           == OPTIONS_RUN);
+    EXPECT(options.dimensions == 3 && options.side == SIDE_RECEIVER);
+    EXPECT(options.compute_by == COMPUTE_BY_SLEEP);
+}
+
 // One line of a program other than some_program: what its message must name.
 static void expect_wrong(const struct program *program, char *option, char *value,
                          const char *first, const char *second)
@@ -181,17 +216,27 @@ static void test_limits_of_programs(void)
     expect_wrong(&windows, "--window", "8", "--window", "together with --bandwidth");
     expect_wrong(&bytes, "--start", "together", "'--start'", "allowed: --sizes");
     expect_wrong(&windows, "--start=together", "--bandwidth", "--start", "exclude");
+    expect_wrong(&pattern_program, "--dimensions", "4", "--dimensions: '4'", "from 1 to 3");
+    expect_wrong(&pattern_program, "--neighbours", "7", "--neighbours: '7'", "from 1 to 6");
+    expect_wrong(&pattern_program, "--dimensions=2", "--neighbours=2", "--neighbours", "exclude");
+    expect_wrong(&pattern_program, "--send", "later", "--send: 'later'", "blocking|nonblocking");
+    expect_wrong(&pattern_program, "--ways", "two", "--ways: 'two'", "both|one");
+    expect_wrong(&pattern_program, "--side", "left", "--side: 'left'", "both|sender|receiver");
+    expect_wrong(&pattern_program, "--compute", "1.5", "--compute: '1.5'", "from 0 to 60000000");
+    expect_wrong(&pattern_program, "--imbalance", "-1", "--imbalance: '-1'", "from 0 to 60000000");
+    expect_wrong(&pattern_program, "--compute-by", "nap", "--compute-by: 'nap'", "spin|sleep");
+    expect_wrong(&bytes, "--compute", "8", "'--compute'", "allowed: --sizes");
 }
 
 // What options_print_json prints.
-static bool options_are(const char *line, const char *expected)
+static bool options_are(const struct program *program, const char *line, const char *expected)
 {
     struct options options;
     char message[OPTIONS_MESSAGE_CAPACITY], text[1024] = "";
     FILE *file = tmpfile();
-    if (file == NULL || parse_line(line, &options, message) != OPTIONS_RUN)
+    if (file == NULL || parse_words(program, line, &options, message) != OPTIONS_RUN)
         abort();
-    options_print_json(&some_program, &options, file);
+    options_print_json(program, &options, file);
     rewind(file);
     size_t length = fread(text, 1, sizeof text - 1, file);
     text[length] = '\0';
@@ -204,16 +249,24 @@ static bool options_are(const char *line, const char *expected)
 
 static void test_options_as_json(void)
 {
-    EXPECT(options_are("--sync lock --socket-buffer 64K",
+    EXPECT(options_are(&some_program, "--sync lock --socket-buffer 64K",
                        "{\"iterations\":null,\"seconds\":0.5,\"warmup\":null,\"repeats\":1,"
                        "\"window\":64,\"threads\":2,\"sync\":\"lock\",\"start\":\"barrier\","
                        "\"socket_buffer\":65536,\"mss\":null,\"address\":null,\"interval\":null,\"duration\":null,"
                        "\"seed\":1}"));
-    EXPECT(options_are("--interval 0.5 --address 10.0.0.1 --start together",
+    EXPECT(options_are(&some_program, "--interval 0.5 --address 10.0.0.1 --start together",
                        "{\"iterations\":null,\"seconds\":null,\"warmup\":null,\"repeats\":1,"
                        "\"window\":64,\"threads\":2,\"sync\":\"pscw\",\"start\":\"together\","
                        "\"socket_buffer\":null,\"mss\":null,\"address\":\"10.0.0.1\",\"interval\":0.5,\"duration\":10,"
                        "\"seed\":1}"));
+    EXPECT(options_are(&pattern_program, "--imbalance 7",
+                       "{\"dimensions\":1,\"neighbours\":null,\"send\":\"blocking\","
+                       "\"ways\":\"both\",\"side\":\"both\",\"compute\":null,"
+                       "\"imbalance\":7,\"compute_by\":\"spin\"}"));
+    EXPECT(options_are(&pattern_program, "--neighbours 3 --compute 5",
+                       "{\"dimensions\":null,\"neighbours\":3,\"send\":\"blocking\","
+                       "\"ways\":\"both\",\"side\":\"both\",\"compute\":5,"
+                       "\"imbalance\":0,\"compute_by\":\"spin\"}"));
 }
 
 void test_command_line(void)
@@ -223,6 +276,7 @@ void test_command_line(void)
     test_size_lists();
     test_options();
     test_wrong_options();
+    test_options_of_patterns();
     test_limits_of_programs();
     test_options_as_json();
 }

@@ -4,6 +4,7 @@
 #include "clock_offset.h"
 #include "command_line.h"
 #include "expect.h"
+#include "patterns.h"
 #include "schedule.h"
 #include "statistics.h"
 #include "sum.h"
@@ -286,6 +287,7 @@ static void test_plan(void)
 int main(void)
 {
     test_command_line();
+    test_patterns();
     test_statistics();
     test_contents();
     test_sums();

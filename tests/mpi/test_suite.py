@@ -5,13 +5,14 @@ import shlex
 import subprocess
 import tempfile
 
-from support import FISHPLATE, MpiTest, bench, testbed
+from support import FISHPLATE, MpiTest, bench, stack, testbed
 
 # Lines of programs with two ranks and with four, by the benchmark they are of.
 TWO_SIDED = {
     "latency": "--sizes 0,1,64K",
     "bandwidth": "--sizes 1,64K --window 8",
     "bibandwidth": "--sizes 1,64K --window 8",
+    "overlap": "--sizes 1,64K --compute 500",
     "latency_mt": "--sizes 1,64K --threads 3",
     "bandwidth_mt": "--sizes 1,64K --window 8 --threads 3",
 }
@@ -37,6 +38,7 @@ MANY = {
     "message_rate": "--sizes 1,4K --window 8",
     "nhop": "--sizes 1,64K",
     "displaced_ring": "--sizes 1,64K --window 8",
+    "exchange": "--sizes 1,64K --compute 100 --imbalance 100",
     **COLLECTIVE,
 }
 FEW_ITERATIONS = "--json --iterations 4 --warmup 1"
@@ -161,6 +163,30 @@ class Checked(Suite):
         self.assertEqual(sorted(peer for tier in tiers for peer in tier["peers"]), [1, 2, 3])
         self.assertEqual([tier["parameters"]["tier"] for tier in tiers], list(range(1, len(tiers) + 1)))
 
+    def test_every_grid_and_every_number_of_messages(self):
+        grids = [(8, f"--dimensions {dimensions}") for dimensions in (1, 2, 3)]
+        pairs = [(ranks, f"--neighbours {count}") for ranks in (2, 4) for count in (1, 5, 6)]
+        ways = ["--send blocking", "--send nonblocking"]
+        chosen = [(ranks, f"{asked} {way}") for ranks, asked in [*grids, *pairs] for way in ways]
+        program = f"{bench('exchange')} --sizes 8,64K --check {FEW_ITERATIONS}"
+        lines = self.lines("\n".join(f"mpiexec -n {ranks} {program} {options}" for ranks, options in chosen))
+        told = [line["parameters"]["messages"] for line in lines if line["size"] == 8]
+        self.assertEqual(told, [count for count in (2, 4, 6, *(1, 5, 6) * 2) for _ in ways])
+
+    def test_every_way_and_side_of_overlap(self):
+        chosen = [(ways, side) for ways in ("both", "one") for side in ("both", "sender", "receiver")]
+        program = f"mpiexec -n 2 {bench('overlap')} --sizes 64K --check {FEW_ITERATIONS} --compute-by sleep"
+        lines = self.lines("\n".join(f"{program} --ways {ways} --side {side}" for ways, side in chosen))
+        self.assertEqual([line["kind"] for line in lines], ["result", "overlap"] * len(chosen))
+        for (_, side), line in zip(chosen, lines[1::2]):
+            self.assertAlmostEqual(line["compute_us"], 1.25 * line["value"], delta=0.01 * line["value"])
+            computing = [rank["computes"] for rank in line["per_rank"]]
+            self.assertEqual(computing, [side in ("both", "sender"), side in ("both", "receiver")])
+            for rank in line["per_rank"]:
+                share = 1 - rank["wait_us"] / line["value"]
+                self.assertEqual(rank["hidden_share"] is not None, rank["computes"], line)
+                self.assertAlmostEqual(rank["hidden_share"] or share, share, places=5)
+
     def test_lines_of_other_kinds(self):
         programs = {
             "bandwidth": "--interval 0.1 --duration 0.3 --sizes 4K",
@@ -208,7 +234,7 @@ class KnownRate(Suite):
     def test_latencies_of_1_mib(self):
         few = "--json --iterations 2 --warmup 1 --sizes 1M"
         # How often the wire carries the size, one after the other.
-        times = {"latency": 1, "nhop": 1, "put_latency": 1, "get_latency": 1, "alltoall": 1, "allgather": 1}
+        times = {"latency": 1, "nhop": 1, "put_latency": 1, "get_latency": 1, "alltoall": 1, "allgather": 1, "exchange": 2}
         lines = self.lines("\n".join(f"mpiexec -n 2 {bench(name)} {few}" for name in times), rails=str(RATE_MBIT))
         for name, count in times.items():
             with self.subTest(name):
@@ -306,6 +332,8 @@ class Wrong(Suite):
             self.refuses(f"{bench(name)}", f"{name}: started with 1 rank; allowed: exactly 2 ranks")
         for name in MANY:
             self.refuses(f"{bench(name)}", f"{name}: started with 1 rank; allowed: .*at least 2")
+        odd = f"{stack('mpich')}/mpiexec -n 3 {bench('exchange')} --neighbours 1"
+        self.refuses(odd, "exchange: started with 3 ranks; allowed: an even number of ranks with --neighbours")
 
     def test_values(self):
         self.refuses(f"{bench('nhop')} --window 4", "nhop: unknown option '--window'; allowed: --sizes, --iterations")
@@ -316,6 +344,11 @@ class Wrong(Suite):
         self.refuses(f"{bench('bcast')} --window 4", "--window: allowed only together with --bandwidth")
         self.refuses(f"{bench('bcast')} --start now", "--start: 'now'; allowed: barrier.together")
         self.refuses(f"{bench('bcast')} --start together --bandwidth", "--bandwidth and --start exclude each other")
+        self.refuses(f"{bench('exchange')} --dimensions 4", "--dimensions: '4'; allowed: a whole number from 1 to 3")
+        self.refuses(f"{bench('exchange')} --dimensions 2 --neighbours 1", "--dimensions and --neighbours exclude each other")
+        self.refuses(f"{bench('overlap')} --side left", "--side: 'left'; allowed: both.sender.receiver")
+        self.refuses(f"{bench('overlap')} --compute 1ms", "--compute: '1ms'; allowed: a whole number from 0 to 60000000")
+        self.refuses(f"{bench('overlap')} --imbalance 5", "overlap: unknown option '--imbalance'; allowed: --sizes")
         self.refuses(f"{bench('latency')} --start together", "latency: unknown option '--start'; allowed: --sizes")
 
     def test_sockets(self):

@@ -32,6 +32,16 @@ fn plans_with_mistakes() {
     with_plan(&PLAN.replace("program", "programme")).fails_saying(&["plan.toml, line", "programme"]);
     with_plan(&PLAN.replace("mpich-tcp", "lam")).fails_saying(&["plan.toml", "no stack \"lam\"", "openmpi-tcp"]);
     with_plan(&PLAN.replace("100 }", "100, loss = 2.0 }")).fails_saying(&["link lan", "loss"]);
+    with_plan(&PLAN.replace("100 }", "100, burst = 'frame' }")).fails_saying(&[
+        "plan.toml, line",
+        "frame",
+        "`default` or `packet`",
+    ]);
+    with_plan(&PLAN.replace("100 }", "100, delay = '1ms', burst = 'packet' }")).fails_saying(&[
+        "link lan",
+        "`burst`",
+        "all rails have rates alone",
+    ]);
 }
 
 #[test]

@@ -136,6 +136,7 @@ fn testbeds_that_cannot_be() {
     };
     testbed(&["--rails", "fast"]).fails_saying(&["fast", "Mbit/s", "unshaped"]);
     testbed(&["--rails", "1,1,1,1,1,1,1,1,1"]).fails_saying(&["1 to 8"]);
+    testbed(&["--burst", "2048"]).fails_saying(&["--burst", "2048", "default, packet"]);
     testbed(&["--hosts", "0"]).fails_saying(&["--hosts", "1..=16"]);
     testbed(&["--schedule", "soon"]).fails_saying(&["soon", "3s r0=250"]);
     testbed(&["--schedule", "1s r5=10"]).fails_saying(&["r5", "r0,r1"]);

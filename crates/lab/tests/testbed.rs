@@ -67,6 +67,26 @@ fn rates_change_in_time() {
 }
 
 #[test]
+fn bursts_are_those_asked_for() {
+    let fishplate = Installed::new();
+    if !available(&fishplate) {
+        return;
+    }
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let bursts = |options: &[&str]| {
+        let show =
+            ["--rails", "1000", "--schedule", "0.1s r0=500", "--", "sh", "-c", "sleep 0.3; tc class show dev r0"];
+        let mut command = fishplate.command(&[&["testbed"], options, &show].concat());
+        let ran = Ran::of(command.env("PATH", &path).output().unwrap());
+        assert!(ran.out.contains("rate 500Mbit"), "{}{}", ran.out, ran.err);
+        ran.out
+    };
+    assert!(bursts(&[]).contains("burst 12500b"));
+    // As `tc` tells it, which counts bytes by the time that they take.
+    assert!(bursts(&["--burst", "packet"]).contains("burst 20"));
+}
+
+#[test]
 fn nothing_stays_behind() {
     let fishplate = Installed::new();
     if !available(&fishplate) {

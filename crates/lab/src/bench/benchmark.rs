@@ -39,13 +39,15 @@ const fn traits(name: &'static str, ranks: Ranks, needs: Needs, sizes: Option<&'
 }
 
 /// All programs (docs/benchmarks.md).
-const PROGRAMS: [Traits; 24] = [
+const PROGRAMS: [Traits; 26] = [
     traits("latency", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bibandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("message_rate", Ranks::Even, Needs::Nothing, Some("1:4K")),
     traits("nhop", Ranks::TwoOrMore, Needs::Nothing, Some("8")),
     traits("displaced_ring", Ranks::TwoOrMore, Needs::Nothing, Some("1M")),
+    traits("exchange", Ranks::TwoOrMore, Needs::Nothing, Some("8:4M")),
+    traits("overlap", Ranks::Two, Needs::Nothing, Some("8:4M")),
     traits("latency_mt", Ranks::Two, Needs::Threads, Some("1:4M")),
     traits("bandwidth_mt", Ranks::Two, Needs::Threads, Some("1:4M")),
     traits("stress", Ranks::TwoOrMore, Needs::Nothing, None),

@@ -124,6 +124,7 @@ fn recorded(name: String, rail: &Rail) -> record::Rail {
         },
         path_mtu: rail.path_mtu,
         queue_bytes: rail.queue.map(|queue| queue.bytes),
+        burst: rail.burst,
         ..record::Rail::default()
     }
 }

@@ -46,6 +46,7 @@ Examples:
   fishplate bench --stacks mpich-tcp,fishplate-mpich --links lan=1000+250,slow=100 --sizes 8,64K,1M
   fishplate bench --benchmarks latency,bandwidth:--window=16 --rounds 5 --seconds 0.3
   fishplate bench everything
+  fishplate bench patterns --links 'two rails by packets'
   fishplate bench --hosts node1,node2 --rails eth0,eth1 --network 'two ports'
   salloc -N 2 fishplate bench plan.toml --hosts slurm
 

@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use anyhow::{Result, ensure};
 
 use crate::lab::schedule::{Entry, Schedule};
-use crate::lab::{Lab, Topology};
+use crate::lab::{Lab, Rail, Topology};
 use crate::supervise::{self, Signals};
-use crate::testbed::{MAX_RAILS, Rate, isolate, rail_names};
+use crate::testbed::{Burst, MAX_RAILS, Rate, isolate, rail_names};
 
 /// Runs a command on hosts and rails that exist only for it.
 ///
@@ -24,6 +24,10 @@ pub struct Args {
     /// Rate of each rail in Mbit/s; 0 or "unshaped": as fast as this machine can.
     #[arg(long, value_name = "RATE,...", default_value = "1000,250", value_delimiter = ',')]
     rails: Vec<Rate>,
+
+    /// What a shaped rail that has idled lets pass at once: 200 us at its rate, or a packet as network interfaces do.
+    #[arg(long, value_enum, default_value_t)]
+    burst: Burst,
 
     /// Number of hosts; with more than two, each rail is a switch.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
@@ -43,6 +47,7 @@ Examples:
   fishplate testbed --rails 1000,250 -- mpiexec -n 2 ./program
   fishplate testbed --rails unshaped -- fishplate run -- mpiexec -n 2 ./program
   fishplate testbed --rails 1000,1000 --schedule '3s r0=250; 6s r0=1000' -- mpiexec -n 2 ./program
+  fishplate testbed --rails 1000,250 --burst packet -- mpiexec -n 2 ./program
   fishplate testbed --hosts 4 -- sh -c '$FISHPLATE_TESTBED_LAUNCH node3 ip address'
 
 COMMAND finds in its environment:
@@ -64,7 +69,9 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
 
     let signals = Signals::take()?;
     isolate::settle()?;
-    let mut lab = Lab::build(&Topology::of_rates(args.hosts.into(), &args.rails), &folder)?;
+    let rail = |rate: &Rate| Rail { burst: args.burst, ..Rail::of_rate(*rate) };
+    let topology = Topology::cluster(args.hosts.into(), args.rails.iter().map(rail).collect());
+    let mut lab = Lab::build(&topology, &folder)?;
     let mut command = lab.command(0, &args.command);
     command.envs(lab.environment()?);
     let mut child = supervise::spawn(&mut command, &args.command[0])?;

@@ -51,6 +51,7 @@ impl Update {
             loss: self.loss.unwrap_or(rail.loss),
             path_mtu: self.path_mtu.unwrap_or(rail.path_mtu),
             queue: self.queue.unwrap_or(rail.queue),
+            burst: rail.burst,
         }
     }
 

@@ -6,7 +6,7 @@ use fishplate_longbow::link::{self, Loss, Settings};
 use serde::{Deserialize, Serialize};
 
 use super::units::{Delay, Size};
-use crate::testbed::Rate;
+use crate::testbed::{Burst, Rate};
 
 /// One rail, the same in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Rail {
     /// What may wait to be sent; nothing: two delays and 2 ms at the rate, and 272 kB at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Size>,
+    /// What the kernel's shaper lets pass at once.
+    #[serde(skip_serializing_if = "Burst::is_default")]
+    pub burst: Burst,
 }
 
 /// Loss of packets: a probability, or bursts.
@@ -64,12 +67,12 @@ impl Rail {
 
     /// Whether the kernel's shaper can do it.
     pub fn is_rate_alone(&self) -> bool {
-        *self == Rail::of_rate(self.rate_mbit)
+        *self == Rail { burst: self.burst, ..Rail::of_rate(self.rate_mbit) }
     }
 
     /// Whether nothing is asked of it.
     pub fn is_plain(&self) -> bool {
-        *self == Rail::default()
+        self.is_rate_alone() && self.rate_mbit.is_unshaped()
     }
 
     /// As the emulator takes it.
@@ -146,7 +149,10 @@ impl fmt::Display for Rail {
         if let Some(mtu) = self.path_mtu {
             write!(f, ", path MTU {mtu}")?;
         }
-        self.queue.map_or(Ok(()), |queue| write!(f, ", queue {queue}"))
+        if let Some(queue) = self.queue {
+            write!(f, ", queue {queue}")?;
+        }
+        f.write_str(if self.burst.is_default() { "" } else { ", bursts of a packet" })
     }
 }
 

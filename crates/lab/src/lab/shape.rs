@@ -9,7 +9,7 @@ use fishplate_longbow::{check, link::Settings, offload_limit_bytes};
 use super::Lab;
 use super::link::{At, End, Kind, Link};
 use super::topology::Choice;
-use crate::testbed::Rate;
+use crate::testbed::{Burst, Rate};
 
 /// An emulator and what it serves.
 pub struct Emulation {
@@ -83,10 +83,10 @@ impl Lab {
             emulation.emulator.set(&link.name, Direction::Ba, &backward(&link))?;
         }
         if !emulated {
-            self.shape(&link.a, link.asked.rate_mbit)?;
+            self.shape(&link.a, link.asked.rate_mbit, link.asked.burst)?;
         }
         if !emulated || matches!(link.kind, Kind::Port(_)) {
-            self.shape(&link.b, link.asked.rate_mbit)?;
+            self.shape(&link.b, link.asked.rate_mbit, link.asked.burst)?;
         }
         self.limit_offload(link.rail)
     }
@@ -105,8 +105,8 @@ impl Lab {
         }
         self.start_emulator(Backend::Nfqueue, links.clone())?;
         for link in self.links.clone().iter().filter(|link| links.contains(&link.name)) {
-            self.shape(&link.a, Rate::Unshaped)?;
-            self.shape(&link.b, Rate::Unshaped)?;
+            self.shape(&link.a, Rate::Unshaped, Burst::Default)?;
+            self.shape(&link.b, Rate::Unshaped, Burst::Default)?;
         }
         Ok(())
     }
@@ -116,14 +116,14 @@ impl Lab {
         self.emulation.as_ref().is_some_and(|emulation| emulation.links.contains(&link.name))
     }
 
-    /// Gives an interface a rate at which it sends.
-    fn shape(&self, end: &End, rate: Rate) -> Result<()> {
+    /// Gives an interface a rate at which it sends, and bursts.
+    fn shape(&self, end: &End, rate: Rate, burst: Burst) -> Result<()> {
         let device = &end.interface;
-        if self.batch(end.at, "tc", &rate.tc_lines(device)).is_ok() {
+        if self.batch(end.at, "tc", &rate.tc_lines(device, burst)).is_ok() {
             return Ok(());
         }
         let problem = || format!("cannot give {device} a rate of {rate}");
-        self.batch(end.at, "tc", &rate.tc_install_lines(device)).with_context(problem)
+        self.batch(end.at, "tc", &rate.tc_install_lines(device, burst)).with_context(problem)
     }
 
     /// Keeps offload frames as short as the slowest link that they pass wants them.

@@ -171,7 +171,18 @@ impl Topology {
             ensure!(cluster.hosts > 0, "cluster {} has no hosts", cluster.name);
             check_rails(&cluster.rails, rails).with_context(|| format!("cluster {}", cluster.name))?;
         }
-        self.check_wans(rails)
+        self.check_wans(rails)?;
+        self.check_bursts()
+    }
+
+    /// The emulator lets packets pass one by one, whatever was asked.
+    fn check_bursts(&self) -> Result<()> {
+        let inner = self.clusters.iter().flat_map(|cluster| &cluster.rails);
+        let rails: Vec<&Rail> = inner.chain(self.wans.iter().flat_map(|wan| &wan.rails)).collect();
+        let shaped = self.emulator == Choice::Auto && rails.iter().all(|rail| rail.is_rate_alone());
+        let asked = rails.iter().any(|rail| !rail.burst.is_default());
+        ensure!(shaped || !asked, "`burst` is for the kernel's shaper, which is used where all rails have rates alone");
+        Ok(())
     }
 
     fn check_wans(&self, rails: usize) -> Result<()> {
@@ -279,6 +290,8 @@ mod tests {
             ("\"east\", \"west\"", "\"east\", \"east\"", "not joined with itself"),
             ("name = \"west\"", "name = \"east\"", "two clusters east"),
             ("name = \"west\"", "name = \"w-t\"", "no name of a cluster"),
+            ("rate_mbit = 1000 }", "rate_mbit = 1000, burst = \"packet\" }", "where all rails have rates alone"),
+            ("rate_mbit = 1000 }", "rate_mbit = 1000, burst = 2048 }", "burst"),
             (", { delay = \"1ms\", queue = \"1M\" }", "", "wan east-west: 1 rails, where others have 2"),
         ] {
             let found = refusal(from, to);

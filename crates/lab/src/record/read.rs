@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::Value;
 
-use super::schema::{Cell, Line, Link, Manifest, Rails, SCHEMA, Sample, Skipped, Statement};
+use super::schema::{Cell, Line, Link, Manifest, Rail, Rails, SCHEMA, Sample, Skipped, Statement};
 
 /// The kinds of lines, for messages.
 const KINDS: [&str; 7] = ["manifest", "link", "sample", "rails", "skipped", "cell", "statement"];
@@ -108,7 +108,10 @@ pub fn links_agree(records: &[&Record]) -> Result<()> {
     let asked = |link: &Link| -> Vec<_> {
         let rails = link.rails.iter();
         rails
-            .map(|rail| (rail.name.clone(), rail.rate_mbit, rail.delay_us, rail.loss, rail.path_mtu, rail.queue_bytes))
+            .map(|rail| {
+                let Rail { name, rate_mbit, delay_us, loss, path_mtu, queue_bytes, burst, .. } = rail;
+                (name.clone(), *rate_mbit, *delay_us, *loss, *path_mtu, *queue_bytes, *burst)
+            })
             .collect()
     };
     let mut known: BTreeMap<&str, (&Record, Vec<_>)> = BTreeMap::new();

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::testbed::Burst;
+
 /// What the manifest calls the schema. The number behind the stroke is the major version.
 pub const SCHEMA: &str = "fishplate-record/1";
 
@@ -135,6 +137,9 @@ pub struct Rail {
     /// Asked length of the queue in bytes.
     #[serde(default)]
     pub queue_bytes: Option<u64>,
+    /// Asked bursts, where they are not the usual ones.
+    #[serde(default, skip_serializing_if = "Burst::is_default")]
+    pub burst: Burst,
     /// Measured rate in Mbit/s.
     #[serde(default)]
     pub measured_mbit: Option<f64>,

@@ -78,8 +78,9 @@ fn panel_has_no_size(report: &Report, panel: &Panel) -> bool {
 
 /// What was asked of a rail.
 pub fn asked(rail: &Rail) -> [String; 4] {
+    let bursts = if rail.burst.is_default() { "" } else { ", bursts of a packet" };
     [
-        rail.rate_mbit.map_or("unlimited".into(), |rate| units::round(rate, "Mbit/s")),
+        rail.rate_mbit.map_or("unlimited".into(), |rate| units::round(rate, "Mbit/s")) + bursts,
         rail.delay_us.map_or(NONE.into(), |delay| units::round(delay, "us")),
         lost(rail),
         rail.queue_bytes.map_or(NONE.into(), units::size),

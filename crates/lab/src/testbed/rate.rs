@@ -5,12 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::Burst;
+
 /// Highest rate in Mbit/s; beyond it a single core cannot follow anyway.
 const MAX_MBIT: u32 = 100_000;
-/// Bucket of the shaper as time at the full rate: what timers may be late by (15 to 50 us here) with room to spare.
-const BUCKET_US: u64 = 200;
-/// Smallest bucket in bytes: two frames.
-const MIN_BUCKET: u64 = 3_028;
 /// Queue in front of the shaper in bytes. TCP keeps its own share of it short (small queues); only several senders at
 /// one switch port can fill it.
 const QUEUE: u64 = 4 << 20;
@@ -41,11 +39,11 @@ impl Rate {
     }
 
     /// Lines for `tc -batch` that give `device` this rate, whatever it had.
-    pub fn tc_lines(self, device: &str) -> String {
+    pub fn tc_lines(self, device: &str, burst: Burst) -> String {
         match self {
             Rate::Unshaped => format!("qdisc replace dev {device} root noqueue\n"),
             Rate::Mbit(mbit) => {
-                let bucket = (u64::from(mbit) * BUCKET_US / 8).max(MIN_BUCKET);
+                let bucket = burst.bucket_bytes(mbit);
                 // Replacing the class of an existing shaper keeps what is queued.
                 format!(
                     "class replace dev {device} parent 1: classid 1:1 htb \
@@ -56,13 +54,13 @@ impl Rate {
     }
 
     /// Lines for `tc -batch` that put a shaper on `device`, which has none.
-    pub fn tc_install_lines(self, device: &str) -> String {
+    pub fn tc_install_lines(self, device: &str, burst: Burst) -> String {
         match self {
             Rate::Unshaped => String::new(),
             Rate::Mbit(_) => format!(
                 "qdisc replace dev {device} root handle 1: htb default 1\n{}\
                  qdisc replace dev {device} parent 1:1 handle 10: bfifo limit {QUEUE}\n",
-                self.tc_lines(device)
+                self.tc_lines(device, burst)
             ),
         }
     }
@@ -120,8 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn the_bucket_follows_the_rate() {
-        assert!(Rate::Mbit(1000).tc_lines("r0").contains("burst 25000 "));
-        assert!(Rate::Mbit(10).tc_lines("r0").contains("burst 3028 "));
+    fn the_bucket_is_that_of_the_burst() {
+        let lines = |burst| Rate::Mbit(1000).tc_lines("r0", burst);
+        assert!(lines(Burst::Default).contains("burst 25000 cburst 25000 "));
+        assert!(lines(Burst::Packet).contains("burst 2048 cburst 2048 "));
     }
 }
