@@ -40,6 +40,11 @@ impl<T> Table<T> {
         self.slots.try_remove(slot(key)).map(|(_, entry)| entry)
     }
 
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     /// All entries, in slot order.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().map(|(_, (_, entry))| entry)

@@ -1,10 +1,12 @@
 //! Endpoint: one transport endpoint with the queues, counters and addresses that are bound to it.
 
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
 use fishplate_engine::{Completion, Failure, Operation, VcId};
+use fishplate_rails::settings::Progress;
 use fishplate_rails::{ADDRESS_LEN, Endpoint as Transport, OpenError, Settings};
 use ofi_abi::{
     FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_EOTHER,
@@ -18,8 +20,8 @@ use crate::contexts::Contexts;
 use crate::counter::Counter;
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
-use crate::guard::Guard;
 use crate::peers::Peers;
+use crate::progress_thread::{Next, ProgressThread};
 use crate::regions::Expose;
 use crate::tell;
 
@@ -73,8 +75,14 @@ pub(crate) struct State {
     pub min_multi_recv: u64,
     /// Receives name their sender.
     pub directed: bool,
-    /// Watches over bursts that are held back.
-    pub guard: Option<Arc<Guard>>,
+    /// Does what cannot wait until the application calls again.
+    pub thread: Option<Arc<ProgressThread>>,
+    /// Whether it also goes on with what was posted.
+    progress: Progress,
+    /// Readable while there are news from the network.
+    news: Option<Arc<OwnedFd>>,
+    /// Number of progress calls when the thread looked last.
+    seen_calls: u64,
     /// Rounds since the last look at the network.
     skipped: u32,
 }
@@ -116,7 +124,10 @@ impl Endpoint {
             contexts: Contexts::default(),
             min_multi_recv: MIN_MULTI_RECV,
             directed: choice.caps & FI_DIRECTED_RECV != 0,
-            guard: None,
+            thread: None,
+            progress: domain.fabric.settings.progress,
+            news: None,
+            seen_calls: 0,
             skipped: 0,
         };
         Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: Mutex::new(state), domain }
@@ -205,9 +216,10 @@ impl Endpoint {
             Errno(FI_ENETDOWN)
         })?;
         regions.to(&mut transport)?;
-        // Without a guard nothing is held back: slower, and as correct.
-        state.guard = Guard::start(self).ok();
-        if state.guard.is_some() {
+        state.news = transport.news().ok().map(Arc::new);
+        // Without the thread nothing is held back: slower, and as correct.
+        state.thread = ProgressThread::start(self, state.progress).ok();
+        if state.thread.is_some() {
             transport.watch_bursts();
         }
         state.transport = Some(transport);
@@ -219,10 +231,10 @@ impl Endpoint {
         let mut state = lock_plain(&self.state);
         let queues = [state.tx.queue.take(), state.rx.queue.take()];
         let (addresses, counters) = (state.addresses.take(), std::mem::take(&mut state.counters));
-        let (transport, guard) = (state.transport.take(), state.guard.take());
+        let (transport, thread) = (state.transport.take(), state.thread.take());
         drop(state);
         self.domain.regions.leave(self);
-        guard.iter().for_each(|guard| guard.end());
+        thread.iter().for_each(|thread| thread.end());
         let leave = |list: &mut Vec<Arc<Endpoint>>| list.retain(|endpoint| !Arc::ptr_eq(endpoint, self));
         addresses.iter().for_each(|vector| leave(&mut write_plain(&vector.endpoints)));
         queues.iter().flatten().for_each(|queue| leave(&mut write_plain(&queue.endpoints)));
@@ -250,12 +262,15 @@ impl Endpoint {
         }
     }
 
-    /// Sends what has been held back for `least` or longer, and acknowledgements that have been due for as long; tells the
-    /// guard when nothing is left. Whoever is in a call may be posting more of the burst, and acknowledges: then nothing is
-    /// done.
-    pub fn release(&self, least: Duration) {
-        let Ok(mut state) = self.state.try_lock() else { return };
-        let State { transport: Some(transport), guard: Some(guard), .. } = &mut *state else { return };
+    /// Sends what has been held back for `least` or longer, and acknowledgements that have been due for as long. If the
+    /// application has not been in MPI since the last time, what it has posted goes on: all of it where that `may_read`, or
+    /// else what only waits for the kernel to take more. Tells the progress thread when to come again. Whoever is in a call
+    /// may be posting more of a burst, and acknowledges: then nothing is done.
+    pub fn look_after(&self, least: Duration, may_read: impl FnOnce() -> bool) -> Next {
+        let Ok(mut state) = self.state.try_lock() else { return Next::Soon };
+        let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
+            return Next::Soon;
+        };
         if transport.holding_ns().is_some_and(|since_ns| u128::from(since_ns) >= least.as_nanos()) {
             transport.release();
         }
@@ -263,9 +278,19 @@ impl Endpoint {
             transport.acknowledge(least.as_nanos() as u64);
         }
         transport.look_after_waiting();
-        if !transport.is_holding() && !transport.is_awaited() {
-            guard.rest();
+        let is_urgent = transport.is_holding() || transport.is_awaited();
+        if *progress == Progress::Calls || !(transport.has_stalled() || transport.is_expecting()) {
+            if !is_urgent {
+                thread.rest();
+            }
+            return Next::Soon;
         }
+        state.go_on(may_read)
+    }
+
+    /// Becomes readable when there are news from the network while the application is away.
+    pub fn news(&self) -> Option<Arc<OwnedFd>> {
+        self.state.try_lock().ok()?.news.clone()
     }
 
     /// The process ends and has left the endpoint open: what peers wait for goes out. Not while another thread is in a call.
@@ -308,16 +333,37 @@ impl State {
         let full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
         let moved = transport.progress();
-        self.alert_guard();
+        self.alert_thread();
         moved
     }
 
-    /// Wakes the guard if there is something to watch over.
+    /// Goes on with what was posted, if the application is away.
+    fn go_on(&mut self, may_read: impl FnOnce() -> bool) -> Next {
+        let Some(transport) = &mut self.transport else { return Next::Soon };
+        let is_away = std::mem::replace(&mut self.seen_calls, transport.calls()) == transport.calls();
+        if !is_away {
+            return Next::Soon;
+        }
+        let is_full = self.tx.is_full() || self.rx.is_full();
+        if transport.is_expecting() && !is_full && may_read() {
+            transport.progress_away();
+            self.seen_calls = transport.calls();
+            return Next::News;
+        }
+        transport.push();
+        let waits = transport.has_stalled() || transport.is_holding() || transport.is_awaited();
+        if waits { Next::Soon } else { Next::Later }
+    }
+
+    /// Wakes the progress thread if there is something for it.
     #[inline]
-    pub fn alert_guard(&self) {
-        let Some(transport) = &self.transport else { return };
-        if transport.is_awaited() || transport.is_holding() {
-            self.guard.iter().for_each(|guard| guard.wake());
+    pub fn alert_thread(&self) {
+        let (Some(transport), Some(thread)) = (&self.transport, &self.thread) else { return };
+        let goes_on = self.progress != Progress::Calls;
+        if transport.is_awaited() || transport.is_holding() || (goes_on && transport.has_stalled()) {
+            thread.wake(true);
+        } else if goes_on && transport.is_expecting() {
+            thread.wake(false);
         }
     }
 

@@ -16,10 +16,11 @@ mod errno;
 mod event_queue;
 #[allow(unsafe_code)]
 mod ffi;
-mod guard;
+mod free_cores;
 mod idle;
 mod info;
 mod peers;
+mod progress_thread;
 mod regions;
 mod remote;
 mod tell;

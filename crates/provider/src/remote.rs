@@ -62,7 +62,7 @@ impl Endpoint {
         if let Some(transport) = &mut state.transport {
             transport.deregister(key);
         }
-        state.alert_guard();
+        state.alert_thread();
     }
 }
 
@@ -78,7 +78,7 @@ impl State {
         let (context, notify) = self.contexts.open(user, self.tx.wants(report), counted, false);
         let Some(transport) = &mut self.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         let posted = post(transport, (vc, context, notify));
-        self.alert_guard();
+        self.alert_thread();
         posted.map_err(|error| {
             self.contexts.abandon(context);
             refusal(error)

@@ -69,7 +69,7 @@ impl Endpoint {
         let posted = if waits { transport.send(request) } else { transport.send_early(request) };
         match posted {
             Ok(()) => {
-                state.alert_guard();
+                state.alert_thread();
                 Ok(())
             }
             Err(error) => {
@@ -92,6 +92,7 @@ impl Endpoint {
         let (context, notify) = state.contexts.open(receive.context, wanted, counted, multi);
         let multi_min_free = multi.then_some(state.min_multi_recv);
         transport.recv(RecvRequest { pattern, buffer: receive.buffer, multi_min_free, notify, context });
+        state.alert_thread();
         Ok(())
     }
 

@@ -34,12 +34,25 @@ pub struct Settings {
     pub encryption: bool,
     /// Whether short frames to near peers may go as datagrams.
     pub datagrams: bool,
+    /// Who makes progress while the program computes.
+    pub progress: Progress,
     /// Where counters are appended at the end.
     pub stats: Option<PathBuf>,
     /// Events from this level on become lines on standard error.
     pub log: LevelFilter,
     /// Whether `fishplate top` can see the process.
     pub top: bool,
+}
+
+/// Who makes progress while the program does not call its MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// A thread: it sends what waits for a full socket, and reads as well where a processor is free for it.
+    Automatic,
+    /// Nobody; a thread sends only what peers wait for.
+    Calls,
+    /// A thread, all of it.
+    Thread,
 }
 
 /// A documented environment variable.
@@ -117,6 +130,12 @@ pub const VARIABLES: &[Variable] = &[
         default: "on, where UDP comes through",
     },
     Variable {
+        name: "FISHPLATE_PROGRESS",
+        meaning: "who makes progress while the program computes: a thread, with what would take no processor from anybody or all, or only calls of MPI",
+        allowed: "auto, thread, calls",
+        default: "auto",
+    },
+    Variable {
         name: "FISHPLATE_STATS",
         meaning: "file to which each process appends its per-rail counters when it ends",
         allowed: "a path in an existing folder",
@@ -169,6 +188,7 @@ impl Default for Settings {
             congestion: None,
             encryption: false,
             datagrams: true,
+            progress: Progress::Automatic,
             stats: None,
             log: LevelFilter::Warn,
             top: true,
@@ -203,6 +223,7 @@ impl Settings {
             congestion,
             encryption: reader.parse("FISHPLATE_ENCRYPTION", on_or_off)?.unwrap_or(default.encryption),
             datagrams: reader.parse("FISHPLATE_DATAGRAMS", on_or_off)?.unwrap_or(default.datagrams),
+            progress: reader.parse("FISHPLATE_PROGRESS", progress)?.unwrap_or(default.progress),
             stats,
             log: reader.parse("FISHPLATE_LOG", log_level)?.unwrap_or(default.log),
             top: reader.parse("FISHPLATE_TOP", on_or_off)?.unwrap_or(default.top),
@@ -265,6 +286,15 @@ fn stats_path(text: &str) -> Option<PathBuf> {
 
 fn on_or_off(text: &str) -> Option<bool> {
     [("on", true), ("off", false)].into_iter().find(|(word, _)| *word == text).map(|(_, value)| value)
+}
+
+fn progress(text: &str) -> Option<Progress> {
+    match text {
+        "auto" => Some(Progress::Automatic),
+        "thread" => Some(Progress::Thread),
+        "calls" => Some(Progress::Calls),
+        _ => None,
+    }
 }
 
 fn log_level(text: &str) -> Option<LevelFilter> {

@@ -116,7 +116,8 @@ impl Rate {
         if took.bytes < LEAST_QUEUED_BYTES {
             return;
         }
-        let (rate, noise_ns) = (self.before.0, (min_rtt_ns / LEAST_QUEUED_PART).clamp(LEAST_QUEUED_NS, LONGEST_NOISE_NS));
+        let (rate, noise_ns) =
+            (self.before.0, (min_rtt_ns / LEAST_QUEUED_PART).clamp(LEAST_QUEUED_NS, LONGEST_NOISE_NS));
         let most_ns = took.most_ns.max(LEAST_QUEUED_NS) as f64;
         let least_ns = if took.least_ns > noise_ns { took.least_ns as f64 } else { 0.0 };
         let expected_ns = took.bytes as f64 / rate * 1e9;

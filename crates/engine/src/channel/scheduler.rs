@@ -65,7 +65,14 @@ impl VirtualChannel {
         }
         Transmit {
             subchannel: SubchannelId { vc: self.id, index: index as u8 },
-            header: Header { ack, ack_delay_us, said_at_us: now.wrapping_us(), credit: self.debt.tell(), repetition: 0, body },
+            header: Header {
+                ack,
+                ack_delay_us,
+                said_at_us: now.wrapping_us(),
+                credit: self.debt.tell(),
+                repetition: 0,
+                body,
+            },
             source,
             copy: false,
         }

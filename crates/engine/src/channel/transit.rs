@@ -25,7 +25,13 @@ impl Transit {
     /// A frame that was handed over at `handed` was there at `said_at_us`, by the peer's clock, and may have been there for
     /// `waited_us`. When it would have been acknowledged, at the earliest and at the latest, had that taken no longer than
     /// the way of a frame to an idle peer and back, `round_trip_ns`.
-    pub fn arrived(&mut self, now: Instant, handed: Instant, round_trip_ns: u64, (said_at_us, waited_us): (u32, u16)) -> Between {
+    pub fn arrived(
+        &mut self,
+        now: Instant,
+        handed: Instant,
+        round_trip_ns: u64,
+        (said_at_us, waited_us): (u32, u16),
+    ) -> Between {
         let difference_us = said_at_us.wrapping_sub(handed.wrapping_us());
         let base_us = *self.base_us.get_or_insert(difference_us);
         let most_us = difference_us.wrapping_sub(base_us) as i32;

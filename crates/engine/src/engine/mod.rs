@@ -271,6 +271,12 @@ impl Engine {
         }
     }
 
+    /// Whether sends have not ended, or receives, but for those that an MPI library always has posted for itself, which are
+    /// untagged.
+    pub fn is_expecting(&self) -> bool {
+        !self.sends.is_empty() || !self.landings.is_empty() || self.posted.has_tagged()
+    }
+
     /// Whether everything that was posted to open channels has been sent and acknowledged.
     pub fn is_quiet(&self) -> bool {
         self.waits_for().is_empty()

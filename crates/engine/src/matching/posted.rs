@@ -51,6 +51,13 @@ pub struct PostedQueue {
     untagged: VecDeque<Waiting>,
 }
 
+impl PostedQueue {
+    /// Whether any tagged receive waits for a message.
+    pub fn has_tagged(&self) -> bool {
+        !self.tagged.is_empty()
+    }
+}
+
 /// A receive that has taken a message.
 pub struct Taken {
     /// Its key; still in the table only if it is a multi-receive buffer.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::header::{Access, COMMON_LEN, Body, Header, LandingRef, Refusal, SendRef, flag, kind};
+use super::header::{Access, Body, COMMON_LEN, Header, LandingRef, Refusal, SendRef, flag, kind};
 use crate::ids::MessageSeq;
 use crate::request::Envelope;
 
@@ -109,10 +109,16 @@ impl Reader<'_> {
                 ahead: self.u32(COMMON_LEN + 4),
                 send: SendRef(self.u64(COMMON_LEN + 32)),
             },
-            kind::CLEAR => {
-                Body::Clear { send: SendRef(self.u64(COMMON_LEN)), landing: LandingRef(self.u64(COMMON_LEN + 8)), len: self.u64(COMMON_LEN + 16) }
-            }
-            kind::STRIPE => Body::Stripe { landing: LandingRef(self.u64(COMMON_LEN)), offset: self.u64(COMMON_LEN + 8), len: payload },
+            kind::CLEAR => Body::Clear {
+                send: SendRef(self.u64(COMMON_LEN)),
+                landing: LandingRef(self.u64(COMMON_LEN + 8)),
+                len: self.u64(COMMON_LEN + 16),
+            },
+            kind::STRIPE => Body::Stripe {
+                landing: LandingRef(self.u64(COMMON_LEN)),
+                offset: self.u64(COMMON_LEN + 8),
+                len: payload,
+            },
             kind::PIECE => Body::Piece { seq: self.seq(), offset: self.u64(COMMON_LEN + 8), len: payload },
             kind::WRITE => Body::Write {
                 write: SendRef(self.u64(COMMON_LEN)),
@@ -135,9 +141,11 @@ impl Reader<'_> {
             kind::BYE => Body::Bye,
             kind::LEAVE => Body::Leave,
             kind::RESUME => Body::Resume { number: self.u32(COMMON_LEN) },
-            kind::DATAGRAMS => {
-                Body::Datagrams { secret: self.u64(COMMON_LEN), port: self.u64(COMMON_LEN + 8) as u16, heard: self.flag(flag::HEARD) }
-            }
+            kind::DATAGRAMS => Body::Datagrams {
+                secret: self.u64(COMMON_LEN),
+                port: self.u64(COMMON_LEN + 8) as u16,
+                heard: self.flag(flag::HEARD),
+            },
             _ => Body::Ack,
         })
     }

@@ -50,7 +50,7 @@ pub extern "C" fn fi_prov_ini() -> *mut fi_provider {
 /// Called by libfabric before it unloads this library: no thread of ours may run any more, even if the application has
 /// left its endpoints open.
 unsafe extern "C" fn cleanup() {
-    super::guard((), crate::guard::end_all);
+    super::guard((), crate::progress_thread::end_all);
 }
 
 /// Version of the libfabric that called: a newer one refuses providers that claim less than its applications ask for.

@@ -158,6 +158,7 @@ impl Endpoint {
         self.held.let_go(at);
         self.out.retain(|out| *out != at);
         self.resting.retain(|resting| *resting != at);
+        self.stalled.retain(|stalled| *stalled != at);
         self.delivering.retain(|delivering| *delivering != at);
         self.count(&link);
         let subchannel = link.subchannel;

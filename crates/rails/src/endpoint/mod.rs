@@ -2,6 +2,7 @@
 
 mod accepting;
 mod asking;
+mod background;
 mod burst;
 mod close;
 mod connecting;
@@ -86,6 +87,8 @@ pub struct Endpoint {
     delivering: Vec<usize>,
     /// When the kernel is asked about these next.
     next_deliveries: Instant,
+    /// Links with sockets that were full.
+    stalled: Vec<usize>,
     /// Links that rest.
     resting: Vec<usize>,
     /// The link that was read with success most recently.
@@ -185,6 +188,7 @@ impl Endpoint {
             out: Vec::new(),
             delivering: Vec::new(),
             next_deliveries: Instant(0),
+            stalled: Vec::new(),
             resting: Vec::new(),
             hot: None,
             calls: 0,

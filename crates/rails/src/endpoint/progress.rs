@@ -155,6 +155,9 @@ impl Endpoint {
             Ok(true) => self.engine.writable(link.subchannel, BUDGET),
             Ok(false) => {
                 link.blocked = true;
+                if !self.stalled.contains(&at) {
+                    self.stalled.push(at);
+                }
                 self.watch(at);
             }
             Err(error) => self.link_failed(at, &error.to_string(), self.clock.now()),
@@ -206,9 +209,10 @@ impl Endpoint {
         }
     }
 
-    fn unblock(&mut self, at: usize) {
+    pub(super) fn unblock(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at).filter(|link| link.blocked) else { return };
         link.blocked = false;
+        self.stalled.retain(|stalled| *stalled != at);
         self.soil(at);
     }
 

@@ -56,6 +56,11 @@ impl Poller {
         Ok(Poller { epoll: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
+    /// Another descriptor of the same set: it is readable while there is something to report.
+    pub fn try_clone(&self) -> io::Result<OwnedFd> {
+        self.epoll.try_clone()
+    }
+
     /// Adds a socket. It leaves the set when it is closed.
     pub fn add(&self, socket: BorrowedFd<'_>, kind: Kind, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, socket, kind.events(), token)

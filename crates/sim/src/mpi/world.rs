@@ -443,7 +443,11 @@ impl World {
         let ends = &mut self.ends[flow.0 as usize];
         ends.acknowledged = ends.acknowledged.wrapping_add(1);
         let Ends { from, from_subchannel, acknowledged: ack, credit, .. } = *ends;
-        self.take_in(from, from_subchannel, &Header { ack, ack_delay_us: 0, said_at_us: 0, credit, repetition: 0, body: Body::Ack });
+        self.take_in(
+            from,
+            from_subchannel,
+            &Header { ack, ack_delay_us: 0, said_at_us: 0, credit, repetition: 0, body: Body::Ack },
+        );
     }
 
     fn take_in(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {

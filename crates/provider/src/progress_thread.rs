@@ -1,0 +1,165 @@
+//! The progress thread of an endpoint: it does what cannot wait until the application calls MPI again. It sends what a burst
+//! holds back and acknowledgements that peers wait for, hands the kernel what did not fit when it was posted, and, where a
+//! processor is free for it, does all that a call would do. It sleeps unless there may be such.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
+
+use fishplate_rails::settings::Progress;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::endpoint::Endpoint;
+use crate::errno::lock_plain;
+use crate::ffi::signals::without_signals;
+use crate::free_cores::FreeCores;
+
+/// How often the thread looks, and how long something may be held back before it lets it go; so nothing waits longer than
+/// about twice this. Far more than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
+const PERIOD: Duration = Duration::from_millis(1);
+/// How often it looks whether a processor has become free, while nothing else is to be done.
+const LONG_PERIOD: Duration = Duration::from_millis(10);
+/// Looks at nothing before it sleeps: waking it costs a system call, which should be rare.
+const PATIENCE: u32 = 50;
+/// Enough for a system call and its way there.
+const STACK_BYTES: usize = 128 << 10;
+
+/// All that may run.
+static THREADS: Mutex<Vec<Weak<ProgressThread>>> = Mutex::new(Vec::new());
+
+/// The progress thread of one endpoint.
+pub struct ProgressThread {
+    shared: Arc<Shared>,
+    thread: Thread,
+    handle: Mutex<Option<JoinHandle<()>>>,
+    /// The process that has the thread: a child that was forked off has not.
+    process: u32,
+}
+
+#[derive(Default)]
+struct Shared {
+    ended: AtomicBool,
+    /// It waits until it is woken, or for long.
+    asleep: AtomicBool,
+    /// There may be something to do, or was until just now.
+    working: AtomicBool,
+}
+
+/// When the thread looks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// After [`PERIOD`].
+    Soon,
+    /// After [`LONG_PERIOD`], unless it is woken.
+    Later,
+    /// Once there are news from the network, and after [`PERIOD`].
+    News,
+}
+
+impl ProgressThread {
+    /// Starts to watch over `endpoint`.
+    pub fn start(endpoint: &Arc<Endpoint>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
+        let shared = Arc::new(Shared::default());
+        let (theirs, watched) = (shared.clone(), Arc::downgrade(endpoint));
+        let builder = thread::Builder::new().name("fishplate".into()).stack_size(STACK_BYTES);
+        let handle = without_signals(|| builder.spawn(move || theirs.watch(&watched, progress)))?;
+        let thread = handle.thread().clone();
+        let process = std::process::id();
+        let started = Arc::new(ProgressThread { shared, thread, handle: Mutex::new(Some(handle)), process });
+        let mut threads = lock_plain(&THREADS);
+        threads.retain(|thread| thread.strong_count() > 0);
+        threads.push(Arc::downgrade(&started));
+        Ok(started)
+    }
+
+    /// There is something to do, soon or some time. To be called under the endpoint's lock.
+    #[inline]
+    pub fn wake(&self, soon: bool) {
+        let is_working = self.shared.working.load(Ordering::Relaxed);
+        if is_working && !(soon && self.shared.asleep.load(Ordering::Relaxed)) {
+            return;
+        }
+        self.shared.working.store(true, Ordering::SeqCst);
+        if self.shared.asleep.swap(false, Ordering::SeqCst) {
+            self.thread.unpark();
+        }
+    }
+
+    /// There is nothing to do any more. To be called under the endpoint's lock.
+    pub fn rest(&self) {
+        self.shared.working.store(false, Ordering::Relaxed);
+    }
+
+    /// Ends the thread, and waits until it has ended. Not to be called under the endpoint's lock.
+    pub fn end(&self) {
+        let Some(handle) = lock_plain(&self.handle).take() else { return };
+        if self.process != std::process::id() {
+            return;
+        }
+        self.shared.ended.store(true, Ordering::Relaxed);
+        self.thread.unpark();
+        // It cannot have panicked in a way that matters here.
+        let _ = handle.join();
+    }
+}
+
+/// Ends all of them.
+pub fn end_all() {
+    let threads = std::mem::take(&mut *lock_plain(&THREADS));
+    threads.iter().filter_map(Weak::upgrade).for_each(|thread| thread.end());
+}
+
+impl Shared {
+    fn watch(&self, endpoint: &Weak<Endpoint>, progress: Progress) {
+        let (mut quiet, mut next, mut cores) = (0, Next::Soon, FreeCores::default());
+        while !self.ended.load(Ordering::Relaxed) {
+            self.pause(next, endpoint);
+            next = Next::Soon;
+            quiet += 1;
+            if self.working.load(Ordering::Relaxed)
+                && let Some(endpoint) = endpoint.upgrade()
+            {
+                quiet = 0;
+                next = endpoint.look_after(PERIOD, || progress == Progress::Thread || cores.is_any());
+            }
+            if quiet >= PATIENCE {
+                self.sleep();
+                quiet = 0;
+            }
+        }
+        // None is left unless the application has not closed it.
+        endpoint.upgrade().iter().for_each(|endpoint| endpoint.part());
+    }
+
+    fn pause(&self, next: Next, endpoint: &Weak<Endpoint>) {
+        match next {
+            Next::Soon => thread::park_timeout(PERIOD),
+            Next::Later => {
+                self.asleep.store(true, Ordering::SeqCst);
+                thread::park_timeout(LONG_PERIOD);
+                self.asleep.store(false, Ordering::SeqCst);
+            }
+            Next::News => match endpoint.upgrade().and_then(|endpoint| endpoint.news()) {
+                Some(news) => {
+                    let period = Timespec { tv_sec: 0, tv_nsec: PERIOD.subsec_nanos().into() };
+                    let _ = poll(&mut [PollFd::new(&news, PollFlags::IN)], Some(&period));
+                }
+                None => thread::park_timeout(PERIOD),
+            },
+        }
+    }
+
+    /// Until there is something to do. Of this thread and one in [`ProgressThread::wake`], at least one sees what the other has
+    /// set.
+    fn sleep(&self) {
+        self.asleep.store(true, Ordering::SeqCst);
+        if self.working.load(Ordering::SeqCst) {
+            self.asleep.store(false, Ordering::Relaxed);
+        }
+        while self.asleep.load(Ordering::Relaxed) && !self.ended.load(Ordering::Relaxed) {
+            thread::park();
+        }
+    }
+}
