@@ -20,6 +20,7 @@ use crate::contexts::Contexts;
 use crate::counter::Counter;
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
+use crate::idle;
 use crate::peers::Peers;
 use crate::progress_thread::{Next, ProgressThread};
 use crate::regions::Expose;
@@ -263,10 +264,9 @@ impl Endpoint {
     }
 
     /// Sends what has been held back for `least` or longer, and acknowledgements that have been due for as long. If the
-    /// application has not been in MPI since the last time, what it has posted goes on: all of it where that `may_read`, or
-    /// else what only waits for the kernel to take more. Tells the progress thread when to come again. Whoever is in a call
-    /// may be posting more of a burst, and acknowledges: then nothing is done.
-    pub fn look_after(&self, least: Duration, may_read: impl FnOnce() -> bool) -> Next {
+    /// application has not been in MPI since the last time, what it has posted goes on. Tells the progress thread when to come
+    /// again. Whoever is in a call may be posting more of a burst, and acknowledges: then nothing is done.
+    pub fn look_after(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
         let Ok(mut state) = self.state.try_lock() else { return Next::Soon };
         let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
             return Next::Soon;
@@ -285,7 +285,7 @@ impl Endpoint {
             }
             return Next::Soon;
         }
-        state.go_on(may_read)
+        state.go_on(is_free)
     }
 
     /// Becomes readable when there are news from the network while the application is away.
@@ -337,22 +337,23 @@ impl State {
         moved
     }
 
-    /// Goes on with what was posted, if the application is away.
-    fn go_on(&mut self, may_read: impl FnOnce() -> bool) -> Next {
+    /// Goes on with what was posted, if the application is away. Where no processor `is_free` that takes nothing but what it
+    /// would take later, and not often; but if ranks share a processor, one that is not there may just wait for its turn.
+    fn go_on(&mut self, is_free: impl FnOnce() -> bool) -> Next {
+        let is_full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = &mut self.transport else { return Next::Soon };
-        let is_away = std::mem::replace(&mut self.seen_calls, transport.calls()) == transport.calls();
-        if !is_away {
+        if std::mem::replace(&mut self.seen_calls, transport.calls()) != transport.calls() {
             return Next::Soon;
         }
-        let is_full = self.tx.is_full() || self.rx.is_full();
-        if transport.is_expecting() && !is_full && may_read() {
-            transport.progress_away();
-            self.seen_calls = transport.calls();
-            return Next::News;
+        let is_free = is_free();
+        if is_full || (!is_free && idle::is_core_shared()) {
+            transport.push();
+            let waits = transport.has_stalled() || transport.is_holding() || transport.is_awaited();
+            return if waits { Next::Soon } else { Next::Later };
         }
-        transport.push();
-        let waits = transport.has_stalled() || transport.is_holding() || transport.is_awaited();
-        if waits { Next::Soon } else { Next::Later }
+        transport.progress_away();
+        self.seen_calls = transport.calls();
+        Next::News { paced: !is_free }
     }
 
     /// Wakes the progress thread if there is something for it.

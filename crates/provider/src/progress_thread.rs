@@ -1,15 +1,16 @@
 //! The progress thread of an endpoint: it does what cannot wait until the application calls MPI again. It sends what a burst
-//! holds back and acknowledgements that peers wait for, hands the kernel what did not fit when it was posted, and, where a
-//! processor is free for it, does all that a call would do. It sleeps unless there may be such.
+//! holds back and acknowledgements that peers wait for, and goes on with what was posted. It sleeps unless there may be such.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::thread::{self, JoinHandle, Thread};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use fishplate_rails::settings::Progress;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::{read, write};
 
 use crate::endpoint::Endpoint;
 use crate::errno::lock_plain;
@@ -19,7 +20,7 @@ use crate::free_cores::FreeCores;
 /// How often the thread looks, and how long something may be held back before it lets it go; so nothing waits longer than
 /// about twice this. Far more than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
 const PERIOD: Duration = Duration::from_millis(1);
-/// How often it looks whether a processor has become free, while nothing else is to be done.
+/// How often it looks while it waits for news: nothing depends on that but how soon it finds out that a processor is free.
 const LONG_PERIOD: Duration = Duration::from_millis(10);
 /// Looks at nothing before it sleeps: waking it costs a system call, which should be rare.
 const PATIENCE: u32 = 50;
@@ -32,19 +33,18 @@ static THREADS: Mutex<Vec<Weak<ProgressThread>>> = Mutex::new(Vec::new());
 /// The progress thread of one endpoint.
 pub struct ProgressThread {
     shared: Arc<Shared>,
-    thread: Thread,
     handle: Mutex<Option<JoinHandle<()>>>,
     /// The process that has the thread: a child that was forked off has not.
     process: u32,
 }
 
-#[derive(Default)]
 struct Shared {
     ended: AtomicBool,
-    /// It waits until it is woken, or for long.
+    /// It waits for longer than [`PERIOD`], unless the bell rings.
     asleep: AtomicBool,
     /// There may be something to do, or was until just now.
     working: AtomicBool,
+    bell: OwnedFd,
 }
 
 /// When the thread looks again.
@@ -52,22 +52,26 @@ struct Shared {
 pub enum Next {
     /// After [`PERIOD`].
     Soon,
+    /// Once there are news from the network; in case others need the processor, not before [`PERIOD`] is over.
+    News {
+        /// It waits that long first.
+        paced: bool,
+    },
     /// After [`LONG_PERIOD`], unless it is woken.
     Later,
-    /// Once there are news from the network, and after [`PERIOD`].
-    News,
 }
 
 impl ProgressThread {
     /// Starts to watch over `endpoint`.
     pub fn start(endpoint: &Arc<Endpoint>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
-        let shared = Arc::new(Shared::default());
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let (ended, asleep, working) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+        let shared = Arc::new(Shared { ended, asleep, working, bell });
         let (theirs, watched) = (shared.clone(), Arc::downgrade(endpoint));
         let builder = thread::Builder::new().name("fishplate".into()).stack_size(STACK_BYTES);
         let handle = without_signals(|| builder.spawn(move || theirs.watch(&watched, progress)))?;
-        let thread = handle.thread().clone();
         let process = std::process::id();
-        let started = Arc::new(ProgressThread { shared, thread, handle: Mutex::new(Some(handle)), process });
+        let started = Arc::new(ProgressThread { shared, handle: Mutex::new(Some(handle)), process });
         let mut threads = lock_plain(&THREADS);
         threads.retain(|thread| thread.strong_count() > 0);
         threads.push(Arc::downgrade(&started));
@@ -83,7 +87,7 @@ impl ProgressThread {
         }
         self.shared.working.store(true, Ordering::SeqCst);
         if self.shared.asleep.swap(false, Ordering::SeqCst) {
-            self.thread.unpark();
+            self.shared.ring();
         }
     }
 
@@ -99,7 +103,7 @@ impl ProgressThread {
             return;
         }
         self.shared.ended.store(true, Ordering::Relaxed);
-        self.thread.unpark();
+        self.shared.ring();
         // It cannot have panicked in a way that matters here.
         let _ = handle.join();
     }
@@ -135,19 +139,17 @@ impl Shared {
 
     fn pause(&self, next: Next, endpoint: &Weak<Endpoint>) {
         match next {
-            Next::Soon => thread::park_timeout(PERIOD),
-            Next::Later => {
-                self.asleep.store(true, Ordering::SeqCst);
-                thread::park_timeout(LONG_PERIOD);
-                self.asleep.store(false, Ordering::SeqCst);
-            }
-            Next::News => match endpoint.upgrade().and_then(|endpoint| endpoint.news()) {
-                Some(news) => {
-                    let period = Timespec { tv_sec: 0, tv_nsec: PERIOD.subsec_nanos().into() };
-                    let _ = poll(&mut [PollFd::new(&news, PollFlags::IN)], Some(&period));
+            Next::Soon => self.wait(None, Some(PERIOD)),
+            Next::Later => self.sleep_for(None, Some(LONG_PERIOD)),
+            Next::News { paced } => {
+                let news = endpoint.upgrade().and_then(|endpoint| endpoint.news());
+                if paced || news.is_none() {
+                    self.wait(None, Some(PERIOD));
                 }
-                None => thread::park_timeout(PERIOD),
-            },
+                if news.is_some() {
+                    self.sleep_for(news.as_deref(), Some(LONG_PERIOD));
+                }
+            }
         }
     }
 
@@ -155,11 +157,31 @@ impl Shared {
     /// set.
     fn sleep(&self) {
         self.asleep.store(true, Ordering::SeqCst);
-        if self.working.load(Ordering::SeqCst) {
-            self.asleep.store(false, Ordering::Relaxed);
+        while !self.working.load(Ordering::SeqCst) && !self.ended.load(Ordering::Relaxed) {
+            self.wait(None, None);
         }
-        while self.asleep.load(Ordering::Relaxed) && !self.ended.load(Ordering::Relaxed) {
-            thread::park();
-        }
+        self.asleep.store(false, Ordering::SeqCst);
+    }
+
+    /// Until the bell rings, there are news, or `most` has passed; [`ProgressThread::wake`] rings if it is for something soon.
+    fn sleep_for(&self, news: Option<&OwnedFd>, most: Option<Duration>) {
+        self.asleep.store(true, Ordering::SeqCst);
+        self.wait(news, most);
+        self.asleep.store(false, Ordering::SeqCst);
+    }
+
+    fn wait(&self, news: Option<&OwnedFd>, most: Option<Duration>) {
+        let most = most.map(|most| Timespec { tv_sec: 0, tv_nsec: most.subsec_nanos().into() });
+        let bell = PollFd::new(&self.bell, PollFlags::IN);
+        let _ = match news {
+            Some(news) => poll(&mut [bell, PollFd::new(news, PollFlags::IN)], most.as_ref()),
+            None => poll(&mut [bell], most.as_ref()),
+        };
+        let _ = read(&self.bell, &mut [0; 8]);
+    }
+
+    /// Ends a wait.
+    fn ring(&self) {
+        let _ = write(&self.bell, &1u64.to_ne_bytes());
     }
 }
