@@ -17,6 +17,11 @@ const MOST_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
 pub const FAR_NS: u64 = 100_000;
 
+/// Where there are others, a subchannel is given no more than what leaves in so many nanoseconds, and in a round trip: what
+/// is bound to it cannot go over another that turns out to be faster, and what its peer sends meanwhile waits as long for
+/// acknowledgements. A progress thread that comes once a millisecond keeps the path from running empty.
+const LONGEST_QUEUE_NS: u64 = 8_000_000;
+
 /// Estimates of one subchannel.
 ///
 /// The rate follows from how long a frame is under way: what is under way ahead of it, and itself, must leave first. So
@@ -92,9 +97,14 @@ impl Estimate {
         self.min_rtt_ns() < FAR_NS && self.rate.is_hoped(now)
     }
 
-    /// Bytes that it may be given for all that is known of its path.
-    pub fn trial_room(&self, now: Instant) -> u64 {
-        if self.is_on_trial(now) { TRIAL_BYTES.saturating_sub(self.in_flight()) } else { u64::MAX }
+    /// Bytes that it may be given for all that is known of its path; 0 while it has enough for now.
+    pub fn room(&self, now: Instant) -> u64 {
+        if self.is_on_trial(now) {
+            return TRIAL_BYTES.saturating_sub(self.in_flight());
+        }
+        let enough_ns = self.min_rtt_ns() + LONGEST_QUEUE_NS;
+        let enough = (self.rate.measured() * enough_ns as f64 / 1e9) as u64;
+        if self.in_flight() < enough.max(TRIAL_BYTES) { u64::MAX } else { 0 }
     }
 
     /// Bytes that fill the path for a round trip; what the driver says is shared by all `streams` of the rail.

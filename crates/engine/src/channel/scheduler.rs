@@ -103,7 +103,7 @@ impl VirtualChannel {
 
     /// Bytes that subchannel `index` may be given as far as is known of its path, while another could take them.
     fn room(&self, index: usize, now: Instant) -> u64 {
-        if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.trial_room(now) }
+        if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.room(now) }
     }
 
     /// The open subchannel over which a frame without payload would arrive first.

@@ -42,7 +42,7 @@ impl Engine {
                 done.push(key);
             }
         };
-        let was_shut = channel.subchannels[index].estimate.trial_room(now) == 0;
+        let was_shut = channel.subchannels[index].estimate.room(now) == 0;
         channel.subchannels[index].acknowledged(now, ack, delivered).map_err(|_| Misbehaviour::Acknowledgement)?;
         if answered {
             channel.answered(now);
