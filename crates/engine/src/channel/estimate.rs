@@ -6,6 +6,7 @@ use super::path::{Path, PathEstimate};
 use super::rate::{Rate, TRIAL_BYTES};
 use super::round_trip::RoundTrip;
 use super::sent::{Acked, Sent};
+use super::train::Between;
 use super::transit::Transit;
 use super::window::Window;
 use crate::ids::RailId;
@@ -151,25 +152,30 @@ impl Estimate {
     }
 
     /// The frames `acked` were acknowledged, and those `behind` them are under way, the oldest first: that measures the rate,
-    /// and tells how much is still under way. The peer has said so at `said_at_us` of its clock, and may have waited with it
-    /// for `waited_us`, or not at all; an estimate within the bounds that follow stays as it is.
+    /// and tells how much is still under way. The news came between two times. The peer has said so at `said_at_us` of its clock, and may have waited with it
+    /// for `waited_us`, or not at all; `clock` is what near paths show of that. An estimate within the bounds that follow stays as it is.
     pub fn measure<'a>(
         &mut self,
-        now: Instant,
+        came: Between,
         (said_at_us, waited_us): (u32, u16),
+        clock: &mut Transit,
         acked: &Acked,
         behind: impl DoubleEndedIterator<Item = &'a Sent>,
     ) {
-        let frame = &acked.newest;
+        let (now, frame) = (came.1, &acked.newest);
         let waited_ns = u64::from(waited_us) * 1000;
         let sample_ns = now.since_ns(frame.at).saturating_sub(waited_ns);
         let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
+        // Near paths tell the clocks of each other's, as the ways there and back differ by little; a far one its own.
+        let clock = if min_rtt_ns < FAR_NS { clock } else { &mut self.transit };
         // A peer that was away for longer than the path takes says nothing of the path.
         if frame.queued <= MOST_FOR_ROUND_TRIP && waited_ns <= sample_ns {
             self.round_trip.sample(now, sample_ns);
+            clock.sample(now, frame.at, min_rtt_ns, (said_at_us, waited_us));
         }
-        let arrived = self.transit.arrived(now, frame.at, min_rtt_ns, (said_at_us, waited_us));
-        let arrived = (arrived.0, arrived.1.min(now));
+        let by_round_trip = (Instant(came.0.0.saturating_sub(waited_ns)), now);
+        let arrived = clock.arrived(frame.at, min_rtt_ns, (said_at_us, waited_us)).unwrap_or(by_round_trip);
+        let arrived = (arrived.0.min(now), arrived.1.min(now));
         self.rate.weigh(now, (min_rtt_ns, &self.window), arrived, acked);
         let left = |arrived: Instant| Instant(arrived.0.saturating_sub(min_rtt_ns));
         self.backlog.correct((left(arrived.0), left(arrived.1)), &self.rate, behind);
@@ -240,8 +246,14 @@ mod tests {
         }
 
         /// Of frames behind which none are in flight.
-        fn measure_all(&mut self, came: Between, frames: &[Sent], ack_delay_ns: u64) {
-            self.measure(&Arrived { came, ack_delay_ns, reached: None }, &Acked::of(frames), std::iter::empty());
+        /// The peer's clock is ahead by half a round trip, so that it says when the news are here.
+        fn measure_all(&mut self, came: (Instant, Instant), frames: &[Sent], ack_delay_ns: u64) {
+            let (now, round_trip_ns) = (came.1, self.min_rtt_ns());
+            // Some frame has found the path empty.
+            self.transit.sample(now, now, round_trip_ns, (now.plus_ns(round_trip_ns).wrapping_us(), 0));
+            let waited_us = ((now.since_ns(came.0) + ack_delay_ns) / 1000) as u16;
+            let mut clock = self.transit.clone();
+            self.measure(came, (now.wrapping_us(), waited_us), &mut clock, &Acked::of(frames), std::iter::empty());
         }
 
         /// At once, of one frame.
@@ -415,13 +427,13 @@ mod tests {
     #[test]
     fn a_near_path_that_was_never_measured_is_given_little_until_it_is() {
         let mut estimate = Estimate::of_round_trip(5_000);
-        assert_eq!(estimate.trial_room(Instant(1)), TRIAL_BYTES);
+        assert_eq!(estimate.room(Instant(1)), TRIAL_BYTES);
         let sent = estimate.sent(Instant(1), TRIAL_BYTES + 1);
-        assert_eq!(estimate.trial_room(Instant(2)), 0);
+        assert_eq!(estimate.room(Instant(2)), 0);
         estimate.acknowledged(sent);
         estimate.measure_one(Instant(2_000_000), sent);
-        assert_eq!(estimate.trial_room(Instant(2_000_000)), u64::MAX);
-        assert_eq!(Estimate::of_round_trip(1_000_000).trial_room(Instant(1)), u64::MAX, "far away it may be needed");
+        assert_eq!(estimate.room(Instant(2_000_000)), u64::MAX);
+        assert_eq!(Estimate::of_round_trip(1_000_000).room(Instant(1)), u64::MAX, "far away it may be needed");
     }
 
     #[test]
@@ -464,7 +476,7 @@ mod tests {
         assert_eq!(estimate.under_way(Instant(1_000_000)), 100_000);
         estimate.acknowledged(held[0]);
         estimate.acknowledged(held[1]);
-        estimate.measure_one(Instant(1_100_000), held[1]);
+        estimate.measure_all((Instant(1_100_000), Instant(1_100_000)), &held, 0);
         assert!((estimate.rate(Instant(1_100_000)) / 1e9 - 1.0).abs() < 0.01);
     }
 

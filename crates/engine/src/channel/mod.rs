@@ -37,6 +37,7 @@ use remote::RemoteAccess;
 use reorder::Reorder;
 use send::Destination;
 use subchannel::{Frame, Subchannel};
+use transit::Transit;
 
 use crate::config::{Config, MAX_SUBCHANNELS};
 use crate::ids::{MessageSeq, VcId};
@@ -98,6 +99,8 @@ pub struct VirtualChannel {
     pub subchannels: Vec<Subchannel>,
     /// Those that carry.
     pub live: ArrayVec<u8, MAX_SUBCHANNELS>,
+    /// The peer's clock, as near paths show it.
+    pub clock: Transit,
     /// The one over which a frame has come last that is acknowledged.
     pub heard: Option<u8>,
     /// Frames that may not have arrived over subchannels that have ended.
@@ -158,6 +161,7 @@ impl VirtualChannel {
             loopback,
             subchannels: Vec::new(),
             live: ArrayVec::new(),
+            clock: Transit::default(),
             heard: None,
             again: VecDeque::new(),
             orphans: VecDeque::new(),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::estimate::Estimate;
 use super::sent::{Acked, Sent};
+use super::transit::Transit;
 use super::watch::Watch;
 use crate::ids::RailId;
 use crate::policy::LAST_RESORT_NS;
@@ -211,6 +212,7 @@ impl Subchannel {
         &mut self,
         now: Instant,
         (ack, waited_us, said_at_us): (u32, u16, u32),
+        clock: &mut Transit,
         mut delivered: impl FnMut(Cargo),
     ) -> Result<(), BadAck> {
         let news = ack.wrapping_sub(self.acked);
@@ -223,7 +225,8 @@ impl Subchannel {
         self.acked = ack;
         self.watch.progress(now);
         self.watch.next_frame();
-        let (mut acked, mut looked) = (Acked::NOTHING, self.looked.unwrap_or(now));
+        let came = (self.looked.unwrap_or(now), now);
+        let (mut acked, mut looked) = (Acked::NOTHING, came.0);
         for (at, frame) in self.in_flight.drain(..news as usize).enumerate() {
             match frame.reached {
                 Some(reached) if acked.oldest.bytes == 0 => looked = looked.min(reached),
@@ -237,7 +240,7 @@ impl Subchannel {
         }
         self.reached = self.reached.saturating_sub(news as usize);
         let behind = self.in_flight.range(self.reached..).map(|frame| &frame.sent);
-        self.estimate.measure(now, (said_at_us, waited_us), &acked, behind);
+        self.estimate.measure(came, (said_at_us, waited_us), clock, &acked, behind);
         // A peer that was away for longer than it can tell says nothing.
         if waited_us < u16::MAX {
             let held_ns = self.lazy_ack_delay_ns().max(u64::from(waited_us) * 1000);
@@ -329,10 +332,10 @@ mod tests {
             subchannel.sent(Instant(0), Body::Ping, Cargo::Refusal(key), 10);
         }
         let mut seen = Vec::new();
-        subchannel.acknowledged(Instant(1), (1, 0, 0), |cargo| seen.push(cargo)).unwrap();
+        subchannel.acknowledged(Instant(1), (1, 0, 0), &mut Transit::default(), |cargo| seen.push(cargo)).unwrap();
         assert_eq!(seen, [Cargo::Refusal(0), Cargo::Refusal(1), Cargo::Refusal(2)]);
-        assert_eq!(subchannel.acknowledged(Instant(1), (3, 0, 0), |_| ()), Err(BadAck));
-        assert_eq!(subchannel.acknowledged(Instant(1), (0, 0, 0), |_| ()), Err(BadAck));
+        assert_eq!(subchannel.acknowledged(Instant(1), (3, 0, 0), &mut Transit::default(), |_| ()), Err(BadAck));
+        assert_eq!(subchannel.acknowledged(Instant(1), (0, 0, 0), &mut Transit::default(), |_| ()), Err(BadAck));
     }
 
     #[test]

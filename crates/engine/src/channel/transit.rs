@@ -1,8 +1,8 @@
 //! When frames arrive, by the receiver's clock.
 //!
-//! The two clocks have different origins, so what counts is by how much later than the least time of late a frame has
-//! arrived. How long its acknowledgement takes does not count: that waits for the peer's process, and behind what the peer
-//! sends.
+//! The two clocks have different origins. Their difference is what the fastest frame of late shows, which takes half of its
+//! path's least round trip; what a frame takes longer it was late. How long its acknowledgement takes does not count: that
+//! waits for the peer's process, and behind what the peer sends.
 
 use super::train::Between;
 use crate::time::Instant;
@@ -10,8 +10,10 @@ use crate::time::Instant;
 /// Least times are those of the present and the last window of so many nanoseconds: clocks drift apart, by 40 us in this time
 /// if they are poor ones (20 parts in a million).
 const WINDOW_NS: u64 = 2_000_000_000;
+/// A peer that has said so later, in microseconds, may not have been there when the frame arrived.
+const LONGEST_WAIT_US: u16 = 64;
 
-/// What is known of the way to the peer. Times are in microseconds, and wrap.
+/// What is known of the peer's clock. Times are in microseconds, and wrap.
 #[derive(Clone, Debug, Default)]
 pub struct Transit {
     /// Any difference of the two clocks: others are close to it.
@@ -22,31 +24,38 @@ pub struct Transit {
 }
 
 impl Transit {
-    /// A frame that was handed over at `handed` was there at `said_at_us`, by the peer's clock, and may have been there for
-    /// `waited_us`. When it would have been acknowledged, at the earliest and at the latest, had that taken no longer than
-    /// the way of a frame to an idle peer and back, `round_trip_ns`.
-    pub fn arrived(
-        &mut self,
-        now: Instant,
-        handed: Instant,
-        round_trip_ns: u64,
-        (said_at_us, waited_us): (u32, u16),
-    ) -> Between {
-        let difference_us = said_at_us.wrapping_sub(handed.wrapping_us());
+    /// A frame that was handed over at `handed`, and found nothing ahead of it, was there at `said_at_us` by the peer's clock,
+    /// and has waited for `waited_us`.
+    pub fn sample(&mut self, now: Instant, handed: Instant, round_trip_ns: u64, (said_at_us, waited_us): (u32, u16)) {
+        if waited_us > LONGEST_WAIT_US {
+            return;
+        }
+        let difference_us = difference_us(handed, round_trip_ns, said_at_us.wrapping_sub(waited_us.into()));
         let base_us = *self.base_us.get_or_insert(difference_us);
-        let most_us = difference_us.wrapping_sub(base_us) as i32;
         if now.since_ns(self.window_start) >= WINDOW_NS {
             self.window_start = now;
             self.last_least_us = self.present_least_us.take();
         }
-        let least_us = self.present_least_us.map_or(most_us, |least_us| least_us.min(most_us));
-        self.present_least_us = Some(least_us);
-        let least_us = self.last_least_us.map_or(least_us, |last_us| last_us.min(least_us));
-        let late_us = most_us.saturating_sub(least_us).max(0) as u64;
+        let late_us = difference_us.wrapping_sub(base_us) as i32;
+        self.present_least_us = Some(self.present_least_us.map_or(late_us, |least_us| least_us.min(late_us)));
+    }
+
+    /// A frame that was handed over at `handed` was there at `said_at_us` by the peer's clock, and may have been there for
+    /// `waited_us`. When it would have been acknowledged, at the earliest and at the latest, had that taken no longer than
+    /// the way of a frame to an idle peer and back, `round_trip_ns`. `None`: nothing is known of that clock.
+    pub fn arrived(&self, handed: Instant, round_trip_ns: u64, (said_at_us, waited_us): (u32, u16)) -> Option<Between> {
+        let least_us = self.last_least_us.into_iter().chain(self.present_least_us).min()?;
+        let difference_us = difference_us(handed, round_trip_ns, said_at_us).wrapping_sub(self.base_us?) as i32;
+        let late_us = difference_us.saturating_sub(least_us).max(0) as u64;
         let waited_us = if waited_us == u16::MAX { late_us } else { u64::from(waited_us) };
         let after = |late_us: u64| handed.plus_ns(round_trip_ns + late_us * 1000);
-        (after(late_us.saturating_sub(waited_us)), after(late_us))
+        Some((after(late_us.saturating_sub(waited_us)), after(late_us)))
     }
+}
+
+/// By how much the peer's clock is ahead if a frame took half of the round trip.
+fn difference_us(handed: Instant, round_trip_ns: u64, said_at_us: u32) -> u32 {
+    said_at_us.wrapping_sub(handed.plus_ns(round_trip_ns / 2).wrapping_us())
 }
 
 #[cfg(test)]
@@ -55,30 +64,42 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A frame handed over at `at_ms` takes `took_us`; the peer's clock starts close to its end.
-    fn arrived(transit: &mut Transit, at_ms: u64, took_us: u32, waited_us: u16) -> (u64, u64) {
+    /// What the peer's clock, which starts close to its end, says when a frame handed over at `at_ms` has taken `took_us`.
+    fn said_at_us(at_ms: u64, took_us: u32) -> u32 {
+        (u32::MAX - 1_000_000).wrapping_add(Instant(at_ms * MS).wrapping_us()).wrapping_add(took_us)
+    }
+
+    fn sample(transit: &mut Transit, at_ms: u64, took_us: u32) {
         let handed = Instant(at_ms * MS);
-        let said_at_us = (u32::MAX - 1_000_000).wrapping_add(handed.wrapping_us()).wrapping_add(took_us);
-        let between = transit.arrived(handed.plus_ns(MS), handed, 50_000, (said_at_us, waited_us));
-        (between.0.since_ns(handed), between.1.since_ns(handed))
+        transit.sample(handed.plus_ns(MS), handed, 50_000, (said_at_us(at_ms, took_us + 10), 10));
+    }
+
+    fn arrived(transit: &Transit, at_ms: u64, took_us: u32, waited_us: u16) -> Option<(u64, u64)> {
+        let handed = Instant(at_ms * MS);
+        let between = transit.arrived(handed, 50_000, (said_at_us(at_ms, took_us), waited_us))?;
+        Some((between.0.since_ns(handed), between.1.since_ns(handed)))
     }
 
     #[test]
     fn what_takes_longer_than_the_least_is_late_by_as_much() {
         let mut transit = Transit::default();
-        assert_eq!(arrived(&mut transit, 0, 30, 0), (50_000, 50_000));
-        assert_eq!(arrived(&mut transit, 900, 530, 0), (550_000, 550_000));
-        assert_eq!(arrived(&mut transit, 1_200, 530, 200), (350_000, 550_000));
-        assert_eq!(arrived(&mut transit, 1_300, 530, u16::MAX), (50_000, 550_000));
-        assert_eq!(arrived(&mut transit, 1_400, 20, 0), (50_000, 50_000));
-        assert_eq!(arrived(&mut transit, 1_500, 530, 0), (560_000, 560_000));
+        assert_eq!(arrived(&transit, 0, 30, 0), None);
+        sample(&mut transit, 0, 30);
+        assert_eq!(arrived(&transit, 900, 530, 0), Some((550_000, 550_000)));
+        assert_eq!(arrived(&transit, 1_200, 530, 200), Some((350_000, 550_000)));
+        assert_eq!(arrived(&transit, 1_300, 530, u16::MAX), Some((50_000, 550_000)));
+        sample(&mut transit, 1_400, 20);
+        assert_eq!(arrived(&transit, 1_500, 530, 0), Some((560_000, 560_000)));
+        sample(&mut transit, 1_600, 400);
+        assert_eq!(arrived(&transit, 1_700, 530, 0), Some((560_000, 560_000)));
     }
 
     #[test]
     fn clocks_that_drift_apart_are_followed() {
         let mut transit = Transit::default();
-        arrived(&mut transit, 0, 30, 0);
-        arrived(&mut transit, 2_500, 130, 0);
-        assert_eq!(arrived(&mut transit, 4_600, 130, 0), (50_000, 50_000));
+        [(0, 30), (2_500, 130), (4_600, 130)]
+            .into_iter()
+            .for_each(|(at_ms, took_us)| sample(&mut transit, at_ms, took_us));
+        assert_eq!(arrived(&transit, 4_700, 130, 0), Some((50_000, 50_000)));
     }
 }

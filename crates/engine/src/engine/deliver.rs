@@ -43,7 +43,9 @@ impl Engine {
             }
         };
         let was_shut = channel.subchannels[index].estimate.room(now) == 0;
-        channel.subchannels[index].acknowledged(now, ack, delivered).map_err(|_| Misbehaviour::Acknowledgement)?;
+        channel.subchannels[index]
+            .acknowledged(now, ack, &mut channel.clock, delivered)
+            .map_err(|_| Misbehaviour::Acknowledgement)?;
         if answered {
             channel.answered(now);
         }

@@ -240,7 +240,7 @@ fn who_waits_for_each_send_does_not_wait_for_its_acknowledgement() {
         for sent in 1..=count {
             run.send(0, len);
             while run.world.oracle.ended_sends < sent {
-                run.world.give_back(0);
+                run.world.buffer_sends(0);
                 let soon = run.world.now + MS / 100;
                 run.world.run(soon);
             }

@@ -85,7 +85,11 @@ fn longest_gap_ns(delay_ns: u64, len: u64, stall: bool, answers: bool) -> u64 {
         last = world.now;
     }
     // Each end may find out for itself.
-    assert!((u64::from(stall)..=2 * u64::from(stall)).contains(&world.cut_requests), "{}", world.cut_requests);
+    assert!(
+        (u64::from(stall)..=2 * u64::from(stall)).contains(&world.cut_requests),
+        "{delay_ns} {len} {answers}: {}",
+        world.cut_requests
+    );
     world.finish();
     gap
 }

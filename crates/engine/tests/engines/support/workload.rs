@@ -61,7 +61,7 @@ impl World {
             let node = self.rng.below(self.nodes.len() as u64) as usize;
             self.command(node, mix);
             if self.rng.percent(20) {
-                self.give_back(node);
+                self.buffer_sends(node);
             }
             if self.rng.percent(60) {
                 let until = self.now + self.rng.below(mix.pause_ns);

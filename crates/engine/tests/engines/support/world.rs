@@ -299,8 +299,8 @@ impl World {
     }
 
     /// The driver of `node` has nothing else to do.
-    pub fn give_back(&mut self, node: usize) {
-        self.nodes[node].engine.give_back();
+    pub fn buffer_sends(&mut self, node: usize) {
+        self.nodes[node].engine.buffer(Instant(self.now));
         self.pump(node);
     }
 
