@@ -46,7 +46,7 @@ impl Engine {
     /// as its copy takes first: so whether the acknowledgement is near or far, no more than twice the time is spent that
     /// whoever knew would have spent. True if any have completed.
     pub fn buffer(&mut self, now: Instant) -> bool {
-        let mut copied = 0;
+        let (mut copied, mut next) = (0, None);
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.retain_mut(|candidate| {
             let Some(send) = self.sends.get(candidate.key) else { return false };
@@ -54,9 +54,11 @@ impl Engine {
             if !send.is_handed_out() {
                 return true;
             }
-            let sent_at = *candidate.sent_at.get_or_insert(now);
-            let is_due = now.since_ns(sent_at) >= len / COPY_RATE;
-            if !is_due || copied >= AT_A_TIME || self.injected + len > MOST_COPIED {
+            let due = candidate.sent_at.get_or_insert(now).plus_ns(len / COPY_RATE);
+            if due > now {
+                next = Some(next.map_or(due, |earlier: Instant| earlier.min(due)));
+            }
+            if due > now || copied >= AT_A_TIME || self.injected + len > MOST_COPIED {
                 return true;
             }
             copied += len;
@@ -64,6 +66,7 @@ impl Engine {
             false
         });
         self.candidates = candidates;
+        next.into_iter().for_each(|due| self.hasten(due));
         copied > 0
     }
 

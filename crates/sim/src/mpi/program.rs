@@ -186,7 +186,7 @@ impl Mpi {
             let posted = process.engine.post_send(send);
             debug_assert!(posted.is_ok());
             if let (Ok(key), Awaits::Memory) = (posted, awaits) {
-                world.lend(self.rank, vc, key, bytes);
+                world.may_buffer(self.rank, key);
             }
         }
         if eager {

@@ -1,7 +1,7 @@
 //! A run of one MPI program: processes over a network in virtual time.
 
 use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
-use fishplate_engine::{Completion, Config, Extent, Payload, Region, Registration, SendKey, SubchannelId, VcId};
+use fishplate_engine::{Completion, Config, Extent, Payload, Region, Registration, SendKey, SubchannelId};
 
 use super::costs::Costs;
 use super::ends::Ends;
@@ -236,11 +236,10 @@ impl World {
         }
     }
 
-    /// A driver over sockets need not wait until the send of a message of `bytes` to a distant peer is acknowledged.
-    pub fn lend(&mut self, rank: u32, vc: VcId, key: SendKey, bytes: u64) {
-        let engine = &mut self.ranks[rank as usize].engine;
-        if self.kind.acknowledges && engine.is_worth_lending(vc, bytes) {
-            engine.lend(key);
+    /// A driver over sockets need not wait until a send is acknowledged.
+    pub fn may_buffer(&mut self, rank: u32, key: SendKey) {
+        if self.kind.acknowledges {
+            self.ranks[rank as usize].engine.may_buffer(key);
         }
     }
 
@@ -443,10 +442,11 @@ impl World {
         let ends = &mut self.ends[flow.0 as usize];
         ends.acknowledged = ends.acknowledged.wrapping_add(1);
         let Ends { from, from_subchannel, acknowledged: ack, credit, .. } = *ends;
+        let said_at_us = self.calendar.now().instant().wrapping_us();
         self.take_in(
             from,
             from_subchannel,
-            &Header { ack, ack_delay_us: 0, said_at_us: 0, credit, repetition: 0, body: Body::Ack },
+            &Header { ack, ack_delay_us: 0, said_at_us, credit, repetition: 0, body: Body::Ack },
         );
     }
 
@@ -470,9 +470,9 @@ fn encoded_len(header: &Header) -> u64 {
     header.encode(&mut [0; MAX_HEADER_LEN]) as u64
 }
 
-/// Nothing is left to hand over: sends to distant peers end once they are copied.
+/// Nothing is left to hand over: sends end once they are copied.
 fn end_sends_early(process: &mut Rank, now: Time) {
-    while !process.holds_back() && process.engine.give_back() {
+    while !process.holds_back() && process.engine.buffer(now.instant()) {
         let copied = complete_all(process);
         process.work(now, process.costs.copy(copied));
     }

@@ -44,9 +44,9 @@ impl World {
         let request = SendRequest { vc: vc(to), envelope, data: Some(context.0), payload, inject, notify, context };
         match self.hosts[host.0].engine.post_send(request) {
             Ok(key) => {
-                // Every other message, as if its receiver were far.
+                // Every other message.
                 if context.0.is_multiple_of(2) {
-                    self.hosts[host.0].engine.lend(key);
+                    self.hosts[host.0].engine.may_buffer(key);
                 }
                 self.posted(host, inject.then_some((key, region)));
                 if notify && self.mutates(Mutation::CompletionEarly) {

@@ -41,7 +41,7 @@ impl World {
             self.nudge(host);
         }
         self.pump(host);
-        self.hosts[host.0].engine.give_back();
+        self.hosts[host.0].engine.buffer(now.into());
         self.act(host);
         self.end_what_the_engine_gives_up(host);
         self.complete(host);
