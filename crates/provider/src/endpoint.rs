@@ -342,11 +342,13 @@ impl State {
     fn go_on(&mut self, is_free: impl FnOnce() -> bool) -> Next {
         let is_full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = &mut self.transport else { return Next::Soon };
-        if std::mem::replace(&mut self.seen_calls, transport.calls()) != transport.calls() {
-            return Next::Soon;
+        let is_away = std::mem::replace(&mut self.seen_calls, transport.calls()) == transport.calls();
+        let is_shared = idle::is_core_shared();
+        if !is_away && !is_shared {
+            return Next::Present;
         }
-        let is_free = is_free();
-        if is_full || (!is_free && idle::is_core_shared()) {
+        let is_free = is_away && is_free();
+        if !is_away || is_full || (is_shared && !is_free) {
             transport.push();
             let waits = transport.has_stalled() || transport.is_holding() || transport.is_awaited();
             return if waits { Next::Soon } else { Next::Later };

@@ -52,6 +52,8 @@ struct Shared {
 pub enum Next {
     /// After [`PERIOD`].
     Soon,
+    /// The application is in MPI: after twice as long as the last time that it was, up to [`LONG_PERIOD`].
+    Present,
     /// Once there are news from the network; in case others need the processor, not before [`PERIOD`] is over.
     News {
         /// It waits that long first.
@@ -118,8 +120,10 @@ pub fn end_all() {
 impl Shared {
     fn watch(&self, endpoint: &Weak<Endpoint>, progress: Progress) {
         let (mut quiet, mut next, mut cores) = (0, Next::Soon, FreeCores::default());
+        let mut present = PERIOD;
         while !self.ended.load(Ordering::Relaxed) {
-            self.pause(next, endpoint);
+            present = if next == Next::Present { (2 * present).min(LONG_PERIOD) } else { PERIOD };
+            self.pause(next, present, endpoint);
             next = Next::Soon;
             quiet += 1;
             if self.working.load(Ordering::Relaxed)
@@ -137,8 +141,9 @@ impl Shared {
         endpoint.upgrade().iter().for_each(|endpoint| endpoint.part());
     }
 
-    fn pause(&self, next: Next, endpoint: &Weak<Endpoint>) {
+    fn pause(&self, next: Next, present: Duration, endpoint: &Weak<Endpoint>) {
         match next {
+            Next::Present => self.sleep_for(None, Some(present)),
             Next::Soon => self.wait(None, Some(PERIOD)),
             Next::Later => self.sleep_for(None, Some(LONG_PERIOD)),
             Next::News { paced } => {

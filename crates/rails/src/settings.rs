@@ -97,7 +97,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_EAGER_LIMIT",
         meaning: "longest message sent without a handshake",
         allowed: "bytes, K or M behind the number for 2^10 or 2^20; 0 to 1M",
-        default: "64K to near peers; to distant ones what fills the path, within the peer's grant",
+        default: "as path and grant suggest: up to 64K whole, of longer ones as much as half of the peer's grant ahead",
     },
     Variable {
         name: "FISHPLATE_GRANT",
