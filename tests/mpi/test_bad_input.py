@@ -40,6 +40,7 @@ class WrongSettings(MpiTest):
             ("FISHPLATE_EAGER_LIMIT", "much", "bytes"),
             ("FISHPLATE_TIMEOUT", "0", "1 to 86400"),
             ("FISHPLATE_CONGESTION", "no such", "reno"),
+            ("FISHPLATE_PROGRESS", "sometimes", "auto, thread, calls"),
             ("FISHPLATE_STATS", "/no/folder/x", "existing folder"),
             ("FISHPLATE_LOG", "loud", "error, warn, info, debug"),
         ]:

@@ -49,6 +49,25 @@ class Programs(MpiTest):
         with tempfile.TemporaryDirectory() as folder:
             self.passes(2, "absent", f"{folder}/arrived")
 
+    def away(self, receives, sizes, **settings):
+        with tempfile.TemporaryDirectory() as folder:
+            self.passes(2, "away", folder, receives, *sizes, **settings)
+
+    def test_no_send_waits_for_a_peer_that_computes(self):
+        sizes = [17_000, 40_000, 65_536, 100_000] * 3
+        for receives in ["unexpected", "posted"]:
+            for on in ["1000", "1000,250"]:
+                self.away(receives, sizes, on=["--rails", on])
+            self.away(receives, sizes, FISHPLATE_PROGRESS="calls")
+
+    def test_the_progress_thread_receives_while_the_program_computes(self):
+        sizes = [1 << 20, 8 << 20, 64 << 20, 100_000, 3_000_000]
+        self.away("posted", sizes, FISHPLATE_PROGRESS="thread")
+        self.away("posted", sizes, FISHPLATE_PROGRESS="thread", run=["--striping", "even"])
+        # Announced, with everything behind the clearance.
+        self.away("posted", sizes, FISHPLATE_PROGRESS="thread", FISHPLATE_EAGER_LIMIT="0")
+        self.away("posted", sizes)
+
     def test_a_send_ends_although_its_receiver_leaves_without_finalizing(self):
         for _ in range(5):
             self.passes(2, "leaver")

@@ -343,6 +343,7 @@ mod tests {
         assert_eq!(read("FISHPLATE_STREAMS", "3").unwrap().streams, Streams::Fixed(3));
         assert_eq!(read("FISHPLATE_EAGER_LIMIT", "8K").unwrap().eager_limit, Some(8192));
         assert_eq!(read("FISHPLATE_GRANT", "1M").unwrap().grant, Some(1 << 20));
+        assert_eq!(read("FISHPLATE_PROGRESS", "calls").unwrap().progress, Progress::Calls);
         assert_eq!(read("FISHPLATE_LOG", "debug").unwrap().log, LevelFilter::Debug);
         assert_eq!(read("FISHPLATE_RAILS", "eth0, eth1").unwrap().rails, ["eth0", "eth1"]);
         assert_eq!(read("FISHPLATE_STRIPING", "weighted:4,1").unwrap().striping, Striping::Weighted(vec![4, 1]));

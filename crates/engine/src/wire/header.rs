@@ -11,8 +11,8 @@ pub const VERSION: u16 = 6;
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 60;
 
-/// Length in bytes of what all headers share.
-pub(super) const COMMON_LEN: usize = 20;
+/// Length in bytes of what all headers share, and of those that say nothing else.
+pub const COMMON_LEN: usize = 20;
 
 /// Repetitions of a frame are counted modulo this. An old copy that turns up late is not nearly so far behind.
 pub const REPETITIONS: u8 = 16;

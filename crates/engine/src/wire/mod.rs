@@ -4,4 +4,6 @@ mod decode;
 mod header;
 
 pub use decode::{Malformed, decode, header_len};
-pub use header::{Access, Body, Header, LandingRef, MAX_HEADER_LEN, REPETITIONS, Refusal, SendRef, Urgency, VERSION};
+pub use header::{
+    Access, Body, COMMON_LEN, Header, LandingRef, MAX_HEADER_LEN, REPETITIONS, Refusal, SendRef, Urgency, VERSION,
+};

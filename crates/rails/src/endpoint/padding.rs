@@ -3,16 +3,16 @@
 use std::os::fd::AsFd;
 
 use fishplate_engine::Instant;
-use fishplate_engine::wire::Body;
+use fishplate_engine::wire::{Body, COMMON_LEN};
 
 use super::Endpoint;
 use crate::sys::tcp_info::TcpInfo;
 
 /// Bytes of a frame of padding.
-const FRAME: u32 = 16;
-/// Frames in a short segment. The receiver's window opens with segments of 128 bytes, and not with those of 64, which are
+const FRAME: u32 = COMMON_LEN as u32;
+/// Frames in a short segment. The receiver's window opens with segments of 128 bytes or more, and not with those of 64, which are
 /// too short for the memory that they take.
-const SHORT: u32 = 8;
+const SHORT: u32 = 7;
 /// Two full segments, less so many bytes: a third one, with what does not fit or what encryption adds, would be acknowledged
 /// late.
 const SLACK: u32 = 64;
@@ -73,7 +73,7 @@ mod tests {
             end.show_path(at, &TcpInfo { segment_bytes, ..TcpInfo::default() }, now);
             end.links[at].transmit.taken() - before
         };
-        assert_eq!((sent_with(1448), sent_with(65_483)), (2832, 17_936));
+        assert_eq!((sent_with(1448), sent_with(65_483)), (2820, 17_920));
         let header = end.engine.bare_header(now, end.links[at].subchannel, Body::Ack);
         end.links[at].transmit.push_header(&header);
         let before = end.links[at].transmit.taken();
