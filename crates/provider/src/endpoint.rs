@@ -35,6 +35,10 @@ const MIN_MULTI_RECV: u64 = 64;
 /// other; sixteen of them make the cost of the look small.
 const MOST_SKIPPED: u32 = 16;
 
+/// Looks of the progress thread in a row, most of them 10 ms apart, in which a rank that shares a processor and polls has its
+/// turn: some dozens of ranks take less than a millisecond each.
+const LONG_AWAY: u32 = 5;
+
 /// What the application chose when it opened the endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
@@ -84,6 +88,8 @@ pub(crate) struct State {
     news: Option<Arc<OwnedFd>>,
     /// Number of progress calls when the thread looked last.
     seen_calls: u64,
+    /// Looks of the thread in a row between which there were none.
+    absences: u32,
     /// Rounds since the last look at the network.
     skipped: u32,
 }
@@ -129,6 +135,7 @@ impl Endpoint {
             progress: domain.fabric.settings.progress,
             news: None,
             seen_calls: 0,
+            absences: 0,
             skipped: 0,
         };
         Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: Mutex::new(state), domain }
@@ -338,12 +345,14 @@ impl State {
     }
 
     /// Goes on with what was posted, if the application is away. Where no processor `is_free` that takes nothing but what it
-    /// would take later, and not often; but if ranks share a processor, one that is not there may just wait for its turn.
+    /// would take later, and not often; but if ranks share a processor, one that is not there may just wait for its turn, as
+    /// long as that takes.
     fn go_on(&mut self, is_free: impl FnOnce() -> bool) -> Next {
         let is_full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = &mut self.transport else { return Next::Soon };
         let is_away = std::mem::replace(&mut self.seen_calls, transport.calls()) == transport.calls();
-        let is_shared = idle::is_core_shared();
+        self.absences = if is_away { self.absences.saturating_add(1) } else { 0 };
+        let is_shared = idle::is_core_shared() && self.absences < LONG_AWAY;
         if !is_away && !is_shared {
             return Next::Present;
         }

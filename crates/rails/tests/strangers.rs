@@ -117,7 +117,7 @@ fn a_proven_peer_that_breaks_the_protocol_loses_its_channel_and_nobody_else_does
         ("a sequence number out of range", frame(Body::Piece { seq: MessageSeq(u32::MAX / 2), offset: 0, len: 8 }, 8)),
         ("it leaves frames out", frame(Body::Resume { number: 1 }, 0)),
         ("unknown frame kind 255", vec![255; 64]),
-        ("bytes behind a frame that carries none", [&[5, 0, 0, 0, 255, 255, 255, 255][..], &[0; 8]].concat()),
+        ("bytes behind a frame that carries none", [&[5, 0, 0, 0, 255, 255, 255, 255][..], &[0; 12]].concat()),
     ];
     for (at, (why, bytes)) in cases.into_iter().enumerate() {
         let mut endpoint = open();

@@ -126,8 +126,12 @@ impl Rate {
             return;
         }
         if expected_ns <= most_ns && expected_ns >= least_ns * UNTOLD {
-            // As if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
             self.measured = rate;
+            if took.least_ns <= LEAST_QUEUED_NS && noise_ns == LEAST_QUEUED_NS {
+                // It is as fast as can be told.
+                self.last_measured = now;
+            }
+            // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
             return;
         }
         self.learn(took.bytes as f64, expected_ns.clamp(least_ns.min(most_ns), most_ns));

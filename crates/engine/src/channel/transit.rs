@@ -49,7 +49,8 @@ impl Transit {
         let late_us = difference_us.saturating_sub(least_us).max(0) as u64;
         let waited_us = if waited_us == u16::MAX { late_us } else { u64::from(waited_us) };
         let after = |late_us: u64| handed.plus_ns(round_trip_ns + late_us * 1000);
-        Some((after(late_us.saturating_sub(waited_us)), after(late_us)))
+        // Both clocks are read to a microsecond.
+        Some((after(late_us.saturating_sub(waited_us + 1)), after(late_us + 1)))
     }
 }
 
@@ -85,13 +86,13 @@ mod tests {
         let mut transit = Transit::default();
         assert_eq!(arrived(&transit, 0, 30, 0), None);
         sample(&mut transit, 0, 30);
-        assert_eq!(arrived(&transit, 900, 530, 0), Some((550_000, 550_000)));
-        assert_eq!(arrived(&transit, 1_200, 530, 200), Some((350_000, 550_000)));
-        assert_eq!(arrived(&transit, 1_300, 530, u16::MAX), Some((50_000, 550_000)));
+        assert_eq!(arrived(&transit, 900, 530, 0), Some((549_000, 551_000)));
+        assert_eq!(arrived(&transit, 1_200, 530, 200), Some((349_000, 551_000)));
+        assert_eq!(arrived(&transit, 1_300, 530, u16::MAX), Some((50_000, 551_000)));
         sample(&mut transit, 1_400, 20);
-        assert_eq!(arrived(&transit, 1_500, 530, 0), Some((560_000, 560_000)));
+        assert_eq!(arrived(&transit, 1_500, 530, 0), Some((559_000, 561_000)));
         sample(&mut transit, 1_600, 400);
-        assert_eq!(arrived(&transit, 1_700, 530, 0), Some((560_000, 560_000)));
+        assert_eq!(arrived(&transit, 1_700, 530, 0), Some((559_000, 561_000)));
     }
 
     #[test]
@@ -100,6 +101,6 @@ mod tests {
         [(0, 30), (2_500, 130), (4_600, 130)]
             .into_iter()
             .for_each(|(at_ms, took_us)| sample(&mut transit, at_ms, took_us));
-        assert_eq!(arrived(&transit, 4_700, 130, 0), Some((50_000, 50_000)));
+        assert_eq!(arrived(&transit, 4_700, 130, 0), Some((50_000, 51_000)));
     }
 }

@@ -42,7 +42,7 @@ use crate::channel::path::PathEstimate;
 /// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`],
 ///   [`Engine::post_write`], [`Engine::post_read`], [`Engine::register`], ...
 /// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
-///   [`Engine::payload_placed`], [`Engine::measured`], [`Engine::moved`], [`Engine::handle_timeout`],
+///   [`Engine::payload_placed`], [`Engine::reached`], [`Engine::measured`], [`Engine::moved`], [`Engine::handle_timeout`],
 ///   [`Engine::subchannel_down`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
 ///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_cut`], [`Engine::poll_lost`],
