@@ -170,14 +170,14 @@ fn emulated(rails: usize) -> Machine {
     Machine { testbed, stack: "earliest".into(), placement: Placement::new(2, 1, 1), seed: 1 }
 }
 
-/// A near rail that has carried enough without a queue takes everything; before that, a long message goes over both.
+/// A near rail that has carried enough without a queue takes everything: that is no slower than both, which cost more calls.
 #[test]
 fn what_a_program_has_learned_of_its_rails_it_keeps() {
     let long = Options { size: 256 << 10, iterations: 8, median: true, ..Options::default() };
     let short = Options { size: 4 << 10, iterations: 5000, ..Options::default() };
     let alone = sweep(&emulated(2), Benchmark::Latency, std::slice::from_ref(&long)).unwrap()[0].value;
     let after = sweep(&emulated(2), Benchmark::Latency, &[short, long]).unwrap()[1].value;
-    assert!(after > 1.2 * alone, "{after} us after short messages, {alone} us without");
+    assert!(after < 1.05 * alone, "{after} us after short messages, {alone} us without");
 }
 
 /// A program that waits for each of its sends does not wait for a round trip each time, as over real sockets.

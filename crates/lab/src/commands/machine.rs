@@ -10,9 +10,15 @@ use fishplate_sim::mpi::collectives::Broadcast;
 use fishplate_sim::suite::{Benchmark, Machine, Options, Outcome, run as simulate};
 use fishplate_sim::testbed::{Placement, SHIPPED, Testbed};
 
+use super::pattern;
 use crate::machines::{open, record as simulated, sizes};
 use crate::record::{Line, Sample, write::Writer};
 
+/// Iterations unless told, least and most,
+const FEW: u32 = 4;
+const MANY: u32 = 200;
+/// of so many bytes one way together.
+const BYTES: u64 = 256 << 20;
 /// Widths of columns, as the benchmark programs have them.
 const SIZE_WIDTH: usize = 10;
 const VALUE_WIDTH: usize = 18;
@@ -45,13 +51,13 @@ pub struct Args {
     #[arg(long, requires = "testbed", value_name = "W", default_value_t = 64)]
     window: u32,
 
-    /// Iterations per size
-    #[arg(long, requires = "testbed", value_name = "N", default_value_t = 4)]
-    iterations: u32,
+    /// Iterations per size [default: 4; where chance plays a part, up to 200, fewer with long messages]
+    #[arg(long, requires = "testbed", value_name = "N")]
+    iterations: Option<u32>,
 
-    /// Iterations before, not counted
-    #[arg(long, requires = "testbed", value_name = "N", default_value_t = 2)]
-    warmup: u32,
+    /// Iterations before, not counted [default: half of those]
+    #[arg(long, requires = "testbed", value_name = "N")]
+    warmup: Option<u32>,
 
     /// Ranks
     #[arg(long, requires = "testbed", value_name = "N", default_value_t = 2)]
@@ -64,6 +70,9 @@ pub struct Args {
     /// Broadcast: mpich, binomial or scatter-allgather
     #[arg(long, requires = "testbed", value_name = "WORD", default_value = "mpich")]
     broadcast: String,
+
+    #[command(flatten)]
+    pattern: pattern::Args,
 
     /// Collectives by a schedule that knows the clusters: coordinators, shared or direct; coordinators:8 cuts into 8
     /// segments, with direct:2 an alltoall sends 2 messages ahead of what it has received
@@ -116,10 +125,12 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
         header(benchmark, args.ranks, &format!("{}, stack {stack}: {about}", testbed.name));
     }
     let algorithm = args.algorithm.as_deref().map(algorithm).transpose()?;
-    let options = Options { broadcast: broadcast(args)?, algorithm, ..options(args) };
+    let varies = testbed.stack(&stack).map_err(|error| anyhow!("{error}"))?.costs().varies();
+    let options = Options { broadcast: broadcast(args)?, algorithm, pattern: args.pattern.pattern(), ..options(args) };
     let mut samples = Vec::new();
     for size in sizes {
-        let options = Options { size, ..options.clone() };
+        let (iterations, warmup) = iterations(args, size, varies);
+        let options = Options { size, iterations, warmup, ..options.clone() };
         let outcome = simulate(&machine, benchmark, &options).map_err(|error| anyhow!("{error}"))?;
         let sample =
             simulated::sample(benchmark, benchmark.name(), (&stack, &testbed.name), args.ranks, (size, outcome.value));
@@ -155,7 +166,15 @@ fn changed(name: &str, changes: &[String]) -> Result<Testbed> {
 }
 
 fn options(args: &Args) -> Options {
-    Options { window: args.window, iterations: args.iterations.max(1), warmup: args.warmup, ..Options::default() }
+    Options { window: args.window, ..Options::default() }
+}
+
+/// How many iterations count, and how many come before: where chance plays a part what programs get into takes some.
+fn iterations(args: &Args, size: u64, varies: bool) -> (u32, u32) {
+    let fitting = (BYTES / (size.max(1) * u64::from(args.window.max(1)))).clamp(FEW.into(), MANY.into()) as u32;
+    let usual = if varies { fitting } else { FEW };
+    let counted = args.iterations.unwrap_or(usual).max(1);
+    (counted, args.warmup.unwrap_or(counted / 2))
 }
 
 fn broadcast(args: &Args) -> Result<Broadcast> {

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod inner;
 pub mod lab;
 pub mod machine;
+mod pattern;
 pub mod rails;
 pub mod report;
 pub mod reproduce;

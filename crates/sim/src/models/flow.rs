@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::path::Path;
+use super::socket::Socket;
 use super::time::Time;
 
 /// Names a flow.
@@ -71,6 +72,8 @@ pub struct Flow {
     pub last_frame: (Time, u64),
     /// It is in its adapter's round.
     pub in_round: bool,
+    /// What the kernel holds back of it, where that is modelled; otherwise all that is posted can be sent.
+    pub socket: Option<Socket>,
 }
 
 impl Flow {
@@ -87,6 +90,7 @@ impl Flow {
             framed: None,
             last_frame: (Time::default(), 0),
             in_round: false,
+            socket: None,
         }
     }
 

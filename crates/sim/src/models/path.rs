@@ -61,6 +61,8 @@ pub struct Path {
     pub packet_overhead: u64,
     /// How long an acknowledgement takes back.
     pub back: Time,
+    /// The shaper that an acknowledgement waits at on its way back, behind what the other direction has queued there.
+    pub back_through: Option<Place>,
     /// Flight over links, which their models add themselves.
     pub flight: Time,
 }

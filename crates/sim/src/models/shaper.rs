@@ -82,8 +82,7 @@ impl Shaper {
                 left.push(next.chunk);
                 self.queue.pop_front();
             }
-            let wire_bytes = frame + frame.div_ceil(self.packet_bytes) * self.overhead_bytes;
-            self.tokens_ps -= (self.byte_ps * wire_bytes as f64).round() as i64;
+            self.tokens_ps -= self.debt_ps(frame);
             self.closes = now;
         }
         left
@@ -95,6 +94,21 @@ impl Shaper {
         let debt = Time(u64::try_from(-self.tokens_ps).unwrap_or(0));
         let late = if waits { self.late } else { Time::default() };
         (!self.queue.is_empty()).then_some(self.filled + debt + late)
+    }
+
+    /// How long something short that comes now waits for what is queued.
+    pub fn wait(&self, now: Time) -> Time {
+        let passed = i64::try_from((now - self.filled).0).unwrap_or(i64::MAX);
+        let tokens_ps = self.tokens_ps.saturating_add(passed).min(self.bucket_ps);
+        let queued_ps: i64 = self.queue.iter().map(|waiting| self.debt_ps(waiting.bytes)).sum();
+        let owed = u64::try_from(queued_ps - tokens_ps).unwrap_or(0);
+        if owed > 0 { Time(owed) + self.late } else { Time::default() }
+    }
+
+    /// What a frame of so many bytes takes out of the bucket.
+    fn debt_ps(&self, frame: u64) -> i64 {
+        let wire_bytes = frame + frame.div_ceil(self.packet_bytes) * self.overhead_bytes;
+        (self.byte_ps * wire_bytes as f64).round() as i64
     }
 
     fn fill(&mut self, now: Time) {
@@ -168,6 +182,16 @@ mod tests {
         shaper.offer(Time::default(), 9, 1);
         // 900 bytes and 2 packets' overhead at 8 ns, less what the bucket had.
         assert_eq!(shaper.due(), Some(Time::ns(8_799.0)));
+    }
+
+    #[test]
+    fn an_acknowledgement_waits_for_what_is_queued_and_not_for_the_bucket() {
+        let mut shaper = shaper();
+        assert_eq!(shaper.wait(Time::default()), Time::default());
+        (0..3).for_each(|chunk| shaper.offer(Time::default(), chunk, 1000));
+        assert_eq!(shaper.wait(Time::default()), Time::ns(14_000.0));
+        assert_eq!(shaper.release(Time::default()), [0, 1]);
+        assert_eq!(shaper.wait(Time::ns(1_000.0)), Time::ns(13_000.0));
     }
 
     #[test]

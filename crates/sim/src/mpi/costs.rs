@@ -13,6 +13,8 @@ pub struct Costs {
     pub transmit: Time,
     /// A system call that finds something to receive: what has come while the core was busy is taken in with it.
     pub fetch: Time,
+    /// What takes the core from the process: how far apart, and how long, in the mean.
+    pub interruptions: (Time, Time),
     /// From so many sends in a row on, without a look at the network, frames are held back until there is one, and go out
     /// together.
     pub burst: Option<u32>,
@@ -64,6 +66,11 @@ impl Costs {
             Body::Stripe { .. } => self.rdma_receive,
             _ => Time::default(),
         }
+    }
+
+    /// Whether chance plays a part.
+    pub fn varies(&self) -> bool {
+        self.interruptions.1 > Time::default()
     }
 
     /// Whether frames that are handed over together leave with one system call.

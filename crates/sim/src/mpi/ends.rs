@@ -1,12 +1,18 @@
 //! The ends of a flow: who sends over it to whom, and what the sender has heard of it.
 
+use std::collections::VecDeque;
+
 use fishplate_engine::SubchannelId;
 use fishplate_engine::wire::Body;
 
 use crate::models::time::Time;
 
+/// Short frames that are parts of one offload frame come at once; the kernel's model passes them on one by one, each a few
+/// nanoseconds later.
+const TOGETHER: Time = Time(100_000);
+
 /// Where a flow begins and ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ends {
     /// The sending process.
     pub from: u32,
@@ -18,8 +24,12 @@ pub struct Ends {
     pub to_subchannel: SubchannelId,
     /// Counted frames that the sender's adapter has heard of.
     pub acknowledged: u32,
+    /// Frames that the receiver's kernel has.
+    pub reached: u32,
     /// When the receiver's last call that took frames in began, or begins.
-    pub fetches_at: Option<Time>,
+    fetches_at: Option<Time>,
+    /// Frames of each such call that the receiver has not handled, in the order of calls.
+    fetched: VecDeque<u32>,
     /// Credit that the peer has returned, as heard last.
     pub credit: u32,
     /// What the last frame belonged to, and how often that has changed.
@@ -47,7 +57,9 @@ impl Ends {
             to,
             to_subchannel,
             acknowledged: 0,
+            reached: 0,
             fetches_at: None,
+            fetched: VecDeque::new(),
             credit: 0,
             carried: None,
             group: 0,
@@ -59,6 +71,31 @@ impl Ends {
     pub fn told(&mut self, ack: u32, credit: u32) {
         self.acknowledged = newest(self.acknowledged, ack);
         self.credit = newest(self.credit, credit);
+    }
+
+    /// A frame has come, and the receiver is free at `free`: whether that takes a call of its own. A call takes in all that has
+    /// come until it begins.
+    pub fn fetch(&mut self, now: Time, free: Time) -> bool {
+        let with_another = self.fetches_at.is_some_and(|begins| now <= begins + TOGETHER);
+        match self.fetched.back_mut().filter(|_| with_another) {
+            Some(frames) => *frames += 1,
+            None => self.fetched.push_back(1),
+        }
+        if !with_another {
+            self.fetches_at = Some(free.later(now));
+        }
+        !with_another
+    }
+
+    /// The receiver handles a frame. Whether it is the last of what a call has taken in.
+    pub fn handles(&mut self) -> bool {
+        let Some(frames) = self.fetched.front_mut() else { return true };
+        *frames -= 1;
+        let is_last = *frames == 0;
+        if is_last {
+            self.fetched.pop_front();
+        }
+        is_last
     }
 
     /// The group that a frame belongs to.

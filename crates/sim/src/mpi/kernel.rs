@@ -3,6 +3,7 @@
 
 use fishplate_engine::Path;
 
+use crate::events::Random;
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
 
@@ -21,18 +22,24 @@ const AMPLE_AFTER: u64 = 16 << 20;
 
 /// What kernels measure, by flow: of near connections, where the engines' own acknowledgements do not tell it. A pair of
 /// flows, there and back, have numbers that differ in the last bit.
-#[derive(Default)]
 pub struct Kernels {
     connections: Vec<Option<Connection>>,
+    random: Random,
 }
 
 impl Kernels {
+    /// Of no connections yet.
+    pub fn new(random: Random) -> Kernels {
+        Kernels { connections: Vec::new(), random }
+    }
+
     /// The next pair of flows; TCP's, if there is something to say of it: how long a system call takes, and a round trip in
     /// nanoseconds.
     pub fn add_pair(&mut self, tcp: Option<(Time, u64)>) {
         let near = tcp.filter(|(_, round_trip_ns)| *round_trip_ns <= NEAR_NS);
-        let connection = near.map(|(call, _)| Connection::new(call));
-        self.connections.extend([connection, connection]);
+        let mut new = || near.map(|(call, _)| Connection::new(call + Time(self.random.below(call.0.max(1)))));
+        let pair = [new(), new()];
+        self.connections.extend(pair);
     }
 
     /// A frame with so much payload is sent; what has to be acknowledged of the other direction goes with it.
@@ -41,9 +48,9 @@ impl Kernels {
         self.of(FlowId(flow.0 ^ 1)).into_iter().for_each(|connection| connection.answered(now));
     }
 
-    /// So many bytes that were sent at `sent` have come.
-    pub fn came(&mut self, now: Time, flow: FlowId, sent: Time, bytes: u64) {
-        self.of(flow).into_iter().for_each(|connection| connection.came(now, sent, bytes));
+    /// So many bytes that were sent at `sent` have come; an acknowledgement that sets out now has to wait for `back`.
+    pub fn came(&mut self, now: Time, flow: FlowId, (sent, back): (Time, Time), bytes: u64) {
+        self.of(flow).into_iter().for_each(|connection| connection.came(now, (sent, back), bytes));
     }
 
     /// What the driver tells of a connection that was used since it looked last.
@@ -67,7 +74,8 @@ struct Owed {
 /// One direction of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Connection {
-    /// What is the least a round trip takes: segments are handed over within the system call that sends.
+    /// What is the least a round trip takes: segments are handed over within the system call that sends. Kernels find
+    /// anything up to twice as much, and policies go by less than a microsecond of difference.
     call: Time,
     least: Time,
     smoothed: Time,
@@ -103,7 +111,7 @@ impl Connection {
     }
 
     /// So many bytes that were sent at `sent` have come.
-    fn came(&mut self, now: Time, sent: Time, bytes: u64) {
+    fn came(&mut self, now: Time, (sent, back): (Time, Time), bytes: u64) {
         self.wait_over(now);
         if self.last == now {
             return;
@@ -111,7 +119,8 @@ impl Connection {
         let owed = self.owed.get_or_insert(Owed { sent, came: now, bytes: 0 });
         owed.bytes += bytes;
         if owed.bytes > SEGMENT {
-            self.acknowledged(now);
+            self.acknowledged(now + back);
+            self.last = now;
         }
     }
 
@@ -166,7 +175,7 @@ mod tests {
         let mut connection = Connection::new(at(5.0));
         for frame in 0..17 {
             connection.sends(1 << 20);
-            connection.came(at(f64::from(frame) * 1e4 + 100.0), at(f64::from(frame) * 1e4), 65160);
+            connection.came(at(f64::from(frame) * 1e4 + 100.0), (at(f64::from(frame) * 1e4), at(0.0)), 65160);
             let path = connection.look(at(f64::from(frame) * 1e4 + 200.0)).unwrap();
             assert_eq!(path.is_ample, frame >= 15);
             assert_eq!(path.min_rtt_ns, 5_000);
@@ -178,11 +187,11 @@ mod tests {
     fn a_short_segment_that_nothing_answers_looks_like_a_queue() {
         let mut connection = Connection::new(at(5.0));
         connection.sends(17 << 20);
-        connection.came(at(20.0), at(10.0), 100);
+        connection.came(at(20.0), (at(10.0), at(0.0)), 100);
         connection.answered(at(30.0));
         assert!(connection.look(at(5e3)).unwrap().is_ample);
         connection.sends(100);
-        connection.came(at(1e4), at(1e4), 100);
+        connection.came(at(1e4), (at(1e4), at(0.0)), 100);
         assert!(connection.look(at(1.5e4)).unwrap().is_ample);
         connection.sends(100);
         connection.answered(at(1e5));

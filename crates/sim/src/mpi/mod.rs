@@ -3,6 +3,7 @@
 pub mod collectives;
 pub mod costs;
 mod ends;
+mod interruptions;
 mod kernel;
 pub mod program;
 pub mod rank;

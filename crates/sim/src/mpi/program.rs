@@ -45,6 +45,8 @@ struct Alignment {
     come: u32,
     /// How often all had come.
     number: u64,
+    /// The greatest of what they brought.
+    greatest: Time,
 }
 
 /// Why a run ended early.
@@ -113,8 +115,16 @@ impl Mpi {
         world.rank(self.rank).core_free.later(now)
     }
 
-    /// Computes for so long.
+    /// Computes for so long: nothing goes on for this rank but what kernels do, and the thread that watches over it.
     pub async fn compute(&self, time: Time) {
+        if time > Time::default() {
+            self.world.borrow_mut().goes_away(self.rank, time);
+            self.spend(time).await;
+        }
+    }
+
+    /// Takes the core for so long, within a call.
+    async fn spend(&self, time: Time) {
         if time == Time::default() {
             return;
         }
@@ -145,17 +155,17 @@ impl Mpi {
     }
 
     async fn call(&self) {
-        self.compute(self.costs().call).await;
+        self.spend(self.costs().call).await;
     }
 
     /// Takes notice of the other side of a one-sided epoch.
     pub async fn synchronise(&self) {
-        self.compute(self.costs().synchronise).await;
+        self.spend(self.costs().synchronise).await;
     }
 
     /// Adds what an accumulate has brought.
     pub async fn accumulate(&self) {
-        self.compute(self.costs().accumulate).await;
+        self.spend(self.costs().accumulate).await;
     }
 
     /// Begins to send.
@@ -208,7 +218,7 @@ impl Mpi {
         let context = Context(u64::from(request.0));
         let buffer = memory(bytes);
         process.engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
-        world.attend(self.rank);
+        world.has_received(self.rank);
         request
     }
 
@@ -232,18 +242,22 @@ impl Mpi {
 
     /// All ranks go on at the same time, as with clocks that agree: a barrier without messages and without skew.
     pub async fn align(&self) {
+        self.greatest(Time::default()).await;
+    }
+
+    /// The same, and all learn the greatest of what they brought.
+    pub async fn greatest(&self, value: Time) -> Time {
         self.settle().await;
-        let Alignment { come, number } = self.alignment.get();
+        let Alignment { come, number, greatest } = self.alignment.get();
+        let greatest = if come == 0 { value } else { greatest.later(value) };
         let all = come + 1 == self.ranks;
-        self.alignment.set(if all {
-            Alignment { come: 0, number: number + 1 }
-        } else {
-            Alignment { come: come + 1, number }
-        });
+        let (come, number_now) = if all { (0, number + 1) } else { (come + 1, number) };
+        self.alignment.set(Alignment { come, number: number_now, greatest });
         if all {
             (0..self.ranks).for_each(|rank| self.world.borrow_mut().make_ready(rank));
         }
         poll_fn(|_| if self.alignment.get().number > number { Poll::Ready(()) } else { Poll::Pending }).await;
+        self.alignment.get().greatest
     }
 
     /// Waits for one request.

@@ -3,6 +3,8 @@
 use fishplate_engine::{Config, Engine, Instant, Path, RailId, SubchannelId, VcId};
 
 use super::costs::Costs;
+use super::interruptions::Interruptions;
+use crate::events::Random;
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
 
@@ -23,6 +25,17 @@ enum State {
     Active,
     Awaited(Wait),
     Done,
+}
+
+/// What a process's sockets have for it.
+#[derive(Clone, Copy, Debug)]
+pub enum News {
+    /// A frame, over this flow.
+    Delivered(FlowId, u32),
+    /// The beginning of one.
+    Begun(FlowId, u32),
+    /// Room for what is to be sent.
+    Writable(FlowId),
 }
 
 /// A process.
@@ -58,6 +71,17 @@ pub struct Rank {
     is_woken: bool,
     /// When its driver looks at its connections.
     pub next_look: Time,
+    /// Its program computes, and calls nothing until then.
+    pub computes_until: Time,
+    /// It computes, or has since it looked at the network last: nobody looks.
+    pub is_away: bool,
+    /// What it has not seen for that.
+    pub news: Vec<News>,
+    /// The thread that watches over it is to look.
+    pub is_guarded: bool,
+    /// What is done now that thread does, beside the program.
+    pub is_by_thread: bool,
+    interruptions: Interruptions,
 }
 
 /// What a subchannel sends over.
@@ -70,8 +94,8 @@ pub struct Out {
 }
 
 impl Rank {
-    /// A process among `ranks`.
-    pub fn new(config: Config, costs: Costs, ranks: usize) -> Self {
+    /// A process among `ranks`; `random`: when its core is taken from it.
+    pub fn new(config: Config, costs: Costs, ranks: usize, random: Random) -> Self {
         Rank {
             engine: Engine::new(config),
             costs,
@@ -90,6 +114,12 @@ impl Rank {
             held_bytes: 0,
             is_woken: false,
             next_look: Time::default(),
+            computes_until: Time::default(),
+            is_away: false,
+            news: Vec::new(),
+            is_guarded: false,
+            is_by_thread: false,
+            interruptions: Interruptions::new(random, costs.interruptions),
         }
     }
 
@@ -140,7 +170,10 @@ impl Rank {
 
     /// Takes the core for `cost` from `now` on, or once it is free. Returns when that ends.
     pub fn work(&mut self, now: Time, cost: Time) -> Time {
-        self.core_free = self.core_free.later(now) + cost;
+        if self.is_by_thread {
+            return now + cost;
+        }
+        self.core_free = self.interruptions.pass(self.core_free.later(now)) + cost;
         self.core_free
     }
 

@@ -43,6 +43,10 @@ pub enum Benchmark {
     Alltoall,
     /// Messages one way without a window: as many under way as the transport lets.
     Stream,
+    /// Compute, exchange both ways, compute.
+    Exchange,
+    /// What a computation leaves of a transfer.
+    Overlap,
 }
 
 /// What a benchmark's values are.
@@ -81,6 +85,8 @@ impl Benchmark {
         ("allgather", Allgather),
         ("alltoall", Alltoall),
         ("stream", Stream),
+        ("exchange", Exchange),
+        ("overlap", Overlap),
     ];
 
     /// The one of that name.
@@ -107,7 +113,7 @@ impl Benchmark {
     pub fn ranks(self) -> (u32, u32) {
         match self {
             Latency | Bandwidth | Bibandwidth | PutLatency | GetLatency | AccumulateLatency | PutBandwidth
-            | GetBandwidth | PutBibandwidth | GetBibandwidth => (2, 2),
+            | GetBandwidth | PutBibandwidth | GetBibandwidth | Overlap => (2, 2),
             _ => (2, u32::MAX),
         }
     }
@@ -120,6 +126,7 @@ impl Benchmark {
             Reduce | Allreduce => (4, 1 << 20),
             MessageRate => (1, 4 << 10),
             Nhop => (8, 8),
+            Exchange | Overlap => (8, 4 << 20),
             DisplacedRing => (1 << 20, 1 << 20),
             AccumulateLatency => (4, 4 << 20),
             _ => (1, 4 << 20),

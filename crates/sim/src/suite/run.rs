@@ -6,7 +6,8 @@ use std::rc::Rc;
 use fishplate_collectives::{Algorithm, ClusterMap};
 
 use super::benchmark::{Benchmark, Unit};
-use super::{collective, exchange, one_sided};
+use super::patterns::Pattern;
+use super::{collective, exchange, one_sided, patterns};
 use crate::models::time::Time;
 use crate::mpi::collectives::Broadcast;
 use crate::mpi::program::{self, Mpi, Task};
@@ -49,6 +50,8 @@ pub struct Options {
     pub median: bool,
     /// Senders and receivers where a benchmark has them, instead of rank i and i + n/2.
     pub pairs: Option<Vec<(u32, u32)>>,
+    /// What `exchange` and `overlap` compute, and with whom.
+    pub pattern: Pattern,
 }
 
 impl Default for Options {
@@ -64,6 +67,7 @@ impl Default for Options {
             by_host: false,
             median: false,
             pairs: None,
+            pattern: Pattern::default(),
         }
     }
 }
@@ -115,8 +119,8 @@ pub(super) type Findings = Rc<RefCell<Vec<(u64, f64)>>>;
 /// Runs one benchmark at one size.
 ///
 /// # Errors
-/// When the stack is unknown, the number of ranks does not fit, an operation has no schedule as asked for, or ranks wait
-/// for ever.
+/// When the stack is unknown, the number of ranks does not fit, an operation has no schedule as asked for, a pattern has no
+/// such neighbours, or ranks wait for ever.
 pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result<Outcome, String> {
     Ok(sweep(machine, benchmark, std::slice::from_ref(options))?.remove(0))
 }
@@ -136,7 +140,10 @@ pub fn sweep(machine: &Machine, benchmark: Benchmark, turns: &[Options]) -> Resu
             if most > least { " or more" } else { "" }
         ));
     }
-    let map = Rc::new(machine.placement.map());
+    if benchmark == Benchmark::Exchange {
+        turns.iter().try_for_each(|options| options.pattern.neighbours.check(ranks))?;
+    }
+    let (map, seed) = (Rc::new(machine.placement.map()), machine.seed);
     turns.iter().try_for_each(|options| collective::plan(benchmark, options, &map, 0).map(|_| ()))?;
     let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
     let turns: Rc<Vec<(Options, Findings)>> =
@@ -145,7 +152,7 @@ pub fn sweep(machine: &Machine, benchmark: Benchmark, turns: &[Options]) -> Resu
         let (turns, map) = (turns.clone(), map.clone());
         Box::pin(async move {
             for (options, found) in turns.iter() {
-                one(benchmark, &mpi, (options, &map), found).await;
+                one(benchmark, &mpi, (options, seed, &map), found).await;
             }
         })
     };
@@ -181,7 +188,7 @@ fn value(benchmark: Benchmark, options: &Options, parts: &[(u64, f64)]) -> Resul
     })
 }
 
-async fn one(benchmark: Benchmark, mpi: &Mpi, (options, map): (&Options, &ClusterMap), found: &Findings) {
+async fn one(benchmark: Benchmark, mpi: &Mpi, (options, seed, map): (&Options, u64, &ClusterMap), found: &Findings) {
     use Benchmark::*;
     match benchmark {
         Latency => exchange::latency(mpi, options, found).await,
@@ -189,6 +196,8 @@ async fn one(benchmark: Benchmark, mpi: &Mpi, (options, map): (&Options, &Cluste
         Bibandwidth => exchange::bandwidth(mpi, options, true, found).await,
         MessageRate => exchange::message_rate(mpi, options, found).await,
         Stream => exchange::stream(mpi, options, found).await,
+        Exchange => patterns::exchange(mpi, options, seed, found).await,
+        Overlap => patterns::overlap(mpi, options, found).await,
         Nhop => exchange::nhop(mpi, options, found).await,
         DisplacedRing => exchange::displaced_ring(mpi, options, found).await,
         PutLatency | GetLatency | AccumulateLatency => one_sided::latency(benchmark, mpi, options, found).await,

@@ -5,37 +5,28 @@ use std::rc::Rc;
 
 use fishplate_link::{Link, Rate, Settings};
 
+use super::nodes::{Slot, UNLIMITED, node};
 use super::placement::Placement;
 use super::schema::{EmulatedModel, Emulation, Kind, Parts, Rail, Stack, Testbed, Transport};
 use crate::models::adapter::Adapter;
 use crate::models::flow::{Acknowledged, Flow, Limits};
 use crate::models::network::Network;
 use crate::models::path::{Cost, Hop, Path, Place};
-use crate::models::shaper::Shaper;
+use crate::models::socket::Socket;
 use crate::models::station::Turn;
 use crate::models::time::Time;
 use crate::mpi::rank::Way;
 use crate::mpi::world::Ways;
 
-/// A subchannel without a limit takes whatever is cut.
-const UNLIMITED: u64 = 1 << 60;
 /// Adapter memory of a shared-memory "adapter".
 const SHM_MEMORY: u64 = 1 << 20;
 
-/// Stations of a node, per rail.
-#[derive(Clone, Copy)]
-struct Slot {
-    adapter: u32,
-    send: Place,
-    receive: Place,
-    bus_out: Place,
-    bus_in: Place,
-    port_out: Place,
-    pacing: Place,
-    port_in: Place,
-    kernel_send: Place,
-    kernel_receive: Place,
-}
+/// The longest round trip between near hosts, as the driver has it (crates/rails: `link/congestion.rs`).
+const NEAR: Time = Time(300_000_000);
+/// Over longer ones the kernel may hold this part of what a round trip holds unsent (crates/rails: `connect/socket.rs`),
+const UNSENT_PART: f64 = 0.25;
+/// but no more than so many bytes.
+const MOST_UNSENT: f64 = 1024.0 * 1024.0;
 
 /// The ways of one stack over one testbed.
 pub struct Fabric {
@@ -146,6 +137,7 @@ impl Fabric {
             frame_bytes: None,
             packet_overhead: (wan_overhead * link_packets) as u64,
             back,
+            back_through: None,
             flight,
         }
     }
@@ -180,6 +172,8 @@ impl Fabric {
             frame_bytes: Some(frame),
             packet_overhead: (headers + model.gap_bytes.value) as u64,
             back: flight + late,
+            // An emulator's queue is short: those who send pace themselves.
+            back_through: (model.by == Emulation::Shaper).then_some(far.port_out),
             flight,
         }
     }
@@ -250,6 +244,22 @@ impl Fabric {
         Limits { messages, bytes: limit(&self.transport.window_bytes) }
     }
 
+    /// Over TCP the kernel holds some of it; the window of near hosts is another one.
+    fn connection(&self, rail: usize, mut flow: Flow) -> Flow {
+        let round_trip = flow.path.latency() + flow.path.back;
+        let Some(least) = &self.transport.unsent_bytes else { return flow };
+        let fitting = self.testbed.rail[rail].speed() * round_trip.as_ns() / 1e9 * UNSENT_PART;
+        let unsent = fitting.clamp(least.value, least.value.max(MOST_UNSENT));
+        let buffer = flow.path.frame_bytes.unwrap_or(flow.path.mtu);
+        let is_paced =
+            matches!(self.testbed.rail[rail].parts(), Some(Parts::Emulated(model)) if model.by == Emulation::Emulator);
+        flow.socket = Some(Socket::new(unsent as u64, buffer, is_paced));
+        if let Some(window) = self.transport.near_window_bytes.as_ref().filter(|_| round_trip <= NEAR) {
+            flow.limits.bytes = flow.limits.bytes.min(window.value as u64);
+        }
+        flow
+    }
+
     fn shm_way(&self, node: usize) -> (Flow, Way) {
         let (adapter, place) = self.shm[node];
         let host = &self.testbed.host;
@@ -262,6 +272,7 @@ impl Fabric {
             frame_bytes: None,
             packet_overhead: 0,
             back: Time::default(),
+            back_through: None,
             flight: Time::default(),
         };
         let limits = Limits { messages: u32::MAX, bytes: UNLIMITED };
@@ -296,7 +307,8 @@ impl Ways for Fabric {
             let path = self.path(rail, near, far);
             let speed = self.testbed.rail[rail].speed();
             let adapter = self.slots[near][rail].adapter;
-            self.way(rail, speed, Flow::new(adapter, path, self.limits(), acknowledged))
+            let flow = Flow::new(adapter, path, self.limits(), acknowledged);
+            self.way(rail, speed, self.connection(rail, flow))
         };
         rails.into_iter().map(way).collect()
     }
@@ -322,64 +334,4 @@ fn per_byte(mb_s: f64) -> Cost {
 
 fn hop(place: Place, turn: Turn, cost: Cost, latency_ns: f64) -> Hop {
     Hop { place, turn, cost, latency: Time::ns(latency_ns), cut_through: false, leaves: false }
-}
-
-fn node(network: &mut Network, testbed: &Testbed, packet: (f64, f64), seed: u64) -> Vec<Slot> {
-    let mut buses: BTreeMap<&str, (Place, Place)> = BTreeMap::new();
-    let mut slots = Vec::new();
-    for (number, rail) in testbed.rail.iter().enumerate() {
-        let (memory, (pacing, port_out), bus) = match rail.parts() {
-            Some(Parts::Hardware(bus, adapter, ..)) => {
-                let port = network.add_station();
-                (adapter.memory_bytes.value as u64, (port, port), Some(bus))
-            }
-            Some(Parts::Emulated(model)) => (UNLIMITED, emulation(network, model, packet, seed + number as u64), None),
-            None => unreachable!("checked when the testbed was read"),
-        };
-        let mut new_bus = |shared: bool| {
-            let out = network.add_station();
-            (out, if shared { out } else { network.add_station() })
-        };
-        let (bus_out, bus_in) = match bus {
-            Some(bus) => *buses.entry(&bus.name).or_insert_with(|| new_bus(bus.shared)),
-            None => new_bus(true),
-        };
-        slots.push(Slot {
-            adapter: network.add_adapter(Adapter::new(memory)),
-            send: network.add_station(),
-            receive: network.add_station(),
-            bus_out,
-            bus_in,
-            port_out,
-            pacing,
-            port_in: network.add_station(),
-            kernel_send: network.add_station(),
-            kernel_receive: network.add_station(),
-        });
-    }
-    slots
-}
-
-/// What paces and what emulates a rail, for one sender.
-fn emulation(network: &mut Network, model: &EmulatedModel, (packet, headers): (f64, f64), seed: u64) -> (Place, Place) {
-    let frame = model.frame_bytes.value as u64;
-    let packet = (packet as u64, (headers + model.gap_bytes.value) as u64);
-    let mut shaper = |bucket, late| network.add_shaper(Shaper::new(model.mbit.value, bucket, frame, packet, late));
-    match model.by {
-        Emulation::Shaper => {
-            let place = shaper(Time::ns(model.bucket_us.value * 1e3), Time::ns(model.timer_us.value * 1e3));
-            (place, place)
-        }
-        Emulation::Emulator => {
-            let settings = Settings {
-                rate: Rate::try_from((model.mbit.value * 1e6) as u64).ok(),
-                delay_ns: (model.delay_us.value * 1e3) as u64,
-                // Real senders keep the queue short enough to lose nothing; the model's have no losses to learn from.
-                queue_bytes: Some(u64::MAX),
-                ..Settings::default()
-            };
-            let pacing = shaper(Time::default(), Time::default());
-            (pacing, network.add_link(Link::new(settings, seed)))
-        }
-    }
 }

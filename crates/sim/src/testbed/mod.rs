@@ -1,6 +1,7 @@
 //! Testbeds: machines as files. Every number says where it comes from.
 
 mod build;
+mod nodes;
 mod parameter;
 mod placement;
 mod schema;
@@ -95,6 +96,23 @@ impl Testbed {
         Ok(())
     }
 
+    /// The same machine with emulated rails of these rates, in Mbit/s, all used by all stacks, in the place of its own.
+    ///
+    /// # Errors
+    /// When its first rail is not emulated.
+    pub fn with_rates(&self, mbit: &[f64]) -> Result<Testbed, String> {
+        let mut other = self.clone();
+        let rail = |mbit: &f64| {
+            let mut rail = self.rail.first().cloned().ok_or("there is no rail")?;
+            rail.emulated.as_mut().ok_or("the rail is not emulated")?.mbit.value = *mbit;
+            Ok(rail)
+        };
+        other.rail = mbit.iter().map(rail).collect::<Result<_, String>>()?;
+        let all: Vec<usize> = (0..mbit.len()).collect();
+        other.stack.values_mut().for_each(|stack| stack.rails = all.clone());
+        Ok(other)
+    }
+
     /// The stack of that name.
     ///
     /// # Errors
@@ -158,6 +176,7 @@ impl Stack {
             call: ns(&self.call_ns),
             transmit: optional(&self.transmit_ns),
             fetch: optional(&self.fetch_ns),
+            interruptions: (optional(&self.interruption_every_ns), optional(&self.interruption_ns)),
             burst: self.burst_messages.as_ref().map(|most| most.value as u32),
             eager_send: ns(&self.eager_send_ns),
             eager_receive: ns(&self.eager_receive_ns),
@@ -220,7 +239,7 @@ pub fn changing_world(
         }
     }
     let kind = world::Kind { headers: !stack.native, acknowledges: stack.acknowledges };
-    let mut world = World::new(network, Box::new(fabric), placement.ranks(), &config, (stack.costs(), kind));
+    let mut world = World::new(network, Box::new(fabric), (placement.ranks(), seed), &config, (stack.costs(), kind));
     places.into_iter().for_each(|(at, place, mbit)| world.change(at, place, mbit));
     Ok(world)
 }

@@ -228,6 +228,13 @@ pub struct Transport {
     /// Bytes that may be under way (TCP).
     #[serde(default)]
     pub window_bytes: Option<Parameter>,
+    /// The same between near hosts, where the congestion window stays what it was opened to (TCP over emulated rails).
+    #[serde(default)]
+    pub near_window_bytes: Option<Parameter>,
+    /// The kernel takes more of a socket's driver as long as it has less unsent (TCP over emulated rails); absent: it takes
+    /// all.
+    #[serde(default)]
+    pub unsent_bytes: Option<Parameter>,
     /// Payload of a packet, where it is not the link's.
     #[serde(default)]
     pub mtu_bytes: Option<Parameter>,
@@ -301,6 +308,12 @@ pub struct Stack {
     /// See `mpi::costs`.
     #[serde(default)]
     pub fetch_ns: Option<Parameter>,
+    /// See `mpi::costs`: how far interruptions are apart.
+    #[serde(default)]
+    pub interruption_every_ns: Option<Parameter>,
+    /// How long they are; absent: there are none.
+    #[serde(default)]
+    pub interruption_ns: Option<Parameter>,
     /// See `mpi::costs`.
     #[serde(default)]
     pub burst_messages: Option<Parameter>,

@@ -1,5 +1,7 @@
 //! The network: messages of flows, cut into pieces that pass stations and links.
 
+mod sending;
+
 use fishplate_link::{Link, Offered, Rate, Settings};
 
 use super::adapter::Adapter;
@@ -7,6 +9,7 @@ use super::calendar::Calendar;
 use super::flow::{Acknowledged, Flow, FlowId, Message};
 use super::path::{Hop, Path, Place};
 use super::shaper::Shaper;
+use super::socket::Socket;
 use super::station::{Job, Station};
 use super::table::Table;
 use super::time::Time;
@@ -41,12 +44,17 @@ pub enum NetworkEvent {
 /// What the network tells the owners of flows.
 #[derive(Clone, Copy, Debug)]
 pub enum Notice {
-    /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece.
-    Left(FlowId, u64, u64),
+    /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece; the time is
+    /// that at which the transport has sent them.
+    Left(FlowId, u64, u64, Time),
+    /// The first piece of a message that has several has arrived, where a process sees a stream.
+    Begun(FlowId, u64),
     /// All of a message has arrived.
     Delivered(FlowId, u64),
     /// The sender has heard so.
     Acknowledged(FlowId, u64),
+    /// The kernel takes more of what a flow's driver has.
+    Writable(FlowId),
 }
 
 /// A piece of a message.
@@ -58,6 +66,8 @@ struct Chunk {
     packets: u64,
     hop: u32,
     first: bool,
+    /// When it was cut.
+    cut: Time,
 }
 
 /// A link with the time for which it has announced itself.
@@ -139,6 +149,24 @@ impl Network {
         &self.flows[flow.0 as usize].path
     }
 
+    /// Whether a driver's socket is in front of a flow.
+    pub fn has_socket(&self, flow: FlowId) -> bool {
+        self.flows[flow.0 as usize].socket.is_some()
+    }
+
+    /// Whether that has said that it will tell when it takes more.
+    pub fn is_blocked(&self, flow: FlowId) -> bool {
+        self.flows[flow.0 as usize].socket.as_ref().is_some_and(Socket::is_blocked)
+    }
+
+    /// What an acknowledgement that sets out now waits for: what the other direction has queued.
+    pub fn queue_back(&self, now: Time, flow: FlowId) -> Time {
+        match self.path(flow).back_through {
+            Some(Place::Shaper(gate)) => self.gates[gate as usize].shaper.wait(now),
+            _ => Time::default(),
+        }
+    }
+
     /// Flows that there are.
     pub fn flows(&self) -> usize {
         self.flows.len()
@@ -150,22 +178,6 @@ impl Network {
             Place::Station(number) => self.stations.get(number as usize),
             Place::Link(_) | Place::Shaper(_) => None,
         }
-    }
-
-    /// A message of `bytes` on a flow, under the owner's name `token`. Those of one group follow each other.
-    pub fn post(&mut self, events: &mut impl Events, flow: FlowId, (token, group): (u64, u32), bytes: u64) {
-        let state = &mut self.flows[flow.0 as usize];
-        let bytes = bytes.max(1);
-        let most = MOST_PIECE.min(state.limits.bytes / PIECES_OF_WINDOW).max(state.path.mtu);
-        let piece = match state.path.frame_bytes {
-            Some(frame) => frame.min(state.limits.bytes).max(state.path.mtu),
-            None => (bytes / PIECES).clamp(state.path.burst, most).next_multiple_of(state.path.burst),
-        };
-        let message = Message { token, flow, bytes, group, cut: 0, arrived: 0, piece, left: 0 };
-        state.queue.push_back(self.messages.insert(message));
-        self.join_round(flow);
-        let adapter = self.flows[flow.0 as usize].adapter;
-        self.pump(events, adapter);
     }
 
     /// Lets an event happen.
@@ -194,53 +206,6 @@ impl Network {
     /// What owners have to be told, the oldest first.
     pub fn take_notices(&mut self, into: &mut Vec<Notice>) {
         into.append(&mut self.notices);
-    }
-
-    fn join_round(&mut self, flow: FlowId) {
-        let state = &mut self.flows[flow.0 as usize];
-        if !state.in_round && !state.queue.is_empty() {
-            state.in_round = true;
-            self.adapters[state.adapter as usize].round.push_back(flow);
-        }
-    }
-
-    /// Fetches pieces while the adapter has room, a piece of each flow in turn.
-    fn pump(&mut self, events: &mut impl Events, adapter: u32) {
-        while let Some(&flow) = self.adapters[adapter as usize].round.front() {
-            let state = &mut self.flows[flow.0 as usize];
-            let next = state.queue.front().copied();
-            let Some((name, message)) = next.and_then(|name| Some((name, self.messages.get_mut(name)?))) else {
-                state.in_round = false;
-                self.adapters[adapter as usize].round.pop_front();
-                continue;
-            };
-            let first = message.cut == 0;
-            let bytes = message.piece.min(message.bytes - message.cut);
-            if !state.may_send(first.then_some(message.group), bytes) {
-                // Comes back when the sender hears something.
-                state.in_round = false;
-                self.adapters[adapter as usize].round.pop_front();
-                continue;
-            }
-            let sender = &mut self.adapters[adapter as usize];
-            if !sender.has_room(bytes) {
-                return;
-            }
-            sender.fetched += bytes;
-            sender.round.rotate_left(1);
-            let packets = state.path.packets(message.cut, bytes);
-            message.cut += bytes;
-            let last = message.cut == message.bytes;
-            if first {
-                state.unacknowledged.push_back(message.group);
-            }
-            state.bytes_under_way += bytes;
-            if last {
-                state.queue.pop_front();
-            }
-            let chunk = self.chunks.insert(Chunk { message: name, bytes, packets, hop: 0, first });
-            self.submit(events, chunk);
-        }
     }
 
     /// The hop that a piece is at.
@@ -367,12 +332,15 @@ impl Network {
         message.left += chunk.bytes;
         let (flow, bytes, token) = (message.flow, message.bytes, message.token);
         let all = message.left == bytes;
-        let state = &self.flows[flow.0 as usize];
+        let state = &mut self.flows[flow.0 as usize];
         let adapter = state.adapter;
+        if state.socket.as_mut().is_some_and(|socket| socket.left(chunk.bytes)) {
+            self.notices.push(Notice::Writable(flow));
+        }
         if state.path.frame_bytes.is_some() {
-            self.notices.push(Notice::Left(flow, token, chunk.bytes));
+            self.notices.push(Notice::Left(flow, token, chunk.bytes, chunk.cut));
         } else if all {
-            self.notices.push(Notice::Left(flow, token, bytes));
+            self.notices.push(Notice::Left(flow, token, bytes, chunk.cut));
         }
         if state.acknowledged == Acknowledged::WhenLeft {
             let token = all.then_some(token);
@@ -409,29 +377,20 @@ impl Network {
     fn arrived(&mut self, events: &mut impl Events, name: u32) {
         let Some(chunk) = self.chunks.remove(name) else { return };
         let Some(message) = self.messages.get_mut(chunk.message) else { return };
+        let begins = message.arrived == 0;
         message.arrived += chunk.bytes;
         let whole = message.arrived == message.bytes;
         let (flow, token) = (message.flow, message.token);
         if whole {
             self.messages.remove(chunk.message);
             self.notices.push(Notice::Delivered(flow, token));
+        } else if begins && self.flows[flow.0 as usize].socket.is_some() {
+            self.notices.push(Notice::Begun(flow, token));
         }
         let state = &self.flows[flow.0 as usize];
         if state.acknowledged == Acknowledged::ByReceiver {
-            let at = events.now() + state.path.back;
+            let at = events.now() + state.path.back + self.queue_back(events.now(), flow);
             events.enter(at, NetworkEvent::Heard(flow, chunk.bytes, whole.then_some(token)));
         }
-    }
-
-    fn heard(&mut self, events: &mut impl Events, flow: FlowId, bytes: u64, token: Option<u64>) {
-        let state = &mut self.flows[flow.0 as usize];
-        state.bytes_under_way -= bytes;
-        if let Some(token) = token {
-            state.unacknowledged.pop_front();
-            self.notices.push(Notice::Acknowledged(flow, token));
-        }
-        let adapter = state.adapter;
-        self.join_round(flow);
-        self.pump(events, adapter);
     }
 }

@@ -1,0 +1,55 @@
+//! Options of `fishplate simulate` that only patterns take; the same as those of the benchmark programs.
+
+use clap::ValueEnum;
+use fishplate_sim::models::time::Time;
+use fishplate_sim::suite::{Neighbourhood, Pattern};
+
+/// Longest computation, in us, as the benchmark programs have it.
+const MOST_US: u64 = 60_000_000;
+
+/// What ranks compute, and with whom they exchange.
+#[derive(clap::Args)]
+pub struct Args {
+    /// exchange, overlap: the computation, in us, in which nothing calls MPI [default: none in exchange; in overlap a
+    /// quarter longer than the transfer takes without one]
+    #[arg(long, requires = "testbed", value_name = "US", value_parser = clap::value_parser!(u64).range(0..=MOST_US))]
+    compute: Option<u64>,
+
+    /// exchange: up to so many us more, random for each rank and iteration
+    #[arg(long, requires = "testbed", value_name = "US", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MOST_US))]
+    imbalance: u64,
+
+    /// exchange: of the grid of ranks; two neighbours in each
+    #[arg(long, requires = "testbed", value_name = "D", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=3))]
+    dimensions: u32,
+
+    /// exchange: instead of a grid, N messages between pairs of ranks
+    #[arg(long, requires = "testbed", value_name = "N", conflicts_with = "dimensions", value_parser = clap::value_parser!(u32).range(1..=6))]
+    neighbours: Option<u32>,
+
+    /// exchange: a send ends before the next begins, or not
+    #[arg(long, requires = "testbed", value_enum, value_name = "WORD", default_value_t = Send::Blocking)]
+    send: Send,
+}
+
+/// How messages are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Send {
+    /// MPI_Send
+    Blocking,
+    /// MPI_Isend
+    Nonblocking,
+}
+
+impl Args {
+    /// As a pattern.
+    pub fn pattern(&self) -> Pattern {
+        let time = |us: u64| Time::ns(us as f64 * 1e3);
+        Pattern {
+            compute: self.compute.map(time),
+            imbalance: time(self.imbalance),
+            neighbours: self.neighbours.map_or(Neighbourhood::Grid(self.dimensions), Neighbourhood::Pairs),
+            blocking: self.send == Send::Blocking,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What stands between a process and its rail: the socket that its driver writes to, and what the kernel takes of it.
+//!
+//! A driver's frames wait in the driver until the kernel takes them. The kernel takes a buffer at a time, as long as less
+//! than so many bytes wait there unsent (TCP_NOTSENT_LOWAT). What it has sent and the peer's kernel has not acknowledged
+//! is the flow's window, and stands in the queue of the interface; unless TCP paces what it sends, when it stays in the
+//! socket until it leaves. All of this is ahead of whatever comes next, so of an acknowledgement of the driver's own, too.
+
+/// The sending side of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Socket {
+    /// The kernel takes more as long as it has less unsent, in bytes.
+    unsent_limit: u64,
+    /// What it takes at a time, in bytes.
+    buffer: u64,
+    /// Sent is what has left the host, not what the window lets go.
+    is_paced: bool,
+    /// Bytes that the driver has, and the kernel does not.
+    waiting: u64,
+    /// Bytes that the kernel has, and no piece was made of.
+    uncut: u64,
+    /// Bytes that the kernel has not sent.
+    unsent: u64,
+    /// The driver was told to wait.
+    is_blocked: bool,
+}
+
+impl Socket {
+    /// A kernel that takes buffers of so many bytes while it has less than `unsent_limit` unsent.
+    pub fn new(unsent_limit: u64, buffer: u64, is_paced: bool) -> Socket {
+        Socket { unsent_limit, buffer: buffer.max(1), is_paced, waiting: 0, uncut: 0, unsent: 0, is_blocked: false }
+    }
+
+    /// The driver has a frame of so many bytes.
+    pub fn offer(&mut self, bytes: u64) {
+        self.waiting += bytes;
+    }
+
+    /// The kernel takes a buffer's worth of what the driver has, if it takes any. True if it has.
+    pub fn take(&mut self) -> bool {
+        if self.waiting == 0 || self.unsent >= self.unsent_limit {
+            return false;
+        }
+        let taken = self.buffer.min(self.waiting);
+        self.waiting -= taken;
+        self.uncut += taken;
+        self.unsent += taken;
+        true
+    }
+
+    /// The driver has tried to send all it has. True: the kernel has it. Otherwise it will say when it takes more.
+    pub fn tried(&mut self) -> bool {
+        self.is_blocked = self.waiting > 0;
+        !self.is_blocked
+    }
+
+    /// Whether the driver waits to hear that the kernel takes more.
+    pub fn is_blocked(&self) -> bool {
+        self.is_blocked
+    }
+
+    /// Bytes that can go if the window lets them.
+    pub fn uncut(&self) -> u64 {
+        self.uncut
+    }
+
+    /// The window lets so many bytes go.
+    pub fn cut(&mut self, bytes: u64) {
+        self.uncut -= bytes;
+        if !self.is_paced {
+            self.unsent -= bytes;
+        }
+    }
+
+    /// So many bytes have left the host. Whether the driver is told that the kernel takes more.
+    pub fn left(&mut self, bytes: u64) -> bool {
+        if self.is_paced {
+            self.unsent -= bytes;
+        }
+        self.is_paced && self.wakes()
+    }
+
+    /// The peer's kernel has acknowledged something: whether the driver is told that the kernel takes more. It is told once.
+    pub fn wakes(&mut self) -> bool {
+        self.is_blocked && self.unsent < self.unsent_limit && {
+            self.is_blocked = false;
+            true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_takes_whole_buffers_until_it_has_enough_and_tells_when_it_takes_more() {
+        let mut socket = Socket::new(128, 60, false);
+        socket.offer(300);
+        let taken = std::iter::from_fn(|| socket.take().then_some(())).count();
+        assert_eq!((taken, socket.uncut(), socket.tried()), (3, 180, false));
+        socket.cut(40);
+        assert!(!socket.wakes(), "140 are unsent");
+        socket.cut(20);
+        assert!(socket.wakes() && !socket.wakes());
+        assert!(socket.take() && !socket.take() && !socket.tried());
+        socket.cut(180);
+        assert!(!socket.left(180) && socket.wakes() && socket.take() && socket.tried());
+        assert_eq!(socket.uncut(), 60);
+    }
+
+    #[test]
+    fn what_is_paced_is_unsent_until_it_leaves() {
+        let mut socket = Socket::new(128, 60, true);
+        socket.offer(300);
+        while socket.take() {}
+        assert!(!socket.tried());
+        socket.cut(180);
+        assert!(!socket.take() && !socket.wakes() && !socket.left(50));
+        assert!(socket.left(10) && !socket.left(10) && socket.take());
+    }
+}

@@ -1,0 +1,269 @@
+//! A run of one MPI program: processes over a network in virtual time.
+
+mod arriving;
+mod driver;
+
+use fishplate_engine::wire::Header;
+use fishplate_engine::{Config, Extent, Payload, Region, Registration, SendKey};
+
+use super::costs::Costs;
+use super::ends::Ends;
+use super::kernel::Kernels;
+use super::rank::{Rank, Way};
+use crate::events::Random;
+use crate::models::calendar::Calendar;
+use crate::models::flow::{Flow, FlowId};
+use crate::models::network::{Network, NetworkEvent, Notice};
+use crate::models::path::Place;
+use crate::models::time::Time;
+
+/// Frames that are under way count in acknowledgements or not; the lowest bit of a frame's token says so.
+const COUNTED: u64 = 1;
+/// Memory that a rank lets others access, in bytes: no address is real.
+const WINDOW_BYTES: u64 = 1 << 40;
+/// The name of that memory.
+pub const WINDOW_KEY: u64 = 1;
+
+/// Something that happens.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// In the network.
+    Network(NetworkEvent),
+    /// A process hands a frame to its adapter.
+    Post {
+        /// Over which flow.
+        flow: FlowId,
+        /// Which frame.
+        frame: u32,
+    },
+    /// A process has handed its kernel what it has for a flow.
+    Flush(FlowId),
+    /// A process has read the header of a frame of which more is to come.
+    Begin {
+        /// Over which flow it came.
+        flow: FlowId,
+        /// Which frame.
+        frame: u32,
+    },
+    /// A process has taken in a frame.
+    Handle {
+        /// Over which flow it came.
+        flow: FlowId,
+        /// Which frame.
+        frame: u32,
+    },
+    /// An acknowledgement of the engine's own has arrived.
+    Aside {
+        /// Over which flow.
+        flow: FlowId,
+        /// Which frame.
+        frame: u32,
+    },
+    /// A program goes on.
+    Wake(u32),
+    /// The engine of a process asked for this time.
+    Timeout(u32),
+    /// The thread that watches over a process that computes looks.
+    Guard(u32),
+}
+
+impl From<NetworkEvent> for Event {
+    fn from(event: NetworkEvent) -> Self {
+        Event::Network(event)
+    }
+}
+
+/// A frame under way.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    header: Header,
+    bytes: u64,
+    /// The receiver has had its header.
+    has_begun: bool,
+}
+
+/// Ways between ranks: what a testbed builds.
+pub trait Ways {
+    /// The flows from one rank to another, one a rail, in the order of rails.
+    fn ways(&mut self, network: &mut Network, from: u32, to: u32) -> Vec<(Flow, Way)>;
+
+    /// Two ranks use one rail only: that at this position.
+    fn bind(&mut self, a: u32, b: u32, rail: u8);
+
+    /// Bytes that may be handed to a subchannel before they have left its adapter, where that is limited.
+    fn budget(&self) -> Option<u64>;
+}
+
+/// What an MPI library is to its network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Frames have headers on the wire: what stands for verbs or sockets has none of its own.
+    pub headers: bool,
+    /// The engines acknowledge by frames of their own, as over real sockets, when they think it is time; otherwise the
+    /// adapters do, which costs the processes nothing.
+    pub acknowledges: bool,
+}
+
+/// Everything.
+pub struct World {
+    calendar: Calendar<Event>,
+    network: Network,
+    ranks: Vec<Rank>,
+    ends: Vec<Ends>,
+    kernels: Kernels,
+    frames: Vec<Frame>,
+    free_frames: Vec<u32>,
+    ways: Box<dyn Ways>,
+    notices: Vec<Notice>,
+    ready: Vec<u32>,
+    kind: Kind,
+    /// Messages, stripes and control frames that processes handed over.
+    pub frames_sent: u64,
+}
+
+impl World {
+    /// Processes that all are configured alike, with what is random from a seed.
+    pub fn new(
+        network: Network,
+        ways: Box<dyn Ways>,
+        (ranks, seed): (u32, u64),
+        config: &Config,
+        (costs, kind): (Costs, Kind),
+    ) -> Self {
+        let rank = |number| {
+            let random = Random::stream(seed, &format!("interruptions of rank {number}"));
+            let mut rank = Rank::new(config.clone(), costs, ranks as usize, random);
+            let memory = Payload::One(Extent { region: Region(WINDOW_KEY), offset: 0, len: WINDOW_BYTES });
+            let window = Registration { key: WINDOW_KEY, memory, base: 0, readable: true, writable: true };
+            // A new engine has no memory registered, so the key is free.
+            let _ = rank.engine.register(window);
+            rank
+        };
+        World {
+            calendar: Calendar::default(),
+            network,
+            ranks: (0..ranks).map(rank).collect(),
+            ends: Vec::new(),
+            kernels: Kernels::new(Random::stream(seed, "least round trips")),
+            frames: Vec::new(),
+            free_frames: Vec::new(),
+            ways,
+            notices: Vec::new(),
+            ready: Vec::new(),
+            kind,
+            frames_sent: 0,
+        }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        self.calendar.now()
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.calendar.entered()
+    }
+
+    /// Two ranks, not connected yet, use one rail only: that at this position of their stack.
+    pub fn bind(&mut self, a: u32, b: u32, rail: u8) {
+        self.ways.bind(a, b, rail);
+    }
+
+    /// A process.
+    pub fn rank(&mut self, rank: u32) -> &mut Rank {
+        &mut self.ranks[rank as usize]
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Programs that can go on.
+    pub fn take_ready(&mut self) -> Option<u32> {
+        let rank = self.ready.pop()?;
+        self.ranks[rank as usize].is_ready = false;
+        Some(rank)
+    }
+
+    /// A program can go on.
+    pub fn make_ready(&mut self, rank: u32) {
+        if !self.ranks[rank as usize].is_ready {
+            self.ranks[rank as usize].is_ready = true;
+            self.ready.push(rank);
+        }
+    }
+
+    /// A program goes on at `at`.
+    pub fn wake_at(&mut self, rank: u32, at: Time) {
+        self.calendar.enter(at, Event::Wake(rank));
+    }
+
+    /// Lets the next event happen. False: there is none.
+    pub fn step(&mut self) -> bool {
+        let Some(event) = self.calendar.advance() else { return false };
+        match event {
+            Event::Network(event) => {
+                self.network.handle(&mut self.calendar, event);
+                self.hear();
+            }
+            Event::Post { flow, frame } => {
+                self.posted(flow, frame);
+                let Frame { header, bytes, .. } = self.frames[frame as usize];
+                let token = u64::from(frame) << 1 | if header.body.is_counted() { COUNTED } else { 0 };
+                let group = self.ends[flow.0 as usize].group(&header.body);
+                self.network.post(&mut self.calendar, flow, (token, group), bytes);
+                self.hear();
+            }
+            Event::Handle { flow, frame } | Event::Aside { flow, frame } => self.handle_frame(flow, frame),
+            Event::Flush(flow) => self.flush(flow),
+            Event::Begin { flow, frame } => self.begin_frame(flow, frame),
+            Event::Wake(rank) => self.make_ready(rank),
+            Event::Timeout(rank) => self.time_out(rank),
+            Event::Guard(rank) => self.look_after(rank),
+        }
+        true
+    }
+
+    /// Connects two ranks, if they are not.
+    pub fn connect(&mut self, from: u32, to: u32) {
+        if self.ranks[from as usize].channel(to).is_some() {
+            return;
+        }
+        let vc = self.ranks[from as usize].open(to, from == to);
+        if from == to {
+            return;
+        }
+        let back = self.ranks[to as usize].open(from, false);
+        let there = self.ways.ways(&mut self.network, from, to);
+        let here = self.ways.ways(&mut self.network, to, from);
+        for ((flow, way), (back_flow, back_way)) in there.into_iter().zip(here) {
+            let way_ns = way.round_trip_ns;
+            let flow = self.network.add_flow(flow);
+            let back_flow = self.network.add_flow(back_flow);
+            let (Some(near), Some(far)) = (
+                self.ranks[from as usize].add_subchannel(vc, flow, way),
+                self.ranks[to as usize].add_subchannel(back, back_flow, back_way),
+            ) else {
+                return;
+            };
+            self.ends.push(Ends::new((from, near), (to, far)));
+            self.ends.push(Ends::new((to, far), (from, near)));
+            let call = self.ranks[from as usize].costs.transmit;
+            self.kernels.add_pair(self.kind.acknowledges.then_some((call, way_ns)));
+        }
+    }
+
+    /// A driver over sockets need not wait until a send is acknowledged.
+    pub fn may_buffer(&mut self, rank: u32, key: SendKey) {
+        if self.kind.acknowledges {
+            self.ranks[rank as usize].engine.may_buffer(key);
+        }
+    }
+
+    /// A rail has another rate from `at` on, in Mbit/s.
+    pub fn change(&mut self, at: Time, place: Place, mbit: u32) {
+        self.calendar.enter(at, Event::Network(NetworkEvent::Changed(place, mbit)));
+    }
+}

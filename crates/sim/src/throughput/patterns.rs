@@ -1,0 +1,64 @@
+//! Exchanges both ways at once, as programs do them: two ranks compute, then each sends one message to the other.
+
+use std::fmt::Write;
+use std::rc::Rc;
+
+use crate::models::time::Time;
+use crate::suite::{Benchmark, Machine, Neighbourhood, Options, Pattern, run};
+use crate::testbed::{Description, Placement, Testbed, shipped};
+
+/// Rates of the rails, in Mbit/s.
+const RAILS: [&[f64]; 3] = [&[1000.0], &[1000.0, 250.0], &[1000.0, 1000.0]];
+/// Of the message that goes each way.
+const SIZES: [u64; 4] = [32 << 10, 128 << 10, 512 << 10, 2 << 20];
+/// Computations, in milliseconds.
+const COMPUTATIONS_MS: [u64; 2] = [0, 1];
+/// What two ranks get into depends on chance, and they stay in it: the value is the mean over some seeds,
+const SEEDS: std::ops::Range<u64> = 1..4;
+/// of exchanges after so many
+const WARMUP: u32 = 60;
+/// of which this many count.
+const ITERATIONS: u32 = 120;
+
+/// Lines for each set of rails and size.
+pub(super) fn append(text: &mut String) {
+    text.push_str(
+        "# Exchange of a message each way, after a computation, emulated rails of 1000 Mbit/s and others: what\n",
+    );
+    text.push_str("# goes one way over the time of the exchange, in percent of the sum of all rails' rates\n");
+    let _ = write!(text, "{:>14} {:>8}", "rails", "bytes");
+    COMPUTATIONS_MS.iter().for_each(|ms| {
+        let _ = write!(text, " {:>12}", format!("compute_{ms}ms"));
+    });
+    text.push('\n');
+    for mbit in RAILS {
+        let rails = mbit.iter().map(|mbit| format!("{mbit}")).collect::<Vec<_>>().join("+");
+        for size in SIZES {
+            let _ = write!(text, "{rails:>14} {size:>8}");
+            for ms in COMPUTATIONS_MS {
+                let _ = write!(text, " {:>12}", percent(mbit, size, ms).unwrap_or_else(|error| error));
+            }
+            text.push('\n');
+        }
+    }
+}
+
+fn percent(mbit: &[f64], size: u64, compute_ms: u64) -> Result<String, String> {
+    let testbed = Rc::new(emulated()?.with_rates(mbit)?);
+    let pattern =
+        Pattern { compute: Some(Time::ms(compute_ms)), neighbours: Neighbourhood::Pairs(1), ..Pattern::default() };
+    let options = Options { size, iterations: ITERATIONS, warmup: WARMUP, pattern, ..Options::default() };
+    let mut sum_us = 0.0;
+    for seed in SEEDS {
+        let (testbed, stack) = (testbed.clone(), testbed.default_stack.clone());
+        let machine = Machine { testbed, stack, placement: Placement::new(2, 1, 1), seed };
+        sum_us += run(&machine, Benchmark::Exchange, &options)?.value;
+    }
+    let mean_us = sum_us / (SEEDS.end - SEEDS.start) as f64;
+    let bytes_per_us = mbit.iter().sum::<f64>() / 8.0;
+    Ok(format!("{:.0}", 100.0 * size as f64 / mean_us / bytes_per_us))
+}
+
+fn emulated() -> Result<Testbed, String> {
+    Description::parse(shipped("emulated").ok_or("there is no testbed emulated")?)?.testbed()
+}
