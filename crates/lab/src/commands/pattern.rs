@@ -9,6 +9,7 @@ const MOST_US: u64 = 60_000_000;
 
 /// What ranks compute, and with whom they exchange.
 #[derive(clap::Args)]
+#[group(skip)]
 pub struct Args {
     /// exchange, overlap: the computation, in us, in which nothing calls MPI [default: none in exchange; in overlap a
     /// quarter longer than the transfer takes without one]
