@@ -11,7 +11,7 @@ use crate::mpi::kernel::LOOK_AFTER;
 use crate::mpi::rank::{Rank, Request};
 
 /// How often the thread that watches over a process looks, and how long something may wait before it sees to it
-/// (crates/provider: `guard.rs`).
+/// (crates/provider: `progress_thread.rs`).
 const GUARD_PERIOD: Time = Time::ms(1);
 
 impl World {
