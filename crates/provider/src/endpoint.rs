@@ -354,7 +354,9 @@ impl State {
         self.absences = if is_away { self.absences.saturating_add(1) } else { 0 };
         let is_shared = idle::is_core_shared() && self.absences < LONG_AWAY;
         if !is_away && !is_shared {
-            return Next::Present;
+            // While there is something to watch over, nobody should have to wake the thread for it.
+            let is_urgent = transport.is_holding() || transport.is_awaited();
+            return if is_urgent { Next::Soon } else { Next::Present };
         }
         let is_free = is_away && is_free();
         if !is_away || is_full || (is_shared && !is_free) {

@@ -152,8 +152,9 @@ impl Estimate {
     }
 
     /// The frames `acked` were acknowledged, and those `behind` them are under way, the oldest first: that measures the rate,
-    /// and tells how much is still under way. The news came between two times. The peer has said so at `said_at_us` of its clock, and may have waited with it
-    /// for `waited_us`, or not at all; `clock` is what near paths show of that. An estimate within the bounds that follow stays as it is.
+    /// and tells how much is still under way. The news came between two times. The peer has said so at `said_at_us` of its
+    /// clock, and may have waited with it for `waited_us`, or not at all; `clock` is what near paths show of that clock. An
+    /// estimate within the bounds that follow stays as it is.
     pub fn measure<'a>(
         &mut self,
         came: Between,

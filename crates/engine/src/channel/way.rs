@@ -6,7 +6,7 @@ use super::subchannel::Subchannel;
 
 /// Messages up to so many bytes go whole whatever the distance: less is not worth cutting.
 const SHORT: u64 = 16 << 10;
-/// Longest frame of a whole message, in bytes. Between near peers, a longer one is cheaper to announce than to copy.
+/// Longest frame of a whole message, in bytes: longer ones are announced and cut.
 const MOST_WHOLE: u64 = 64 << 10;
 /// Less is not sent ahead of a clearance, unless it is all, in bytes.
 const LEAST_AHEAD: u64 = 4 << 10;
