@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fishplate_engine::{Completion, Failure, Operation, VcId};
 use fishplate_rails::settings::Progress;
@@ -20,10 +20,10 @@ use crate::contexts::Contexts;
 use crate::counter::Counter;
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
-use crate::idle;
 use crate::peers::Peers;
 use crate::progress_thread::{Next, ProgressThread};
 use crate::regions::Expose;
+use crate::shared_core;
 use crate::tell;
 
 /// Least free bytes of a multi-receive buffer until the application says otherwise: what libfabric documents for
@@ -35,9 +35,10 @@ const MIN_MULTI_RECV: u64 = 64;
 /// other; sixteen of them make the cost of the look small.
 const MOST_SKIPPED: u32 = 16;
 
-/// Looks of the progress thread in a row, most of them 10 ms apart, in which a rank that shares a processor and polls has its
-/// turn: some dozens of ranks take less than a millisecond each.
-const LONG_AWAY: u32 = 5;
+/// Where ranks share a processor, one that has not called MPI for less than this may just wait for its turn: some dozens of
+/// ranks take less than a millisecond each. Until then it is left alone, as a thread that takes the processor from ranks, or
+/// loses it with the endpoint locked, keeps all of them waiting.
+pub const LONG_TURN: Duration = Duration::from_millis(50);
 
 /// What the application chose when it opened the endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -86,10 +87,8 @@ pub(crate) struct State {
     progress: Progress,
     /// Readable while there are news from the network.
     news: Option<Arc<OwnedFd>>,
-    /// Number of progress calls when the thread looked last.
-    seen_calls: u64,
-    /// Looks of the thread in a row between which there were none.
-    absences: u32,
+    /// Number of the application's progress calls that the thread has seen, and since when it is that.
+    seen_calls: (u64, Instant),
     /// Rounds since the last look at the network.
     skipped: u32,
 }
@@ -134,8 +133,7 @@ impl Endpoint {
             thread: None,
             progress: domain.fabric.settings.progress,
             news: None,
-            seen_calls: 0,
-            absences: 0,
+            seen_calls: (0, Instant::now()),
             skipped: 0,
         };
         Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: Mutex::new(state), domain }
@@ -282,15 +280,16 @@ impl Endpoint {
             transport.release();
         }
         if transport.is_awaited() {
-            transport.acknowledge(least.as_nanos() as u64);
+            let patience = if shared_core::is_core_shared() { LONG_TURN } else { least };
+            transport.acknowledge(patience.as_nanos() as u64);
         }
         transport.look_after_waiting();
-        let is_urgent = transport.is_holding() || transport.is_awaited();
         if *progress == Progress::Calls || !(transport.has_stalled() || transport.is_expecting()) {
-            if !is_urgent {
+            let is_awaited = transport.is_awaited();
+            if !is_awaited && !transport.is_holding() {
                 thread.rest();
             }
-            return Next::Soon;
+            return if is_awaited && !is_urgent(transport) { Next::LongTurn } else { Next::Soon };
         }
         state.go_on(is_free)
     }
@@ -350,22 +349,25 @@ impl State {
     fn go_on(&mut self, is_free: impl FnOnce() -> bool) -> Next {
         let is_full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = &mut self.transport else { return Next::Soon };
-        let is_away = std::mem::replace(&mut self.seen_calls, transport.calls()) == transport.calls();
-        self.absences = if is_away { self.absences.saturating_add(1) } else { 0 };
-        let is_shared = idle::is_core_shared() && self.absences < LONG_AWAY;
+        let now = Instant::now();
+        let (calls, since) = self.seen_calls;
+        let is_away = calls == transport.calls();
+        if !is_away {
+            self.seen_calls = (transport.calls(), now);
+        }
+        let is_shared = shared_core::is_core_shared() && (!is_away || now - since < LONG_TURN);
         if !is_away && !is_shared {
             // While there is something to watch over, nobody should have to wake the thread for it.
-            let is_urgent = transport.is_holding() || transport.is_awaited();
-            return if is_urgent { Next::Soon } else { Next::Present };
+            return if is_urgent(transport) { Next::Soon } else { Next::Present };
         }
         let is_free = is_away && is_free();
-        if !is_away || is_full || (is_shared && !is_free) {
+        if is_full || (is_shared && !is_free) {
             transport.push();
-            let waits = transport.has_stalled() || transport.is_holding() || transport.is_awaited();
-            return if waits { Next::Soon } else { Next::Later };
+            let waits = transport.has_stalled() || is_urgent(transport);
+            return if waits { Next::Soon } else { Next::LongTurn };
         }
         transport.progress_away();
-        self.seen_calls = transport.calls();
+        self.seen_calls.0 = transport.calls();
         Next::News { paced: !is_free }
     }
 
@@ -374,9 +376,9 @@ impl State {
     pub fn alert_thread(&self) {
         let (Some(transport), Some(thread)) = (&self.transport, &self.thread) else { return };
         let goes_on = self.progress != Progress::Calls;
-        if transport.is_awaited() || transport.is_holding() || (goes_on && transport.has_stalled()) {
+        if is_urgent(transport) || (goes_on && transport.has_stalled()) {
             thread.wake(true);
-        } else if goes_on && transport.is_expecting() {
+        } else if transport.is_awaited() || (goes_on && transport.is_expecting()) {
             thread.wake(false);
         }
     }
@@ -444,6 +446,11 @@ impl Direction {
     fn is_full(&self) -> bool {
         self.queue.as_ref().is_some_and(|queue| queue.is_full())
     }
+}
+
+/// Whether the progress thread has something to do that should not wait for long.
+fn is_urgent(transport: &Transport) -> bool {
+    transport.is_holding() || (transport.is_awaited() && !shared_core::is_core_shared())
 }
 
 fn register(list: &mut Vec<Arc<Endpoint>>, endpoint: &Arc<Endpoint>) {

@@ -1,6 +1,6 @@
 //! Yielding the processor while nothing arrives, so that more ranks than cores do not starve each other.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Consecutive polls without result before each further one yields. A poll costs about a microsecond (a system call);
@@ -13,14 +13,6 @@ const SHARED: Duration = Duration::from_micros(2);
 
 /// On a core that was shared every poll without result yields, until so many yields in a row let nobody run.
 const LONE: u32 = 16;
-
-/// Whether a yield has let somebody else run of late.
-static IS_SHARED: AtomicBool = AtomicBool::new(false);
-
-/// Whether somebody else runs on the core that this process polls on, as the time of its yields tells.
-pub fn is_core_shared() -> bool {
-    IS_SHARED.load(Ordering::Relaxed)
-}
 
 /// Counts polls without result. Threads that poll together share the counts, exactness does not matter.
 pub struct Idle {
@@ -51,9 +43,6 @@ impl Idle {
         } else {
             let lone = if step_aside() { 0 } else { LONE.min(lone + 1) };
             self.lone.store(lone, Ordering::Relaxed);
-            if IS_SHARED.load(Ordering::Relaxed) != (lone < LONE) {
-                IS_SHARED.store(lone < LONE, Ordering::Relaxed);
-            }
         }
     }
 }

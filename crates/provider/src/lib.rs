@@ -23,6 +23,7 @@ mod peers;
 mod progress_thread;
 mod regions;
 mod remote;
+mod shared_core;
 mod tell;
 mod transfer;
 

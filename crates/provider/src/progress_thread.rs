@@ -12,10 +12,11 @@ use fishplate_rails::settings::Progress;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{read, write};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, LONG_TURN};
 use crate::errno::lock_plain;
 use crate::ffi::signals::without_signals;
 use crate::free_cores::FreeCores;
+use crate::shared_core::SharedCore;
 
 /// How often the thread looks, and how long something may be held back before it lets it go; so nothing waits longer than
 /// about twice this. Far more than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
@@ -59,8 +60,8 @@ pub enum Next {
         /// It waits that long first.
         paced: bool,
     },
-    /// After [`LONG_PERIOD`], unless it is woken.
-    Later,
+    /// After [`LONG_TURN`], unless it is woken.
+    LongTurn,
 }
 
 impl ProgressThread {
@@ -119,7 +120,8 @@ pub fn end_all() {
 
 impl Shared {
     fn watch(&self, endpoint: &Weak<Endpoint>, progress: Progress) {
-        let (mut quiet, mut next, mut cores) = (0, Next::Soon, FreeCores::default());
+        let (mut quiet, mut next) = (0, Next::Soon);
+        let (mut cores, mut shared) = (FreeCores::default(), SharedCore::default());
         let mut present = PERIOD;
         while !self.ended.load(Ordering::Relaxed) {
             present = if next == Next::Present { (2 * present).min(LONG_PERIOD) } else { PERIOD };
@@ -130,6 +132,7 @@ impl Shared {
                 && let Some(endpoint) = endpoint.upgrade()
             {
                 quiet = 0;
+                shared.look();
                 next = endpoint.look_after(PERIOD, || progress == Progress::Thread || cores.is_any());
             }
             if quiet >= PATIENCE {
@@ -145,7 +148,7 @@ impl Shared {
         match next {
             Next::Present => self.sleep_for(None, Some(present)),
             Next::Soon => self.wait(None, Some(PERIOD)),
-            Next::Later => self.sleep_for(None, Some(LONG_PERIOD)),
+            Next::LongTurn => self.sleep_for(None, Some(LONG_TURN)),
             Next::News { paced } => {
                 let news = endpoint.upgrade().and_then(|endpoint| endpoint.news());
                 if paced || news.is_none() {

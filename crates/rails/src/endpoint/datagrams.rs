@@ -16,9 +16,6 @@ use crate::sys::poll::Kind;
 
 /// Links of an endpoint that have datagrams, at most: each has one more socket.
 const MOST_LINKS: usize = 64;
-/// After so long without an acknowledgement a frame is repeated on the stream, in nanoseconds: longer than a peer that
-/// looks at the network takes for it, and longer than most that look at it now and then.
-const REPEAT_AFTER_NS: u64 = 5_000_000;
 
 impl Endpoint {
     /// Sends a frame, which follows nothing that is not acknowledged, as a datagram if that can be.
@@ -36,12 +33,12 @@ impl Endpoint {
             return false;
         }
         let frame = (&transmit.header, &transmit.source);
-        if let Err(error) = datagrams.send(link.departures.next(), frame, &self.memory, &self.bounces, now) {
+        if let Err(error) = datagrams.send(link.departures.next(), frame, &self.memory, &self.bounces) {
             log::debug!("a datagram to {} does not leave: {error}", link.remote);
             link.departures.give_up_for_now();
             return false;
         }
-        link.departures.by_datagram();
+        link.departures.by_datagram(now);
         link.counts.tx_datagrams += 1;
         if !std::mem::replace(&mut datagrams.listed, true) {
             self.out.push(at);
@@ -152,7 +149,7 @@ impl Endpoint {
         for at in out {
             let Some(link) = self.links.get_mut(at) else { continue };
             let Some(datagrams) = &mut link.datagrams else { continue };
-            if link.departures.is_out() && now.since_ns(datagrams.left_at()) < REPEAT_AFTER_NS {
+            if link.departures.is_out(now) {
                 self.out.push(at);
                 continue;
             }

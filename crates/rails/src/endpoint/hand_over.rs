@@ -21,7 +21,7 @@ impl Endpoint {
             }
             let link = &mut self.links[at];
             link.settle();
-            let resume = link.departures.by_stream();
+            let resume = link.departures.by_stream(now);
             link.resume(resume);
         }
         self.queue(at, transmit, now)

@@ -68,7 +68,7 @@ impl Endpoint {
     fn take_header(&mut self, at: usize, mut header: Header, now: Instant) -> Option<Placement> {
         let link = &mut self.links[at];
         let subchannel = link.subchannel;
-        header.ack = link.departures.hear(header.ack);
+        header.ack = link.departures.hear(header.ack, now);
         link.counts.rx_messages += u64::from(carries_data(&header.body));
         link.said_bye |= matches!(header.body, Body::Bye);
         if matches!(header.body, Body::Leave) && !link.hear_farewell() {

@@ -37,7 +37,6 @@ pub struct Datagrams {
     pub has_heard: bool,
     /// The one that left last; a copy while it is not acknowledged.
     last: Vec<u8>,
-    left_at: Instant,
     receive: ReceiveState,
     /// The peer's last frame came as one.
     is_likely: bool,
@@ -72,7 +71,6 @@ impl Datagrams {
             is_open: false,
             has_heard: false,
             last: Vec::with_capacity(MOST_BYTES),
-            left_at: Instant(0),
             receive: ReceiveState::of_datagrams(MOST_BYTES + 1),
             is_likely: false,
             turn: 0,
@@ -128,23 +126,16 @@ impl Datagrams {
         frame: (&Header, &Source),
         memory: &UserMemory,
         bounces: &Bounces,
-        now: Instant,
     ) -> io::Result<()> {
         self.last.clear();
         self.last.extend_from_slice(&prefix(self.secret.unwrap_or_default(), number));
         append(&mut self.last, frame, memory, bounces);
-        self.left_at = now;
         self.socket.send(&self.last).map(|_| ())
     }
 
     /// The frame that was sent last, for the stream.
     pub fn copy(&self) -> &[u8] {
         self.last.get(PREFIX..).unwrap_or_default()
-    }
-
-    /// When it left.
-    pub fn left_at(&self) -> Instant {
-        self.left_at
     }
 
     /// Reads one. [`io::ErrorKind::WouldBlock`]: there is none.

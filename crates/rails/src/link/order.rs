@@ -4,6 +4,8 @@
 //! nothing unacknowledged goes as a datagram, and a copy of it goes into the stream before anything else that is counted,
 //! or when no acknowledgement comes. The peer takes whichever is first, and drops the other: it knows both by number.
 
+use fishplate_engine::Instant;
+
 /// *Calm* is a frame before which everything has been acknowledged. After so many in a row datagrams are worth their
 /// while: a copy that has to follow costs more than is gained.
 const CALM: u32 = 8;
@@ -19,6 +21,11 @@ fn is_behind(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
+/// After so long without an acknowledgement a datagram's frame is repeated on the stream, in nanoseconds: longer than a
+/// peer that looks at the network takes for it, and longer than most that look at it now and then. A peer that is slower,
+/// as where many ranks share a processor, would have each frame twice: only frames acknowledged sooner count as calm.
+pub const REPEAT_AFTER_NS: u64 = 5_000_000;
+
 /// Which way the frames that are sent go.
 #[derive(Clone, Debug, Default)]
 pub struct Departures {
@@ -30,7 +37,9 @@ pub struct Departures {
     on_stream: u32,
     /// The last one went as a datagram only.
     is_out: bool,
-    /// Frames in a row that were acknowledged before the next left.
+    /// When the last one left.
+    left_at: Instant,
+    /// Frames in a row that were acknowledged before the next left, and in time for a datagram.
     calm: u32,
     /// Copies that were needed since a datagram was acknowledged.
     copies: u32,
@@ -43,9 +52,12 @@ pub struct Departures {
 
 impl Departures {
     /// The peer says that it has received `acked` frames; the newest that it has said so far.
-    pub fn hear(&mut self, acked: u32) -> u32 {
+    pub fn hear(&mut self, acked: u32, now: Instant) -> u32 {
         if is_behind(self.acked, acked) {
             self.acked = acked;
+            if acked == self.next && now.since_ns(self.left_at) >= REPEAT_AFTER_NS {
+                self.calm = 0;
+            }
             if self.is_out && acked == self.next {
                 (self.is_out, self.copies) = (false, 0);
             }
@@ -81,20 +93,21 @@ impl Departures {
     }
 
     /// It has left as a datagram.
-    pub fn by_datagram(&mut self) {
-        self.is_out = true;
+    pub fn by_datagram(&mut self, now: Instant) {
+        (self.is_out, self.left_at) = (true, now);
         self.next = self.next.wrapping_add(1);
     }
 
     /// It goes into the stream, behind RESUME with this number if there is one. [`Departures::settle`] comes first.
-    pub fn by_stream(&mut self) -> Option<u32> {
+    pub fn by_stream(&mut self, now: Instant) -> Option<u32> {
+        self.left_at = now;
         self.next = self.next.wrapping_add(1);
         self.stream(self.next.wrapping_sub(1))
     }
 
-    /// Whether a datagram is out that the peer has not acknowledged.
-    pub fn is_out(&self) -> bool {
-        self.is_out
+    /// Whether a datagram is out that the peer may still acknowledge in time.
+    pub fn is_out(&self, now: Instant) -> bool {
+        self.is_out && now.since_ns(self.left_at) < REPEAT_AFTER_NS
     }
 
     /// Whether the copy of a datagram must go into the stream now; it does so as [`Departures::by_stream`] says of a frame.
@@ -173,6 +186,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
+    const NOW: Instant = Instant(1);
+
     #[derive(Clone, Copy, Debug)]
     enum OnStream {
         Resume(u32),
@@ -205,11 +220,11 @@ mod tests {
         fn send(&mut self, peer: &mut End) {
             if self.departures.is_calm() {
                 peer.datagrams.push((self.departures.next(), self.sent, self.arrivals.received));
-                self.departures.by_datagram();
+                self.departures.by_datagram(NOW);
                 self.copy = self.sent;
             } else {
                 self.settle(peer);
-                let resume = self.departures.by_stream();
+                let resume = self.departures.by_stream(NOW);
                 peer.stream.extend(resume.map(OnStream::Resume));
                 peer.stream.push_back(OnStream::Frame(self.sent));
             }
@@ -225,7 +240,7 @@ mod tests {
             match self.stream.pop_front() {
                 None => {}
                 Some(OnStream::Resume(number)) => self.arrivals.resume(number).unwrap(),
-                Some(OnStream::Acknowledgement(acked)) => drop(self.departures.hear(acked)),
+                Some(OnStream::Acknowledgement(acked)) => drop(self.departures.hear(acked, NOW)),
                 Some(OnStream::Frame(frame)) => self.begun = Some((frame, self.arrivals.begin())),
             }
         }
@@ -236,7 +251,7 @@ mod tests {
             }
             let (number, frame, acked) = self.datagrams.swap_remove(which % self.datagrams.len());
             self.taken.extend(self.arrivals.datagram(number).then_some(frame));
-            self.departures.hear(acked);
+            self.departures.hear(acked, NOW);
         }
 
         fn check(&self, from: &End) {
@@ -291,35 +306,35 @@ mod tests {
     fn datagrams_are_for_conversations() {
         let mut departures = Departures::default();
         for acked in 0..CALM {
-            departures.hear(acked);
+            departures.hear(acked, NOW);
             assert!(!departures.is_calm(), "{acked}");
-            assert_eq!(departures.by_stream(), None);
+            assert_eq!(departures.by_stream(NOW), None);
         }
-        departures.hear(CALM);
+        departures.hear(CALM, NOW);
         assert!(departures.is_calm());
-        departures.by_datagram();
-        assert!(departures.is_out());
-        assert_eq!(departures.hear(CALM + 1), CALM + 1);
-        assert_eq!(departures.hear(CALM), CALM + 1, "old news");
-        assert!(!departures.is_out());
+        departures.by_datagram(NOW);
+        assert!(departures.is_out(NOW));
+        assert_eq!(departures.hear(CALM + 1, NOW), CALM + 1);
+        assert_eq!(departures.hear(CALM, NOW), CALM + 1, "old news");
+        assert!(!departures.is_out(NOW));
         // Not acknowledged: the next one follows in the stream, behind the copy.
         assert!(departures.is_calm());
-        departures.by_datagram();
+        departures.by_datagram(NOW);
         assert!(!departures.is_calm());
-        assert_eq!((departures.settle(), departures.by_stream()), (Some(Some(CALM + 1)), None));
+        assert_eq!((departures.settle(), departures.by_stream(NOW)), (Some(Some(CALM + 1)), None));
         // The copy was needed: now it takes twice as many, of which not all follow each other.
         let mut calm = 0;
         while calm < 2 * CALM {
-            departures.hear(departures.next());
+            departures.hear(departures.next(), NOW);
             calm += 1;
             assert!(!departures.is_calm(), "{calm}");
-            departures.by_stream();
+            departures.by_stream(NOW);
             if calm == CALM {
                 assert!(!departures.is_calm());
-                departures.by_stream();
+                departures.by_stream(NOW);
             }
         }
-        departures.hear(departures.next());
+        departures.hear(departures.next(), NOW);
         assert!(departures.is_calm());
     }
 
@@ -328,11 +343,11 @@ mod tests {
         let mut departures = Departures::default();
         let mut offers = Vec::new();
         for calm in 0..10 * SECOND_OFFER {
-            departures.hear(departures.next());
+            departures.hear(departures.next(), NOW);
             if departures.is_calm() && departures.offers() {
                 offers.push(calm - CALM);
             }
-            departures.by_stream();
+            departures.by_stream(NOW);
         }
         assert_eq!(offers, [0, SECOND_OFFER, 3 * SECOND_OFFER, 7 * SECOND_OFFER]);
     }
@@ -342,5 +357,21 @@ mod tests {
         let mut arrivals = Arrivals::default();
         assert_eq!(arrivals.resume(1), Err(Gap));
         assert!(Arrivals { received: 5, ..Arrivals::default() }.resume(3).is_ok());
+    }
+
+    #[test]
+    fn a_peer_that_answers_later_than_a_datagram_would_be_repeated_gets_none() {
+        let mut departures = Departures::default();
+        let mut at = Instant(1);
+        let mut turn = |departures: &mut Departures, answer_ns: u64| {
+            let is_calm = departures.is_calm();
+            departures.by_stream(at);
+            at = at.plus_ns(answer_ns);
+            departures.hear(departures.next(), at);
+            is_calm
+        };
+        assert!((0..100).all(|_| !turn(&mut departures, REPEAT_AFTER_NS)));
+        assert!((0..CALM).all(|_| !turn(&mut departures, REPEAT_AFTER_NS - 1)));
+        assert!(turn(&mut departures, REPEAT_AFTER_NS - 1));
     }
 }
