@@ -3,7 +3,7 @@
 #![deny(unsafe_code)]
 
 pub mod address;
-mod bounce;
+mod bounce_buffers;
 mod clock;
 mod connect;
 mod counters;
@@ -18,6 +18,7 @@ mod pairing;
 pub mod probe;
 pub mod process;
 pub mod settings;
+mod socket;
 pub mod streams;
 #[allow(unsafe_code)]
 mod sys;

@@ -6,10 +6,11 @@ use std::net::{SocketAddr, TcpStream};
 
 use fishplate_engine::{Instant, VcId};
 
-use super::{read_some, socket, write_whole};
+use super::{read_some, write_whole};
 use crate::encryption::Keys;
 use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
 use crate::link::FIRST_ADDITIONAL;
+use crate::socket;
 
 /// Wait before the second try, in nanoseconds; it doubles with each further one.
 const FIRST_PAUSE_NS: u64 = 50_000_000;

@@ -1,29 +1,15 @@
 //! An endpoint: one engine over all rails of this node.
 
-mod accepting;
-mod asking;
-mod background;
-mod burst;
-mod close;
-mod connecting;
-mod datagrams;
-mod deliveries;
-mod failing;
-mod farewell;
-mod hand_over;
-mod health;
-mod hot;
-mod padding;
-#[cfg(test)]
-mod pair;
-mod paths;
+mod connections;
 mod peer;
 mod post;
 mod progress;
-mod resting;
-mod show;
-mod streams;
-mod take_in;
+mod receive;
+mod send;
+mod status_page;
+#[cfg(test)]
+mod test_pair;
+mod tuning;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -35,24 +21,25 @@ use slab::Slab;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::address::{Address, EndpointId, Token};
-use crate::bounce::Bounces;
+use crate::bounce_buffers::Bounces;
 use crate::clock::Clock;
-use crate::connect::crowd::Crowd;
 use crate::connect::outgoing::Attempt;
-use crate::connect::socket;
+use crate::connect::unproven::Crowd;
 use crate::counters::Counters;
 use crate::discover::{Interface, Verdict, survey};
 use crate::link::{Congestion, Link};
 use crate::logger;
 use crate::settings::Settings;
+use crate::socket;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::{Kind, Poller};
 
-use asking::Asking;
-use burst::Held;
 use peer::Peer;
-use show::Shown;
-use streams::Bundle;
+use progress::poll_interval::Asking;
+use progress::token::listener_token;
+use send::batching::Held;
+use status_page::Shown;
+use tuning::parallel_streams::Bundle;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
 pub struct Endpoint {
@@ -157,9 +144,7 @@ impl Endpoint {
         let poller = Poller::new().map_err(system)?;
         for (at, listener) in listeners.iter().enumerate() {
             listener.set_nonblocking(true).map_err(system)?;
-            poller
-                .add(std::os::fd::AsFd::as_fd(listener), Kind::Stream, progress::listener_token(at))
-                .map_err(system)?;
+            poller.add(std::os::fd::AsFd::as_fd(listener), Kind::Stream, listener_token(at)).map_err(system)?;
         }
         let address =
             Address { id: EndpointId(u64::from_le_bytes(random()?)), token: Token(random()?), port, rails: ips };

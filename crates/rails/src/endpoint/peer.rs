@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use fishplate_engine::Instant;
 
-use super::burst::Burst;
-use super::health::Health;
+use super::connections::flap_damping::Health;
+use super::send::batching::Burst;
 use crate::address::{Address, EndpointId};
 
 /// A peer.

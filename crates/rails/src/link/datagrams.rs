@@ -11,10 +11,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use fishplate_engine::wire::{Body, Header, Malformed};
 use fishplate_engine::{Instant, Placement, Source};
 
-use super::receive::{Arrived, ReceiveState};
-use super::transmit::append;
-use crate::bounce::Bounces;
-use crate::connect::socket;
+use super::stream::receive::{Arrived, ReceiveState};
+use super::stream::transmit::append;
+use crate::bounce_buffers::Bounces;
+use crate::socket;
 use crate::sys::memory::UserMemory;
 
 /// Longest datagram, in bytes: with its headers, what every path of IPv6 takes whole (RFC 8200, section 5).

@@ -2,22 +2,17 @@
 
 mod congestion;
 mod datagrams;
-mod delivery;
-mod order;
-mod receive;
-mod rests;
-mod sealed;
-mod start;
-mod transmit;
+mod sequence;
+mod stream;
 
+pub use congestion::probe_rtt::Rests;
+pub use congestion::startup_pacing::Start;
 pub use congestion::{Congestion, Course, NEAR_RTT_NS};
 pub use datagrams::{Came, Datagrams};
-pub use delivery::Delivery;
-pub use order::{Arrivals, Departures};
-pub use receive::{Arrived, Filled, ReceiveState};
-pub use rests::Rests;
-pub use start::Start;
-pub use transmit::TransmitQueue;
+pub use sequence::{Arrivals, Departures};
+pub use stream::kernel_acks::Delivery;
+pub use stream::receive::{Arrived, Filled, ReceiveState};
+pub use stream::transmit::TransmitQueue;
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
@@ -26,8 +21,8 @@ use fishplate_engine::farewell::Farewell;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
-use crate::connect::socket::SHORT_SEGMENT;
 use crate::encryption::Keys;
+use crate::socket::SHORT_SEGMENT;
 use crate::sys::bbr::{Bbr, bbr};
 use crate::sys::tcp_info::TcpInfo;
 

@@ -3,15 +3,15 @@
 //! Near peers that talk in turns have them. Either side says over the stream where it takes them, and tries whether they
 //! come through; only then frames follow.
 
-use std::io;
 use std::net::SocketAddr;
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Transmit};
 
-use super::Endpoint;
-use super::progress::{BUDGET, MOST_READS, datagrams_token};
-use crate::link::{Came, Datagrams, NEAR_RTT_NS};
+use super::BUDGET;
+use crate::endpoint::Endpoint;
+use crate::endpoint::progress::token::datagrams_token;
+use crate::link::{Datagrams, NEAR_RTT_NS};
 use crate::sys::poll::Kind;
 
 /// Links of an endpoint that have datagrams, at most: each has one more socket.
@@ -22,7 +22,7 @@ const REPEAT_AFTER_NS: u64 = 5_000_000;
 
 impl Endpoint {
     /// Sends a frame, which follows nothing that is not acknowledged, as a datagram if that can be.
-    pub(super) fn goes_as_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+    pub(in crate::endpoint) fn goes_as_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
             if link.sampled.min_rtt_ns <= NEAR_RTT_NS && link.departures.offers() {
@@ -74,7 +74,7 @@ impl Endpoint {
     }
 
     /// Tells the peer where datagrams are taken, if they are, and whether its own come through.
-    fn offer_datagrams(&mut self, at: usize) {
+    pub(in crate::endpoint) fn offer_datagrams(&mut self, at: usize) {
         if self.links[at].datagrams.is_none() {
             self.open_datagrams(at);
         }
@@ -87,7 +87,7 @@ impl Endpoint {
     }
 
     /// The peer takes datagrams.
-    pub(super) fn hear_of_datagrams(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
+    pub(in crate::endpoint) fn hear_of_datagrams(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
         if self.links[at].datagrams.is_none() {
             self.offer_datagrams(at);
         }
@@ -99,54 +99,8 @@ impl Endpoint {
         }
     }
 
-    /// Reads the datagrams of a link that the poll set has reported. True if there were frames.
-    pub(super) fn read_datagrams(&mut self, at: usize, now: Instant) -> bool {
-        let mut moved = false;
-        for _ in 0..MOST_READS {
-            let Some(read) = self.read_datagram(at, now) else { return moved };
-            moved |= read;
-        }
-        if let Some(datagrams) = self.links.get(at).and_then(|link| link.datagrams.as_ref()) {
-            // There may be more, of which the poll set will not tell again. (It is not in the set if this fails.)
-            let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, datagrams_token(at));
-        }
-        moved
-    }
-
-    /// Reads a datagram of a link. `None`: there is none; true: it was the peer's.
-    pub(super) fn read_datagram(&mut self, at: usize, now: Instant) -> Option<bool> {
-        let link = self.links.get_mut(at)?;
-        let datagrams = link.datagrams.as_mut()?;
-        let came = datagrams.fill();
-        let looked = std::mem::replace(&mut datagrams.looked_at, now);
-        match came {
-            Ok(Came::Frame(number)) => {
-                let (subchannel, is_watched) = (link.subchannel, link.watched);
-                self.engine.looked(subchannel, self.looked_at(is_watched, looked));
-                self.engine.moved(now, subchannel);
-                if self.hot == Some(at) {
-                    self.asking.heard();
-                }
-                self.make_hot(at);
-                self.take_datagram(at, number, now);
-                Some(true)
-            }
-            Ok(Came::Probe) => {
-                let is_first = !std::mem::replace(&mut datagrams.has_heard, true);
-                if is_first {
-                    self.offer_datagrams(at);
-                }
-                Some(is_first)
-            }
-            Ok(Came::Nothing) => Some(false),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-            // What the network says of one that was sent: its frame will be repeated.
-            Err(_) => Some(false),
-        }
-    }
-
     /// Frames that left as datagrams and were not acknowledged for long go into their streams. True if there were any.
-    pub(super) fn repeat_datagrams(&mut self, now: Instant) -> bool {
+    pub(in crate::endpoint) fn repeat_datagrams(&mut self, now: Instant) -> bool {
         let mut repeated = false;
         let out = std::mem::take(&mut self.out);
         for at in out {

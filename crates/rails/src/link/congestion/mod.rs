@@ -16,12 +16,15 @@
 //! each of these that is long enough for the memory that it takes (net/ipv4/tcp_input.c of Linux, `tcp_grow_window`), as
 //! far as there is room.
 
+pub mod probe_rtt;
+pub mod startup_pacing;
+
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 
 use socket2::SockRef;
 
-use crate::connect::socket::fit_unsent;
+use crate::socket::fit_unsent;
 use crate::sys::option::take_unread;
 use crate::sys::tcp_info::TcpInfo;
 

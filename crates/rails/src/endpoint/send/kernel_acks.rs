@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, Transmit};
 
-use super::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::sys::option::unacknowledged;
 
 /// The kernel is asked about a link so often at most, in nanoseconds: what a system call costs is little of that, and a
@@ -13,7 +13,7 @@ const PERIOD_NS: u64 = 50_000;
 
 impl Endpoint {
     /// A counted frame has been put into the stream of link `at`.
-    pub(super) fn look_for_delivery(&mut self, at: usize, transmit: &Transmit) {
+    pub(in crate::endpoint) fn look_for_delivery(&mut self, at: usize, transmit: &Transmit) {
         let link = &mut self.links[at];
         // Of an encrypted stream the kernel counts other bytes.
         if self.settings.encryption
@@ -27,7 +27,7 @@ impl Endpoint {
     }
 
     /// Tells the engine what the peers' kernels have.
-    pub(super) fn ask_for_deliveries(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn ask_for_deliveries(&mut self, now: Instant) {
         if self.delivering.is_empty() || now < self.next_deliveries {
             return;
         }

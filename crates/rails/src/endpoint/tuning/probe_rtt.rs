@@ -4,15 +4,15 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::Instant;
 
-use super::Endpoint;
-use super::progress::BUDGET;
+use crate::endpoint::Endpoint;
+use crate::endpoint::send::BUDGET;
 use crate::sys::bbr::Bbr;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 impl Endpoint {
     /// Looks whether link `at`, of which BBR and the kernel say that, is to rest. None does where nobody would end that while
     /// the user is away.
-    pub(super) fn look_at_rest(&mut self, at: usize, bbr: &Bbr, info: &TcpInfo, now: Instant) {
+    pub(in crate::endpoint) fn look_at_rest(&mut self, at: usize, bbr: &Bbr, info: &TcpInfo, now: Instant) {
         let link = &mut self.links[at];
         let rested = link.rests.is_on();
         if !self.held.watched && !rested {
@@ -33,7 +33,7 @@ impl Endpoint {
     }
 
     /// Looks at the links that rest, whether the user looks at the network or not. True if one goes on.
-    pub(super) fn look_after_rests(&mut self, now: Instant) -> bool {
+    pub(in crate::endpoint) fn look_after_rests(&mut self, now: Instant) -> bool {
         let before = self.resting.len();
         self.end_rests(now);
         for at in self.resting.clone() {
@@ -47,7 +47,7 @@ impl Endpoint {
     }
 
     /// Ends rests that have lasted as long as one may.
-    pub(super) fn end_rests(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn end_rests(&mut self, now: Instant) {
         while let Some(at) = self.resting.iter().copied().find(|at| self.links[*at].rests.end_at_latest(now)) {
             self.go_on(at);
         }
@@ -76,8 +76,8 @@ mod tests {
 
     use fishplate_engine::{Completion, Context, Envelope, Operation, Pattern, RecvRequest, SendRequest, Space};
 
-    use super::super::pair::{PATIENCE, Pair, extent};
     use super::*;
+    use crate::endpoint::test_pair::{PATIENCE, Pair, extent};
     use crate::link::Rests;
 
     /// BBR is about to look at link `at` of the first endpoint.

@@ -7,7 +7,7 @@
 
 use fishplate_engine::Instant;
 
-use super::Endpoint;
+use crate::endpoint::Endpoint;
 
 /// Sends in a row that are transmitted at once: the rail is busy with them when later ones are held back.
 const AT_ONCE: u32 = 4;
@@ -124,7 +124,7 @@ impl Endpoint {
     }
 
     /// Holds back what link `at` has to send, if that belongs to a burst.
-    pub(super) fn hold(&mut self, at: usize, now: Instant) -> bool {
+    pub(in crate::endpoint) fn hold(&mut self, at: usize, now: Instant) -> bool {
         let Endpoint { held, links, peers, engine, .. } = self;
         let Some(link) = links.get(at).filter(|_| held.watched) else { return false };
         let vc = link.subchannel.vc;

@@ -11,8 +11,8 @@ use std::net::IpAddr;
 use fishplate_engine::farewell::{MOST_STREAMS, MOST_TO_A_PEER};
 use fishplate_engine::{Instant, RailId, VcId};
 
-use super::Endpoint;
 use crate::connect::outgoing::Attempt;
+use crate::endpoint::Endpoint;
 use crate::link::{FIRST_ADDITIONAL, Link};
 use crate::streams::{Growth, Sample, Streams};
 use crate::sys::limits::open_files;
@@ -46,7 +46,7 @@ impl Bundle {
 
 impl Endpoint {
     /// From now on the streams over which link `at` runs are looked after, if the user lets them grow.
-    pub(super) fn look_after_streams_of(&mut self, at: usize) {
+    pub(in crate::endpoint) fn look_after_streams_of(&mut self, at: usize) {
         let Streams::Automatic { most } = self.settings.streams else { return };
         let link = &self.links[at];
         if !self.bundles.iter().any(|bundle| bundle.has(link)) {
@@ -56,7 +56,7 @@ impl Endpoint {
     }
 
     /// Sets up streams and lets them go, as what was sampled suggests.
-    pub(super) fn adjust_streams(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn adjust_streams(&mut self, now: Instant) {
         if !self.bundles.is_empty() {
             self.adjust_bundles(now);
         }
@@ -109,7 +109,7 @@ impl Endpoint {
     }
 
     /// Starts to set up `count` more streams.
-    pub(super) fn set_up_more(&mut self, at: usize, count: u8, now: Instant) {
+    pub(in crate::endpoint) fn set_up_more(&mut self, at: usize, count: u8, now: Instant) {
         let bundle = &self.bundles[at];
         let (vc, rail) = (bundle.vc, bundle.rail);
         let port = self.peers[vc.0 as usize].address.as_ref().map(|address| address.port);
@@ -130,7 +130,7 @@ impl Endpoint {
     }
 
     /// An additional stream could not be set up: it is not tried again soon.
-    pub(super) fn additional_failed(&mut self, at: usize, now: Instant) {
+    pub(in crate::endpoint) fn additional_failed(&mut self, at: usize, now: Instant) {
         let attempt = self.attempts.remove(at);
         let Some(at) = self.bundles.iter().position(|bundle| bundle.is_tried_by(&attempt)) else { return };
         if !self.attempts.iter().any(|(_, other)| self.bundles[at].is_tried_by(other)) {
@@ -156,7 +156,7 @@ impl Endpoint {
     }
 
     /// Whether the peer may set up another stream over the way that a connection of its takes.
-    pub(super) fn takes_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
+    pub(in crate::endpoint) fn takes_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
         let peer = &self.peers[vc.0 as usize];
         let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
         let same = links.filter(|link| (link.rail, link.remote.ip()) == (rail, remote)).count();
@@ -165,7 +165,7 @@ impl Endpoint {
     }
 
     /// Begins to let go of `count` streams that this side has set up.
-    pub(super) fn let_go_of(&mut self, at: usize, count: u8, now: Instant) {
+    pub(in crate::endpoint) fn let_go_of(&mut self, at: usize, count: u8, now: Instant) {
         let bundle = &self.bundles[at];
         let links = self.peers[bundle.vc.0 as usize].links.iter().flatten().copied();
         let own = links.filter(|at| {

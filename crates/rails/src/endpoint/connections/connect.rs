@@ -6,16 +6,16 @@ use std::net::{IpAddr, SocketAddr};
 
 use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
-use super::Endpoint;
-use super::paths::path;
-use super::peer::{Role, Way};
-use super::progress::{attempt_token, link_token};
 use crate::connect::outgoing::{Attempt, Established, Trouble};
-use crate::connect::socket;
 use crate::discover::same_network;
+use crate::endpoint::Endpoint;
+use crate::endpoint::peer::{Role, Way};
+use crate::endpoint::progress::token::{attempt_token, link_token};
+use crate::endpoint::tuning::sampling::path;
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Line, Link, NEAR_RTT_NS};
 use crate::pairing::{Local, pair};
+use crate::socket;
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::tcp_info;
 
@@ -24,7 +24,7 @@ const FIRST_BUDGET: u64 = 64 << 10;
 
 impl Endpoint {
     /// Starts to set up connections to the peer of `vc`.
-    pub(super) fn connect(&mut self, vc: VcId, now: Instant) {
+    pub(in crate::endpoint) fn connect(&mut self, vc: VcId, now: Instant) {
         let peer = &mut self.peers[vc.0 as usize];
         let Some(address) = peer.address.clone() else { return };
         peer.role = Role::Initiator;
@@ -48,7 +48,7 @@ impl Endpoint {
     }
 
     /// The same to a peer whose links have all failed, over the ways by which it was connected: the routes may be gone.
-    pub(super) fn connect_again(&mut self, vc: VcId, now: Instant) {
+    pub(in crate::endpoint) fn connect_again(&mut self, vc: VcId, now: Instant) {
         let peer = &mut self.peers[vc.0 as usize];
         let Some(port) = peer.address.as_ref().map(|address| address.port) else { return };
         peer.role = Role::Initiator;
@@ -59,7 +59,7 @@ impl Endpoint {
     }
 
     /// Starts tries that are due, ends those that take too long, and gives up on peers that stay out of reach.
-    pub(super) fn look_after_attempts(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn look_after_attempts(&mut self, now: Instant) {
         let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
         for at in keys {
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
@@ -89,7 +89,7 @@ impl Endpoint {
     /// The interface to which a connection over a rail is bound, so that routes do not lead it over another one. None where
     /// the peer is on this node; nor, once it `has_failed`, where another interface is in the same network: either may then
     /// answer for the other's address, and what comes in over the wrong one would be refused.
-    pub(super) fn device(&self, rail: RailId, remote: IpAddr, has_failed: bool) -> Option<&str> {
+    pub(in crate::endpoint) fn device(&self, rail: RailId, remote: IpAddr, has_failed: bool) -> Option<&str> {
         let rail = &self.rails[usize::from(rail.0)];
         let shares = |own: &IpAddr| *own != rail.ip && same_network(*own, rail.ip, rail.prefix);
         let is_here = self.own_addresses.contains(&remote);
@@ -97,7 +97,7 @@ impl Endpoint {
         (!is_here && !is_loose).then_some(rail.name.as_str())
     }
 
-    pub(super) fn attempt_ready(&mut self, at: usize, now: Instant) -> bool {
+    pub(in crate::endpoint) fn attempt_ready(&mut self, at: usize, now: Instant) -> bool {
         let Some(attempt) = self.attempts.get_mut(at) else { return false };
         let peer = &self.peers[attempt.vc.0 as usize];
         let Some(address) = &peer.address else { return false };
@@ -176,7 +176,14 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn link_up(&mut self, vc: VcId, rail: RailId, line: Line, established: Established, now: Instant) {
+    pub(in crate::endpoint) fn link_up(
+        &mut self,
+        vc: VcId,
+        rail: RailId,
+        line: Line,
+        established: Established,
+        now: Instant,
+    ) {
         let Established { socket: stream, grant, early, keys } = established;
         let Ok(remote) = stream.peer_addr() else { return };
         let asks_often = socket::tune(&stream).unwrap_or_else(|error| {

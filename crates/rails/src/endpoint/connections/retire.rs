@@ -6,11 +6,11 @@ use std::net::Shutdown;
 use fishplate_engine::Instant;
 use fishplate_engine::wire::Body;
 
-use super::Endpoint;
+use crate::endpoint::Endpoint;
 
 impl Endpoint {
     /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
-    pub(super) fn leave(&mut self, at: usize, now: Instant) {
+    pub(in crate::endpoint) fn leave(&mut self, at: usize, now: Instant) {
         let link = &mut self.links[at];
         if !self.engine.retire(link.subchannel) {
             return;
@@ -22,7 +22,7 @@ impl Endpoint {
     }
 
     /// Answers those that let a link go, and shuts what is drained.
-    pub(super) fn go_on_leaving(&mut self) {
+    pub(in crate::endpoint) fn go_on_leaving(&mut self) {
         let leaving = self.links.iter().filter(|(_, link)| link.farewell.has_begun() && !link.farewell.is_shut);
         let leaving: Vec<usize> = leaving.map(|(at, _)| at).collect();
         for at in leaving {

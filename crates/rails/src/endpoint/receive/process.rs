@@ -3,12 +3,12 @@
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Placement};
 
-use super::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::link::Arrived;
 
 impl Endpoint {
     /// Hands what was read of a link's stream to the engine. False if the link is gone.
-    pub(super) fn take_in(&mut self, at: usize, now: Instant) -> bool {
+    pub(in crate::endpoint) fn take_in(&mut self, at: usize, now: Instant) -> bool {
         loop {
             let Some(link) = self.links.get_mut(at) else { return false };
             match link.receive.next(&self.memory, &mut self.bounces) {
@@ -65,7 +65,7 @@ impl Endpoint {
     }
 
     /// Where the payload of a frame that is taken goes. `None`: the link is gone.
-    fn take_header(&mut self, at: usize, mut header: Header, now: Instant) -> Option<Placement> {
+    pub(super) fn take_header(&mut self, at: usize, mut header: Header, now: Instant) -> Option<Placement> {
         let link = &mut self.links[at];
         let subchannel = link.subchannel;
         header.ack = link.departures.hear(header.ack);
@@ -88,36 +88,15 @@ impl Endpoint {
     }
 
     /// The payload of the last frame that was taken is where it belongs.
-    fn placed(&mut self, at: usize, len: u64, now: Instant) {
+    pub(super) fn placed(&mut self, at: usize, len: u64, now: Instant) {
         let link = &mut self.links[at];
         link.counts.rx_bytes += len;
         self.engine.payload_placed(now, link.subchannel);
         self.act();
     }
-
-    /// Hands a datagram to the engine, if its frame is the next one. It was read, and nothing of it was taken.
-    pub(super) fn take_datagram(&mut self, at: usize, number: u32, now: Instant) {
-        let Some(link) = self.links.get_mut(at) else { return };
-        let Some(datagrams) = link.datagrams.as_mut().filter(|_| link.arrivals.datagram(number)) else { return };
-        let frame = match datagrams.next(&self.memory, &mut self.bounces) {
-            Ok(Some(Arrived::Header(header))) if header.body.is_counted() => Some(header),
-            _ => None,
-        };
-        let len = frame.map_or(0, |header| u64::from(header.body.payload_len()));
-        let Some(header) = frame.filter(|_| datagrams.holds(len)) else {
-            return self.misbehaved(at, "a datagram is not one frame");
-        };
-        let Some(placement) = self.take_header(at, header, now) else { return };
-        if len == 0 {
-            return;
-        }
-        let Some(datagrams) = self.links.get_mut(at).and_then(|link| link.datagrams.as_mut()) else { return };
-        datagrams.place(placement, len, &self.memory, &mut self.bounces);
-        self.placed(at, len, now);
-    }
 }
 
 /// Whether a frame is a message, a write or a piece of one, not protocol.
-pub(super) fn carries_data(body: &Body) -> bool {
+pub(in crate::endpoint) fn carries_data(body: &Body) -> bool {
     matches!(body, Body::Eager { .. } | Body::Piece { .. } | Body::Stripe { .. } | Body::Write { .. })
 }

@@ -8,8 +8,8 @@ use std::os::fd::BorrowedFd;
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use fishplate_engine::{Extent, Payload, Source};
 
-use super::sealed::Outgoing;
-use crate::bounce::Bounces;
+use super::records::Outgoing;
+use crate::bounce_buffers::Bounces;
 use crate::encryption::{MOST_CONTENT, Sealing};
 use crate::sys::io::{Piece, send, send_own};
 use crate::sys::memory::UserMemory;
@@ -229,7 +229,12 @@ impl TransmitQueue {
 }
 
 /// Writes a frame with its payload to the end of `out`.
-pub(super) fn append(out: &mut Vec<u8>, (header, source): (&Header, &Source), memory: &UserMemory, bounces: &Bounces) {
+pub(in crate::link) fn append(
+    out: &mut Vec<u8>,
+    (header, source): (&Header, &Source),
+    memory: &UserMemory,
+    bounces: &Bounces,
+) {
     append_header(out, header);
     match source {
         Source::Bounce { id, offset, len } => {

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::Endpoint;
+use crate::endpoint::Endpoint;
 
 impl Endpoint {
     /// Number of progress calls so far: where it stays the same, the application is away.

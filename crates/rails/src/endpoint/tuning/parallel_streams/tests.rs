@@ -5,8 +5,8 @@ use std::net::Shutdown;
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Context, Failure, Pattern, Payload, RecvRequest, Source, Space};
 
-use super::super::pair::{Pair, extent};
 use super::*;
+use crate::endpoint::test_pair::{Pair, extent};
 
 impl Pair {
     fn let_go_of(&mut self, end: usize, count: u8) {

@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 use fishplate_engine::wire::{Header, Malformed, decode};
 use fishplate_engine::{BounceId, Extent, Payload, Placement};
 
-use super::sealed::{Incoming, MOST_AT_ONCE};
-use crate::bounce::Bounces;
+use super::records::{Incoming, MOST_AT_ONCE};
+use crate::bounce_buffers::Bounces;
 use crate::encryption::Opening;
 use crate::sys::io::{receive, receive_own};
 use crate::sys::memory::UserMemory;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant as Monotonic};
 
 use fishplate_engine::wire::Body;
 
-use super::Endpoint;
+use crate::endpoint::Endpoint;
 
 /// How long a peer may take without any progress before what it has not acknowledged is given up.
 const STALL: Duration = Duration::from_secs(5);

@@ -4,16 +4,16 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, RailId, VcId};
 
-use super::Endpoint;
-use super::peer::Role;
 use crate::connect::outgoing::Attempt;
-use crate::connect::socket;
+use crate::endpoint::Endpoint;
+use crate::endpoint::peer::Role;
 use crate::link::{Line, Link};
+use crate::socket;
 use crate::sys::tcp_info::tcp_info;
 
 impl Endpoint {
     /// The peer has shut a link.
-    pub(super) fn link_ended(&mut self, at: usize, now: Instant) {
+    pub(in crate::endpoint) fn link_ended(&mut self, at: usize, now: Instant) {
         let link = &self.links[at];
         let peer = &mut self.peers[link.subchannel.vc.0 as usize];
         peer.is_closing |= link.said_bye;
@@ -42,7 +42,7 @@ impl Endpoint {
     }
 
     /// A link has failed. What it carried goes over others, or waits for one.
-    pub(super) fn link_failed(&mut self, at: usize, cause: &str, now: Instant) {
+    pub(in crate::endpoint) fn link_failed(&mut self, at: usize, cause: &str, now: Instant) {
         let Some(link) = self.links.get(at) else { return };
         let (subchannel, line, remote) = (link.subchannel, link.line, link.remote);
         let (rail, rtt_ns) = (link.rail, link.sampled.rtt_ns);
@@ -72,7 +72,7 @@ impl Endpoint {
     }
 
     /// The peer has broken the protocol on a link, as `how` says: that ends it.
-    pub(super) fn misbehaved(&mut self, at: usize, how: &str) {
+    pub(in crate::endpoint) fn misbehaved(&mut self, at: usize, how: &str) {
         let Some(link) = self.links.get(at) else { return };
         let vc = link.subchannel.vc;
         let cause = format!("the peer broke the protocol: {how}");
@@ -108,7 +108,7 @@ impl Endpoint {
     }
 
     /// Closes the links that the engine gives up, and forgets the peers that it does.
-    pub(super) fn end_what_the_engine_gives_up(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn end_what_the_engine_gives_up(&mut self, now: Instant) {
         while let Some(subchannel) = self.engine.poll_cut() {
             if let Some(at) = self.link_of(subchannel) {
                 self.link_failed(at, "it carried nothing while other rails did", now);
@@ -121,7 +121,7 @@ impl Endpoint {
 
     /// The link of a peer over `rail` that is called `line` by the side that sets links up, one of whose rails may lead to
     /// several of the other's.
-    pub(super) fn link_called(&self, vc: VcId, line: Line, rail: RailId) -> Option<usize> {
+    pub(in crate::endpoint) fn link_called(&self, vc: VcId, line: Line, rail: RailId) -> Option<usize> {
         let mut links = self.peers[vc.0 as usize].links.iter().flatten();
         links.find(|at| (self.links[**at].line, self.links[**at].rail) == (line, rail)).copied()
     }
@@ -138,7 +138,7 @@ impl Endpoint {
     }
 
     /// Ends a peer when every rail that was connected says that nobody listens there any more: its process has ended.
-    pub(super) fn lose_if_gone(&mut self, vc: VcId) {
+    pub(in crate::endpoint) fn lose_if_gone(&mut self, vc: VcId) {
         let peer = &self.peers[vc.0 as usize];
         let attempts = self.attempts.iter().map(|(_, attempt)| attempt);
         let mut again = attempts.filter(|attempt| attempt.vc == vc && attempt.is_again).peekable();
@@ -153,7 +153,7 @@ impl Endpoint {
     }
 
     /// Takes a link out and closes its socket.
-    pub(super) fn remove_link(&mut self, at: usize) {
+    pub(in crate::endpoint) fn remove_link(&mut self, at: usize) {
         let link = self.links.remove(at);
         self.held.let_go(at);
         self.out.retain(|out| *out != at);
@@ -169,7 +169,7 @@ impl Endpoint {
     }
 
     /// Closes everything that a peer has and ends its operations.
-    pub(super) fn lose(&mut self, vc: VcId, why: &str) {
+    pub(in crate::endpoint) fn lose(&mut self, vc: VcId, why: &str) {
         self.forget(vc);
         self.engine.lose(vc, why);
         self.act();

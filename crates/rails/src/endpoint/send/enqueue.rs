@@ -2,8 +2,8 @@
 
 use fishplate_engine::{Instant, Payload, Source, Transmit};
 
-use super::Endpoint;
-use super::take_in::carries_data;
+use crate::endpoint::Endpoint;
+use crate::endpoint::receive::process::carries_data;
 
 /// Payloads that are lent only now are copied into the queue up to this many bytes: cheaper than a piece of their own in
 /// the system call.
@@ -11,7 +11,7 @@ const COPIED_IF_LENT: u64 = 8 << 10;
 
 impl Endpoint {
     /// Takes a frame from the engine to its link. True if no flush has to follow.
-    pub(super) fn hand_over(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+    pub(in crate::endpoint) fn hand_over(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links[at];
         if transmit.header.body.is_counted() {
             link.counts.tx_bytes += transmit.source.len();

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use fishplate_engine::Instant;
 use fishplate_engine::wire::{Body, COMMON_LEN};
 
-use super::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::sys::tcp_info::TcpInfo;
 
 /// Bytes of a frame of padding.
@@ -21,7 +21,7 @@ const LONGEST: u32 = 18_000;
 
 impl Endpoint {
     /// Sends so many short segments, if nothing waits to be sent: they open the peer's window.
-    pub(super) fn pad(&mut self, at: usize, segments: u32, now: Instant) {
+    pub(in crate::endpoint) fn pad(&mut self, at: usize, segments: u32, now: Instant) {
         for _ in 0..segments {
             if !self.send_padding(at, SHORT, now) {
                 return;
@@ -30,7 +30,7 @@ impl Endpoint {
     }
 
     /// Sends two full segments, if nothing waits to be sent: their acknowledgement, which is prompt, shows BBR the path.
-    pub(super) fn show_path(&mut self, at: usize, info: &TcpInfo, now: Instant) {
+    pub(in crate::endpoint) fn show_path(&mut self, at: usize, info: &TcpInfo, now: Instant) {
         let bytes = (2 * info.segment_bytes).min(LONGEST).saturating_sub(SLACK);
         self.send_padding(at, bytes / FRAME, now);
     }
@@ -59,8 +59,8 @@ impl Endpoint {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pair::Pair;
     use super::*;
+    use crate::endpoint::test_pair::Pair;
 
     #[test]
     fn the_path_is_shown_by_two_segments_and_nothing_while_anything_waits() {

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, Path};
 
-use super::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::streams;
 use crate::sys::option::pace_within;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
@@ -19,7 +19,7 @@ const SILENT_FOR_NS: u64 = 3_000_000_000;
 
 impl Endpoint {
     /// Looks at all links that were in use since the last time.
-    pub(super) fn sample_paths(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn sample_paths(&mut self, now: Instant) {
         let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
         for at in links {
             // The failure of one may have ended others.
@@ -79,7 +79,7 @@ impl Endpoint {
 }
 
 /// What the engine hears of it.
-pub(super) fn path(info: &TcpInfo) -> Path {
+pub(in crate::endpoint) fn path(info: &TcpInfo) -> Path {
     Path {
         rtt_ns: info.rtt_ns,
         min_rtt_ns: info.min_rtt_ns,

@@ -6,20 +6,20 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::Instant;
 
-use super::Endpoint;
-use super::peer::Role;
-use super::progress::incoming_token;
 use crate::connect::incoming::{Incoming, Unproven};
 use crate::connect::outgoing::Established;
-use crate::connect::socket;
+use crate::endpoint::Endpoint;
+use crate::endpoint::peer::Role;
+use crate::endpoint::progress::token::incoming_token;
 use crate::handshake::{Acceptor, Proven, Refusal};
 use crate::link::Line;
+use crate::socket;
 use crate::sys::limits::open_files;
 use crate::sys::poll::Kind;
 
 impl Endpoint {
     /// Takes connections that wait at a listener.
-    pub(super) fn accept_all(&mut self, at: usize, now: Instant) -> bool {
+    pub(in crate::endpoint) fn accept_all(&mut self, at: usize, now: Instant) -> bool {
         let mut any = false;
         loop {
             if !self.crowd.may_take(at) {
@@ -61,7 +61,7 @@ impl Endpoint {
     }
 
     /// Looks after connections that are not proven, and takes those that could not be taken before.
-    pub(super) fn look_after_crowd(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn look_after_crowd(&mut self, now: Instant) {
         self.crowd.tick(now);
         if std::mem::take(&mut self.deaf) {
             (0..self.listeners.len()).for_each(|at| {
@@ -70,7 +70,7 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {
+    pub(in crate::endpoint) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {
         let Some(incoming) = self.crowd.get_mut(at) else { return false };
         let outcome = match incoming.advance() {
             Ok(None) => return true,

@@ -4,15 +4,15 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::Instant;
 
-use super::Endpoint;
-use super::asking::LATEST_NS;
-use super::progress::{datagrams_token, link_token};
+use super::poll_interval::LATEST_NS;
+use super::token::{datagrams_token, link_token};
+use crate::endpoint::Endpoint;
 use crate::sys::poll::{Kind, is_readable};
 
 impl Endpoint {
     /// Reads the link that had news last. (To read a socket locks it, which gets into the way of a packet that arrives; to
     /// ask whether there is something does not.)
-    pub(super) fn read_hot(&mut self, now: Instant) -> bool {
+    pub(in crate::endpoint) fn read_hot(&mut self, now: Instant) -> bool {
         let Some(at) = self.hot else { return false };
         let Some(link) = self.links.get_mut(at) else { return false };
         let Some(datagrams) = &mut link.datagrams else { return self.read_hot_stream(at, now) };
@@ -36,7 +36,7 @@ impl Endpoint {
     }
 
     /// The hot link has been read in this call, and will be in the next: its news can wait, and is mostly old.
-    pub(super) fn leave_for_next_call(&mut self, at: usize) -> bool {
+    pub(in crate::endpoint) fn leave_for_next_call(&mut self, at: usize) -> bool {
         let calls = self.calls;
         let Some(link) = self.links.get_mut(at).filter(|link| self.hot == Some(at) && link.read_in == calls) else {
             return false;
@@ -46,7 +46,7 @@ impl Endpoint {
     }
 
     /// The link that has just had something is the likeliest to have more.
-    pub(super) fn make_hot(&mut self, at: usize) {
+    pub(in crate::endpoint) fn make_hot(&mut self, at: usize) {
         if self.hot == Some(at) {
             return;
         }
@@ -62,13 +62,13 @@ impl Endpoint {
     }
 
     /// When a socket of a link had nothing that comes from it now, if it was looked at before at `looked_at`.
-    pub(super) fn looked_at(&self, is_watched: bool, looked_at: Instant) -> Instant {
+    pub(in crate::endpoint) fn looked_at(&self, is_watched: bool, looked_at: Instant) -> Instant {
         if is_watched { looked_at.max(self.asking.last()) } else { looked_at }
     }
 
     /// Takes the hot link out of the poll set, while no other has news: a socket of the set costs every packet that comes,
     /// on the sender's time where both share a machine. One that is to say when it takes more stays.
-    pub(super) fn unwatch_hot(&mut self) {
+    pub(in crate::endpoint) fn unwatch_hot(&mut self) {
         if let Some(link) = self.hot.and_then(|at| self.links.get_mut(at))
             && link.watched
             && !link.blocked
@@ -80,14 +80,14 @@ impl Endpoint {
     }
 
     /// Puts it back: somebody is going to wait for the set.
-    pub(super) fn watch_hot(&mut self) {
+    pub(in crate::endpoint) fn watch_hot(&mut self) {
         if let Some(at) = self.hot {
             self.watch(at);
         }
     }
 
     /// Puts a link back into the poll set, which reports what is ready on it already.
-    pub(super) fn watch(&mut self, at: usize) {
+    pub(in crate::endpoint) fn watch(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at).filter(|link| !link.watched) else { return };
         let datagrams = link.datagrams.as_ref();
         let added = datagrams
@@ -99,7 +99,7 @@ impl Endpoint {
     }
 
     /// Makes the poll set report the link again.
-    pub(super) fn remind(&mut self, at: usize) {
+    pub(in crate::endpoint) fn remind(&mut self, at: usize) {
         if let Some(link) = self.links.get(at).filter(|link| link.watched) {
             let _ = self.poller.rename(link.socket.as_fd(), Kind::Stream, link_token(at));
         }
