@@ -20,11 +20,11 @@ use crate::contexts::Contexts;
 use crate::counter::Counter;
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
-use crate::idle;
+use crate::error_report;
+use crate::idle_yield;
 use crate::peers::Peers;
 use crate::progress_thread::{Next, ProgressThread};
-use crate::regions::Expose;
-use crate::tell;
+use crate::regions::RegisteredRegions;
 
 /// Least free bytes of a multi-receive buffer until the application says otherwise: what libfabric documents for
 /// providers without another reason.
@@ -37,11 +37,11 @@ const MOST_SKIPPED: u32 = 16;
 
 /// Looks of the progress thread in a row, most of them 10 ms apart, in which a rank that shares a processor and polls has its
 /// turn: some dozens of ranks take less than a millisecond each.
-const LONG_AWAY: u32 = 5;
+const MOST_ABSENCES: u32 = 5;
 
 /// What the application chose when it opened the endpoint.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct Attributes {
     /// Capabilities.
     pub caps: u64,
     /// Default flags of sends.
@@ -85,7 +85,7 @@ pub(crate) struct State {
     /// Whether it also goes on with what was posted.
     progress: Progress,
     /// Readable while there are news from the network.
-    news: Option<Arc<OwnedFd>>,
+    readiness_fd: Option<Arc<OwnedFd>>,
     /// Number of progress calls when the thread looked last.
     seen_calls: u64,
     /// Looks of the thread in a row between which there were none.
@@ -117,7 +117,7 @@ pub enum Report {
 
 impl Endpoint {
     /// A closed-down endpoint; [`Endpoint::enable`] opens it.
-    pub fn new(choice: Choice, domain: Arc<Domain>) -> Endpoint {
+    pub fn new(choice: Attributes, domain: Arc<Domain>) -> Endpoint {
         static NEXT_ID: AtomicU32 = AtomicU32::new(0);
         let state = State {
             transport: None,
@@ -133,7 +133,7 @@ impl Endpoint {
             directed: choice.caps & FI_DIRECTED_RECV != 0,
             thread: None,
             progress: domain.fabric.settings.progress,
-            news: None,
+            readiness_fd: None,
             seen_calls: 0,
             absences: 0,
             skipped: 0,
@@ -209,7 +209,7 @@ impl Endpoint {
 
     fn enable_with(
         self: &Arc<Self>,
-        regions: &Expose,
+        regions: &RegisteredRegions,
         open: impl FnOnce(&Settings) -> Result<Transport, OpenError>,
     ) -> Outcome<()> {
         let mut state = self.state()?;
@@ -220,15 +220,15 @@ impl Endpoint {
             return Err(Errno(FI_ENOCQ));
         }
         let mut transport = open(&self.domain.fabric.settings).map_err(|error| {
-            tell::tell(&error);
+            error_report::report(&error);
             Errno(FI_ENETDOWN)
         })?;
         regions.to(&mut transport)?;
-        state.news = transport.news().ok().map(Arc::new);
+        state.readiness_fd = transport.readiness_fd().ok().map(Arc::new);
         // Without the thread nothing is held back: slower, and as correct.
         state.thread = ProgressThread::start(self, state.progress).ok();
         if state.thread.is_some() {
-            transport.watch_bursts();
+            transport.enable_batching();
         }
         state.transport = Some(transport);
         Ok(())
@@ -273,37 +273,37 @@ impl Endpoint {
     /// Sends what has been held back for `least` or longer, and acknowledgements that have been due for as long. If the
     /// application has not been in MPI since the last time, what it has posted goes on. Tells the progress thread when to come
     /// again. Whoever is in a call may be posting more of a burst, and acknowledges: then nothing is done.
-    pub fn look_after(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
+    pub fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
         let Ok(mut state) = self.state.try_lock() else { return Next::Soon };
         let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
             return Next::Soon;
         };
-        if transport.holding_ns().is_some_and(|since_ns| u128::from(since_ns) >= least.as_nanos()) {
-            transport.release();
+        if transport.held_for_ns().is_some_and(|since_ns| u128::from(since_ns) >= least.as_nanos()) {
+            transport.flush_held();
         }
-        if transport.is_awaited() {
-            transport.acknowledge(least.as_nanos() as u64);
+        if transport.owes_acknowledgement() {
+            transport.send_acknowledgements(least.as_nanos() as u64);
         }
-        transport.look_after_waiting();
-        let is_urgent = transport.is_holding() || transport.is_awaited();
-        if *progress == Progress::Calls || !(transport.has_stalled() || transport.is_expecting()) {
+        transport.service_deferred();
+        let is_urgent = transport.has_deferred_work() || transport.owes_acknowledgement();
+        if *progress == Progress::Calls || !(transport.has_blocked_sends() || transport.has_pending_operations()) {
             if !is_urgent {
-                thread.rest();
+                thread.nothing_to_do();
             }
             return Next::Soon;
         }
-        state.go_on(is_free)
+        state.progress_while_away(is_free)
     }
 
     /// Becomes readable when there are news from the network while the application is away.
-    pub fn news(&self) -> Option<Arc<OwnedFd>> {
-        self.state.try_lock().ok()?.news.clone()
+    pub fn readiness_fd(&self) -> Option<Arc<OwnedFd>> {
+        self.state.try_lock().ok()?.readiness_fd.clone()
     }
 
     /// The process ends and has left the endpoint open: what peers wait for goes out. Not while another thread is in a call.
-    pub fn part(&self) {
+    pub fn close_at_exit(&self) {
         let Ok(mut state) = self.state.try_lock() else { return };
-        state.transport.take().into_iter().for_each(Transport::part);
+        state.transport.take().into_iter().for_each(Transport::close_at_exit);
     }
 
     /// The address vector index of the peer behind `channel`.
@@ -325,73 +325,77 @@ impl Endpoint {
 impl State {
     fn progress(&mut self, id: u32) -> bool {
         // What completed during a call is handed out without a look at the network.
-        let handed_out = self.hand_out(id);
+        let handed_out = self.deliver_completions(id);
         if handed_out && self.skipped < MOST_SKIPPED {
             self.skipped += 1;
             return true;
         }
-        let moved = self.look();
-        self.hand_out(id) | handed_out | moved
+        let moved = self.poll_network();
+        self.deliver_completions(id) | handed_out | moved
     }
 
     /// Moves data, unless a completion queue is full: then nothing is taken from the network that would add to it.
-    pub fn look(&mut self) -> bool {
+    pub fn poll_network(&mut self) -> bool {
         self.skipped = 0;
         let full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
         let moved = transport.progress();
-        self.alert_thread();
+        self.wake_thread_if_needed();
         moved
     }
 
     /// Goes on with what was posted, if the application is away. Where no processor `is_free` that takes nothing but what it
     /// would take later, and not often; but if ranks share a processor, one that is not there may just wait for its turn, as
     /// long as that takes.
-    fn go_on(&mut self, is_free: impl FnOnce() -> bool) -> Next {
+    fn progress_while_away(&mut self, is_free: impl FnOnce() -> bool) -> Next {
         let is_full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = &mut self.transport else { return Next::Soon };
-        let is_away = std::mem::replace(&mut self.seen_calls, transport.calls()) == transport.calls();
+        let is_away = std::mem::replace(&mut self.seen_calls, transport.progress_calls()) == transport.progress_calls();
         self.absences = if is_away { self.absences.saturating_add(1) } else { 0 };
-        let is_shared = idle::is_core_shared() && self.absences < LONG_AWAY;
+        let is_shared = idle_yield::is_core_shared() && self.absences < MOST_ABSENCES;
         if !is_away && !is_shared {
             // While there is something to watch over, nobody should have to wake the thread for it.
-            let is_urgent = transport.is_holding() || transport.is_awaited();
+            let is_urgent = transport.has_deferred_work() || transport.owes_acknowledgement();
             return if is_urgent { Next::Soon } else { Next::Present };
         }
         let is_free = is_away && is_free();
         if !is_away || is_full || (is_shared && !is_free) {
-            transport.push();
-            let waits = transport.has_stalled() || transport.is_holding() || transport.is_awaited();
+            transport.flush_posted();
+            let waits =
+                transport.has_blocked_sends() || transport.has_deferred_work() || transport.owes_acknowledgement();
             return if waits { Next::Soon } else { Next::Later };
         }
-        transport.progress_away();
-        self.seen_calls = transport.calls();
+        transport.progress_in_background();
+        self.seen_calls = transport.progress_calls();
         Next::News { paced: !is_free }
     }
 
     /// Wakes the progress thread if there is something for it.
     #[inline]
-    pub fn alert_thread(&self) {
+    pub fn wake_thread_if_needed(&self) {
         let (Some(transport), Some(thread)) = (&self.transport, &self.thread) else { return };
         let goes_on = self.progress != Progress::Calls;
-        if transport.is_awaited() || transport.is_holding() || (goes_on && transport.has_stalled()) {
+        if transport.owes_acknowledgement()
+            || transport.has_deferred_work()
+            || (goes_on && transport.has_blocked_sends())
+        {
             thread.wake(true);
-        } else if goes_on && transport.is_expecting() {
+        } else if goes_on && transport.has_pending_operations() {
             thread.wake(false);
         }
     }
 
-    fn hand_out(&mut self, id: u32) -> bool {
+    fn deliver_completions(&mut self, id: u32) -> bool {
         let mut any = false;
         while !self.tx.is_full() && !self.rx.is_full() {
             let Some(completion) = self.transport.as_mut().and_then(Transport::poll_completion) else { break };
-            self.deliver(completion, id);
+            self.deliver_completion(completion, id);
             any = true;
         }
         any
     }
 
-    fn deliver(&mut self, completion: Completion, id: u32) {
+    fn deliver_completion(&mut self, completion: Completion, id: u32) {
         let (user, report) = self.contexts.close(completion.context, completion.buffer_released);
         let (direction, counter) = match completion.operation {
             Operation::Send => (&self.tx, &self.tx.counter),
@@ -411,8 +415,10 @@ impl State {
             Err(failure) => {
                 // MPI libraries print the number only.
                 match &failure {
-                    Failure::PeerLost(text) => tell::tell_change(text),
-                    Failure::Refused(why) => tell::tell_change(&format!("remote memory access: {why}").into()),
+                    Failure::PeerLost(text) => error_report::report_if_new(text),
+                    Failure::Refused(why) => {
+                        error_report::report_if_new(&format!("remote memory access: {why}").into())
+                    }
                     _ => {}
                 }
                 queue.push_error(failed_entry(entry, failure));

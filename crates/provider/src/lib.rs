@@ -13,17 +13,17 @@ mod domain;
 mod endpoint;
 mod environment;
 mod errno;
+mod error_report;
 mod event_queue;
 #[allow(unsafe_code)]
 mod ffi;
-mod free_cores;
-mod idle;
+mod idle_processors;
+mod idle_yield;
 mod info;
 mod peers;
 mod progress_thread;
 mod regions;
 mod remote;
-mod tell;
 mod transfer;
 
 pub use ffi::fi_prov_ini;

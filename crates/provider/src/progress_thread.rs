@@ -15,7 +15,7 @@ use rustix::io::{read, write};
 use crate::endpoint::Endpoint;
 use crate::errno::lock_plain;
 use crate::ffi::signals::without_signals;
-use crate::free_cores::FreeCores;
+use crate::idle_processors::IdleProcessors;
 
 /// How often the thread looks, and how long something may be held back before it lets it go; so nothing waits longer than
 /// about twice this. Far more than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
@@ -94,7 +94,7 @@ impl ProgressThread {
     }
 
     /// There is nothing to do any more. To be called under the endpoint's lock.
-    pub fn rest(&self) {
+    pub fn nothing_to_do(&self) {
         self.shared.working.store(false, Ordering::Relaxed);
     }
 
@@ -119,7 +119,7 @@ pub fn end_all() {
 
 impl Shared {
     fn watch(&self, endpoint: &Weak<Endpoint>, progress: Progress) {
-        let (mut quiet, mut next, mut cores) = (0, Next::Soon, FreeCores::default());
+        let (mut quiet, mut next, mut cores) = (0, Next::Soon, IdleProcessors::default());
         let mut present = PERIOD;
         while !self.ended.load(Ordering::Relaxed) {
             present = if next == Next::Present { (2 * present).min(LONG_PERIOD) } else { PERIOD };
@@ -130,7 +130,7 @@ impl Shared {
                 && let Some(endpoint) = endpoint.upgrade()
             {
                 quiet = 0;
-                next = endpoint.look_after(PERIOD, || progress == Progress::Thread || cores.is_any());
+                next = endpoint.service(PERIOD, || progress == Progress::Thread || cores.is_any());
             }
             if quiet >= PATIENCE {
                 self.sleep();
@@ -138,7 +138,7 @@ impl Shared {
             }
         }
         // None is left unless the application has not closed it.
-        endpoint.upgrade().iter().for_each(|endpoint| endpoint.part());
+        endpoint.upgrade().iter().for_each(|endpoint| endpoint.close_at_exit());
     }
 
     fn pause(&self, next: Next, present: Duration, endpoint: &Weak<Endpoint>) {
@@ -147,7 +147,7 @@ impl Shared {
             Next::Soon => self.wait(None, Some(PERIOD)),
             Next::Later => self.sleep_for(None, Some(LONG_PERIOD)),
             Next::News { paced } => {
-                let news = endpoint.upgrade().and_then(|endpoint| endpoint.news());
+                let news = endpoint.upgrade().and_then(|endpoint| endpoint.readiness_fd());
                 if paced || news.is_none() {
                     self.wait(None, Some(PERIOD));
                 }

@@ -67,9 +67,13 @@ impl Regions {
     }
 
     /// Runs `enable`, which opens the transport of `endpoint`; peers may then access the memory over it as well.
-    pub fn join(&self, endpoint: &Arc<Endpoint>, enable: impl FnOnce(&Expose) -> Outcome<()>) -> Outcome<()> {
+    pub fn join(
+        &self,
+        endpoint: &Arc<Endpoint>,
+        enable: impl FnOnce(&RegisteredRegions) -> Outcome<()>,
+    ) -> Outcome<()> {
         let mut inner = lock_plain(&self.inner);
-        enable(&Expose(&inner.regions))?;
+        enable(&RegisteredRegions(&inner.regions))?;
         inner.endpoints.push(endpoint.clone());
         Ok(())
     }
@@ -81,9 +85,9 @@ impl Regions {
 }
 
 /// The regions there are when an endpoint is enabled.
-pub struct Expose<'a>(&'a BTreeMap<u64, Registration>);
+pub struct RegisteredRegions<'a>(&'a BTreeMap<u64, Registration>);
 
-impl Expose<'_> {
+impl RegisteredRegions<'_> {
     /// Lets the peers of `transport` access them.
     pub fn to(&self, transport: &mut Transport) -> Outcome<()> {
         self.0.values().try_for_each(|region| transport.register(region.clone()).map_err(|_| Errno(FI_ENOKEY)))

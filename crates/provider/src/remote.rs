@@ -6,7 +6,7 @@ use ofi_abi::{FI_ENOKEY, FI_EOPBADSTATE, FI_INJECT};
 
 use crate::endpoint::{Endpoint, Report, State};
 use crate::errno::{Errno, Outcome, lock_plain};
-use crate::transfer::refusal;
+use crate::transfer::post_errno;
 
 /// A read or a write.
 pub struct Access {
@@ -62,7 +62,7 @@ impl Endpoint {
         if let Some(transport) = &mut state.transport {
             transport.deregister(key);
         }
-        state.alert_thread();
+        state.wake_thread_if_needed();
     }
 }
 
@@ -78,10 +78,10 @@ impl State {
         let (context, notify) = self.contexts.open(user, self.tx.wants(report), counted, false);
         let Some(transport) = &mut self.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         let posted = post(transport, (vc, context, notify));
-        self.alert_thread();
+        self.wake_thread_if_needed();
         posted.map_err(|error| {
             self.contexts.abandon(context);
-            refusal(error)
+            post_errno(error)
         })
     }
 }

@@ -11,7 +11,7 @@ use ofi_abi::{
 
 use crate::endpoint::{Endpoint, Report, State};
 use crate::errno::{Errno, Outcome};
-use crate::tell;
+use crate::error_report;
 
 /// A message to send.
 pub struct Outgoing {
@@ -69,12 +69,12 @@ impl Endpoint {
         let posted = if waits { transport.send(request) } else { transport.send_early(request) };
         match posted {
             Ok(()) => {
-                state.alert_thread();
+                state.wake_thread_if_needed();
                 Ok(())
             }
             Err(error) => {
                 state.contexts.abandon(context);
-                Err(refusal(error))
+                Err(post_errno(error))
             }
         }
     }
@@ -92,7 +92,7 @@ impl Endpoint {
         let (context, notify) = state.contexts.open(receive.context, wanted, counted, multi);
         let multi_min_free = multi.then_some(state.min_multi_recv);
         transport.recv(RecvRequest { pattern, buffer: receive.buffer, multi_min_free, notify, context });
-        state.alert_thread();
+        state.wake_thread_if_needed();
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl Endpoint {
     pub fn peek(&self, source: u64, space: Space, then: PeekAction, context: u64) -> Outcome<()> {
         let mut guard = self.state()?;
         let state = &mut *guard;
-        state.look();
+        state.poll_network();
         let pattern = Pattern { space, source: state.source(source)? };
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         transport.peek(PeekRequest { pattern, then, context: Context(context) });
@@ -166,13 +166,13 @@ impl State {
 
 /// What a call answers when something was not taken.
 #[cold]
-pub fn refusal(error: PostError) -> Errno {
+pub fn post_errno(error: PostError) -> Errno {
     match error {
         PostError::Again => Errno(FI_EAGAIN),
         PostError::TooLong => Errno(FI_EINVAL),
         PostError::Failed(Failure::PeerLost(text)) => {
             // The call can return a number only, and MPI ends the job on it: say why.
-            tell::tell_change(&text);
+            error_report::report_if_new(&text);
             Errno(FI_ECONNRESET)
         }
         PostError::Failed(_) => Errno(FI_EIO),

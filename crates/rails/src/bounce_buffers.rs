@@ -1,4 +1,4 @@
-//! Bounce buffers: messages that no receive was posted for, and copies of injected ones.
+//! Bounce buffers: unexpected messages, for which no receive was posted, and copies of injected ones.
 
 use fishplate_engine::BounceId;
 
@@ -9,12 +9,12 @@ const KEEP_COUNT: usize = 64;
 
 /// The buffers, by the engine's names for them.
 #[derive(Default)]
-pub struct Bounces {
+pub struct BounceBuffers {
     buffers: Vec<Vec<u8>>,
     spare: Vec<Vec<u8>>,
 }
 
-impl Bounces {
+impl BounceBuffers {
     /// An empty buffer under the name `id`.
     pub fn open(&mut self, id: BounceId) -> &mut Vec<u8> {
         let at = id.0 as usize;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 
-use crate::sys::option::repeat_within;
+use crate::sys::option::set_max_rto;
 
 /// Bytes that the kernel holds unsent before a socket counts as full: enough to keep a wire busy while the process
 /// does something else for a moment, little enough that a slow rail binds little (late binding).
@@ -19,11 +19,11 @@ const MOST_UNSENT: u64 = 1 << 20;
 const UNSENT_PART: f64 = 0.25;
 /// After so long without traffic the kernel asks whether the peer is still there: so an end that does not know that the
 /// other has given the connection up learns of it soon after the path has healed.
-const ASK_AFTER: Duration = Duration::from_secs(1);
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(1);
 /// So often without an answer, and the connection has failed.
-const ASK_TIMES: u32 = 3;
+const KEEPALIVE_PROBES: u32 = 3;
 /// What is lost is sent again at least so often: so a path that heals carries soon.
-const REPEAT_WITHIN: Duration = Duration::from_secs(1);
+const MAX_RTO: Duration = Duration::from_secs(1);
 /// Bytes of a short segment, options included: it fits the least MTU of IPv6 (RFC 8200, section 5).
 pub const SHORT_SEGMENT: u32 = 1280 - 60;
 /// Connections that may wait to be accepted.
@@ -113,9 +113,10 @@ pub fn tune(stream: &TcpStream) -> io::Result<bool> {
     let socket = SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_notsent_lowat(LEAST_UNSENT as u32)?;
-    let asked = TcpKeepalive::new().with_time(ASK_AFTER).with_interval(ASK_AFTER).with_retries(ASK_TIMES);
+    let asked =
+        TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_AFTER).with_retries(KEEPALIVE_PROBES);
     socket.set_tcp_keepalive(&asked)?;
-    Ok(repeat_within(stream.as_fd(), REPEAT_WITHIN).is_ok())
+    Ok(set_max_rto(stream.as_fd(), MAX_RTO).is_ok())
 }
 
 /// Has the closing of a connection tell the peer at once, and drop what was not sent.
@@ -124,7 +125,7 @@ pub fn abort_on_close(stream: &TcpStream) {
 }
 
 /// Has the kernel hold as much unsent as fits a path that takes `bytes` in a round trip.
-pub fn fit_unsent(stream: &TcpStream, bytes: f64) -> io::Result<()> {
+pub fn set_unsent_limit(stream: &TcpStream, bytes: f64) -> io::Result<()> {
     let unsent = ((bytes * UNSENT_PART) as u64).clamp(LEAST_UNSENT, MOST_UNSENT);
     SockRef::from(stream).set_tcp_notsent_lowat(unsent as u32)
 }

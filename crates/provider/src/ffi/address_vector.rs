@@ -7,7 +7,7 @@ use fishplate_rails::{ADDRESS_LEN, Address};
 use ofi_abi::*;
 
 use super::domain::DomainHandle;
-use super::handle::{Handle, hand_over, new_fid, table};
+use super::handle::{Handle, new_fid, return_handle, table};
 use super::memory::copy_text;
 use super::{call, guard, no_control, no_ops_open, no_ops_set, no_tostr, refuse};
 use crate::address_vector::AddressVector;
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn open(
         let vector = Arc::new(AddressVector::new(expected, unsafe { DomainHandle::object(domain) }.clone()));
         let fid = new_fid(FI_CLASS_AV, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || AddressVectorHandle::create(fid_av { fid, ops: table(&OPS) }, vector)) }
+        unsafe { return_handle(out, || AddressVectorHandle::create(fid_av { fid, ops: table(&OPS) }, vector)) }
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ofi_abi::*;
 
 use super::domain::DomainHandle;
-use super::handle::{Handle, hand_over, new_fid, table};
+use super::handle::{Handle, new_fid, return_handle, table};
 use super::memory::copy_text;
 use super::{call, guard, no_bind, no_control, no_ops_open, no_ops_set, no_tostr};
 use crate::completion::{Entry, FailedEntry};
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn open(
         let queue = Arc::new(FormattedQueue { queue, format });
         let fid = new_fid(FI_CLASS_CQ, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || CompletionQueueHandle::create(fid_cq { fid, ops: table(&OPS) }, queue)) }
+        unsafe { return_handle(out, || CompletionQueueHandle::create(fid_cq { fid, ops: table(&OPS) }, queue)) }
     })
 }
 

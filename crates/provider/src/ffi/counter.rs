@@ -7,7 +7,7 @@ use ofi_abi::*;
 
 use super::completion_queue::timeout;
 use super::domain::DomainHandle;
-use super::handle::{Handle, hand_over, new_fid, table};
+use super::handle::{Handle, new_fid, return_handle, table};
 use super::{call, guard, no_bind, no_control, no_ops_open, no_ops_set, no_tostr};
 use crate::counter::{Counter, Unit};
 use crate::errno::{Errno, read_plain};
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn open(
         let counter = Arc::new(Counter::new(unit, unsafe { DomainHandle::object(domain) }.clone()));
         let fid = new_fid(FI_CLASS_CNTR, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || CounterHandle::create(fid_cntr { fid, ops: table(&OPS) }, counter)) }
+        unsafe { return_handle(out, || CounterHandle::create(fid_cntr { fid, ops: table(&OPS) }, counter)) }
     })
 }
 

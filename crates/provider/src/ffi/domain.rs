@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ofi_abi::*;
 
 use super::fabric::FabricHandle;
-use super::handle::{Handle, hand_over, new_fid, table};
+use super::handle::{Handle, new_fid, return_handle, table};
 use super::{
     address_vector, call, completion_queue, counter, endpoint, memory_region, no_control, no_ops_open, no_ops_set,
     no_tostr, refuse,
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn open(
             mr: table(&memory_region::OPS),
         };
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || DomainHandle::create(base, domain)) }
+        unsafe { return_handle(out, || DomainHandle::create(base, domain)) }
     })
 }
 

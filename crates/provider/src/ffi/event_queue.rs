@@ -7,7 +7,7 @@ use ofi_abi::*;
 
 use super::completion_queue::{counted, timeout};
 use super::fabric::FabricHandle;
-use super::handle::{Handle, hand_over, is_ours, new_fid, table};
+use super::handle::{Handle, is_ours, new_fid, return_handle, table};
 use super::memory::copy_text;
 use super::{call, no_bind, no_ops_open, no_ops_set, no_tostr};
 use crate::errno::{Errno, Outcome};
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn open(
         let queue = Arc::new(EventQueue::new(wish, unsafe { FabricHandle::object(fabric) }.clone())?);
         let fid = new_fid(FI_CLASS_EQ, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || EventQueueHandle::create(fid_eq { fid, ops: table(&OPS) }, queue)) }
+        unsafe { return_handle(out, || EventQueueHandle::create(fid_eq { fid, ops: table(&OPS) }, queue)) }
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ofi_abi::*;
 
-use super::handle::{Handle, hand_over, new_fid, table};
+use super::handle::{Handle, new_fid, return_handle, table};
 use super::{call, domain, event_queue, no_bind, no_control, no_ops_open, no_ops_set, no_tostr, refuse};
 use crate::domain::Fabric;
 use crate::environment;
@@ -45,7 +45,9 @@ pub unsafe extern "C" fn open(_: *mut fi_fabric_attr, out: *mut *mut fid_fabric,
         let api_version = fi_version(2, 5);
         let fid = new_fid(FI_CLASS_FABRIC, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || FabricHandle::create(fid_fabric { fid, ops: table(&OPS), api_version }, fabric)) }
+        unsafe {
+            return_handle(out, || FabricHandle::create(fid_fabric { fid, ops: table(&OPS), api_version }, fabric))
+        }
     })
 }
 

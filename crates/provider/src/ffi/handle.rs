@@ -65,7 +65,7 @@ pub unsafe fn is_ours(object: *mut fid, class: usize, ops: &'static fi_ops) -> b
 ///
 /// # Safety
 /// `out` is null or valid for a write.
-pub unsafe fn hand_over<B>(out: *mut *mut B, create: impl FnOnce() -> *mut B) -> Outcome<()> {
+pub unsafe fn return_handle<B>(out: *mut *mut B, create: impl FnOnce() -> *mut B) -> Outcome<()> {
     if out.is_null() {
         return Err(Errno(FI_EINVAL));
     }

@@ -8,7 +8,7 @@ use fishplate_engine::Payload;
 use ofi_abi::*;
 
 use super::domain::DomainHandle;
-use super::handle::{Handle, hand_over, new_fid};
+use super::handle::{Handle, new_fid, return_handle};
 use super::memory::{piece, pieces};
 use super::{call, no_control, no_ops_open, no_ops_set, no_tostr};
 use crate::domain::Domain;
@@ -58,7 +58,7 @@ unsafe fn register(
     let region = Arc::new(MemoryRegion { domain, key });
     let fid = new_fid(FI_CLASS_MR, context, &FID_OPS);
     // SAFETY: the caller promises it.
-    unsafe { hand_over(out, || MemoryRegionHandle::create(fid_mr { fid, mem_desc: null_mut(), key }, region)) }
+    unsafe { return_handle(out, || MemoryRegionHandle::create(fid_mr { fid, mem_desc: null_mut(), key }, region)) }
 }
 
 unsafe extern "C" fn reg(

@@ -29,7 +29,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ofi_abi::{FI_EOTHER, fid};
 
 use crate::errno::Outcome;
-use crate::tell;
+use crate::error_report;
 
 pub use loader::fi_prov_ini;
 
@@ -37,7 +37,7 @@ pub use loader::fi_prov_ini;
 #[inline]
 fn guard<R>(fallback: R, body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        tell::tell(&"internal error (a bug); the call has failed");
+        error_report::report(&"internal error (a bug); the call has failed");
         fallback
     })
 }

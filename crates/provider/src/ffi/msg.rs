@@ -27,7 +27,7 @@ pub(super) static OPS: fi_ops_msg = fi_ops_msg {
 
 /// The application's context as the engine's number.
 #[inline]
-pub fn name(context: *mut c_void) -> u64 {
+pub fn context_number(context: *mut c_void) -> u64 {
     context.expose_provenance() as u64
 }
 
@@ -41,7 +41,7 @@ fn outgoing(dest: fi_addr_t, payload: Payload, context: *mut c_void) -> Outgoing
         payload,
         inject: false,
         report: Report::Default,
-        context: name(context),
+        context: context_number(context),
     }
 }
 
@@ -53,7 +53,14 @@ fn injected(dest: fi_addr_t, payload: Payload, data: Option<u64>) -> Outgoing {
 
 #[inline]
 fn incoming(source: fi_addr_t, buffer: Payload, context: *mut c_void) -> Incoming {
-    Incoming { source, space: Space::Message, buffer, multi: false, report: Report::Default, context: name(context) }
+    Incoming {
+        source,
+        space: Space::Message,
+        buffer,
+        multi: false,
+        report: Report::Default,
+        context: context_number(context),
+    }
 }
 
 /// Posts a message. Inlined: this is the path of small messages.

@@ -8,7 +8,7 @@ use ofi_abi::*;
 use super::call_long;
 use super::endpoint::EndpointHandle;
 use super::memory::{piece, pieces};
-use super::msg::{name, post};
+use super::msg::{context_number, post};
 use crate::endpoint::{Endpoint, Report};
 use crate::errno::{Errno, Outcome};
 use crate::transfer::{Incoming, Outgoing};
@@ -36,7 +36,7 @@ fn outgoing(dest: fi_addr_t, tag: u64, payload: Payload, context: *mut c_void) -
         payload,
         inject: false,
         report: Report::Default,
-        context: name(context),
+        context: context_number(context),
     }
 }
 
@@ -50,7 +50,7 @@ fn injected(dest: fi_addr_t, tag: u64, payload: Payload, data: Option<u64>) -> O
 #[inline]
 fn incoming(source: fi_addr_t, tag: u64, ignore: u64, buffer: Payload, context: *mut c_void) -> Incoming {
     let space = Space::Tagged { tag, ignore };
-    Incoming { source, space, buffer, multi: false, report: Report::Default, context: name(context) }
+    Incoming { source, space, buffer, multi: false, report: Report::Default, context: context_number(context) }
 }
 
 unsafe extern "C" fn send(
@@ -172,7 +172,7 @@ unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: 
             return peek(endpoint, msg, flags);
         }
         if flags & FI_CLAIM != 0 && flags & FI_DISCARD != 0 {
-            return endpoint.discard_claimed(name(msg.context));
+            return endpoint.discard_claimed(context_number(msg.context));
         }
         // Multi-receive is for untagged messages; without a peek or a claim there is nothing to discard.
         if flags & (FI_MULTI_RECV | FI_DISCARD) != 0 {
@@ -193,5 +193,5 @@ fn peek(endpoint: &Endpoint, msg: &fi_msg_tagged, flags: u64) -> Outcome<()> {
         FI_DISCARD => PeekAction::Discard,
         _ => return Err(Errno(FI_EINVAL)),
     };
-    endpoint.peek(msg.addr, Space::Tagged { tag: msg.tag, ignore: msg.ignore }, then, name(msg.context))
+    endpoint.peek(msg.addr, Space::Tagged { tag: msg.tag, ignore: msg.ignore }, then, context_number(msg.context))
 }

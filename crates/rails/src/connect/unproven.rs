@@ -1,5 +1,5 @@
-//! Connections that somebody has made to us and that have not proven themselves: bounded in number and time here, in
-//! bytes by the handshake. Anybody who reaches a port can make some, so none of them may keep a peer's own one away.
+//! Accepted connections whose handshake is not complete. They are bounded in number and time here, in bytes by the handshake.
+//! Anybody who reaches a port can make some, so they must not keep out the connection of a real peer.
 
 use std::net::SocketAddr;
 
@@ -17,27 +17,27 @@ const PART_OF_SOCKETS: usize = 4;
 const UNPROVEN_FOR_NS: u64 = 10_000_000_000;
 /// Connections taken of one listener from tick to tick (5 ms); others wait in the kernel. Whoever floods a port with them
 /// gets a few hundredths of a core; a rank to which 1000 others connect at once has them all in 0.2 s.
-const MOST_IN_A_TICK: u32 = 32;
+const MAX_ACCEPTS_PER_TICK: u32 = 32;
 
 /// The connections.
 #[derive(Debug, Default)]
-pub struct Crowd {
+pub struct UnprovenConnections {
     incoming: Slab<Incoming>,
     /// Taken since the last tick, by listener.
-    taken: Vec<u32>,
+    accepted: Vec<u32>,
 }
 
-impl Crowd {
+impl UnprovenConnections {
     /// Nobody, at so many listeners.
-    pub fn new(listeners: usize) -> Crowd {
-        Crowd { incoming: Slab::new(), taken: vec![0; listeners] }
+    pub fn new(listeners: usize) -> UnprovenConnections {
+        UnprovenConnections { incoming: Slab::new(), accepted: vec![0; listeners] }
     }
 
     /// Whether another connection may be taken of a listener before the next tick.
-    pub fn may_take(&mut self, listener: usize) -> bool {
-        match self.taken.get_mut(listener) {
-            Some(taken) if *taken < MOST_IN_A_TICK => {
-                *taken += 1;
+    pub fn may_accept(&mut self, listener: usize) -> bool {
+        match self.accepted.get_mut(listener) {
+            Some(accepted) if *accepted < MAX_ACCEPTS_PER_TICK => {
+                *accepted += 1;
                 true
             }
             _ => false,
@@ -46,7 +46,7 @@ impl Crowd {
 
     /// Closes connections that have taken too long, and lets listeners take others.
     pub fn tick(&mut self, now: Instant) {
-        self.taken.fill(0);
+        self.accepted.fill(0);
         self.incoming.retain(|_, incoming| now.since_ns(incoming.since) < UNPROVEN_FOR_NS);
     }
 
@@ -111,43 +111,45 @@ mod tests {
     #[test]
     fn a_flood_closes_its_own_connections_and_not_that_of_a_peer() {
         use std::io::Write;
-        let (mut door, mut crowd) = (Door::open(), Crowd::new(1));
-        let (peer, _) = crowd.add(door.knock(0), FILES);
+        let (mut door, mut unproven) = (Door::open(), UnprovenConnections::new(1));
+        let (peer, _) = unproven.add(door.knock(0), FILES);
         let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new() };
         let offer = Offer { rail: 0, stream: 0, grant: 0 };
         let (_, hello) = Initiator::start(EndpointId(5), &address, [1; 16], offer, false).unwrap();
         door.strangers[0].write_all(&hello).unwrap();
-        while !crowd.get_mut(peer).unwrap().has_named_us() {
-            assert!(crowd.get_mut(peer).unwrap().advance().unwrap().is_none());
+        while !unproven.get_mut(peer).unwrap().has_named_us() {
+            assert!(unproven.get_mut(peer).unwrap().advance().unwrap().is_none());
         }
         let mut closed = Vec::new();
         for at in 1..=100 {
-            closed.extend(crowd.add(door.knock(at), FILES).1);
+            closed.extend(unproven.add(door.knock(at), FILES).1);
         }
         let flood: Vec<_> = door.strangers[1..].iter().map(|stranger| stranger.local_addr().unwrap()).collect();
         // In the order in which they came, but for the three newest.
         assert_eq!(closed, flood[..97]);
-        assert!(crowd.get_mut(peer).is_some());
+        assert!(unproven.get_mut(peer).is_some());
     }
 
     #[test]
     fn nobody_stays_unproven_for_long() {
-        let (mut door, mut crowd) = (Door::open(), Crowd::new(1));
-        let (at, _) = crowd.add(door.knock(7), FILES);
-        crowd.tick(Instant(6 + UNPROVEN_FOR_NS));
-        assert!(crowd.get_mut(at).is_some());
-        crowd.tick(Instant(7 + UNPROVEN_FOR_NS));
-        assert!(crowd.get_mut(at).is_none());
+        let (mut door, mut unproven) = (Door::open(), UnprovenConnections::new(1));
+        let (at, _) = unproven.add(door.knock(7), FILES);
+        unproven.tick(Instant(6 + UNPROVEN_FOR_NS));
+        assert!(unproven.get_mut(at).is_some());
+        unproven.tick(Instant(7 + UNPROVEN_FOR_NS));
+        assert!(unproven.get_mut(at).is_none());
     }
 
     #[test]
     fn a_listener_gets_its_share_of_every_tick() {
-        let mut crowd = Crowd::new(2);
-        let take = |crowd: &mut Crowd| std::iter::repeat_with(|| crowd.may_take(0)).take_while(|may| *may).count();
-        assert_eq!(take(&mut crowd), MOST_IN_A_TICK as usize);
-        assert!(crowd.may_take(1), "the flood of one rail keeps the others waiting");
-        crowd.tick(Instant(0));
-        assert_eq!(take(&mut crowd), MOST_IN_A_TICK as usize);
+        let mut unproven = UnprovenConnections::new(2);
+        let take = |unproven: &mut UnprovenConnections| {
+            std::iter::repeat_with(|| unproven.may_accept(0)).take_while(|may| *may).count()
+        };
+        assert_eq!(take(&mut unproven), MAX_ACCEPTS_PER_TICK as usize);
+        assert!(unproven.may_accept(1), "the flood of one rail keeps the others waiting");
+        unproven.tick(Instant(0));
+        assert_eq!(take(&mut unproven), MAX_ACCEPTS_PER_TICK as usize);
     }
 
     #[test]

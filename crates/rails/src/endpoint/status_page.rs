@@ -1,4 +1,4 @@
-//! What an endpoint shows of itself to `fishplate top`.
+//! The status page of an endpoint: live diagnostics for `fishplate top`.
 
 use fishplate_engine::Instant;
 
@@ -12,34 +12,34 @@ const EVERY_NS: u64 = 100_000_000;
 const PART_OF_TIME: u64 = 200;
 
 /// The page of an endpoint, and when it is due.
-pub struct Shown {
+pub struct StatusPage {
     board: Option<Board>,
     program: String,
     due: Instant,
 }
 
-impl Shown {
+impl StatusPage {
     /// Shows an endpoint, named by a random number. Without a place to show it, nothing is shown.
-    pub fn begin(wanted: bool, name: u64) -> Shown {
+    pub fn begin(wanted: bool, name: u64) -> StatusPage {
         let open = || Board::open(name).inspect_err(|error| log::info!("`fishplate top` will not show this: {error}"));
         let board = if wanted { open().ok() } else { None };
-        Shown { board, program: live::program(), due: Instant(0) }
+        StatusPage { board, program: live::program(), due: Instant(0) }
     }
 }
 
 impl Endpoint {
     /// Writes the page when it is due.
-    pub(super) fn show(&mut self, now: Instant) {
-        if self.shown.board.is_none() || now < self.shown.due {
+    pub(super) fn write_status_page(&mut self, now: Instant) {
+        if self.status_page.board.is_none() || now < self.status_page.due {
             return;
         }
         let page = self.page(now);
-        if let Some(Err(error)) = self.shown.board.as_ref().map(|board| board.write(&page)) {
+        if let Some(Err(error)) = self.status_page.board.as_ref().map(|board| board.write(&page)) {
             log::info!("`fishplate top` will not show this any more: {error}");
-            self.shown.board = None;
+            self.status_page.board = None;
         }
         let took_ns = self.clock.now().since_ns(now);
-        self.shown.due = now.plus_ns(EVERY_NS.max(took_ns * PART_OF_TIME));
+        self.status_page.due = now.plus_ns(EVERY_NS.max(took_ns * PART_OF_TIME));
     }
 
     fn page(&self, now: Instant) -> Page {
@@ -48,7 +48,7 @@ impl Endpoint {
             host: process::host().to_string(),
             pid: std::process::id(),
             rank: process::rank(),
-            program: self.shown.program.clone(),
+            program: self.status_page.program.clone(),
             seconds: now.since_ns(Instant(0)) as f64 / 1e9,
             peers: self.peers.iter().filter(|peer| peer.is_connected()).count() as u32,
             rails: (0..self.rails.len()).map(|at| self.rail_page(at)).collect(),

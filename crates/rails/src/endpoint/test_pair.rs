@@ -34,7 +34,7 @@ impl Pair {
         pair.exchange();
         for end in &mut pair.ends {
             let at = end.links.iter().next().unwrap().0;
-            end.look_after_streams_of(at);
+            end.manage_streams_of(at);
         }
         pair
     }
@@ -102,9 +102,9 @@ impl Pair {
     }
 
     /// One of them starts to set up more streams.
-    pub fn set_up_more(&mut self, end: usize, count: u8) {
+    pub fn add_streams(&mut self, end: usize, count: u8) {
         let now = self.now(end);
-        self.ends[end].set_up_more(0, count, now);
+        self.ends[end].add_streams(0, count, now);
     }
 
     /// Both close.

@@ -1,17 +1,17 @@
-//! The order of a link's frames, some of which leave as datagrams.
+//! Sequence numbers of a link's frames, some of which leave as datagrams.
 //!
-//! What the engine is promised is one flow in which nothing is lost and nothing overtakes. So only a frame that follows
-//! nothing unacknowledged goes as a datagram, and a copy of it goes into the stream before anything else that is counted,
-//! or when no acknowledgement comes. The peer takes whichever is first, and drops the other: it knows both by number.
+//! The engine is promised one flow without loss and without reordering. So a frame goes as a datagram only while nothing
+//! else is unacknowledged. If no acknowledgement comes, or before the next counted frame, it is retransmitted on the stream.
+//! The peer takes whichever copy arrives first and drops the other: both have the same sequence number.
 
-/// *Calm* is a frame before which everything has been acknowledged. After so many in a row datagrams are worth their
-/// while: a copy that has to follow costs more than is gained.
-const CALM: u32 = 8;
-/// After a copy, datagrams pause for twice as many calm frames, in a row or not, after the next for twice as many again,
-/// and so on until a datagram is acknowledged. Most doublings: where none comes through any more, one frame in so many is
-/// late.
-const MOST_DOUBLINGS: u32 = 13;
-/// Calm frames from the first offer to the second; then twice as many, and so on.
+/// A frame is *idle* if everything before it has been acknowledged. Datagrams are used after so many in a row: one that has
+/// to be retransmitted costs more than is gained.
+const IDLE_FRAMES: u32 = 8;
+/// Exponential back-off: after a retransmission, datagrams pause for twice as many idle frames, in a row or not, after the
+/// next for twice as many again, until a datagram is acknowledged. Most doublings: where none comes through any more, one
+/// frame in so many is late.
+const MAX_BACKOFF: u32 = 13;
+/// Idle frames from the first offer to the second; then twice as many, and so on.
 const SECOND_OFFER: u32 = 1024;
 
 /// Whether number `a` is behind `b`; numbers are modulo 2^32.
@@ -19,57 +19,57 @@ fn is_behind(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
-/// Which way the frames that are sent go.
+/// Sequence numbers of sent frames, and whether the next goes as a datagram.
 #[derive(Clone, Debug, Default)]
-pub struct Departures {
+pub struct SendSequence {
     /// Number of the next counted frame: how many there were.
     next: u32,
     /// Frames that the peer has acknowledged.
     acked: u32,
     /// Number that the peer gives the next counted frame of the stream.
     on_stream: u32,
-    /// The last one went as a datagram only.
-    is_out: bool,
+    /// The last frame went as a datagram only, and is not acknowledged.
+    datagram_outstanding: bool,
     /// Frames in a row that were acknowledged before the next left.
-    calm: u32,
-    /// Copies that were needed since a datagram was acknowledged.
-    copies: u32,
-    /// Calm frames until the next datagram.
+    idle_run: u32,
+    /// Retransmissions that were needed since a datagram was acknowledged.
+    retransmits: u32,
+    /// Idle frames until the next datagram.
     pause: u32,
-    /// Offers that were made, and calm frames until the next.
+    /// Offers that were made, and idle frames until the next.
     offers: u32,
     offer_in: u32,
 }
 
-impl Departures {
+impl SendSequence {
     /// The peer says that it has received `acked` frames; the newest that it has said so far.
-    pub fn hear(&mut self, acked: u32) -> u32 {
+    pub fn acknowledged(&mut self, acked: u32) -> u32 {
         if is_behind(self.acked, acked) {
             self.acked = acked;
-            if self.is_out && acked == self.next {
-                (self.is_out, self.copies) = (false, 0);
+            if self.datagram_outstanding && acked == self.next {
+                (self.datagram_outstanding, self.retransmits) = (false, 0);
             }
         }
         self.acked
     }
 
     /// A counted frame is about to leave. Whether it may go as a datagram.
-    pub fn is_calm(&mut self) -> bool {
+    pub fn may_use_datagram(&mut self) -> bool {
         if self.acked != self.next {
-            self.calm = 0;
+            self.idle_run = 0;
             return false;
         }
         let is_paused = self.pause > 0;
         (self.pause, self.offer_in) = (self.pause.saturating_sub(1), self.offer_in.saturating_sub(1));
-        self.calm = self.calm.saturating_add(1);
-        self.calm > CALM && !is_paused
+        self.idle_run = self.idle_run.saturating_add(1);
+        self.idle_run > IDLE_FRAMES && !is_paused
     }
 
-    /// Whether it is time to offer the peer datagrams, which then happens. Asked when it is calm and there are none yet.
-    pub fn offers(&mut self) -> bool {
+    /// Whether it is time to offer the peer datagrams, which then happens. Asked for an idle frame while there are none yet.
+    pub fn should_offer(&mut self) -> bool {
         let is_time = self.offer_in == 0;
         if is_time {
-            self.offer_in = SECOND_OFFER << self.offers.min(MOST_DOUBLINGS);
+            self.offer_in = SECOND_OFFER << self.offers.min(MAX_BACKOFF);
             self.offers += 1;
         }
         is_time
@@ -81,36 +81,36 @@ impl Departures {
     }
 
     /// It has left as a datagram.
-    pub fn by_datagram(&mut self) {
-        self.is_out = true;
+    pub fn sent_as_datagram(&mut self) {
+        self.datagram_outstanding = true;
         self.next = self.next.wrapping_add(1);
     }
 
-    /// It goes into the stream, behind RESUME with this number if there is one. [`Departures::settle`] comes first.
-    pub fn by_stream(&mut self) -> Option<u32> {
+    /// It goes into the stream, behind RESUME with this number if there is one. [`SendSequence::retransmit`] comes first.
+    pub fn sent_on_stream(&mut self) -> Option<u32> {
         self.next = self.next.wrapping_add(1);
         self.stream(self.next.wrapping_sub(1))
     }
 
     /// Whether a datagram is out that the peer has not acknowledged.
-    pub fn is_out(&self) -> bool {
-        self.is_out
+    pub fn awaits_datagram_ack(&self) -> bool {
+        self.datagram_outstanding
     }
 
-    /// Whether the copy of a datagram must go into the stream now; it does so as [`Departures::by_stream`] says of a frame.
-    pub fn settle(&mut self) -> Option<Option<u32>> {
-        if !std::mem::take(&mut self.is_out) {
+    /// Whether the copy of a datagram must go into the stream now; it does so as [`SendSequence::sent_on_stream`] says of a frame.
+    pub fn retransmit(&mut self) -> Option<Option<u32>> {
+        if !std::mem::take(&mut self.datagram_outstanding) {
             return None;
         }
-        self.give_up_for_now();
+        self.back_off();
         Some(self.stream(self.next.wrapping_sub(1)))
     }
 
     /// A datagram was of no use: the next one comes later.
-    pub fn give_up_for_now(&mut self) {
-        self.calm = 0;
-        self.copies = (self.copies + 1).min(MOST_DOUBLINGS);
-        self.pause = CALM << self.copies;
+    pub fn back_off(&mut self) {
+        self.idle_run = 0;
+        self.retransmits = (self.retransmits + 1).min(MAX_BACKOFF);
+        self.pause = IDLE_FRAMES << self.retransmits;
     }
 
     fn stream(&mut self, number: u32) -> Option<u32> {
@@ -119,22 +119,22 @@ impl Departures {
     }
 }
 
-/// Which of the frames that come are taken.
+/// Sequence numbers of received frames: which are taken, and which are duplicates.
 #[derive(Clone, Debug, Default)]
-pub struct Arrivals {
+pub struct ReceiveSequence {
     /// Counted frames taken whole.
     received: u32,
     /// Number of the next counted frame of the stream.
     on_stream: u32,
-    /// What the stream brings now is dropped.
-    drops: bool,
+    /// The frame that comes on the stream has come as a datagram: it is dropped.
+    is_duplicate: bool,
 }
 
 /// The peer resumes its stream with a frame that has never come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap;
 
-impl Arrivals {
+impl ReceiveSequence {
     /// The stream goes on with frame `number`.
     pub fn resume(&mut self, number: u32) -> Result<(), Gap> {
         self.on_stream = number;
@@ -142,22 +142,22 @@ impl Arrivals {
     }
 
     /// A counted frame begins on the stream. Whether it is taken.
-    pub fn begin(&mut self) -> bool {
-        self.drops = self.on_stream != self.received;
+    pub fn begin_stream_frame(&mut self) -> bool {
+        self.is_duplicate = self.on_stream != self.received;
         self.on_stream = self.on_stream.wrapping_add(1);
-        !self.drops
+        !self.is_duplicate
     }
 
     /// The counted frame of the stream is whole. Whether it was taken.
-    pub fn end(&mut self) -> bool {
-        if !self.drops {
+    pub fn end_stream_frame(&mut self) -> bool {
+        if !self.is_duplicate {
             self.received = self.received.wrapping_add(1);
         }
-        !std::mem::take(&mut self.drops)
+        !std::mem::take(&mut self.is_duplicate)
     }
 
     /// Frame `number` has come as a datagram. Whether it is taken: then it is whole.
-    pub fn datagram(&mut self, number: u32) -> bool {
+    pub fn accept_datagram(&mut self, number: u32) -> bool {
         // One that the stream brings at this moment is taken from there.
         let is_next = number == self.received && self.on_stream != number.wrapping_add(1);
         if is_next {
@@ -183,8 +183,8 @@ mod tests {
     /// One end, with the streams and datagrams towards it. Frames are their place in the sender's order.
     #[derive(Default)]
     struct End {
-        departures: Departures,
-        arrivals: Arrivals,
+        send_sequence: SendSequence,
+        receive_sequence: ReceiveSequence,
         sent: u64,
         copy: u64,
         stream: VecDeque<OnStream>,
@@ -196,20 +196,20 @@ mod tests {
 
     impl End {
         fn settle(&mut self, peer: &mut End) {
-            if let Some(resume) = self.departures.settle() {
+            if let Some(resume) = self.send_sequence.retransmit() {
                 peer.stream.extend(resume.map(OnStream::Resume));
                 peer.stream.push_back(OnStream::Frame(self.copy));
             }
         }
 
         fn send(&mut self, peer: &mut End) {
-            if self.departures.is_calm() {
-                peer.datagrams.push((self.departures.next(), self.sent, self.arrivals.received));
-                self.departures.by_datagram();
+            if self.send_sequence.may_use_datagram() {
+                peer.datagrams.push((self.send_sequence.next(), self.sent, self.receive_sequence.received));
+                self.send_sequence.sent_as_datagram();
                 self.copy = self.sent;
             } else {
                 self.settle(peer);
-                let resume = self.departures.by_stream();
+                let resume = self.send_sequence.sent_on_stream();
                 peer.stream.extend(resume.map(OnStream::Resume));
                 peer.stream.push_back(OnStream::Frame(self.sent));
             }
@@ -218,15 +218,15 @@ mod tests {
 
         fn read_stream(&mut self) {
             if let Some((frame, taken)) = self.begun.take() {
-                assert_eq!(self.arrivals.end(), taken);
+                assert_eq!(self.receive_sequence.end_stream_frame(), taken);
                 self.taken.extend(taken.then_some(frame));
                 return;
             }
             match self.stream.pop_front() {
                 None => {}
-                Some(OnStream::Resume(number)) => self.arrivals.resume(number).unwrap(),
-                Some(OnStream::Acknowledgement(acked)) => drop(self.departures.hear(acked)),
-                Some(OnStream::Frame(frame)) => self.begun = Some((frame, self.arrivals.begin())),
+                Some(OnStream::Resume(number)) => self.receive_sequence.resume(number).unwrap(),
+                Some(OnStream::Acknowledgement(acked)) => drop(self.send_sequence.acknowledged(acked)),
+                Some(OnStream::Frame(frame)) => self.begun = Some((frame, self.receive_sequence.begin_stream_frame())),
             }
         }
 
@@ -235,8 +235,8 @@ mod tests {
                 return;
             }
             let (number, frame, acked) = self.datagrams.swap_remove(which % self.datagrams.len());
-            self.taken.extend(self.arrivals.datagram(number).then_some(frame));
-            self.departures.hear(acked);
+            self.taken.extend(self.receive_sequence.accept_datagram(number).then_some(frame));
+            self.send_sequence.acknowledged(acked);
         }
 
         fn check(&self, from: &End) {
@@ -253,8 +253,8 @@ mod tests {
             steps in prop::collection::vec((0u8..12, any::<bool>(), any::<usize>()), 0..2000),
         ) {
             let end = || End {
-                departures: Departures { next: first, acked: first, on_stream: first, calm: CALM, ..Departures::default() },
-                arrivals: Arrivals { received: first, on_stream: first, drops: false },
+                send_sequence: SendSequence { next: first, acked: first, on_stream: first, idle_run: IDLE_FRAMES, ..SendSequence::default() },
+                receive_sequence: ReceiveSequence { received: first, on_stream: first, is_duplicate: false },
                 ..End::default()
             };
             let (mut a, mut b) = (end(), end());
@@ -264,11 +264,11 @@ mod tests {
                 }
                 match step {
                     0..=1 => a.send(&mut b),
-                    2 => b.stream.push_back(OnStream::Acknowledgement(a.arrivals.received)),
+                    2 => b.stream.push_back(OnStream::Acknowledgement(a.receive_sequence.received)),
                     3 => a.settle(&mut b),
                     4 if !a.datagrams.is_empty() => drop(a.datagrams.swap_remove(which % a.datagrams.len())),
-                    // As after many calm frames.
-                    5 => (a.departures.calm, a.departures.pause) = (a.departures.calm.saturating_add(CALM), 0),
+                    // As after many idle frames.
+                    5 => (a.send_sequence.idle_run, a.send_sequence.pause) = (a.send_sequence.idle_run.saturating_add(IDLE_FRAMES), 0),
                     6..=8 => a.read_datagram(which),
                     _ => a.read_stream(),
                 }
@@ -289,58 +289,58 @@ mod tests {
 
     #[test]
     fn datagrams_are_for_conversations() {
-        let mut departures = Departures::default();
-        for acked in 0..CALM {
-            departures.hear(acked);
-            assert!(!departures.is_calm(), "{acked}");
-            assert_eq!(departures.by_stream(), None);
+        let mut send_sequence = SendSequence::default();
+        for acked in 0..IDLE_FRAMES {
+            send_sequence.acknowledged(acked);
+            assert!(!send_sequence.may_use_datagram(), "{acked}");
+            assert_eq!(send_sequence.sent_on_stream(), None);
         }
-        departures.hear(CALM);
-        assert!(departures.is_calm());
-        departures.by_datagram();
-        assert!(departures.is_out());
-        assert_eq!(departures.hear(CALM + 1), CALM + 1);
-        assert_eq!(departures.hear(CALM), CALM + 1, "old news");
-        assert!(!departures.is_out());
+        send_sequence.acknowledged(IDLE_FRAMES);
+        assert!(send_sequence.may_use_datagram());
+        send_sequence.sent_as_datagram();
+        assert!(send_sequence.awaits_datagram_ack());
+        assert_eq!(send_sequence.acknowledged(IDLE_FRAMES + 1), IDLE_FRAMES + 1);
+        assert_eq!(send_sequence.acknowledged(IDLE_FRAMES), IDLE_FRAMES + 1, "old news");
+        assert!(!send_sequence.awaits_datagram_ack());
         // Not acknowledged: the next one follows in the stream, behind the copy.
-        assert!(departures.is_calm());
-        departures.by_datagram();
-        assert!(!departures.is_calm());
-        assert_eq!((departures.settle(), departures.by_stream()), (Some(Some(CALM + 1)), None));
+        assert!(send_sequence.may_use_datagram());
+        send_sequence.sent_as_datagram();
+        assert!(!send_sequence.may_use_datagram());
+        assert_eq!((send_sequence.retransmit(), send_sequence.sent_on_stream()), (Some(Some(IDLE_FRAMES + 1)), None));
         // The copy was needed: now it takes twice as many, of which not all follow each other.
         let mut calm = 0;
-        while calm < 2 * CALM {
-            departures.hear(departures.next());
+        while calm < 2 * IDLE_FRAMES {
+            send_sequence.acknowledged(send_sequence.next());
             calm += 1;
-            assert!(!departures.is_calm(), "{calm}");
-            departures.by_stream();
-            if calm == CALM {
-                assert!(!departures.is_calm());
-                departures.by_stream();
+            assert!(!send_sequence.may_use_datagram(), "{calm}");
+            send_sequence.sent_on_stream();
+            if calm == IDLE_FRAMES {
+                assert!(!send_sequence.may_use_datagram());
+                send_sequence.sent_on_stream();
             }
         }
-        departures.hear(departures.next());
-        assert!(departures.is_calm());
+        send_sequence.acknowledged(send_sequence.next());
+        assert!(send_sequence.may_use_datagram());
     }
 
     #[test]
     fn offers_become_rare() {
-        let mut departures = Departures::default();
+        let mut send_sequence = SendSequence::default();
         let mut offers = Vec::new();
         for calm in 0..10 * SECOND_OFFER {
-            departures.hear(departures.next());
-            if departures.is_calm() && departures.offers() {
-                offers.push(calm - CALM);
+            send_sequence.acknowledged(send_sequence.next());
+            if send_sequence.may_use_datagram() && send_sequence.should_offer() {
+                offers.push(calm - IDLE_FRAMES);
             }
-            departures.by_stream();
+            send_sequence.sent_on_stream();
         }
         assert_eq!(offers, [0, SECOND_OFFER, 3 * SECOND_OFFER, 7 * SECOND_OFFER]);
     }
 
     #[test]
     fn a_stream_cannot_leave_frames_out() {
-        let mut arrivals = Arrivals::default();
-        assert_eq!(arrivals.resume(1), Err(Gap));
-        assert!(Arrivals { received: 5, ..Arrivals::default() }.resume(3).is_ok());
+        let mut receive_sequence = ReceiveSequence::default();
+        assert_eq!(receive_sequence.resume(1), Err(Gap));
+        assert!(ReceiveSequence { received: 5, ..ReceiveSequence::default() }.resume(3).is_ok());
     }
 }

@@ -19,22 +19,22 @@ impl Endpoint {
     /// Sends what is still to be sent (bounded by a stall of 5 s), says goodbye, writes counters, closes everything.
     pub fn close(mut self) {
         self.drain();
-        self.say_bye();
+        self.send_goodbyes();
         self.linger();
-        self.end();
+        self.finish();
     }
 
     /// The process ends and has not closed it: acknowledgements that are owed go out, as peers may wait for them, and
     /// counters are written. Peers do not hear that this was in good order.
-    pub fn part(mut self) {
-        self.release();
+    pub fn close_at_exit(mut self) {
+        self.flush_held();
         let now = self.clock.now();
         self.engine.acknowledge_all(now);
         self.pump(now);
-        self.end();
+        self.finish();
     }
 
-    fn end(mut self) {
+    fn finish(mut self) {
         let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
         links.into_iter().for_each(|at| self.remove_link(at));
         if let Some(file) = &self.settings.stats
@@ -60,11 +60,11 @@ impl Endpoint {
         }
     }
 
-    fn say_bye(&mut self) {
+    fn send_goodbyes(&mut self) {
         let now = self.clock.now();
         for (_, link) in &mut self.links {
             let header = self.engine.bare_header(now, link.subchannel, Body::Bye);
-            link.settle();
+            link.retransmit_datagram();
             link.transmit.push_header(&header);
             let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory);
             let _ = link.socket.shutdown(Shutdown::Write);
@@ -75,7 +75,7 @@ impl Endpoint {
     /// peer has not read yet.
     fn linger(&mut self) {
         let start = Monotonic::now();
-        self.watch_hot();
+        self.register_active_link();
         let mut open: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
         let mut sink = vec![0; 64 << 10];
         while !open.is_empty() && start.elapsed() < LINGER {

@@ -1,4 +1,4 @@
-//! How links come about: attempts of ours.
+//! Connections that this endpoint sets up.
 
 use std::os::fd::AsFd;
 
@@ -6,14 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
-use crate::connect::outgoing::{Attempt, Established, Trouble};
+use crate::connect::outgoing::{Attempt, AttemptError, Established};
 use crate::discover::same_network;
 use crate::endpoint::Endpoint;
-use crate::endpoint::peer::{Role, Way};
+use crate::endpoint::peer::{KnownPath, Role};
 use crate::endpoint::progress::token::{attempt_token, link_token};
 use crate::endpoint::tuning::sampling::path;
 use crate::handshake::{Initiator, Offer};
-use crate::link::{Line, Link, NEAR_RTT_NS};
+use crate::link::{Link, LinkName, NEAR_RTT_NS};
 use crate::pairing::{Local, pair};
 use crate::socket;
 use crate::sys::poll::Kind;
@@ -33,7 +33,7 @@ impl Endpoint {
         let pairs = pair(&locals, &address.rails);
         if pairs.is_empty() {
             let why = format!("{} is out of reach: no rail of this node has a route to it", peer.describe());
-            self.lose(vc, &why);
+            self.lose_peer(vc, &why);
             return;
         }
         let most = MAX_SUBCHANNELS / pairs.len();
@@ -44,45 +44,46 @@ impl Endpoint {
                 self.attempts.insert(Attempt::new(vc, pair.local as u8, stream, remote, now));
             }
         }
-        self.look_after_attempts(now);
+        self.service_attempts(now);
     }
 
     /// The same to a peer whose links have all failed, over the ways by which it was connected: the routes may be gone.
-    pub(in crate::endpoint) fn connect_again(&mut self, vc: VcId, now: Instant) {
+    pub(in crate::endpoint) fn reconnect(&mut self, vc: VcId, now: Instant) {
         let peer = &mut self.peers[vc.0 as usize];
         let Some(port) = peer.address.as_ref().map(|address| address.port) else { return };
         peer.role = Role::Initiator;
-        for way in &peer.ways {
+        for way in &peer.known_paths {
             let remote = SocketAddr::new(way.remote, port);
-            self.attempts.insert(Attempt::new(vc, way.rail, way.stream, remote, now).again(0, 0));
+            self.attempts.insert(Attempt::new(vc, way.rail, way.stream, remote, now).reconnecting(0, 0));
         }
     }
 
-    /// Starts tries that are due, ends those that take too long, and gives up on peers that stay out of reach.
-    pub(in crate::endpoint) fn look_after_attempts(&mut self, now: Instant) {
+    /// Starts attempts that are due, ends those that time out, and gives up peers that stay unreachable.
+    pub(in crate::endpoint) fn service_attempts(&mut self, now: Instant) {
         let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
         for at in keys {
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
             if attempt.is_late(now) {
-                self.attempt_failed(at, Trouble::Silence, now);
+                self.attempt_failed(at, AttemptError::TimedOut, now);
             } else if attempt.is_due(now) {
                 self.try_now(at, now);
             }
         }
-        self.give_up_waiting(now);
+        self.lose_silent_initiators(now);
     }
 
     fn try_now(&mut self, at: usize, now: Instant) {
         let attempt = &self.attempts[at];
-        let has_failed = attempt.is_again || attempt.trouble.is_some();
+        let has_failed = attempt.is_reconnect || attempt.error.is_some();
         let device = self.device(RailId(attempt.rail), attempt.remote.ip(), has_failed).map(str::to_string);
         let attempt = &mut self.attempts[at];
         let rail = &self.rails[usize::from(attempt.rail)];
-        let watched = attempt.try_now(rail.ip, device.as_deref(), self.congestion.first(), now).and_then(|stream| {
-            self.poller.add(stream.as_fd(), Kind::Stream, attempt_token(at)).map_err(Trouble::Network)
-        });
-        if let Err(trouble) = watched {
-            self.attempt_failed(at, trouble, now);
+        let watched =
+            attempt.try_now(rail.ip, device.as_deref(), self.congestion.initial_algorithm(), now).and_then(|stream| {
+                self.poller.add(stream.as_fd(), Kind::Stream, attempt_token(at)).map_err(AttemptError::Network)
+            });
+        if let Err(error) = watched {
+            self.attempt_failed(at, error, now);
         }
     }
 
@@ -110,45 +111,45 @@ impl Endpoint {
         match attempt.advance(|| Initiator::start(me, address, nonce, offer, encryption)) {
             Ok(None) => {}
             Ok(Some(established)) => self.attempt_succeeded(at, established, now),
-            Err(trouble) => self.attempt_failed(at, trouble, now),
+            Err(error) => self.attempt_failed(at, error, now),
         }
         true
     }
 
     fn attempt_succeeded(&mut self, at: usize, established: Established, now: Instant) {
         let attempt = self.attempts.remove(at);
-        let line = Line { by_peer: false, rail: attempt.rail, stream: attempt.stream };
-        self.link_up(attempt.vc, RailId(attempt.rail), line, established, now);
+        let name = LinkName { by_peer: false, rail: attempt.rail, stream: attempt.stream };
+        self.link_up(attempt.vc, RailId(attempt.rail), name, established, now);
     }
 
-    fn attempt_failed(&mut self, at: usize, trouble: Trouble, now: Instant) {
+    fn attempt_failed(&mut self, at: usize, error: AttemptError, now: Instant) {
         let attempt = &mut self.attempts[at];
         let vc = attempt.vc;
         if attempt.is_additional() {
             let rail = &self.rails[usize::from(attempt.rail)].name;
-            log::debug!("rail {rail} to {}: no further connection: {trouble}", attempt.remote);
+            log::debug!("rail {rail} to {}: no further connection: {error}", attempt.remote);
             return self.additional_failed(at, now);
         }
         let peer = &mut self.peers[vc.0 as usize];
-        if trouble.is_yield() {
+        if error.is_yield() {
             peer.role = Role::Acceptor;
             self.attempts.retain(|_, attempt| attempt.vc != vc);
             return;
         }
         let late = now.since_ns(peer.since) >= self.settings.timeout.as_nanos() as u64;
         // How long to go on after a failure is the engine's to say; and while other rails carry, there is time.
-        if (attempt.is_again || peer.is_connected() || !late) && !trouble.is_final(attempt.is_again) {
+        if (attempt.is_reconnect || peer.is_connected() || !late) && !error.is_final(attempt.is_reconnect) {
             log::debug!(
-                "rail {} to {}: {trouble}; it is tried again",
+                "rail {} to {}: {error}; it is tried again",
                 self.rails[usize::from(attempt.rail)].name,
                 attempt.remote
             );
-            attempt.pause(trouble, now);
+            attempt.pause(error, now);
             self.lose_if_gone(vc);
             return;
         }
         let rail = &self.rails[usize::from(attempt.rail)];
-        peer.troubles.push(format!("rail {} ({} to {}): {trouble}", rail.name, rail.ip, attempt.remote));
+        peer.attempt_errors.push(format!("rail {} ({} to {}): {error}", rail.name, rail.ip, attempt.remote));
         self.attempts.remove(at);
         self.lose_if_out_of_reach(vc);
     }
@@ -158,20 +159,20 @@ impl Endpoint {
         let peer = &self.peers[vc.0 as usize];
         let trying = self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
         if !trying && !peer.is_connected() && peer.role == Role::Initiator {
-            let why = format!("{} is out of reach: {}", peer.describe(), peer.troubles.join("; "));
-            self.lose(vc, &why);
+            let why = format!("{} is out of reach: {}", peer.describe(), peer.attempt_errors.join("; "));
+            self.lose_peer(vc, &why);
         }
     }
 
-    /// Peers that wanted to set up the connections themselves, and have not.
-    fn give_up_waiting(&mut self, now: Instant) {
+    /// Gives up peers that were to set up the connections themselves, and have not.
+    fn lose_silent_initiators(&mut self, now: Instant) {
         let timeout_ns = self.settings.timeout.as_nanos() as u64;
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
             let waiting = peer.role == Role::Acceptor && peer.links.is_empty();
             if waiting && now.since_ns(peer.since) >= timeout_ns {
                 let why = format!("{} is out of reach: it did not set up its connection", peer.describe());
-                self.lose(VcId(at as u32), &why);
+                self.lose_peer(VcId(at as u32), &why);
             }
         }
     }
@@ -180,13 +181,13 @@ impl Endpoint {
         &mut self,
         vc: VcId,
         rail: RailId,
-        line: Line,
+        name: LinkName,
         established: Established,
         now: Instant,
     ) {
         let Established { socket: stream, grant, early, keys } = established;
         let Ok(remote) = stream.peer_addr() else { return };
-        let asks_often = socket::tune(&stream).unwrap_or_else(|error| {
+        let probes_often = socket::tune(&stream).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
             false
         });
@@ -197,18 +198,18 @@ impl Endpoint {
         let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, link_token(at));
         let info = tcp_info(stream.as_fd()).unwrap_or_default();
         self.engine.measured(now, subchannel, path(&info));
-        let course = self.congestion.course(&stream, &info, speed);
-        let mut link = Link::new(stream, keys, subchannel, rail, remote, line, course);
+        let course = self.congestion.phase_of(&stream, &info, speed);
+        let mut link = Link::new(stream, keys, subchannel, rail, remote, name, course);
         let fed = link.receive.feed(&early);
-        entry.insert(Link { asks_often, sampled: info, ..link });
+        entry.insert(Link { probes_often, sampled: info, ..link });
         let peer = &mut self.peers[vc.0 as usize];
         peer.set_link(subchannel.index, at);
-        if !line.is_additional() {
-            peer.know(Way { rail: rail.0, stream: line.stream, remote: remote.ip() });
+        if !name.is_additional() {
+            peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, remote: remote.ip() });
         }
         self.counters.connected(rail, self.links_over(vc, rail), &info);
         if info.rtt_ns > NEAR_RTT_NS {
-            self.look_after_streams_of(at);
+            self.manage_streams_of(at);
         }
         if let Err(error) = renamed {
             self.link_failed(at, &format!("it cannot be watched: {error}"), now);
@@ -222,6 +223,6 @@ impl Endpoint {
             return;
         }
         self.engine.writable(subchannel, FIRST_BUDGET);
-        self.take_in(at, now);
+        self.process_received(at, now);
     }
 }

@@ -1,4 +1,4 @@
-//! How often a rail's links to a peer have failed of late: one that flaps is kept out longer each time.
+//! Flap damping: a rail whose links to a peer fail again and again is kept out longer each time. Failures decay with time.
 
 use fishplate_engine::Instant;
 
@@ -11,20 +11,20 @@ const HALF_LIFE_NS: u64 = 30_000_000_000;
 /// Links that fail within so long, in nanoseconds, fail together: a rail has as many as it has streams.
 const AT_ONCE_NS: u64 = 500_000_000;
 
-/// The failures.
+/// The recent failures of a rail's links to a peer.
 #[derive(Debug, Default)]
-pub struct Health {
+pub struct FlapDamping {
     failures: f64,
     last: Instant,
 }
 
-impl Health {
+impl FlapDamping {
     /// Whether a link has failed at all.
     pub fn has_failed(&self) -> bool {
         self.failures > 0.0
     }
 
-    /// A link has failed. For how many nanoseconds the rail is kept out: twice as long with each failure.
+    /// A link has failed. Returns for how many nanoseconds the rail is kept out: twice as long with each failure.
     pub fn failed(&mut self, now: Instant) -> u64 {
         if !self.has_failed() || now.since_ns(self.last) > AT_ONCE_NS {
             self.failures = self.failures * now.left_since(self.last, HALF_LIFE_NS) + 1.0;
@@ -40,23 +40,23 @@ mod tests {
 
     #[test]
     fn a_flapping_rail_is_kept_out_longer_each_time_and_forgiven_with_time() {
-        let mut health = Health::default();
+        let mut flap_damping = FlapDamping::default();
         let mut before = 0;
         for second in 0..6 {
-            let pause = health.failed(Instant(second * 1_000_000_000));
+            let pause = flap_damping.failed(Instant(second * 1_000_000_000));
             assert!(pause > before, "{pause} after {before}");
             before = pause;
         }
         for second in 6..100 {
-            assert!(health.failed(Instant(second * 1_000_000_000)) <= 10_000_000_000);
+            assert!(flap_damping.failed(Instant(second * 1_000_000_000)) <= 10_000_000_000);
         }
-        assert!(health.failed(Instant(1_000_000_000_000)) < 60_000_000);
+        assert!(flap_damping.failed(Instant(1_000_000_000_000)) < 60_000_000);
     }
 
     #[test]
     fn streams_that_fail_together_are_one_failure() {
-        let mut health = Health::default();
-        let pauses = [0, 1, 2, 100].map(|ms| health.failed(Instant(ms * 1_000_000)));
+        let mut flap_damping = FlapDamping::default();
+        let pauses = [0, 1, 2, 100].map(|ms| flap_damping.failed(Instant(ms * 1_000_000)));
         assert_eq!(pauses, [FIRST_PAUSE_NS as u64; 4]);
     }
 }

@@ -1,4 +1,9 @@
-//! The driver loop: moves bytes between sockets, memory and the engine.
+//! The progress loop: moves bytes between sockets, memory and the engine.
+//!
+//! [`Endpoint::progress`] polls the active link and, now and then, all others (`poll_set`, `poll_interval`, `token`), handles
+//! timers, and lets the send path pump. `background` is what the progress thread calls while the application is away.
+//!
+//! Called by the user, who is the provider; nothing here blocks or starts a thread.
 
 mod background;
 pub(in crate::endpoint) mod poll_interval;
@@ -27,33 +32,33 @@ impl Endpoint {
     pub(in crate::endpoint) fn progress_for(&mut self, timeout: Duration) -> bool {
         self.calls += 1;
         let now = self.clock.now();
-        self.release();
-        let mut moved = self.read_hot(now);
+        self.flush_held();
+        let mut moved = self.poll_active_link(now);
         if !timeout.is_zero() {
-            self.watch_hot();
+            self.register_active_link();
         }
-        let ask_all = self.hot.is_none() || self.asking.is_due(now, self.calls) || !timeout.is_zero();
-        if ask_all {
+        let poll_all = self.active_link.is_none() || self.poll_interval.is_due(now, self.calls) || !timeout.is_zero();
+        if poll_all {
             let timeout = if moved { Duration::ZERO } else { timeout };
-            moved |= self.ask_all(timeout, now);
+            moved |= self.poll_all(timeout, now);
         }
         if now >= self.next_tick {
             self.next_tick = now.plus_ns(TICK_NS);
-            self.look_after_crowd(now);
-            self.show(now);
-            self.look_after_attempts(now);
+            self.service_unproven(now);
+            self.write_status_page(now);
+            self.service_attempts(now);
             // Before the engine gives anything up: after a while away, only the kernel knows what has moved.
             self.sample_paths(now);
-            self.repeat_datagrams(now);
+            self.retransmit_datagrams(now);
         }
-        self.ask_for_deliveries(now);
+        self.query_kernel_acks(now);
         self.engine.handle_timeout(now);
-        self.end_what_the_engine_gives_up(now);
+        self.apply_engine_failures(now);
         moved |= self.pump(now);
         moved || self.buffer_sends(now)
     }
 
-    fn ask_all(&mut self, timeout: Duration, now: Instant) -> bool {
+    fn poll_all(&mut self, timeout: Duration, now: Instant) -> bool {
         let mut ready: [Option<Ready>; 32] = [None; 32];
         let mut count = 0;
         let asked = self.poller.wait(timeout, |event| {
@@ -65,15 +70,15 @@ impl Endpoint {
         if asked.is_err() {
             return false;
         }
-        let hot = self.hot.map(|at| [link_token(at), datagrams_token(at)]);
-        let others = ready.iter().flatten().any(|event| hot.is_none_or(|hot| !hot.contains(&event.token)));
+        let active = self.active_link.map(|at| [link_token(at), datagrams_token(at)]);
+        let others = ready.iter().flatten().any(|event| active.is_none_or(|active| !active.contains(&event.token)));
         let mut moved = false;
         for event in ready.into_iter().flatten() {
             moved |= self.handle_ready(event, now);
         }
-        self.asking.asked(now, self.calls, others);
-        if self.asking.is_seldom() && timeout.is_zero() {
-            self.unwatch_hot();
+        self.poll_interval.polled(now, self.calls, others);
+        if self.poll_interval.is_longest() && timeout.is_zero() {
+            self.deregister_active_link();
         }
         moved
     }
@@ -93,7 +98,7 @@ impl Endpoint {
                 {
                     link.has_ended = true;
                 }
-                event.readable && !self.leave_for_next_call(at) && self.read_link(at, now)
+                event.readable && !self.defer_read(at) && self.read_link(at, now)
             }
         }
     }

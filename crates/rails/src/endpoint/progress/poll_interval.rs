@@ -1,57 +1,57 @@
-//! How often all sockets are asked for news; in between only the one that had news last is looked at.
+//! How often the poll set is asked; in between only the active link, which had data last, is polled.
 
 use fishplate_engine::Instant;
 
-/// Calls from one time to the next while sockets other than that one have news.
-const OFTEN: u64 = 4;
-/// The most, while only that one has any: to ask costs a system call, and a program that talks to one peer over one rail
-/// would pay for all the others with every message.
-const SELDOM: u64 = 64;
+/// Progress calls from one poll to the next while other sockets than the active link's have data.
+const SHORTEST_CALLS: u64 = 4;
+/// The most, while only the active link has any: a poll costs a system call, and a program that talks to one peer over one
+/// rail would pay for all the others with every message.
+const LONGEST_CALLS: u64 = 64;
 /// At the latest after so many nanoseconds, as some programs call rarely.
-pub const LATEST_NS: u64 = 10_000;
+pub const LONGEST_INTERVAL_NS: u64 = 10_000;
 
-/// When all sockets were asked, and when they are asked next.
-pub struct Asking {
+/// When the poll set was asked last, and when it is asked next.
+pub struct PollInterval {
     last: Instant,
     every: u64,
     next_call: u64,
-    heard: bool,
+    active_had_data: bool,
 }
 
-impl Asking {
+impl PollInterval {
     /// In the first call.
-    pub fn new() -> Asking {
-        Asking { last: Instant(0), every: OFTEN, next_call: 0, heard: false }
+    pub fn new() -> PollInterval {
+        PollInterval { last: Instant(0), every: SHORTEST_CALLS, next_call: 0, active_had_data: false }
     }
 
-    /// When they were asked last.
-    pub fn last(&self) -> Instant {
+    /// When the poll set was asked last.
+    pub fn last_poll(&self) -> Instant {
         self.last
     }
 
-    /// Only that one has had news for long.
-    pub fn is_seldom(&self) -> bool {
-        self.every == SELDOM
+    /// Only the active link has had data for long.
+    pub fn is_longest(&self) -> bool {
+        self.every == LONGEST_CALLS
     }
 
-    /// Whether they are to be asked in this call.
+    /// Whether the poll set is to be asked in this call.
     pub fn is_due(&self, now: Instant, call: u64) -> bool {
-        call >= self.next_call || now.since_ns(self.last) >= LATEST_NS
+        call >= self.next_call || now.since_ns(self.last) >= LONGEST_INTERVAL_NS
     }
 
-    /// The one that is looked at in between had news.
-    pub fn heard(&mut self) {
-        self.heard = true;
+    /// The active link had data.
+    pub fn active_link_had_data(&mut self) {
+        self.active_had_data = true;
     }
 
-    /// They have been asked; `others` had news. While none has any, it is not known who will be the next.
-    pub fn asked(&mut self, now: Instant, call: u64, others: bool) {
-        self.every = match (others, self.heard) {
-            (true, _) => OFTEN,
-            (false, true) => (2 * self.every).min(SELDOM),
+    /// The poll set has been asked; `others` had data. While none has any, it is not known which will be next.
+    pub fn polled(&mut self, now: Instant, call: u64, others: bool) {
+        self.every = match (others, self.active_had_data) {
+            (true, _) => SHORTEST_CALLS,
+            (false, true) => (2 * self.every).min(LONGEST_CALLS),
             (false, false) => self.every,
         };
-        (self.last, self.next_call, self.heard) = (now, call + self.every, false);
+        (self.last, self.next_call, self.active_had_data) = (now, call + self.every, false);
     }
 }
 
@@ -61,27 +61,27 @@ mod tests {
 
     #[test]
     fn sockets_without_news_are_asked_less_and_less_often_until_one_has_some() {
-        let mut asking = Asking::new();
-        let mut asked_in = Vec::new();
+        let mut poll_interval = PollInterval::new();
+        let mut polled_in = Vec::new();
         for call in 0..200 {
             if (20..150).contains(&call) {
-                asking.heard();
+                poll_interval.active_link_had_data();
             }
-            if asking.is_due(Instant(1), call) {
-                asked_in.push(call);
-                asking.asked(Instant(1), call, call == 140);
+            if poll_interval.is_due(Instant(1), call) {
+                polled_in.push(call);
+                poll_interval.polled(Instant(1), call, call == 140);
             }
         }
-        assert_eq!(asked_in, [0, 4, 8, 12, 16, 20, 28, 44, 76, 140, 144, 152, 168, 184]);
+        assert_eq!(polled_in, [0, 4, 8, 12, 16, 20, 28, 44, 76, 140, 144, 152, 168, 184]);
     }
 
     #[test]
     fn a_program_that_calls_rarely_asks_every_time() {
-        let mut asking = Asking::new();
-        let now = |call| Instant(call * LATEST_NS);
+        let mut poll_interval = PollInterval::new();
+        let now = |call| Instant(call * LONGEST_INTERVAL_NS);
         assert!((1..100).all(|call| {
-            let due = asking.is_due(now(call), call);
-            asking.asked(now(call), call, false);
+            let due = poll_interval.is_due(now(call), call);
+            poll_interval.polled(now(call), call, false);
             due
         }));
     }

@@ -1,106 +1,108 @@
-//! The hot link: the one that had news last, looked at in every call.
+//! The active link, which had data last and is polled in every call, and the poll set with the others.
 
 use std::os::fd::AsFd;
 
 use fishplate_engine::Instant;
 
-use super::poll_interval::LATEST_NS;
+use super::poll_interval::LONGEST_INTERVAL_NS;
 use super::token::{datagrams_token, link_token};
 use crate::endpoint::Endpoint;
 use crate::sys::poll::{Kind, is_readable};
 
 impl Endpoint {
-    /// Reads the link that had news last. (To read a socket locks it, which gets into the way of a packet that arrives; to
-    /// ask whether there is something does not.)
-    pub(in crate::endpoint) fn read_hot(&mut self, now: Instant) -> bool {
-        let Some(at) = self.hot else { return false };
+    /// Reads the active link. (Reading a socket locks it, which gets into the way of a packet that arrives; asking whether it
+    /// is readable does not.)
+    pub(in crate::endpoint) fn poll_active_link(&mut self, now: Instant) -> bool {
+        let Some(at) = self.active_link else { return false };
         let Some(link) = self.links.get_mut(at) else { return false };
-        let Some(datagrams) = &mut link.datagrams else { return self.read_hot_stream(at, now) };
+        let Some(datagrams) = &mut link.datagrams else { return self.poll_active_stream(at, now) };
         // In turns, while calls follow each other closely; a program that calls rarely has both looked at.
-        let is_late = |looked_at: Instant| now.since_ns(looked_at) >= LATEST_NS;
+        let is_late = |looked_at: Instant| now.since_ns(looked_at) >= LONGEST_INTERVAL_NS;
         let is_turn = datagrams.is_turn();
         let looks_at_datagrams = is_turn || is_late(datagrams.looked_at);
-        let looks_at_stream = !is_turn || link.has_news || is_late(link.looked_at);
+        let looks_at_stream = !is_turn || link.read_deferred || is_late(link.looked_at);
         let moved = looks_at_datagrams && self.read_datagram(at, now) == Some(true);
-        moved || (looks_at_stream && self.read_hot_stream(at, now))
+        moved || (looks_at_stream && self.poll_active_stream(at, now))
     }
 
-    fn read_hot_stream(&mut self, at: usize, now: Instant) -> bool {
+    fn poll_active_stream(&mut self, at: usize, now: Instant) -> bool {
         let Some(link) = self.links.get_mut(at) else { return false };
         if !is_readable(link.socket.as_fd()) {
             link.looked_at = now;
-            link.read_in = self.calls;
+            link.read_in_call = self.calls;
             return false;
         }
         self.read_link(at, now)
     }
 
-    /// The hot link has been read in this call, and will be in the next: its news can wait, and is mostly old.
-    pub(in crate::endpoint) fn leave_for_next_call(&mut self, at: usize) -> bool {
+    /// The active link has been read in this call, and will be in the next: the event can wait, and is mostly stale.
+    pub(in crate::endpoint) fn defer_read(&mut self, at: usize) -> bool {
         let calls = self.calls;
-        let Some(link) = self.links.get_mut(at).filter(|link| self.hot == Some(at) && link.read_in == calls) else {
+        let Some(link) =
+            self.links.get_mut(at).filter(|link| self.active_link == Some(at) && link.read_in_call == calls)
+        else {
             return false;
         };
-        link.has_news = true;
+        link.read_deferred = true;
         true
     }
 
-    /// The link that has just had something is the likeliest to have more.
-    pub(in crate::endpoint) fn make_hot(&mut self, at: usize) {
-        if self.hot == Some(at) {
+    /// The link that has just had data is the likeliest to have more.
+    pub(in crate::endpoint) fn set_active_link(&mut self, at: usize) {
+        if self.active_link == Some(at) {
             return;
         }
-        if let Some(before) = self.hot.replace(at)
+        if let Some(before) = self.active_link.replace(at)
             && let Some(link) = self.links.get(before)
         {
-            if !link.watched {
-                self.watch(before);
-            } else if link.has_news {
-                self.remind(before);
+            if !link.in_poll_set {
+                self.register_link(before);
+            } else if link.read_deferred {
+                self.rearm(before);
             }
         }
     }
 
-    /// When a socket of a link had nothing that comes from it now, if it was looked at before at `looked_at`.
-    pub(in crate::endpoint) fn looked_at(&self, is_watched: bool, looked_at: Instant) -> Instant {
-        if is_watched { looked_at.max(self.asking.last()) } else { looked_at }
+    /// When a socket is known to have been empty of what it has now, if it was read before at `looked_at`.
+    pub(in crate::endpoint) fn known_empty_at(&self, is_watched: bool, looked_at: Instant) -> Instant {
+        if is_watched { looked_at.max(self.poll_interval.last_poll()) } else { looked_at }
     }
 
-    /// Takes the hot link out of the poll set, while no other has news: a socket of the set costs every packet that comes,
-    /// on the sender's time where both share a machine. One that is to say when it takes more stays.
-    pub(in crate::endpoint) fn unwatch_hot(&mut self) {
-        if let Some(link) = self.hot.and_then(|at| self.links.get_mut(at))
-            && link.watched
+    /// Takes the active link out of the poll set while no other has data: membership costs time with every packet that comes,
+    /// the sender's where both share a machine. A blocked one stays, as the set is to say when it is writable.
+    pub(in crate::endpoint) fn deregister_active_link(&mut self) {
+        if let Some(link) = self.active_link.and_then(|at| self.links.get_mut(at))
+            && link.in_poll_set
             && !link.blocked
         {
-            link.watched = self.poller.remove(link.socket.as_fd()).is_err();
-            let datagrams = link.datagrams.iter().filter(|_| !link.watched);
+            link.in_poll_set = self.poller.remove(link.socket.as_fd()).is_err();
+            let datagrams = link.datagrams.iter().filter(|_| !link.in_poll_set);
             datagrams.for_each(|datagrams| drop(self.poller.remove(datagrams.socket())));
         }
     }
 
     /// Puts it back: somebody is going to wait for the set.
-    pub(in crate::endpoint) fn watch_hot(&mut self) {
-        if let Some(at) = self.hot {
-            self.watch(at);
+    pub(in crate::endpoint) fn register_active_link(&mut self) {
+        if let Some(at) = self.active_link {
+            self.register_link(at);
         }
     }
 
     /// Puts a link back into the poll set, which reports what is ready on it already.
-    pub(in crate::endpoint) fn watch(&mut self, at: usize) {
-        let Some(link) = self.links.get_mut(at).filter(|link| !link.watched) else { return };
+    pub(in crate::endpoint) fn register_link(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at).filter(|link| !link.in_poll_set) else { return };
         let datagrams = link.datagrams.as_ref();
         let added = datagrams
             .map_or(Ok(()), |datagrams| self.poller.add(datagrams.socket(), Kind::Datagrams, datagrams_token(at)));
         match added.and_then(|()| self.poller.add(link.socket.as_fd(), Kind::Stream, link_token(at))) {
-            Ok(()) => link.watched = true,
+            Ok(()) => link.in_poll_set = true,
             Err(error) => self.link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
         }
     }
 
     /// Makes the poll set report the link again.
-    pub(in crate::endpoint) fn remind(&mut self, at: usize) {
-        if let Some(link) = self.links.get(at).filter(|link| link.watched) {
+    pub(in crate::endpoint) fn rearm(&mut self, at: usize) {
+        if let Some(link) = self.links.get(at).filter(|link| link.in_poll_set) {
             let _ = self.poller.rename(link.socket.as_fd(), Kind::Stream, link_token(at));
         }
     }

@@ -7,7 +7,7 @@ use fishplate_engine::Instant;
 use super::MOST_READS;
 use crate::endpoint::Endpoint;
 use crate::endpoint::progress::token::datagrams_token;
-use crate::link::{Arrived, Came};
+use crate::link::{Arrived, DatagramKind};
 use crate::sys::poll::Kind;
 
 impl Endpoint {
@@ -32,25 +32,25 @@ impl Endpoint {
         let came = datagrams.fill();
         let looked = std::mem::replace(&mut datagrams.looked_at, now);
         match came {
-            Ok(Came::Frame(number)) => {
-                let (subchannel, is_watched) = (link.subchannel, link.watched);
-                self.engine.looked(subchannel, self.looked_at(is_watched, looked));
+            Ok(DatagramKind::Frame(number)) => {
+                let (subchannel, is_watched) = (link.subchannel, link.in_poll_set);
+                self.engine.looked(subchannel, self.known_empty_at(is_watched, looked));
                 self.engine.moved(now, subchannel);
-                if self.hot == Some(at) {
-                    self.asking.heard();
+                if self.active_link == Some(at) {
+                    self.poll_interval.active_link_had_data();
                 }
-                self.make_hot(at);
-                self.take_datagram(at, number, now);
+                self.set_active_link(at);
+                self.process_datagram(at, number, now);
                 Some(true)
             }
-            Ok(Came::Probe) => {
-                let is_first = !std::mem::replace(&mut datagrams.has_heard, true);
+            Ok(DatagramKind::Probe) => {
+                let is_first = !std::mem::replace(&mut datagrams.peer_reaches_us, true);
                 if is_first {
                     self.offer_datagrams(at);
                 }
                 Some(is_first)
             }
-            Ok(Came::Nothing) => Some(false),
+            Ok(DatagramKind::Foreign) => Some(false),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             // What the network says of one that was sent: its frame will be repeated.
             Err(_) => Some(false),
@@ -58,23 +58,25 @@ impl Endpoint {
     }
 
     /// Hands a datagram to the engine, if its frame is the next one. It was read, and nothing of it was taken.
-    pub(in crate::endpoint) fn take_datagram(&mut self, at: usize, number: u32, now: Instant) {
+    pub(in crate::endpoint) fn process_datagram(&mut self, at: usize, number: u32, now: Instant) {
         let Some(link) = self.links.get_mut(at) else { return };
-        let Some(datagrams) = link.datagrams.as_mut().filter(|_| link.arrivals.datagram(number)) else { return };
+        let Some(datagrams) = link.datagrams.as_mut().filter(|_| link.receive_sequence.accept_datagram(number)) else {
+            return;
+        };
         let frame = match datagrams.next(&self.memory, &mut self.bounces) {
             Ok(Some(Arrived::Header(header))) if header.body.is_counted() => Some(header),
             _ => None,
         };
         let len = frame.map_or(0, |header| u64::from(header.body.payload_len()));
-        let Some(header) = frame.filter(|_| datagrams.holds(len)) else {
-            return self.misbehaved(at, "a datagram is not one frame");
+        let Some(header) = frame.filter(|_| datagrams.payload_is(len)) else {
+            return self.protocol_violation(at, "a datagram is not one frame");
         };
-        let Some(placement) = self.take_header(at, header, now) else { return };
+        let Some(placement) = self.handle_header(at, header, now) else { return };
         if len == 0 {
             return;
         }
         let Some(datagrams) = self.links.get_mut(at).and_then(|link| link.datagrams.as_mut()) else { return };
         datagrams.place(placement, len, &self.memory, &mut self.bounces);
-        self.placed(at, len, now);
+        self.payload_placed(at, len, now);
     }
 }

@@ -1,4 +1,4 @@
-//! What was read of a link goes to the engine.
+//! Frames that were read of a link go to the engine.
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Placement};
@@ -8,7 +8,7 @@ use crate::link::Arrived;
 
 impl Endpoint {
     /// Hands what was read of a link's stream to the engine. False if the link is gone.
-    pub(in crate::endpoint) fn take_in(&mut self, at: usize, now: Instant) -> bool {
+    pub(in crate::endpoint) fn process_received(&mut self, at: usize, now: Instant) -> bool {
         loop {
             let Some(link) = self.links.get_mut(at) else { return false };
             match link.receive.next(&self.memory, &mut self.bounces) {
@@ -19,12 +19,12 @@ impl Endpoint {
                     }
                 }
                 Ok(Some(Arrived::Payload(len))) => {
-                    if link.arrivals.end() {
-                        self.placed(at, len, now);
+                    if link.receive_sequence.end_stream_frame() {
+                        self.payload_placed(at, len, now);
                     }
                 }
                 Err(malformed) => {
-                    self.misbehaved(at, &malformed.to_string());
+                    self.protocol_violation(at, &malformed.to_string());
                     return false;
                 }
             }
@@ -36,63 +36,63 @@ impl Endpoint {
         let link = &mut self.links[at];
         let (len, is_counted) = (u64::from(header.body.payload_len()), header.body.is_counted());
         match header.body {
-            Body::Resume { number } if link.arrivals.resume(number).is_ok() => return true,
+            Body::Resume { number } if link.receive_sequence.resume(number).is_ok() => return true,
             Body::Resume { .. } => {
-                self.misbehaved(at, "it leaves frames out");
+                self.protocol_violation(at, "it leaves frames out");
                 return false;
             }
             Body::Datagrams { port, secret, heard } => {
-                self.hear_of_datagrams(at, (port, secret, heard));
+                self.datagrams_offered(at, (port, secret, heard));
                 return true;
             }
             _ => {}
         }
-        let placement = match is_counted && !link.arrivals.begin() {
+        let placement = match is_counted && !link.receive_sequence.begin_stream_frame() {
             // It has come as a datagram.
             true => Some(Placement::Discard),
-            false => self.take_header(at, header, now),
+            false => self.handle_header(at, header, now),
         };
         let (Some(placement), Some(link)) = (placement, self.links.get_mut(at)) else { return false };
         if is_counted {
             link.datagrams.iter_mut().for_each(|datagrams| datagrams.stream_had_frame());
         }
         if len > 0 {
-            link.receive.expect(placement, len, &mut self.bounces);
+            link.receive.expect_payload(placement, len, &mut self.bounces);
         } else if is_counted {
-            link.arrivals.end();
+            link.receive_sequence.end_stream_frame();
         }
         true
     }
 
     /// Where the payload of a frame that is taken goes. `None`: the link is gone.
-    pub(super) fn take_header(&mut self, at: usize, mut header: Header, now: Instant) -> Option<Placement> {
+    pub(super) fn handle_header(&mut self, at: usize, mut header: Header, now: Instant) -> Option<Placement> {
         let link = &mut self.links[at];
         let subchannel = link.subchannel;
-        header.ack = link.departures.hear(header.ack);
+        header.ack = link.send_sequence.acknowledged(header.ack);
         link.counts.rx_messages += u64::from(carries_data(&header.body));
-        link.said_bye |= matches!(header.body, Body::Bye);
-        if matches!(header.body, Body::Leave) && !link.hear_farewell() {
-            self.misbehaved(at, "it lets go of a connection that has to stay");
+        link.goodbye_received |= matches!(header.body, Body::Bye);
+        if matches!(header.body, Body::Leave) && !link.peer_retires() {
+            self.protocol_violation(at, "it lets go of a connection that has to stay");
             return None;
         }
         match self.engine.handle_header(now, subchannel, &header) {
             Ok(placement) => {
-                self.act();
+                self.apply_memory_actions();
                 Some(placement)
             }
             Err(misbehaviour) => {
-                self.misbehaved(at, &misbehaviour.to_string());
+                self.protocol_violation(at, &misbehaviour.to_string());
                 None
             }
         }
     }
 
     /// The payload of the last frame that was taken is where it belongs.
-    pub(super) fn placed(&mut self, at: usize, len: u64, now: Instant) {
+    pub(super) fn payload_placed(&mut self, at: usize, len: u64, now: Instant) {
         let link = &mut self.links[at];
         link.counts.rx_bytes += len;
         self.engine.payload_placed(now, link.subchannel);
-        self.act();
+        self.apply_memory_actions();
     }
 }
 

@@ -15,27 +15,27 @@ impl Endpoint {
         let mut moved = false;
         for _ in 0..MOST_READS {
             let Some(link) = self.links.get_mut(at) else { return moved };
-            link.read_in = self.calls;
+            link.read_in_call = self.calls;
             // What was put off had come before the poll set was asked last.
-            let was_in_set = link.watched && !std::mem::take(&mut link.has_news);
+            let was_in_set = link.in_poll_set && !std::mem::take(&mut link.read_deferred);
             match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
                 Ok(Filled::End) => {
-                    self.link_ended(at, now);
+                    self.link_shut(at, now);
                     return true;
                 }
                 Ok(filled) => {
                     moved = true;
-                    if self.hot == Some(at) {
-                        self.asking.heard();
+                    if self.active_link == Some(at) {
+                        self.poll_interval.active_link_had_data();
                     }
                     let looked = std::mem::replace(&mut link.looked_at, now);
-                    let (subchannel, has_ended, is_open) = (link.subchannel, link.has_ended, link.is_open(now));
-                    self.engine.looked(subchannel, self.looked_at(was_in_set, looked));
+                    let (subchannel, has_ended, is_open) = (link.subchannel, link.has_ended, link.is_delivering(now));
+                    self.engine.looked(subchannel, self.known_empty_at(was_in_set, looked));
                     if is_open {
                         self.engine.moved(now, subchannel);
                     }
-                    self.make_hot(at);
-                    if !self.take_in(at, now) || (filled == Filled::Drained && !has_ended) {
+                    self.set_active_link(at);
+                    if !self.process_received(at, now) || (filled == Filled::Drained && !has_ended) {
                         return true;
                     }
                 }
@@ -51,7 +51,7 @@ impl Endpoint {
             }
         }
         // There may be more, of which the poll set will not tell again.
-        self.remind(at);
+        self.rearm(at);
         moved
     }
 }

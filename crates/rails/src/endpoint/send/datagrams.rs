@@ -1,7 +1,7 @@
-//! Datagrams beside streams: with whom, which frames, and what becomes of those that are not acknowledged.
+//! Datagrams beside streams: to which peers, which frames, and the retransmission of those that are not acknowledged.
 //!
-//! Near peers that talk in turns have them. Either side says over the stream where it takes them, and tries whether they
-//! come through; only then frames follow.
+//! They are for near peers with request-response traffic. Either side tells over the stream where it takes datagrams, and
+//! sends a probe; frames follow only once probes come through.
 
 use std::net::SocketAddr;
 
@@ -22,10 +22,10 @@ const REPEAT_AFTER_NS: u64 = 5_000_000;
 
 impl Endpoint {
     /// Sends a frame, which follows nothing that is not acknowledged, as a datagram if that can be.
-    pub(in crate::endpoint) fn goes_as_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+    pub(in crate::endpoint) fn try_send_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
-            if link.sampled.min_rtt_ns <= NEAR_RTT_NS && link.departures.offers() {
+            if link.sampled.min_rtt_ns <= NEAR_RTT_NS && link.send_sequence.should_offer() {
                 self.offer_datagrams(at);
             }
             return false;
@@ -36,15 +36,15 @@ impl Endpoint {
             return false;
         }
         let frame = (&transmit.header, &transmit.source);
-        if let Err(error) = datagrams.send(link.departures.next(), frame, &self.memory, &self.bounces, now) {
+        if let Err(error) = datagrams.send(link.send_sequence.next(), frame, &self.memory, &self.bounces, now) {
             log::debug!("a datagram to {} does not leave: {error}", link.remote);
-            link.departures.give_up_for_now();
+            link.send_sequence.back_off();
             return false;
         }
-        link.departures.by_datagram();
+        link.send_sequence.sent_as_datagram();
         link.counts.tx_datagrams += 1;
         if !std::mem::replace(&mut datagrams.listed, true) {
-            self.out.push(at);
+            self.unacknowledged_datagrams.push(at);
         }
         self.engine.writable(link.subchannel, BUDGET);
         true
@@ -54,15 +54,15 @@ impl Endpoint {
     fn open_datagrams(&mut self, at: usize) {
         let link = &self.links[at];
         let has_many = self.links.iter().filter(|(_, link)| link.datagrams.is_some()).count() >= MOST_LINKS;
-        let is_wanted = self.settings.datagrams && !self.settings.encryption && self.held.watched;
-        if has_many || !is_wanted || link.line.is_additional() {
+        let is_wanted = self.settings.datagrams && !self.settings.encryption && self.held.enabled;
+        if has_many || !is_wanted || link.name.is_additional() {
             return;
         }
         let local = self.rails[usize::from(link.rail.0)].ip;
         let has_failed = self.peers[link.subchannel.vc.0 as usize].has_lost(link.rail.0);
         let device = self.device(link.rail, link.remote.ip(), has_failed);
         let opened = Datagrams::open(local, device).and_then(|datagrams| {
-            if link.watched {
+            if link.in_poll_set {
                 self.poller.add(datagrams.socket(), Kind::Datagrams, datagrams_token(at))?;
             }
             Ok(datagrams)
@@ -81,13 +81,13 @@ impl Endpoint {
         let link = &mut self.links[at];
         let Some(datagrams) = &link.datagrams else { return };
         let Ok(body) = datagrams.offer() else { return };
-        datagrams.show();
+        datagrams.send_probe();
         link.transmit.push_header(&Header::without_news(body));
-        self.soil(at);
+        self.mark_dirty(at);
     }
 
     /// The peer takes datagrams.
-    pub(in crate::endpoint) fn hear_of_datagrams(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
+    pub(in crate::endpoint) fn datagrams_offered(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
         if self.links[at].datagrams.is_none() {
             self.offer_datagrams(at);
         }
@@ -100,20 +100,20 @@ impl Endpoint {
     }
 
     /// Frames that left as datagrams and were not acknowledged for long go into their streams. True if there were any.
-    pub(in crate::endpoint) fn repeat_datagrams(&mut self, now: Instant) -> bool {
+    pub(in crate::endpoint) fn retransmit_datagrams(&mut self, now: Instant) -> bool {
         let mut repeated = false;
-        let out = std::mem::take(&mut self.out);
+        let out = std::mem::take(&mut self.unacknowledged_datagrams);
         for at in out {
             let Some(link) = self.links.get_mut(at) else { continue };
             let Some(datagrams) = &mut link.datagrams else { continue };
-            if link.departures.is_out() && now.since_ns(datagrams.left_at()) < REPEAT_AFTER_NS {
-                self.out.push(at);
+            if link.send_sequence.awaits_datagram_ack() && now.since_ns(datagrams.left_at()) < REPEAT_AFTER_NS {
+                self.unacknowledged_datagrams.push(at);
                 continue;
             }
             datagrams.listed = false;
-            if link.settle() {
+            if link.retransmit_datagram() {
                 repeated = true;
-                self.soil(at);
+                self.mark_dirty(at);
             }
         }
         repeated

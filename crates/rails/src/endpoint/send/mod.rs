@@ -26,14 +26,14 @@ impl Endpoint {
     /// Sends what the engine has to send and the links take. True if that was anything.
     pub(in crate::endpoint) fn pump(&mut self, now: Instant) -> bool {
         let mut moved = false;
-        self.end_rests(now);
+        self.resume_overdue_links(now);
         for _ in 0..MOST_ROUNDS {
             while let Some(transmit) = self.engine.poll_transmit(now) {
                 if let Some(at) = self.link_of(transmit.subchannel) {
-                    moved |= self.hand_over(at, &transmit, now);
+                    moved |= self.enqueue(at, &transmit, now);
                 }
             }
-            self.act();
+            self.apply_memory_actions();
             if self.dirty.is_empty() {
                 break;
             }
@@ -41,7 +41,7 @@ impl Endpoint {
             let mut dirty = std::mem::take(&mut self.dirty);
             for at in dirty.drain(..) {
                 self.links.get_mut(at).into_iter().for_each(|link| link.dirty = false);
-                if !self.hold(at, now) {
+                if !self.hold_back(at, now) {
                     self.flush(at);
                 }
             }
@@ -53,7 +53,7 @@ impl Endpoint {
     }
 
     /// A link has something to send.
-    pub(in crate::endpoint) fn soil(&mut self, at: usize) {
+    pub(in crate::endpoint) fn mark_dirty(&mut self, at: usize) {
         let link = &mut self.links[at];
         if !std::mem::replace(&mut link.dirty, true) {
             self.dirty.push(at);
@@ -73,7 +73,7 @@ impl Endpoint {
                 if !self.stalled.contains(&at) {
                     self.stalled.push(at);
                 }
-                self.watch(at);
+                self.register_link(at);
             }
             Err(error) => self.link_failed(at, &error.to_string(), self.clock.now()),
         }
@@ -83,7 +83,7 @@ impl Endpoint {
         let Some(link) = self.links.get_mut(at).filter(|link| link.blocked) else { return };
         link.blocked = false;
         self.stalled.retain(|stalled| *stalled != at);
-        self.soil(at);
+        self.mark_dirty(at);
     }
 
     /// Sends end whose bytes the kernels have: what waits in this process needs calls of the user's, and who has nothing under
@@ -93,7 +93,7 @@ impl Endpoint {
         if !self.engine.may_complete_early() || waits() || !self.engine.buffer(now) {
             return false;
         }
-        self.act();
+        self.apply_memory_actions();
         true
     }
 }

@@ -1,7 +1,7 @@
-//! Additional streams: a rail gets more connections to a peer while others carry, and lets them go.
+//! Parallel streams: a rail gets additional connections to a peer while others carry, and retires them.
 //!
-//! Whoever sends knows whether one is enough. So each side sets up what it needs, whoever set up the first ones, and lets go
-//! only of what it has set up.
+//! The sender knows whether one is enough. So each side sets up what it needs, whoever set up the first ones, and retires
+//! only what it has set up.
 
 #[cfg(test)]
 mod tests;
@@ -46,7 +46,7 @@ impl Bundle {
 
 impl Endpoint {
     /// From now on the streams over which link `at` runs are looked after, if the user lets them grow.
-    pub(in crate::endpoint) fn look_after_streams_of(&mut self, at: usize) {
+    pub(in crate::endpoint) fn manage_streams_of(&mut self, at: usize) {
         let Streams::Automatic { most } = self.settings.streams else { return };
         let link = &self.links[at];
         if !self.bundles.iter().any(|bundle| bundle.has(link)) {
@@ -60,7 +60,7 @@ impl Endpoint {
         if !self.bundles.is_empty() {
             self.adjust_bundles(now);
         }
-        self.go_on_leaving();
+        self.service_retiring_links();
     }
 
     fn adjust_bundles(&mut self, now: Instant) {
@@ -72,8 +72,8 @@ impl Endpoint {
             let rail = usize::from(self.bundles[at].rail.0);
             let Some(sample) = self.sample_streams(at, acknowledged[rail], now) else { continue };
             match self.bundles[at].growth.decide(&sample) {
-                Some(wanted) if wanted > sample.streams => self.set_up_more(at, wanted - sample.streams, now),
-                Some(wanted) => self.let_go_of(at, sample.streams - wanted, now),
+                Some(wanted) if wanted > sample.streams => self.add_streams(at, wanted - sample.streams, now),
+                Some(wanted) => self.retire_streams(at, sample.streams - wanted, now),
                 None => {}
             }
         }
@@ -100,7 +100,7 @@ impl Endpoint {
             }
             sample.streams += 1;
             sample.is_wanted |= link.blocked || link.sampled.unsent_bytes > 0;
-            limited += u8::from(link.is_limited);
+            limited += u8::from(link.is_window_limited);
             sample.acknowledged += link.sampled.acknowledged_bytes;
             sample.min_rtt_ns = sample.min_rtt_ns.min(link.sampled.min_rtt_ns);
         }
@@ -109,7 +109,7 @@ impl Endpoint {
     }
 
     /// Starts to set up `count` more streams.
-    pub(in crate::endpoint) fn set_up_more(&mut self, at: usize, count: u8, now: Instant) {
+    pub(in crate::endpoint) fn add_streams(&mut self, at: usize, count: u8, now: Instant) {
         let bundle = &self.bundles[at];
         let (vc, rail) = (bundle.vc, bundle.rail);
         let port = self.peers[vc.0 as usize].address.as_ref().map(|address| address.port);
@@ -117,8 +117,8 @@ impl Endpoint {
             return self.growth_failed(at, now);
         };
         let remote = (bundle.remote, port).into();
-        let own = self.links_of(bundle).filter(|link| link.line.is_additional() && !link.line.by_peer);
-        let mut taken: Vec<u8> = own.map(|link| link.line.stream).collect();
+        let own = self.links_of(bundle).filter(|link| link.name.is_additional() && !link.name.by_peer);
+        let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
         let is_short = self.links_of(bundle).all(Link::has_short_segments);
         for _ in 0..count {
             let Some(stream) = (FIRST_ADDITIONAL..=u8::MAX).find(|stream| !taken.contains(stream)) else { return };
@@ -156,7 +156,7 @@ impl Endpoint {
     }
 
     /// Whether the peer may set up another stream over the way that a connection of its takes.
-    pub(in crate::endpoint) fn takes_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
+    pub(in crate::endpoint) fn accepts_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
         let peer = &self.peers[vc.0 as usize];
         let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
         let same = links.filter(|link| (link.rail, link.remote.ip()) == (rail, remote)).count();
@@ -165,18 +165,18 @@ impl Endpoint {
     }
 
     /// Begins to let go of `count` streams that this side has set up.
-    pub(in crate::endpoint) fn let_go_of(&mut self, at: usize, count: u8, now: Instant) {
+    pub(in crate::endpoint) fn retire_streams(&mut self, at: usize, count: u8, now: Instant) {
         let bundle = &self.bundles[at];
         let links = self.peers[bundle.vc.0 as usize].links.iter().flatten().copied();
         let own = links.filter(|at| {
             let link = &self.links[*at];
-            bundle.has(link) && link.line.is_additional() && !link.line.by_peer && !link.farewell.has_begun()
+            bundle.has(link) && link.name.is_additional() && !link.name.by_peer && !link.farewell.has_begun()
         });
         let chosen: Vec<usize> = own.take(usize::from(count)).collect();
         for at in chosen {
             let link = &self.links[at];
             log::info!("rail {}: a connection to {} is let go", self.rails[usize::from(link.rail.0)].name, link.remote);
-            self.leave(at, now);
+            self.retire_link(at, now);
         }
     }
 }

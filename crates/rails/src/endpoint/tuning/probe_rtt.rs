@@ -1,4 +1,5 @@
-//! Rests: a link that rests sends what it has, and takes nothing new (see [`crate::link::Rests`]).
+//! ProbeRTT avoidance: a paused link sends what it has queued and takes nothing new from the engine, so that its path runs
+//! empty before BBR would make it do so (see [`crate::link::ProbeRttAvoidance`]).
 
 use std::os::fd::AsFd;
 
@@ -10,58 +11,59 @@ use crate::sys::bbr::Bbr;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 impl Endpoint {
-    /// Looks whether link `at`, of which BBR and the kernel say that, is to rest. None does where nobody would end that while
-    /// the user is away.
-    pub(in crate::endpoint) fn look_at_rest(&mut self, at: usize, bbr: &Bbr, info: &TcpInfo, now: Instant) {
+    /// Pauses or resumes link `at`, given what BBR and the kernel say. None is paused where no progress thread would resume it
+    /// while the user is away.
+    pub(in crate::endpoint) fn update_probe_rtt(&mut self, at: usize, bbr: &Bbr, info: &TcpInfo, now: Instant) {
         let link = &mut self.links[at];
-        let rested = link.rests.is_on();
-        if !self.held.watched && !rested {
+        let rested = link.probe_rtt.is_paused();
+        if !self.held.enabled && !rested {
             return;
         }
         let waiting = link.transmit.len();
-        link.rests.look(now, bbr, info, waiting);
-        let pads = link.rests.is_to_pad(now, bbr, info, waiting);
-        match (rested, link.rests.is_on()) {
-            (false, true) => self.pause(at),
+        link.probe_rtt.update(now, bbr, info, waiting);
+        let pads = link.probe_rtt.should_probe(now, bbr, info, waiting);
+        match (rested, link.probe_rtt.is_paused()) {
+            (false, true) => self.pause_link(at),
             (true, false) => {
-                self.go_on(at);
-                self.show_path(at, info, now);
+                self.resume_link(at);
+                self.send_path_probe(at, info, now);
             }
-            _ if pads => self.show_path(at, info, now),
+            _ if pads => self.send_path_probe(at, info, now),
             _ => {}
         }
     }
 
-    /// Looks at the links that rest, whether the user looks at the network or not. True if one goes on.
-    pub(in crate::endpoint) fn look_after_rests(&mut self, now: Instant) -> bool {
-        let before = self.resting.len();
-        self.end_rests(now);
-        for at in self.resting.clone() {
+    /// Samples the paused links, whether the user makes progress calls or not. True if one is resumed.
+    pub(in crate::endpoint) fn service_paused_links(&mut self, now: Instant) -> bool {
+        let before = self.paused_links.len();
+        self.resume_overdue_links(now);
+        for at in self.paused_links.clone() {
             // The failure of one may have ended others.
             let Some(link) = self.links.get(at) else { continue };
             if let (Some(bbr), Ok(info)) = (link.bbr(), tcp_info(link.socket.as_fd())) {
-                self.look_at_rest(at, &bbr, &info, now);
+                self.update_probe_rtt(at, &bbr, &info, now);
             }
         }
-        self.resting.len() < before
+        self.paused_links.len() < before
     }
 
-    /// Ends rests that have lasted as long as one may.
-    pub(in crate::endpoint) fn end_rests(&mut self, now: Instant) {
-        while let Some(at) = self.resting.iter().copied().find(|at| self.links[*at].rests.end_at_latest(now)) {
-            self.go_on(at);
+    /// Resumes links that have been paused for as long as one may be.
+    pub(in crate::endpoint) fn resume_overdue_links(&mut self, now: Instant) {
+        while let Some(at) = self.paused_links.iter().copied().find(|at| self.links[*at].probe_rtt.end_if_overdue(now))
+        {
+            self.resume_link(at);
         }
     }
 
-    /// Link `at` rests from now on.
-    fn pause(&mut self, at: usize) {
-        self.resting.push(at);
+    /// Link `at` takes nothing new from now on.
+    fn pause_link(&mut self, at: usize) {
+        self.paused_links.push(at);
         self.engine.rest(self.links[at].subchannel, true);
     }
 
-    /// Link `at` does not rest any more.
-    fn go_on(&mut self, at: usize) {
-        self.resting.retain(|other| *other != at);
+    /// Link `at` takes frames again.
+    fn resume_link(&mut self, at: usize) {
+        self.paused_links.retain(|other| *other != at);
         let link = &self.links[at];
         self.engine.rest(link.subchannel, false);
         if link.transmit.is_empty() {
@@ -78,20 +80,20 @@ mod tests {
 
     use super::*;
     use crate::endpoint::test_pair::{PATIENCE, Pair, extent};
-    use crate::link::Rests;
+    use crate::link::ProbeRttAvoidance;
 
-    /// BBR is about to look at link `at` of the first endpoint.
+    /// BBR is about to enter ProbeRTT on link `at` of the first endpoint.
     fn rest(pair: &mut Pair, at: usize) {
         let end = &mut pair.ends[0];
-        end.links[at].rests = Rests::begun(end.clock.now().plus_ns(3_600_000_000_000));
-        end.pause(at);
+        end.links[at].probe_rtt = ProbeRttAvoidance::paused_until(end.clock.now().plus_ns(3_600_000_000_000));
+        end.pause_link(at);
     }
 
     /// BBR would have looked at it long ago.
     fn rest_too_long(pair: &mut Pair, at: usize) {
         let begin = Monotonic::now();
-        pair.ends[0].links[at].rests = Rests::begun(Instant(0));
-        while !pair.ends[0].links[at].rests.is_late(pair.now(0)) {
+        pair.ends[0].links[at].probe_rtt = ProbeRttAvoidance::paused_until(Instant(0));
+        while !pair.ends[0].links[at].probe_rtt.is_overdue(pair.now(0)) {
             assert!(begin.elapsed() < PATIENCE, "the clock stands still");
         }
     }
@@ -128,7 +130,7 @@ mod tests {
     fn others_carry_while_a_link_rests() {
         let mut pair = Pair::open();
         let at = only_link(&pair.ends[0]);
-        pair.set_up_more(0, 1);
+        pair.add_streams(0, 1);
         pair.exchange_until(2);
         rest(&mut pair, at);
         let messages = |pair: &Pair| pair.ends[0].links[at].counts.tx_messages;
@@ -139,7 +141,7 @@ mod tests {
         }
         assert_eq!(messages(&pair), before);
         pair.ends[0].remove_link(at);
-        assert!(pair.ends[0].resting.is_empty());
+        assert!(pair.ends[0].paused_links.is_empty());
     }
 
     #[test]
@@ -152,10 +154,10 @@ mod tests {
             pair.ends.iter_mut().for_each(|end| _ = end.progress());
             assert!(!received(&mut pair.ends[1]));
         }
-        assert!(pair.ends[0].is_holding(), "nobody would look after it");
+        assert!(pair.ends[0].has_deferred_work(), "nobody would look after it");
         rest_too_long(&mut pair, at);
-        pair.ends[0].look_after_waiting();
-        assert!(!pair.ends[0].is_holding());
+        pair.ends[0].service_deferred();
+        assert!(!pair.ends[0].has_deferred_work());
         receive(&mut pair);
         pair.close();
     }
@@ -167,7 +169,7 @@ mod tests {
         rest(&mut pair, at);
         rest_too_long(&mut pair, at);
         send(&mut pair, &[7; 8]);
-        assert!(pair.ends[0].resting.is_empty());
+        assert!(pair.ends[0].paused_links.is_empty());
         receive(&mut pair);
         pair.close();
     }

@@ -1,4 +1,4 @@
-//! What the kernel measures of the links' paths: it goes to the engine, and decides how links are used.
+//! Samples `TCP_INFO` of the links: the engine is told, and the rules of window warm-up, pacing and streams act on it.
 
 use std::os::fd::AsFd;
 
@@ -6,7 +6,7 @@ use fishplate_engine::{Instant, Path};
 
 use crate::endpoint::Endpoint;
 use crate::streams;
-use crate::sys::option::pace_within;
+use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 /// A near link that has carried so many bytes without a queue is fed more slowly than it drains: 16 MiB take a link of
@@ -37,9 +37,9 @@ impl Endpoint {
         let is_idle = link.transmit.taken() == link.sampled_at_bytes
             && !link.sampled.is_waiting()
             && !link.blocked
-            && !link.rests.may_change(now);
-        link.is_limited = false;
-        if is_idle && !link.course.is_opening() {
+            && !link.probe_rtt.needs_sampling(now);
+        link.is_window_limited = false;
+        if is_idle && !link.congestion_phase.is_opening_window() {
             return;
         }
         link.sampled_at_bytes = link.transmit.taken();
@@ -47,34 +47,34 @@ impl Endpoint {
         if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
             self.engine.moved(now, link.subchannel);
         }
-        link.is_limited = streams::limits(&link.sampled, &info);
+        link.is_window_limited = streams::limits(&link.sampled, &info);
         self.counters.measured(link.rail, &info);
         let before = std::mem::replace(&mut link.sampled, info);
-        link.waits_since = info.is_unanswered(link.asks_often).then(|| link.waits_since.unwrap_or(now));
+        link.unanswered_since = info.is_unanswered(link.probes_often).then(|| link.unanswered_since.unwrap_or(now));
         let is_stuck = info.unacknowledged > 0 && info.acknowledged_bytes == before.acknowledged_bytes;
         link.stuck_since = is_stuck.then(|| link.stuck_since.unwrap_or(now));
-        let waited_ns = link.waits_since.map_or(0, |since| now.since_ns(since));
+        let waited_ns = link.unanswered_since.map_or(0, |since| now.since_ns(since));
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
             return self.link_failed(at, "the other side has not answered for 3 s", now);
         }
         link.counts.retransmitted = u64::from(info.retransmitted);
-        let is_ample = link.course.is_free() && link.transmit.taken() >= AMPLE_AFTER;
+        let is_ample = link.congestion_phase.is_uncongested() && link.transmit.taken() >= AMPLE_AFTER;
         self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
-        let segments = link.course.advance(&link.socket, &before, &info, link.counts.tx_bytes);
-        self.pad(at, segments, now);
-        self.look_at_bbr(at, &before, &info, now);
+        let segments = link.congestion_phase.advance(&link.socket, &before, &info, link.counts.tx_bytes);
+        self.warm_up_windows(at, segments, now);
+        self.apply_bbr_state(at, &before, &info, now);
     }
 
     /// What BBR knows bounds the start of link `at`, if it has BBR, and may have it rest.
-    fn look_at_bbr(&mut self, at: usize, before: &TcpInfo, info: &TcpInfo, now: Instant) {
+    fn apply_bbr_state(&mut self, at: usize, before: &TcpInfo, info: &TcpInfo, now: Instant) {
         // Padding may have ended it.
         let Some(link) = self.links.get_mut(at) else { return };
         let Some(bbr) = link.bbr() else { return };
-        if let Some(most) = link.start.look(&bbr, before, info) {
+        if let Some(most) = link.startup_pacing.update(&bbr, before, info) {
             // Without, the start goes as BBR has it.
-            let _ = pace_within(link.socket.as_fd(), most);
+            let _ = set_max_pacing_rate(link.socket.as_fd(), most);
         }
-        self.look_at_rest(at, &bbr, info, now);
+        self.update_probe_rtt(at, &bbr, info, now);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Padding: frames that say nothing new, for what TCP learns from segments.
+//! Window warm-up and path probes by padding: frames without news, for what TCP and BBR learn from segments.
 
 use std::os::fd::AsFd;
 
@@ -20,8 +20,8 @@ const SLACK: u32 = 64;
 const LONGEST: u32 = 18_000;
 
 impl Endpoint {
-    /// Sends so many short segments, if nothing waits to be sent: they open the peer's window.
-    pub(in crate::endpoint) fn pad(&mut self, at: usize, segments: u32, now: Instant) {
+    /// Sends so many short segments, if nothing waits to be sent: they open the congestion window and the peer's receive window.
+    pub(in crate::endpoint) fn warm_up_windows(&mut self, at: usize, segments: u32, now: Instant) {
         for _ in 0..segments {
             if !self.send_padding(at, SHORT, now) {
                 return;
@@ -29,8 +29,8 @@ impl Endpoint {
         }
     }
 
-    /// Sends two full segments, if nothing waits to be sent: their acknowledgement, which is prompt, shows BBR the path.
-    pub(in crate::endpoint) fn show_path(&mut self, at: usize, info: &TcpInfo, now: Instant) {
+    /// Sends two full segments, if nothing waits to be sent: their acknowledgement, which is prompt, gives BBR a round trip.
+    pub(in crate::endpoint) fn send_path_probe(&mut self, at: usize, info: &TcpInfo, now: Instant) {
         let bytes = (2 * info.segment_bytes).min(LONGEST).saturating_sub(SLACK);
         self.send_padding(at, bytes / FRAME, now);
     }
@@ -49,7 +49,7 @@ impl Endpoint {
             Ok(true) => return true,
             Ok(false) => {
                 link.blocked = true;
-                self.watch(at);
+                self.register_link(at);
             }
             Err(error) => self.link_failed(at, &error.to_string(), now),
         }
@@ -70,14 +70,14 @@ mod tests {
         let now = end.clock.now();
         let mut sent_with = |segment_bytes| {
             let before = end.links[at].transmit.taken();
-            end.show_path(at, &TcpInfo { segment_bytes, ..TcpInfo::default() }, now);
+            end.send_path_probe(at, &TcpInfo { segment_bytes, ..TcpInfo::default() }, now);
             end.links[at].transmit.taken() - before
         };
         assert_eq!((sent_with(1448), sent_with(65_483)), (2820, 17_920));
         let header = end.engine.bare_header(now, end.links[at].subchannel, Body::Ack);
         end.links[at].transmit.push_header(&header);
         let before = end.links[at].transmit.taken();
-        end.show_path(at, &TcpInfo { segment_bytes: 1448, ..TcpInfo::default() }, now);
+        end.send_path_probe(at, &TcpInfo { segment_bytes: 1448, ..TcpInfo::default() }, now);
         assert_eq!(end.links[at].transmit.taken(), before);
         pair.close();
     }

@@ -1,4 +1,4 @@
-//! Which congestion control a link uses when the user does not say, and how its window is opened.
+//! Which congestion control algorithm a link uses when the user does not say, and how its window is opened.
 //!
 //! The system's may pace what it sends (BBR does). Between near hosts with nothing in between that queues, a timer of the
 //! kernel for every packet costs more than the packet itself. Far away, a connection that sends a message now and then
@@ -10,9 +10,9 @@
 //! - A *distant* link goes over to BBR for good once its window is open, or a segment is lost. BBR takes pace and window
 //!   over from it, forgets neither while the link idles, and does not take a lost segment for a queue.
 //!
-//! The kernel counts a window in segments, however short. Hence padding: once a distant link has sent more than a first
-//! window holds, short frames that say nothing new fill the window while the link has nothing else to send, and double it
-//! with each round trip, until it is open. The receiver's window, of 64 KiB to begin with, opens by two full segments with
+//! The kernel counts a congestion window in segments, however short. Hence window warm-up: once a distant link has sent more
+//! than an initial window, padding (short frames without news) fills the window while the link has nothing else to send, and
+//! doubles it with each round trip, until it is open. The receiver's window, of 64 KiB to begin with, opens by two full segments with
 //! each of these that is long enough for the memory that it takes (net/ipv4/tcp_input.c of Linux, `tcp_grow_window`), as
 //! far as there is room.
 
@@ -24,8 +24,8 @@ use std::os::fd::AsFd;
 
 use socket2::SockRef;
 
-use crate::socket::fit_unsent;
-use crate::sys::option::take_unread;
+use crate::socket::set_unsent_limit;
+use crate::sys::option::reserve_receive_window;
 use crate::sys::tcp_info::TcpInfo;
 
 /// What links start with.
@@ -54,9 +54,9 @@ const MOST_PADDING: u32 = 2048;
 /// Bytes that leave a fresh connection at once: ten segments (RFC 6928).
 const FIRST_WINDOW: u64 = 10 * 1448;
 
-/// What the links of an endpoint use.
+/// The choice of algorithm for the links of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Congestion {
+pub enum CongestionControl {
     /// What the user says.
     Set(String),
     /// What fits the distance.
@@ -68,50 +68,50 @@ pub enum Congestion {
     },
 }
 
-impl Congestion {
+impl CongestionControl {
     /// Asks the system what there is, through a socket that is not connected yet.
-    pub fn new(set: Option<&str>, socket: &socket2::Socket) -> Congestion {
+    pub fn new(set: Option<&str>, socket: &socket2::Socket) -> CongestionControl {
         if let Some(name) = set {
-            return Congestion::Set(name.into());
+            return CongestionControl::Set(name.into());
         }
         let bytes = socket.tcp_congestion().unwrap_or_default();
         let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
         let system = String::from_utf8_lossy(name).into_owned();
         let has_bbr = socket.set_tcp_congestion(AT_A_DISTANCE.as_bytes()).is_ok();
         let distant = if has_bbr { AT_A_DISTANCE.into() } else { system.clone() };
-        Congestion::ByDistance { system, distant }
+        CongestionControl::ByDistance { system, distant }
     }
 
     /// What a socket that is not connected yet is given. (One that has paced once does so for ever.)
-    pub fn first(&self) -> &str {
+    pub fn initial_algorithm(&self) -> &str {
         match self {
-            Congestion::Set(name) => name,
-            Congestion::ByDistance { .. } => WITHOUT_PACING,
+            CongestionControl::Set(name) => name,
+            CongestionControl::ByDistance { .. } => WITHOUT_PACING,
         }
     }
 
-    /// The course of a link that has just come up, of which the kernel knows `info`; `speed`: of its rail, in bytes per
+    /// The phase of a link that has just come up, of which the kernel knows `info`; `speed`: of its rail, in bytes per
     /// second, where that is known.
-    pub fn course(&self, socket: &TcpStream, info: &TcpInfo, speed: Option<f64>) -> Course {
-        let Congestion::ByDistance { system, distant } = self else { return Course::Settled };
+    pub fn phase_of(&self, socket: &TcpStream, info: &TcpInfo, speed: Option<f64>) -> CongestionPhase {
+        let CongestionControl::ByDistance { system, distant } = self else { return CongestionPhase::Settled };
         if info.rtt_ns <= NEAR_RTT_NS {
-            return Course::Near { then: system.clone(), slow: 0 };
+            return CongestionPhase::Near { then: system.clone(), queued: 0 };
         }
         let round_trip_bytes = speed.unwrap_or(ASSUMED_RATE) * info.rtt_ns as f64 / 1e9;
-        let _ = fit_unsent(socket, round_trip_bytes);
-        let _ = take_unread(socket.as_fd(), MOST_OPEN_AT_PEER);
+        let _ = set_unsent_limit(socket, round_trip_bytes);
+        let _ = reserve_receive_window(socket.as_fd(), MOST_OPEN_AT_PEER);
         if distant != AT_A_DISTANCE {
-            settle(socket, distant);
-            return Course::Settled;
+            switch_to(socket, distant);
+            return CongestionPhase::Settled;
         }
         let open = (round_trip_bytes / FIRST_GAIN).min(MOST_OPEN) as u64;
-        Course::Distant { then: distant.clone(), open, padding: MOST_PADDING }
+        CongestionPhase::Distant { then: distant.clone(), open, padding: MOST_PADDING }
     }
 }
 
-/// Where a link stands on its way to the algorithm that it keeps.
+/// The phase of a link on its way to the algorithm that it keeps.
 #[derive(Debug)]
-pub enum Course {
+pub enum CongestionPhase {
     /// It has it.
     Settled,
     /// Without pacing, until a segment is lost.
@@ -119,7 +119,7 @@ pub enum Course {
         /// What comes then.
         then: String,
         /// Bytes acknowledged while the round trip was long: there is a queue once they are [`QUEUED_BYTES`].
-        slow: u64,
+        queued: u64,
     },
     /// Without pacing, until the window is open.
     Distant {
@@ -132,23 +132,25 @@ pub enum Course {
     },
 }
 
-impl Course {
+impl CongestionPhase {
     /// Looks at what the kernel says after `sent` bytes of messages; `before`: what it said at the last look. Returns how
     /// many segments of padding are to be sent now if the link has nothing else to send.
     pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo, sent: u64) -> u32 {
         let (over, then) = match self {
-            Course::Settled => return 0,
-            Course::Near { then, slow } => {
-                look_for_queue(slow, before, info);
+            CongestionPhase::Settled => return 0,
+            CongestionPhase::Near { then, queued } => {
+                look_for_queue(queued, before, info);
                 (has_lost(before, info), then)
             }
-            Course::Distant { then, open, .. } => (has_lost(before, info) || info.window_bytes() >= *open, then),
+            CongestionPhase::Distant { then, open, .. } => {
+                (has_lost(before, info) || info.window_bytes() >= *open, then)
+            }
         };
         if over {
-            settle(socket, then);
-            *self = Course::Settled;
+            switch_to(socket, then);
+            *self = CongestionPhase::Settled;
         }
-        let Course::Distant { padding, .. } = self else { return 0 };
+        let CongestionPhase::Distant { padding, .. } = self else { return 0 };
         if sent < FIRST_WINDOW {
             return 0;
         }
@@ -158,13 +160,13 @@ impl Course {
     }
 
     /// Whether it is near, and neither loss nor queue has shown.
-    pub fn is_free(&self) -> bool {
-        matches!(self, Course::Near { slow, .. } if *slow < QUEUED_BYTES)
+    pub fn is_uncongested(&self) -> bool {
+        matches!(self, CongestionPhase::Near { queued, .. } if *queued < QUEUED_BYTES)
     }
 
     /// Whether it has to be looked at although the link has sent nothing.
-    pub fn is_opening(&self) -> bool {
-        matches!(self, Course::Distant { padding, .. } if (1..MOST_PADDING).contains(padding))
+    pub fn is_opening_window(&self) -> bool {
+        matches!(self, CongestionPhase::Distant { padding, .. } if (1..MOST_PADDING).contains(padding))
     }
 }
 
@@ -174,20 +176,20 @@ fn has_lost(before: &TcpInfo, info: &TcpInfo) -> bool {
     before.retransmitted > info.duplicates
 }
 
-/// Takes another look whether there is a queue; `slow`: bytes acknowledged while the round trip was long.
-fn look_for_queue(slow: &mut u64, before: &TcpInfo, info: &TcpInfo) {
+/// Takes another look whether there is a queue; `queued`: bytes acknowledged while the round trip was long.
+fn look_for_queue(queued: &mut u64, before: &TcpInfo, info: &TcpInfo) {
     let bytes = info.acknowledged_bytes.saturating_sub(before.acknowledged_bytes);
-    if *slow >= QUEUED_BYTES {
+    if *queued >= QUEUED_BYTES {
         return;
     }
     if info.rtt_ns <= QUEUED_RTT_NS {
-        *slow = 0;
+        *queued = 0;
     } else if bytes >= LEAST_QUEUED_BYTES {
-        *slow += bytes;
+        *queued += bytes;
     }
 }
 
-fn settle(socket: &TcpStream, name: &str) {
+fn switch_to(socket: &TcpStream, name: &str) {
     let _ = SockRef::from(socket).set_tcp_congestion(name.as_bytes());
 }
 
@@ -206,13 +208,13 @@ mod tests {
 
     #[test]
     fn a_lone_segment_that_was_acknowledged_late_is_no_queue() {
-        let (mut course, mut before) = (Course::Near { then: "reno".into(), slow: 0 }, TcpInfo::default());
+        let (mut phase, mut before) = (CongestionPhase::Near { then: "reno".into(), queued: 0 }, TcpInfo::default());
         let mut look = |rtt_ns, bytes| {
             let acknowledged_bytes = before.acknowledged_bytes + bytes;
             let info = TcpInfo { rtt_ns, acknowledged_bytes, ..TcpInfo::default() };
-            let Course::Near { slow, .. } = &mut course else { return true };
-            look_for_queue(slow, &std::mem::replace(&mut before, info), &info);
-            !course.is_free()
+            let CongestionPhase::Near { queued, .. } = &mut phase else { return true };
+            look_for_queue(queued, &std::mem::replace(&mut before, info), &info);
+            !phase.is_uncongested()
         };
         assert!((0..1000).all(|_| !look(5 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES - 1)));
         assert!(!look(2 * QUEUED_RTT_NS, QUEUED_BYTES - 1));

@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 use fishplate_engine::wire::{Header, Malformed, decode};
 use fishplate_engine::{BounceId, Extent, Payload, Placement};
 
-use super::records::{Incoming, MOST_AT_ONCE};
-use crate::bounce_buffers::Bounces;
+use super::records::{MOST_AT_ONCE, RecordReader};
+use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Opening;
 use crate::sys::io::{receive, receive_own};
 use crate::sys::memory::UserMemory;
@@ -39,7 +39,7 @@ pub enum Destination {
 /// What has come.
 #[derive(Debug)]
 pub enum Arrived {
-    /// A header; tell with [`ReceiveState::expect`] where its payload goes, if it has one.
+    /// A header; tell with [`ReceiveState::expect_payload`] where its payload goes, if it has one.
     Header(Header),
     /// The payload of the last header is whole: its length.
     Payload(u64),
@@ -56,15 +56,15 @@ pub struct ReceiveState {
     /// The last payload was a long one.
     bulk: bool,
     /// With encryption, what is behind `end` in the buffer.
-    sealed: Option<Box<Incoming>>,
+    records: Option<Box<RecordReader>>,
 }
 
 impl ReceiveState {
     /// Of a link; encrypted, if there is something to open records with.
     pub fn new(opening: Option<Opening>) -> Self {
         let buffer_len = if opening.is_some() { MOST_AT_ONCE } else { BUFFER_LEN };
-        let sealed = opening.map(|opening| Box::new(Incoming::new(opening)));
-        ReceiveState { sealed, ..ReceiveState::with_buffer(buffer_len) }
+        let records = opening.map(|opening| Box::new(RecordReader::new(opening)));
+        ReceiveState { records, ..ReceiveState::with_buffer(buffer_len) }
     }
 
     /// Of a link's datagrams of up to `most` bytes.
@@ -81,7 +81,7 @@ impl ReceiveState {
             done: 0,
             len: 0,
             bulk: false,
-            sealed: None,
+            records: None,
         }
     }
 }
@@ -115,9 +115,9 @@ pub enum Filled {
 impl ReceiveState {
     /// Starts with bytes that were read before the link existed; far fewer than the buffer holds.
     pub fn feed(&mut self, early: &[u8]) -> io::Result<()> {
-        if let Some(sealed) = &mut self.sealed {
+        if let Some(records) = &mut self.records {
             let mut plain = self.start..self.end;
-            let fed = sealed.feed(early, &mut self.buffer, &mut plain);
+            let fed = records.feed(early, &mut self.buffer, &mut plain);
             (self.start, self.end) = (plain.start, plain.end);
             return fed;
         }
@@ -127,10 +127,15 @@ impl ReceiveState {
     }
 
     /// Reads from the socket. [`io::ErrorKind::WouldBlock`]: there is nothing.
-    pub fn fill(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory, bounces: &mut Bounces) -> io::Result<Filled> {
-        if let Some(sealed) = &mut self.sealed {
+    pub fn fill(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        memory: &UserMemory,
+        bounces: &mut BounceBuffers,
+    ) -> io::Result<Filled> {
+        if let Some(records) = &mut self.records {
             let mut plain = self.start..self.end;
-            let filled = sealed.fill(socket, &mut self.buffer, &mut plain);
+            let filled = records.fill(socket, &mut self.buffer, &mut plain);
             (self.start, self.end) = (plain.start, plain.end);
             return filled;
         }
@@ -152,7 +157,7 @@ impl ReceiveState {
     }
 
     /// The next thing that has come whole.
-    pub fn next(&mut self, memory: &UserMemory, bounces: &mut Bounces) -> Result<Option<Arrived>, Malformed> {
+    pub fn next(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) -> Result<Option<Arrived>, Malformed> {
         if self.len > 0 {
             self.consume(memory, bounces);
             if self.done < self.len {
@@ -168,7 +173,7 @@ impl ReceiveState {
     }
 
     /// The payload of the last header, of `len` bytes, goes to `placement`.
-    pub fn expect(&mut self, placement: Placement, len: u64, bounces: &mut Bounces) {
+    pub fn expect_payload(&mut self, placement: Placement, len: u64, bounces: &mut BounceBuffers) {
         self.len = len;
         self.done = 0;
         self.bulk = len >= BULK_LEAST;
@@ -189,11 +194,11 @@ impl ReceiveState {
 
     /// Whether a payload, or a header, has come in part.
     pub fn is_within_frame(&self) -> bool {
-        self.len > 0 || self.start < self.end || self.sealed.as_ref().is_some_and(|sealed| !sealed.is_empty())
+        self.len > 0 || self.start < self.end || self.records.as_ref().is_some_and(|records| !records.is_empty())
     }
 
     /// Moves payload from the buffer to its place.
-    fn consume(&mut self, memory: &UserMemory, bounces: &mut Bounces) {
+    fn consume(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) {
         let there = (self.end - self.start).min((self.len - self.done) as usize);
         let bytes = &self.buffer[self.start..self.start + there];
         match &self.destination {
@@ -213,7 +218,7 @@ impl ReceiveState {
         &mut self,
         socket: BorrowedFd<'_>,
         memory: &UserMemory,
-        bounces: &mut Bounces,
+        bounces: &mut BounceBuffers,
     ) -> io::Result<Filled> {
         let missing = self.len - self.done;
         let (wanted, got) = match &self.destination {

@@ -1,5 +1,5 @@
-//! What an encrypted link has between its queues and its socket. Payloads are copied once on each side: into the record,
-//! and out of it.
+//! Encrypted records between the queues of a link and its socket. Payloads are copied once on each side: into the record, and
+//! out of it.
 
 use std::io;
 use std::ops::Range;
@@ -14,16 +14,16 @@ pub const MOST_AT_ONCE: usize = 8 * MOST_RECORD;
 
 /// Records on their way to the socket.
 #[derive(Debug)]
-pub struct Outgoing {
+pub struct RecordWriter {
     sealing: Sealing,
     records: Vec<u8>,
     /// Bytes of `records` that have been sent.
     sent: usize,
 }
 
-impl Outgoing {
+impl RecordWriter {
     pub fn new(sealing: Sealing) -> Self {
-        Outgoing { sealing, records: Vec::new(), sent: 0 }
+        RecordWriter { sealing, records: Vec::new(), sent: 0 }
     }
 
     /// Whether everything has been sent.
@@ -58,14 +58,14 @@ impl Outgoing {
 
 /// Records that have come in part, in a buffer, behind what was in those before: `plain`.
 #[derive(Debug)]
-pub struct Incoming {
+pub struct RecordReader {
     opening: Opening,
     records: Range<usize>,
 }
 
-impl Incoming {
+impl RecordReader {
     pub fn new(opening: Opening) -> Self {
-        Incoming { opening, records: 0..0 }
+        RecordReader { opening, records: 0..0 }
     }
 
     /// Whether no record has come in part.

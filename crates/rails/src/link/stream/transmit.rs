@@ -8,8 +8,8 @@ use std::os::fd::BorrowedFd;
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use fishplate_engine::{Extent, Payload, Source};
 
-use super::records::Outgoing;
-use crate::bounce_buffers::Bounces;
+use super::records::RecordWriter;
+use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::{MOST_CONTENT, Sealing};
 use crate::sys::io::{Piece, send, send_own};
 use crate::sys::memory::UserMemory;
@@ -37,19 +37,19 @@ pub struct TransmitQueue {
     /// Bytes that it has ever been given.
     taken: u64,
     /// With encryption, what is on its way to the socket.
-    sealed: Option<Box<Outgoing>>,
+    records: Option<Box<RecordWriter>>,
 }
 
 impl TransmitQueue {
     /// Of a link; encrypted, if there is something to seal records with.
     pub fn new(sealing: Option<Sealing>) -> Self {
-        let sealed = sealing.map(|sealing| Box::new(Outgoing::new(sealing)));
-        TransmitQueue { sealed, ..TransmitQueue::default() }
+        let records = sealing.map(|sealing| Box::new(RecordWriter::new(sealing)));
+        TransmitQueue { records, ..TransmitQueue::default() }
     }
 
     /// Whether everything has been sent.
     pub fn is_empty(&self) -> bool {
-        self.segments.is_empty() && self.sealed.as_ref().is_none_or(|sealed| sealed.is_empty())
+        self.segments.is_empty() && self.records.as_ref().is_none_or(|records| records.is_empty())
     }
 
     /// Bytes to send.
@@ -63,7 +63,7 @@ impl TransmitQueue {
     }
 
     /// Adds a frame. With `copy`, the payload is not needed after the call.
-    pub fn push(&mut self, header: &Header, source: &Source, copy: bool, memory: &UserMemory, bounces: &Bounces) {
+    pub fn push(&mut self, header: &Header, source: &Source, copy: bool, memory: &UserMemory, bounces: &BounceBuffers) {
         let before = self.copied.len();
         let rest = match source {
             Source::User(payload) if !copy && payload.len() > COPY_LIMIT => {
@@ -125,8 +125,8 @@ impl TransmitQueue {
 
     /// Sends what the socket takes. True once everything is sent; false when the socket takes no more.
     pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
-        if self.sealed.is_some() {
-            return self.flush_sealed(socket, memory);
+        if self.records.is_some() {
+            return self.flush_encrypted(socket, memory);
         }
         while !self.segments.is_empty() {
             match self.send_some(socket, memory) {
@@ -139,20 +139,20 @@ impl TransmitQueue {
         Ok(true)
     }
 
-    fn flush_sealed(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
-        let Some(mut sealed) = self.sealed.take() else { return Ok(true) };
+    fn flush_encrypted(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
+        let Some(mut records) = self.records.take() else { return Ok(true) };
         let flushed = loop {
-            match sealed.flush(socket) {
+            match records.flush(socket) {
                 Ok(()) if self.segments.is_empty() => break Ok(true),
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(false),
                 Err(error) => break Err(error),
             }
-            while !self.segments.is_empty() && sealed.has_room() {
-                sealed.seal(|content| self.take(MOST_CONTENT, memory, content));
+            while !self.segments.is_empty() && records.has_room() {
+                records.seal(|content| self.take(MOST_CONTENT, memory, content));
             }
         };
-        self.sealed = Some(sealed);
+        self.records = Some(records);
         flushed
     }
 
@@ -233,7 +233,7 @@ pub(in crate::link) fn append(
     out: &mut Vec<u8>,
     (header, source): (&Header, &Source),
     memory: &UserMemory,
-    bounces: &Bounces,
+    bounces: &BounceBuffers,
 ) {
     append_header(out, header);
     match source {
@@ -284,7 +284,7 @@ mod tests {
         let header = Header::without_news(Body::Ack);
         for bytes in [&ending, &staying, &ending] {
             let source = Source::User(Payload::One(extent(bytes)));
-            queue.push(&header, &source, false, &memory, &Bounces::default());
+            queue.push(&header, &source, false, &memory, &BounceBuffers::default());
         }
         let len = queue.len();
         queue.detach(&Payload::One(extent(&ending)), &memory);

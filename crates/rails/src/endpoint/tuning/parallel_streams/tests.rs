@@ -9,32 +9,32 @@ use super::*;
 use crate::endpoint::test_pair::{Pair, extent};
 
 impl Pair {
-    fn let_go_of(&mut self, end: usize, count: u8) {
+    fn retire_streams(&mut self, end: usize, count: u8) {
         let now = self.now(end);
-        self.ends[end].let_go_of(0, count, now);
+        self.ends[end].retire_streams(0, count, now);
     }
 }
 
 #[test]
 fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
     let mut pair = Pair::open();
-    pair.set_up_more(0, 3);
+    pair.add_streams(0, 3);
     pair.exchange_until(4);
-    pair.set_up_more(1, 2);
+    pair.add_streams(1, 2);
     pair.exchange_until(6);
     let busy = pair.ends[0].links.iter().filter(|(_, link)| link.counts.tx_bytes > 0).count();
     assert!(busy > 1, "all goes over one");
     // More than it has set up.
-    pair.let_go_of(1, 5);
+    pair.retire_streams(1, 5);
     pair.exchange_until(4);
-    pair.let_go_of(0, 2);
-    pair.set_up_more(1, 1);
+    pair.retire_streams(0, 2);
+    pair.add_streams(1, 1);
     pair.exchange_until(3);
-    pair.let_go_of(0, 1);
-    pair.let_go_of(1, 1);
+    pair.retire_streams(0, 1);
+    pair.retire_streams(1, 1);
     pair.exchange_until(1);
     // It is nobody's to let go.
-    pair.let_go_of(0, 1);
+    pair.retire_streams(0, 1);
     pair.exchange_until(1);
     pair.close();
 }
@@ -42,7 +42,7 @@ fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
 #[test]
 fn there_are_no_more_streams_than_a_rail_may_have() {
     let mut pair = Pair::open();
-    pair.set_up_more(0, 20);
+    pair.add_streams(0, 20);
     pair.exchange_until(usize::from(MOST_STREAMS));
     pair.close();
 }
@@ -50,9 +50,9 @@ fn there_are_no_more_streams_than_a_rail_may_have() {
 #[test]
 fn a_stream_that_breaks_is_not_set_up_again() {
     let mut pair = Pair::open();
-    pair.set_up_more(0, 2);
+    pair.add_streams(0, 2);
     pair.exchange_until(3);
-    let additional = pair.ends[0].links.iter().find(|(_, link)| link.line.is_additional());
+    let additional = pair.ends[0].links.iter().find(|(_, link)| link.name.is_additional());
     additional.unwrap().1.socket.shutdown(Shutdown::Both).unwrap();
     pair.exchange_until(2);
     pair.close();

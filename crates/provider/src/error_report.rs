@@ -1,4 +1,4 @@
-//! Words to the user on stderr, before an error that the MPI may end the job on.
+//! Error reports on stderr, before an error on which the MPI may abort the job.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -21,18 +21,18 @@ const PAUSE: Duration = Duration::from_micros(100);
 ///
 /// Then waits, up to [`PATIENCE`], until it is read: MPICH's process manager passes on that a rank aborts before what
 /// that rank has written to its pipe, and ends without it.
-pub fn tell(what: &dyn Display) {
+pub fn report(what: &dyn Display) {
     let mut stderr = std::io::stderr();
     let _ = stderr.write_all(format!("fishplate: {what}\n").as_bytes());
     wait_until_read(&stderr, PATIENCE);
 }
 
 /// Prints a line about what this rank met, unless it was the last one: for what happens again with every call.
-pub fn tell_change(what: &Arc<str>) {
+pub fn report_if_new(what: &Arc<str>) {
     static LAST: Mutex<Option<Arc<str>>> = Mutex::new(None);
     let mut last = lock_plain(&LAST);
     if last.as_ref() != Some(what) {
-        tell(&format_args!("{}: {what}", process::name()));
+        report(&format_args!("{}: {what}", process::name()));
         *last = Some(what.clone());
     }
 }

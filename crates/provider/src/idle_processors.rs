@@ -14,14 +14,14 @@ const UNIT: Duration = Duration::from_millis(10);
 
 /// What was known at the last look.
 #[derive(Default)]
-pub struct FreeCores {
+pub struct IdleProcessors {
     looked_at: Option<Instant>,
     /// By processor, in units.
     idle: Vec<Option<u64>>,
     is_any_free: bool,
 }
 
-impl FreeCores {
+impl IdleProcessors {
     /// Whether one was free for most of the time between the last two looks.
     pub fn is_any(&mut self) -> bool {
         let now = Instant::now();
@@ -78,7 +78,7 @@ mod tests {
         let allowed = sched_getaffinity(None).unwrap();
         let own = (0..CpuSet::MAX_CPU).find(|at| allowed.is_set(*at)).unwrap();
         let at = |idle: u64| (0..=own).map(|at| (at == own).then_some(idle)).collect::<Vec<_>>();
-        let cores = FreeCores { idle: at(100), ..FreeCores::default() };
+        let cores = IdleProcessors { idle: at(100), ..IdleProcessors::default() };
         assert!(cores.was_any_idle(&at(105), Duration::from_millis(100)));
         assert!(!cores.was_any_idle(&at(104), Duration::from_millis(100)));
         assert!(!cores.was_any_idle(&[], Duration::from_millis(100)));

@@ -23,18 +23,18 @@ pub fn is_core_shared() -> bool {
 }
 
 /// Counts polls without result. Threads that poll together share the counts, exactness does not matter.
-pub struct Idle {
+pub struct IdleYield {
     empty: AtomicU32,
     lone: AtomicU32,
 }
 
-impl Default for Idle {
-    fn default() -> Idle {
-        Idle { empty: AtomicU32::new(0), lone: AtomicU32::new(LONE) }
+impl Default for IdleYield {
+    fn default() -> IdleYield {
+        IdleYield { empty: AtomicU32::new(0), lone: AtomicU32::new(LONE) }
     }
 }
 
-impl Idle {
+impl IdleYield {
     /// Data moved or a result came.
     pub fn active(&self) {
         if self.empty.load(Ordering::Relaxed) != 0 {
@@ -49,7 +49,7 @@ impl Idle {
         if empty < PATIENCE && lone == LONE {
             self.empty.store(empty + 1, Ordering::Relaxed);
         } else {
-            let lone = if step_aside() { 0 } else { LONE.min(lone + 1) };
+            let lone = if yield_processor() { 0 } else { LONE.min(lone + 1) };
             self.lone.store(lone, Ordering::Relaxed);
             if IS_SHARED.load(Ordering::Relaxed) != (lone < LONE) {
                 IS_SHARED.store(lone < LONE, Ordering::Relaxed);
@@ -59,7 +59,7 @@ impl Idle {
 }
 
 /// Lets others run. Whether there was anybody.
-fn step_aside() -> bool {
+fn yield_processor() -> bool {
     let start = Instant::now();
     std::thread::yield_now();
     start.elapsed() >= SHARED
