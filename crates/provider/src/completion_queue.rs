@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use ofi_abi::{FI_ADDR_NOTAVAIL, FI_EAGAIN, FI_EAVAIL};
 
+use crate::bound::Bound;
 use crate::completion::{Entry, FailedEntry, Source};
 use crate::domain::Domain;
-use crate::endpoint::Endpoint;
 use crate::errno::{Errno, Outcome, lock_plain, read_plain};
 use crate::idle_yield::IdleYield;
 
@@ -37,7 +37,7 @@ pub struct CompletionQueue {
     idle: IdleYield,
     texts: Mutex<Vec<Arc<CStr>>>,
     /// The endpoints bound to it.
-    pub endpoints: RwLock<Vec<Arc<Endpoint>>>,
+    pub endpoints: RwLock<Vec<Arc<dyn Bound>>>,
     /// Keeps the domain open.
     pub domain: Arc<Domain>,
 }

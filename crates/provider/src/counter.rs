@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use ofi_abi::{FI_EAVAIL, FI_ETIMEDOUT};
 
+use crate::bound::Bound;
 use crate::domain::Domain;
-use crate::endpoint::Endpoint;
 use crate::errno::{Errno, Outcome, read_plain};
 use crate::idle_yield::IdleYield;
 
@@ -27,7 +27,7 @@ pub struct Counter {
     errors: AtomicU64,
     idle: IdleYield,
     /// The endpoints bound to it.
-    pub endpoints: RwLock<Vec<Arc<Endpoint>>>,
+    pub endpoints: RwLock<Vec<Arc<dyn Bound>>>,
     /// Keeps the domain open.
     _domain: Arc<Domain>,
 }

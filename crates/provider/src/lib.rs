@@ -5,9 +5,9 @@
 #![deny(unsafe_code)]
 
 mod address_vector;
+mod bound;
 mod completion;
 mod completion_queue;
-mod contexts;
 mod counter;
 mod domain;
 mod endpoint;
@@ -20,10 +20,7 @@ mod ffi;
 mod idle_processors;
 mod idle_yield;
 mod info;
-mod peers;
 mod progress_thread;
 mod regions;
-mod remote;
-mod transfer;
 
 pub use ffi::fi_prov_ini;

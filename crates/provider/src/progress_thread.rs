@@ -12,7 +12,6 @@ use fishplate_rails::settings::Progress;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{read, write};
 
-use crate::endpoint::Endpoint;
 use crate::errno::lock_plain;
 use crate::ffi::signals::without_signals;
 use crate::idle_processors::IdleProcessors;
@@ -63,9 +62,22 @@ pub enum Next {
     Later,
 }
 
+/// What a progress thread serves: an endpoint.
+pub trait Served: Send + Sync + 'static {
+    /// Does what cannot wait any longer: what has been due for `least`, and progress if the application is away and a
+    /// processor `is_free`. Says when to come again.
+    fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next;
+
+    /// A descriptor that is readable while sockets are ready and the application is away.
+    fn readiness_fd(&self) -> Option<Arc<OwnedFd>>;
+
+    /// The process ends and has left the endpoint open.
+    fn close_at_exit(&self);
+}
+
 impl ProgressThread {
     /// Starts to watch over `endpoint`.
-    pub fn start(endpoint: &Arc<Endpoint>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
+    pub fn start(endpoint: &Arc<impl Served>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let (ended, asleep, working) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
         let shared = Arc::new(Shared { ended, asleep, working, bell });
@@ -118,7 +130,7 @@ pub fn end_all() {
 }
 
 impl Shared {
-    fn watch(&self, endpoint: &Weak<Endpoint>, progress: Progress) {
+    fn watch(&self, endpoint: &Weak<impl Served>, progress: Progress) {
         let (mut quiet, mut next, mut cores) = (0, Next::Soon, IdleProcessors::default());
         let mut present = PERIOD;
         while !self.ended.load(Ordering::Relaxed) {
@@ -141,7 +153,7 @@ impl Shared {
         endpoint.upgrade().iter().for_each(|endpoint| endpoint.close_at_exit());
     }
 
-    fn pause(&self, next: Next, present: Duration, endpoint: &Weak<Endpoint>) {
+    fn pause(&self, next: Next, present: Duration, endpoint: &Weak<impl Served>) {
         match next {
             Next::Present => self.sleep_for(None, Some(present)),
             Next::Soon => self.wait(None, Some(PERIOD)),

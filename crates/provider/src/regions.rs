@@ -7,7 +7,7 @@ use fishplate_engine::{Payload, Registration};
 use fishplate_rails::Endpoint as Transport;
 use ofi_abi::{FI_ENOKEY, FI_REMOTE_READ, FI_REMOTE_WRITE};
 
-use crate::endpoint::Endpoint;
+use crate::bound::Bound;
 use crate::errno::{Errno, Outcome, lock_plain};
 
 /// How peers name memory.
@@ -29,7 +29,7 @@ pub struct Regions {
 #[derive(Default)]
 struct Inner {
     regions: BTreeMap<u64, Registration>,
-    endpoints: Vec<Arc<Endpoint>>,
+    endpoints: Vec<Arc<dyn Bound>>,
     next_key: u64,
 }
 
@@ -69,17 +69,17 @@ impl Regions {
     /// Runs `enable`, which opens the transport of `endpoint`; peers may then access the memory over it as well.
     pub fn join(
         &self,
-        endpoint: &Arc<Endpoint>,
+        endpoint: Arc<dyn Bound>,
         enable: impl FnOnce(&RegisteredRegions) -> Outcome<()>,
     ) -> Outcome<()> {
         let mut inner = lock_plain(&self.inner);
         enable(&RegisteredRegions(&inner.regions))?;
-        inner.endpoints.push(endpoint.clone());
+        inner.endpoints.push(endpoint);
         Ok(())
     }
 
     /// An endpoint is closed.
-    pub fn leave(&self, endpoint: &Arc<Endpoint>) {
+    pub fn leave(&self, endpoint: &Arc<dyn Bound>) {
         lock_plain(&self.inner).endpoints.retain(|known| !Arc::ptr_eq(known, endpoint));
     }
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use fishplate_rails::{ADDRESS_LEN, Address};
 use ofi_abi::*;
 
-use super::domain::DomainHandle;
-use super::handle::{Handle, new_fid, return_handle, table};
+use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
 use super::memory::copy_text;
 use super::{call, guard, no_control, no_ops_open, no_ops_set, no_tostr, refuse};
 use crate::address_vector::AddressVector;

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use ofi_abi::*;
 
-use super::domain::DomainHandle;
-use super::handle::{Handle, new_fid, return_handle, table};
+use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
 use super::memory::copy_text;
 use super::{call, guard, no_bind, no_control, no_ops_open, no_ops_set, no_tostr};
 use crate::completion::{Entry, FailedEntry};

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use ofi_abi::*;
 
 use super::completion_queue::timeout;
-use super::domain::DomainHandle;
-use super::handle::{Handle, new_fid, return_handle, table};
+use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
 use super::{call, guard, no_bind, no_control, no_ops_open, no_ops_set, no_tostr};
 use crate::counter::{Counter, Unit};
 use crate::errno::{Errno, read_plain};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use ofi_abi::*;
 
-use super::fabric::FabricHandle;
-use super::handle::{Handle, new_fid, return_handle, table};
+use super::handle::{DomainHandle, FabricHandle, new_fid, return_handle, table};
 use super::{
     address_vector, call, completion_queue, counter, endpoint, memory_region, no_control, no_ops_open, no_ops_set,
     no_tostr, refuse,
@@ -14,8 +13,6 @@ use super::{
 use crate::domain::Domain;
 use crate::errno::Errno;
 use crate::regions::Addressing;
-
-pub(super) type DomainHandle = Handle<fid_domain, Domain>;
 
 static FID_OPS: fi_ops = fi_ops {
     size: size_of::<fi_ops>(),

@@ -10,14 +10,11 @@ use ofi_abi::*;
 use super::address_vector::{self, AddressVectorHandle};
 use super::completion_queue::{self, CompletionQueueHandle};
 use super::counter::{self, CounterHandle};
-use super::domain::DomainHandle;
-use super::handle::{Handle, is_ours, new_fid, return_handle, table};
-use super::{atomic, call, call_long, msg, no_ops_open, no_ops_set, no_tostr, refuse, rma, tagged};
+use super::handle::{DomainHandle, EndpointHandle, is_ours, new_fid, return_handle, table};
+use super::{atomic, call, call_long, message, msg, no_ops_open, no_ops_set, no_tostr, refuse, rma, tagged};
 use crate::endpoint::{Attributes, Endpoint};
 use crate::errno::{Errno, Outcome};
 use crate::info::MAX_MSG_SIZE;
-
-pub(super) type EndpointHandle = Handle<fid_ep, Endpoint>;
 
 static FID_OPS: fi_ops = fi_ops {
     size: size_of::<fi_ops>(),
@@ -194,7 +191,7 @@ fn op_flags(endpoint: &Endpoint, command: c_int, flags: &mut u64) -> Outcome<()>
 
 unsafe extern "C" fn cancel(fid: *mut fid, context: *mut c_void) -> isize {
     // SAFETY: the contract: an open endpoint of ours.
-    call_long(|| unsafe { EndpointHandle::object(fid) }.cancel(msg::context_number(context)))
+    call_long(|| unsafe { EndpointHandle::object(fid) }.cancel(message::context_number(context)))
 }
 
 unsafe extern "C" fn getopt(fid: *mut fid, level: c_int, option: c_int, value: *mut c_void, len: *mut usize) -> c_int {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use ofi_abi::*;
 
 use super::completion_queue::{counted, timeout};
-use super::fabric::FabricHandle;
-use super::handle::{Handle, is_ours, new_fid, return_handle, table};
+use super::handle::{FabricHandle, Handle, is_ours, new_fid, return_handle, table};
 use super::memory::copy_text;
 use super::{call, no_bind, no_ops_open, no_ops_set, no_tostr};
 use crate::errno::{Errno, Outcome};

@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use ofi_abi::*;
 
-use super::handle::{Handle, new_fid, return_handle, table};
+use super::handle::{FabricHandle, new_fid, return_handle, table};
 use super::{call, domain, event_queue, no_bind, no_control, no_ops_open, no_ops_set, no_tostr, refuse};
 use crate::domain::Fabric;
 use crate::environment;
 use crate::errno::Errno;
-
-pub(super) type FabricHandle = Handle<fid_fabric, Fabric>;
 
 static FID_OPS: fi_ops = fi_ops {
     size: size_of::<fi_ops>(),

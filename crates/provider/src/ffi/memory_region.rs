@@ -7,8 +7,7 @@ use std::sync::Arc;
 use fishplate_engine::Payload;
 use ofi_abi::*;
 
-use super::domain::DomainHandle;
-use super::handle::{Handle, new_fid, return_handle};
+use super::handle::{DomainHandle, Handle, new_fid, return_handle};
 use super::memory::{piece, pieces};
 use super::{call, no_control, no_ops_open, no_ops_set, no_tostr};
 use crate::domain::Domain;

@@ -18,6 +18,7 @@ mod info;
 mod loader;
 mod memory;
 mod memory_region;
+mod message;
 mod msg;
 mod rma;
 pub mod signals;

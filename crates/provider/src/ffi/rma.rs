@@ -6,12 +6,12 @@ use fishplate_engine::{Payload, Remote};
 use ofi_abi::*;
 
 use super::call_long;
-use super::endpoint::EndpointHandle;
+use super::handle::EndpointHandle;
 use super::memory::{piece, pieces};
-use super::msg::context_number;
+use super::message::context_number;
 use crate::endpoint::Report;
+use crate::endpoint::rma::Access;
 use crate::errno::{Errno, Outcome};
-use crate::remote::Access;
 
 pub(super) static OPS: fi_ops_rma = fi_ops_rma {
     size: size_of::<fi_ops_rma>(),

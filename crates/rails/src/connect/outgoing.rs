@@ -9,7 +9,7 @@ use fishplate_engine::{Instant, VcId};
 use super::{read_some, write_whole};
 use crate::encryption::Keys;
 use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
-use crate::link::FIRST_ADDITIONAL;
+use crate::link_name::FIRST_ADDITIONAL;
 use crate::socket;
 
 /// Wait before the second try, in nanoseconds; it doubles with each further one.

@@ -18,6 +18,7 @@ use std::net::{IpAddr, TcpListener};
 use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, SubchannelId, VcId};
 use slab::Slab;
 
+pub use crate::rail::Rail;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::address::{Address, EndpointId, Token};
@@ -89,19 +90,6 @@ pub struct Endpoint {
     next_tick: Instant,
     counters: Counters,
     status_page: StatusPage,
-}
-
-/// A rail of this endpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rail {
-    /// Name of the interface.
-    pub name: String,
-    /// Its address.
-    pub ip: IpAddr,
-    /// Prefix length of its network.
-    pub prefix: u8,
-    /// Bytes per second, where the driver says.
-    pub speed: Option<f64>,
 }
 
 /// An endpoint could not be opened.

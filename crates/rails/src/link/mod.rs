@@ -10,8 +10,9 @@ pub use congestion::startup_pacing::StartupPacing;
 pub use congestion::{CongestionControl, CongestionPhase, NEAR_RTT_NS};
 pub use datagrams::{DatagramKind, Datagrams};
 pub use sequence::{ReceiveSequence, SendSequence};
+pub use stream::Filled;
 pub use stream::kernel_acks::KernelAcks;
-pub use stream::receive::{Arrived, Filled, ReceiveState};
+pub use stream::receive::{Arrived, ReceiveState};
 pub use stream::transmit::TransmitQueue;
 
 use std::net::{SocketAddr, TcpStream};
@@ -22,6 +23,7 @@ use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
 use crate::encryption::Keys;
+use crate::link_name::LinkName;
 use crate::socket::SHORT_SEGMENT;
 use crate::sys::bbr::{Bbr, bbr};
 use crate::sys::tcp_info::TcpInfo;
@@ -88,27 +90,6 @@ pub struct Link {
     pub stuck_since: Option<Instant>,
     /// What was counted.
     pub counts: Counts,
-}
-
-/// A connection among those of a pair of endpoints, as the side that set it up numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkName {
-    /// That side is the peer.
-    pub by_peer: bool,
-    /// Rail of that side.
-    pub rail: u8,
-    /// Which of the rail's streams; from [`FIRST_ADDITIONAL`] on those that were set up while others carried.
-    pub stream: u8,
-}
-
-/// Number of the first stream that is set up while others carry. No user can ask for so many to begin with.
-pub const FIRST_ADDITIONAL: u8 = 128;
-
-impl LinkName {
-    /// Whether it was set up while others carried.
-    pub fn is_additional(&self) -> bool {
-        self.stream >= FIRST_ADDITIONAL
-    }
 }
 
 /// What is sent does not come through if nothing of it was acknowledged for so long, in nanoseconds: the kernel has repeated

@@ -12,7 +12,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::incoming_token;
 use crate::handshake::{Acceptor, Proven, Refusal};
-use crate::link::LinkName;
+use crate::link_name::LinkName;
 use crate::socket;
 use crate::sys::limits::open_files;
 use crate::sys::poll::Kind;

@@ -7,7 +7,8 @@ use fishplate_engine::{Instant, RailId, VcId};
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
-use crate::link::{Link, LinkName};
+use crate::link::Link;
+use crate::link_name::LinkName;
 use crate::socket;
 use crate::sys::tcp_info::tcp_info;
 

@@ -13,7 +13,8 @@ use fishplate_engine::{Instant, RailId, VcId};
 
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
-use crate::link::{FIRST_ADDITIONAL, Link};
+use crate::link::Link;
+use crate::link_name::FIRST_ADDITIONAL;
 use crate::streams::{Growth, Sample, Streams};
 use crate::sys::limits::open_files;
 

@@ -7,6 +7,7 @@ use fishplate_engine::wire::{Header, Malformed, decode};
 use fishplate_engine::{BounceId, Extent, Payload, Placement};
 
 use super::records::{MOST_AT_ONCE, RecordReader};
+use super::{Filled, filled};
 use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Opening;
 use crate::sys::io::{receive, receive_own};
@@ -99,17 +100,6 @@ impl ReceiveState {
     pub fn unread(&self) -> usize {
         self.end - self.start
     }
-}
-
-/// How a read ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filled {
-    /// Some bytes came; more are likely there.
-    More,
-    /// Some bytes came, and that was all.
-    Drained,
-    /// The peer has shut the connection.
-    End,
 }
 
 impl ReceiveState {
@@ -253,14 +243,6 @@ impl ReceiveState {
         self.done += placed;
         (self.start, self.end) = (0, got - placed as usize);
         Ok(filled(got, wanted))
-    }
-}
-
-pub(super) fn filled(got: usize, wanted: usize) -> Filled {
-    match got {
-        0 => Filled::End,
-        got if got < wanted => Filled::Drained,
-        _ => Filled::More,
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
-use super::receive::{Filled, filled};
+use super::{Filled, filled};
 use crate::encryption::{MOST_RECORD, Opening, Sealing};
 use crate::sys::io::{receive_own, send_own};
 

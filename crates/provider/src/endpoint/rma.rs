@@ -4,9 +4,9 @@ use fishplate_engine::{Context, Payload, ReadRequest, Registration, Remote, VcId
 use fishplate_rails::{Endpoint as Transport, PostError};
 use ofi_abi::{FI_ENOKEY, FI_EOPBADSTATE, FI_INJECT};
 
+use crate::endpoint::transfer::post_errno;
 use crate::endpoint::{Endpoint, Report, State};
 use crate::errno::{Errno, Outcome, lock_plain};
-use crate::transfer::post_errno;
 
 /// A read or a write.
 pub struct Access {
@@ -50,14 +50,14 @@ impl Endpoint {
     }
 
     /// Lets peers access memory.
-    pub fn expose(&self, registration: Registration) -> Outcome<()> {
+    pub(super) fn expose_region(&self, registration: Registration) -> Outcome<()> {
         let mut state = self.state()?;
         let Some(transport) = &mut state.transport else { return Ok(()) };
         transport.register(registration).map_err(|_| Errno(FI_ENOKEY))
     }
 
     /// Ends that, even after a panic: the memory must not be touched any more.
-    pub fn withdraw(&self, key: u64) {
+    pub(super) fn withdraw_region(&self, key: u64) {
         let mut state = lock_plain(self.lock());
         if let Some(transport) = &mut state.transport {
             transport.deregister(key);

@@ -1,43 +1,46 @@
 //! Endpoint: one transport endpoint with the queues, counters and addresses that are bound to it.
+//!
+//! `transfer` and `rma` hold what is posted on it, `progress` how it moves on, in a call of the application or of the progress
+//! thread. `peers` maps address vector indices to virtual channels, `contexts` the application's contexts to the engine's.
+//!
+//! Called by [`crate::ffi`] and, for progress, by the queues and counters that it is bound to.
+
+mod contexts;
+mod peers;
+mod progress;
+pub mod rma;
+pub mod transfer;
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, TryLockError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
-use fishplate_engine::{Completion, Failure, Operation, VcId};
+use fishplate_engine::{Registration, VcId};
 use fishplate_rails::settings::Progress;
 use fishplate_rails::{ADDRESS_LEN, Endpoint as Transport, OpenError, Settings};
 use ofi_abi::{
-    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_EOTHER,
-    FI_READ, FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
+    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_READ,
+    FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
 };
 
 use crate::address_vector::AddressVector;
-use crate::completion::{entry, failed_entry};
+use crate::bound::Bound;
 use crate::completion_queue::CompletionQueue;
-use crate::contexts::Contexts;
+
 use crate::counter::Counter;
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
 use crate::error_report;
-use crate::idle_yield;
-use crate::peers::Peers;
-use crate::progress_thread::{Next, ProgressThread};
+
+use crate::progress_thread::ProgressThread;
 use crate::regions::RegisteredRegions;
+
+use contexts::Contexts;
+use peers::Peers;
 
 /// Least free bytes of a multi-receive buffer until the application says otherwise: what libfabric documents for
 /// providers without another reason.
 const MIN_MULTI_RECV: u64 = 64;
-
-/// Rounds in a row that hand out completions without a look at the network. Calls that complete at once (receives of
-/// what is already here, messages to oneself) would otherwise keep the network waiting for as long as they follow each
-/// other; sixteen of them make the cost of the look small.
-const MOST_SKIPPED: u32 = 16;
-
-/// Looks of the progress thread in a row, most of them 10 ms apart, in which a rank that shares a processor and polls has its
-/// turn: some dozens of ranks take less than a millisecond each.
-const MOST_ABSENCES: u32 = 5;
 
 /// What the application chose when it opened the endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -141,11 +144,6 @@ impl Endpoint {
         Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: Mutex::new(state), domain }
     }
 
-    /// Names it in the entries of completion queues.
-    pub fn id(&self) -> u32 {
-        self.id
-    }
-
     pub(crate) fn lock(&self) -> &Mutex<State> {
         &self.state
     }
@@ -204,7 +202,7 @@ impl Endpoint {
 
     /// Opens the transport with `open`.
     pub fn enable(self: &Arc<Self>, open: impl FnOnce(&Settings) -> Result<Transport, OpenError>) -> Outcome<()> {
-        self.domain.regions.join(self, |regions| self.enable_with(regions, open))
+        self.domain.regions.join(self.clone(), |regions| self.enable_with(regions, open))
     }
 
     fn enable_with(
@@ -241,9 +239,10 @@ impl Endpoint {
         let (addresses, counters) = (state.addresses.take(), std::mem::take(&mut state.counters));
         let (transport, thread) = (state.transport.take(), state.thread.take());
         drop(state);
-        self.domain.regions.leave(self);
+        let own: Arc<dyn Bound> = self.clone();
+        self.domain.regions.leave(&own);
         thread.iter().for_each(|thread| thread.end());
-        let leave = |list: &mut Vec<Arc<Endpoint>>| list.retain(|endpoint| !Arc::ptr_eq(endpoint, self));
+        let leave = |list: &mut Vec<Arc<dyn Bound>>| list.retain(|endpoint| !Arc::ptr_eq(endpoint, &own));
         addresses.iter().for_each(|vector| leave(&mut write_plain(&vector.endpoints)));
         queues.iter().flatten().for_each(|queue| leave(&mut write_plain(&queue.endpoints)));
         counters.iter().for_each(|counter| leave(&mut write_plain(&counter.endpoints)));
@@ -260,54 +259,18 @@ impl Endpoint {
         let state = self.state()?;
         state.transport.as_ref().map(|transport| transport.address().encode()).ok_or(Errno(FI_EOPBADSTATE))
     }
+}
 
-    /// Moves data and hands out completions. True if there was anything to do. Another thread's work is not waited for.
-    pub fn progress(&self) -> Outcome<bool> {
-        match self.state.try_lock() {
-            Ok(mut state) => Ok(state.progress(self.id)),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Poisoned(_)) => Err(Errno(FI_EOTHER)),
-        }
+impl Bound for Endpoint {
+    fn id(&self) -> u32 {
+        self.id
     }
 
-    /// Sends what has been held back for `least` or longer, and acknowledgements that have been due for as long. If the
-    /// application has not been in MPI since the last time, what it has posted goes on. Tells the progress thread when to come
-    /// again. Whoever is in a call may be posting more of a burst, and acknowledges: then nothing is done.
-    pub fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
-        let Ok(mut state) = self.state.try_lock() else { return Next::Soon };
-        let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
-            return Next::Soon;
-        };
-        if transport.held_for_ns().is_some_and(|since_ns| u128::from(since_ns) >= least.as_nanos()) {
-            transport.flush_held();
-        }
-        if transport.owes_acknowledgement() {
-            transport.send_acknowledgements(least.as_nanos() as u64);
-        }
-        transport.service_deferred();
-        let is_urgent = transport.has_deferred_work() || transport.owes_acknowledgement();
-        if *progress == Progress::Calls || !(transport.has_blocked_sends() || transport.has_pending_operations()) {
-            if !is_urgent {
-                thread.nothing_to_do();
-            }
-            return Next::Soon;
-        }
-        state.progress_while_away(is_free)
+    fn progress(&self) -> Outcome<bool> {
+        self.try_progress()
     }
 
-    /// Becomes readable when there are news from the network while the application is away.
-    pub fn readiness_fd(&self) -> Option<Arc<OwnedFd>> {
-        self.state.try_lock().ok()?.readiness_fd.clone()
-    }
-
-    /// The process ends and has left the endpoint open: what peers wait for goes out. Not while another thread is in a call.
-    pub fn close_at_exit(&self) {
-        let Ok(mut state) = self.state.try_lock() else { return };
-        state.transport.take().into_iter().for_each(Transport::close_at_exit);
-    }
-
-    /// The address vector index of the peer behind `channel`.
-    pub fn address_of(&self, channel: VcId) -> u64 {
+    fn address_of(&self, channel: VcId) -> u64 {
         let Ok(mut guard) = self.state() else { return FI_ADDR_NOTAVAIL };
         let State { transport: Some(transport), addresses: Some(vector), peers, .. } = &mut *guard else {
             return FI_ADDR_NOTAVAIL;
@@ -315,117 +278,21 @@ impl Endpoint {
         peers.index(channel, vector, transport)
     }
 
-    /// The address at `index` has been removed.
-    pub fn forget(&self, index: u64) -> Outcome<()> {
+    fn forget(&self, index: u64) -> Outcome<()> {
         self.state()?.peers.forget(index);
         Ok(())
+    }
+
+    fn expose(&self, registration: Registration) -> Outcome<()> {
+        self.expose_region(registration)
+    }
+
+    fn withdraw(&self, key: u64) {
+        self.withdraw_region(key);
     }
 }
 
 impl State {
-    fn progress(&mut self, id: u32) -> bool {
-        // What completed during a call is handed out without a look at the network.
-        let handed_out = self.deliver_completions(id);
-        if handed_out && self.skipped < MOST_SKIPPED {
-            self.skipped += 1;
-            return true;
-        }
-        let moved = self.poll_network();
-        self.deliver_completions(id) | handed_out | moved
-    }
-
-    /// Moves data, unless a completion queue is full: then nothing is taken from the network that would add to it.
-    pub fn poll_network(&mut self) -> bool {
-        self.skipped = 0;
-        let full = self.tx.is_full() || self.rx.is_full();
-        let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
-        let moved = transport.progress();
-        self.wake_thread_if_needed();
-        moved
-    }
-
-    /// Goes on with what was posted, if the application is away. Where no processor `is_free` that takes nothing but what it
-    /// would take later, and not often; but if ranks share a processor, one that is not there may just wait for its turn, as
-    /// long as that takes.
-    fn progress_while_away(&mut self, is_free: impl FnOnce() -> bool) -> Next {
-        let is_full = self.tx.is_full() || self.rx.is_full();
-        let Some(transport) = &mut self.transport else { return Next::Soon };
-        let is_away = std::mem::replace(&mut self.seen_calls, transport.progress_calls()) == transport.progress_calls();
-        self.absences = if is_away { self.absences.saturating_add(1) } else { 0 };
-        let is_shared = idle_yield::is_core_shared() && self.absences < MOST_ABSENCES;
-        if !is_away && !is_shared {
-            // While there is something to watch over, nobody should have to wake the thread for it.
-            let is_urgent = transport.has_deferred_work() || transport.owes_acknowledgement();
-            return if is_urgent { Next::Soon } else { Next::Present };
-        }
-        let is_free = is_away && is_free();
-        if !is_away || is_full || (is_shared && !is_free) {
-            transport.flush_posted();
-            let waits =
-                transport.has_blocked_sends() || transport.has_deferred_work() || transport.owes_acknowledgement();
-            return if waits { Next::Soon } else { Next::Later };
-        }
-        transport.progress_in_background();
-        self.seen_calls = transport.progress_calls();
-        Next::News { paced: !is_free }
-    }
-
-    /// Wakes the progress thread if there is something for it.
-    #[inline]
-    pub fn wake_thread_if_needed(&self) {
-        let (Some(transport), Some(thread)) = (&self.transport, &self.thread) else { return };
-        let goes_on = self.progress != Progress::Calls;
-        if transport.owes_acknowledgement()
-            || transport.has_deferred_work()
-            || (goes_on && transport.has_blocked_sends())
-        {
-            thread.wake(true);
-        } else if goes_on && transport.has_pending_operations() {
-            thread.wake(false);
-        }
-    }
-
-    fn deliver_completions(&mut self, id: u32) -> bool {
-        let mut any = false;
-        while !self.tx.is_full() && !self.rx.is_full() {
-            let Some(completion) = self.transport.as_mut().and_then(Transport::poll_completion) else { break };
-            self.deliver_completion(completion, id);
-            any = true;
-        }
-        any
-    }
-
-    fn deliver_completion(&mut self, completion: Completion, id: u32) {
-        let (user, report) = self.contexts.close(completion.context, completion.buffer_released);
-        let (direction, counter) = match completion.operation {
-            Operation::Send => (&self.tx, &self.tx.counter),
-            Operation::Recv => (&self.rx, &self.rx.counter),
-            Operation::Read => (&self.tx, &self.read_counter),
-            Operation::Write => (&self.tx, &self.write_counter),
-            Operation::Peek | Operation::RemoteWrite => (&self.rx, &None),
-        };
-        if let Some(counter) = counter {
-            counter.count(completion.result.is_ok(), completion.len);
-        }
-        let Some(queue) = &direction.queue else { return };
-        let entry = entry(&completion, id, user);
-        match completion.result {
-            Ok(()) if report => queue.push(entry),
-            Ok(()) => {}
-            Err(failure) => {
-                // MPI libraries print the number only.
-                match &failure {
-                    Failure::PeerLost(text) => error_report::report_if_new(text),
-                    Failure::Refused(why) => {
-                        error_report::report_if_new(&format!("remote memory access: {why}").into())
-                    }
-                    _ => {}
-                }
-                queue.push_error(failed_entry(entry, failure));
-            }
-        }
-    }
-
     fn directions(&mut self, flags: u64) -> Outcome<impl Iterator<Item = &mut Direction>> {
         if flags & (FI_SEND | FI_RECV) == 0 {
             return Err(Errno(FI_EINVAL));
@@ -452,8 +319,9 @@ impl Direction {
     }
 }
 
-fn register(list: &mut Vec<Arc<Endpoint>>, endpoint: &Arc<Endpoint>) {
-    if !list.iter().any(|known| Arc::ptr_eq(known, endpoint)) {
-        list.push(endpoint.clone());
+fn register(list: &mut Vec<Arc<dyn Bound>>, endpoint: &Arc<Endpoint>) {
+    let endpoint: Arc<dyn Bound> = endpoint.clone();
+    if !list.iter().any(|known| Arc::ptr_eq(known, &endpoint)) {
+        list.push(endpoint);
     }
 }
