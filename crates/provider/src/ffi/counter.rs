@@ -7,21 +7,13 @@ use ofi_abi::*;
 
 use super::completion_queue::timeout;
 use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
-use super::{call, guard, no_bind, no_control, no_ops_open, no_ops_set, no_tostr};
+use super::{call, fid_ops, guard};
 use crate::counter::{Counter, Unit};
 use crate::errno::{Errno, read_plain};
 
 pub(super) type CounterHandle = Handle<fid_cntr, Counter>;
 
-pub(super) static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind: no_bind,
-    control: no_control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+pub(super) static FID_OPS: fi_ops = fid_ops(close);
 
 static OPS: fi_ops_cntr = fi_ops_cntr { size: size_of::<fi_ops_cntr>(), read, readerr, add, set, wait, adderr, seterr };
 

@@ -11,20 +11,12 @@ use super::address_vector::{self, AddressVectorHandle};
 use super::completion_queue::{self, CompletionQueueHandle};
 use super::counter::{self, CounterHandle};
 use super::handle::{DomainHandle, EndpointHandle, is_ours, new_fid, return_handle, table};
-use super::{atomic, call, call_long, message, msg, no_ops_open, no_ops_set, no_tostr, refuse, rma, tagged};
+use super::{atomic, call, call_long, fid_ops, message, msg, refuse, rma, tagged};
 use crate::endpoint::{Attributes, Endpoint};
 use crate::errno::{Errno, Outcome};
 use crate::info::MAX_MSG_SIZE;
 
-static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind,
-    control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+static FID_OPS: fi_ops = fi_ops { bind, control, ..fid_ops(close) };
 
 static OPS: fi_ops_ep = fi_ops_ep {
     size: size_of::<fi_ops_ep>(),

@@ -6,20 +6,12 @@ use std::sync::Arc;
 use ofi_abi::*;
 
 use super::handle::{FabricHandle, new_fid, return_handle, table};
-use super::{call, domain, event_queue, no_bind, no_control, no_ops_open, no_ops_set, no_tostr, refuse};
+use super::{call, domain, event_queue, fid_ops, refuse};
 use crate::domain::Fabric;
 use crate::environment;
 use crate::errno::Errno;
 
-static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind: no_bind,
-    control: no_control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+static FID_OPS: fi_ops = fid_ops(close);
 
 static OPS: fi_ops_fabric = fi_ops_fabric {
     size: size_of::<fi_ops_fabric>(),

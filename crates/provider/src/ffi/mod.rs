@@ -27,12 +27,25 @@ mod tagged;
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ofi_abi::{FI_EOTHER, fid};
+use ofi_abi::{FI_EOTHER, fi_ops, fid};
 
 use crate::errno::Outcome;
 use crate::error_report;
 
 pub use loader::fi_prov_ini;
+
+/// The functions that every object has: `close`, and of the others what most objects do not offer.
+const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {
+    fi_ops {
+        size: size_of::<fi_ops>(),
+        close,
+        bind: no_bind,
+        control: no_control,
+        ops_open: no_ops_open,
+        tostr: no_tostr,
+        ops_set: no_ops_set,
+    }
+}
 
 /// Runs `body`; a panic ends here, is told, and gives `fallback`.
 #[inline]

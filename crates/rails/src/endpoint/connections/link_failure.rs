@@ -157,10 +157,10 @@ impl Endpoint {
     pub(in crate::endpoint) fn remove_link(&mut self, at: usize) {
         let link = self.links.remove(at);
         self.held.remove(at);
-        self.unacknowledged_datagrams.retain(|out| *out != at);
-        self.paused_links.retain(|resting| *resting != at);
-        self.stalled.retain(|stalled| *stalled != at);
-        self.awaiting_kernel_acks.retain(|awaiting_kernel_acks| *awaiting_kernel_acks != at);
+        self.unacknowledged_datagrams.retain(|other| *other != at);
+        self.paused_links.retain(|other| *other != at);
+        self.stalled.retain(|other| *other != at);
+        self.awaiting_kernel_acks.retain(|other| *other != at);
         self.record_counters(&link);
         let subchannel = link.subchannel;
         self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)] = None;

@@ -15,20 +15,20 @@ impl Endpoint {
     /// while the user is away.
     pub(in crate::endpoint) fn update_probe_rtt(&mut self, at: usize, bbr: &Bbr, info: &TcpInfo, now: Instant) {
         let link = &mut self.links[at];
-        let rested = link.probe_rtt.is_paused();
-        if !self.held.enabled && !rested {
+        let was_paused = link.probe_rtt.is_paused();
+        if !self.held.enabled && !was_paused {
             return;
         }
         let waiting = link.transmit.len();
         link.probe_rtt.update(now, bbr, info, waiting);
-        let pads = link.probe_rtt.should_probe(now, bbr, info, waiting);
-        match (rested, link.probe_rtt.is_paused()) {
+        let is_probe_due = link.probe_rtt.should_probe(now, bbr, info, waiting);
+        match (was_paused, link.probe_rtt.is_paused()) {
             (false, true) => self.pause_link(at),
             (true, false) => {
                 self.resume_link(at);
                 self.send_path_probe(at, info, now);
             }
-            _ if pads => self.send_path_probe(at, info, now),
+            _ if is_probe_due => self.send_path_probe(at, info, now),
             _ => {}
         }
     }
