@@ -5,8 +5,8 @@ use std::sync::{Arc, RwLock};
 use fishplate_rails::Address;
 use ofi_abi::{FI_EINVAL, FI_ENOMEM};
 
+use crate::bound::Bound;
 use crate::domain::Domain;
-use crate::endpoint::Endpoint;
 use crate::errno::{Errno, Outcome, read_plain, write_plain};
 
 /// Most addresses of one address vector: more processes than any machine has started, and 4 GiB of addresses.
@@ -17,7 +17,7 @@ const MAX_ADDRESSES: usize = 1 << 24;
 pub struct AddressVector {
     table: RwLock<Vec<Option<Address>>>,
     /// The endpoints bound to it.
-    pub endpoints: RwLock<Vec<Arc<Endpoint>>>,
+    pub endpoints: RwLock<Vec<Arc<dyn Bound>>>,
     /// Keeps the domain open.
     _domain: Arc<Domain>,
 }

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use ofi_abi::{FI_ADDR_NOTAVAIL, FI_EAGAIN, FI_EAVAIL};
 
+use crate::bound::Bound;
 use crate::completion::{Entry, FailedEntry, Source};
 use crate::domain::Domain;
-use crate::endpoint::Endpoint;
 use crate::errno::{Errno, Outcome, lock_plain, read_plain};
-use crate::idle::Idle;
+use crate::idle_yield::IdleYield;
 
 /// Entries for which there is room from the start, so that the path of a small message does not allocate: a window of
 /// sends and one of receives of the usual benchmarks, several times over.
@@ -34,10 +34,10 @@ pub struct CompletionQueue {
     /// Entries of all kinds; read without the lock.
     len: AtomicUsize,
     signalled: AtomicBool,
-    idle: Idle,
+    idle: IdleYield,
     texts: Mutex<Vec<Arc<CStr>>>,
     /// The endpoints bound to it.
-    pub endpoints: RwLock<Vec<Arc<Endpoint>>>,
+    pub endpoints: RwLock<Vec<Arc<dyn Bound>>>,
     /// Keeps the domain open.
     pub domain: Arc<Domain>,
 }
@@ -49,7 +49,7 @@ impl CompletionQueue {
             entries: Mutex::new(Entries::default()),
             len: AtomicUsize::new(0),
             signalled: AtomicBool::new(false),
-            idle: Idle::default(),
+            idle: IdleYield::default(),
             texts: Mutex::default(),
             endpoints: RwLock::default(),
             domain,

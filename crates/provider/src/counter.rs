@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use ofi_abi::{FI_EAVAIL, FI_ETIMEDOUT};
 
+use crate::bound::Bound;
 use crate::domain::Domain;
-use crate::endpoint::Endpoint;
 use crate::errno::{Errno, Outcome, read_plain};
-use crate::idle::Idle;
+use crate::idle_yield::IdleYield;
 
 /// What one completed operation adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub struct Counter {
     unit: Unit,
     value: AtomicU64,
     errors: AtomicU64,
-    idle: Idle,
+    idle: IdleYield,
     /// The endpoints bound to it.
-    pub endpoints: RwLock<Vec<Arc<Endpoint>>>,
+    pub endpoints: RwLock<Vec<Arc<dyn Bound>>>,
     /// Keeps the domain open.
     _domain: Arc<Domain>,
 }
@@ -39,7 +39,7 @@ impl Counter {
             unit,
             value: AtomicU64::new(0),
             errors: AtomicU64::new(0),
-            idle: Idle::default(),
+            idle: IdleYield::default(),
             endpoints: RwLock::default(),
             _domain: domain,
         }

@@ -6,13 +6,13 @@ use fishplate_rails::Settings;
 use ofi_abi::FI_EINVAL;
 
 use crate::errno::{Errno, Outcome};
-use crate::tell::tell;
+use crate::error_report::report;
 
 /// The settings. A wrong one is told once a process: libfabric asks several times, and drops the reason.
 pub fn settings() -> Outcome<Settings> {
     static TOLD: Once = Once::new();
     Settings::from_env().map_err(|error| {
-        TOLD.call_once(|| tell(&error));
+        TOLD.call_once(|| report(&error));
         Errno(FI_EINVAL)
     })
 }

@@ -5,26 +5,23 @@
 #![deny(unsafe_code)]
 
 mod address_vector;
+mod bound;
 mod completion;
 mod completion_queue;
-mod contexts;
 mod counter;
 mod domain;
 mod endpoint;
 mod environment;
 mod errno;
+mod error_report;
 mod event_queue;
 #[allow(unsafe_code)]
 mod ffi;
-mod free_cores;
-mod idle;
+mod idle_processors;
+mod idle_yield;
 mod info;
-mod peers;
 mod progress_thread;
 mod regions;
-mod remote;
-mod shared_core;
-mod tell;
-mod transfer;
+mod shared_processor;
 
 pub use ffi::fi_prov_ini;

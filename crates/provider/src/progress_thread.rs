@@ -12,17 +12,20 @@ use fishplate_rails::settings::Progress;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{read, write};
 
-use crate::endpoint::{Endpoint, LONG_TURN};
 use crate::errno::lock_plain;
 use crate::ffi::signals::without_signals;
-use crate::free_cores::FreeCores;
-use crate::shared_core::SharedCore;
+use crate::idle_processors::IdleProcessors;
+use crate::shared_processor::SharedProcessor;
 
 /// How often the thread looks, and how long something may be held back before it lets it go; so nothing waits longer than
 /// about twice this. Far more than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
 const PERIOD: Duration = Duration::from_millis(1);
 /// How often it looks while it waits for news: nothing depends on that but how soon it finds out that a processor is free.
 const LONG_PERIOD: Duration = Duration::from_millis(10);
+/// Where ranks share a processor, one that has not called MPI for less than this may just wait for its turn: some dozens of
+/// ranks take less than a millisecond each. Until then it is left alone, as a thread that takes the processor from ranks, or
+/// loses it with the endpoint locked, keeps all of them waiting.
+pub const LONG_TURN: Duration = Duration::from_millis(50);
 /// Looks at nothing before it sleeps: waking it costs a system call, which should be rare.
 const PATIENCE: u32 = 50;
 /// Enough for a system call and its way there.
@@ -64,9 +67,22 @@ pub enum Next {
     LongTurn,
 }
 
+/// What a progress thread serves: an endpoint.
+pub trait Served: Send + Sync + 'static {
+    /// Does what cannot wait any longer: what has been due for `least`, and progress if the application is away and a
+    /// processor `is_free`. Says when to come again.
+    fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next;
+
+    /// A descriptor that is readable while sockets are ready and the application is away.
+    fn readiness_fd(&self) -> Option<Arc<OwnedFd>>;
+
+    /// The process ends and has left the endpoint open.
+    fn close_at_exit(&self);
+}
+
 impl ProgressThread {
     /// Starts to watch over `endpoint`.
-    pub fn start(endpoint: &Arc<Endpoint>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
+    pub fn start(endpoint: &Arc<impl Served>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let (ended, asleep, working) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
         let shared = Arc::new(Shared { ended, asleep, working, bell });
@@ -95,7 +111,7 @@ impl ProgressThread {
     }
 
     /// There is nothing to do any more. To be called under the endpoint's lock.
-    pub fn rest(&self) {
+    pub fn nothing_to_do(&self) {
         self.shared.working.store(false, Ordering::Relaxed);
     }
 
@@ -119,9 +135,9 @@ pub fn end_all() {
 }
 
 impl Shared {
-    fn watch(&self, endpoint: &Weak<Endpoint>, progress: Progress) {
+    fn watch(&self, endpoint: &Weak<impl Served>, progress: Progress) {
         let (mut quiet, mut next) = (0, Next::Soon);
-        let (mut cores, mut shared) = (FreeCores::default(), SharedCore::default());
+        let (mut idle, mut shared) = (IdleProcessors::default(), SharedProcessor::default());
         let mut present = PERIOD;
         while !self.ended.load(Ordering::Relaxed) {
             present = if next == Next::Present { (2 * present).min(LONG_PERIOD) } else { PERIOD };
@@ -133,7 +149,7 @@ impl Shared {
             {
                 quiet = 0;
                 shared.look();
-                next = endpoint.look_after(PERIOD, || progress == Progress::Thread || cores.is_any());
+                next = endpoint.service(PERIOD, || progress == Progress::Thread || idle.is_any());
             }
             if quiet >= PATIENCE {
                 self.sleep();
@@ -141,16 +157,16 @@ impl Shared {
             }
         }
         // None is left unless the application has not closed it.
-        endpoint.upgrade().iter().for_each(|endpoint| endpoint.part());
+        endpoint.upgrade().iter().for_each(|endpoint| endpoint.close_at_exit());
     }
 
-    fn pause(&self, next: Next, present: Duration, endpoint: &Weak<Endpoint>) {
+    fn pause(&self, next: Next, present: Duration, endpoint: &Weak<impl Served>) {
         match next {
             Next::Present => self.sleep_for(None, Some(present)),
             Next::Soon => self.wait(None, Some(PERIOD)),
             Next::LongTurn => self.sleep_for(None, Some(LONG_TURN)),
             Next::News { paced } => {
-                let news = endpoint.upgrade().and_then(|endpoint| endpoint.news());
+                let news = endpoint.upgrade().and_then(|endpoint| endpoint.readiness_fd());
                 if paced || news.is_none() {
                     self.wait(None, Some(PERIOD));
                 }

@@ -7,7 +7,7 @@ use fishplate_engine::{Payload, Registration};
 use fishplate_rails::Endpoint as Transport;
 use ofi_abi::{FI_ENOKEY, FI_REMOTE_READ, FI_REMOTE_WRITE};
 
-use crate::endpoint::Endpoint;
+use crate::bound::Bound;
 use crate::errno::{Errno, Outcome, lock_plain};
 
 /// How peers name memory.
@@ -29,7 +29,7 @@ pub struct Regions {
 #[derive(Default)]
 struct Inner {
     regions: BTreeMap<u64, Registration>,
-    endpoints: Vec<Arc<Endpoint>>,
+    endpoints: Vec<Arc<dyn Bound>>,
     next_key: u64,
 }
 
@@ -67,23 +67,27 @@ impl Regions {
     }
 
     /// Runs `enable`, which opens the transport of `endpoint`; peers may then access the memory over it as well.
-    pub fn join(&self, endpoint: &Arc<Endpoint>, enable: impl FnOnce(&Expose) -> Outcome<()>) -> Outcome<()> {
+    pub fn join(
+        &self,
+        endpoint: Arc<dyn Bound>,
+        enable: impl FnOnce(&RegisteredRegions) -> Outcome<()>,
+    ) -> Outcome<()> {
         let mut inner = lock_plain(&self.inner);
-        enable(&Expose(&inner.regions))?;
-        inner.endpoints.push(endpoint.clone());
+        enable(&RegisteredRegions(&inner.regions))?;
+        inner.endpoints.push(endpoint);
         Ok(())
     }
 
     /// An endpoint is closed.
-    pub fn leave(&self, endpoint: &Arc<Endpoint>) {
+    pub fn leave(&self, endpoint: &Arc<dyn Bound>) {
         lock_plain(&self.inner).endpoints.retain(|known| !Arc::ptr_eq(known, endpoint));
     }
 }
 
 /// The regions there are when an endpoint is enabled.
-pub struct Expose<'a>(&'a BTreeMap<u64, Registration>);
+pub struct RegisteredRegions<'a>(&'a BTreeMap<u64, Registration>);
 
-impl Expose<'_> {
+impl RegisteredRegions<'_> {
     /// Lets the peers of `transport` access them.
     pub fn to(&self, transport: &mut Transport) -> Outcome<()> {
         self.0.values().try_for_each(|region| transport.register(region.clone()).map_err(|_| Errno(FI_ENOKEY)))

@@ -6,9 +6,9 @@ use std::path::Path;
 use fishplate_engine::{Instant, RailId};
 use serde::Serialize;
 
-use crate::endpoint::Rail;
 use crate::link::{Counts, Link};
 use crate::process;
+use crate::rail::Rail;
 use crate::sys::tcp_info::TcpInfo;
 
 /// Name and version of the lines' layout.

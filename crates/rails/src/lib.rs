@@ -3,7 +3,7 @@
 #![deny(unsafe_code)]
 
 pub mod address;
-mod bounce;
+mod bounce_buffers;
 mod clock;
 mod connect;
 mod counters;
@@ -12,12 +12,15 @@ pub mod encryption;
 pub mod endpoint;
 pub mod handshake;
 mod link;
+mod link_name;
 pub mod live;
 mod logger;
 mod pairing;
 pub mod probe;
 pub mod process;
+mod rail;
 pub mod settings;
+mod socket;
 pub mod streams;
 #[allow(unsafe_code)]
 mod sys;

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use crate::connect::socket;
+use crate::socket;
 
 /// Port that is asked for: *discard*, where hardly anybody listens, and who does expects nothing.
 const PORT: u16 = 9;

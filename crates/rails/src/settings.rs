@@ -8,7 +8,7 @@ use std::time::Duration;
 use fishplate_engine::policy::{Multiplexing, Striping};
 use log::LevelFilter;
 
-use crate::connect::socket::may_use_congestion;
+use crate::socket::may_use_congestion;
 use crate::streams::Streams;
 
 /// Everything that the environment can say.

@@ -26,7 +26,7 @@ fn talk(settings: [Settings; 2], times: u64) -> [u64; 2] {
     let folder = tempfile::tempdir().unwrap();
     let stats = folder.path().join("stats");
     let mut ends = settings.map(|settings| open(Settings { stats: Some(stats.clone()), ..settings }));
-    ends.iter_mut().for_each(Endpoint::watch_bursts);
+    ends.iter_mut().for_each(Endpoint::enable_batching);
     let addresses = [ends[1].address().clone(), ends[0].address().clone()];
     let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];
     let mut kept = Vec::new();
@@ -92,7 +92,7 @@ impl Scripted {
     /// secret.
     fn begin() -> (Scripted, u16, u64) {
         let mut endpoint = open(Settings::default());
-        endpoint.watch_bursts();
+        endpoint.enable_batching();
         let (stream, _) = prove(&mut endpoint, 1, OFFER);
         let mut address = endpoint.address().clone();
         address.id = STRANGER;

@@ -123,7 +123,7 @@ fn a_burst_is_held_back_only_when_watched_and_until_it_is_released() {
     for watched in [false, true] {
         let (mut a, mut b) = (open(&settings()), open(&settings()));
         if watched {
-            a.watch_bursts();
+            a.enable_batching();
         }
         let to_b = a.peer(b.address());
         let mut buffers = vec![[0; 8]; 100];
@@ -136,12 +136,12 @@ fn a_burst_is_held_back_only_when_watched_and_until_it_is_released() {
         let mut held = false;
         for tag in 1..99 {
             send(&mut a, to_b, tag, &[7; 8], true).unwrap();
-            held |= a.is_holding();
+            held |= a.has_deferred_work();
         }
         assert_eq!(held, watched);
-        assert_eq!(a.is_holding(), a.holding_ns().is_some());
-        a.release();
-        assert!(!a.is_holding());
+        assert_eq!(a.has_deferred_work(), a.held_for_ns().is_some());
+        a.flush_held();
+        assert!(!a.has_deferred_work());
         for _ in 1..99 {
             until(&mut [&mut b], received(0));
         }
@@ -188,7 +188,7 @@ fn memory_of_injected_messages_is_the_users_again_at_once() {
         send(&mut a, to_b, 0, content(0), true).unwrap();
         until(&mut [&mut a, &mut b], received(1));
         if holds_back {
-            a.watch_bursts();
+            a.enable_batching();
         }
         let mut lent = vec![0; 16384];
         for tag in 1..=400 {

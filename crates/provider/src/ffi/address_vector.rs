@@ -6,24 +6,15 @@ use std::sync::Arc;
 use fishplate_rails::{ADDRESS_LEN, Address};
 use ofi_abi::*;
 
-use super::domain::DomainHandle;
-use super::handle::{Handle, hand_over, new_fid, table};
+use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
 use super::memory::copy_text;
-use super::{call, guard, no_control, no_ops_open, no_ops_set, no_tostr, refuse};
+use super::{call, fid_ops, guard, refuse};
 use crate::address_vector::AddressVector;
 use crate::errno::{Errno, read_plain};
 
 pub(super) type AddressVectorHandle = Handle<fid_av, AddressVector>;
 
-pub(super) static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind,
-    control: no_control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+pub(super) static FID_OPS: fi_ops = fi_ops { bind, ..fid_ops(close) };
 
 static OPS: fi_ops_av = fi_ops_av {
     size: size_of::<fi_ops_av>(),
@@ -72,7 +63,7 @@ pub unsafe extern "C" fn open(
         let vector = Arc::new(AddressVector::new(expected, unsafe { DomainHandle::object(domain) }.clone()));
         let fid = new_fid(FI_CLASS_AV, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || AddressVectorHandle::create(fid_av { fid, ops: table(&OPS) }, vector)) }
+        unsafe { return_handle(out, || AddressVectorHandle::create(fid_av { fid, ops: table(&OPS) }, vector)) }
     })
 }
 

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use ofi_abi::*;
 
-use super::domain::DomainHandle;
-use super::handle::{Handle, hand_over, new_fid, table};
+use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
 use super::memory::copy_text;
-use super::{call, guard, no_bind, no_control, no_ops_open, no_ops_set, no_tostr};
+use super::{call, fid_ops, guard};
 use crate::completion::{Entry, FailedEntry};
 use crate::completion_queue::CompletionQueue;
 use crate::errno::{Errno, Outcome, read_plain};
@@ -23,15 +22,7 @@ pub(super) struct FormattedQueue {
 
 pub(super) type CompletionQueueHandle = Handle<fid_cq, FormattedQueue>;
 
-pub(super) static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind: no_bind,
-    control: no_control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+pub(super) static FID_OPS: fi_ops = fid_ops(close);
 
 static OPS: fi_ops_cq =
     fi_ops_cq { size: size_of::<fi_ops_cq>(), read, readfrom, readerr, sread, sreadfrom, signal, strerror };
@@ -67,7 +58,7 @@ pub unsafe extern "C" fn open(
         let queue = Arc::new(FormattedQueue { queue, format });
         let fid = new_fid(FI_CLASS_CQ, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || CompletionQueueHandle::create(fid_cq { fid, ops: table(&OPS) }, queue)) }
+        unsafe { return_handle(out, || CompletionQueueHandle::create(fid_cq { fid, ops: table(&OPS) }, queue)) }
     })
 }
 

@@ -6,23 +6,14 @@ use std::sync::Arc;
 use ofi_abi::*;
 
 use super::completion_queue::timeout;
-use super::domain::DomainHandle;
-use super::handle::{Handle, hand_over, new_fid, table};
-use super::{call, guard, no_bind, no_control, no_ops_open, no_ops_set, no_tostr};
+use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
+use super::{call, fid_ops, guard};
 use crate::counter::{Counter, Unit};
 use crate::errno::{Errno, read_plain};
 
 pub(super) type CounterHandle = Handle<fid_cntr, Counter>;
 
-pub(super) static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind: no_bind,
-    control: no_control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+pub(super) static FID_OPS: fi_ops = fid_ops(close);
 
 static OPS: fi_ops_cntr = fi_ops_cntr { size: size_of::<fi_ops_cntr>(), read, readerr, add, set, wait, adderr, seterr };
 
@@ -47,7 +38,7 @@ pub unsafe extern "C" fn open(
         let counter = Arc::new(Counter::new(unit, unsafe { DomainHandle::object(domain) }.clone()));
         let fid = new_fid(FI_CLASS_CNTR, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || CounterHandle::create(fid_cntr { fid, ops: table(&OPS) }, counter)) }
+        unsafe { return_handle(out, || CounterHandle::create(fid_cntr { fid, ops: table(&OPS) }, counter)) }
     })
 }
 

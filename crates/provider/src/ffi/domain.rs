@@ -5,27 +5,13 @@ use std::sync::Arc;
 
 use ofi_abi::*;
 
-use super::fabric::FabricHandle;
-use super::handle::{Handle, hand_over, new_fid, table};
-use super::{
-    address_vector, call, completion_queue, counter, endpoint, memory_region, no_control, no_ops_open, no_ops_set,
-    no_tostr, refuse,
-};
+use super::handle::{DomainHandle, FabricHandle, new_fid, return_handle, table};
+use super::{address_vector, call, completion_queue, counter, endpoint, fid_ops, memory_region, refuse};
 use crate::domain::Domain;
 use crate::errno::Errno;
 use crate::regions::Addressing;
 
-pub(super) type DomainHandle = Handle<fid_domain, Domain>;
-
-static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind,
-    control: no_control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+static FID_OPS: fi_ops = fi_ops { bind, ..fid_ops(close) };
 
 static OPS: fi_ops_domain = fi_ops_domain {
     size: size_of::<fi_ops_domain>(),
@@ -75,7 +61,7 @@ pub unsafe extern "C" fn open(
             mr: table(&memory_region::OPS),
         };
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || DomainHandle::create(base, domain)) }
+        unsafe { return_handle(out, || DomainHandle::create(base, domain)) }
     })
 }
 

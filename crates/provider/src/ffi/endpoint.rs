@@ -10,24 +10,13 @@ use ofi_abi::*;
 use super::address_vector::{self, AddressVectorHandle};
 use super::completion_queue::{self, CompletionQueueHandle};
 use super::counter::{self, CounterHandle};
-use super::domain::DomainHandle;
-use super::handle::{Handle, hand_over, is_ours, new_fid, table};
-use super::{atomic, call, call_long, msg, no_ops_open, no_ops_set, no_tostr, refuse, rma, tagged};
-use crate::endpoint::{Choice, Endpoint};
+use super::handle::{DomainHandle, EndpointHandle, is_ours, new_fid, return_handle, table};
+use super::{atomic, call, call_long, fid_ops, message, msg, refuse, rma, tagged};
+use crate::endpoint::{Attributes, Endpoint};
 use crate::errno::{Errno, Outcome};
 use crate::info::MAX_MSG_SIZE;
 
-pub(super) type EndpointHandle = Handle<fid_ep, Endpoint>;
-
-static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind,
-    control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+static FID_OPS: fi_ops = fi_ops { bind, control, ..fid_ops(close) };
 
 static OPS: fi_ops_ep = fi_ops_ep {
     size: size_of::<fi_ops_ep>(),
@@ -89,7 +78,7 @@ pub unsafe extern "C" fn open(
             collective: null_mut(),
         };
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || EndpointHandle::create(base, endpoint)) }
+        unsafe { return_handle(out, || EndpointHandle::create(base, endpoint)) }
     })
 }
 
@@ -110,14 +99,14 @@ pub unsafe extern "C" fn open_with_flags(
 
 /// # Safety
 /// `info` is null or a valid structure with valid parts.
-unsafe fn choice(info: *mut fi_info) -> Outcome<Choice> {
+unsafe fn choice(info: *mut fi_info) -> Outcome<Attributes> {
     // SAFETY: the caller promises it.
     unsafe {
         let info = info.as_ref().ok_or(Errno(FI_EINVAL))?;
         if info.ep_attr.as_ref().is_some_and(|ep| ep.type_ != FI_EP_RDM) {
             return Err(Errno(FI_EINVAL));
         }
-        Ok(Choice {
+        Ok(Attributes {
             caps: info.caps,
             tx_op_flags: info.tx_attr.as_ref().map_or(0, |tx| tx.op_flags),
             rx_op_flags: info.rx_attr.as_ref().map_or(0, |rx| rx.op_flags),
@@ -194,7 +183,7 @@ fn op_flags(endpoint: &Endpoint, command: c_int, flags: &mut u64) -> Outcome<()>
 
 unsafe extern "C" fn cancel(fid: *mut fid, context: *mut c_void) -> isize {
     // SAFETY: the contract: an open endpoint of ours.
-    call_long(|| unsafe { EndpointHandle::object(fid) }.cancel(msg::name(context)))
+    call_long(|| unsafe { EndpointHandle::object(fid) }.cancel(message::context_number(context)))
 }
 
 unsafe extern "C" fn getopt(fid: *mut fid, level: c_int, option: c_int, value: *mut c_void, len: *mut usize) -> c_int {

@@ -6,24 +6,15 @@ use std::sync::Arc;
 use ofi_abi::*;
 
 use super::completion_queue::{counted, timeout};
-use super::fabric::FabricHandle;
-use super::handle::{Handle, hand_over, is_ours, new_fid, table};
+use super::handle::{FabricHandle, Handle, is_ours, new_fid, return_handle, table};
 use super::memory::copy_text;
-use super::{call, no_bind, no_ops_open, no_ops_set, no_tostr};
+use super::{call, fid_ops};
 use crate::errno::{Errno, Outcome};
 use crate::event_queue::{Event, EventQueue, Wish};
 
 type EventQueueHandle = Handle<fid_eq, EventQueue>;
 
-pub(super) static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind: no_bind,
-    control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+pub(super) static FID_OPS: fi_ops = fi_ops { control, ..fid_ops(close) };
 
 static OPS: fi_ops_eq = fi_ops_eq { size: size_of::<fi_ops_eq>(), read, readerr, write, sread, strerror };
 
@@ -40,7 +31,7 @@ pub unsafe extern "C" fn open(
         let queue = Arc::new(EventQueue::new(wish, unsafe { FabricHandle::object(fabric) }.clone())?);
         let fid = new_fid(FI_CLASS_EQ, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || EventQueueHandle::create(fid_eq { fid, ops: table(&OPS) }, queue)) }
+        unsafe { return_handle(out, || EventQueueHandle::create(fid_eq { fid, ops: table(&OPS) }, queue)) }
     })
 }
 

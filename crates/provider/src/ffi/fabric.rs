@@ -5,23 +5,13 @@ use std::sync::Arc;
 
 use ofi_abi::*;
 
-use super::handle::{Handle, hand_over, new_fid, table};
-use super::{call, domain, event_queue, no_bind, no_control, no_ops_open, no_ops_set, no_tostr, refuse};
+use super::handle::{FabricHandle, new_fid, return_handle, table};
+use super::{call, domain, event_queue, fid_ops, refuse};
 use crate::domain::Fabric;
 use crate::environment;
 use crate::errno::Errno;
 
-pub(super) type FabricHandle = Handle<fid_fabric, Fabric>;
-
-static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind: no_bind,
-    control: no_control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+static FID_OPS: fi_ops = fid_ops(close);
 
 static OPS: fi_ops_fabric = fi_ops_fabric {
     size: size_of::<fi_ops_fabric>(),
@@ -45,7 +35,9 @@ pub unsafe extern "C" fn open(_: *mut fi_fabric_attr, out: *mut *mut fid_fabric,
         let api_version = fi_version(2, 5);
         let fid = new_fid(FI_CLASS_FABRIC, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { hand_over(out, || FabricHandle::create(fid_fabric { fid, ops: table(&OPS), api_version }, fabric)) }
+        unsafe {
+            return_handle(out, || FabricHandle::create(fid_fabric { fid, ops: table(&OPS), api_version }, fabric))
+        }
     })
 }
 

@@ -4,8 +4,10 @@ use std::ffi::c_void;
 use std::ptr::{addr_of, from_ref};
 use std::sync::Arc;
 
-use ofi_abi::{FI_EINVAL, fi_ops, fid};
+use ofi_abi::{FI_EINVAL, fi_ops, fid, fid_domain, fid_ep, fid_fabric};
 
+use crate::domain::{Domain, Fabric};
+use crate::endpoint::Endpoint;
 use crate::errno::{Errno, Outcome};
 
 /// A libfabric object `B` (whose first member is its `fid`) with the object `T` behind it. C holds pointers to `B`
@@ -15,6 +17,10 @@ pub struct Handle<B, T> {
     base: B,
     object: Arc<T>,
 }
+
+pub type FabricHandle = Handle<fid_fabric, Fabric>;
+pub type DomainHandle = Handle<fid_domain, Domain>;
+pub type EndpointHandle = Handle<fid_ep, Endpoint>;
 
 impl<B, T> Handle<B, T> {
     /// A new handle, to be given to C. Its memory stays where it is until [`Handle::free`].
@@ -65,7 +71,7 @@ pub unsafe fn is_ours(object: *mut fid, class: usize, ops: &'static fi_ops) -> b
 ///
 /// # Safety
 /// `out` is null or valid for a write.
-pub unsafe fn hand_over<B>(out: *mut *mut B, create: impl FnOnce() -> *mut B) -> Outcome<()> {
+pub unsafe fn return_handle<B>(out: *mut *mut B, create: impl FnOnce() -> *mut B) -> Outcome<()> {
     if out.is_null() {
         return Err(Errno(FI_EINVAL));
     }

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use fishplate_engine::Payload;
 use ofi_abi::*;
 
-use super::domain::DomainHandle;
-use super::handle::{Handle, hand_over, new_fid};
+use super::handle::{DomainHandle, Handle, new_fid, return_handle};
 use super::memory::{piece, pieces};
-use super::{call, no_control, no_ops_open, no_ops_set, no_tostr};
+use super::{call, fid_ops};
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome};
 
@@ -22,15 +21,7 @@ struct MemoryRegion {
 
 type MemoryRegionHandle = Handle<fid_mr, MemoryRegion>;
 
-static FID_OPS: fi_ops = fi_ops {
-    size: size_of::<fi_ops>(),
-    close,
-    bind,
-    control: no_control,
-    ops_open: no_ops_open,
-    tostr: no_tostr,
-    ops_set: no_ops_set,
-};
+static FID_OPS: fi_ops = fi_ops { bind, ..fid_ops(close) };
 
 pub(super) static OPS: fi_ops_mr = fi_ops_mr { size: size_of::<fi_ops_mr>(), reg, regv, regattr };
 
@@ -58,7 +49,7 @@ unsafe fn register(
     let region = Arc::new(MemoryRegion { domain, key });
     let fid = new_fid(FI_CLASS_MR, context, &FID_OPS);
     // SAFETY: the caller promises it.
-    unsafe { hand_over(out, || MemoryRegionHandle::create(fid_mr { fid, mem_desc: null_mut(), key }, region)) }
+    unsafe { return_handle(out, || MemoryRegionHandle::create(fid_mr { fid, mem_desc: null_mut(), key }, region)) }
 }
 
 unsafe extern "C" fn reg(

@@ -18,6 +18,7 @@ mod info;
 mod loader;
 mod memory;
 mod memory_region;
+mod message;
 mod msg;
 mod rma;
 pub mod signals;
@@ -26,18 +27,31 @@ mod tagged;
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ofi_abi::{FI_EOTHER, fid};
+use ofi_abi::{FI_EOTHER, fi_ops, fid};
 
 use crate::errno::Outcome;
-use crate::tell;
+use crate::error_report;
 
 pub use loader::fi_prov_ini;
+
+/// The functions that every object has: `close`, and of the others what most objects do not offer.
+const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {
+    fi_ops {
+        size: size_of::<fi_ops>(),
+        close,
+        bind: no_bind,
+        control: no_control,
+        ops_open: no_ops_open,
+        tostr: no_tostr,
+        ops_set: no_ops_set,
+    }
+}
 
 /// Runs `body`; a panic ends here, is told, and gives `fallback`.
 #[inline]
 fn guard<R>(fallback: R, body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        tell::tell(&"internal error (a bug); the call has failed");
+        error_report::report(&"internal error (a bug); the call has failed");
         fallback
     })
 }

@@ -2,15 +2,16 @@
 
 use std::ffi::c_void;
 
-use fishplate_engine::{Envelope, Payload, Space};
+use fishplate_engine::{Envelope, Space};
 use ofi_abi::*;
 
 use super::call_long;
-use super::endpoint::EndpointHandle;
+use super::handle::EndpointHandle;
 use super::memory::{piece, pieces};
+use super::message::{incoming, injected, outgoing, post, post_pieces, post_receive, post_receive_pieces, with_flags};
 use crate::endpoint::Report;
+use crate::endpoint::transfer::{Incoming, Outgoing};
 use crate::errno::Errno;
-use crate::transfer::{Incoming, Outgoing};
 
 pub(super) static OPS: fi_ops_msg = fi_ops_msg {
     size: size_of::<fi_ops_msg>(),
@@ -25,47 +26,6 @@ pub(super) static OPS: fi_ops_msg = fi_ops_msg {
     injectdata,
 };
 
-/// The application's context as the engine's number.
-#[inline]
-pub fn name(context: *mut c_void) -> u64 {
-    context.expose_provenance() as u64
-}
-
-/// A message as `send` and its relatives mean it.
-#[inline]
-fn outgoing(dest: fi_addr_t, payload: Payload, context: *mut c_void) -> Outgoing {
-    Outgoing {
-        dest,
-        envelope: Envelope::Message,
-        data: None,
-        payload,
-        inject: false,
-        report: Report::Default,
-        context: name(context),
-    }
-}
-
-/// A message as `inject` and its relatives mean it.
-#[inline]
-fn injected(dest: fi_addr_t, payload: Payload, data: Option<u64>) -> Outgoing {
-    Outgoing { dest, envelope: Envelope::Message, data, payload, inject: true, report: Report::Never, context: 0 }
-}
-
-#[inline]
-fn incoming(source: fi_addr_t, buffer: Payload, context: *mut c_void) -> Incoming {
-    Incoming { source, space: Space::Message, buffer, multi: false, report: Report::Default, context: name(context) }
-}
-
-/// Posts a message. Inlined: this is the path of small messages.
-///
-/// # Safety
-/// `ep` is an open endpoint of ours; the payload keeps the contract.
-#[inline]
-pub unsafe fn post(ep: *mut fid_ep, message: Outgoing) -> isize {
-    // SAFETY: the caller promises it.
-    call_long(|| unsafe { EndpointHandle::object(ep) }.send(message))
-}
-
 unsafe extern "C" fn send(
     ep: *mut fid_ep,
     buffer: *const c_void,
@@ -75,7 +35,7 @@ unsafe extern "C" fn send(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, outgoing(dest, piece(buffer, len), context)) }
+    unsafe { post(ep, outgoing(dest, Envelope::Message, piece(buffer, len), context)) }
 }
 
 unsafe extern "C" fn sendv(
@@ -86,11 +46,8 @@ unsafe extern "C" fn sendv(
     dest: fi_addr_t,
     context: *mut c_void,
 ) -> isize {
-    call_long(|| {
-        // SAFETY: the contract: `count` entries, an open endpoint of ours.
-        let (payload, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
-        endpoint.send(outgoing(dest, payload, context))
-    })
+    // SAFETY: the contract.
+    unsafe { post_pieces(ep, iov, count, |payload| outgoing(dest, Envelope::Message, payload, context)) }
 }
 
 unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize {
@@ -99,18 +56,13 @@ unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) ->
         let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
         // SAFETY: the contract: as many entries as the message tells, an open endpoint of ours.
         let (payload, endpoint) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, EndpointHandle::object(ep)) };
-        endpoint.send(Outgoing {
-            data: (flags & FI_REMOTE_CQ_DATA != 0).then_some(msg.data),
-            inject: flags & FI_INJECT != 0,
-            report: Report::Flags(flags),
-            ..outgoing(msg.addr, payload, msg.context)
-        })
+        endpoint.send(with_flags(outgoing(msg.addr, Envelope::Message, payload, msg.context), flags, msg.data))
     })
 }
 
 unsafe extern "C" fn inject(ep: *mut fid_ep, buffer: *const c_void, len: usize, dest: fi_addr_t) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, injected(dest, piece(buffer, len), None)) }
+    unsafe { post(ep, injected(dest, Envelope::Message, piece(buffer, len), None)) }
 }
 
 unsafe extern "C" fn senddata(
@@ -123,7 +75,7 @@ unsafe extern "C" fn senddata(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, Outgoing { data: Some(data), ..outgoing(dest, piece(buffer, len), context) }) }
+    unsafe { post(ep, Outgoing { data: Some(data), ..outgoing(dest, Envelope::Message, piece(buffer, len), context) }) }
 }
 
 unsafe extern "C" fn injectdata(
@@ -134,7 +86,7 @@ unsafe extern "C" fn injectdata(
     dest: fi_addr_t,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, injected(dest, piece(buffer, len), Some(data))) }
+    unsafe { post(ep, injected(dest, Envelope::Message, piece(buffer, len), Some(data))) }
 }
 
 unsafe extern "C" fn recv(
@@ -145,8 +97,8 @@ unsafe extern "C" fn recv(
     source: fi_addr_t,
     context: *mut c_void,
 ) -> isize {
-    // SAFETY: the contract: an open endpoint of ours.
-    call_long(|| unsafe { EndpointHandle::object(ep) }.recv(incoming(source, piece(buffer, len), context)))
+    // SAFETY: the contract.
+    unsafe { post_receive(ep, incoming(source, Space::Message, piece(buffer, len), context)) }
 }
 
 unsafe extern "C" fn recvv(
@@ -157,11 +109,8 @@ unsafe extern "C" fn recvv(
     source: fi_addr_t,
     context: *mut c_void,
 ) -> isize {
-    call_long(|| {
-        // SAFETY: the contract: `count` entries, an open endpoint of ours.
-        let (buffer, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
-        endpoint.recv(incoming(source, buffer, context))
-    })
+    // SAFETY: the contract.
+    unsafe { post_receive_pieces(ep, iov, count, |buffer| incoming(source, Space::Message, buffer, context)) }
 }
 
 unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize {
@@ -175,6 +124,10 @@ unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) ->
         }
         // SAFETY: the contract: as many entries as the message tells, an open endpoint of ours.
         let (buffer, endpoint) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, EndpointHandle::object(ep)) };
-        endpoint.recv(Incoming { multi, report: Report::Flags(flags), ..incoming(msg.addr, buffer, msg.context) })
+        endpoint.recv(Incoming {
+            multi,
+            report: Report::Flags(flags),
+            ..incoming(msg.addr, Space::Message, buffer, msg.context)
+        })
     })
 }

@@ -6,12 +6,12 @@ use fishplate_engine::{Payload, Remote};
 use ofi_abi::*;
 
 use super::call_long;
-use super::endpoint::EndpointHandle;
+use super::handle::EndpointHandle;
 use super::memory::{piece, pieces};
-use super::msg::name;
+use super::message::context_number;
 use crate::endpoint::Report;
+use crate::endpoint::rma::Access;
 use crate::errno::{Errno, Outcome};
-use crate::remote::Access;
 
 pub(super) static OPS: fi_ops_rma = fi_ops_rma {
     size: size_of::<fi_ops_rma>(),
@@ -29,7 +29,7 @@ pub(super) static OPS: fi_ops_rma = fi_ops_rma {
 /// An access as `read`, `write` and their relatives mean it.
 fn access(peer: fi_addr_t, (address, key): (u64, u64), local: Payload, context: *mut c_void) -> Access {
     let remote = Remote { key, address };
-    Access { peer, remote, data: None, local, inject: false, report: Report::Default, context: name(context) }
+    Access { peer, remote, data: None, local, inject: false, report: Report::Default, context: context_number(context) }
 }
 
 /// An access as `inject` and its relatives mean it.

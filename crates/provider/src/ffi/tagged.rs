@@ -2,16 +2,18 @@
 
 use std::ffi::c_void;
 
-use fishplate_engine::{Envelope, Payload, PeekAction, Space};
+use fishplate_engine::{Envelope, PeekAction, Space};
 use ofi_abi::*;
 
 use super::call_long;
-use super::endpoint::EndpointHandle;
+use super::handle::EndpointHandle;
 use super::memory::{piece, pieces};
-use super::msg::{name, post};
+use super::message::{
+    context_number, incoming, injected, outgoing, post, post_pieces, post_receive, post_receive_pieces, with_flags,
+};
+use crate::endpoint::transfer::{Incoming, Outgoing};
 use crate::endpoint::{Endpoint, Report};
 use crate::errno::{Errno, Outcome};
-use crate::transfer::{Incoming, Outgoing};
 
 pub(super) static OPS: fi_ops_tagged = fi_ops_tagged {
     size: size_of::<fi_ops_tagged>(),
@@ -26,33 +28,6 @@ pub(super) static OPS: fi_ops_tagged = fi_ops_tagged {
     injectdata,
 };
 
-/// A message as `send` and its relatives mean it.
-#[inline]
-fn outgoing(dest: fi_addr_t, tag: u64, payload: Payload, context: *mut c_void) -> Outgoing {
-    Outgoing {
-        dest,
-        envelope: Envelope::Tagged(tag),
-        data: None,
-        payload,
-        inject: false,
-        report: Report::Default,
-        context: name(context),
-    }
-}
-
-/// A message as `inject` and its relatives mean it.
-#[inline]
-fn injected(dest: fi_addr_t, tag: u64, payload: Payload, data: Option<u64>) -> Outgoing {
-    let envelope = Envelope::Tagged(tag);
-    Outgoing { dest, envelope, data, payload, inject: true, report: Report::Never, context: 0 }
-}
-
-#[inline]
-fn incoming(source: fi_addr_t, tag: u64, ignore: u64, buffer: Payload, context: *mut c_void) -> Incoming {
-    let space = Space::Tagged { tag, ignore };
-    Incoming { source, space, buffer, multi: false, report: Report::Default, context: name(context) }
-}
-
 unsafe extern "C" fn send(
     ep: *mut fid_ep,
     buffer: *const c_void,
@@ -63,7 +38,7 @@ unsafe extern "C" fn send(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, outgoing(dest, tag, piece(buffer, len), context)) }
+    unsafe { post(ep, outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context)) }
 }
 
 unsafe extern "C" fn sendv(
@@ -75,11 +50,8 @@ unsafe extern "C" fn sendv(
     tag: u64,
     context: *mut c_void,
 ) -> isize {
-    call_long(|| {
-        // SAFETY: the contract: `count` entries, an open endpoint of ours.
-        let (payload, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
-        endpoint.send(outgoing(dest, tag, payload, context))
-    })
+    // SAFETY: the contract.
+    unsafe { post_pieces(ep, iov, count, |payload| outgoing(dest, Envelope::Tagged(tag), payload, context)) }
 }
 
 unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: u64) -> isize {
@@ -88,18 +60,13 @@ unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: 
         let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
         // SAFETY: the contract: as many entries as the message tells, an open endpoint of ours.
         let (payload, endpoint) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, EndpointHandle::object(ep)) };
-        endpoint.send(Outgoing {
-            data: (flags & FI_REMOTE_CQ_DATA != 0).then_some(msg.data),
-            inject: flags & FI_INJECT != 0,
-            report: Report::Flags(flags),
-            ..outgoing(msg.addr, msg.tag, payload, msg.context)
-        })
+        endpoint.send(with_flags(outgoing(msg.addr, Envelope::Tagged(msg.tag), payload, msg.context), flags, msg.data))
     })
 }
 
 unsafe extern "C" fn inject(ep: *mut fid_ep, buffer: *const c_void, len: usize, dest: fi_addr_t, tag: u64) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, injected(dest, tag, piece(buffer, len), None)) }
+    unsafe { post(ep, injected(dest, Envelope::Tagged(tag), piece(buffer, len), None)) }
 }
 
 unsafe extern "C" fn senddata(
@@ -113,7 +80,9 @@ unsafe extern "C" fn senddata(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, Outgoing { data: Some(data), ..outgoing(dest, tag, piece(buffer, len), context) }) }
+    unsafe {
+        post(ep, Outgoing { data: Some(data), ..outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context) })
+    }
 }
 
 unsafe extern "C" fn injectdata(
@@ -125,7 +94,7 @@ unsafe extern "C" fn injectdata(
     tag: u64,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, injected(dest, tag, piece(buffer, len), Some(data))) }
+    unsafe { post(ep, injected(dest, Envelope::Tagged(tag), piece(buffer, len), Some(data))) }
 }
 
 unsafe extern "C" fn recv(
@@ -138,11 +107,8 @@ unsafe extern "C" fn recv(
     ignore: u64,
     context: *mut c_void,
 ) -> isize {
-    call_long(|| {
-        // SAFETY: the contract: an open endpoint of ours.
-        let endpoint = unsafe { EndpointHandle::object(ep) };
-        endpoint.recv(incoming(source, tag, ignore, piece(buffer, len), context))
-    })
+    // SAFETY: the contract.
+    unsafe { post_receive(ep, incoming(source, Space::Tagged { tag, ignore }, piece(buffer, len), context)) }
 }
 
 unsafe extern "C" fn recvv(
@@ -155,11 +121,10 @@ unsafe extern "C" fn recvv(
     ignore: u64,
     context: *mut c_void,
 ) -> isize {
-    call_long(|| {
-        // SAFETY: the contract: `count` entries, an open endpoint of ours.
-        let (buffer, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
-        endpoint.recv(incoming(source, tag, ignore, buffer, context))
-    })
+    // SAFETY: the contract.
+    unsafe {
+        post_receive_pieces(ep, iov, count, |buffer| incoming(source, Space::Tagged { tag, ignore }, buffer, context))
+    }
 }
 
 unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: u64) -> isize {
@@ -172,7 +137,7 @@ unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: 
             return peek(endpoint, msg, flags);
         }
         if flags & FI_CLAIM != 0 && flags & FI_DISCARD != 0 {
-            return endpoint.discard_claimed(name(msg.context));
+            return endpoint.discard_claimed(context_number(msg.context));
         }
         // Multi-receive is for untagged messages; without a peek or a claim there is nothing to discard.
         if flags & (FI_MULTI_RECV | FI_DISCARD) != 0 {
@@ -180,7 +145,8 @@ unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: 
         }
         // SAFETY: the contract: as many entries as the message tells.
         let buffer = unsafe { pieces(msg.msg_iov, msg.iov_count) }?;
-        let receive = incoming(msg.addr, msg.tag, msg.ignore, buffer, msg.context);
+        let space = Space::Tagged { tag: msg.tag, ignore: msg.ignore };
+        let receive = incoming(msg.addr, space, buffer, msg.context);
         let receive = Incoming { report: Report::Flags(flags), ..receive };
         if flags & FI_CLAIM != 0 { endpoint.recv_claimed(receive) } else { endpoint.recv(receive) }
     })
@@ -193,5 +159,5 @@ fn peek(endpoint: &Endpoint, msg: &fi_msg_tagged, flags: u64) -> Outcome<()> {
         FI_DISCARD => PeekAction::Discard,
         _ => return Err(Errno(FI_EINVAL)),
     };
-    endpoint.peek(msg.addr, Space::Tagged { tag: msg.tag, ignore: msg.ignore }, then, name(msg.context))
+    endpoint.peek(msg.addr, Space::Tagged { tag: msg.tag, ignore: msg.ignore }, then, context_number(msg.context))
 }

@@ -23,7 +23,7 @@ pub struct Incoming {
 
 /// Why it came to nothing.
 #[derive(Debug)]
-pub enum Unproven {
+pub enum AcceptError {
     /// It was shut or reset.
     Gone,
     /// It broke the protocol, or could not prove itself.
@@ -37,9 +37,9 @@ impl Incoming {
     }
 
     /// Something can be read. Some: the peer is proven; answer with [`Incoming::accept`] or [`Incoming::refuse`].
-    pub fn advance(&mut self) -> Result<Option<Proven>, Unproven> {
+    pub fn advance(&mut self) -> Result<Option<Proven>, AcceptError> {
         loop {
-            let open = read_some(&self.stream, &mut self.received).map_err(|_| Unproven::Gone)?;
+            let open = read_some(&self.stream, &mut self.received).map_err(|_| AcceptError::Gone)?;
             let may_have_more = self.received.len() == MAX_MESSAGE_LEN;
             if let Some(proven) = self.take_steps()? {
                 return Ok(Some(proven));
@@ -47,22 +47,22 @@ impl Incoming {
             match (open, may_have_more) {
                 (true, false) => return Ok(None),
                 (true, true) => {}
-                (false, _) => return Err(Unproven::Gone),
+                (false, _) => return Err(AcceptError::Gone),
             }
         }
     }
 
-    fn take_steps(&mut self) -> Result<Option<Proven>, Unproven> {
+    fn take_steps(&mut self) -> Result<Option<Proven>, AcceptError> {
         loop {
             match self.acceptor.advance(&mut self.received) {
                 Ok(Step::Wait) => return Ok(None),
-                Ok(Step::Send(message)) => write_whole(&self.stream, &message).map_err(|_| Unproven::Gone)?,
+                Ok(Step::Send(message)) => write_whole(&self.stream, &message).map_err(|_| AcceptError::Gone)?,
                 Ok(Step::Done(proven)) => return Ok(Some(proven)),
                 Err(error) => {
                     if let Some(refusal) = refusal_for(&error) {
                         self.refuse(refusal);
                     }
-                    return Err(Unproven::Handshake(error));
+                    return Err(AcceptError::Handshake(error));
                 }
             }
         }

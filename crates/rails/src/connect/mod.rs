@@ -1,9 +1,8 @@
 //! Connections until they are proven.
 
-pub mod crowd;
 pub mod incoming;
 pub mod outgoing;
-pub mod socket;
+pub mod unproven;
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

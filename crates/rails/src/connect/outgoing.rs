@@ -6,10 +6,11 @@ use std::net::{SocketAddr, TcpStream};
 
 use fishplate_engine::{Instant, VcId};
 
-use super::{read_some, socket, write_whole};
+use super::{read_some, write_whole};
 use crate::encryption::Keys;
 use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
-use crate::link::FIRST_ADDITIONAL;
+use crate::link_name::FIRST_ADDITIONAL;
+use crate::socket;
 
 /// Wait before the second try, in nanoseconds; it doubles with each further one.
 const FIRST_PAUSE_NS: u64 = 50_000_000;
@@ -19,11 +20,11 @@ const LONGEST_PAUSE_NS: u64 = 2_000_000_000;
 const TRY_FOR_NS: u64 = 5_000_000_000;
 /// The same for a rail that has failed: the next SYN comes sooner than the kernel would repeat one, so that a rail that
 /// comes back is used soon.
-const TRY_AGAIN_FOR_NS: u64 = 1_000_000_000;
+const RECONNECT_FOR_NS: u64 = 1_000_000_000;
 /// And so many round trips, where they are known: SYN, two messages each way, and some that get lost.
-const TRY_AGAIN_ROUND_TRIPS: u64 = 8;
+const RECONNECT_ROUND_TRIPS: u64 = 8;
 /// Longest wait between tries of a rail that has failed, in nanoseconds.
-const LONGEST_PAUSE_AGAIN_NS: u64 = 500_000_000;
+const LONGEST_PAUSE_OF_RECONNECT_NS: u64 = 500_000_000;
 
 /// The attempt.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub struct Attempt {
     /// The peer's end.
     pub remote: SocketAddr,
     /// It had come about before, and failed.
-    pub is_again: bool,
+    pub is_reconnect: bool,
     /// The next try is for a connection with short segments.
     is_short: bool,
     state: State,
@@ -46,7 +47,7 @@ pub struct Attempt {
     try_for_ns: u64,
     deadline: Instant,
     /// Why the last try failed.
-    pub trouble: Option<Trouble>,
+    pub error: Option<AttemptError>,
 }
 
 #[derive(Debug)]
@@ -59,38 +60,40 @@ enum State {
 
 /// Why a try failed.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum AttemptError {
     /// The network or the peer's kernel said so.
     Network(io::Error),
     /// Nothing came back in time.
-    Silence,
+    TimedOut,
     /// The peer was reached, but did not fit.
     Handshake(HandshakeError),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for AttemptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Network(error) => error.fmt(f),
-            Trouble::Silence => f.write_str("no answer"),
-            Trouble::Handshake(error) => error.fmt(f),
+            AttemptError::Network(error) => error.fmt(f),
+            AttemptError::TimedOut => f.write_str("no answer"),
+            AttemptError::Handshake(error) => error.fmt(f),
         }
     }
 }
 
-impl Trouble {
-    /// Trying again is pointless. A token that was right before (`is_again`) has been changed on the way.
-    pub fn is_final(&self, is_again: bool) -> bool {
+impl AttemptError {
+    /// Trying again is pointless. A token that was right before (`is_reconnect`) has been changed on the way.
+    pub fn is_final(&self, is_reconnect: bool) -> bool {
         match self {
-            Trouble::Network(_) | Trouble::Silence | Trouble::Handshake(HandshakeError::NotFishplate) => false,
-            Trouble::Handshake(HandshakeError::Token | HandshakeError::Refused(Refusal::Token)) => !is_again,
-            Trouble::Handshake(_) => true,
+            AttemptError::Network(_)
+            | AttemptError::TimedOut
+            | AttemptError::Handshake(HandshakeError::NotFishplate) => false,
+            AttemptError::Handshake(HandshakeError::Token | HandshakeError::Refused(Refusal::Token)) => !is_reconnect,
+            AttemptError::Handshake(_) => true,
         }
     }
 
     /// The peer's own connection is to be kept.
     pub fn is_yield(&self) -> bool {
-        matches!(self, Trouble::Handshake(HandshakeError::Refused(Refusal::Yield)))
+        matches!(self, AttemptError::Handshake(HandshakeError::Refused(Refusal::Yield)))
     }
 }
 
@@ -115,23 +118,23 @@ impl Attempt {
             rail,
             stream,
             remote,
-            is_again: false,
+            is_reconnect: false,
             is_short: false,
             state: State::Pausing,
             pause_ns: FIRST_PAUSE_NS,
             longest_pause_ns: LONGEST_PAUSE_NS,
             try_for_ns: TRY_FOR_NS,
             deadline: now,
-            trouble: None,
+            error: None,
         }
     }
 
     /// The same for a connection that has failed, after a pause; `rtt_ns`: of its path, 0 if not known.
-    pub fn again(self, pause_ns: u64, rtt_ns: u64) -> Self {
+    pub fn reconnecting(self, pause_ns: u64, rtt_ns: u64) -> Self {
         Attempt {
-            is_again: true,
-            longest_pause_ns: LONGEST_PAUSE_AGAIN_NS,
-            try_for_ns: TRY_AGAIN_FOR_NS + TRY_AGAIN_ROUND_TRIPS * rtt_ns,
+            is_reconnect: true,
+            longest_pause_ns: LONGEST_PAUSE_OF_RECONNECT_NS,
+            try_for_ns: RECONNECT_FOR_NS + RECONNECT_ROUND_TRIPS * rtt_ns,
             deadline: self.deadline.plus_ns(pause_ns),
             ..self
         }
@@ -148,7 +151,7 @@ impl Attempt {
     }
 
     /// Does not wait any longer for the next try.
-    pub fn hurry(&mut self, now: Instant) {
+    pub fn retry_now(&mut self, now: Instant) {
         if matches!(self.state, State::Pausing) {
             self.deadline = self.deadline.min(now);
         }
@@ -157,7 +160,7 @@ impl Attempt {
     /// Whether the last try was refused by the peer's kernel: nobody listens there.
     pub fn is_refused(&self) -> bool {
         let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-        matches!(&self.trouble, Some(Trouble::Network(error)) if refused(error))
+        matches!(&self.error, Some(AttemptError::Network(error)) if refused(error))
     }
 
     /// Whether it is time to try (again).
@@ -177,14 +180,14 @@ impl Attempt {
         device: Option<&str>,
         congestion: &str,
         now: Instant,
-    ) -> Result<&TcpStream, Trouble> {
+    ) -> Result<&TcpStream, AttemptError> {
         let connecting = socket::connect(local, device, self.remote, congestion, self.is_short);
-        let stream = connecting.map_err(Trouble::Network)?;
+        let stream = connecting.map_err(AttemptError::Network)?;
         self.state = State::Connecting(stream);
         self.deadline = now.plus_ns(self.try_for_ns);
         match &self.state {
             State::Connecting(stream) => Ok(stream),
-            _ => Err(Trouble::Silence),
+            _ => Err(AttemptError::TimedOut),
         }
     }
 
@@ -192,19 +195,19 @@ impl Attempt {
     pub fn advance(
         &mut self,
         start: impl FnOnce() -> Result<(Initiator, Vec<u8>), HandshakeError>,
-    ) -> Result<Option<Established>, Trouble> {
+    ) -> Result<Option<Established>, AttemptError> {
         match std::mem::replace(&mut self.state, State::Pausing) {
             State::Pausing => Ok(None),
             State::Connecting(stream) => {
-                if let Some(error) = stream.take_error().map_err(Trouble::Network)? {
-                    return Err(Trouble::Network(error));
+                if let Some(error) = stream.take_error().map_err(AttemptError::Network)? {
+                    return Err(AttemptError::Network(error));
                 }
                 if stream.peer_addr().is_err() {
                     self.state = State::Connecting(stream);
                     return Ok(None);
                 }
-                let (initiator, hello) = start().map_err(Trouble::Handshake)?;
-                write_whole(&stream, &hello).map_err(Trouble::Network)?;
+                let (initiator, hello) = start().map_err(AttemptError::Handshake)?;
+                write_whole(&stream, &hello).map_err(AttemptError::Network)?;
                 self.state = State::Proving(stream, Box::new(initiator), Vec::new());
                 Ok(None)
             }
@@ -213,10 +216,10 @@ impl Attempt {
     }
 
     /// The try has failed; the next comes after a pause. Nor do short packets come through, then.
-    pub fn pause(&mut self, trouble: Trouble, now: Instant) {
+    pub fn pause(&mut self, error: AttemptError, now: Instant) {
         self.state = State::Pausing;
         self.is_short = false;
-        self.trouble = Some(trouble);
+        self.error = Some(error);
         self.deadline = now.plus_ns(self.pause_ns);
         self.pause_ns = (self.pause_ns * 2).min(self.longest_pause_ns);
     }
@@ -226,16 +229,16 @@ impl Attempt {
         stream: TcpStream,
         mut initiator: Box<Initiator>,
         mut received: Vec<u8>,
-    ) -> Result<Option<Established>, Trouble> {
-        let open = read_some(&stream, &mut received).map_err(Trouble::Network)?;
+    ) -> Result<Option<Established>, AttemptError> {
+        let open = read_some(&stream, &mut received).map_err(AttemptError::Network)?;
         loop {
-            match initiator.advance(&mut received).map_err(Trouble::Handshake)? {
-                Step::Send(message) => write_whole(&stream, &message).map_err(Trouble::Network)?,
+            match initiator.advance(&mut received).map_err(AttemptError::Handshake)? {
+                Step::Send(message) => write_whole(&stream, &message).map_err(AttemptError::Network)?,
                 Step::Done(grant) => {
                     let keys = initiator.into_keys();
                     return Ok(Some(Established { socket: stream, grant, early: received, keys }));
                 }
-                Step::Wait if !open => return Err(Trouble::Network(io::ErrorKind::ConnectionReset.into())),
+                Step::Wait if !open => return Err(AttemptError::Network(io::ErrorKind::ConnectionReset.into())),
                 Step::Wait => {
                     self.state = State::Proving(stream, initiator, received);
                     return Ok(None);

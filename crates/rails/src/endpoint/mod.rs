@@ -1,29 +1,15 @@
 //! An endpoint: one engine over all rails of this node.
 
-mod accepting;
-mod asking;
-mod background;
-mod burst;
-mod close;
-mod connecting;
-mod datagrams;
-mod deliveries;
-mod failing;
-mod farewell;
-mod hand_over;
-mod health;
-mod hot;
-mod padding;
-#[cfg(test)]
-mod pair;
-mod paths;
+mod connections;
 mod peer;
 mod post;
 mod progress;
-mod resting;
-mod show;
-mod streams;
-mod take_in;
+mod receive;
+mod send;
+mod status_page;
+#[cfg(test)]
+mod test_pair;
+mod tuning;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -32,27 +18,29 @@ use std::net::{IpAddr, TcpListener};
 use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, SubchannelId, VcId};
 use slab::Slab;
 
+pub use crate::rail::Rail;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::address::{Address, EndpointId, Token};
-use crate::bounce::Bounces;
+use crate::bounce_buffers::BounceBuffers;
 use crate::clock::Clock;
-use crate::connect::crowd::Crowd;
 use crate::connect::outgoing::Attempt;
-use crate::connect::socket;
+use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
 use crate::discover::{Interface, Verdict, survey};
-use crate::link::{Congestion, Link};
+use crate::link::{CongestionControl, Link};
 use crate::logger;
 use crate::settings::Settings;
+use crate::socket;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::{Kind, Poller};
 
-use asking::Asking;
-use burst::Held;
 use peer::Peer;
-use show::Shown;
-use streams::Bundle;
+use progress::poll_interval::PollInterval;
+use progress::token::listener_token;
+use send::batching::HeldLinks;
+use status_page::StatusPage;
+use tuning::parallel_streams::Bundle;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
 pub struct Endpoint {
@@ -63,58 +51,45 @@ pub struct Endpoint {
     own_addresses: Vec<IpAddr>,
     engine: Engine,
     memory: UserMemory,
-    bounces: Bounces,
+    bounces: BounceBuffers,
     clock: Clock,
     poller: Poller,
     listeners: Vec<TcpListener>,
-    congestion: Congestion,
-    /// Connections wait that could not be taken.
-    deaf: bool,
+    congestion: CongestionControl,
+    /// Connections wait in the kernel that could not be accepted yet.
+    accept_paused: bool,
     links: Slab<Link>,
     attempts: Slab<Attempt>,
-    crowd: Crowd,
+    unproven: UnprovenConnections,
     /// Streams that may become more.
     bundles: Vec<Bundle>,
     /// By number of the virtual channel.
     peers: Vec<Peer>,
     by_id: HashMap<EndpointId, VcId>,
-    held: Held,
+    held: HeldLinks,
     /// Links with something to send.
     dirty: Vec<usize>,
-    /// Links that have sent datagrams, which may have to be repeated.
-    out: Vec<usize>,
-    /// Links with long frames under way.
-    delivering: Vec<usize>,
-    /// When the kernel is asked about these next.
-    next_deliveries: Instant,
+    /// Links with a datagram that may have to be retransmitted.
+    unacknowledged_datagrams: Vec<usize>,
+    /// Links with long frames in flight.
+    awaiting_kernel_acks: Vec<usize>,
+    /// When the kernel is asked for their acknowledgements next.
+    next_kernel_ack_query: Instant,
     /// Links with sockets that were full.
     stalled: Vec<usize>,
-    /// Links that rest.
-    resting: Vec<usize>,
+    /// Links that take nothing new, to spare them BBR's ProbeRTT.
+    paused_links: Vec<usize>,
     /// The link that was read with success most recently.
-    hot: Option<usize>,
+    active_link: Option<usize>,
     /// Number of the present progress call.
     calls: u64,
     /// How often something was transmitted.
     flushes: u64,
-    asking: Asking,
+    poll_interval: PollInterval,
     /// When to look after attempts and paths next.
     next_tick: Instant,
     counters: Counters,
-    shown: Shown,
-}
-
-/// A rail of this endpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rail {
-    /// Name of the interface.
-    pub name: String,
-    /// Its address.
-    pub ip: IpAddr,
-    /// Prefix length of its network.
-    pub prefix: u8,
-    /// Bytes per second, where the driver says.
-    pub speed: Option<f64>,
+    status_page: StatusPage,
 }
 
 /// An endpoint could not be opened.
@@ -150,53 +125,54 @@ impl Endpoint {
         let rails = rails(&interfaces)?;
         check_weights(settings, rails.len())?;
         let ips: Vec<IpAddr> = rails.iter().map(|rail| rail.ip).collect();
-        let deaf = |error: std::io::Error| OpenError(format!("the rails cannot be listened on: {error}"));
-        let congestion = Congestion::new(settings.congestion.as_deref(), &socket::unconnected(ips[0]).map_err(deaf)?);
-        let (listeners, port) = socket::listen(&ips, congestion.first()).map_err(deaf)?;
+        let accept_paused = |error: std::io::Error| OpenError(format!("the rails cannot be listened on: {error}"));
+        let congestion = CongestionControl::new(
+            settings.congestion.as_deref(),
+            &socket::unconnected(ips[0]).map_err(accept_paused)?,
+        );
+        let (listeners, port) = socket::listen(&ips, congestion.initial_algorithm()).map_err(accept_paused)?;
         let system = |error: std::io::Error| OpenError(format!("the kernel gives no poll set: {error}"));
         let poller = Poller::new().map_err(system)?;
         for (at, listener) in listeners.iter().enumerate() {
             listener.set_nonblocking(true).map_err(system)?;
-            poller
-                .add(std::os::fd::AsFd::as_fd(listener), Kind::Stream, progress::listener_token(at))
-                .map_err(system)?;
+            poller.add(std::os::fd::AsFd::as_fd(listener), Kind::Stream, listener_token(at)).map_err(system)?;
         }
         let address =
             Address { id: EndpointId(u64::from_le_bytes(random()?)), token: Token(random()?), port, rails: ips };
         let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).collect();
         log::info!("rails {}, port {port}", names.join(", "));
-        tell_outages(&interfaces, !settings.rails.is_empty());
+        log_outages(&interfaces, !settings.rails.is_empty());
         Ok(Endpoint {
             address,
             own_addresses: interfaces.into_iter().flat_map(|interface| interface.addresses).collect(),
             engine: Engine::new(settings.engine_config()),
             memory,
-            bounces: Bounces::default(),
+            bounces: BounceBuffers::default(),
             clock: Clock::start(),
             poller,
             listeners,
             congestion,
-            deaf: false,
+            accept_paused: false,
             links: Slab::new(),
             attempts: Slab::new(),
-            crowd: Crowd::new(rails.len()),
+            unproven: UnprovenConnections::new(rails.len()),
             bundles: Vec::new(),
             peers: Vec::new(),
             by_id: HashMap::new(),
-            held: Held::default(),
+            held: HeldLinks::default(),
             dirty: Vec::new(),
-            out: Vec::new(),
-            delivering: Vec::new(),
-            next_deliveries: Instant(0),
+            unacknowledged_datagrams: Vec::new(),
+            awaiting_kernel_acks: Vec::new(),
+            next_kernel_ack_query: Instant(0),
             stalled: Vec::new(),
-            resting: Vec::new(),
-            hot: None,
+            paused_links: Vec::new(),
+            active_link: None,
             calls: 0,
             flushes: 0,
-            asking: Asking::new(),
+            poll_interval: PollInterval::new(),
             next_tick: Instant(0),
             counters: Counters::new(rails.len()),
-            shown: Shown::begin(settings.top, u64::from_le_bytes(random()?)),
+            status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random()?)),
             rails,
             settings: settings.clone(),
         })
@@ -236,7 +212,7 @@ impl Endpoint {
     }
 
     /// Does with memory what the engine asks for.
-    fn act(&mut self) {
+    fn apply_memory_actions(&mut self) {
         while let Some(action) = self.engine.poll_memory() {
             match action {
                 MemoryAction::Fill { into, from } => {
@@ -292,7 +268,7 @@ fn rails(interfaces: &[Interface]) -> Result<Vec<Rail>, OpenError> {
 }
 
 /// Says which rails will not carry at first. Louder if the user has named them: others may never have been in use.
-fn tell_outages(interfaces: &[Interface], are_named: bool) {
+fn log_outages(interfaces: &[Interface], are_named: bool) {
     let level = if are_named { log::Level::Warn } else { log::Level::Info };
     for rail in interfaces.iter().filter(|interface| interface.is_rail()) {
         if let Some(outage) = rail.outage {

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use fishplate_engine::Instant;
 
-use super::burst::Burst;
-use super::health::Health;
+use super::connections::flap_damping::FlapDamping;
+use super::send::batching::Burst;
 use crate::address::{Address, EndpointId};
 
 /// A peer.
@@ -25,18 +25,18 @@ pub struct Peer {
     /// It has said that it closes: what fails now is not set up again.
     pub is_closing: bool,
     /// Over which ways it has been connected.
-    pub ways: Vec<Way>,
+    pub known_paths: Vec<KnownPath>,
     /// How its links have failed of late, by rail.
-    pub health: Vec<Health>,
+    pub flap_damping: Vec<FlapDamping>,
     /// Why its last link failed, for the user.
     pub last_failure: String,
     /// Why connections to it could not be set up, for the user.
-    pub troubles: Vec<String>,
+    pub attempt_errors: Vec<String>,
 }
 
 /// A way to a peer: at most rails times streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct KnownPath {
     /// This side's rail.
     pub rail: u8,
     /// Which of its streams.
@@ -72,10 +72,10 @@ impl Peer {
             links: Vec::new(),
             since: Instant(0),
             is_closing: false,
-            ways: Vec::new(),
-            health: Vec::new(),
+            known_paths: Vec::new(),
+            flap_damping: Vec::new(),
             last_failure: String::new(),
-            troubles: Vec::new(),
+            attempt_errors: Vec::new(),
         }
     }
 
@@ -90,24 +90,24 @@ impl Peer {
     }
 
     /// The failures of a rail's links.
-    pub fn health(&mut self, rail: u8) -> &mut Health {
+    pub fn flap_damping(&mut self, rail: u8) -> &mut FlapDamping {
         let at = usize::from(rail);
-        if self.health.len() <= at {
-            self.health.resize_with(at + 1, Health::default);
+        if self.flap_damping.len() <= at {
+            self.flap_damping.resize_with(at + 1, FlapDamping::default);
         }
-        &mut self.health[at]
+        &mut self.flap_damping[at]
     }
 
     /// Whether a link over a rail has failed while the peer is there.
     pub fn has_lost(&self, rail: u8) -> bool {
         let is_there = matches!(self.role, Role::Initiator | Role::Acceptor) && !self.is_closing;
-        is_there && self.health.get(usize::from(rail)).is_some_and(Health::has_failed)
+        is_there && self.flap_damping.get(usize::from(rail)).is_some_and(FlapDamping::has_failed)
     }
 
     /// It has been connected over `way`.
-    pub fn know(&mut self, way: Way) {
-        if !self.ways.contains(&way) {
-            self.ways.push(way);
+    pub fn remember_path(&mut self, way: KnownPath) {
+        if !self.known_paths.contains(&way) {
+            self.known_paths.push(way);
         }
     }
 

@@ -60,7 +60,7 @@ impl Endpoint {
             self.peers[vc.0 as usize].burst.transmitted(self.clock.now());
         }
         injected.into_iter().for_each(|key| self.engine.detach(key));
-        self.act();
+        self.apply_memory_actions();
     }
 
     /// Lets peers access memory.
@@ -71,7 +71,7 @@ impl Endpoint {
     /// Ends that. When this returns, the memory is not touched any more. False if there is none under `key`.
     pub fn deregister(&mut self, key: u64) -> bool {
         let found = self.engine.deregister(key);
-        self.act();
+        self.apply_memory_actions();
         self.pump(self.clock.now());
         found
     }
@@ -79,26 +79,26 @@ impl Endpoint {
     /// Posts a receive. Matching messages that are already here complete it.
     pub fn recv(&mut self, request: RecvRequest) {
         self.engine.post_recv(request);
-        self.act();
+        self.apply_memory_actions();
     }
 
     /// Looks for an unexpected message. Always reports a completion ([`fishplate_engine::Failure::NoMessage`] for a miss).
     pub fn peek(&mut self, request: PeekRequest) {
         self.engine.peek(request);
-        self.act();
+        self.apply_memory_actions();
     }
 
     /// Receives the message that a peek claimed under the same context; false if there is none.
     pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
         let found = self.engine.recv_claimed(request);
-        self.act();
+        self.apply_memory_actions();
         found
     }
 
     /// Drops the message that a peek claimed under `context`, with a completion; false if there is none.
     pub fn discard_claimed(&mut self, context: Context) -> bool {
         let found = self.engine.discard_claimed(context);
-        self.act();
+        self.apply_memory_actions();
         found
     }
 

@@ -11,10 +11,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use fishplate_engine::wire::{Body, Header, Malformed};
 use fishplate_engine::{Instant, Placement, Source};
 
-use super::receive::{Arrived, ReceiveState};
-use super::transmit::append;
-use crate::bounce::Bounces;
-use crate::connect::socket;
+use super::stream::receive::{Arrived, ReceiveState};
+use super::stream::transmit::append;
+use crate::bounce_buffers::BounceBuffers;
+use crate::socket;
 use crate::sys::memory::UserMemory;
 
 /// Longest datagram, in bytes: with its headers, what every path of IPv6 takes whole (RFC 8200, section 5).
@@ -34,12 +34,12 @@ pub struct Datagrams {
     /// Ours come through.
     is_open: bool,
     /// The peer's come through.
-    pub has_heard: bool,
+    pub peer_reaches_us: bool,
     /// The one that left last; a copy while it is not acknowledged.
     last: Vec<u8>,
     receive: ReceiveState,
     /// The peer's last frame came as one.
-    is_likely: bool,
+    is_preferred: bool,
     /// Number of the look at them or at the stream.
     turn: u32,
     /// When they were looked at last.
@@ -50,9 +50,9 @@ pub struct Datagrams {
 
 /// A datagram that has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum DatagramKind {
     /// Somebody else's.
-    Nothing,
+    Foreign,
     /// It shows that they come through.
     Probe,
     /// A frame of this number.
@@ -69,10 +69,10 @@ impl Datagrams {
             own_secret: u64::from_le_bytes(secret),
             secret: None,
             is_open: false,
-            has_heard: false,
+            peer_reaches_us: false,
             last: Vec::with_capacity(MOST_BYTES),
             receive: ReceiveState::of_datagrams(MOST_BYTES + 1),
-            is_likely: false,
+            is_preferred: false,
             turn: 0,
             looked_at: Instant(0),
             listed: false,
@@ -82,7 +82,7 @@ impl Datagrams {
     /// What the peer has to know.
     pub fn offer(&self) -> io::Result<Body> {
         let port = self.socket.local_addr()?.port();
-        Ok(Body::Datagrams { port, secret: self.own_secret, heard: self.has_heard })
+        Ok(Body::Datagrams { port, secret: self.own_secret, heard: self.peer_reaches_us })
     }
 
     /// The peer takes them at `remote` under a secret, and `hears` those that have been sent.
@@ -92,12 +92,12 @@ impl Datagrams {
             self.secret = Some(secret);
         }
         self.is_open |= hears;
-        self.show();
+        self.send_probe();
         Ok(())
     }
 
     /// Shows the peer that they come through, if it takes any.
-    pub fn show(&self) {
+    pub fn send_probe(&self) {
         if let Some(secret) = self.secret {
             // One that does not leave is as good as lost.
             let _ = self.socket.send(&prefix(secret, 0));
@@ -125,7 +125,7 @@ impl Datagrams {
         number: u32,
         frame: (&Header, &Source),
         memory: &UserMemory,
-        bounces: &Bounces,
+        bounces: &BounceBuffers,
     ) -> io::Result<()> {
         self.last.clear();
         self.last.extend_from_slice(&prefix(self.secret.unwrap_or_default(), number));
@@ -134,37 +134,39 @@ impl Datagrams {
     }
 
     /// The frame that was sent last, for the stream.
-    pub fn copy(&self) -> &[u8] {
+    pub fn last_frame(&self) -> &[u8] {
         self.last.get(PREFIX..).unwrap_or_default()
     }
 
     /// Reads one. [`io::ErrorKind::WouldBlock`]: there is none.
-    pub fn fill(&mut self) -> io::Result<Came> {
-        let Some(begin) = self.receive.fill_whole::<PREFIX>(self.socket.as_fd())? else { return Ok(Came::Nothing) };
+    pub fn fill(&mut self) -> io::Result<DatagramKind> {
+        let Some(begin) = self.receive.fill_whole::<PREFIX>(self.socket.as_fd())? else {
+            return Ok(DatagramKind::Foreign);
+        };
         let number = u32::from_le_bytes([begin[8], begin[9], begin[10], begin[11]]);
         if begin != prefix(self.own_secret, number) {
-            return Ok(Came::Nothing);
+            return Ok(DatagramKind::Foreign);
         }
         if self.receive.unread() == 0 {
-            return Ok(Came::Probe);
+            return Ok(DatagramKind::Probe);
         }
-        self.is_likely = true;
-        Ok(Came::Frame(number))
+        self.is_preferred = true;
+        Ok(DatagramKind::Frame(number))
     }
 
     /// The next part of the frame that was read.
-    pub fn next(&mut self, memory: &UserMemory, bounces: &mut Bounces) -> Result<Option<Arrived>, Malformed> {
+    pub fn next(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) -> Result<Option<Arrived>, Malformed> {
         self.receive.next(memory, bounces)
     }
 
     /// Whether just so many bytes follow the header that was read.
-    pub fn holds(&self, len: u64) -> bool {
+    pub fn payload_is(&self, len: u64) -> bool {
         self.receive.unread() as u64 == len
     }
 
     /// Moves them to their place.
-    pub fn place(&mut self, placement: Placement, len: u64, memory: &UserMemory, bounces: &mut Bounces) {
-        self.receive.expect(placement, len, bounces);
+    pub fn place(&mut self, placement: Placement, len: u64, memory: &UserMemory, bounces: &mut BounceBuffers) {
+        self.receive.expect_payload(placement, len, bounces);
         let placed = self.receive.next(memory, bounces);
         debug_assert!(matches!(placed, Ok(Some(Arrived::Payload(_)))));
     }
@@ -172,12 +174,12 @@ impl Datagrams {
     /// Whether it is their turn to be looked at, not the stream's.
     pub fn is_turn(&mut self) -> bool {
         self.turn = self.turn.wrapping_add(1);
-        self.is_likely != self.turn.is_multiple_of(OTHER_EVERY)
+        self.is_preferred != self.turn.is_multiple_of(OTHER_EVERY)
     }
 
     /// A frame came over the stream: so will the next.
     pub fn stream_had_frame(&mut self) {
-        self.is_likely = false;
+        self.is_preferred = false;
     }
 }
 

@@ -2,22 +2,18 @@
 
 mod congestion;
 mod datagrams;
-mod delivery;
-mod order;
-mod receive;
-mod rests;
-mod sealed;
-mod start;
-mod transmit;
+mod sequence;
+mod stream;
 
-pub use congestion::{Congestion, Course, NEAR_RTT_NS};
-pub use datagrams::{Came, Datagrams};
-pub use delivery::Delivery;
-pub use order::{Arrivals, Departures};
-pub use receive::{Arrived, Filled, ReceiveState};
-pub use rests::Rests;
-pub use start::Start;
-pub use transmit::TransmitQueue;
+pub use congestion::probe_rtt::ProbeRttAvoidance;
+pub use congestion::startup_pacing::StartupPacing;
+pub use congestion::{CongestionControl, CongestionPhase, NEAR_RTT_NS};
+pub use datagrams::{DatagramKind, Datagrams};
+pub use sequence::{ReceiveSequence, SendSequence};
+pub use stream::Filled;
+pub use stream::kernel_acks::KernelAcks;
+pub use stream::receive::{Arrived, ReceiveState};
+pub use stream::transmit::TransmitQueue;
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
@@ -26,8 +22,9 @@ use fishplate_engine::farewell::Farewell;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
-use crate::connect::socket::SHORT_SEGMENT;
 use crate::encryption::Keys;
+use crate::link_name::LinkName;
+use crate::socket::SHORT_SEGMENT;
 use crate::sys::bbr::{Bbr, bbr};
 use crate::sys::tcp_info::TcpInfo;
 
@@ -41,79 +38,58 @@ pub struct Link {
     pub rail: RailId,
     /// The other end.
     pub remote: SocketAddr,
-    /// What it is to the side that set it up.
-    pub line: Line,
-    /// Its way to the congestion control that it keeps.
-    pub course: Course,
+    /// Its name among those of the two endpoints.
+    pub name: LinkName,
+    /// Where it is on its way to the congestion control that it keeps.
+    pub congestion_phase: CongestionPhase,
     /// What is to be sent.
     pub transmit: TransmitQueue,
     /// What is being received.
     pub receive: ReceiveState,
-    /// Which way sent frames go.
-    pub departures: Departures,
-    /// What of the stream the peer's kernel has.
-    pub delivery: Delivery,
-    /// Which frames are taken.
-    pub arrivals: Arrivals,
+    /// Sequence numbers of sent frames, and whether they go as datagrams.
+    pub send_sequence: SendSequence,
+    /// How much of the stream the peer's kernel has acknowledged.
+    pub kernel_acks: KernelAcks,
+    /// Sequence numbers of received frames.
+    pub receive_sequence: ReceiveSequence,
     /// Frames beside the stream, where both sides have them.
     pub datagrams: Option<Box<Datagrams>>,
-    /// The socket took less than it was given; it will say when it takes more.
+    /// The socket's buffer was full; the poll set will say when it is writable.
     pub blocked: bool,
     /// It is in the list of links that have something to send.
     pub dirty: bool,
     /// Number of the progress call in which it was read last.
-    pub read_in: u64,
+    pub read_in_call: u64,
     /// When it was read last.
     pub looked_at: Instant,
     /// It is in the poll set.
-    pub watched: bool,
-    /// The poll set has reported it since.
-    pub has_news: bool,
+    pub in_poll_set: bool,
+    /// The poll set has reported it, and it has not been read since.
+    pub read_deferred: bool,
     /// The poll set has reported its end.
     pub has_ended: bool,
     /// The peer has said that it closes.
-    pub said_bye: bool,
-    /// How far it is let go.
+    pub goodbye_received: bool,
+    /// Its graceful shutdown, if that has begun.
     pub farewell: Farewell,
     /// Bytes that it had been given to send when the path was sampled last.
     pub sampled_at_bytes: u64,
     /// What the kernel said then.
     pub sampled: TcpInfo,
-    /// How fast BBR's start may be.
-    pub start: Start,
-    /// When it takes nothing new for a while.
-    pub rests: Rests,
+    /// Bounds the pacing of BBR's Startup.
+    pub startup_pacing: StartupPacing,
+    /// Pauses it before BBR's ProbeRTT.
+    pub probe_rtt: ProbeRttAvoidance,
     /// Its window has limited it of late.
-    pub is_limited: bool,
+    pub is_window_limited: bool,
     /// The kernel repeats what is not answered at least every second.
-    pub asks_often: bool,
+    pub probes_often: bool,
     /// Since when the kernel has been waiting for the peer's.
-    pub waits_since: Option<Instant>,
+    pub unanswered_since: Option<Instant>,
     /// Since when the peer's kernel has acknowledged nothing of what was sent.
     pub stuck_since: Option<Instant>,
     /// What was counted.
     pub counts: Counts,
-}
-
-/// A connection among those of a pair of endpoints, as the side that set it up numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// That side is the peer.
-    pub by_peer: bool,
-    /// Rail of that side.
-    pub rail: u8,
-    /// Which of the rail's streams; from [`FIRST_ADDITIONAL`] on those that were set up while others carried.
-    pub stream: u8,
-}
-
-/// Number of the first stream that is set up while others carry. No user can ask for so many to begin with.
-pub const FIRST_ADDITIONAL: u8 = 128;
-
-impl Line {
-    /// Whether it was set up while others carried.
-    pub fn is_additional(&self) -> bool {
-        self.stream >= FIRST_ADDITIONAL
-    }
 }
 
 /// What is sent does not come through if nothing of it was acknowledged for so long, in nanoseconds: the kernel has repeated
@@ -156,14 +132,14 @@ impl Counts {
 }
 
 impl Link {
-    /// The peer lets the link go. False: it must not.
-    pub fn hear_farewell(&mut self) -> bool {
-        self.farewell.hear(self.line.is_additional(), !self.line.by_peer)
+    /// The peer retires the link. False: it must not.
+    pub fn peer_retires(&mut self) -> bool {
+        self.farewell.hear(self.name.is_additional(), !self.name.by_peer)
     }
 
     /// Whether what is sent over it comes through, for all that is known. That something comes from the peer does not tell:
     /// paths may fail in one direction.
-    pub fn is_open(&self, now: Instant) -> bool {
+    pub fn is_delivering(&self, now: Instant) -> bool {
         self.stuck_since.is_none_or(|since| now.since_ns(since) < STUCK_NS)
     }
 
@@ -178,18 +154,18 @@ impl Link {
         !self.has_short_segments() && self.sampled.acknowledged_bytes + self.counts.rx_bytes < HAS_LONG_PACKETS
     }
 
-    /// The copy of a datagram that is out goes into the stream. True if one was out.
-    pub fn settle(&mut self) -> bool {
-        let Some(resume) = self.departures.settle() else { return false };
+    /// Retransmits an unacknowledged datagram on the stream. True if there was one.
+    pub fn retransmit_datagram(&mut self) -> bool {
+        let Some(resume) = self.send_sequence.retransmit() else { return false };
         self.resume(resume);
         self.counts.repeated_datagrams += 1;
-        self.datagrams.iter_mut().for_each(|datagrams| self.transmit.push_encoded(datagrams.copy()));
+        self.datagrams.iter_mut().for_each(|datagrams| self.transmit.push_encoded(datagrams.last_frame()));
         true
     }
 
     /// What BBR knows, if it is what the link keeps.
     pub fn bbr(&self) -> Option<Bbr> {
-        if matches!(self.course, Course::Settled) { bbr(self.socket.as_fd()) } else { None }
+        if matches!(self.congestion_phase, CongestionPhase::Settled) { bbr(self.socket.as_fd()) } else { None }
     }
 
     /// The stream goes on with another frame than the peer expects, if there is a `number`.
@@ -206,8 +182,8 @@ impl Link {
         subchannel: SubchannelId,
         rail: RailId,
         remote: SocketAddr,
-        line: Line,
-        course: Course,
+        name: LinkName,
+        congestion_phase: CongestionPhase,
     ) -> Self {
         let (sealing, opening) = keys.map(|keys| (keys.sealing, keys.opening)).unzip();
         Link {
@@ -215,30 +191,30 @@ impl Link {
             subchannel,
             rail,
             remote,
-            line,
-            course,
+            name,
+            congestion_phase,
             transmit: TransmitQueue::new(sealing),
             receive: ReceiveState::new(opening),
-            departures: Departures::default(),
-            delivery: Delivery::default(),
-            arrivals: Arrivals::default(),
+            send_sequence: SendSequence::default(),
+            kernel_acks: KernelAcks::default(),
+            receive_sequence: ReceiveSequence::default(),
             datagrams: None,
             blocked: false,
             dirty: false,
-            read_in: 0,
+            read_in_call: 0,
             looked_at: Instant(0),
-            watched: true,
-            has_news: false,
+            in_poll_set: true,
+            read_deferred: false,
             has_ended: false,
-            said_bye: false,
+            goodbye_received: false,
             farewell: Farewell::default(),
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
-            start: Start::default(),
-            rests: Rests::default(),
-            is_limited: false,
-            asks_often: false,
-            waits_since: None,
+            startup_pacing: StartupPacing::default(),
+            probe_rtt: ProbeRttAvoidance::default(),
+            is_window_limited: false,
+            probes_often: false,
+            unanswered_since: None,
             stuck_since: None,
             counts: Counts::default(),
         }

@@ -11,28 +11,28 @@ const HIGH_BANDWIDTH: usize = 1;
 const LEAST_ROUND_TRIP: usize = 2;
 const PACING_GAIN: usize = 3;
 const WINDOW_GAIN: usize = 4;
-/// No gain of the pace is greater but the one in the start, 2.9, in units of 1/256.
+/// No pacing gain is greater but that of Startup, 2.9, in units of 1/256.
 const GREATEST_LATER: u32 = 2 * 256;
-/// The gain of the window while it looks at the least round trip: 1, in units of 1/256.
+/// The window gain in ProbeRTT: 1, in units of 1/256.
 const LOOKING: u32 = 256;
 
 /// What BBR knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bbr {
-    /// The most that arrived of late, in bytes per second.
+    /// Its bandwidth estimate, in bytes per second.
     pub bandwidth: u64,
-    /// The least round trip of late, in microseconds.
-    pub least_us: u32,
-    /// It looks for the path's rate for the first time.
-    pub is_starting: bool,
-    /// It lets the path run empty in order to measure that.
-    pub is_looking: bool,
+    /// Its minimal round trip, in microseconds.
+    pub min_rtt_us: u32,
+    /// It is in Startup.
+    pub is_startup: bool,
+    /// It is in ProbeRTT.
+    pub is_probe_rtt: bool,
 }
 
 impl Bbr {
-    /// The least round trip of late, in nanoseconds.
-    pub fn least_ns(&self) -> u64 {
-        u64::from(self.least_us) * 1000
+    /// Its minimal round trip, in nanoseconds.
+    pub fn min_rtt_ns(&self) -> u64 {
+        u64::from(self.min_rtt_us) * 1000
     }
 }
 
@@ -44,9 +44,9 @@ pub fn bbr(socket: BorrowedFd<'_>) -> Option<Bbr> {
     let len = unsafe { tcp_option(socket, libc::TCP_CC_INFO, &mut words) }.ok()?;
     (len == WORDS * size_of::<u32>()).then(|| Bbr {
         bandwidth: u64::from(words[HIGH_BANDWIDTH]) << 32 | u64::from(words[LOW_BANDWIDTH]),
-        least_us: words[LEAST_ROUND_TRIP],
-        is_starting: words[PACING_GAIN] > GREATEST_LATER,
-        is_looking: words[WINDOW_GAIN] == LOOKING,
+        min_rtt_us: words[LEAST_ROUND_TRIP],
+        is_startup: words[PACING_GAIN] > GREATEST_LATER,
+        is_probe_rtt: words[WINDOW_GAIN] == LOOKING,
     })
 }
 
@@ -71,11 +71,11 @@ mod tests {
             listener.accept().unwrap().0.read_exact(&mut [0; 1000]).unwrap();
             let begin = Instant::now();
             let mut knows = bbr(client.as_fd()).unwrap();
-            while !knows.is_starting {
+            while !knows.is_startup {
                 assert!(begin.elapsed() < Duration::from_secs(10), "{knows:?}");
                 knows = bbr(client.as_fd()).unwrap();
             }
-            assert!(knows.least_us < 1_000_000 && !knows.is_looking, "{knows:?}");
+            assert!(knows.min_rtt_us < 1_000_000 && !knows.is_probe_rtt, "{knows:?}");
         }
     }
 }

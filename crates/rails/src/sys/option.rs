@@ -27,22 +27,22 @@ pub fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u32> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes.max(0) as u32) }
 }
 
-/// Bounds the pace of what a socket sends, in bytes per second; `u64::MAX`: not at all.
-pub fn pace_within(socket: BorrowedFd<'_>, most: u64) -> io::Result<()> {
+/// Sets the maximal pacing rate of a socket (`SO_MAX_PACING_RATE`), in bytes per second; `u64::MAX`: none.
+pub fn set_max_pacing_rate(socket: BorrowedFd<'_>, most: u64) -> io::Result<()> {
     set(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), most)
 }
 
 /// Has the kernel take up to so many bytes that were not read yet, as far as the system's `tcp_rmem` allows, and find out
 /// itself when that is too little. (`SO_RCVBUF` would end the latter, and `rmem_max` bounds it.)
-pub fn take_unread(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+pub fn reserve_receive_window(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let option = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
     // Room for as much as a reader waits for stays when it does not wait any more.
     set(socket, option, bytes)?;
     set(socket, option, 1)
 }
 
-/// Bounds the time until the kernel sends again what was not acknowledged; at least a second.
-pub fn repeat_within(socket: BorrowedFd<'_>, most: Duration) -> io::Result<()> {
+/// Bounds the retransmission timeout; at least a second.
+pub fn set_max_rto(socket: BorrowedFd<'_>, most: Duration) -> io::Result<()> {
     let most_ms = most.as_millis().min(120_000) as libc::c_int;
     set(socket, (libc::IPPROTO_TCP, TCP_RTO_MAX_MS), most_ms)
 }
@@ -67,7 +67,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut server, _) = listener.accept().unwrap();
-        take_unread(client.as_fd(), BYTES).unwrap();
+        reserve_receive_window(client.as_fd(), BYTES).unwrap();
         assert!(socket2::SockRef::from(&client).recv_buffer_size().unwrap() >= BYTES as usize);
         io::Write::write_all(&mut server, &[7]).unwrap();
         let mut byte = [0];

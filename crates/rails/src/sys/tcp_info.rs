@@ -54,7 +54,7 @@ pub struct TcpInfo {
     pub retransmitted: u32,
     /// Segments that the peer had twice, as it said (RFC 2883).
     pub duplicates: u32,
-    /// Congestion window, in segments.
+    /// CongestionControl window, in segments.
     pub window: u32,
     /// Bytes of a full segment.
     pub segment_bytes: u32,

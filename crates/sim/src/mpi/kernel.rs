@@ -1,5 +1,5 @@
 //! What a kernel measures of a TCP connection between near hosts, and what a driver tells its engine of it (crates/rails:
-//! `endpoint/paths.rs`, `link/congestion.rs`).
+//! `endpoint/tuning/sampling.rs`, `link/congestion/mod.rs`).
 
 use fishplate_engine::Path;
 

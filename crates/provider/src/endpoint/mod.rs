@@ -1,0 +1,325 @@
+//! Endpoint: one transport endpoint with the queues, counters and addresses that are bound to it.
+//!
+//! `transfer` and `rma` hold what is posted on it, `progress` how it moves on, in a call of the application or of the progress
+//! thread. `peers` maps address vector indices to virtual channels, `contexts` the application's contexts to the engine's.
+//!
+//! Called by [`crate::ffi`] and, for progress, by the queues and counters that it is bound to.
+
+mod contexts;
+mod peers;
+mod progress;
+pub mod rma;
+pub mod transfer;
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use fishplate_engine::{Registration, VcId};
+use fishplate_rails::settings::Progress;
+use fishplate_rails::{ADDRESS_LEN, Endpoint as Transport, OpenError, Settings};
+use ofi_abi::{
+    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_READ,
+    FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
+};
+
+use crate::address_vector::AddressVector;
+use crate::bound::Bound;
+use crate::completion_queue::CompletionQueue;
+
+use crate::counter::Counter;
+use crate::domain::Domain;
+use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
+use crate::error_report;
+
+use crate::progress_thread::ProgressThread;
+use crate::regions::RegisteredRegions;
+
+use contexts::Contexts;
+use peers::Peers;
+
+/// Least free bytes of a multi-receive buffer until the application says otherwise: what libfabric documents for
+/// providers without another reason.
+const MIN_MULTI_RECV: u64 = 64;
+
+/// What the application chose when it opened the endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes {
+    /// Capabilities.
+    pub caps: u64,
+    /// Default flags of sends.
+    pub tx_op_flags: u64,
+    /// Default flags of receives.
+    pub rx_op_flags: u64,
+}
+
+/// An endpoint. One lock guards all of it.
+pub struct Endpoint {
+    id: u32,
+    state: Mutex<State>,
+    /// Keeps the domain open.
+    pub domain: Arc<Domain>,
+}
+
+// The lock makes it usable from any thread, as `FI_THREAD_SAFE` demands.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<Endpoint>();
+};
+
+pub(crate) struct State {
+    pub transport: Option<Transport>,
+    pub peers: Peers,
+    pub addresses: Option<Arc<AddressVector>>,
+    pub tx: Direction,
+    pub rx: Direction,
+    /// Counts reads of peers' memory.
+    pub read_counter: Option<Arc<Counter>>,
+    /// Counts writes into peers' memory.
+    pub write_counter: Option<Arc<Counter>>,
+    /// All counters bound, also those that never count.
+    pub counters: Vec<Arc<Counter>>,
+    pub contexts: Contexts,
+    pub min_multi_recv: u64,
+    /// Receives name their sender.
+    pub directed: bool,
+    /// Does what cannot wait until the application calls again.
+    pub thread: Option<Arc<ProgressThread>>,
+    /// Whether it also goes on with what was posted.
+    progress: Progress,
+    /// Readable while there are news from the network.
+    readiness_fd: Option<Arc<OwnedFd>>,
+    /// Number of the application's progress calls that the thread has seen, and since when it is that.
+    seen_calls: (u64, Instant),
+    /// Rounds since the last look at the network.
+    skipped: u32,
+}
+
+/// Where completions of sends (and accesses of remote memory), or of receives, go.
+#[derive(Default)]
+pub(crate) struct Direction {
+    pub queue: Option<Arc<CompletionQueue>>,
+    pub counter: Option<Arc<Counter>>,
+    /// Only operations that ask for it are reported.
+    pub selective: bool,
+    pub op_flags: u64,
+}
+
+/// Whether a call wants its success reported.
+#[derive(Clone, Copy, Debug)]
+pub enum Report {
+    /// Never (inject).
+    Never,
+    /// As the endpoint's default flags say.
+    Default,
+    /// As these flags of the call say.
+    Flags(u64),
+}
+
+impl Endpoint {
+    /// A closed-down endpoint; [`Endpoint::enable`] opens it.
+    pub fn new(choice: Attributes, domain: Arc<Domain>) -> Endpoint {
+        static NEXT_ID: AtomicU32 = AtomicU32::new(0);
+        let state = State {
+            transport: None,
+            peers: Peers::default(),
+            addresses: None,
+            tx: Direction { op_flags: choice.tx_op_flags, ..Direction::default() },
+            rx: Direction { op_flags: choice.rx_op_flags, ..Direction::default() },
+            read_counter: None,
+            write_counter: None,
+            counters: Vec::new(),
+            contexts: Contexts::default(),
+            min_multi_recv: MIN_MULTI_RECV,
+            directed: choice.caps & FI_DIRECTED_RECV != 0,
+            thread: None,
+            progress: domain.fabric.settings.progress,
+            readiness_fd: None,
+            seen_calls: (0, Instant::now()),
+            skipped: 0,
+        };
+        Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: Mutex::new(state), domain }
+    }
+
+    pub(crate) fn lock(&self) -> &Mutex<State> {
+        &self.state
+    }
+
+    pub(crate) fn state(&self) -> Outcome<std::sync::MutexGuard<'_, State>> {
+        lock(&self.state)
+    }
+
+    /// Binds the address vector.
+    pub fn bind_addresses(self: &Arc<Self>, vector: &Arc<AddressVector>) -> Outcome<()> {
+        let mut state = self.state()?;
+        if state.addresses.is_some() {
+            return Err(Errno(FI_EINVAL));
+        }
+        state.addresses = Some(vector.clone());
+        drop(state);
+        register(&mut write_plain(&vector.endpoints), self);
+        Ok(())
+    }
+
+    /// Binds a completion queue for the directions in `flags`.
+    pub fn bind_queue(self: &Arc<Self>, queue: &Arc<CompletionQueue>, flags: u64) -> Outcome<()> {
+        let mut state = self.state()?;
+        for direction in state.directions(flags)? {
+            if direction.queue.is_some() {
+                return Err(Errno(FI_EINVAL));
+            }
+            direction.queue = Some(queue.clone());
+            direction.selective = flags & FI_SELECTIVE_COMPLETION != 0;
+        }
+        drop(state);
+        register(&mut write_plain(&queue.endpoints), self);
+        Ok(())
+    }
+
+    /// Binds a counter for the directions in `flags`. One for what peers access alone never counts: that is for endpoints
+    /// with `FI_RMA_EVENT`.
+    pub fn bind_counter(self: &Arc<Self>, counter: &Arc<Counter>, flags: u64) -> Outcome<()> {
+        let mut state = self.state()?;
+        if flags & (FI_SEND | FI_RECV) != 0 {
+            for direction in state.directions(flags)? {
+                direction.counter = Some(counter.clone());
+            }
+        }
+        if flags & FI_READ != 0 {
+            state.read_counter = Some(counter.clone());
+        }
+        if flags & FI_WRITE != 0 {
+            state.write_counter = Some(counter.clone());
+        }
+        state.counters.push(counter.clone());
+        drop(state);
+        register(&mut write_plain(&counter.endpoints), self);
+        Ok(())
+    }
+
+    /// Opens the transport with `open`.
+    pub fn enable(self: &Arc<Self>, open: impl FnOnce(&Settings) -> Result<Transport, OpenError>) -> Outcome<()> {
+        self.domain.regions.join(self.clone(), |regions| self.enable_with(regions, open))
+    }
+
+    fn enable_with(
+        self: &Arc<Self>,
+        regions: &RegisteredRegions,
+        open: impl FnOnce(&Settings) -> Result<Transport, OpenError>,
+    ) -> Outcome<()> {
+        let mut state = self.state()?;
+        if state.transport.is_some() {
+            return Err(Errno(FI_EOPBADSTATE));
+        }
+        if [&state.tx, &state.rx].iter().any(|direction| direction.queue.is_none() && direction.counter.is_none()) {
+            return Err(Errno(FI_ENOCQ));
+        }
+        let mut transport = open(&self.domain.fabric.settings).map_err(|error| {
+            error_report::report(&error);
+            Errno(FI_ENETDOWN)
+        })?;
+        regions.to(&mut transport)?;
+        state.readiness_fd = transport.readiness_fd().ok().map(Arc::new);
+        // Without the thread nothing is held back: slower, and as correct.
+        state.thread = ProgressThread::start(self, state.progress).ok();
+        if state.thread.is_some() {
+            transport.enable_batching();
+        }
+        state.transport = Some(transport);
+        Ok(())
+    }
+
+    /// Ends the transport and lets go of everything bound, even after a panic: what is bound must not stay busy.
+    pub fn close(self: &Arc<Self>) {
+        let mut state = lock_plain(&self.state);
+        let queues = [state.tx.queue.take(), state.rx.queue.take()];
+        let (addresses, counters) = (state.addresses.take(), std::mem::take(&mut state.counters));
+        let (transport, thread) = (state.transport.take(), state.thread.take());
+        drop(state);
+        let own: Arc<dyn Bound> = self.clone();
+        self.domain.regions.leave(&own);
+        thread.iter().for_each(|thread| thread.end());
+        let leave = |list: &mut Vec<Arc<dyn Bound>>| list.retain(|endpoint| !Arc::ptr_eq(endpoint, &own));
+        addresses.iter().for_each(|vector| leave(&mut write_plain(&vector.endpoints)));
+        queues.iter().flatten().for_each(|queue| leave(&mut write_plain(&queue.endpoints)));
+        counters.iter().for_each(|counter| leave(&mut write_plain(&counter.endpoints)));
+        match transport {
+            // Half changed, it cannot be trusted to end well; the process's end closes its sockets.
+            Some(transport) if self.state.is_poisoned() => std::mem::forget(transport),
+            Some(transport) => transport.close(),
+            None => {}
+        }
+    }
+
+    /// The blob by which peers reach this endpoint. Only once it is enabled.
+    pub fn name(&self) -> Outcome<[u8; ADDRESS_LEN]> {
+        let state = self.state()?;
+        state.transport.as_ref().map(|transport| transport.address().encode()).ok_or(Errno(FI_EOPBADSTATE))
+    }
+}
+
+impl Bound for Endpoint {
+    fn id(&self) -> u32 {
+        self.id
+    }
+
+    fn progress(&self) -> Outcome<bool> {
+        self.try_progress()
+    }
+
+    fn address_of(&self, channel: VcId) -> u64 {
+        let Ok(mut guard) = self.state() else { return FI_ADDR_NOTAVAIL };
+        let State { transport: Some(transport), addresses: Some(vector), peers, .. } = &mut *guard else {
+            return FI_ADDR_NOTAVAIL;
+        };
+        peers.index(channel, vector, transport)
+    }
+
+    fn forget(&self, index: u64) -> Outcome<()> {
+        self.state()?.peers.forget(index);
+        Ok(())
+    }
+
+    fn expose(&self, registration: Registration) -> Outcome<()> {
+        self.expose_region(registration)
+    }
+
+    fn withdraw(&self, key: u64) {
+        self.withdraw_region(key);
+    }
+}
+
+impl State {
+    fn directions(&mut self, flags: u64) -> Outcome<impl Iterator<Item = &mut Direction>> {
+        if flags & (FI_SEND | FI_RECV) == 0 {
+            return Err(Errno(FI_EINVAL));
+        }
+        let tx = (flags & FI_SEND != 0).then_some(&mut self.tx);
+        let rx = (flags & FI_RECV != 0).then_some(&mut self.rx);
+        Ok(tx.into_iter().chain(rx))
+    }
+}
+
+impl Direction {
+    #[inline]
+    pub fn wants(&self, report: Report) -> bool {
+        let asked = match report {
+            Report::Never => return false,
+            Report::Default => self.op_flags & FI_COMPLETION != 0,
+            Report::Flags(flags) => flags & FI_COMPLETION != 0,
+        };
+        self.queue.is_some() && (asked || !self.selective)
+    }
+
+    fn is_full(&self) -> bool {
+        self.queue.as_ref().is_some_and(|queue| queue.is_full())
+    }
+}
+
+fn register(list: &mut Vec<Arc<dyn Bound>>, endpoint: &Arc<Endpoint>) {
+    let endpoint: Arc<dyn Bound> = endpoint.clone();
+    if !list.iter().any(|known| Arc::ptr_eq(known, &endpoint)) {
+        list.push(endpoint);
+    }
+}

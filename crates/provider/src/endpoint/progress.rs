@@ -1,0 +1,181 @@
+//! Progress of an endpoint: in calls of the application, and by the progress thread while it is away.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, TryLockError};
+use std::time::{Duration, Instant};
+
+use fishplate_engine::{Completion, Failure, Operation};
+use fishplate_rails::Endpoint as Transport;
+use fishplate_rails::settings::Progress;
+use ofi_abi::FI_EOTHER;
+
+use super::{Endpoint, State};
+use crate::completion::{entry, failed_entry};
+use crate::errno::{Errno, Outcome};
+use crate::error_report;
+use crate::progress_thread::{LONG_TURN, Next, Served};
+use crate::shared_processor::is_processor_shared;
+
+/// Rounds in a row that hand out completions without a look at the network. Calls that complete at once (receives of
+/// what is already here, messages to oneself) would otherwise keep the network waiting for as long as they follow each
+/// other; sixteen of them make the cost of the look small.
+const MOST_SKIPPED: u32 = 16;
+
+impl Endpoint {
+    /// Moves data and hands out completions. True if there was anything to do. Another thread's work is not waited for.
+    pub(super) fn try_progress(&self) -> Outcome<bool> {
+        match self.state.try_lock() {
+            Ok(mut state) => Ok(state.progress(self.id)),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Poisoned(_)) => Err(Errno(FI_EOTHER)),
+        }
+    }
+}
+
+impl Served for Endpoint {
+    /// Sends what has been held back for `least` or longer, and acknowledgements that have been due for as long. If the
+    /// application has not been in MPI since the last time, what it has posted goes on. Tells the progress thread when to come
+    /// again. Whoever is in a call may be posting more of a burst, and acknowledges: then nothing is done.
+    fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
+        let Ok(mut state) = self.state.try_lock() else { return Next::Soon };
+        let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
+            return Next::Soon;
+        };
+        if transport.held_for_ns().is_some_and(|since_ns| u128::from(since_ns) >= least.as_nanos()) {
+            transport.flush_held();
+        }
+        if transport.owes_acknowledgement() {
+            let patience = if is_processor_shared() { LONG_TURN } else { least };
+            transport.send_acknowledgements(patience.as_nanos() as u64);
+        }
+        transport.service_deferred();
+        if *progress == Progress::Calls || !(transport.has_blocked_sends() || transport.has_pending_operations()) {
+            let owes_acknowledgement = transport.owes_acknowledgement();
+            if !owes_acknowledgement && !transport.has_deferred_work() {
+                thread.nothing_to_do();
+            }
+            return if owes_acknowledgement && !is_urgent(transport) { Next::LongTurn } else { Next::Soon };
+        }
+        state.progress_while_away(is_free)
+    }
+
+    /// Becomes readable when there are news from the network while the application is away.
+    fn readiness_fd(&self) -> Option<Arc<OwnedFd>> {
+        self.state.try_lock().ok()?.readiness_fd.clone()
+    }
+
+    /// The process ends and has left the endpoint open: what peers wait for goes out. Not while another thread is in a call.
+    fn close_at_exit(&self) {
+        let Ok(mut state) = self.state.try_lock() else { return };
+        state.transport.take().into_iter().for_each(Transport::close_at_exit);
+    }
+}
+
+impl State {
+    fn progress(&mut self, id: u32) -> bool {
+        // What completed during a call is handed out without a look at the network.
+        let handed_out = self.deliver_completions(id);
+        if handed_out && self.skipped < MOST_SKIPPED {
+            self.skipped += 1;
+            return true;
+        }
+        let moved = self.poll_network();
+        self.deliver_completions(id) | handed_out | moved
+    }
+
+    /// Moves data, unless a completion queue is full: then nothing is taken from the network that would add to it.
+    pub fn poll_network(&mut self) -> bool {
+        self.skipped = 0;
+        let full = self.tx.is_full() || self.rx.is_full();
+        let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
+        let moved = transport.progress();
+        self.wake_thread_if_needed();
+        moved
+    }
+
+    /// Goes on with what was posted, if the application is away. Where no processor `is_free` that takes nothing but what it
+    /// would take later, and not often; but if ranks share a processor, one that is not there may just wait for its turn, as
+    /// long as that takes.
+    fn progress_while_away(&mut self, is_free: impl FnOnce() -> bool) -> Next {
+        let is_full = self.tx.is_full() || self.rx.is_full();
+        let Some(transport) = &mut self.transport else { return Next::Soon };
+        let now = Instant::now();
+        let (calls, since) = self.seen_calls;
+        let is_away = calls == transport.progress_calls();
+        if !is_away {
+            self.seen_calls = (transport.progress_calls(), now);
+        }
+        let is_shared = is_processor_shared() && (!is_away || now - since < LONG_TURN);
+        if !is_away && !is_shared {
+            // While there is something to watch over, nobody should have to wake the thread for it.
+            return if is_urgent(transport) { Next::Soon } else { Next::Present };
+        }
+        let is_free = is_away && is_free();
+        if is_full || (is_shared && !is_free) {
+            transport.flush_posted();
+            let waits = transport.has_blocked_sends() || is_urgent(transport);
+            return if waits { Next::Soon } else { Next::LongTurn };
+        }
+        transport.progress_in_background();
+        self.seen_calls.0 = transport.progress_calls();
+        Next::News { paced: !is_free }
+    }
+
+    /// Wakes the progress thread if there is something for it.
+    #[inline]
+    pub fn wake_thread_if_needed(&self) {
+        let (Some(transport), Some(thread)) = (&self.transport, &self.thread) else { return };
+        let goes_on = self.progress != Progress::Calls;
+        if is_urgent(transport) || (goes_on && transport.has_blocked_sends()) {
+            thread.wake(true);
+        } else if transport.owes_acknowledgement() || (goes_on && transport.has_pending_operations()) {
+            thread.wake(false);
+        }
+    }
+
+    fn deliver_completions(&mut self, id: u32) -> bool {
+        let mut any = false;
+        while !self.tx.is_full() && !self.rx.is_full() {
+            let Some(completion) = self.transport.as_mut().and_then(Transport::poll_completion) else { break };
+            self.deliver_completion(completion, id);
+            any = true;
+        }
+        any
+    }
+
+    fn deliver_completion(&mut self, completion: Completion, id: u32) {
+        let (user, report) = self.contexts.close(completion.context, completion.buffer_released);
+        let (direction, counter) = match completion.operation {
+            Operation::Send => (&self.tx, &self.tx.counter),
+            Operation::Recv => (&self.rx, &self.rx.counter),
+            Operation::Read => (&self.tx, &self.read_counter),
+            Operation::Write => (&self.tx, &self.write_counter),
+            Operation::Peek | Operation::RemoteWrite => (&self.rx, &None),
+        };
+        if let Some(counter) = counter {
+            counter.count(completion.result.is_ok(), completion.len);
+        }
+        let Some(queue) = &direction.queue else { return };
+        let entry = entry(&completion, id, user);
+        match completion.result {
+            Ok(()) if report => queue.push(entry),
+            Ok(()) => {}
+            Err(failure) => {
+                // MPI libraries print the number only.
+                match &failure {
+                    Failure::PeerLost(text) => error_report::report_if_new(text),
+                    Failure::Refused(why) => {
+                        error_report::report_if_new(&format!("remote memory access: {why}").into())
+                    }
+                    _ => {}
+                }
+                queue.push_error(failed_entry(entry, failure));
+            }
+        }
+    }
+}
+
+/// Whether the progress thread has something to do that should not wait for long.
+fn is_urgent(transport: &Transport) -> bool {
+    transport.has_deferred_work() || (transport.owes_acknowledgement() && !is_processor_shared())
+}

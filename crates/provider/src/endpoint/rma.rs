@@ -1,0 +1,87 @@
+//! Remote memory access of an endpoint.
+
+use fishplate_engine::{Context, Payload, ReadRequest, Registration, Remote, VcId, WriteRequest};
+use fishplate_rails::{Endpoint as Transport, PostError};
+use ofi_abi::{FI_ENOKEY, FI_EOPBADSTATE, FI_INJECT};
+
+use crate::endpoint::transfer::post_errno;
+use crate::endpoint::{Endpoint, Report, State};
+use crate::errno::{Errno, Outcome, lock_plain};
+
+/// A read or a write.
+pub struct Access {
+    /// Address vector index of the peer.
+    pub peer: u64,
+    /// Where in the peer's memory.
+    pub remote: Remote,
+    /// Remote completion queue data of a write.
+    pub data: Option<u64>,
+    /// The bytes here.
+    pub local: Payload,
+    /// The bytes of a write may be reused when the call returns.
+    pub inject: bool,
+    /// Whether success is reported.
+    pub report: Report,
+    /// The application's name for it.
+    pub context: u64,
+}
+
+impl Endpoint {
+    /// Posts a write.
+    pub fn write(&self, access: Access) -> Outcome<()> {
+        let mut state = self.state()?;
+        let by_default = matches!(access.report, Report::Default) && state.tx.op_flags & FI_INJECT != 0;
+        let counted = state.write_counter.is_some();
+        state.post_access((access.peer, access.report, access.context), counted, |transport, (vc, context, notify)| {
+            let Access { remote: to, data, local: payload, inject, .. } = access;
+            let inject = inject || by_default;
+            transport.write(WriteRequest { vc, to, data, payload, inject, notify, context })
+        })
+    }
+
+    /// Posts a read.
+    pub fn read(&self, access: Access) -> Outcome<()> {
+        let mut state = self.state()?;
+        let counted = state.read_counter.is_some();
+        state.post_access((access.peer, access.report, access.context), counted, |transport, (vc, context, notify)| {
+            let Access { remote: from, local: buffer, .. } = access;
+            transport.read(ReadRequest { vc, from, buffer, notify, context })
+        })
+    }
+
+    /// Lets peers access memory.
+    pub(super) fn expose_region(&self, registration: Registration) -> Outcome<()> {
+        let mut state = self.state()?;
+        let Some(transport) = &mut state.transport else { return Ok(()) };
+        transport.register(registration).map_err(|_| Errno(FI_ENOKEY))
+    }
+
+    /// Ends that, even after a panic: the memory must not be touched any more.
+    pub(super) fn withdraw_region(&self, key: u64) {
+        let mut state = lock_plain(self.lock());
+        if let Some(transport) = &mut state.transport {
+            transport.deregister(key);
+        }
+        state.wake_thread_if_needed();
+    }
+}
+
+impl State {
+    /// Has `post` post an access under the given channel, engine's context and wish to be notified.
+    fn post_access(
+        &mut self,
+        (peer, report, user): (u64, Report, u64),
+        counted: bool,
+        post: impl FnOnce(&mut Transport, (VcId, Context, bool)) -> Result<(), PostError>,
+    ) -> Outcome<()> {
+        let vc = self.peer(peer)?;
+        let (context, notify) = self.contexts.open(user, self.tx.wants(report), counted, false);
+        let Some(transport) = &mut self.transport else { return Err(Errno(FI_EOPBADSTATE)) };
+        let posted = post(transport, (vc, context, notify));
+        self.wake_thread_if_needed();
+        posted.map_err(|error| {
+            self.contexts.abandon(context);
+            post_errno(error)
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! The data transfer calls of an endpoint.
+
+use fishplate_engine::{
+    Context, Envelope, Failure, Pattern, Payload, PeekAction, PeekRequest, RecvRequest, SendRequest, Space, VcId,
+};
+use fishplate_rails::PostError;
+use ofi_abi::{
+    FI_ADDR_UNSPEC, FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_ECONNRESET, FI_EINVAL, FI_EIO, FI_ENOAV, FI_EOPBADSTATE,
+    FI_INJECT, FI_MULTI_RECV, FI_TRANSMIT_COMPLETE,
+};
+
+use crate::endpoint::{Endpoint, Report, State};
+use crate::errno::{Errno, Outcome};
+use crate::error_report;
+
+/// A message to send.
+pub struct Outgoing {
+    /// Address vector index of the receiver.
+    pub dest: u64,
+    /// Matching space and tag.
+    pub envelope: Envelope,
+    /// Remote completion queue data.
+    pub data: Option<u64>,
+    /// The bytes.
+    pub payload: Payload,
+    /// The payload may be reused when the call returns.
+    pub inject: bool,
+    /// Whether success is reported.
+    pub report: Report,
+    /// The application's name for it.
+    pub context: u64,
+}
+
+/// A buffer to receive into.
+pub struct Incoming {
+    /// Address vector index of the sender, or `FI_ADDR_UNSPEC`.
+    pub source: u64,
+    /// Matching space and tag.
+    pub space: Space,
+    /// Where to.
+    pub buffer: Payload,
+    /// The buffer takes several messages.
+    pub multi: bool,
+    /// Whether success is reported.
+    pub report: Report,
+    /// The application's name for it.
+    pub context: u64,
+}
+
+impl Endpoint {
+    /// Posts a send.
+    #[inline]
+    pub fn send(&self, message: Outgoing) -> Outcome<()> {
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        let vc = state.peer(message.dest)?;
+        let default_inject = matches!(message.report, Report::Default) && state.tx.op_flags & FI_INJECT != 0;
+        let wanted = state.tx.wants(message.report);
+        let (context, notify) = state.contexts.open(message.context, wanted, state.tx.counter.is_some(), false);
+        let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
+        // As a default, delivery is what MPICH asks for on account of remote writes.
+        let waits = match message.report {
+            Report::Flags(flags) => flags & (FI_DELIVERY_COMPLETE | FI_TRANSMIT_COMPLETE) != 0,
+            _ => state.tx.op_flags & FI_TRANSMIT_COMPLETE != 0,
+        };
+        let Outgoing { envelope, data, payload, inject, .. } = message;
+        let inject = inject || default_inject;
+        let request = SendRequest { vc, envelope, data, payload, inject, notify, context };
+        let posted = if waits { transport.send(request) } else { transport.send_early(request) };
+        match posted {
+            Ok(()) => {
+                state.wake_thread_if_needed();
+                Ok(())
+            }
+            Err(error) => {
+                state.contexts.abandon(context);
+                Err(post_errno(error))
+            }
+        }
+    }
+
+    /// Posts a receive.
+    #[inline]
+    pub fn recv(&self, receive: Incoming) -> Outcome<()> {
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        let pattern = Pattern { space: receive.space, source: state.source(receive.source)? };
+        let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
+        let default_multi = matches!(receive.report, Report::Default) && state.rx.op_flags & FI_MULTI_RECV != 0;
+        let multi = matches!(receive.space, Space::Message) && (receive.multi || default_multi);
+        let (wanted, counted) = (state.rx.wants(receive.report), state.rx.counter.is_some());
+        let (context, notify) = state.contexts.open(receive.context, wanted, counted, multi);
+        let multi_min_free = multi.then_some(state.min_multi_recv);
+        transport.recv(RecvRequest { pattern, buffer: receive.buffer, multi_min_free, notify, context });
+        state.wake_thread_if_needed();
+        Ok(())
+    }
+
+    /// Looks for an unexpected message, in what the network has by now: a miss completes at once, so that an
+    /// application that only peeks would never come to a look at the network.
+    pub fn peek(&self, source: u64, space: Space, then: PeekAction, context: u64) -> Outcome<()> {
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        state.poll_network();
+        let pattern = Pattern { space, source: state.source(source)? };
+        let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
+        transport.peek(PeekRequest { pattern, then, context: Context(context) });
+        Ok(())
+    }
+
+    /// Receives what a peek with the same context has claimed.
+    pub fn recv_claimed(&self, receive: Incoming) -> Outcome<()> {
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        let pattern = Pattern { space: receive.space, source: state.source(receive.source)? };
+        let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
+        // The claim goes by the application's context, so this receive is not counted unless it is reported.
+        let (context, notify) = (Context(receive.context), state.rx.wants(receive.report));
+        let request = RecvRequest { pattern, buffer: receive.buffer, multi_min_free: None, notify, context };
+        if transport.recv_claimed(request) { Ok(()) } else { Err(Errno(FI_EINVAL)) }
+    }
+
+    /// Drops what a peek with the same context has claimed.
+    pub fn discard_claimed(&self, context: u64) -> Outcome<()> {
+        let mut guard = self.state()?;
+        let Some(transport) = &mut guard.transport else { return Err(Errno(FI_EOPBADSTATE)) };
+        if transport.discard_claimed(Context(context)) { Ok(()) } else { Err(Errno(FI_EINVAL)) }
+    }
+
+    /// Cancels a receive, if it has not matched yet. Which of the two its completion tells.
+    pub fn cancel(&self, context: u64) -> Outcome<()> {
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        let context = state.contexts.find(context);
+        let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
+        transport.cancel(context);
+        Ok(())
+    }
+}
+
+impl State {
+    #[cold]
+    fn resolve(&mut self, index: u64) -> Outcome<VcId> {
+        let vector = self.addresses.as_ref().ok_or(Errno(FI_ENOAV))?;
+        let transport = self.transport.as_mut().ok_or(Errno(FI_EOPBADSTATE))?;
+        self.peers.resolve(index, vector, transport)
+    }
+
+    /// The virtual channel to the peer at an index of the address vector.
+    #[inline]
+    pub fn peer(&mut self, index: u64) -> Outcome<VcId> {
+        match self.peers.known(index) {
+            Some(vc) => Ok(vc),
+            None => self.resolve(index),
+        }
+    }
+
+    #[inline]
+    fn source(&mut self, index: u64) -> Outcome<Option<VcId>> {
+        if index == FI_ADDR_UNSPEC || !self.directed {
+            return Ok(None);
+        }
+        self.peer(index).map(Some)
+    }
+}
+
+/// What a call answers when something was not taken.
+#[cold]
+pub fn post_errno(error: PostError) -> Errno {
+    match error {
+        PostError::Again => Errno(FI_EAGAIN),
+        PostError::TooLong => Errno(FI_EINVAL),
+        PostError::Failed(Failure::PeerLost(text)) => {
+            // The call can return a number only, and MPI ends the job on it: say why.
+            error_report::report_if_new(&text);
+            Errno(FI_ECONNRESET)
+        }
+        PostError::Failed(_) => Errno(FI_EIO),
+    }
+}

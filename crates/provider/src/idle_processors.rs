@@ -1,0 +1,86 @@
+//! Whether a processor that this process may use has nothing to do, so that a thread on it takes nothing from anybody.
+
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+/// The kernel's counts of idle time are looked at so often: they advance by 10 ms, and all of them are a file that takes the
+/// kernel some microseconds a processor to write.
+const PERIOD: Duration = Duration::from_millis(50);
+/// A processor is free if it was idle for this part of the time: one that another rank polls on never is.
+const FREE_PART: f64 = 0.5;
+/// The kernel counts in units of this length (`USER_HZ`).
+const UNIT: Duration = Duration::from_millis(10);
+
+/// What was known at the last look.
+#[derive(Default)]
+pub struct IdleProcessors {
+    looked_at: Option<Instant>,
+    /// By processor, in units.
+    idle: Vec<Option<u64>>,
+    is_any_free: bool,
+}
+
+impl IdleProcessors {
+    /// Whether one was free for most of the time between the last two looks.
+    pub fn is_any(&mut self) -> bool {
+        let now = Instant::now();
+        let passed = self.looked_at.map(|before| now - before);
+        if passed.is_none_or(|passed| passed >= PERIOD) {
+            let idle = idle_times(&std::fs::read_to_string("/proc/stat").unwrap_or_default());
+            self.is_any_free = passed.is_some_and(|passed| self.was_any_idle(&idle, passed));
+            (self.looked_at, self.idle) = (Some(now), idle);
+        }
+        self.is_any_free
+    }
+
+    fn was_any_idle(&self, idle: &[Option<u64>], passed: Duration) -> bool {
+        let Ok(allowed) = sched_getaffinity(None) else { return false };
+        let least = passed.as_secs_f64() / UNIT.as_secs_f64() * FREE_PART;
+        let was_idle = |at: usize| match (self.idle.get(at), idle.get(at)) {
+            (Some(Some(before)), Some(Some(now))) => now.saturating_sub(*before) as f64 >= least,
+            _ => false,
+        };
+        (0..idle.len().min(CpuSet::MAX_CPU)).any(|at| allowed.is_set(at) && was_idle(at))
+    }
+}
+
+/// How long each processor was idle, in units, as `/proc/stat` says (proc_stat(5)).
+fn idle_times(stat: &str) -> Vec<Option<u64>> {
+    let mut times = Vec::new();
+    for line in stat.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let number =
+            words.next().and_then(|word| word.strip_prefix("cpu")).and_then(|number| number.parse::<usize>().ok());
+        let Some(number) = number.filter(|number| *number < CpuSet::MAX_CPU) else { continue };
+        if times.len() <= number {
+            times.resize(number + 1, None);
+        }
+        // User, nice, system, idle.
+        times[number] = words.nth(3).and_then(|word| word.parse().ok());
+    }
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_times_are_read_by_number_of_the_processor() {
+        let stat = "cpu  9 9 9 99 0 0\ncpu0 1 2 3 40 5 6\ncpu2 1 2 3 70 5 6\ncpux 1 1 1 1\nintr 5 6 7 8 9\n";
+        assert_eq!(idle_times(stat), [Some(40), None, Some(70)]);
+        assert!(idle_times("").is_empty());
+    }
+
+    #[test]
+    fn one_that_was_idle_for_half_of_the_time_is_free() {
+        let allowed = sched_getaffinity(None).unwrap();
+        let own = (0..CpuSet::MAX_CPU).find(|at| allowed.is_set(*at)).unwrap();
+        let at = |idle: u64| (0..=own).map(|at| (at == own).then_some(idle)).collect::<Vec<_>>();
+        let cores = IdleProcessors { idle: at(100), ..IdleProcessors::default() };
+        assert!(cores.was_any_idle(&at(105), Duration::from_millis(100)));
+        assert!(!cores.was_any_idle(&at(104), Duration::from_millis(100)));
+        assert!(!cores.was_any_idle(&[], Duration::from_millis(100)));
+    }
+}

@@ -1,0 +1,159 @@
+//! Accepted connections whose handshake is not complete. They are bounded in number and time here, in bytes by the handshake.
+//! Anybody who reaches a port can make some, so they must not keep out the connection of a real peer.
+
+use std::net::SocketAddr;
+
+use fishplate_engine::Instant;
+use slab::Slab;
+
+use super::incoming::Incoming;
+
+/// Most connections that are not proven yet. Ranks of a large job that connect to one of them all at the same time are as
+/// many.
+const MAX_UNPROVEN: usize = 1024;
+/// They take no more than this part of the sockets that the process may have: it needs some itself.
+const PART_OF_SOCKETS: usize = 4;
+/// How long a connection may stay unproven, in nanoseconds: several round trips of any network, with losses.
+const UNPROVEN_FOR_NS: u64 = 10_000_000_000;
+/// Connections taken of one listener from tick to tick (5 ms); others wait in the kernel. Whoever floods a port with them
+/// gets a few hundredths of a core; a rank to which 1000 others connect at once has them all in 0.2 s.
+const MAX_ACCEPTS_PER_TICK: u32 = 32;
+
+/// The connections.
+#[derive(Debug, Default)]
+pub struct UnprovenConnections {
+    incoming: Slab<Incoming>,
+    /// Taken since the last tick, by listener.
+    accepted: Vec<u32>,
+}
+
+impl UnprovenConnections {
+    /// Nobody, at so many listeners.
+    pub fn new(listeners: usize) -> UnprovenConnections {
+        UnprovenConnections { incoming: Slab::new(), accepted: vec![0; listeners] }
+    }
+
+    /// Whether another connection may be taken of a listener before the next tick.
+    pub fn may_accept(&mut self, listener: usize) -> bool {
+        match self.accepted.get_mut(listener) {
+            Some(accepted) if *accepted < MAX_ACCEPTS_PER_TICK => {
+                *accepted += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Closes connections that have taken too long, and lets listeners take others.
+    pub fn tick(&mut self, now: Instant) {
+        self.accepted.fill(0);
+        self.incoming.retain(|_, incoming| now.since_ns(incoming.since) < UNPROVEN_FOR_NS);
+    }
+
+    /// Adds a connection; returns its number, and the one that was closed to make room in a process that may open so many
+    /// files: the oldest of those that have not even named this endpoint, else the oldest of all. A peer's own names it
+    /// within a round trip, which is sooner than a flood gets through `MAX_UNPROVEN` others.
+    pub fn add(&mut self, connection: Incoming, open_files: usize) -> (usize, Option<SocketAddr>) {
+        let oldest = self.incoming.iter().min_by_key(|(_, incoming)| (incoming.has_named_us(), incoming.since));
+        let oldest = oldest.map(|(at, _)| at).filter(|_| self.incoming.len() >= most_unproven(open_files));
+        let closed = oldest.map(|at| self.incoming.remove(at).remote);
+        (self.incoming.insert(connection), closed)
+    }
+
+    /// A connection, by its number.
+    pub fn get_mut(&mut self, at: usize) -> Option<&mut Incoming> {
+        self.incoming.get_mut(at)
+    }
+
+    /// Takes a connection out.
+    pub fn remove(&mut self, at: usize) -> Option<Incoming> {
+        self.incoming.try_remove(at)
+    }
+}
+
+/// Most connections that may be unproven in a process that may have so many files open.
+fn most_unproven(open_files: usize) -> usize {
+    MAX_UNPROVEN.min(open_files / PART_OF_SOCKETS).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::address::{Address, EndpointId, Token};
+    use crate::handshake::{Acceptor, Initiator, Offer};
+
+    const ME: EndpointId = EndpointId(9);
+    const TOKEN: Token = Token([42; 16]);
+    /// Files of a process that may have four unproven connections.
+    const FILES: usize = 16;
+
+    struct Door {
+        listener: TcpListener,
+        /// The other ends.
+        strangers: Vec<TcpStream>,
+    }
+
+    impl Door {
+        fn open() -> Door {
+            Door { listener: TcpListener::bind("127.0.0.1:0").unwrap(), strangers: Vec::new() }
+        }
+
+        fn knock(&mut self, since: u64) -> Incoming {
+            self.strangers.push(TcpStream::connect(self.listener.local_addr().unwrap()).unwrap());
+            let (stream, remote) = self.listener.accept().unwrap();
+            stream.set_nonblocking(true).unwrap();
+            Incoming::new(stream, remote, Instant(since), Acceptor::new(ME, TOKEN, [since as u8; 16], false))
+        }
+    }
+
+    #[test]
+    fn a_flood_closes_its_own_connections_and_not_that_of_a_peer() {
+        use std::io::Write;
+        let (mut door, mut unproven) = (Door::open(), UnprovenConnections::new(1));
+        let (peer, _) = unproven.add(door.knock(0), FILES);
+        let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new() };
+        let offer = Offer { rail: 0, stream: 0, grant: 0 };
+        let (_, hello) = Initiator::start(EndpointId(5), &address, [1; 16], offer, false).unwrap();
+        door.strangers[0].write_all(&hello).unwrap();
+        while !unproven.get_mut(peer).unwrap().has_named_us() {
+            assert!(unproven.get_mut(peer).unwrap().advance().unwrap().is_none());
+        }
+        let mut closed = Vec::new();
+        for at in 1..=100 {
+            closed.extend(unproven.add(door.knock(at), FILES).1);
+        }
+        let flood: Vec<_> = door.strangers[1..].iter().map(|stranger| stranger.local_addr().unwrap()).collect();
+        // In the order in which they came, but for the three newest.
+        assert_eq!(closed, flood[..97]);
+        assert!(unproven.get_mut(peer).is_some());
+    }
+
+    #[test]
+    fn nobody_stays_unproven_for_long() {
+        let (mut door, mut unproven) = (Door::open(), UnprovenConnections::new(1));
+        let (at, _) = unproven.add(door.knock(7), FILES);
+        unproven.tick(Instant(6 + UNPROVEN_FOR_NS));
+        assert!(unproven.get_mut(at).is_some());
+        unproven.tick(Instant(7 + UNPROVEN_FOR_NS));
+        assert!(unproven.get_mut(at).is_none());
+    }
+
+    #[test]
+    fn a_listener_gets_its_share_of_every_tick() {
+        let mut unproven = UnprovenConnections::new(2);
+        let take = |unproven: &mut UnprovenConnections| {
+            std::iter::repeat_with(|| unproven.may_accept(0)).take_while(|may| *may).count()
+        };
+        assert_eq!(take(&mut unproven), MAX_ACCEPTS_PER_TICK as usize);
+        assert!(unproven.may_accept(1), "the flood of one rail keeps the others waiting");
+        unproven.tick(Instant(0));
+        assert_eq!(take(&mut unproven), MAX_ACCEPTS_PER_TICK as usize);
+    }
+
+    #[test]
+    fn few_files_make_few_unproven() {
+        assert_eq!((most_unproven(1 << 20), most_unproven(200), most_unproven(1)), (1024, 50, 1));
+    }
+}

@@ -1,0 +1,127 @@
+//! Connections that peers set up to this endpoint.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+
+use fishplate_engine::Instant;
+
+use crate::connect::incoming::{AcceptError, Incoming};
+use crate::connect::outgoing::Established;
+use crate::endpoint::Endpoint;
+use crate::endpoint::peer::Role;
+use crate::endpoint::progress::token::incoming_token;
+use crate::handshake::{Acceptor, Proven, Refusal};
+use crate::link_name::LinkName;
+use crate::socket;
+use crate::sys::limits::open_files;
+use crate::sys::poll::Kind;
+
+impl Endpoint {
+    /// Takes connections that wait at a listener.
+    pub(in crate::endpoint) fn accept_all(&mut self, at: usize, now: Instant) -> bool {
+        let mut any = false;
+        loop {
+            if !self.unproven.may_accept(at) {
+                self.accept_paused = true;
+                return any;
+            }
+            match self.listeners.get(at).map(|listener| listener.accept()) {
+                Some(Ok((stream, remote))) => {
+                    any = true;
+                    self.admit(stream, remote, now);
+                }
+                Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
+                    // Out of files or memory, mostly. The listener tells of those that wait only once.
+                    self.accept_paused = true;
+                    return any;
+                }
+                _ => return any,
+            }
+        }
+    }
+
+    fn admit(&mut self, stream: TcpStream, remote: SocketAddr, now: Instant) {
+        let mut nonce = [0; 16];
+        if stream.set_nonblocking(true).is_err() || getrandom::fill(&mut nonce).is_err() {
+            return;
+        }
+        let acceptor = Acceptor::new(self.address.id, self.address.token, nonce, self.settings.encryption);
+        let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor), open_files());
+        if let Some(closed) = closed {
+            log::warn!("a connection from {closed} was closed: too many others are not proven yet");
+        }
+        let watched = self
+            .unproven
+            .get_mut(at)
+            .map(|incoming| self.poller.add(incoming.stream.as_fd(), Kind::Stream, incoming_token(at)));
+        if !matches!(watched, Some(Ok(()))) {
+            self.unproven.remove(at);
+        }
+    }
+
+    /// Times out unproven connections, and accepts those that could not be accepted before.
+    pub(in crate::endpoint) fn service_unproven(&mut self, now: Instant) {
+        self.unproven.tick(now);
+        if std::mem::take(&mut self.accept_paused) {
+            (0..self.listeners.len()).for_each(|at| {
+                self.accept_all(at, now);
+            });
+        }
+    }
+
+    pub(in crate::endpoint) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {
+        let Some(incoming) = self.unproven.get_mut(at) else { return false };
+        let outcome = match incoming.advance() {
+            Ok(None) => return true,
+            Ok(Some(proven)) => Ok(proven),
+            Err(unproven) => Err(unproven),
+        };
+        let Some(incoming) = self.unproven.remove(at) else { return false };
+        match outcome {
+            Ok(proven) => self.proven(incoming, proven, now),
+            // Mostly that of a peer that takes ours instead.
+            Err(AcceptError::Gone) => log::debug!("a connection from {} was shut before its proof", incoming.remote),
+            Err(AcceptError::Handshake(error)) => {
+                log::warn!("a connection from {} was refused: {error}", incoming.remote);
+            }
+        }
+        true
+    }
+
+    /// A peer has proven itself on a connection that it made. If this endpoint was connecting to it as well, the
+    /// connections of the one with the lower name are kept.
+    fn proven(&mut self, mut incoming: Incoming, proven: Proven, now: Instant) {
+        let vc = self.peer_by_id(proven.peer);
+        let name = LinkName { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
+        let Ok(local) = incoming.stream.local_addr() else { return };
+        let rail = self.rail_id(local.ip());
+        let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
+        let peer = &mut self.peers[vc.0 as usize];
+        match peer.role {
+            _ if !is_welcome => return incoming.refuse(Refusal::Closed),
+            Role::Initiator | Role::Acceptor if name.is_additional() => {}
+            Role::Initiator if self.address.id < proven.peer => return incoming.refuse(Refusal::Yield),
+            Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),
+            Role::Initiator => self.attempts.retain(|_, attempt| attempt.vc != vc),
+            Role::Idle | Role::Acceptor => {}
+        }
+        if !name.is_additional() && peer.role != Role::Acceptor {
+            peer.role = Role::Acceptor;
+            peer.since = now;
+        }
+        let before = self.find_link(vc, name, rail);
+        let has_failed = before.is_some() || self.peers[vc.0 as usize].has_lost(rail.0);
+        if let Some(device) = self.device(rail, incoming.remote.ip(), has_failed) {
+            socket::keep_on_device(&incoming.stream, device);
+        }
+        if incoming.accept(self.engine.first_grant(vc)).is_err() {
+            return;
+        }
+        let keys = incoming.take_keys();
+        let established = Established { socket: incoming.stream, grant: proven.offer.grant, early: Vec::new(), keys };
+        self.link_up(vc, rail, name, established, now);
+        // The peer has seen it fail.
+        before.into_iter().for_each(|at| self.link_failed(at, "the peer has set it up anew", now));
+    }
+}

@@ -1,0 +1,97 @@
+//! The end of an endpoint: nothing that was sent is lost, and nothing is left open.
+
+use std::io::Read;
+use std::net::Shutdown;
+use std::time::{Duration, Instant as Monotonic};
+
+use fishplate_engine::wire::Body;
+
+use crate::endpoint::Endpoint;
+
+/// How long a peer may take without any progress before what it has not acknowledged is given up.
+const STALL: Duration = Duration::from_secs(5);
+/// How long to wait for peers to close as well, once everything is delivered.
+const LINGER: Duration = Duration::from_secs(1);
+/// How long to wait for a socket at a time.
+const NAP: Duration = Duration::from_millis(1);
+
+impl Endpoint {
+    /// Sends what is still to be sent (bounded by a stall of 5 s), says goodbye, writes counters, closes everything.
+    pub fn close(mut self) {
+        self.drain();
+        self.send_goodbyes();
+        self.linger();
+        self.finish();
+    }
+
+    /// The process ends and has not closed it: acknowledgements that are owed go out, as peers may wait for them, and
+    /// counters are written. Peers do not hear that this was in good order.
+    pub fn close_at_exit(mut self) {
+        self.flush_held();
+        let now = self.clock.now();
+        self.engine.acknowledge_all(now);
+        self.pump(now);
+        self.finish();
+    }
+
+    fn finish(mut self) {
+        let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
+        links.into_iter().for_each(|at| self.remove_link(at));
+        if let Some(file) = &self.settings.stats
+            && let Err(error) = self.counters.append(file, &self.rails)
+        {
+            log::warn!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display());
+        }
+    }
+
+    /// Until everything has been acknowledged.
+    fn drain(&mut self) {
+        let mut stalled = Monotonic::now();
+        while !self.engine.is_quiet() || self.links.iter().any(|(_, link)| !link.transmit.is_empty()) {
+            if self.progress_for(NAP) {
+                stalled = Monotonic::now();
+            } else if stalled.elapsed() > STALL {
+                for vc in self.engine.waits_for() {
+                    let peer = self.peers[vc.0 as usize].describe();
+                    log::warn!("the endpoint was closed before {peer} had acknowledged everything");
+                }
+                break;
+            }
+        }
+    }
+
+    fn send_goodbyes(&mut self) {
+        let now = self.clock.now();
+        for (_, link) in &mut self.links {
+            let header = self.engine.bare_header(now, link.subchannel, Body::Bye);
+            link.retransmit_datagram();
+            link.transmit.push_header(&header);
+            let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory);
+            let _ = link.socket.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Until the peers have shut their sides: closing a socket with unread bytes would reset it, and with it what the
+    /// peer has not read yet.
+    fn linger(&mut self) {
+        let start = Monotonic::now();
+        self.register_active_link();
+        let mut open: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
+        let mut sink = vec![0; 64 << 10];
+        while !open.is_empty() && start.elapsed() < LINGER {
+            open.retain(|at| {
+                let mut socket = &self.links[*at].socket;
+                loop {
+                    match socket.read(&mut sink) {
+                        Ok(0) => return false,
+                        Ok(_) => {}
+                        Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
+                    }
+                }
+            });
+            if !open.is_empty() {
+                let _ = self.poller.wait(NAP, |_| {});
+            }
+        }
+    }
+}

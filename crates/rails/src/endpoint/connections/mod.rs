@@ -1,0 +1,14 @@
+//! Connections: how links to peers come up, fail, come back and end.
+//!
+//! `connect` sets up those that this endpoint begins, `accept` takes those of peers. `link_failure` handles links that fail
+//! or are shut, and peers that are lost; `flap_damping` says how long a failed rail is kept out. `retire` takes one link out
+//! of use in good order, `close` the whole endpoint.
+//!
+//! Called by the progress loop, by the two paths when a socket fails, and by the user (`close`).
+
+mod accept;
+mod close;
+mod connect;
+pub(in crate::endpoint) mod flap_damping;
+mod link_failure;
+mod retire;

@@ -1,0 +1,42 @@
+//! Graceful shutdown of one connection while others stay. Either side stops sending over it and says so (LEAVE); so does the
+//! other. Once everything is acknowledged both ways, the side that has set it up shuts it.
+
+use std::net::Shutdown;
+
+use fishplate_engine::Instant;
+use fishplate_engine::wire::Body;
+
+use crate::endpoint::Endpoint;
+
+impl Endpoint {
+    /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
+    pub(in crate::endpoint) fn retire_link(&mut self, at: usize, now: Instant) {
+        let link = &mut self.links[at];
+        if !self.engine.retire(link.subchannel) {
+            return;
+        }
+        link.farewell.said = true;
+        let header = self.engine.bare_header(now, link.subchannel, Body::Leave);
+        link.transmit.push_header(&header);
+        self.mark_dirty(at);
+    }
+
+    /// Answers peers that retire a link, and shuts links that have drained.
+    pub(in crate::endpoint) fn service_retiring_links(&mut self) {
+        let leaving = self.links.iter().filter(|(_, link)| link.farewell.has_begun() && !link.farewell.is_shut);
+        let leaving: Vec<usize> = leaving.map(|(at, _)| at).collect();
+        for at in leaving {
+            let link = &mut self.links[at];
+            if !link.farewell.said {
+                let now = self.clock.now();
+                self.retire_link(at, now);
+                continue;
+            }
+            let is_drained = self.engine.is_drained(link.subchannel) && link.transmit.is_empty();
+            if link.farewell.heard && !link.name.by_peer && is_drained {
+                link.farewell.is_shut = true;
+                let _ = link.socket.shutdown(Shutdown::Write);
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Progress while the application is away from MPI, by the calls of a thread that watches over the endpoint.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::endpoint::Endpoint;
+
+impl Endpoint {
+    /// Number of progress calls so far: where it stays the same, the application is away.
+    pub fn progress_calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Whether sends wait for a socket whose kernel buffer was full.
+    #[inline]
+    pub fn has_blocked_sends(&self) -> bool {
+        !self.stalled.is_empty()
+    }
+
+    /// Whether anything that was posted has not ended, so that what comes from the network may be for it.
+    #[inline]
+    pub fn has_pending_operations(&self) -> bool {
+        self.engine.is_expecting()
+    }
+
+    /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] was called
+    /// last.
+    pub fn readiness_fd(&self) -> io::Result<OwnedFd> {
+        self.poller.try_clone()
+    }
+
+    /// Hands the kernel what it takes by now of what was posted. Nothing is read.
+    pub fn flush_posted(&mut self) {
+        let now = self.clock.now();
+        for at in std::mem::take(&mut self.stalled) {
+            self.unblock(at);
+        }
+        self.query_kernel_acks(now);
+        self.pump(now);
+    }
+
+    /// All that [`Endpoint::progress`] does; from then on all sockets are in the poll set.
+    pub fn progress_in_background(&mut self) {
+        self.progress();
+        self.register_active_link();
+    }
+}

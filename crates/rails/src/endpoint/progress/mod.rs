@@ -1,0 +1,105 @@
+//! The progress loop: moves bytes between sockets, memory and the engine.
+//!
+//! [`Endpoint::progress`] polls the active link and, now and then, all others (`poll_set`, `poll_interval`, `token`), handles
+//! timers, and lets the send path pump. `background` is what the progress thread calls while the application is away.
+//!
+//! Called by the user, who is the provider; nothing here blocks or starts a thread.
+
+mod background;
+pub(in crate::endpoint) mod poll_interval;
+mod poll_set;
+pub(in crate::endpoint) mod token;
+
+use std::time::Duration;
+
+use fishplate_engine::Instant;
+
+use crate::endpoint::Endpoint;
+use crate::sys::poll::Ready;
+
+use token::{Token, datagrams_token, link_token};
+
+/// How often attempts to connect, and the kernel's measurements of paths, are looked at, in nanoseconds.
+const TICK_NS: u64 = 5_000_000;
+
+impl Endpoint {
+    /// Moves data. True if anything happened.
+    pub fn progress(&mut self) -> bool {
+        self.progress_for(Duration::ZERO)
+    }
+
+    /// The same; waits up to `timeout` for a socket if there is nothing to do.
+    pub(in crate::endpoint) fn progress_for(&mut self, timeout: Duration) -> bool {
+        self.calls += 1;
+        let now = self.clock.now();
+        self.flush_held();
+        let mut moved = self.poll_active_link(now);
+        if !timeout.is_zero() {
+            self.register_active_link();
+        }
+        let poll_all = self.active_link.is_none() || self.poll_interval.is_due(now, self.calls) || !timeout.is_zero();
+        if poll_all {
+            let timeout = if moved { Duration::ZERO } else { timeout };
+            moved |= self.poll_all(timeout, now);
+        }
+        if now >= self.next_tick {
+            self.next_tick = now.plus_ns(TICK_NS);
+            self.service_unproven(now);
+            self.write_status_page(now);
+            self.service_attempts(now);
+            // Before the engine gives anything up: after a while away, only the kernel knows what has moved.
+            self.sample_paths(now);
+            self.retransmit_datagrams(now);
+        }
+        self.query_kernel_acks(now);
+        self.engine.handle_timeout(now);
+        self.apply_engine_failures(now);
+        moved |= self.pump(now);
+        moved || self.buffer_sends(now)
+    }
+
+    fn poll_all(&mut self, timeout: Duration, now: Instant) -> bool {
+        let mut ready: [Option<Ready>; 32] = [None; 32];
+        let mut count = 0;
+        let asked = self.poller.wait(timeout, |event| {
+            if let Some(slot) = ready.get_mut(count) {
+                *slot = Some(event);
+                count += 1;
+            }
+        });
+        if asked.is_err() {
+            return false;
+        }
+        let active = self.active_link.map(|at| [link_token(at), datagrams_token(at)]);
+        let others = ready.iter().flatten().any(|event| active.is_none_or(|active| !active.contains(&event.token)));
+        let mut moved = false;
+        for event in ready.into_iter().flatten() {
+            moved |= self.handle_ready(event, now);
+        }
+        self.poll_interval.polled(now, self.calls, others);
+        if self.poll_interval.is_longest() && timeout.is_zero() {
+            self.deregister_active_link();
+        }
+        moved
+    }
+
+    fn handle_ready(&mut self, event: Ready, now: Instant) -> bool {
+        match Token::of(event.token) {
+            Token::Listener(at) => self.accept_all(at, now),
+            Token::Attempt(at) => self.attempt_ready(at, now),
+            Token::Incoming(at) => self.incoming_ready(at, now),
+            Token::Datagrams(at) => self.read_datagrams(at, now),
+            Token::Link(at) => {
+                if event.writable {
+                    self.unblock(at);
+                }
+                if event.ended
+                    && let Some(link) = self.links.get_mut(at)
+                {
+                    link.has_ended = true;
+                }
+                event.readable && !self.defer_read(at) && self.read_link(at, now)
+            }
+        }
+    }
+}

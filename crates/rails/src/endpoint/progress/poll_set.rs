@@ -1,0 +1,109 @@
+//! The active link, which had data last and is polled in every call, and the poll set with the others.
+
+use std::os::fd::AsFd;
+
+use fishplate_engine::Instant;
+
+use super::poll_interval::LONGEST_INTERVAL_NS;
+use super::token::{datagrams_token, link_token};
+use crate::endpoint::Endpoint;
+use crate::sys::poll::{Kind, is_readable};
+
+impl Endpoint {
+    /// Reads the active link. (Reading a socket locks it, which gets into the way of a packet that arrives; asking whether it
+    /// is readable does not.)
+    pub(in crate::endpoint) fn poll_active_link(&mut self, now: Instant) -> bool {
+        let Some(at) = self.active_link else { return false };
+        let Some(link) = self.links.get_mut(at) else { return false };
+        let Some(datagrams) = &mut link.datagrams else { return self.poll_active_stream(at, now) };
+        // In turns, while calls follow each other closely; a program that calls rarely has both looked at.
+        let is_late = |looked_at: Instant| now.since_ns(looked_at) >= LONGEST_INTERVAL_NS;
+        let is_turn = datagrams.is_turn();
+        let looks_at_datagrams = is_turn || is_late(datagrams.looked_at);
+        let looks_at_stream = !is_turn || link.read_deferred || is_late(link.looked_at);
+        let moved = looks_at_datagrams && self.read_datagram(at, now) == Some(true);
+        moved || (looks_at_stream && self.poll_active_stream(at, now))
+    }
+
+    fn poll_active_stream(&mut self, at: usize, now: Instant) -> bool {
+        let Some(link) = self.links.get_mut(at) else { return false };
+        if !is_readable(link.socket.as_fd()) {
+            link.looked_at = now;
+            link.read_in_call = self.calls;
+            return false;
+        }
+        self.read_link(at, now)
+    }
+
+    /// The active link has been read in this call, and will be in the next: the event can wait, and is mostly stale.
+    pub(in crate::endpoint) fn defer_read(&mut self, at: usize) -> bool {
+        let calls = self.calls;
+        let Some(link) =
+            self.links.get_mut(at).filter(|link| self.active_link == Some(at) && link.read_in_call == calls)
+        else {
+            return false;
+        };
+        link.read_deferred = true;
+        true
+    }
+
+    /// The link that has just had data is the likeliest to have more.
+    pub(in crate::endpoint) fn set_active_link(&mut self, at: usize) {
+        if self.active_link == Some(at) {
+            return;
+        }
+        if let Some(before) = self.active_link.replace(at)
+            && let Some(link) = self.links.get(before)
+        {
+            if !link.in_poll_set {
+                self.register_link(before);
+            } else if link.read_deferred {
+                self.rearm(before);
+            }
+        }
+    }
+
+    /// When a socket is known to have been empty of what it has now, if it was read before at `looked_at`.
+    pub(in crate::endpoint) fn known_empty_at(&self, is_watched: bool, looked_at: Instant) -> Instant {
+        if is_watched { looked_at.max(self.poll_interval.last_poll()) } else { looked_at }
+    }
+
+    /// Takes the active link out of the poll set while no other has data: membership costs time with every packet that comes,
+    /// the sender's where both share a machine. A blocked one stays, as the set is to say when it is writable.
+    pub(in crate::endpoint) fn deregister_active_link(&mut self) {
+        if let Some(link) = self.active_link.and_then(|at| self.links.get_mut(at))
+            && link.in_poll_set
+            && !link.blocked
+        {
+            link.in_poll_set = self.poller.remove(link.socket.as_fd()).is_err();
+            let datagrams = link.datagrams.iter().filter(|_| !link.in_poll_set);
+            datagrams.for_each(|datagrams| drop(self.poller.remove(datagrams.socket())));
+        }
+    }
+
+    /// Puts it back: somebody is going to wait for the set.
+    pub(in crate::endpoint) fn register_active_link(&mut self) {
+        if let Some(at) = self.active_link {
+            self.register_link(at);
+        }
+    }
+
+    /// Puts a link back into the poll set, which reports what is ready on it already.
+    pub(in crate::endpoint) fn register_link(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at).filter(|link| !link.in_poll_set) else { return };
+        let datagrams = link.datagrams.as_ref();
+        let added = datagrams
+            .map_or(Ok(()), |datagrams| self.poller.add(datagrams.socket(), Kind::Datagrams, datagrams_token(at)));
+        match added.and_then(|()| self.poller.add(link.socket.as_fd(), Kind::Stream, link_token(at))) {
+            Ok(()) => link.in_poll_set = true,
+            Err(error) => self.link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
+        }
+    }
+
+    /// Makes the poll set report the link again.
+    pub(in crate::endpoint) fn rearm(&mut self, at: usize) {
+        if let Some(link) = self.links.get(at).filter(|link| link.in_poll_set) {
+            let _ = self.poller.rename(link.socket.as_fd(), Kind::Stream, link_token(at));
+        }
+    }
+}

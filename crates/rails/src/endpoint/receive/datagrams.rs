@@ -1,0 +1,82 @@
+//! Reading the datagrams of a link.
+
+use std::io;
+
+use fishplate_engine::Instant;
+
+use super::MOST_READS;
+use crate::endpoint::Endpoint;
+use crate::endpoint::progress::token::datagrams_token;
+use crate::link::{Arrived, DatagramKind};
+use crate::sys::poll::Kind;
+
+impl Endpoint {
+    /// Reads the datagrams of a link that the poll set has reported. True if there were frames.
+    pub(in crate::endpoint) fn read_datagrams(&mut self, at: usize, now: Instant) -> bool {
+        let mut moved = false;
+        for _ in 0..MOST_READS {
+            let Some(read) = self.read_datagram(at, now) else { return moved };
+            moved |= read;
+        }
+        if let Some(datagrams) = self.links.get(at).and_then(|link| link.datagrams.as_ref()) {
+            // There may be more, of which the poll set will not tell again. (It is not in the set if this fails.)
+            let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, datagrams_token(at));
+        }
+        moved
+    }
+
+    /// Reads a datagram of a link. `None`: there is none; true: it was the peer's.
+    pub(in crate::endpoint) fn read_datagram(&mut self, at: usize, now: Instant) -> Option<bool> {
+        let link = self.links.get_mut(at)?;
+        let datagrams = link.datagrams.as_mut()?;
+        let came = datagrams.fill();
+        let looked = std::mem::replace(&mut datagrams.looked_at, now);
+        match came {
+            Ok(DatagramKind::Frame(number)) => {
+                let (subchannel, is_watched) = (link.subchannel, link.in_poll_set);
+                self.engine.looked(subchannel, self.known_empty_at(is_watched, looked));
+                self.engine.moved(now, subchannel);
+                if self.active_link == Some(at) {
+                    self.poll_interval.active_link_had_data();
+                }
+                self.set_active_link(at);
+                self.process_datagram(at, number, now);
+                Some(true)
+            }
+            Ok(DatagramKind::Probe) => {
+                let is_first = !std::mem::replace(&mut datagrams.peer_reaches_us, true);
+                if is_first {
+                    self.offer_datagrams(at);
+                }
+                Some(is_first)
+            }
+            Ok(DatagramKind::Foreign) => Some(false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            // What the network says of one that was sent: its frame will be repeated.
+            Err(_) => Some(false),
+        }
+    }
+
+    /// Hands a datagram to the engine, if its frame is the next one. It was read, and nothing of it was taken.
+    pub(in crate::endpoint) fn process_datagram(&mut self, at: usize, number: u32, now: Instant) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(datagrams) = link.datagrams.as_mut().filter(|_| link.receive_sequence.accept_datagram(number)) else {
+            return;
+        };
+        let frame = match datagrams.next(&self.memory, &mut self.bounces) {
+            Ok(Some(Arrived::Header(header))) if header.body.is_counted() => Some(header),
+            _ => None,
+        };
+        let len = frame.map_or(0, |header| u64::from(header.body.payload_len()));
+        let Some(header) = frame.filter(|_| datagrams.payload_is(len)) else {
+            return self.protocol_violation(at, "a datagram is not one frame");
+        };
+        let Some(placement) = self.handle_header(at, header, now) else { return };
+        if len == 0 {
+            return;
+        }
+        let Some(datagrams) = self.links.get_mut(at).and_then(|link| link.datagrams.as_mut()) else { return };
+        datagrams.place(placement, len, &self.memory, &mut self.bounces);
+        self.payload_placed(at, len, now);
+    }
+}

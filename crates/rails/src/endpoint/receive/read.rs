@@ -1,0 +1,57 @@
+//! Reading the stream of a link.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use fishplate_engine::Instant;
+
+use super::MOST_READS;
+use crate::endpoint::Endpoint;
+use crate::link::Filled;
+
+impl Endpoint {
+    /// Reads a link until it has nothing more, or others must have their turn.
+    pub(in crate::endpoint) fn read_link(&mut self, at: usize, now: Instant) -> bool {
+        let mut moved = false;
+        for _ in 0..MOST_READS {
+            let Some(link) = self.links.get_mut(at) else { return moved };
+            link.read_in_call = self.calls;
+            // What was put off had come before the poll set was asked last.
+            let was_in_set = link.in_poll_set && !std::mem::take(&mut link.read_deferred);
+            match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
+                Ok(Filled::End) => {
+                    self.link_shut(at, now);
+                    return true;
+                }
+                Ok(filled) => {
+                    moved = true;
+                    if self.active_link == Some(at) {
+                        self.poll_interval.active_link_had_data();
+                    }
+                    let looked = std::mem::replace(&mut link.looked_at, now);
+                    let (subchannel, has_ended, is_open) = (link.subchannel, link.has_ended, link.is_delivering(now));
+                    self.engine.looked(subchannel, self.known_empty_at(was_in_set, looked));
+                    if is_open {
+                        self.engine.moved(now, subchannel);
+                    }
+                    self.set_active_link(at);
+                    if !self.process_received(at, now) || (filled == Filled::Drained && !has_ended) {
+                        return true;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    link.looked_at = now;
+                    return moved;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.link_failed(at, &error.to_string(), now);
+                    return true;
+                }
+            }
+        }
+        // There may be more, of which the poll set will not tell again.
+        self.rearm(at);
+        moved
+    }
+}

@@ -1,0 +1,118 @@
+//! Datagrams beside streams: to which peers, which frames, and the retransmission of those that are not acknowledged.
+//!
+//! They are for near peers with request-response traffic. Either side tells over the stream where it takes datagrams, and
+//! sends a probe; frames follow only once probes come through.
+
+use std::net::SocketAddr;
+
+use fishplate_engine::wire::{Body, Header};
+use fishplate_engine::{Instant, Transmit};
+
+use super::BUDGET;
+use crate::endpoint::Endpoint;
+use crate::endpoint::progress::token::datagrams_token;
+use crate::link::{Datagrams, NEAR_RTT_NS};
+use crate::sys::poll::Kind;
+
+/// Links of an endpoint that have datagrams, at most: each has one more socket.
+const MOST_LINKS: usize = 64;
+
+impl Endpoint {
+    /// Sends a frame, which follows nothing that is not acknowledged, as a datagram if that can be.
+    pub(in crate::endpoint) fn try_send_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+        let link = &mut self.links[at];
+        let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
+            if link.sampled.min_rtt_ns <= NEAR_RTT_NS && link.send_sequence.should_offer() {
+                self.offer_datagrams(at);
+            }
+            return false;
+        };
+        // No acknowledgement may overtake the refusal of a write: it would say that it has succeeded.
+        let is_refusal = matches!(transmit.header.body, Body::Refused { .. });
+        if is_refusal || !link.transmit.is_empty() || !Datagrams::fits(transmit.source.len()) {
+            return false;
+        }
+        let frame = (&transmit.header, &transmit.source);
+        if let Err(error) = datagrams.send(link.send_sequence.next(), frame, &self.memory, &self.bounces) {
+            log::debug!("a datagram to {} does not leave: {error}", link.remote);
+            link.send_sequence.back_off();
+            return false;
+        }
+        link.send_sequence.sent_as_datagram(now);
+        link.counts.tx_datagrams += 1;
+        if !std::mem::replace(&mut datagrams.listed, true) {
+            self.unacknowledged_datagrams.push(at);
+        }
+        self.engine.writable(link.subchannel, BUDGET);
+        true
+    }
+
+    /// Takes datagrams on a link from now on, if that may be.
+    fn open_datagrams(&mut self, at: usize) {
+        let link = &self.links[at];
+        let has_many = self.links.iter().filter(|(_, link)| link.datagrams.is_some()).count() >= MOST_LINKS;
+        let is_wanted = self.settings.datagrams && !self.settings.encryption && self.held.enabled;
+        if has_many || !is_wanted || link.name.is_additional() {
+            return;
+        }
+        let local = self.rails[usize::from(link.rail.0)].ip;
+        let has_failed = self.peers[link.subchannel.vc.0 as usize].has_lost(link.rail.0);
+        let device = self.device(link.rail, link.remote.ip(), has_failed);
+        let opened = Datagrams::open(local, device).and_then(|datagrams| {
+            if link.in_poll_set {
+                self.poller.add(datagrams.socket(), Kind::Datagrams, datagrams_token(at))?;
+            }
+            Ok(datagrams)
+        });
+        match opened {
+            Ok(datagrams) => self.links[at].datagrams = Some(Box::new(datagrams)),
+            Err(error) => log::debug!("no datagrams from {}: {error}", self.links[at].remote),
+        }
+    }
+
+    /// Tells the peer where datagrams are taken, if they are, and whether its own come through.
+    pub(in crate::endpoint) fn offer_datagrams(&mut self, at: usize) {
+        if self.links[at].datagrams.is_none() {
+            self.open_datagrams(at);
+        }
+        let link = &mut self.links[at];
+        let Some(datagrams) = &link.datagrams else { return };
+        let Ok(body) = datagrams.offer() else { return };
+        datagrams.send_probe();
+        link.transmit.push_header(&Header::without_news(body));
+        self.mark_dirty(at);
+    }
+
+    /// The peer takes datagrams.
+    pub(in crate::endpoint) fn datagrams_offered(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
+        if self.links[at].datagrams.is_none() {
+            self.offer_datagrams(at);
+        }
+        let link = &mut self.links[at];
+        let remote = SocketAddr::new(link.remote.ip(), port);
+        let Some(datagrams) = &mut link.datagrams else { return };
+        if let Err(error) = datagrams.accept(remote, secret, heard) {
+            log::debug!("no datagrams to {remote}: {error}");
+        }
+    }
+
+    /// Frames that left as datagrams and were not acknowledged for long go into their streams. True if there were any.
+    pub(in crate::endpoint) fn retransmit_datagrams(&mut self, now: Instant) -> bool {
+        let mut repeated = false;
+        let out = std::mem::take(&mut self.unacknowledged_datagrams);
+        for at in out {
+            let Some(link) = self.links.get_mut(at) else { continue };
+            let Some(datagrams) = &mut link.datagrams else { continue };
+            if link.send_sequence.awaits_datagram_ack(now) {
+                self.unacknowledged_datagrams.push(at);
+                continue;
+            }
+            datagrams.listed = false;
+            if link.retransmit_datagram() {
+                repeated = true;
+                self.mark_dirty(at);
+            }
+        }
+        repeated
+    }
+}

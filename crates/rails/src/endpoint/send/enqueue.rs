@@ -1,0 +1,63 @@
+//! Frames from the engine into the transmit queues of the links.
+
+use fishplate_engine::{Instant, Payload, Source, Transmit};
+
+use crate::endpoint::Endpoint;
+use crate::endpoint::receive::process::carries_data;
+
+/// Payloads that are borrowed only for the call are copied into the queue up to this many bytes: cheaper than a piece of their own in
+/// the system call.
+const COPY_IF_BORROWED: u64 = 8 << 10;
+
+impl Endpoint {
+    /// Takes a frame from the engine to its link. True if no flush has to follow.
+    pub(in crate::endpoint) fn enqueue(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+        let link = &mut self.links[at];
+        if transmit.header.body.is_counted() {
+            link.counts.tx_bytes += transmit.source.len();
+            link.counts.tx_messages += u64::from(carries_data(&transmit.header.body));
+            if link.send_sequence.may_use_datagram() && self.try_send_datagram(at, transmit, now) {
+                return true;
+            }
+            let link = &mut self.links[at];
+            link.retransmit_datagram();
+            let resume = link.send_sequence.sent_on_stream(now);
+            link.resume(resume);
+        }
+        self.push_to_stream(at, transmit, now)
+    }
+
+    /// Puts a frame into the queue of its stream. True if that was flushed, or is held back, already.
+    fn push_to_stream(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+        let Endpoint { links, memory, bounces, .. } = self;
+        let queue = &mut links[at].transmit;
+        let Transmit { header, source, copy, .. } = transmit;
+        match source {
+            // The kernel copies it, from where it is.
+            Source::User(payload) if *copy && payload.len() > COPY_IF_BORROWED && queue.is_empty() => {
+                queue.push(header, source, false, memory, bounces);
+                self.track_kernel_ack(at, transmit);
+                self.send_borrowed(at, payload, now);
+                true
+            }
+            _ => {
+                queue.push(header, source, *copy, memory, bounces);
+                if header.body.is_counted() {
+                    self.track_kernel_ack(at, transmit);
+                }
+                self.mark_dirty(at);
+                false
+            }
+        }
+    }
+
+    /// Sends a frame whose payload is borrowed only for the call; copies what the socket does not take.
+    fn send_borrowed(&mut self, at: usize, payload: &Payload, now: Instant) {
+        if !self.hold_back(at, now) {
+            self.flush(at);
+        }
+        if let Some(link) = self.links.get_mut(at) {
+            link.transmit.detach(payload, &self.memory);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The send path: what the engine has to send goes to the links, and from there to the kernel.
+//!
+//! `enqueue` puts a frame into the queue of its link, or sends it as a datagram (`datagrams`). [`Endpoint::pump`] does so
+//! while the engine has frames and flushes the queues. `batching` holds a queue back while a burst of sends goes on.
+//! `kernel_acks` asks the kernel how much of a stream the peer's kernel has acknowledged.
+//!
+//! Called by the progress loop, by `post` and, while the application is away, by the progress thread.
+
+pub(in crate::endpoint) mod batching;
+mod datagrams;
+mod enqueue;
+mod kernel_acks;
+
+use std::os::fd::AsFd;
+
+use fishplate_engine::Instant;
+
+use crate::endpoint::Endpoint;
+
+/// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
+pub(in crate::endpoint) const BUDGET: u64 = 256 << 10;
+/// Rounds of sending in one call of the endpoint, so that one busy peer does not keep the user waiting.
+const MOST_ROUNDS: usize = 8;
+
+impl Endpoint {
+    /// Sends what the engine has to send and the links take. True if that was anything.
+    pub(in crate::endpoint) fn pump(&mut self, now: Instant) -> bool {
+        let mut moved = false;
+        self.resume_overdue_links(now);
+        for _ in 0..MOST_ROUNDS {
+            while let Some(transmit) = self.engine.poll_transmit(now) {
+                if let Some(at) = self.link_of(transmit.subchannel) {
+                    moved |= self.enqueue(at, &transmit, now);
+                }
+            }
+            self.apply_memory_actions();
+            if self.dirty.is_empty() {
+                break;
+            }
+            moved = true;
+            let mut dirty = std::mem::take(&mut self.dirty);
+            for at in dirty.drain(..) {
+                self.links.get_mut(at).into_iter().for_each(|link| link.dirty = false);
+                if !self.hold_back(at, now) {
+                    self.flush(at);
+                }
+            }
+            if self.dirty.is_empty() {
+                self.dirty = dirty;
+            }
+        }
+        moved
+    }
+
+    /// A link has something to send.
+    pub(in crate::endpoint) fn mark_dirty(&mut self, at: usize) {
+        let link = &mut self.links[at];
+        if !std::mem::replace(&mut link.dirty, true) {
+            self.dirty.push(at);
+        }
+    }
+
+    pub(in crate::endpoint) fn flush(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        if link.blocked {
+            return;
+        }
+        self.flushes += 1;
+        match link.transmit.flush(link.socket.as_fd(), &self.memory) {
+            Ok(true) => self.engine.writable(link.subchannel, BUDGET),
+            Ok(false) => {
+                link.blocked = true;
+                if !self.stalled.contains(&at) {
+                    self.stalled.push(at);
+                }
+                self.register_link(at);
+            }
+            Err(error) => self.link_failed(at, &error.to_string(), self.clock.now()),
+        }
+    }
+
+    pub(in crate::endpoint) fn unblock(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at).filter(|link| link.blocked) else { return };
+        link.blocked = false;
+        self.stalled.retain(|stalled| *stalled != at);
+        self.mark_dirty(at);
+    }
+
+    /// Sends end whose bytes the kernels have: what waits in this process needs calls of the user's, and who has nothing under
+    /// way may not come back.
+    pub(in crate::endpoint) fn buffer_sends(&mut self, now: Instant) -> bool {
+        let waits = || self.links.iter().any(|(_, link)| !link.transmit.is_empty());
+        if !self.engine.may_complete_early() || waits() || !self.engine.buffer(now) {
+            return false;
+        }
+        self.apply_memory_actions();
+        true
+    }
+}

@@ -1,0 +1,92 @@
+//! The status page of an endpoint: live diagnostics for `fishplate top`.
+
+use fishplate_engine::Instant;
+
+use super::Endpoint;
+use crate::live::{self, Board, Page, State};
+use crate::process;
+
+/// How often the page is written at most, in nanoseconds: as often as an eye follows.
+const EVERY_NS: u64 = 100_000_000;
+/// What showing may cost: one part in so many of the time, however many connections there are.
+const PART_OF_TIME: u64 = 200;
+
+/// The page of an endpoint, and when it is due.
+pub struct StatusPage {
+    board: Option<Board>,
+    program: String,
+    due: Instant,
+}
+
+impl StatusPage {
+    /// Shows an endpoint, named by a random number. Without a place to show it, nothing is shown.
+    pub fn begin(wanted: bool, name: u64) -> StatusPage {
+        let open = || Board::open(name).inspect_err(|error| log::info!("`fishplate top` will not show this: {error}"));
+        let board = if wanted { open().ok() } else { None };
+        StatusPage { board, program: live::program(), due: Instant(0) }
+    }
+}
+
+impl Endpoint {
+    /// Writes the page when it is due.
+    pub(super) fn write_status_page(&mut self, now: Instant) {
+        if self.status_page.board.is_none() || now < self.status_page.due {
+            return;
+        }
+        let page = self.page(now);
+        if let Some(Err(error)) = self.status_page.board.as_ref().map(|board| board.write(&page)) {
+            log::info!("`fishplate top` will not show this any more: {error}");
+            self.status_page.board = None;
+        }
+        let took_ns = self.clock.now().since_ns(now);
+        self.status_page.due = now.plus_ns(EVERY_NS.max(took_ns * PART_OF_TIME));
+    }
+
+    fn page(&self, now: Instant) -> Page {
+        Page {
+            schema: live::SCHEMA.to_string(),
+            host: process::host().to_string(),
+            pid: std::process::id(),
+            rank: process::rank(),
+            program: self.status_page.program.clone(),
+            seconds: now.since_ns(Instant(0)) as f64 / 1e9,
+            peers: self.peers.iter().filter(|peer| peer.is_connected()).count() as u32,
+            rails: (0..self.rails.len()).map(|at| self.rail_page(at)).collect(),
+        }
+    }
+
+    fn rail_page(&self, at: usize) -> live::Rail {
+        let mut sum = *self.counters.ended(at);
+        let (mut links, mut rtt_ns) = (0, None);
+        for (_, link) in self.links.iter().filter(|(_, link)| usize::from(link.rail.0) == at) {
+            links += 1;
+            sum.add(&link.counts);
+            rtt_ns = rtt_ns.max(Some(link.sampled.rtt_ns));
+        }
+        live::Rail {
+            name: self.rails[at].name.clone(),
+            address: self.rails[at].ip,
+            state: if links > 0 { State::Up } else { self.state_without_links(at) },
+            links,
+            tx_bytes: sum.tx_bytes,
+            rx_bytes: sum.rx_bytes,
+            tx_messages: sum.tx_messages,
+            rx_messages: sum.rx_messages,
+            rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
+            retransmitted_segments: sum.retransmitted,
+        }
+    }
+
+    fn state_without_links(&self, at: usize) -> State {
+        let is_connecting = || self.attempts.iter().any(|(_, attempt)| usize::from(attempt.rail) == at);
+        if self.peers.iter().any(|peer| peer.has_lost(at as u8)) {
+            State::Failed
+        } else if is_connecting() {
+            State::Connecting
+        } else if self.counters.has_ended(at) {
+            State::Ended
+        } else {
+            State::Idle
+        }
+    }
+}

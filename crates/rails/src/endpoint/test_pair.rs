@@ -1,0 +1,122 @@
+//! Two endpoints of one process over loopback, for tests of what is inside them.
+
+use std::time::{Duration, Instant as Monotonic};
+
+use fishplate_engine::{
+    Context, Envelope, Extent, Instant, Pattern, Payload, RecvRequest, Region, SendRequest, Space, VcId,
+};
+
+use super::Endpoint;
+use crate::settings::Settings;
+use crate::sys::memory::UserMemory;
+
+/// How long a test waits for what must come: long enough for a loaded machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+const LEN: usize = 200_000;
+
+/// Two endpoints that know each other.
+pub struct Pair {
+    pub ends: [Endpoint; 2],
+    /// What each calls the other.
+    pub names: [VcId; 2],
+    tag: u64,
+}
+
+impl Pair {
+    /// Connected, the first one having begun, and their streams looked after.
+    pub fn open() -> Pair {
+        let (rails, congestion) = (vec!["lo".into()], Some("reno".into()));
+        let settings = Settings { rails, top: false, congestion, ..Settings::default() };
+        let mut ends = [(); 2].map(|()| Endpoint::begin(&settings, UserMemory::of_test()).unwrap());
+        let addresses = [ends[1].address().clone(), ends[0].address().clone()];
+        let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];
+        let mut pair = Pair { ends, names, tag: 0 };
+        pair.exchange();
+        for end in &mut pair.ends {
+            let at = end.links.iter().next().unwrap().0;
+            end.manage_streams_of(at);
+        }
+        pair
+    }
+
+    /// A message each way, every byte checked.
+    pub fn exchange(&mut self) {
+        for from in 0..2 {
+            self.tag += 1;
+            let (tag, to) = (self.tag, 1 - from);
+            let sent: Vec<u8> = (0..LEN).map(|at| (at as u64 * 31 + tag * 7) as u8).collect();
+            let got = vec![0; LEN];
+            let context = Context(tag);
+            self.ends[to].recv(RecvRequest {
+                pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source: Some(self.names[to]) },
+                buffer: extent(&got),
+                multi_min_free: None,
+                notify: true,
+                context,
+            });
+            let (vc, envelope, payload) = (self.names[from], Envelope::Tagged(tag), extent(&sent));
+            let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: true, context };
+            self.ends[from].send(send).unwrap();
+            let mut missing = 2;
+            self.until(|pair| {
+                for end in &mut pair.ends {
+                    while let Some(completion) = end.poll_completion() {
+                        assert_eq!(completion.result, Ok(()));
+                        missing -= 1;
+                    }
+                }
+                missing == 0
+            });
+            assert!(std::hint::black_box(got) == sent, "message {tag} has arrived changed");
+        }
+    }
+
+    /// Both progress until `done`.
+    pub fn until(&mut self, mut done: impl FnMut(&mut Pair) -> bool) {
+        let start = Monotonic::now();
+        loop {
+            self.ends.iter_mut().for_each(|end| {
+                end.progress();
+            });
+            if done(self) {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "nothing came");
+        }
+    }
+
+    /// Messages go on until both sides have so many links and nothing changes.
+    pub fn exchange_until(&mut self, links: usize) {
+        let start = Monotonic::now();
+        while self.ends.iter().any(|end| end.links.len() != links || !end.attempts.is_empty()) {
+            self.exchange();
+            let counts = [0, 1].map(|at| self.ends[at].links.len());
+            assert!(start.elapsed() < PATIENCE, "{counts:?} links, not {links}");
+        }
+        self.exchange();
+    }
+
+    /// The time at one of them.
+    pub fn now(&self, end: usize) -> Instant {
+        self.ends[end].clock.now()
+    }
+
+    /// One of them starts to set up more streams.
+    pub fn add_streams(&mut self, end: usize, count: u8) {
+        let now = self.now(end);
+        self.ends[end].add_streams(0, count, now);
+    }
+
+    /// Both close.
+    pub fn close(self) {
+        let [a, b] = self.ends;
+        let other = std::thread::spawn(move || a.close());
+        b.close();
+        other.join().unwrap();
+    }
+}
+
+pub fn extent(bytes: &[u8]) -> Payload {
+    let region = Region(bytes.as_ptr().expose_provenance() as u64);
+    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
+}

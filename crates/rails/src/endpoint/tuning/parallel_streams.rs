@@ -1,0 +1,183 @@
+//! Parallel streams: a rail gets additional connections to a peer while others carry, and retires them.
+//!
+//! The sender knows whether one is enough. So each side sets up what it needs, whoever set up the first ones, and retires
+//! only what it has set up.
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+
+use fishplate_engine::farewell::{MOST_STREAMS, MOST_TO_A_PEER};
+use fishplate_engine::{Instant, RailId, VcId};
+
+use crate::connect::outgoing::Attempt;
+use crate::endpoint::Endpoint;
+use crate::link::Link;
+use crate::link_name::FIRST_ADDITIONAL;
+use crate::streams::{Growth, Sample, Streams};
+use crate::sys::limits::open_files;
+
+/// No more streams are set up while others carry when all connections take this part of the files that the process may open.
+const PART_OF_FILES: usize = 4;
+
+/// The streams between a rail and one address of a peer.
+pub struct Bundle {
+    vc: VcId,
+    rail: RailId,
+    remote: IpAddr,
+    growth: Growth,
+}
+
+impl Bundle {
+    /// Whether it leads to this peer.
+    pub fn is_to(&self, vc: VcId) -> bool {
+        self.vc == vc
+    }
+
+    fn has(&self, link: &Link) -> bool {
+        (link.subchannel.vc, link.rail, link.remote.ip()) == (self.vc, self.rail, self.remote)
+    }
+
+    fn is_tried_by(&self, attempt: &Attempt) -> bool {
+        let (vc, rail) = (attempt.vc, RailId(attempt.rail));
+        attempt.is_additional() && (vc, rail, attempt.remote.ip()) == (self.vc, self.rail, self.remote)
+    }
+}
+
+impl Endpoint {
+    /// From now on the streams over which link `at` runs are looked after, if the user lets them grow.
+    pub(in crate::endpoint) fn manage_streams_of(&mut self, at: usize) {
+        let Streams::Automatic { most } = self.settings.streams else { return };
+        let link = &self.links[at];
+        if !self.bundles.iter().any(|bundle| bundle.has(link)) {
+            let (vc, rail, remote) = (link.subchannel.vc, link.rail, link.remote.ip());
+            self.bundles.push(Bundle { vc, rail, remote, growth: Growth::new(most) });
+        }
+    }
+
+    /// Sets up streams and lets them go, as what was sampled suggests.
+    pub(in crate::endpoint) fn adjust_streams(&mut self, now: Instant) {
+        if !self.bundles.is_empty() {
+            self.adjust_bundles(now);
+        }
+        self.service_retiring_links();
+    }
+
+    fn adjust_bundles(&mut self, now: Instant) {
+        let mut acknowledged = vec![0; self.rails.len()];
+        for (_, link) in &self.links {
+            acknowledged[usize::from(link.rail.0)] += link.sampled.acknowledged_bytes;
+        }
+        for at in 0..self.bundles.len() {
+            let rail = usize::from(self.bundles[at].rail.0);
+            let Some(sample) = self.sample_streams(at, acknowledged[rail], now) else { continue };
+            match self.bundles[at].growth.decide(&sample) {
+                Some(wanted) if wanted > sample.streams => self.add_streams(at, wanted - sample.streams, now),
+                Some(wanted) => self.retire_streams(at, sample.streams - wanted, now),
+                None => {}
+            }
+        }
+    }
+
+    fn sample_streams(&self, at: usize, rail_acknowledged: u64, now: Instant) -> Option<Sample> {
+        let bundle = &self.bundles[at];
+        let mut sample = Sample {
+            now,
+            streams: 0,
+            is_changing: self.attempts.iter().any(|(_, attempt)| bundle.is_tried_by(attempt)),
+            is_wanted: false,
+            is_limited: false,
+            acknowledged: 0,
+            rail_acknowledged,
+            min_rtt_ns: u64::MAX,
+            speed: self.rails[usize::from(bundle.rail.0)].speed,
+        };
+        let mut limited = 0;
+        for link in self.links_of(bundle) {
+            if link.farewell.has_begun() {
+                sample.is_changing = true;
+                continue;
+            }
+            sample.streams += 1;
+            sample.is_wanted |= link.blocked || link.sampled.unsent_bytes > 0;
+            limited += u8::from(link.is_window_limited);
+            sample.acknowledged += link.sampled.acknowledged_bytes;
+            sample.min_rtt_ns = sample.min_rtt_ns.min(link.sampled.min_rtt_ns);
+        }
+        sample.is_limited = limited * 2 >= sample.streams;
+        (sample.streams > 0).then_some(sample)
+    }
+
+    /// Starts to set up `count` more streams.
+    pub(in crate::endpoint) fn add_streams(&mut self, at: usize, count: u8, now: Instant) {
+        let bundle = &self.bundles[at];
+        let (vc, rail) = (bundle.vc, bundle.rail);
+        let port = self.peers[vc.0 as usize].address.as_ref().map(|address| address.port);
+        let Some(port) = port.filter(|_| self.has_room_for(vc, usize::from(count))) else {
+            return self.growth_failed(at, now);
+        };
+        let remote = (bundle.remote, port).into();
+        let own = self.links_of(bundle).filter(|link| link.name.is_additional() && !link.name.by_peer);
+        let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
+        let is_short = self.links_of(bundle).all(Link::has_short_segments);
+        for _ in 0..count {
+            let Some(stream) = (FIRST_ADDITIONAL..=u8::MAX).find(|stream| !taken.contains(stream)) else { return };
+            taken.push(stream);
+            self.attempts.insert(Attempt::new(vc, rail.0, stream, remote, now).with_short_segments(is_short));
+        }
+        let name = &self.rails[usize::from(rail.0)].name;
+        log::info!("rail {name} to {remote}: {count} more connections, as one does not fill the path");
+    }
+
+    /// An additional stream could not be set up: it is not tried again soon.
+    pub(in crate::endpoint) fn additional_failed(&mut self, at: usize, now: Instant) {
+        let attempt = self.attempts.remove(at);
+        let Some(at) = self.bundles.iter().position(|bundle| bundle.is_tried_by(&attempt)) else { return };
+        if !self.attempts.iter().any(|(_, other)| self.bundles[at].is_tried_by(other)) {
+            self.growth_failed(at, now);
+        }
+    }
+
+    fn growth_failed(&mut self, at: usize, now: Instant) {
+        let streams = self.links_of(&self.bundles[at]).count();
+        self.bundles[at].growth.failed(streams as u8, now);
+    }
+
+    fn links_of(&self, bundle: &Bundle) -> impl Iterator<Item = &Link> {
+        let links = self.peers[bundle.vc.0 as usize].links.iter().flatten();
+        links.map(|link| &self.links[*link]).filter(|link| bundle.has(link))
+    }
+
+    /// Whether so many more connections to a peer leave enough for others, and for the program.
+    fn has_room_for(&self, vc: VcId, count: usize) -> bool {
+        let of_peer = self.peers[vc.0 as usize].links.iter().flatten().count() + count;
+        let all = self.links.len() + self.attempts.len() + count;
+        of_peer <= MOST_TO_A_PEER && all <= open_files() / PART_OF_FILES
+    }
+
+    /// Whether the peer may set up another stream over the way that a connection of its takes.
+    pub(in crate::endpoint) fn accepts_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
+        let peer = &self.peers[vc.0 as usize];
+        let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
+        let same = links.filter(|link| (link.rail, link.remote.ip()) == (rail, remote)).count();
+        let is_wanted = peer.is_connected() && !peer.is_closing;
+        is_wanted && same < usize::from(MOST_STREAMS) && self.has_room_for(vc, 1)
+    }
+
+    /// Begins to let go of `count` streams that this side has set up.
+    pub(in crate::endpoint) fn retire_streams(&mut self, at: usize, count: u8, now: Instant) {
+        let bundle = &self.bundles[at];
+        let links = self.peers[bundle.vc.0 as usize].links.iter().flatten().copied();
+        let own = links.filter(|at| {
+            let link = &self.links[*at];
+            bundle.has(link) && link.name.is_additional() && !link.name.by_peer && !link.farewell.has_begun()
+        });
+        let chosen: Vec<usize> = own.take(usize::from(count)).collect();
+        for at in chosen {
+            let link = &self.links[at];
+            log::info!("rail {}: a connection to {} is let go", self.rails[usize::from(link.rail.0)].name, link.remote);
+            self.retire_link(at, now);
+        }
+    }
+}

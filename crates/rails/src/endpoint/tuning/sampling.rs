@@ -1,0 +1,90 @@
+//! Samples `TCP_INFO` of the links: the engine is told, and the rules of window warm-up, pacing and streams act on it.
+
+use std::os::fd::AsFd;
+
+use fishplate_engine::{Instant, Path};
+
+use crate::endpoint::Endpoint;
+use crate::streams;
+use crate::sys::option::set_max_pacing_rate;
+use crate::sys::tcp_info::{TcpInfo, tcp_info};
+
+/// A near link that has carried so many bytes without a queue is fed more slowly than it drains: 16 MiB take a link of
+/// 1 Gbit/s 130 ms, in which a queue would have shown many times over.
+const AMPLE_AFTER: u64 = 16 << 20;
+
+/// A link has failed when the kernel waits for the peer's and hears nothing for so long, in nanoseconds: longer than a
+/// few repetitions of what was lost. A peer that computes does answer, its kernel does.
+const SILENT_FOR_NS: u64 = 3_000_000_000;
+
+impl Endpoint {
+    /// Looks at all links that were in use since the last time.
+    pub(in crate::endpoint) fn sample_paths(&mut self, now: Instant) {
+        let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
+        for at in links {
+            // The failure of one may have ended others.
+            if self.links.contains(at) {
+                self.sample_path(at, now);
+            }
+        }
+        self.adjust_streams(now);
+    }
+
+    fn sample_path(&mut self, at: usize, now: Instant) {
+        let link = &mut self.links[at];
+        self.engine.nudge(now, link.subchannel);
+        self.counters.touch(link, now);
+        let is_idle = link.transmit.taken() == link.sampled_at_bytes
+            && !link.sampled.is_waiting()
+            && !link.blocked
+            && !link.probe_rtt.needs_sampling(now);
+        link.is_window_limited = false;
+        if is_idle && !link.congestion_phase.is_opening_window() {
+            return;
+        }
+        link.sampled_at_bytes = link.transmit.taken();
+        let Ok(info) = tcp_info(link.socket.as_fd()) else { return };
+        if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
+            self.engine.moved(now, link.subchannel);
+        }
+        link.is_window_limited = streams::limits(&link.sampled, &info);
+        self.counters.measured(link.rail, &info);
+        let before = std::mem::replace(&mut link.sampled, info);
+        link.unanswered_since = info.is_unanswered(link.probes_often).then(|| link.unanswered_since.unwrap_or(now));
+        let is_stuck = info.unacknowledged > 0 && info.acknowledged_bytes == before.acknowledged_bytes;
+        link.stuck_since = is_stuck.then(|| link.stuck_since.unwrap_or(now));
+        let waited_ns = link.unanswered_since.map_or(0, |since| now.since_ns(since));
+        if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
+            return self.link_failed(at, "the other side has not answered for 3 s", now);
+        }
+        link.counts.retransmitted = u64::from(info.retransmitted);
+        let is_ample = link.congestion_phase.is_uncongested() && link.transmit.taken() >= AMPLE_AFTER;
+        self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
+        let segments = link.congestion_phase.advance(&link.socket, &before, &info, link.counts.tx_bytes);
+        self.warm_up_windows(at, segments, now);
+        self.apply_bbr_state(at, &before, &info, now);
+    }
+
+    /// What BBR knows bounds the start of link `at`, if it has BBR, and may have it rest.
+    fn apply_bbr_state(&mut self, at: usize, before: &TcpInfo, info: &TcpInfo, now: Instant) {
+        // Padding may have ended it.
+        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(bbr) = link.bbr() else { return };
+        if let Some(most) = link.startup_pacing.update(&bbr, before, info) {
+            // Without, the start goes as BBR has it.
+            let _ = set_max_pacing_rate(link.socket.as_fd(), most);
+        }
+        self.update_probe_rtt(at, &bbr, info, now);
+    }
+}
+
+/// What the engine hears of it.
+pub(in crate::endpoint) fn path(info: &TcpInfo) -> Path {
+    Path {
+        rtt_ns: info.rtt_ns,
+        min_rtt_ns: info.min_rtt_ns,
+        delivery_rate: (!info.app_limited && info.delivery_rate > 0).then_some(info.delivery_rate as f64),
+        window: info.window_bytes(),
+        is_ample: false,
+    }
+}

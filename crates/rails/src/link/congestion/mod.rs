@@ -1,0 +1,226 @@
+//! Which congestion control algorithm a link uses when the user does not say, and how its window is opened.
+//!
+//! The system's may pace what it sends (BBR does). Between near hosts with nothing in between that queues, a timer of the
+//! kernel for every packet costs more than the packet itself. Far away, a connection that sends a message now and then
+//! shows BBR no rate but its own: it would pace each message over a third of a round trip. So every link starts with the
+//! one algorithm that every Linux has and that does not pace.
+//!
+//! - A *near* link goes back to the system's for good when a segment is lost. A queue is no reason: BBR takes the bursts that
+//!   a link or its shaper lets pass for the link's rate, and lets short exchanges wait for its pace.
+//! - A *distant* link goes over to BBR for good once its window is open, or a segment is lost. BBR takes pace and window
+//!   over from it, forgets neither while the link idles, and does not take a lost segment for a queue.
+//!
+//! The kernel counts a congestion window in segments, however short. Hence window warm-up: once a distant link has sent more
+//! than an initial window, padding (short frames without news) fills the window while the link has nothing else to send, and
+//! doubles it with each round trip, until it is open. The receiver's window, of 64 KiB to begin with, opens by two full segments with
+//! each of these that is long enough for the memory that it takes (net/ipv4/tcp_input.c of Linux, `tcp_grow_window`), as
+//! far as there is room.
+
+pub mod probe_rtt;
+pub mod startup_pacing;
+
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+
+use socket2::SockRef;
+
+use crate::socket::set_unsent_limit;
+use crate::sys::option::reserve_receive_window;
+use crate::sys::tcp_info::TcpInfo;
+
+/// What links start with.
+const WITHOUT_PACING: &str = "reno";
+/// What distant links go on with, where the system lets users have it.
+const AT_A_DISTANCE: &str = "bbr";
+/// Longest round trip of a near link, in nanoseconds: within a cluster, not beyond.
+pub const NEAR_RTT_NS: u64 = 300_000;
+/// Longest smoothed round trip without a queue, in nanoseconds. Processes that share a core take as long to answer.
+const QUEUED_RTT_NS: u64 = 1_000_000;
+/// It has to last for so many acknowledged bytes,
+const QUEUED_BYTES: u64 = 256 << 10;
+/// of which only those count that come with so many others from one look to the next: an end that has nothing to send
+/// acknowledges a lone segment only after 40 ms, which stays in the smoothed round trip until some dozens have followed.
+const LEAST_QUEUED_BYTES: u64 = 32 * 1448;
+/// Rate of a rail whose driver does not say, in bytes per second: 1 Gbit/s.
+const ASSUMED_RATE: f64 = 125e6;
+/// What BBR sends in a round trip before it knows the rate, in windows: 2 / ln 2.
+const FIRST_GAIN: f64 = 2.885;
+/// An open window is no longer than this, in bytes: what a path of unknown rate is given at once at most.
+const MOST_OPEN: f64 = 1024.0 * 1024.0;
+/// What a peer that opens its window may send before it was read, in bytes: the window is opened by whole doublings.
+const MOST_OPEN_AT_PEER: u32 = 2 << 20;
+/// Segments of padding in the life of a link: 2^10 open the longest window, as many may be acknowledged in part.
+const MOST_PADDING: u32 = 2048;
+/// Bytes that leave a fresh connection at once: ten segments (RFC 6928).
+const FIRST_WINDOW: u64 = 10 * 1448;
+
+/// The choice of algorithm for the links of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CongestionControl {
+    /// What the user says.
+    Set(String),
+    /// What fits the distance.
+    ByDistance {
+        /// The system's.
+        system: String,
+        /// What distant links go on with: BBR or the system's.
+        distant: String,
+    },
+}
+
+impl CongestionControl {
+    /// Asks the system what there is, through a socket that is not connected yet.
+    pub fn new(set: Option<&str>, socket: &socket2::Socket) -> CongestionControl {
+        if let Some(name) = set {
+            return CongestionControl::Set(name.into());
+        }
+        let bytes = socket.tcp_congestion().unwrap_or_default();
+        let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        let system = String::from_utf8_lossy(name).into_owned();
+        let has_bbr = socket.set_tcp_congestion(AT_A_DISTANCE.as_bytes()).is_ok();
+        let distant = if has_bbr { AT_A_DISTANCE.into() } else { system.clone() };
+        CongestionControl::ByDistance { system, distant }
+    }
+
+    /// What a socket that is not connected yet is given. (One that has paced once does so for ever.)
+    pub fn initial_algorithm(&self) -> &str {
+        match self {
+            CongestionControl::Set(name) => name,
+            CongestionControl::ByDistance { .. } => WITHOUT_PACING,
+        }
+    }
+
+    /// The phase of a link that has just come up, of which the kernel knows `info`; `speed`: of its rail, in bytes per
+    /// second, where that is known.
+    pub fn phase_of(&self, socket: &TcpStream, info: &TcpInfo, speed: Option<f64>) -> CongestionPhase {
+        let CongestionControl::ByDistance { system, distant } = self else { return CongestionPhase::Settled };
+        if info.rtt_ns <= NEAR_RTT_NS {
+            return CongestionPhase::Near { then: system.clone(), queued: 0 };
+        }
+        let round_trip_bytes = speed.unwrap_or(ASSUMED_RATE) * info.rtt_ns as f64 / 1e9;
+        let _ = set_unsent_limit(socket, round_trip_bytes);
+        let _ = reserve_receive_window(socket.as_fd(), MOST_OPEN_AT_PEER);
+        if distant != AT_A_DISTANCE {
+            switch_to(socket, distant);
+            return CongestionPhase::Settled;
+        }
+        let open = (round_trip_bytes / FIRST_GAIN).min(MOST_OPEN) as u64;
+        CongestionPhase::Distant { then: distant.clone(), open, padding: MOST_PADDING }
+    }
+}
+
+/// The phase of a link on its way to the algorithm that it keeps.
+#[derive(Debug)]
+pub enum CongestionPhase {
+    /// It has it.
+    Settled,
+    /// Without pacing, until a segment is lost.
+    Near {
+        /// What comes then.
+        then: String,
+        /// Bytes acknowledged while the round trip was long: there is a queue once they are [`QUEUED_BYTES`].
+        queued: u64,
+    },
+    /// Without pacing, until the window is open.
+    Distant {
+        /// What comes then.
+        then: String,
+        /// An open window, in bytes.
+        open: u64,
+        /// Segments of padding that may still be sent.
+        padding: u32,
+    },
+}
+
+impl CongestionPhase {
+    /// Looks at what the kernel says after `sent` bytes of messages; `before`: what it said at the last look. Returns how
+    /// many segments of padding are to be sent now if the link has nothing else to send.
+    pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo, sent: u64) -> u32 {
+        let (over, then) = match self {
+            CongestionPhase::Settled => return 0,
+            CongestionPhase::Near { then, queued } => {
+                look_for_queue(queued, before, info);
+                (has_lost(before, info), then)
+            }
+            CongestionPhase::Distant { then, open, .. } => {
+                (has_lost(before, info) || info.window_bytes() >= *open, then)
+            }
+        };
+        if over {
+            switch_to(socket, then);
+            *self = CongestionPhase::Settled;
+        }
+        let CongestionPhase::Distant { padding, .. } = self else { return 0 };
+        if sent < FIRST_WINDOW {
+            return 0;
+        }
+        let segments = info.window.saturating_sub(info.unacknowledged).min(*padding);
+        *padding -= segments;
+        segments
+    }
+
+    /// Whether it is near, and neither loss nor queue has shown.
+    pub fn is_uncongested(&self) -> bool {
+        matches!(self, CongestionPhase::Near { queued, .. } if *queued < QUEUED_BYTES)
+    }
+
+    /// Whether it has to be looked at although the link has sent nothing.
+    pub fn is_opening_window(&self) -> bool {
+        matches!(self, CongestionPhase::Distant { padding, .. } if (1..MOST_PADDING).contains(padding))
+    }
+}
+
+/// Whether a segment was lost until the look before. (The kernel also sends again what is only acknowledged late, as two
+/// short segments are to which no data answer. What it had twice a near peer has told since.)
+fn has_lost(before: &TcpInfo, info: &TcpInfo) -> bool {
+    before.retransmitted > info.duplicates
+}
+
+/// Takes another look whether there is a queue; `queued`: bytes acknowledged while the round trip was long.
+fn look_for_queue(queued: &mut u64, before: &TcpInfo, info: &TcpInfo) {
+    let bytes = info.acknowledged_bytes.saturating_sub(before.acknowledged_bytes);
+    if *queued >= QUEUED_BYTES {
+        return;
+    }
+    if info.rtt_ns <= QUEUED_RTT_NS {
+        *queued = 0;
+    } else if bytes >= LEAST_QUEUED_BYTES {
+        *queued += bytes;
+    }
+}
+
+fn switch_to(socket: &TcpStream, name: &str) {
+    let _ = SockRef::from(socket).set_tcp_congestion(name.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_that_the_peer_had_twice_was_not_lost() {
+        let look = |retransmitted, duplicates| TcpInfo { retransmitted, duplicates, ..TcpInfo::default() };
+        assert!(!has_lost(&look(0, 0), &look(1, 0)), "the peer had no time yet to tell");
+        assert!(!has_lost(&look(1, 0), &look(1, 1)));
+        assert!(has_lost(&look(1, 0), &look(1, 0)));
+        assert!(has_lost(&look(2, 1), &look(2, 1)));
+    }
+
+    #[test]
+    fn a_lone_segment_that_was_acknowledged_late_is_no_queue() {
+        let (mut phase, mut before) = (CongestionPhase::Near { then: "reno".into(), queued: 0 }, TcpInfo::default());
+        let mut look = |rtt_ns, bytes| {
+            let acknowledged_bytes = before.acknowledged_bytes + bytes;
+            let info = TcpInfo { rtt_ns, acknowledged_bytes, ..TcpInfo::default() };
+            let CongestionPhase::Near { queued, .. } = &mut phase else { return true };
+            look_for_queue(queued, &std::mem::replace(&mut before, info), &info);
+            !phase.is_uncongested()
+        };
+        assert!((0..1000).all(|_| !look(5 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES - 1)));
+        assert!(!look(2 * QUEUED_RTT_NS, QUEUED_BYTES - 1));
+        assert!(!look(QUEUED_RTT_NS, QUEUED_BYTES), "others have followed");
+        assert!(!look(2 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES));
+        assert!(look(2 * QUEUED_RTT_NS, QUEUED_BYTES));
+        assert!(look(QUEUED_RTT_NS, QUEUED_BYTES), "it is known from now on");
+    }
+}

@@ -1,0 +1,380 @@
+//! Sequence numbers of a link's frames, some of which leave as datagrams.
+//!
+//! The engine is promised one flow without loss and without reordering. So a frame goes as a datagram only while nothing
+//! else is unacknowledged. If no acknowledgement comes, or before the next counted frame, it is retransmitted on the stream.
+//! The peer takes whichever copy arrives first and drops the other: both have the same sequence number.
+
+use fishplate_engine::Instant;
+
+/// A frame is *idle* if everything before it has been acknowledged, within [`RETRANSMIT_AFTER_NS`]. Datagrams are used after so many in a row: one that has
+/// to be retransmitted costs more than is gained.
+const IDLE_FRAMES: u32 = 8;
+/// Exponential back-off: after a retransmission, datagrams pause for twice as many idle frames, in a row or not, after the
+/// next for twice as many again, until a datagram is acknowledged. Most doublings: where none comes through any more, one
+/// frame in so many is late.
+const MAX_BACKOFF: u32 = 13;
+/// Idle frames from the first offer to the second; then twice as many, and so on.
+const SECOND_OFFER: u32 = 1024;
+
+/// A datagram that has not been acknowledged for so long is retransmitted on the stream, in nanoseconds: longer than a peer
+/// that polls takes for it, and longer than most that poll now and then. A peer that is slower, as where many ranks share a
+/// processor, would get each frame twice, so its frames do not count as idle.
+const RETRANSMIT_AFTER_NS: u64 = 5_000_000;
+
+/// Whether number `a` is behind `b`; numbers are modulo 2^32.
+fn is_behind(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+/// Sequence numbers of sent frames, and whether the next goes as a datagram.
+#[derive(Clone, Debug, Default)]
+pub struct SendSequence {
+    /// Number of the next counted frame: how many there were.
+    next: u32,
+    /// Frames that the peer has acknowledged.
+    acked: u32,
+    /// Number that the peer gives the next counted frame of the stream.
+    on_stream: u32,
+    /// The last frame went as a datagram only, and is not acknowledged.
+    datagram_outstanding: bool,
+    /// When the last one left.
+    left_at: Instant,
+    /// Frames in a row that were acknowledged before the next left, and in time for a datagram.
+    idle_run: u32,
+    /// Retransmissions that were needed since a datagram was acknowledged.
+    retransmits: u32,
+    /// Idle frames until the next datagram.
+    pause: u32,
+    /// Offers that were made, and idle frames until the next.
+    offers: u32,
+    offer_in: u32,
+}
+
+impl SendSequence {
+    /// The peer says that it has received `acked` frames; the newest that it has said so far.
+    pub fn acknowledged(&mut self, acked: u32, now: Instant) -> u32 {
+        if is_behind(self.acked, acked) {
+            self.acked = acked;
+            if acked == self.next && now.since_ns(self.left_at) >= RETRANSMIT_AFTER_NS {
+                self.idle_run = 0;
+            }
+            if self.datagram_outstanding && acked == self.next {
+                (self.datagram_outstanding, self.retransmits) = (false, 0);
+            }
+        }
+        self.acked
+    }
+
+    /// A counted frame is about to leave. Whether it may go as a datagram.
+    pub fn may_use_datagram(&mut self) -> bool {
+        if self.acked != self.next {
+            self.idle_run = 0;
+            return false;
+        }
+        let is_paused = self.pause > 0;
+        (self.pause, self.offer_in) = (self.pause.saturating_sub(1), self.offer_in.saturating_sub(1));
+        self.idle_run = self.idle_run.saturating_add(1);
+        self.idle_run > IDLE_FRAMES && !is_paused
+    }
+
+    /// Whether it is time to offer the peer datagrams, which then happens. Asked for an idle frame while there are none yet.
+    pub fn should_offer(&mut self) -> bool {
+        let is_time = self.offer_in == 0;
+        if is_time {
+            self.offer_in = SECOND_OFFER << self.offers.min(MAX_BACKOFF);
+            self.offers += 1;
+        }
+        is_time
+    }
+
+    /// Number of the frame that leaves next.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// It has left as a datagram.
+    pub fn sent_as_datagram(&mut self, now: Instant) {
+        (self.datagram_outstanding, self.left_at) = (true, now);
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// It goes into the stream, behind RESUME with this number if there is one. [`SendSequence::retransmit`] comes first.
+    pub fn sent_on_stream(&mut self, now: Instant) -> Option<u32> {
+        self.left_at = now;
+        self.next = self.next.wrapping_add(1);
+        self.stream(self.next.wrapping_sub(1))
+    }
+
+    /// Whether a datagram is out that the peer may still acknowledge in time.
+    pub fn awaits_datagram_ack(&self, now: Instant) -> bool {
+        self.datagram_outstanding && now.since_ns(self.left_at) < RETRANSMIT_AFTER_NS
+    }
+
+    /// Whether the copy of a datagram must go into the stream now; it does so as [`SendSequence::sent_on_stream`] says of a frame.
+    pub fn retransmit(&mut self) -> Option<Option<u32>> {
+        if !std::mem::take(&mut self.datagram_outstanding) {
+            return None;
+        }
+        self.back_off();
+        Some(self.stream(self.next.wrapping_sub(1)))
+    }
+
+    /// A datagram was of no use: the next one comes later.
+    pub fn back_off(&mut self) {
+        self.idle_run = 0;
+        self.retransmits = (self.retransmits + 1).min(MAX_BACKOFF);
+        self.pause = IDLE_FRAMES << self.retransmits;
+    }
+
+    fn stream(&mut self, number: u32) -> Option<u32> {
+        let before = std::mem::replace(&mut self.on_stream, number.wrapping_add(1));
+        (before != number).then_some(number)
+    }
+}
+
+/// Sequence numbers of received frames: which are taken, and which are duplicates.
+#[derive(Clone, Debug, Default)]
+pub struct ReceiveSequence {
+    /// Counted frames taken whole.
+    received: u32,
+    /// Number of the next counted frame of the stream.
+    on_stream: u32,
+    /// The frame that comes on the stream has come as a datagram: it is dropped.
+    is_duplicate: bool,
+}
+
+/// The peer resumes its stream with a frame that has never come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap;
+
+impl ReceiveSequence {
+    /// The stream goes on with frame `number`.
+    pub fn resume(&mut self, number: u32) -> Result<(), Gap> {
+        self.on_stream = number;
+        if is_behind(self.received, number) { Err(Gap) } else { Ok(()) }
+    }
+
+    /// A counted frame begins on the stream. Whether it is taken.
+    pub fn begin_stream_frame(&mut self) -> bool {
+        self.is_duplicate = self.on_stream != self.received;
+        self.on_stream = self.on_stream.wrapping_add(1);
+        !self.is_duplicate
+    }
+
+    /// The counted frame of the stream is whole. Whether it was taken.
+    pub fn end_stream_frame(&mut self) -> bool {
+        if !self.is_duplicate {
+            self.received = self.received.wrapping_add(1);
+        }
+        !std::mem::take(&mut self.is_duplicate)
+    }
+
+    /// Frame `number` has come as a datagram. Whether it is taken: then it is whole.
+    pub fn accept_datagram(&mut self, number: u32) -> bool {
+        // One that the stream brings at this moment is taken from there.
+        let is_next = number == self.received && self.on_stream != number.wrapping_add(1);
+        if is_next {
+            self.received = self.received.wrapping_add(1);
+        }
+        is_next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    const NOW: Instant = Instant(1);
+
+    #[derive(Clone, Copy, Debug)]
+    enum OnStream {
+        Resume(u32),
+        Frame(u64),
+        Acknowledgement(u32),
+    }
+
+    /// One end, with the streams and datagrams towards it. Frames are their place in the sender's order.
+    #[derive(Default)]
+    struct End {
+        send_sequence: SendSequence,
+        receive_sequence: ReceiveSequence,
+        sent: u64,
+        copy: u64,
+        stream: VecDeque<OnStream>,
+        datagrams: Vec<(u32, u64, u32)>,
+        taken: Vec<u64>,
+        /// The frame of the stream that has begun.
+        begun: Option<(u64, bool)>,
+    }
+
+    impl End {
+        fn settle(&mut self, peer: &mut End) {
+            if let Some(resume) = self.send_sequence.retransmit() {
+                peer.stream.extend(resume.map(OnStream::Resume));
+                peer.stream.push_back(OnStream::Frame(self.copy));
+            }
+        }
+
+        fn send(&mut self, peer: &mut End) {
+            if self.send_sequence.may_use_datagram() {
+                peer.datagrams.push((self.send_sequence.next(), self.sent, self.receive_sequence.received));
+                self.send_sequence.sent_as_datagram(NOW);
+                self.copy = self.sent;
+            } else {
+                self.settle(peer);
+                let resume = self.send_sequence.sent_on_stream(NOW);
+                peer.stream.extend(resume.map(OnStream::Resume));
+                peer.stream.push_back(OnStream::Frame(self.sent));
+            }
+            self.sent += 1;
+        }
+
+        fn read_stream(&mut self) {
+            if let Some((frame, taken)) = self.begun.take() {
+                assert_eq!(self.receive_sequence.end_stream_frame(), taken);
+                self.taken.extend(taken.then_some(frame));
+                return;
+            }
+            match self.stream.pop_front() {
+                None => {}
+                Some(OnStream::Resume(number)) => self.receive_sequence.resume(number).unwrap(),
+                Some(OnStream::Acknowledgement(acked)) => drop(self.send_sequence.acknowledged(acked, NOW)),
+                Some(OnStream::Frame(frame)) => self.begun = Some((frame, self.receive_sequence.begin_stream_frame())),
+            }
+        }
+
+        fn read_datagram(&mut self, which: usize) {
+            if self.datagrams.is_empty() {
+                return;
+            }
+            let (number, frame, acked) = self.datagrams.swap_remove(which % self.datagrams.len());
+            self.taken.extend(self.receive_sequence.accept_datagram(number).then_some(frame));
+            self.send_sequence.acknowledged(acked, NOW);
+        }
+
+        fn check(&self, from: &End) {
+            let all: Vec<u64> = (0..from.sent).collect();
+            assert!(self.taken == all, "{:?} of {} have been taken", self.taken, from.sent);
+        }
+    }
+
+    proptest! {
+        /// Datagrams are lost, come late, and out of order; streams stop at any point. Every frame is taken once, in order.
+        #[test]
+        fn every_frame_is_taken_once_and_in_order(
+            first in any::<u32>(),
+            steps in prop::collection::vec((0u8..12, any::<bool>(), any::<usize>()), 0..2000),
+        ) {
+            let end = || End {
+                send_sequence: SendSequence { next: first, acked: first, on_stream: first, idle_run: IDLE_FRAMES, ..SendSequence::default() },
+                receive_sequence: ReceiveSequence { received: first, on_stream: first, is_duplicate: false },
+                ..End::default()
+            };
+            let (mut a, mut b) = (end(), end());
+            for (step, swapped, which) in steps {
+                if swapped {
+                    std::mem::swap(&mut a, &mut b);
+                }
+                match step {
+                    0..=1 => a.send(&mut b),
+                    2 => b.stream.push_back(OnStream::Acknowledgement(a.receive_sequence.received)),
+                    3 => a.settle(&mut b),
+                    4 if !a.datagrams.is_empty() => drop(a.datagrams.swap_remove(which % a.datagrams.len())),
+                    // As after many idle frames.
+                    5 => (a.send_sequence.idle_run, a.send_sequence.pause) = (a.send_sequence.idle_run.saturating_add(IDLE_FRAMES), 0),
+                    6..=8 => a.read_datagram(which),
+                    _ => a.read_stream(),
+                }
+            }
+            for _ in 0..2 {
+                a.settle(&mut b);
+                b.settle(&mut a);
+                for end in [&mut a, &mut b] {
+                    while !end.stream.is_empty() || end.begun.is_some() {
+                        end.read_stream();
+                    }
+                }
+            }
+            a.check(&b);
+            b.check(&a);
+        }
+    }
+
+    #[test]
+    fn datagrams_are_for_conversations() {
+        let mut send_sequence = SendSequence::default();
+        for acked in 0..IDLE_FRAMES {
+            send_sequence.acknowledged(acked, NOW);
+            assert!(!send_sequence.may_use_datagram(), "{acked}");
+            assert_eq!(send_sequence.sent_on_stream(NOW), None);
+        }
+        send_sequence.acknowledged(IDLE_FRAMES, NOW);
+        assert!(send_sequence.may_use_datagram());
+        send_sequence.sent_as_datagram(NOW);
+        assert!(send_sequence.awaits_datagram_ack(NOW));
+        assert_eq!(send_sequence.acknowledged(IDLE_FRAMES + 1, NOW), IDLE_FRAMES + 1);
+        assert_eq!(send_sequence.acknowledged(IDLE_FRAMES, NOW), IDLE_FRAMES + 1, "old news");
+        assert!(!send_sequence.awaits_datagram_ack(NOW));
+        // Not acknowledged: the next one follows in the stream, behind the copy.
+        assert!(send_sequence.may_use_datagram());
+        send_sequence.sent_as_datagram(NOW);
+        assert!(!send_sequence.may_use_datagram());
+        assert_eq!(
+            (send_sequence.retransmit(), send_sequence.sent_on_stream(NOW)),
+            (Some(Some(IDLE_FRAMES + 1)), None)
+        );
+        // The copy was needed: now it takes twice as many, of which not all follow each other.
+        let mut calm = 0;
+        while calm < 2 * IDLE_FRAMES {
+            send_sequence.acknowledged(send_sequence.next(), NOW);
+            calm += 1;
+            assert!(!send_sequence.may_use_datagram(), "{calm}");
+            send_sequence.sent_on_stream(NOW);
+            if calm == IDLE_FRAMES {
+                assert!(!send_sequence.may_use_datagram());
+                send_sequence.sent_on_stream(NOW);
+            }
+        }
+        send_sequence.acknowledged(send_sequence.next(), NOW);
+        assert!(send_sequence.may_use_datagram());
+    }
+
+    #[test]
+    fn offers_become_rare() {
+        let mut send_sequence = SendSequence::default();
+        let mut offers = Vec::new();
+        for calm in 0..10 * SECOND_OFFER {
+            send_sequence.acknowledged(send_sequence.next(), NOW);
+            if send_sequence.may_use_datagram() && send_sequence.should_offer() {
+                offers.push(calm - IDLE_FRAMES);
+            }
+            send_sequence.sent_on_stream(NOW);
+        }
+        assert_eq!(offers, [0, SECOND_OFFER, 3 * SECOND_OFFER, 7 * SECOND_OFFER]);
+    }
+
+    #[test]
+    fn a_stream_cannot_leave_frames_out() {
+        let mut receive_sequence = ReceiveSequence::default();
+        assert_eq!(receive_sequence.resume(1), Err(Gap));
+        assert!(ReceiveSequence { received: 5, ..ReceiveSequence::default() }.resume(3).is_ok());
+    }
+
+    #[test]
+    fn a_peer_that_answers_later_than_a_datagram_is_retransmitted_gets_none() {
+        let mut sequence = SendSequence::default();
+        let mut at = Instant(1);
+        let mut turn = |sequence: &mut SendSequence, answer_ns: u64| {
+            let may_use_datagram = sequence.may_use_datagram();
+            sequence.sent_on_stream(at);
+            at = at.plus_ns(answer_ns);
+            sequence.acknowledged(sequence.next(), at);
+            may_use_datagram
+        };
+        assert!((0..100).all(|_| !turn(&mut sequence, RETRANSMIT_AFTER_NS)));
+        assert!((0..IDLE_FRAMES).all(|_| !turn(&mut sequence, RETRANSMIT_AFTER_NS - 1)));
+        assert!(turn(&mut sequence, RETRANSMIT_AFTER_NS - 1));
+    }
+}

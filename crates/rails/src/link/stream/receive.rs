@@ -1,0 +1,264 @@
+//! What a link is receiving: a header, or the payload of one. Large payloads are read straight to where they belong.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use fishplate_engine::wire::{Header, Malformed, decode};
+use fishplate_engine::{BounceId, Extent, Payload, Placement};
+
+use super::records::{MOST_AT_ONCE, RecordReader};
+use super::{Filled, filled};
+use crate::bounce_buffers::BounceBuffers;
+use crate::encryption::Opening;
+use crate::sys::io::{receive, receive_own};
+use crate::sys::memory::UserMemory;
+
+/// Bytes read ahead when headers and small messages are expected.
+const BUFFER_LEN: usize = 64 << 10;
+/// Payloads with at least so many bytes missing are read straight to their place.
+const DIRECT_LEAST: u64 = 4096;
+/// Bytes read ahead behind a payload that goes straight to its place: the next header, but little of the next
+/// payload, which would have to be copied.
+const AHEAD_OF_DIRECT: usize = 128;
+/// After a payload of at least so many bytes the next is likely to be as long: only its header is read ahead. To copy a
+/// shorter one is cheaper than a second system call.
+const BULK_LEAST: u64 = 32 << 10;
+/// Length of an extent list on the stack when a payload goes into several pieces.
+const MAX_EXTENTS: usize = 16;
+
+/// Where the payload that is being received goes.
+#[derive(Debug)]
+pub enum Destination {
+    /// User memory.
+    User(Payload),
+    /// A buffer of ours.
+    Bounce(BounceId),
+    /// Nowhere.
+    Discard,
+}
+
+/// What has come.
+#[derive(Debug)]
+pub enum Arrived {
+    /// A header; tell with [`ReceiveState::expect_payload`] where its payload goes, if it has one.
+    Header(Header),
+    /// The payload of the last header is whole: its length.
+    Payload(u64),
+}
+
+/// State of the receiving side of a link.
+pub struct ReceiveState {
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+    destination: Destination,
+    done: u64,
+    len: u64,
+    /// The last payload was a long one.
+    bulk: bool,
+    /// With encryption, what is behind `end` in the buffer.
+    records: Option<Box<RecordReader>>,
+}
+
+impl ReceiveState {
+    /// Of a link; encrypted, if there is something to open records with.
+    pub fn new(opening: Option<Opening>) -> Self {
+        let buffer_len = if opening.is_some() { MOST_AT_ONCE } else { BUFFER_LEN };
+        let records = opening.map(|opening| Box::new(RecordReader::new(opening)));
+        ReceiveState { records, ..ReceiveState::with_buffer(buffer_len) }
+    }
+
+    /// Of a link's datagrams of up to `most` bytes.
+    pub fn of_datagrams(most: usize) -> Self {
+        ReceiveState::with_buffer(most)
+    }
+
+    fn with_buffer(len: usize) -> Self {
+        ReceiveState {
+            buffer: vec![0; len].into_boxed_slice(),
+            start: 0,
+            end: 0,
+            destination: Destination::Discard,
+            done: 0,
+            len: 0,
+            bulk: false,
+            records: None,
+        }
+    }
+}
+
+impl ReceiveState {
+    /// Reads a datagram in the place of the one before; its first `N` bytes. `None`: it is shorter.
+    pub fn fill_whole<const N: usize>(&mut self, socket: BorrowedFd<'_>) -> io::Result<Option<[u8; N]>> {
+        let got = receive_own(socket, &mut self.buffer)?;
+        (self.start, self.end) = (N.min(got), got);
+        self.len = 0;
+        Ok(self.buffer[..got].first_chunk().copied())
+    }
+
+    /// Bytes read ahead.
+    pub fn unread(&self) -> usize {
+        self.end - self.start
+    }
+}
+
+impl ReceiveState {
+    /// Starts with bytes that were read before the link existed; far fewer than the buffer holds.
+    pub fn feed(&mut self, early: &[u8]) -> io::Result<()> {
+        if let Some(records) = &mut self.records {
+            let mut plain = self.start..self.end;
+            let fed = records.feed(early, &mut self.buffer, &mut plain);
+            (self.start, self.end) = (plain.start, plain.end);
+            return fed;
+        }
+        self.buffer[..early.len()].copy_from_slice(early);
+        self.end = early.len();
+        Ok(())
+    }
+
+    /// Reads from the socket. [`io::ErrorKind::WouldBlock`]: there is nothing.
+    pub fn fill(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        memory: &UserMemory,
+        bounces: &mut BounceBuffers,
+    ) -> io::Result<Filled> {
+        if let Some(records) = &mut self.records {
+            let mut plain = self.start..self.end;
+            let filled = records.fill(socket, &mut self.buffer, &mut plain);
+            (self.start, self.end) = (plain.start, plain.end);
+            return filled;
+        }
+        let missing = self.len - self.done;
+        if self.start == self.end && missing >= DIRECT_LEAST {
+            return self.fill_direct(socket, memory, bounces);
+        }
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.end == self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        let until = if self.bulk && self.end < AHEAD_OF_DIRECT { AHEAD_OF_DIRECT } else { self.buffer.len() };
+        let room = until - self.end;
+        let got = receive_own(socket, &mut self.buffer[self.end..until])?;
+        self.end += got;
+        Ok(filled(got, room))
+    }
+
+    /// The next thing that has come whole.
+    pub fn next(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) -> Result<Option<Arrived>, Malformed> {
+        if self.len > 0 {
+            self.consume(memory, bounces);
+            if self.done < self.len {
+                return Ok(None);
+            }
+            let len = std::mem::take(&mut self.len);
+            self.done = 0;
+            return Ok(Some(Arrived::Payload(len)));
+        }
+        let Some((header, len)) = decode(&self.buffer[self.start..self.end])? else { return Ok(None) };
+        self.start += len;
+        Ok(Some(Arrived::Header(header)))
+    }
+
+    /// The payload of the last header, of `len` bytes, goes to `placement`.
+    pub fn expect_payload(&mut self, placement: Placement, len: u64, bounces: &mut BounceBuffers) {
+        self.len = len;
+        self.done = 0;
+        self.bulk = len >= BULK_LEAST;
+        self.destination = match placement {
+            Placement::User(payload) => Destination::User(payload),
+            Placement::Discard => Destination::Discard,
+            Placement::Bounce(id) => {
+                bounces.open(id);
+                Destination::Bounce(id)
+            }
+        };
+    }
+
+    /// The rest of the payload that is being received goes nowhere.
+    pub fn discard(&mut self) {
+        self.destination = Destination::Discard;
+    }
+
+    /// Whether a payload, or a header, has come in part.
+    pub fn is_within_frame(&self) -> bool {
+        self.len > 0 || self.start < self.end || self.records.as_ref().is_some_and(|records| !records.is_empty())
+    }
+
+    /// Moves payload from the buffer to its place.
+    fn consume(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) {
+        let there = (self.end - self.start).min((self.len - self.done) as usize);
+        let bytes = &self.buffer[self.start..self.start + there];
+        match &self.destination {
+            Destination::User(place) => memory.write(place, self.done, bytes),
+            Destination::Bounce(id) => {
+                if let Some(buffer) = bounces.get_mut(*id) {
+                    buffer.extend_from_slice(bytes);
+                }
+            }
+            Destination::Discard => {}
+        }
+        self.start += there;
+        self.done += there as u64;
+    }
+
+    fn fill_direct(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        memory: &UserMemory,
+        bounces: &mut BounceBuffers,
+    ) -> io::Result<Filled> {
+        let missing = self.len - self.done;
+        let (wanted, got) = match &self.destination {
+            Destination::User(place) => {
+                let (extents, count, room) = remaining(place, self.done, missing);
+                if room == missing {
+                    let ahead = &mut self.buffer[..AHEAD_OF_DIRECT];
+                    let got = receive(socket, memory, &extents[..count], ahead)?;
+                    (missing as usize + AHEAD_OF_DIRECT, got)
+                } else if room == 0 {
+                    // The rest does not fit: it is read and dropped.
+                    let wanted = self.buffer.len().min(missing as usize);
+                    (wanted, receive_own(socket, &mut self.buffer[..wanted])?)
+                } else {
+                    (room as usize, receive(socket, memory, &extents[..count], &mut [])?)
+                }
+            }
+            Destination::Bounce(id) => {
+                let Some(buffer) = bounces.get_mut(*id) else { return Err(io::ErrorKind::NotFound.into()) };
+                let have = buffer.len();
+                buffer.resize(have + missing as usize, 0);
+                let got = receive_own(socket, &mut buffer[have..]);
+                buffer.truncate(have + *got.as_ref().unwrap_or(&0));
+                (missing as usize, got?)
+            }
+            Destination::Discard => {
+                let wanted = self.buffer.len().min(missing as usize);
+                (wanted, receive_own(socket, &mut self.buffer[..wanted])?)
+            }
+        };
+        let placed = (got as u64).min(missing);
+        self.done += placed;
+        (self.start, self.end) = (0, got - placed as usize);
+        Ok(filled(got, wanted))
+    }
+}
+
+/// The pieces of `place` that bytes `[done, done + missing)` of a message go to, how many they are, and their length.
+fn remaining(place: &Payload, done: u64, missing: u64) -> ([Extent; MAX_EXTENTS], usize, u64) {
+    let nothing = Extent { region: fishplate_engine::Region(0), offset: 0, len: 0 };
+    let mut extents = [nothing; MAX_EXTENTS];
+    let (mut count, mut skip, mut room) = (0, done, 0);
+    for extent in place.extents() {
+        let part = extent.slice(skip, missing - room);
+        skip -= skip.min(extent.len);
+        if part.len > 0 && count < MAX_EXTENTS {
+            extents[count] = part;
+            count += 1;
+            room += part.len;
+        }
+    }
+    (extents, count, room)
+}

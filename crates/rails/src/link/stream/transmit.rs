@@ -1,0 +1,301 @@
+//! What a link has still to send: headers and small payloads, copied one behind the other, and large payloads that
+//! are sent from where they are.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
+use fishplate_engine::{Extent, Payload, Source};
+
+use super::records::RecordWriter;
+use crate::bounce_buffers::BounceBuffers;
+use crate::encryption::{MOST_CONTENT, Sealing};
+use crate::sys::io::{Piece, send, send_own};
+use crate::sys::memory::UserMemory;
+
+/// Payloads up to this many bytes are copied behind their header: cheaper than a piece of their own in the system call.
+const COPY_LIMIT: u64 = 2048;
+
+#[derive(Clone, Copy, Debug)]
+enum Segment {
+    /// So many of the copied bytes.
+    Copied(usize),
+    /// A piece of user memory, of at least one byte.
+    User(Extent),
+}
+
+/// A queue in front of a socket. Bounded by the budget that the engine is given.
+#[derive(Debug, Default)]
+pub struct TransmitQueue {
+    copied: Vec<u8>,
+    /// Bytes of `copied` that have been sent.
+    sent: usize,
+    segments: VecDeque<Segment>,
+    /// Bytes of all segments.
+    len: u64,
+    /// Bytes that it has ever been given.
+    taken: u64,
+    /// With encryption, what is on its way to the socket.
+    records: Option<Box<RecordWriter>>,
+}
+
+impl TransmitQueue {
+    /// Of a link; encrypted, if there is something to seal records with.
+    pub fn new(sealing: Option<Sealing>) -> Self {
+        let records = sealing.map(|sealing| Box::new(RecordWriter::new(sealing)));
+        TransmitQueue { records, ..TransmitQueue::default() }
+    }
+
+    /// Whether everything has been sent.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty() && self.records.as_ref().is_none_or(|records| records.is_empty())
+    }
+
+    /// Bytes to send.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Bytes that it has ever been given.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Adds a frame. With `copy`, the payload is not needed after the call.
+    pub fn push(&mut self, header: &Header, source: &Source, copy: bool, memory: &UserMemory, bounces: &BounceBuffers) {
+        let before = self.copied.len();
+        let rest = match source {
+            Source::User(payload) if !copy && payload.len() > COPY_LIMIT => {
+                append_header(&mut self.copied, header);
+                Some(payload)
+            }
+            _ => {
+                append(&mut self.copied, (header, source), memory, bounces);
+                None
+            }
+        };
+        self.add_copied(self.copied.len() - before);
+        let user = rest.into_iter().flat_map(|payload| payload.extents()).filter(|extent| extent.len > 0);
+        self.segments.extend(user.map(|extent| Segment::User(*extent)));
+        let added = (self.copied.len() - before) as u64 + rest.map_or(0, Payload::len);
+        self.len += added;
+        self.taken += added;
+    }
+
+    /// Adds a frame that is a header alone.
+    pub fn push_header(&mut self, header: &Header) {
+        let mut bytes = [0; MAX_HEADER_LEN];
+        let len = header.encode(&mut bytes);
+        self.push_encoded(&bytes[..len]);
+    }
+
+    /// Adds a frame that is encoded already.
+    pub fn push_encoded(&mut self, frame: &[u8]) {
+        self.copied.extend_from_slice(frame);
+        self.add_copied(frame.len());
+        self.len += frame.len() as u64;
+        self.taken += frame.len() as u64;
+    }
+
+    /// What is still to be sent of `ended` is copied: that memory will not be there any more.
+    pub fn detach(&mut self, ended: &Payload, memory: &UserMemory) {
+        let touches = |extent: &Extent| ended.extents().iter().any(|ended| overlap(extent, ended));
+        let is_concerned = |segment: &Segment| matches!(segment, Segment::User(extent) if touches(extent));
+        if !self.segments.iter().any(is_concerned) {
+            return;
+        }
+        let copied = std::mem::take(&mut self.copied);
+        let mut at = std::mem::take(&mut self.sent);
+        for segment in std::mem::take(&mut self.segments) {
+            match segment {
+                Segment::Copied(len) => {
+                    self.copied.extend_from_slice(&copied[at..at + len]);
+                    at += len;
+                    self.add_copied(len);
+                }
+                Segment::User(extent) if touches(&extent) => {
+                    memory.read(&Payload::One(extent), &mut self.copied);
+                    self.add_copied(extent.len as usize);
+                }
+                user => self.segments.push_back(user),
+            }
+        }
+    }
+
+    /// Sends what the socket takes. True once everything is sent; false when the socket takes no more.
+    pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
+        if self.records.is_some() {
+            return self.flush_encrypted(socket, memory);
+        }
+        while !self.segments.is_empty() {
+            match self.send_some(socket, memory) {
+                Ok(sent) => self.advance(sent),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    fn flush_encrypted(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
+        let Some(mut records) = self.records.take() else { return Ok(true) };
+        let flushed = loop {
+            match records.flush(socket) {
+                Ok(()) if self.segments.is_empty() => break Ok(true),
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(false),
+                Err(error) => break Err(error),
+            }
+            while !self.segments.is_empty() && records.has_room() {
+                records.seal(|content| self.take(MOST_CONTENT, memory, content));
+            }
+        };
+        self.records = Some(records);
+        flushed
+    }
+
+    /// Moves up to `most` bytes from the front of the queue to the end of `out`.
+    fn take(&mut self, most: usize, memory: &UserMemory, out: &mut Vec<u8>) {
+        let mut room = most;
+        while let Some(segment) = self.segments.front().filter(|_| room > 0) {
+            let taken = match segment {
+                Segment::Copied(len) => {
+                    let taken = room.min(*len);
+                    out.extend_from_slice(&self.copied[self.sent..self.sent + taken]);
+                    taken
+                }
+                Segment::User(extent) => {
+                    let part = extent.slice(0, room as u64);
+                    memory.read(&Payload::One(part), out);
+                    part.len as usize
+                }
+            };
+            room -= taken;
+            self.advance(taken);
+        }
+    }
+
+    fn send_some(&self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<usize> {
+        if let (1, Some(Segment::Copied(len))) = (self.segments.len(), self.segments.front()) {
+            return send_own(socket, &self.copied[self.sent..self.sent + len]);
+        }
+        let mut at = self.sent;
+        let pieces = self.segments.iter().map(|segment| match segment {
+            Segment::Copied(len) => {
+                at += len;
+                Piece::Own(&self.copied[at - len..at])
+            }
+            Segment::User(extent) => Piece::User(*extent),
+        });
+        send(socket, memory, pieces)
+    }
+
+    fn add_copied(&mut self, len: usize) {
+        match self.segments.back_mut() {
+            Some(Segment::Copied(last)) => *last += len,
+            _ => self.segments.push_back(Segment::Copied(len)),
+        }
+    }
+
+    fn advance(&mut self, mut bytes: usize) {
+        self.len -= bytes as u64;
+        while bytes > 0 {
+            let Some(segment) = self.segments.front_mut() else { break };
+            let (taken, done) = match segment {
+                Segment::Copied(len) => {
+                    let taken = bytes.min(*len);
+                    *len -= taken;
+                    self.sent += taken;
+                    (taken, *len == 0)
+                }
+                Segment::User(extent) => {
+                    let taken = bytes.min(extent.len as usize);
+                    *extent = extent.slice(taken as u64, extent.len);
+                    (taken, extent.len == 0)
+                }
+            };
+            bytes -= taken;
+            if done {
+                self.segments.pop_front();
+            }
+        }
+        if self.segments.is_empty() {
+            self.copied.clear();
+            self.sent = 0;
+        }
+    }
+}
+
+/// Writes a frame with its payload to the end of `out`.
+pub(in crate::link) fn append(
+    out: &mut Vec<u8>,
+    (header, source): (&Header, &Source),
+    memory: &UserMemory,
+    bounces: &BounceBuffers,
+) {
+    append_header(out, header);
+    match source {
+        Source::Bounce { id, offset, len } => {
+            let (from, to) = (*offset as usize, (*offset + *len) as usize);
+            out.extend_from_slice(&bounces.get(*id)[from..to]);
+        }
+        Source::User(payload) => memory.read(payload, out),
+    }
+}
+
+fn append_header(out: &mut Vec<u8>, header: &Header) {
+    let mut bytes = [0; MAX_HEADER_LEN];
+    let len = header.encode(&mut bytes);
+    out.extend_from_slice(&bytes[..len]);
+}
+
+/// Whether two pieces of user memory have a byte in common. `region` is an address.
+fn overlap(a: &Extent, b: &Extent) -> bool {
+    let range = |extent: &Extent| {
+        let start = u128::from(extent.region.0.wrapping_add(extent.offset));
+        (start, start + u128::from(extent.len))
+    };
+    let ((a_start, a_end), (b_start, b_end)) = (range(a), range(b));
+    a_start < b_end && b_start < a_end
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    use fishplate_engine::Region;
+    use fishplate_engine::wire::Body;
+
+    use super::*;
+
+    fn extent(bytes: &[u8]) -> Extent {
+        Extent { region: Region(bytes.as_ptr().expose_provenance() as u64), offset: 0, len: bytes.len() as u64 }
+    }
+
+    #[test]
+    fn what_is_queued_of_memory_that_ends_is_sent_as_it_was() {
+        let memory = UserMemory::of_test();
+        let (mut ending, staying) = (vec![1u8; 5000], vec![2u8; 4000]);
+        let mut queue = TransmitQueue::default();
+        let header = Header::without_news(Body::Ack);
+        for bytes in [&ending, &staying, &ending] {
+            let source = Source::User(Payload::One(extent(bytes)));
+            queue.push(&header, &source, false, &memory, &BounceBuffers::default());
+        }
+        let len = queue.len();
+        queue.detach(&Payload::One(extent(&ending)), &memory);
+        let users = queue.segments.iter().filter(|segment| matches!(segment, Segment::User(_))).count();
+        assert_eq!((queue.len(), users), (len, 1));
+        ending.fill(9);
+        let (here, mut there) = UnixStream::pair().unwrap();
+        assert!(queue.flush(here.as_fd(), &memory).unwrap());
+        let mut sent = vec![0; len as usize];
+        there.read_exact(&mut sent).unwrap();
+        let parts = sent.chunk_by(|a, b| a == b).filter(|part| part.len() > 100).map(|part| (part[0], part.len()));
+        assert_eq!(parts.collect::<Vec<_>>(), [(1, 5000), (2, 4000), (1, 5000)]);
+    }
+}
