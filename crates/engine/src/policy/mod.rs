@@ -8,6 +8,7 @@ mod spec;
 mod view;
 mod weighted;
 
+pub use earliest::MOST_PIECE;
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
 pub use view::{LAST_RESORT_NS, View, Views, even_out, put_off_negligible};
 

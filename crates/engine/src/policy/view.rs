@@ -2,17 +2,13 @@
 
 use arrayvec::ArrayVec;
 
+use super::earliest::WORTH_CHANGING_NS;
 use crate::config::MAX_SUBCHANNELS;
 
-/// Estimated rates are right to this part of them, or a little more.
+/// Estimated rates are right to this part of them, or a little more. So the slowest subchannels are negligible if they carry
+/// less than this part of all that is carried, together: they would not be missed, and each mistake about one costs as long
+/// as it is slow.
 const RATE_KNOWN_TO: f64 = 1.0 / 16.0;
-
-/// The slowest subchannels are negligible if they carry less than this part of all that is carried, together: they would
-/// not be missed, and each mistake about one costs as long as it is slow.
-const NEGLIGIBLE_PART: f64 = 1.0 / 16.0;
-
-/// One that is nearer than all others by so many nanoseconds is missed by short messages, however slow it is.
-const NEARER_NS: u64 = 100_000;
 
 /// What counts as so much farther away, in nanoseconds, is the last resort: nothing goes over it that another could take.
 pub const LAST_RESORT_NS: u64 = 1_000_000_000;
@@ -58,21 +54,23 @@ pub fn even_out(views: &mut Views) {
     }
 }
 
-/// Negligible ones are put off, unless they are much nearer than all others.
+/// Negligible ones are put off, unless they are so much nearer than all others that short messages would miss them.
 pub fn put_off_negligible(views: &mut Views) {
     let all: f64 = views.iter().map(|view| view.rate).sum();
     // The usual case.
-    if views.iter().all(|view| view.rate >= all * NEGLIGIBLE_PART) {
+    if views.iter().all(|view| view.rate >= all * RATE_KNOWN_TO) {
         return;
     }
     let is_negligible = |view: &View| {
         let slowest: f64 = views.iter().map(|other| other.rate).filter(|rate| *rate <= view.rate).sum();
-        slowest < all * NEGLIGIBLE_PART
+        slowest < all * RATE_KNOWN_TO
     };
     let negligible: ArrayVec<bool, MAX_SUBCHANNELS> = views.iter().map(is_negligible).collect();
     let others = views.iter().zip(&negligible).filter(|(_, is_negligible)| !**is_negligible);
     let nearest_ns = others.map(|(view, _)| view.delay_ns).min().unwrap_or(0);
-    let put_off = |(view, is_negligible): &(&mut View, bool)| *is_negligible && view.delay_ns + NEARER_NS > nearest_ns;
+    let put_off = |(view, is_negligible): &(&mut View, bool)| {
+        *is_negligible && view.delay_ns + WORTH_CHANGING_NS as u64 > nearest_ns
+    };
     views.iter_mut().zip(negligible).filter(put_off).for_each(|(view, _)| view.delay_ns += LAST_RESORT_NS);
 }
 

@@ -12,13 +12,11 @@ use fishplate_engine::farewell::{MOST_STREAMS, MOST_TO_A_PEER};
 use fishplate_engine::{Instant, RailId, VcId};
 
 use super::Endpoint;
+use crate::connect::crowd::PART_OF_FILES;
 use crate::connect::outgoing::Attempt;
 use crate::link::{FIRST_ADDITIONAL, Link};
 use crate::streams::{Growth, Sample, Streams};
 use crate::sys::limits::open_files;
-
-/// No more streams are set up while others carry when all connections take this part of the files that the process may open.
-const PART_OF_FILES: usize = 4;
 
 /// The streams between a rail and one address of a peer.
 pub struct Bundle {

@@ -35,8 +35,7 @@ const BUSY_FOR_NS: u64 = 200_000_000;
 /// send, a link is likely to start from idle just when BBR would look, and a rest costs more than the looks that it spares.
 const BUSY_PART: u64 = 12;
 /// Over a longer round trip, in nanoseconds, or with more to send first, to rest takes about as long as to look.
-const LONGEST_ROUND_TRIP_NS: u64 = 50_000_000;
-const LONGEST_DRAIN_NS: u64 = 50_000_000;
+const LONGEST_LEAD_NS: u64 = 50_000_000;
 
 /// What is known of BBR's clock, and whether the link rests.
 #[derive(Debug, Default)]
@@ -162,7 +161,7 @@ impl Rests {
 fn leads(info: &TcpInfo, waiting: u64) -> Option<u64> {
     let bytes = u64::from(info.unsent_bytes) + waiting;
     let drain_ns = (bytes as f64 / info.delivery_rate as f64 * 1e9) as u64;
-    let is_worth_it = info.delivery_rate > 0 && drain_ns <= LONGEST_DRAIN_NS && info.rtt_ns <= LONGEST_ROUND_TRIP_NS;
+    let is_worth_it = info.delivery_rate > 0 && drain_ns.max(info.rtt_ns) <= LONGEST_LEAD_NS;
     is_worth_it.then(|| info.rtt_ns * 5 / 4 + drain_ns)
 }
 
