@@ -17,6 +17,7 @@ mod table;
 pub mod time;
 pub mod wire;
 
+pub use channel::ASSUMED_RATE;
 pub use channel::path::{Path, PathEstimate};
 pub use channel::send::Source;
 pub use config::{Config, INJECT_SIZE, MAX_SUBCHANNELS};

@@ -3,7 +3,7 @@
 use super::backlog::Backlog;
 use super::lateness::Lateness;
 use super::path::{Path, PathEstimate};
-use super::rate::{Rate, TRIAL_BYTES};
+use super::rate::{LONGEST_WHOLE, Rate};
 use super::round_trip::RoundTrip;
 use super::sent::{Acked, Sent};
 use super::train::Between;
@@ -101,11 +101,11 @@ impl Estimate {
     /// Bytes that it may be given for all that is known of its path; 0 while it has enough for now.
     pub fn room(&self, now: Instant) -> u64 {
         if self.is_on_trial(now) {
-            return TRIAL_BYTES.saturating_sub(self.in_flight());
+            return LONGEST_WHOLE.saturating_sub(self.in_flight());
         }
         let enough_ns = self.min_rtt_ns() + LONGEST_QUEUE_NS;
         let enough = (self.rate.measured() * enough_ns as f64 / 1e9) as u64;
-        if self.in_flight() < enough.max(TRIAL_BYTES) { u64::MAX } else { 0 }
+        if self.in_flight() < enough.max(LONGEST_WHOLE) { u64::MAX } else { 0 }
     }
 
     /// Bytes that fill the path for a round trip; what the driver says is shared by all `streams` of the rail.
@@ -428,8 +428,8 @@ mod tests {
     #[test]
     fn a_near_path_that_was_never_measured_is_given_little_until_it_is() {
         let mut estimate = Estimate::of_round_trip(5_000);
-        assert_eq!(estimate.room(Instant(1)), TRIAL_BYTES);
-        let sent = estimate.sent(Instant(1), TRIAL_BYTES + 1);
+        assert_eq!(estimate.room(Instant(1)), LONGEST_WHOLE);
+        let sent = estimate.sent(Instant(1), LONGEST_WHOLE + 1);
         assert_eq!(estimate.room(Instant(2)), 0);
         estimate.acknowledged(sent);
         estimate.measure_one(Instant(2_000_000), sent);

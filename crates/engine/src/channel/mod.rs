@@ -23,6 +23,7 @@ mod watch;
 mod way;
 mod window;
 
+pub use rate::ASSUMED_RATE;
 pub use scheduler::Transmit;
 pub use stripes::Stripes;
 

@@ -14,8 +14,6 @@ const LEAST_RATE: f64 = 1e3;
 const LEAST_QUEUED_NS: u64 = 10_000;
 /// On a long path these are longer, as its delay varies: this part of the round trip.
 const LEAST_QUEUED_PART: u64 = 16;
-/// But never more than so many nanoseconds.
-const LONGEST_NOISE_NS: u64 = 500_000;
 /// Weight of a rate that the driver has measured.
 const TOLD_WEIGHT: f64 = 0.125;
 /// Less than so many bytes under way show nothing of a path's rate: other delays are longer than theirs.
@@ -31,15 +29,15 @@ const DEEPEST_FALL: f64 = 2.0;
 const UNTOLD: f64 = 1.25;
 /// What was measured so long ago, in nanoseconds, counts half.
 const HALF_LIFE_NS: u64 = 100_000_000;
-/// A path that has not been measured for so long, in nanoseconds, is taken to be twice as fast, and again after as long,
-/// until it is what its driver says: a path that is shunned must get a chance to show that it is fast.
-const LEAST_HOPE_NS: u64 = 100_000_000;
-/// Or for so many times as long as a trial takes, if that is more: a path that is as slow as ever delays what it is given.
+/// A path that has not been measured for as long, or for so many times as long as a trial takes, is taken to be twice as
+/// fast, and again after as long, until it is what its driver says: one that is shunned must get a chance to show that it
+/// is fast, and one that is as slow as ever delays what it is given.
 const HOPE_TRIALS: u64 = 50;
 /// But no longer, in nanoseconds.
 const LONGEST_HOPE_NS: u64 = 5_000_000_000;
-/// What a path is given to show that it is fast, in bytes: the longest message that is not cut.
-pub const TRIAL_BYTES: u64 = 64 << 10;
+/// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path is given as much to show that
+/// it is fast.
+pub const LONGEST_WHOLE: u64 = 64 << 10;
 
 /// What is known of it, in bytes per second.
 #[derive(Clone, Debug)]
@@ -83,10 +81,10 @@ impl Rate {
     pub fn at(&self, now: Instant) -> f64 {
         let since_ns = now.since_ns(self.last_measured);
         // Asked for each piece: the usual case need not divide.
-        if self.measured >= self.nominal || since_ns < LEAST_HOPE_NS {
+        if self.measured >= self.nominal || since_ns < HALF_LIFE_NS {
             return self.measured;
         }
-        let hope_ns = (HOPE_TRIALS * self.time_of(TRIAL_BYTES)).clamp(LEAST_HOPE_NS, LONGEST_HOPE_NS);
+        let hope_ns = (HOPE_TRIALS * self.time_of(LONGEST_WHOLE)).clamp(HALF_LIFE_NS, LONGEST_HOPE_NS);
         if since_ns < hope_ns {
             return self.measured;
         }
@@ -116,8 +114,7 @@ impl Rate {
         if took.bytes < LEAST_QUEUED_BYTES {
             return;
         }
-        let (rate, noise_ns) =
-            (self.before.0, (min_rtt_ns / LEAST_QUEUED_PART).clamp(LEAST_QUEUED_NS, LONGEST_NOISE_NS));
+        let (rate, noise_ns) = (self.before.0, (min_rtt_ns / LEAST_QUEUED_PART).max(LEAST_QUEUED_NS));
         let most_ns = took.most_ns.max(LEAST_QUEUED_NS) as f64;
         let least_ns = if took.least_ns > noise_ns { took.least_ns as f64 } else { 0.0 };
         let expected_ns = took.bytes as f64 / rate * 1e9;

@@ -9,7 +9,7 @@ use super::{Charge, Reply, State, VirtualChannel};
 use crate::config::MAX_SUBCHANNELS;
 use crate::ids::SubchannelId;
 use crate::memory::Payload;
-use crate::policy::{View, Views, even_out, put_off_negligible};
+use crate::policy::{View, Views, put_off_negligible};
 use crate::request::Remote;
 use crate::table::Table;
 use crate::time::Instant;
@@ -95,8 +95,8 @@ impl VirtualChannel {
             is_ample: subchannel.estimate.is_ample() && !subchannel.watch.is_doubted,
             is_heard: self.heard == Some(index),
         };
-        let mut views = self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect();
-        even_out(&mut views);
+        let mut views: Views =
+            self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect();
         put_off_negligible(&mut views);
         views
     }

@@ -1,10 +1,7 @@
 //! The stripes of one cleared message: what has been cut, and how long each subchannel took.
 
-use crate::policy::{Delivered, Lengths, Plan};
+use crate::policy::{Delivered, Lengths, MOST_PIECE, Plan};
 use crate::time::Instant;
-
-/// Longest payload of one frame of an assigned stripe, in bytes: subchannels take turns after that much.
-const MOST_FRAME: u64 = 512 << 10;
 
 /// A piece of a message, to go out as one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +181,7 @@ impl Stripes {
         if stripe.is_whole {
             (stripe.is_whole, stripe.started) = (false, now);
         }
-        let piece = Piece { offset: next, len: stripe.uncut_before(bound).min(MOST_FRAME) };
+        let piece = Piece { offset: next, len: stripe.uncut_before(bound).min(MOST_PIECE) };
         stripe.next += piece.len;
         stripe.unacknowledged += 1;
         piece
@@ -242,17 +239,17 @@ mod tests {
 
     #[test]
     fn assigned_stripes_are_cut_frame_by_frame_and_timed() {
-        let lengths = vec![MOST_FRAME + 1, 5];
-        let mut stripes = Stripes::cleared(MOST_FRAME + 6);
+        let lengths = vec![MOST_PIECE + 1, 5];
+        let mut stripes = Stripes::cleared(MOST_PIECE + 6);
         stripes.follow(Plan::Assigned(lengths), &[0, 1]);
-        assert_eq!(stripes.cut_assigned(0, Instant(10)), Piece { offset: 0, len: MOST_FRAME });
-        assert_eq!(stripes.cut_assigned(1, Instant(20)), Piece { offset: MOST_FRAME + 1, len: 5 });
+        assert_eq!(stripes.cut_assigned(0, Instant(10)), Piece { offset: 0, len: MOST_PIECE });
+        assert_eq!(stripes.cut_assigned(1, Instant(20)), Piece { offset: MOST_PIECE + 1, len: 5 });
         assert_eq!(stripes.remaining(), 1);
         stripes.acknowledged(0, Instant(50));
-        assert_eq!(stripes.cut_assigned(0, Instant(60)), Piece { offset: MOST_FRAME, len: 1 });
+        assert_eq!(stripes.cut_assigned(0, Instant(60)), Piece { offset: MOST_PIECE, len: 1 });
         stripes.acknowledged(1, Instant(70));
         stripes.acknowledged(0, Instant(90));
-        let expected = [Delivered { bytes: MOST_FRAME + 1, ns: 80 }, Delivered { bytes: 5, ns: 50 }];
+        let expected = [Delivered { bytes: MOST_PIECE + 1, ns: 80 }, Delivered { bytes: 5, ns: 50 }];
         assert_eq!(stripes.delivered().as_slice(), expected);
     }
 
@@ -273,7 +270,7 @@ mod tests {
             stripes.follow(plan, &[0]);
             let cut = |stripes: &mut Stripes| match assigned {
                 true => stripes.cut_assigned(0, Instant(0)).len,
-                false => stripes.cut_open(MOST_FRAME).len,
+                false => stripes.cut_open(MOST_PIECE).len,
             };
             assert_eq!((stripes.allowed(), cut(&mut stripes)), (60, 60));
             assert_eq!((stripes.allowed(), stripes.remaining()), (0, 40));
@@ -283,7 +280,7 @@ mod tests {
         let mut stripes = Stripes::ahead(100, 60);
         stripes.clear(90);
         stripes.follow(Plan::Open, &[0]);
-        let pieces = [stripes.cut_open(MOST_FRAME), stripes.cut_open(MOST_FRAME)];
+        let pieces = [stripes.cut_open(MOST_PIECE), stripes.cut_open(MOST_PIECE)];
         assert_eq!(pieces, [Piece { offset: 0, len: 60 }, Piece { offset: 60, len: 30 }]);
         assert!(stripes.is_ahead(59) && !stripes.is_ahead(60));
         let mut stripes = Stripes::ahead(100, 60);

@@ -19,8 +19,6 @@ pub const LAZY_ACK_DELAY_NS: u64 = 2_000_000;
 const PROMPT_PART: u64 = 64;
 /// and one that is not waited for this part.
 const LAZY_PART: u64 = 4;
-/// Longest that either is held: a sender must not learn too late that a path has slowed down.
-const LONGEST_ACK_DELAY_NS: u64 = 10_000_000;
 /// Bytes received after which an acknowledgement is sent at once.
 pub const ACK_EVERY_BYTES: u64 = 512 << 10;
 /// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
@@ -166,7 +164,7 @@ impl Subchannel {
     }
 
     fn ack_delay_ns(&self, near_ns: u64, part: u64) -> u64 {
-        (self.estimate.min_rtt_ns() / part).clamp(near_ns, LONGEST_ACK_DELAY_NS)
+        (self.estimate.min_rtt_ns() / part).max(near_ns)
     }
 
     /// The peer should hear something, in its own time.

@@ -6,10 +6,9 @@ use crate::time::Instant;
 /// When something may have happened, at the earliest and at the latest.
 pub type Between = (Instant, Instant);
 
-/// A train is long enough, and a new one begins, once it takes so many times as long as its ends are uncertain,
+/// A train is long enough, and a new one begins, once it takes so many times as long as its ends are uncertain: what a path
+/// did longer ago does not count against what it does.
 const LONG_ENOUGH: u64 = 16;
-/// or so many nanoseconds: what a path did longer ago does not count against what it does.
-const LONGEST_NS: u64 = 100_000_000;
 
 /// How long some bytes took to leave, as far as can be told.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +57,7 @@ impl Train {
     fn is_long(&self) -> bool {
         let uncertain_ns = self.start.1.since_ns(self.start.0) + self.end.1.since_ns(self.end.0);
         let took_ns = self.end.0.since_ns(self.start.1);
-        took_ns >= (LONG_ENOUGH * uncertain_ns).min(LONGEST_NS)
+        took_ns >= LONG_ENOUGH * uncertain_ns
     }
 }
 

@@ -2,12 +2,11 @@
 
 use super::VirtualChannel;
 use super::estimate::FAR_NS;
+use super::rate::LONGEST_WHOLE;
 use super::subchannel::Subchannel;
 
 /// Messages up to so many bytes go whole whatever the distance: less is not worth cutting.
 const SHORT: u64 = 16 << 10;
-/// Longest frame of a whole message, in bytes: longer ones are announced and cut.
-const MOST_WHOLE: u64 = 64 << 10;
 /// Less is not sent ahead of a clearance, unless it is all, in bytes.
 const LEAST_AHEAD: u64 = 4 << 10;
 /// A long message takes this part of the credit that is left, 1/2: short ones behind it go whole as well.
@@ -42,16 +41,14 @@ impl VirtualChannel {
     pub fn wish(&self, len: u64) -> u64 {
         match self.eager_limit {
             Some(limit) if len > limit => 0,
-            Some(_) => len,
-            None if len <= SHORT => len,
-            None => len,
+            _ => len,
         }
     }
 
     /// The way of a message that is not short; `None`: nothing goes without a clearance.
     fn long_way(&self, len: u64) -> Option<Way> {
         let wish = self.wish(len);
-        let in_one = len <= MOST_WHOLE && !self.is_worth_cutting();
+        let in_one = len <= LONGEST_WHOLE && !self.is_worth_cutting();
         if wish == len && in_one {
             return self.credit.allows_eager(len).then_some(Way::Whole);
         }
@@ -62,7 +59,7 @@ impl VirtualChannel {
 
     /// Whether a write of `len` bytes goes in one frame.
     pub fn is_short(&self, len: u64) -> bool {
-        let most = if self.is_worth_cutting() { SHORT } else { MOST_WHOLE };
+        let most = if self.is_worth_cutting() { SHORT } else { LONGEST_WHOLE };
         len <= self.eager_limit.unwrap_or(most).min(most)
     }
 

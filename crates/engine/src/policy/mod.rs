@@ -8,8 +8,9 @@ mod spec;
 mod view;
 mod weighted;
 
+pub use earliest::MOST_PIECE;
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
-pub use view::{LAST_RESORT_NS, View, Views, even_out, put_off_negligible};
+pub use view::{LAST_RESORT_NS, View, Views, put_off_negligible};
 
 /// Spreads whole messages.
 pub trait Multiplex: Send {

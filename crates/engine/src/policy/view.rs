@@ -2,17 +2,12 @@
 
 use arrayvec::ArrayVec;
 
+use super::earliest::WORTH_CHANGING_NS;
 use crate::config::MAX_SUBCHANNELS;
-
-/// Estimated rates are right to this part of them, or a little more.
-const RATE_KNOWN_TO: f64 = 1.0 / 16.0;
 
 /// The slowest subchannels are negligible if they carry less than this part of all that is carried, together: they would
 /// not be missed, and each mistake about one costs as long as it is slow.
 const NEGLIGIBLE_PART: f64 = 1.0 / 16.0;
-
-/// One that is nearer than all others by so many nanoseconds is missed by short messages, however slow it is.
-const NEARER_NS: u64 = 100_000;
 
 /// What counts as so much farther away, in nanoseconds, is the last resort: nothing goes over it that another could take.
 pub const LAST_RESORT_NS: u64 = 1_000_000_000;
@@ -47,18 +42,7 @@ pub struct View {
 /// All subchannels of a virtual channel that are up; a policy answers with a position in this list.
 pub type Views = ArrayVec<View, MAX_SUBCHANNELS>;
 
-/// Rates that differ by no more than what is known of them are taken to be the same: the mean of those.
-pub fn even_out(views: &mut Views) {
-    let rates: ArrayVec<f64, MAX_SUBCHANNELS> = views.iter().map(|view| view.rate).collect();
-    for view in views {
-        let known_to = view.rate * RATE_KNOWN_TO;
-        let alike = |rate: &&f64| (**rate - view.rate).abs() <= known_to;
-        let (sum, count) = rates.iter().filter(alike).fold((0.0, 0.0), |(sum, count), rate| (sum + rate, count + 1.0));
-        view.rate = sum / count;
-    }
-}
-
-/// Negligible ones are put off, unless they are much nearer than all others.
+/// Negligible ones are put off, unless they are so much nearer than all others that short messages would miss them.
 pub fn put_off_negligible(views: &mut Views) {
     let all: f64 = views.iter().map(|view| view.rate).sum();
     // The usual case.
@@ -72,7 +56,9 @@ pub fn put_off_negligible(views: &mut Views) {
     let negligible: ArrayVec<bool, MAX_SUBCHANNELS> = views.iter().map(is_negligible).collect();
     let others = views.iter().zip(&negligible).filter(|(_, is_negligible)| !**is_negligible);
     let nearest_ns = others.map(|(view, _)| view.delay_ns).min().unwrap_or(0);
-    let put_off = |(view, is_negligible): &(&mut View, bool)| *is_negligible && view.delay_ns + NEARER_NS > nearest_ns;
+    let put_off = |(view, is_negligible): &(&mut View, bool)| {
+        *is_negligible && view.delay_ns + WORTH_CHANGING_NS as u64 > nearest_ns
+    };
     views.iter_mut().zip(negligible).filter(put_off).for_each(|(view, _)| view.delay_ns += LAST_RESORT_NS);
 }
 
@@ -173,12 +159,5 @@ mod tests {
     fn one_that_is_much_nearer_is_kept_for_short_messages() {
         assert_eq!(put_off(&[(1e6, 100_000), (125e6, 20_000_000)]), [false, false]);
         assert_eq!(put_off(&[(1e6, 4_000), (125e6, 20_000)]), [true, false]);
-    }
-
-    #[test]
-    fn rates_that_are_known_to_a_sixteenth_are_not_told_apart_by_less() {
-        let mut views: Views = [118e6, 31e6, 114e6, 100e6].map(|rate| view((rate, 0))).into_iter().collect();
-        even_out(&mut views);
-        assert_eq!(views.iter().map(|view| view.rate).collect::<Vec<_>>(), [116e6, 31e6, 116e6, 100e6]);
     }
 }

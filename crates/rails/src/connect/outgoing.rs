@@ -12,8 +12,8 @@ use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
 use crate::link_name::FIRST_ADDITIONAL;
 use crate::socket;
 
-/// Wait before the second try, in nanoseconds; it doubles with each further one.
-const FIRST_PAUSE_NS: u64 = 50_000_000;
+/// Wait before the second try, or after a failure, in nanoseconds; it doubles with each further one.
+pub const FIRST_PAUSE_NS: u64 = 50_000_000;
 /// Longest wait between tries, in nanoseconds.
 const LONGEST_PAUSE_NS: u64 = 2_000_000_000;
 /// How long a try may take, in nanoseconds: longer than a lost SYN and its repetition over a long way.

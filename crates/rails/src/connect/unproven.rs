@@ -11,8 +11,9 @@ use super::incoming::Incoming;
 /// Most connections that are not proven yet. Ranks of a large job that connect to one of them all at the same time are as
 /// many.
 const MAX_UNPROVEN: usize = 1024;
-/// They take no more than this part of the sockets that the process may have: it needs some itself.
-const PART_OF_SOCKETS: usize = 4;
+/// They, and all connections when more streams are set up while others carry, take no more than this part of the files that
+/// the process may open: it needs some itself.
+pub const PART_OF_FILES: usize = 4;
 /// How long a connection may stay unproven, in nanoseconds: several round trips of any network, with losses.
 const UNPROVEN_FOR_NS: u64 = 10_000_000_000;
 /// Connections taken of one listener from tick to tick (5 ms); others wait in the kernel. Whoever floods a port with them
@@ -73,7 +74,7 @@ impl UnprovenConnections {
 
 /// Most connections that may be unproven in a process that may have so many files open.
 fn most_unproven(open_files: usize) -> usize {
-    MAX_UNPROVEN.min(open_files / PART_OF_SOCKETS).max(1)
+    MAX_UNPROVEN.min(open_files / PART_OF_FILES).max(1)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Whether a connection's window limits it.
 
+use super::FULL;
 use crate::sys::tcp_info::TcpInfo;
 
-/// A window counts as full from this part of it on: the kernel sends in lumps.
-const FULL_WINDOW: f64 = 0.9;
 /// Buffers limit a connection when they did for this part of the time in which it had something to send.
 const BUFFERS_PART: f64 = 0.5;
 
@@ -14,7 +13,7 @@ pub fn limits(before: &TcpInfo, now: &TcpInfo) -> bool {
     if now.shows_queue() || now.unacknowledged == 0 {
         return false;
     }
-    let by_window = now.unsent_bytes > 0 && f64::from(now.unacknowledged) >= f64::from(now.window) * FULL_WINDOW;
+    let by_window = now.unsent_bytes > 0 && f64::from(now.unacknowledged) >= f64::from(now.window) * FULL;
     let busy_us = now.busy_us.saturating_sub(before.busy_us);
     let held_us = now.held_by_buffers_us.saturating_sub(before.held_by_buffers_us);
     by_window || (held_us > 0 && held_us as f64 >= busy_us as f64 * BUFFERS_PART)

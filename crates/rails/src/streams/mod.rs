@@ -27,26 +27,18 @@ const ROUND_TRIPS: u64 = 8;
 const AWAY_NS: u64 = 50_000_000;
 /// So many observations decide.
 const ROUNDS: u32 = 2;
-/// New streams are given one observation to open their windows.
-const SETTLING_ROUNDS: u32 = 1;
-/// Streams are limited when they were for this part of an observation,
+/// Streams are limited when they were for this part of an observation, and not needed when they never were for the rest.
 const MOSTLY: f64 = 0.75;
-/// and not needed when they never were for this part.
-const HARDLY: f64 = 0.25;
-/// A rail that carries this part of what its driver says is full.
+/// A rail that carries this part of what its driver says is full; so is a window: the kernel sends in lumps.
 const FULL: f64 = 0.9;
-/// Below this part of the rate of the observation before, the rate still falls: a window that has opened without a loss
-/// shrinks with the first ones. What comes after could not be compared with it.
-const STEADY: f64 = 0.8;
-/// Twice the streams have to deliver so much more.
+/// Twice the streams have to deliver so much more. A rate that is lower by as much than in the observation before still
+/// falls: a window that has opened without a loss shrinks with the first ones. What comes after could not be compared.
 const WORTHWHILE: f64 = 1.25;
-/// Pause after growth that was not worthwhile, in nanoseconds; doubles each time,
+/// Pause after growth that was not worthwhile, and how long streams are kept that are not needed, in nanoseconds; the one
+/// doubles each time, the other each time that growth was worthwhile,
 const FIRST_PAUSE_NS: u64 = 10_000_000_000;
 /// up to this.
 const LONGEST_PAUSE_NS: u64 = 320_000_000_000;
-/// How long streams are kept that are not needed, in nanoseconds; doubles each time that growth was worthwhile, up to the
-/// longest pause.
-const FIRST_KEEP_NS: u64 = 10_000_000_000;
 
 /// What is seen of a rail's streams to one peer at one time.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +102,8 @@ struct Rates {
 struct Trial {
     from: u8,
     rate: f64,
-    settling: u32,
+    /// New streams are given one observation to open their windows.
+    is_settled: bool,
 }
 
 impl Growth {
@@ -125,7 +118,7 @@ impl Growth {
             pause_ns: FIRST_PAUSE_NS,
             paused_until: Instant(0),
             limited_at: Instant(0),
-            keep_ns: FIRST_KEEP_NS,
+            keep_ns: FIRST_PAUSE_NS,
         }
     }
 
@@ -137,7 +130,7 @@ impl Growth {
         }
         let Some(round) = self.observe(sample) else { return self.let_go(sample) };
         let limited = round.limited_ns as f64 / round.took_ns as f64;
-        if limited >= HARDLY {
+        if limited >= 1.0 - MOSTLY {
             self.limited_at = sample.now;
         }
         let is_full = sample.speed.is_some_and(|speed| round.rail_rate() >= FULL * speed);
@@ -191,14 +184,14 @@ impl Growth {
 
     /// The streams are limited: after a second look there will be twice as many.
     fn try_more(&mut self, round: &Round, now: Instant) -> Option<u8> {
-        if round.rate() < self.rates.sum * STEADY {
+        if round.rate() * WORTHWHILE < self.rates.sum {
             self.rates = Rates::default();
         }
         let rate = self.rates.add(round.rate())?;
         if round.streams >= self.most || now < self.paused_until {
             return None;
         }
-        self.trial = Some(Trial { from: round.streams, rate, settling: SETTLING_ROUNDS });
+        self.trial = Some(Trial { from: round.streams, rate, is_settled: false });
         Some(round.streams.saturating_mul(2).min(self.most))
     }
 
@@ -209,8 +202,8 @@ impl Growth {
             self.pause(now);
             return None;
         }
-        if trial.settling > 0 {
-            trial.settling -= 1;
+        if !trial.is_settled {
+            trial.is_settled = true;
             self.trial = Some(trial);
             return None;
         }

@@ -40,8 +40,8 @@ const TOTAL_RETRANS: usize = 23;
 
 /// A round trip longer than the least by this part of it, 1/4,
 const QUEUE_PART: u64 = 4;
-/// and so many nanoseconds shows a queue.
-const QUEUE_NS: u64 = 1_000_000;
+/// and so many nanoseconds shows a queue: processes that share a core take as long to answer.
+pub const QUEUE_NS: u64 = 1_000_000;
 
 /// What the kernel knows of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

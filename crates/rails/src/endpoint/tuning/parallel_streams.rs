@@ -12,14 +12,12 @@ use fishplate_engine::farewell::{MOST_STREAMS, MOST_TO_A_PEER};
 use fishplate_engine::{Instant, RailId, VcId};
 
 use crate::connect::outgoing::Attempt;
+use crate::connect::unproven::PART_OF_FILES;
 use crate::endpoint::Endpoint;
 use crate::link::Link;
 use crate::link_name::FIRST_ADDITIONAL;
 use crate::streams::{Growth, Sample, Streams};
 use crate::sys::limits::open_files;
-
-/// No more streams are set up while others carry when all connections take this part of the files that the process may open.
-const PART_OF_FILES: usize = 4;
 
 /// The streams between a rail and one address of a peer.
 pub struct Bundle {

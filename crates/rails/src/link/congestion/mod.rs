@@ -22,6 +22,7 @@ pub mod startup_pacing;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 
+use fishplate_engine::ASSUMED_RATE;
 use socket2::SockRef;
 
 use crate::socket::set_unsent_limit;
@@ -34,15 +35,11 @@ const WITHOUT_PACING: &str = "reno";
 const AT_A_DISTANCE: &str = "bbr";
 /// Longest round trip of a near link, in nanoseconds: within a cluster, not beyond.
 pub const NEAR_RTT_NS: u64 = 300_000;
-/// Longest smoothed round trip without a queue, in nanoseconds. Processes that share a core take as long to answer.
-const QUEUED_RTT_NS: u64 = 1_000_000;
-/// It has to last for so many acknowledged bytes,
+/// A round trip that shows a queue has to last for so many acknowledged bytes,
 const QUEUED_BYTES: u64 = 256 << 10;
 /// of which only those count that come with so many others from one look to the next: an end that has nothing to send
 /// acknowledges a lone segment only after 40 ms, which stays in the smoothed round trip until some dozens have followed.
 const LEAST_QUEUED_BYTES: u64 = 32 * 1448;
-/// Rate of a rail whose driver does not say, in bytes per second: 1 Gbit/s.
-const ASSUMED_RATE: f64 = 125e6;
 /// What BBR sends in a round trip before it knows the rate, in windows: 2 / ln 2.
 const FIRST_GAIN: f64 = 2.885;
 /// An open window is no longer than this, in bytes: what a path of unknown rate is given at once at most.
@@ -182,7 +179,7 @@ fn look_for_queue(queued: &mut u64, before: &TcpInfo, info: &TcpInfo) {
     if *queued >= QUEUED_BYTES {
         return;
     }
-    if info.rtt_ns <= QUEUED_RTT_NS {
+    if !info.shows_queue() {
         *queued = 0;
     } else if bytes >= LEAST_QUEUED_BYTES {
         *queued += bytes;
@@ -196,6 +193,7 @@ fn switch_to(socket: &TcpStream, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::tcp_info::QUEUE_NS;
 
     #[test]
     fn a_segment_that_the_peer_had_twice_was_not_lost() {
@@ -216,11 +214,11 @@ mod tests {
             look_for_queue(queued, &std::mem::replace(&mut before, info), &info);
             !phase.is_uncongested()
         };
-        assert!((0..1000).all(|_| !look(5 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES - 1)));
-        assert!(!look(2 * QUEUED_RTT_NS, QUEUED_BYTES - 1));
-        assert!(!look(QUEUED_RTT_NS, QUEUED_BYTES), "others have followed");
-        assert!(!look(2 * QUEUED_RTT_NS, LEAST_QUEUED_BYTES));
-        assert!(look(2 * QUEUED_RTT_NS, QUEUED_BYTES));
-        assert!(look(QUEUED_RTT_NS, QUEUED_BYTES), "it is known from now on");
+        assert!((0..1000).all(|_| !look(5 * QUEUE_NS, LEAST_QUEUED_BYTES - 1)));
+        assert!(!look(2 * QUEUE_NS, QUEUED_BYTES - 1));
+        assert!(!look(QUEUE_NS, QUEUED_BYTES), "others have followed");
+        assert!(!look(2 * QUEUE_NS, LEAST_QUEUED_BYTES));
+        assert!(look(2 * QUEUE_NS, QUEUED_BYTES));
+        assert!(look(QUEUE_NS, QUEUED_BYTES), "it is known from now on");
     }
 }

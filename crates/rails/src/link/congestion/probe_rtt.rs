@@ -36,8 +36,7 @@ const BUSY_WINDOW_NS: u64 = 200_000_000;
 /// less to send it is likely to restart from idle just when ProbeRTT is due, and pauses cost more than they spare.
 const BUSY_PART: u64 = 12;
 /// Over a longer round trip, in nanoseconds, or with more to send first, a pause takes about as long as ProbeRTT.
-const LONGEST_ROUND_TRIP_NS: u64 = 50_000_000;
-const LONGEST_DRAIN_NS: u64 = 50_000_000;
+const LONGEST_LEAD_NS: u64 = 50_000_000;
 
 /// What is known of BBR's clock, and whether the link is paused.
 #[derive(Debug, Default)]
@@ -163,7 +162,7 @@ impl ProbeRttAvoidance {
 fn drain_time_ns(info: &TcpInfo, waiting: u64) -> Option<u64> {
     let bytes = u64::from(info.unsent_bytes) + waiting;
     let drain_ns = (bytes as f64 / info.delivery_rate as f64 * 1e9) as u64;
-    let is_worth_it = info.delivery_rate > 0 && drain_ns <= LONGEST_DRAIN_NS && info.rtt_ns <= LONGEST_ROUND_TRIP_NS;
+    let is_worth_it = info.delivery_rate > 0 && drain_ns.max(info.rtt_ns) <= LONGEST_LEAD_NS;
     is_worth_it.then(|| info.rtt_ns * 5 / 4 + drain_ns)
 }
 
