@@ -5,26 +5,26 @@
 mod channel;
 pub mod config;
 mod engine;
-pub mod farewell;
+mod generational_slab;
 pub mod ids;
 mod intervals;
 mod matching;
 pub mod memory;
 pub mod policy;
-mod regions;
+mod registered_memory;
 pub mod request;
-mod table;
+pub mod retire;
 pub mod time;
 pub mod wire;
 
 pub use channel::ASSUMED_RATE;
 pub use channel::path::{Path, PathEstimate};
-pub use channel::send::Source;
+pub use channel::scheduler::send::Source;
 pub use config::{Config, INJECT_SIZE, MAX_SUBCHANNELS};
 pub use engine::{Engine, Misbehaviour, PostError, Refused, SendKey, Transmit};
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
 pub use memory::{BounceId, Extent, MemoryAction, Payload, Placement, Region};
-pub use regions::{KeyInUse, Registration};
+pub use registered_memory::{KeyInUse, Registration};
 pub use request::{
     Completion, Envelope, Failure, Operation, Pattern, PeekAction, PeekRequest, ReadRequest, RecvRequest, Remote,
     SendRequest, Space, WriteRequest,

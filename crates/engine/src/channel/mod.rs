@@ -1,48 +1,30 @@
 //! A virtual channel: everything between this endpoint and one peer.
 
-mod backlog;
-mod choice;
-pub mod credit;
-pub mod estimate;
-mod failover;
-mod lateness;
-pub mod partial;
+pub mod failures;
+pub mod flow_control;
 pub mod path;
-mod rate;
-mod remote;
-pub mod reorder;
-mod round_trip;
-mod scheduler;
-pub mod send;
-mod sent;
-mod stripes;
+pub mod receive;
+pub mod scheduler;
 pub mod subchannel;
-mod train;
-mod transit;
-mod watch;
-mod way;
-mod window;
 
-pub use rate::ASSUMED_RATE;
-pub use scheduler::Transmit;
-pub use stripes::Stripes;
+pub use path::rate::ASSUMED_RATE;
+pub use scheduler::{Stripes, Transmit};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use choice::Choice;
-use credit::{Credit, Debt, MESSAGE_CHARGE};
-use partial::Partials;
-use remote::RemoteAccess;
-use reorder::Reorder;
-use send::Destination;
+use flow_control::{Credit, Debt, MESSAGE_CHARGE};
+use path::peer_clock::Transit;
+use receive::early_data::Partials;
+use receive::reorder::Reorder;
+use scheduler::send::Destination;
+use scheduler::{Choice, RemoteAccess};
 use subchannel::{Frame, Subchannel};
-use transit::Transit;
 
 use crate::config::{Config, MAX_SUBCHANNELS};
 use crate::ids::{MessageSeq, VcId};
-use crate::matching::turns::Turns;
+use crate::matching::completion_order::Turns;
 use crate::policy::{Multiplex, Stripe};
 use crate::time::Instant;
 use crate::wire::{Body, LandingRef, SendRef};

@@ -1,36 +1,36 @@
 //! The engine: all virtual channels of one endpoint, and the matching that they share.
 
-mod again;
-mod arrive;
-mod buffered;
-mod credit;
-mod deliver;
-mod land;
-mod lose;
-mod misbehaviour;
-mod pieces;
+mod acknowledge;
+mod buffered_send;
+mod early_data;
+mod flow_control;
+mod match_message;
+mod peer_loss;
 mod post;
-mod rails;
-mod remote;
+mod protocol_violation;
+mod receive;
+mod remote_access;
+mod retransmit;
+mod subchannels;
 
-pub use misbehaviour::Misbehaviour;
 pub use post::{PostError, SendKey};
+pub use protocol_violation::Misbehaviour;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::channel::send::Send;
+use crate::channel::scheduler::send::Send;
 use crate::channel::subchannel::Subchannel;
 use crate::channel::{State, VirtualChannel};
 use crate::config::{Config, LEAST_GRANT};
+use crate::generational_slab::Table;
 use crate::ids::{SubchannelId, VcId};
-use crate::matching::arrival::Arrival;
-use crate::matching::landing::Landing;
 use crate::matching::posted::PostedQueue;
+use crate::matching::reassembly::Landing;
 use crate::matching::unexpected::Unexpected;
+use crate::matching::unmatched::Arrival;
 use crate::memory::{BounceId, MemoryAction};
-use crate::regions::Regions;
+use crate::registered_memory::Regions;
 use crate::request::Completion;
-use crate::table::Table;
 use crate::time::Instant;
 use crate::wire::{Body, Header};
 
@@ -57,15 +57,15 @@ pub struct Engine {
     regions: Regions,
     posted: PostedQueue,
     unexpected: Unexpected,
-    /// What is being read from each subchannel: see `arrive`.
-    incoming: Vec<Vec<arrive::Incoming>>,
+    /// What is being read from each subchannel: see `receive`.
+    incoming: Vec<Vec<receive::Incoming>>,
     bounces: BounceIds,
     /// Bytes that peers are granted in all.
     granted: u64,
     /// Bytes of messages that are kept until they are acknowledged, as the user has the memory back.
     injected: u64,
     /// Sends that may complete before; some of them may have ended.
-    candidates: Vec<buffered::Candidate>,
+    candidates: Vec<buffered_send::Candidate>,
     ready: VecDeque<VcId>,
     /// Subchannels that the driver is to close.
     cuts: VecDeque<SubchannelId>,

@@ -1,10 +1,10 @@
 //! Matching: which message goes into which receive.
 
-pub mod arrival;
-pub mod landing;
+pub mod completion_order;
 pub mod posted;
-pub mod turns;
+pub mod reassembly;
 pub mod unexpected;
+pub mod unmatched;
 
 use crate::ids::VcId;
 use crate::request::{Envelope, Pattern, Space};

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use crate::generational_slab::Table;
 use crate::ids::{Context, VcId};
 use crate::memory::Payload;
 use crate::request::{Envelope, Pattern, RecvRequest, Space};
-use crate::table::Table;
 
 /// A posted receive.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ pub use stream::transmit::TransmitQueue;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 
-use fishplate_engine::farewell::Farewell;
+use fishplate_engine::retire::Farewell;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, RailId, SubchannelId};
 

@@ -1,6 +1,6 @@
 //! A connection: two flows, and what the drivers at its ends know of it.
 
-use fishplate_engine::farewell::Farewell;
+use fishplate_engine::retire::Farewell;
 use fishplate_engine::{Placement, SubchannelId};
 use fishplate_link::Settings;
 

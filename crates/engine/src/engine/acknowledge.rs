@@ -1,7 +1,7 @@
 //! Acknowledgements, and the ends of sends that they bring.
 
 use super::{Engine, Misbehaviour};
-use crate::channel::send::{Purpose, Stage};
+use crate::channel::scheduler::send::{Purpose, Stage};
 use crate::channel::subchannel::Cargo;
 use crate::ids::SubchannelId;
 use crate::time::Instant;

@@ -3,9 +3,9 @@
 
 use arrayvec::ArrayVec;
 
-use super::VirtualChannel;
-use super::scheduler::{NOTHING, Transmit};
-use super::subchannel::{Cargo, Subchannel};
+use crate::channel::VirtualChannel;
+use crate::channel::scheduler::{NOTHING, Transmit};
+use crate::channel::subchannel::{Cargo, Subchannel};
 use crate::config::MAX_SUBCHANNELS;
 use crate::time::Instant;
 use crate::wire::Body;
@@ -177,7 +177,7 @@ impl VirtualChannel {
     }
 
     /// Asks whether the peer is there.
-    pub(super) fn ping(&mut self, now: Instant) -> Option<Transmit> {
+    pub(in crate::channel) fn ping(&mut self, now: Instant) -> Option<Transmit> {
         let index = self.subchannels.iter().position(|sub| sub.watch.asks && sub.live && sub.budget > 0)?;
         self.subchannels[index].watch.asks = false;
         Some(self.frame(now, index, Body::Ping, NOTHING, Cargo::Ping))

@@ -1,9 +1,9 @@
 //! Which way a message goes: whole, or announced with as much ahead of the clearance as is worth it.
 
-use super::VirtualChannel;
-use super::estimate::FAR_NS;
-use super::rate::LONGEST_WHOLE;
-use super::subchannel::Subchannel;
+use crate::channel::VirtualChannel;
+use crate::channel::path::estimate::FAR_NS;
+use crate::channel::path::rate::LONGEST_WHOLE;
+use crate::channel::subchannel::Subchannel;
 
 /// Messages up to so many bytes go whole whatever the distance: less is not worth cutting.
 const SHORT: u64 = 16 << 10;
@@ -83,7 +83,7 @@ impl VirtualChannel {
     }
 
     /// Bytes that fill all subchannels for a round trip.
-    pub(super) fn capacity(&self) -> u64 {
+    pub(in crate::channel) fn capacity(&self) -> u64 {
         let streams = |rail| self.live().filter(|other| other.rail == rail).count();
         self.live().map(|subchannel| subchannel.estimate.capacity(streams(subchannel.rail))).sum()
     }

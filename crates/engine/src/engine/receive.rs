@@ -2,12 +2,12 @@
 
 use super::{Engine, Misbehaviour};
 use crate::channel::State;
-use crate::channel::credit::MESSAGE_CHARGE;
+use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::path::Path;
 use crate::ids::{MessageSeq, SubchannelId};
-use crate::matching::arrival::{self, Arrival, Then};
+use crate::matching::unmatched::{self, Arrival, Then};
 use crate::memory::{BounceId, Placement};
-use crate::regions::RegionId;
+use crate::registered_memory::RegionId;
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef, Urgency};
@@ -134,7 +134,7 @@ impl Engine {
         let (vc, repetition) = (subchannel.vc, header.repetition);
         match header.body {
             Body::Eager { seq, envelope, data, len, .. } => {
-                let body = arrival::Body::Eager { bounce: None, whole: len == 0, then: Then::Wait };
+                let body = unmatched::Body::Eager { bounce: None, whole: len == 0, then: Then::Wait };
                 let charge = u64::from(len) + MESSAGE_CHARGE;
                 let arrival = Arrival { vc, envelope, data, len: u64::from(len), body, charge };
                 return self.handle_message(seq, arrival, repetition);
@@ -142,7 +142,7 @@ impl Engine {
             Body::Request { seq, envelope, data, total, ahead, send } => {
                 let ahead = u64::from(ahead);
                 let charge = if ahead > 0 { ahead + MESSAGE_CHARGE } else { 0 };
-                let body = arrival::Body::Request { send, seq, ahead };
+                let body = unmatched::Body::Request { send, seq, ahead };
                 let arrival = Arrival { vc, envelope, data, len: total, body, charge };
                 return self.handle_message(seq, arrival, repetition);
             }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::arrive::Incoming;
 use super::post::failed_recv;
+use super::receive::Incoming;
 use crate::channel::State;
 use crate::ids::{MessageSeq, VcId};
-use crate::matching::arrival::{Arrival, Body, Then};
-use crate::matching::landing::Landing;
+use crate::matching::reassembly::Landing;
+use crate::matching::unmatched::{Arrival, Body, Then};
 use crate::memory::BounceId;
 use crate::request::Failure;
 

@@ -1,13 +1,13 @@
 //! Pieces of messages that come without a clearance, before or after their message has found its receive.
 
-use super::arrive::{Name, Target};
+use super::receive::{Name, Target};
 use super::{Engine, Misbehaviour};
 use crate::channel::Charge;
-use crate::channel::credit::MESSAGE_CHARGE;
-use crate::channel::partial::{Kept, Partial};
+use crate::channel::flow_control::MESSAGE_CHARGE;
+use crate::channel::receive::early_data::{Kept, Partial};
 use crate::ids::{MessageSeq, VcId};
-use crate::matching::arrival::Arrival;
-use crate::matching::landing::Landing;
+use crate::matching::reassembly::Landing;
+use crate::matching::unmatched::Arrival;
 use crate::memory::{BounceId, MemoryAction, Placement};
 use crate::wire::{LandingRef, SendRef};
 

@@ -3,7 +3,7 @@
 //! would wait for that.
 
 use super::{Engine, SendKey};
-use crate::channel::send::{Send, Source};
+use crate::channel::scheduler::send::{Send, Source};
 use crate::memory::MemoryAction;
 use crate::time::Instant;
 

@@ -1,4 +1,18 @@
-//! A subchannel's path as a driver measures it, and as people are told of it.
+//! What is known of a subchannel's path: rate, round trip, one-way delay, congestion window, what is in flight.
+//!
+//! [`estimate::Estimate`] is the face: the subchannel tells it of frames sent and acknowledged, the driver of what the kernel
+//! has measured ([`Path`]), and the scheduler asks it when a frame would arrive. The other files hold one quantity each.
+//! No file here knows of messages, credit or policies.
+
+mod congestion_window;
+pub mod estimate;
+mod in_flight;
+mod lateness;
+mod packet_train;
+pub mod peer_clock;
+pub mod rate;
+mod round_trip;
+pub mod sent_frames;
 
 use crate::ids::RailId;
 

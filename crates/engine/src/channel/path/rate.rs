@@ -1,8 +1,8 @@
 //! The rate of a subchannel's path, from how long what it has carried took.
 
-use super::sent::Acked;
-use super::train::{Between, Train};
-use super::window::Window;
+use super::congestion_window::Window;
+use super::packet_train::{Between, Train};
+use super::sent_frames::Acked;
 use crate::time::Instant;
 
 /// Assumed of a rail whose driver does not tell its speed: 1 Gbit/s, in bytes per second.

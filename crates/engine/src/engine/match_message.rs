@@ -1,13 +1,13 @@
 //! Messages that have come: where in the order they stand, which receive takes them, and where they land.
 
-use super::arrive::{Name, Target};
+use super::receive::{Name, Target};
 use super::{Engine, Misbehaviour};
 use crate::channel::Charge;
-use crate::channel::send::{Destination, Stage};
+use crate::channel::scheduler::send::{Destination, Stage};
 use crate::ids::{MessageSeq, VcId};
-use crate::matching::arrival::{self, Arrival, Then};
-use crate::matching::landing::Landing;
 use crate::matching::posted::Taken;
+use crate::matching::reassembly::Landing;
+use crate::matching::unmatched::{self, Arrival, Then};
 use crate::memory::{MemoryAction, Placement};
 use crate::request::Envelope;
 use crate::wire::{LandingRef, SendRef};
@@ -25,13 +25,13 @@ impl Engine {
             return self.handle_message_again(seq, arrival, repetition);
         }
         let held = match arrival.body {
-            arrival::Body::Eager { .. } => channel.debt.hold_eager(arrival.charge),
+            unmatched::Body::Eager { .. } => channel.debt.hold_eager(arrival.charge),
             // Nothing of it can have come.
-            arrival::Body::Request { ahead: 0, .. } if channel.partials.get_mut(seq).is_some() => {
+            unmatched::Body::Request { ahead: 0, .. } if channel.partials.get_mut(seq).is_some() => {
                 return Err(Misbehaviour::Stripe);
             }
-            arrival::Body::Request { ahead: 0, .. } => channel.debt.hold_request(),
-            arrival::Body::Request { ahead, .. } => {
+            unmatched::Body::Request { ahead: 0, .. } => channel.debt.hold_request(),
+            unmatched::Body::Request { ahead, .. } => {
                 self.announce(&arrival, seq, ahead)?;
                 self.vcs[arrival.vc.0 as usize].debt.hold_eager(arrival.charge)
             }
@@ -57,7 +57,7 @@ impl Engine {
     /// A message whose turn it is, and whose payload, if it has one, follows.
     fn handle_in_turn(&mut self, arrival: Arrival) -> (Target, Placement) {
         let Arrival { vc, envelope, data, len, .. } = arrival;
-        let eager_with_payload = matches!(arrival.body, arrival::Body::Eager { whole: false, .. });
+        let eager_with_payload = matches!(arrival.body, unmatched::Body::Eager { whole: false, .. });
         if !eager_with_payload {
             let key = self.arrivals.insert(arrival);
             self.match_arrival(key);
@@ -82,7 +82,7 @@ impl Engine {
     pub(super) fn park(&mut self, key: u64) -> (Target, Placement) {
         let Some(arrival) = self.arrivals.get_mut(key) else { return (Target::Nothing, Placement::Discard) };
         match &mut arrival.body {
-            arrival::Body::Eager { bounce, whole: false, .. } => {
+            unmatched::Body::Eager { bounce, whole: false, .. } => {
                 let id = self.bounces.take();
                 *bounce = Some(id);
                 (Target::Arrival(key), Placement::Bounce(id))
@@ -98,7 +98,7 @@ impl Engine {
             Some(taken) => self.land(taken, key),
             None => {
                 self.unexpected.push(vc, envelope, key);
-                if let arrival::Body::Request { seq, ahead: 0, .. } = body {
+                if let unmatched::Body::Request { seq, ahead: 0, .. } = body {
                     self.vcs[vc.0 as usize].remember_announced(seq, key, len);
                 }
             }
@@ -117,22 +117,22 @@ impl Engine {
         let Some(&Arrival { vc, envelope, data, len, body, charge }) = self.arrivals.get(key) else { return };
         let mut landing = self.landing(taken, vc, (envelope, data, len));
         match body {
-            arrival::Body::Request { send, seq, ahead: 0 } => {
+            unmatched::Body::Request { send, seq, ahead: 0 } => {
                 self.arrivals.remove(key);
                 self.forget_announced(vc, seq);
                 self.answer_request(send, landing);
             }
-            arrival::Body::Request { send, seq, ahead } => {
+            unmatched::Body::Request { send, seq, ahead } => {
                 self.arrivals.remove(key);
                 self.land_pieces(landing, (send, seq), (ahead, len));
             }
-            arrival::Body::Eager { whole: false, .. } => {
+            unmatched::Body::Eager { whole: false, .. } => {
                 // All of it is announced: a stripe that names this landing is out of place.
                 landing.place_all();
                 let landing = self.landings.insert(landing);
                 self.set_then(key, Then::Land(landing));
             }
-            arrival::Body::Eager { bounce, .. } => {
+            unmatched::Body::Eager { bounce, .. } => {
                 self.arrivals.remove(key);
                 self.free(vc, charge);
                 if let Some(from) = bounce {
@@ -227,7 +227,7 @@ impl Engine {
     /// All bytes of an arrival are in its buffer.
     pub(super) fn arrived(&mut self, key: u64) {
         let Some(arrival) = self.arrivals.get_mut(key) else { return };
-        let arrival::Body::Eager { bounce: Some(from), whole, then } = &mut arrival.body else { return };
+        let unmatched::Body::Eager { bounce: Some(from), whole, then } = &mut arrival.body else { return };
         *whole = true;
         let (from, then) = (*from, *then);
         if then == Then::Wait {
@@ -246,7 +246,7 @@ impl Engine {
     }
 
     fn set_then(&mut self, key: u64, new: Then) {
-        if let Some(Arrival { body: arrival::Body::Eager { then, .. }, .. }) = self.arrivals.get_mut(key) {
+        if let Some(Arrival { body: unmatched::Body::Eager { then, .. }, .. }) = self.arrivals.get_mut(key) {
             *then = new;
         }
     }
@@ -284,19 +284,19 @@ impl Engine {
     pub(super) fn discard(&mut self, key: u64) {
         let Some(&Arrival { vc, body, charge, len, .. }) = self.arrivals.get(key) else { return };
         match body {
-            arrival::Body::Eager { whole: false, .. } => self.set_then(key, Then::Drop),
-            arrival::Body::Eager { bounce, .. } => {
+            unmatched::Body::Eager { whole: false, .. } => self.set_then(key, Then::Drop),
+            unmatched::Body::Eager { bounce, .. } => {
                 self.arrivals.remove(key);
                 self.free(vc, charge);
                 bounce.into_iter().for_each(|bounce| self.release(bounce));
             }
-            arrival::Body::Request { send, seq, ahead: 0 } => {
+            unmatched::Body::Request { send, seq, ahead: 0 } => {
                 self.arrivals.remove(key);
                 self.forget_announced(vc, seq);
                 self.vcs[vc.0 as usize].clear(send, LandingRef::NONE, 0, Charge::Announcement);
                 self.make_ready(vc);
             }
-            arrival::Body::Request { send, seq, ahead } => {
+            unmatched::Body::Request { send, seq, ahead } => {
                 self.arrivals.remove(key);
                 self.discard_pieces(vc, (send, seq), (ahead, len));
             }

@@ -3,7 +3,7 @@
 use super::stripes::Stripes;
 use crate::ids::{Context, MessageSeq, VcId};
 use crate::memory::{BounceId, Payload};
-use crate::regions::RegionId;
+use crate::registered_memory::RegionId;
 use crate::request::{Completion, Envelope, Failure, Operation, Remote, SendRequest, WriteRequest};
 use crate::wire::{Body, LandingRef, SendRef};
 

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::landing::Landing;
+use super::reassembly::Landing;
 
 /// The messages of one peer that have matched and are not reported. Bounded like the peer's announcements.
 #[derive(Default)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::VirtualChannel;
-use super::scheduler::{NOTHING, Transmit};
-use super::send::Send;
-use super::subchannel::Cargo;
-use crate::table::Table;
+use crate::channel::VirtualChannel;
+use crate::channel::scheduler::send::Send;
+use crate::channel::scheduler::{NOTHING, Transmit};
+use crate::channel::subchannel::Cargo;
+use crate::generational_slab::Table;
 use crate::time::Instant;
 use crate::wire::{Access, Body, REPETITIONS, Refusal};
 
@@ -56,7 +56,7 @@ impl VirtualChannel {
     }
 
     /// A message that waited for a subchannel that has ended.
-    pub(super) fn orphan(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+    pub(in crate::channel) fn orphan(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
         let key = *self.orphans.front()?;
         let index = self.nearest(now)?;
         self.orphans.pop_front();
@@ -64,7 +64,7 @@ impl VirtualChannel {
     }
 
     /// A frame that may not have arrived over a subchannel that has ended.
-    pub(super) fn repetition(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+    pub(in crate::channel) fn repetition(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
         loop {
             let frame = *self.again.front()?;
             let len = u64::from(frame.body.payload_len());

@@ -1,6 +1,6 @@
 //! Which subchannel carries a message: what the policy chose for the one before, or chooses now.
 
-use super::VirtualChannel;
+use crate::channel::VirtualChannel;
 use crate::time::Instant;
 
 /// A choice of a subchannel stands for messages that follow within this time, in nanoseconds: most of what a policy looks at
@@ -8,7 +8,7 @@ use crate::time::Instant;
 const CHOICE_STANDS_NS: u64 = 100_000;
 
 /// A policy's choice for one message, which stands for the next ones.
-pub(super) struct Choice {
+pub struct Choice {
     index: usize,
     /// More than so many bytes in flight over it are reason to ask again.
     most_in_flight: u64,

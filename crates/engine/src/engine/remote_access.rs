@@ -1,12 +1,12 @@
 //! Remote memory access: commands of this side's user, and what peers ask for.
 
-use super::arrive::{Name, Target};
+use super::receive::{Name, Target};
 use super::{Engine, Misbehaviour, PostError, SendKey};
-use crate::channel::send::{Purpose, Send};
+use crate::channel::scheduler::send::{Purpose, Send};
 use crate::ids::{Context, SubchannelId, VcId};
-use crate::matching::landing::Landing;
+use crate::matching::reassembly::Landing;
 use crate::memory::{MemoryAction, Payload, Placement};
-use crate::regions::{KeyInUse, RegionId, Registration, Right};
+use crate::registered_memory::{KeyInUse, RegionId, Registration, Right};
 use crate::request::{Completion, Envelope, Failure, Operation, ReadRequest, Remote, WriteRequest};
 use crate::wire::{Access, Body, LandingRef, Refusal, SendRef};
 

@@ -1,17 +1,28 @@
 //! The communication scheduler: which frame goes out next, and over which subchannel.
 
-use super::credit::MESSAGE_CHARGE;
-use super::send::{Destination, Purpose, Send, Source, Stage};
-use super::stripes::{Piece, Stripes};
+mod protocol;
+mod remote_access;
+pub mod send;
+mod stripes;
+mod subchannel_choice;
+
+pub use remote_access::RemoteAccess;
+pub use stripes::Stripes;
+pub(super) use subchannel_choice::Choice;
+
+use protocol::Way;
+use send::{Destination, Purpose, Send, Source, Stage};
+use stripes::Piece;
+
+use super::flow_control::MESSAGE_CHARGE;
 use super::subchannel::Cargo;
-use super::way::Way;
 use super::{Charge, Reply, State, VirtualChannel};
 use crate::config::MAX_SUBCHANNELS;
+use crate::generational_slab::Table;
 use crate::ids::SubchannelId;
 use crate::memory::Payload;
 use crate::policy::{View, Views, put_off_negligible};
 use crate::request::Remote;
-use crate::table::Table;
 use crate::time::Instant;
 use crate::wire::{Body, Header, MAX_HEADER_LEN, SendRef};
 

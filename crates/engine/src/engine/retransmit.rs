@@ -1,11 +1,11 @@
 //! What comes a second time because a subchannel has failed, and what was cut off in the middle: every byte is placed, none
 //! after its receive has ended, whatever an old connection still holds.
 
-use super::arrive::{Incoming, Name, Target};
+use super::receive::{Incoming, Name, Target};
 use super::{Engine, Misbehaviour};
 use crate::channel::Half;
 use crate::ids::{MessageSeq, SubchannelId, VcId};
-use crate::matching::arrival::{Arrival, Body};
+use crate::matching::unmatched::{Arrival, Body};
 use crate::memory::{MemoryAction, Placement};
 use crate::wire::REPETITIONS;
 

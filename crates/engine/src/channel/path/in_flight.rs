@@ -1,9 +1,9 @@
 //! What is under way over a subchannel's path: bytes that have been handed over and have not left, as far as the rate and
 //! acknowledgements tell.
 
+use super::packet_train::Between;
 use super::rate::Rate;
-use super::sent::Sent;
-use super::train::Between;
+use super::sent_frames::Sent;
 use crate::time::Instant;
 
 /// Bytes in flight, and when the last of them leaves.

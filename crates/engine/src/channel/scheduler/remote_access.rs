@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
-use super::credit::MESSAGE_CHARGE;
-use super::scheduler::{NOTHING, Transmit};
 use super::send::Send;
-use super::subchannel::Cargo;
-use super::{Charge, Reply, VirtualChannel};
+use super::{NOTHING, Transmit};
+use crate::channel::flow_control::MESSAGE_CHARGE;
+use crate::channel::subchannel::Cargo;
+use crate::channel::{Charge, Reply, VirtualChannel};
+use crate::generational_slab::Table;
 use crate::intervals::Intervals;
 use crate::memory::Payload;
-use crate::regions::RegionId;
-use crate::table::Table;
+use crate::registered_memory::RegionId;
 use crate::time::Instant;
 use crate::wire::{Access, Body, LandingRef, Refusal, SendRef};
 

@@ -4,7 +4,7 @@
 //! path's least round trip; what a frame takes longer it was late. How long its acknowledgement takes does not count: that
 //! waits for the peer's process, and behind what the peer sends.
 
-use super::train::Between;
+use super::packet_train::Between;
 use crate::time::Instant;
 
 /// Least times are those of the present and the last window of so many nanoseconds: clocks drift apart, by 40 us in this time

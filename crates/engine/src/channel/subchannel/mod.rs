@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::estimate::Estimate;
-use super::sent::{Acked, Sent};
-use super::transit::Transit;
-use super::watch::Watch;
+use super::failures::detection::Watch;
+use super::path::estimate::Estimate;
+use super::path::peer_clock::Transit;
+use super::path::sent_frames::{Acked, Sent};
 use crate::ids::RailId;
 use crate::policy::LAST_RESORT_NS;
 use crate::time::Instant;

@@ -2,9 +2,9 @@
 
 use super::{Engine, Misbehaviour};
 use crate::channel::Charge;
-use crate::channel::credit::MESSAGE_CHARGE;
+use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::ids::{MessageSeq, VcId};
-use crate::matching::arrival::Body;
+use crate::matching::unmatched::Body;
 use crate::time::Instant;
 use crate::wire::LandingRef;
 

@@ -1,0 +1,8 @@
+//! The receive side of a virtual channel: messages and pieces that come before their turn.
+//!
+//! Messages of one sender match in the order in which they were posted, over whatever subchannel they come. [`reorder`]
+//! keeps those that have overtaken others, [`early_data`] the pieces that arrive before their message has a receive.
+//! Called by `engine/receive.rs` and what that calls; nothing here knows of subchannels.
+
+pub mod early_data;
+pub mod reorder;
