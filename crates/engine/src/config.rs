@@ -1,24 +1,7 @@
 //! What can be tuned in an engine.
 
+use crate::limits::MOST_ANNOUNCED;
 use crate::policy::{Multiplexing, Striping};
-
-/// Longest inject (libfabric: `inject_size`), in bytes: such messages are copied and need no acknowledgement to complete.
-pub const INJECT_SIZE: u64 = 16 * 1024;
-
-/// Most bytes of injected messages that are kept while no subchannel can take them. Large, as a non-blocking send of
-/// MPI may not wait: it only keeps a runaway sender from filling the machine.
-pub const MOST_INJECTED: u64 = 256 << 20;
-
-/// Most subchannels (rails x streams) of one virtual channel. Bounds the arrays of the scheduler.
-pub const MAX_SUBCHANNELS: usize = 64;
-
-/// Most messages that a peer may announce (REQUEST) when its grant is used up: what it posts later may match a receive,
-/// so it has to get through. MPI knows no limit; this one keeps a peer from filling the machine with envelopes (128 MiB).
-/// Both ends of a channel count on the same number: it belongs to the wire format.
-pub const MOST_ANNOUNCED: u64 = 1 << 20;
-
-/// Least that a peer is granted, however many there are, in bytes.
-pub const LEAST_GRANT: u64 = 64 << 10;
 
 /// Settings of one engine; the same for all of its virtual channels.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +16,7 @@ pub struct Config {
     pub grant: u64,
     /// What that may grow to when a distant peer makes use of it.
     pub most_grant: u64,
-    /// Bytes that all peers together may be granted. Beyond that a new peer gets [`LEAST_GRANT`], and no grant grows.
+    /// Bytes that all peers together may be granted. Beyond that a new peer gets [`MIN_GRANT`](crate::limits::MIN_GRANT), and no grant grows.
     pub memory: u64,
     /// How long a peer may be without any subchannel before its operations fail, in nanoseconds.
     pub rail_timeout_ns: u64,

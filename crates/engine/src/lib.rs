@@ -5,9 +5,11 @@
 mod channel;
 pub mod config;
 mod engine;
+mod envelope;
 mod generational_slab;
 pub mod ids;
 mod intervals;
+pub mod limits;
 mod matching;
 pub mod memory;
 pub mod policy;
@@ -19,15 +21,17 @@ pub mod wire;
 
 pub use channel::ASSUMED_RATE;
 pub use channel::path::{Path, PathEstimate};
-pub use channel::scheduler::send::Source;
-pub use config::{Config, INJECT_SIZE, MAX_SUBCHANNELS};
+pub use channel::transmit::Source;
+pub use config::Config;
 pub use engine::{Engine, Misbehaviour, PostError, Refused, SendKey, Transmit};
+pub use envelope::Envelope;
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
+pub use limits::{INJECT_SIZE, MAX_SUBCHANNELS};
 pub use memory::{BounceId, Extent, MemoryAction, Payload, Placement, Region};
 pub use registered_memory::{KeyInUse, Registration};
 pub use request::{
-    Completion, Envelope, Failure, Operation, Pattern, PeekAction, PeekRequest, ReadRequest, RecvRequest, Remote,
-    SendRequest, Space, WriteRequest,
+    Completion, Failure, Operation, Pattern, PeekAction, PeekRequest, ReadRequest, RecvRequest, Remote, SendRequest,
+    Space, WriteRequest,
 };
 pub use time::Instant;
 pub use wire::Refusal;

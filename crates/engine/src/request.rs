@@ -1,17 +1,9 @@
 //! What the user of an endpoint asks for, and what it is told at the end.
 
+use crate::envelope::Envelope;
 use crate::ids::{Context, VcId};
 use crate::memory::{Extent, Payload};
 use crate::wire::Refusal;
-
-/// The matching space and, within the tagged one, the tag of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Envelope {
-    /// Untagged: matches untagged receives in order (libfabric: `FI_MSG`).
-    Message,
-    /// Tagged (libfabric: `FI_TAGGED`).
-    Tagged(u64),
-}
 
 /// What a receive or a peek matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

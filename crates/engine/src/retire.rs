@@ -2,15 +2,6 @@
 //! sending over it and says so (LEAVE), so does the other. Once everything is acknowledged both ways, the side that has set
 //! it up shuts it.
 
-use crate::config::MAX_SUBCHANNELS;
-
-/// Most subchannels of one rail between two peers, whoever has set them up. TCP over a path that loses one segment in 10,000
-/// gets the rate of a long rail by as many.
-pub const MOST_STREAMS: u8 = 16;
-/// No more are set up while others carry when two peers have so many: what is left of those that a channel can have is for
-/// rails that come back.
-pub const MOST_TO_A_PEER: usize = MAX_SUBCHANNELS - 8;
-
 /// How far a subchannel is let go.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Farewell {

@@ -1,14 +1,16 @@
 //! A virtual channel: everything between this endpoint and one peer.
 
-pub mod failures;
+mod failures;
 pub mod flow_control;
 pub mod path;
 pub mod receive;
 pub mod scheduler;
 pub mod subchannel;
+pub mod transmit;
 
 pub use path::rate::ASSUMED_RATE;
-pub use scheduler::{Stripes, Transmit};
+pub use scheduler::Stripes;
+pub use transmit::Transmit;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -22,8 +24,9 @@ use scheduler::send::Destination;
 use scheduler::{Choice, RemoteAccess};
 use subchannel::{Frame, Subchannel};
 
-use crate::config::{Config, MAX_SUBCHANNELS};
+use crate::config::Config;
 use crate::ids::{MessageSeq, VcId};
+use crate::limits::MAX_SUBCHANNELS;
 use crate::matching::completion_order::Turns;
 use crate::policy::{Multiplex, Stripe};
 use crate::time::Instant;

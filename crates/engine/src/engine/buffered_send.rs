@@ -3,7 +3,8 @@
 //! would wait for that.
 
 use super::{Engine, SendKey};
-use crate::channel::scheduler::send::{Send, Source};
+use crate::channel::scheduler::send::Send;
+use crate::channel::transmit::Source;
 use crate::memory::MemoryAction;
 use crate::time::Instant;
 

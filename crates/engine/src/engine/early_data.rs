@@ -1,6 +1,6 @@
 //! Pieces of messages that come without a clearance, before or after their message has found its receive.
 
-use super::receive::{Name, Target};
+use super::incoming::{Name, Target};
 use super::{Engine, Misbehaviour};
 use crate::channel::Charge;
 use crate::channel::flow_control::MESSAGE_CHARGE;

@@ -1,15 +1,15 @@
 //! Messages that have come: where in the order they stand, which receive takes them, and where they land.
 
-use super::receive::{Name, Target};
+use super::incoming::{Name, Target};
 use super::{Engine, Misbehaviour};
 use crate::channel::Charge;
 use crate::channel::scheduler::send::{Destination, Stage};
+use crate::envelope::Envelope;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::posted::Taken;
 use crate::matching::reassembly::Landing;
 use crate::matching::unmatched::{self, Arrival, Then};
 use crate::memory::{MemoryAction, Placement};
-use crate::request::Envelope;
 use crate::wire::{LandingRef, SendRef};
 
 impl Engine {

@@ -4,6 +4,7 @@ mod acknowledge;
 mod buffered_send;
 mod early_data;
 mod flow_control;
+mod incoming;
 mod match_message;
 mod peer_loss;
 mod post;
@@ -21,9 +22,10 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::channel::scheduler::send::Send;
 use crate::channel::subchannel::Subchannel;
 use crate::channel::{State, VirtualChannel};
-use crate::config::{Config, LEAST_GRANT};
+use crate::config::Config;
 use crate::generational_slab::Table;
 use crate::ids::{SubchannelId, VcId};
+use crate::limits::LEAST_GRANT;
 use crate::matching::posted::PostedQueue;
 use crate::matching::reassembly::Landing;
 use crate::matching::unexpected::Unexpected;
@@ -58,7 +60,7 @@ pub struct Engine {
     posted: PostedQueue,
     unexpected: Unexpected,
     /// What is being read from each subchannel: see `receive`.
-    incoming: Vec<Vec<receive::Incoming>>,
+    incoming: Vec<Vec<incoming::Incoming>>,
     bounces: BounceIds,
     /// Bytes that peers are granted in all.
     granted: u64,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Engine;
+use super::incoming::Incoming;
 use super::post::failed_recv;
-use super::receive::Incoming;
 use crate::channel::State;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::reassembly::Landing;

@@ -1,10 +1,11 @@
 //! Commands: what the user asks for.
 
 use super::Engine;
-use crate::channel::scheduler::send::{Send, Source};
+use crate::channel::scheduler::send::Send;
+use crate::channel::transmit::Source;
 use crate::channel::{State, VirtualChannel};
-use crate::config::{INJECT_SIZE, MOST_INJECTED};
 use crate::ids::{Context, VcId};
+use crate::limits::{INJECT_SIZE, MOST_INJECTED};
 use crate::matching::unmatched::{Arrival, Body, Then};
 use crate::memory::MemoryAction;
 use crate::request::{Completion, Failure, Operation, PeekAction, PeekRequest, RecvRequest, SendRequest};

@@ -1,98 +1,16 @@
 //! Events: what comes from peers.
 
+use super::incoming::{Incoming, Name, Target};
 use super::{Engine, Misbehaviour};
 use crate::channel::State;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::path::Path;
-use crate::ids::{MessageSeq, SubchannelId};
+use crate::ids::SubchannelId;
 use crate::matching::unmatched::{self, Arrival, Then};
-use crate::memory::{BounceId, Placement};
-use crate::registered_memory::RegionId;
+use crate::memory::Placement;
 use crate::request::Remote;
 use crate::time::Instant;
-use crate::wire::{Body, Header, LandingRef, MAX_HEADER_LEN, SendRef, Urgency};
-
-/// What is being read from a subchannel.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Incoming {
-    pub into: Target,
-    pub name: Name,
-    pub repetition: u8,
-    pub len: u64,
-    urgency: Urgency,
-}
-
-/// A frame with payload, as the peer would call it if it sent it again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Name {
-    /// Nothing is on its way.
-    #[default]
-    None,
-    /// A whole message.
-    Eager(MessageSeq),
-    /// The piece of a message at this offset.
-    Piece(MessageSeq, u64),
-    /// The same, of what has a landing.
-    Stripe(LandingRef, u64),
-    /// A frame of a write, by number.
-    Write(u64),
-}
-
-impl Name {
-    fn of(body: &Body) -> Name {
-        match *body {
-            Body::Eager { seq, .. } => Name::Eager(seq),
-            Body::Piece { seq, offset, .. } => Name::Piece(seq, offset),
-            Body::Stripe { landing, offset, .. } => Name::Stripe(landing, offset),
-            Body::Write { number, .. } => Name::Write(number),
-            _ => Name::None,
-        }
-    }
-}
-
-impl Incoming {
-    /// Into a buffer, for a message.
-    pub fn bounce(&self) -> Option<BounceId> {
-        match self.into {
-            Target::Piece { bounce, .. } => Some(bounce),
-            _ => None,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Target {
-    /// Nothing that anybody waits for.
-    #[default]
-    Nothing,
-    /// A receive: its landing.
-    Landing(u64),
-    /// A receive, of a piece that is longer than what is wanted of it.
-    LandingPart {
-        /// The landing.
-        landing: u64,
-        /// Bytes that are wanted.
-        wanted: u64,
-    },
-    /// A piece of a message that has no receive yet.
-    Piece {
-        /// The message.
-        seq: MessageSeq,
-        /// Its buffer.
-        bounce: BounceId,
-    },
-    /// A message without a receive.
-    Arrival(u64),
-    /// Registered memory.
-    Memory {
-        /// Which.
-        region: RegionId,
-        /// Number of the frame, and the peer's name for the write.
-        write: (u64, SendRef),
-        /// What the user is told of it.
-        data: Option<u64>,
-    },
-}
+use crate::wire::{Body, Header, MAX_HEADER_LEN, Urgency};
 
 impl Engine {
     /// A header has come. Where its payload goes; if that is not empty, [`Engine::payload_placed`] must follow before

@@ -1,13 +1,14 @@
 //! Remote memory access: commands of this side's user, and what peers ask for.
 
-use super::receive::{Name, Target};
+use super::incoming::{Name, Target};
 use super::{Engine, Misbehaviour, PostError, SendKey};
 use crate::channel::scheduler::send::{Purpose, Send};
+use crate::envelope::Envelope;
 use crate::ids::{Context, SubchannelId, VcId};
 use crate::matching::reassembly::Landing;
 use crate::memory::{MemoryAction, Payload, Placement};
 use crate::registered_memory::{KeyInUse, RegionId, Registration, Right};
-use crate::request::{Completion, Envelope, Failure, Operation, ReadRequest, Remote, WriteRequest};
+use crate::request::{Completion, Failure, Operation, ReadRequest, Remote, WriteRequest};
 use crate::wire::{Access, Body, LandingRef, Refusal, SendRef};
 
 impl Engine {

@@ -1,7 +1,7 @@
 //! What comes a second time because a subchannel has failed, and what was cut off in the middle: every byte is placed, none
 //! after its receive has ended, whatever an old connection still holds.
 
-use super::receive::{Incoming, Name, Target};
+use super::incoming::{Incoming, Name, Target};
 use super::{Engine, Misbehaviour};
 use crate::channel::Half;
 use crate::ids::{MessageSeq, SubchannelId, VcId};

@@ -1,6 +1,6 @@
 //! Subchannels that come and go.
 
-use super::receive::Incoming;
+use super::incoming::Incoming;
 use super::{Engine, Refused};
 use crate::channel::State;
 use crate::channel::subchannel::Subchannel;

@@ -6,8 +6,9 @@ pub mod reassembly;
 pub mod unexpected;
 pub mod unmatched;
 
+use crate::envelope::Envelope;
 use crate::ids::VcId;
-use crate::request::{Envelope, Pattern, Space};
+use crate::request::{Pattern, Space};
 
 impl Pattern {
     /// Whether a message from `source` with `envelope` matches.

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
+use crate::envelope::Envelope;
 use crate::generational_slab::Table;
 use crate::ids::{Context, VcId};
 use crate::memory::Payload;
-use crate::request::{Envelope, Pattern, RecvRequest, Space};
+use crate::request::{Pattern, RecvRequest, Space};
 
 /// A posted receive.
 #[derive(Debug)]

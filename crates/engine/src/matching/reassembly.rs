@@ -1,9 +1,10 @@
 //! A message, or what was read from a peer, on its way into user memory.
 
+use crate::envelope::Envelope;
 use crate::ids::{Context, MessageSeq, VcId};
 use crate::intervals::Intervals;
 use crate::memory::{Payload, Placement};
-use crate::request::{Completion, Envelope, Failure, Operation, ReadRequest};
+use crate::request::{Completion, Failure, Operation, ReadRequest};
 use crate::wire::Refusal;
 
 use super::posted::Taken;

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use crate::envelope::Envelope;
 use crate::ids::{Context, VcId};
-use crate::request::{Envelope, Pattern};
+use crate::request::Pattern;
 
 #[derive(Clone, Copy)]
 struct Entry {

@@ -1,8 +1,8 @@
 //! A message that has come without finding its receive: too early for its turn, or for the user.
 
+use crate::envelope::Envelope;
 use crate::ids::{MessageSeq, VcId};
 use crate::memory::BounceId;
-use crate::request::Envelope;
 use crate::wire::SendRef;
 
 /// What the peer has sent of the message so far.

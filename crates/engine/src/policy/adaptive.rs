@@ -1,6 +1,7 @@
 //! `adaptive`: weights that follow what the stripes took (multirail-2004, section 4.5).
 
-use super::{Delivered, Plan, Stripe, View, proportional};
+use super::stripe::{Delivered, Plan, Stripe, proportional};
+use super::view::View;
 
 /// A subchannel never gets less than this share of an equal weight, or its time could no longer be measured.
 const LEAST_WEIGHT: f64 = 0.01;

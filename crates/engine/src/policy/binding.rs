@@ -1,6 +1,8 @@
 //! `binding`: everything to one peer over one subchannel; several peers spread over all.
 
-use super::{Delivered, Lengths, Multiplex, Plan, Stripe, View};
+use super::multiplex::Multiplex;
+use super::stripe::{Delivered, Lengths, Plan, Stripe};
+use super::view::View;
 
 pub struct Binding {
     peer: u32,

@@ -3,72 +3,17 @@
 mod adaptive;
 mod binding;
 mod earliest;
+mod multiplex;
 mod round_robin;
 mod spec;
+mod stripe;
 mod view;
 mod weighted;
 
-pub use earliest::MOST_PIECE;
+pub use multiplex::Multiplex;
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
+pub use stripe::{Delivered, Lengths, MOST_PIECE, Plan, Stripe};
 pub use view::{LAST_RESORT_NS, View, Views, put_off_negligible};
-
-/// Spreads whole messages.
-pub trait Multiplex: Send {
-    /// Position in `views` of the subchannel that carries the next message, of `len` bytes, when `pending` bytes in
-    /// all wait in the virtual channel. `None`: wait until a subchannel opens or drains.
-    fn choose(&mut self, len: u64, pending: u64, views: &[View]) -> Option<usize>;
-
-    /// Up to how many bytes in flight over the subchannel at `position`, which was just chosen, it would be chosen again,
-    /// while nothing else changes. `None`: ask again for each message.
-    fn stands_up_to(&self, _position: usize, _views: &[View]) -> Option<u64> {
-        None
-    }
-
-    /// Its name and present state, for people.
-    fn explain(&self) -> String;
-}
-
-/// Cuts long messages.
-pub trait Stripe: Send {
-    /// Called when the first stripe of a message of `len` bytes is about to be cut.
-    fn plan(&mut self, len: u64, views: &[View]) -> Plan;
-
-    /// For messages planned as [`Plan::Open`]: which subchannel takes the next piece, and its length in bytes (at
-    /// most `remaining`), when `pending` bytes in all wait in the virtual channel. `None`: wait.
-    fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)>;
-
-    /// Whether messages are cut by [`Stripe::cut`], so that even those of medium length are worth cutting.
-    fn binds_late(&self) -> bool {
-        false
-    }
-
-    /// All stripes of an assigned message have been delivered: bytes and nanoseconds for each subchannel of the plan.
-    fn delivered(&mut self, stripes: &[Delivered]);
-
-    /// Its name and present state, for people.
-    fn explain(&self) -> String;
-}
-
-/// Delivery of one subchannel's stripe.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Delivered {
-    /// Length of the stripe.
-    pub bytes: u64,
-    /// From handing its first byte to the subchannel to the acknowledgement of its last.
-    pub ns: u64,
-}
-
-/// How a message will be cut.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Plan {
-    /// Piece by piece, by [`Stripe::cut`].
-    Open,
-    /// One stripe a subchannel, of these lengths in bytes, one behind the other.
-    Assigned(Lengths),
-}
-
-/// Lengths of the stripes of a message, one a subchannel.
-pub type Lengths = Vec<u64>;
 
 impl Multiplexing {
     /// The policy, for the virtual channel to peer number `peer`.
@@ -94,38 +39,6 @@ impl Striping {
             Striping::Weighted(weights) => Box::new(weighted::Weighted::new(weights.clone())),
             Striping::Adaptive { alpha } => Box::new(adaptive::Adaptive::new(*alpha)),
             Striping::Earliest => Box::new(earliest::Earliest::default()),
-        }
-    }
-}
-
-/// Cuts `len` bytes in proportion to `weights`; every byte is in exactly one part.
-fn proportional(len: u64, weights: impl Iterator<Item = f64> + Clone) -> Lengths {
-    let total: f64 = weights.clone().sum();
-    let mut lengths = Lengths::new();
-    let (mut sum, mut cut) = (0.0, 0);
-    for weight in weights {
-        sum += weight;
-        let end = ((len as f64 * (sum / total)).round() as u64).clamp(cut, len);
-        lengths.push(end - cut);
-        cut = end;
-    }
-    if let Some(last) = lengths.last_mut() {
-        *last += len - cut;
-    }
-    lengths
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn stripes_cover_each_byte_once(len in 0u64..1 << 62, weights in prop::collection::vec(0.001f64..1e12, 1..64)) {
-            let lengths = proportional(len, weights.iter().copied());
-            prop_assert_eq!(lengths.len(), weights.len());
-            prop_assert_eq!(lengths.iter().sum::<u64>(), len);
         }
     }
 }

@@ -152,7 +152,7 @@ fn split(text: &str) -> (&str, Option<&str>) {
 fn parse_weights(text: Option<&str>) -> Option<Vec<u32>> {
     let Some(text) = text else { return Some(Vec::new()) };
     let weights: Option<Vec<u32>> = text.split(',').map(|w| w.parse().ok().filter(|w| *w > 0)).collect();
-    weights.filter(|weights| weights.len() <= crate::config::MAX_SUBCHANNELS)
+    weights.filter(|weights| weights.len() <= crate::limits::MAX_SUBCHANNELS)
 }
 
 fn write_weights(f: &mut fmt::Formatter<'_>, name: &str, weights: &[u32]) -> fmt::Result {

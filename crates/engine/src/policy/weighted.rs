@@ -1,6 +1,7 @@
 //! `weighted` and `even`: stripes in proportion to fixed weights.
 
-use super::{Delivered, Plan, Stripe, View, proportional};
+use super::stripe::{Delivered, Plan, Stripe, proportional};
+use super::view::View;
 
 pub struct Weighted {
     even: bool,

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::header::{Access, Body, COMMON_LEN, Header, LandingRef, Refusal, SendRef, flag, kind};
+use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
-use crate::request::Envelope;
 
 /// Bytes that are no header of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

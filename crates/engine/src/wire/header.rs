@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
-use crate::request::Envelope;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
 pub const VERSION: u16 = 6;

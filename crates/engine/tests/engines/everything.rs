@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fishplate_engine::Config;
-use fishplate_engine::config::MOST_ANNOUNCED;
+use fishplate_engine::limits::MOST_ANNOUNCED;
 use fishplate_engine::policy::{Multiplexing, Striping};
 
 use crate::support::pipe::Rail;

@@ -1,6 +1,6 @@
 //! Messages whose memory is lent only while they are posted.
 
-use fishplate_engine::config::MOST_INJECTED;
+use fishplate_engine::limits::MOST_INJECTED;
 use fishplate_engine::{
     Config, Context, Engine, Envelope, Extent, INJECT_SIZE, Pattern, Payload, PostError, RailId, Region, SendRequest,
     Space, VcId,

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use fishplate_engine::retire::MOST_STREAMS;
+use fishplate_engine::limits::MOST_STREAMS;
 
 /// Most streams that grow by themselves, unless the user says otherwise.
 const MOST_BY_DEFAULT: u8 = 8;

@@ -1,6 +1,7 @@
 //! Additional streams: how they are set up while others carry, and let go, as `crates/rails` does it.
 
-use fishplate_engine::retire::{Farewell, MOST_STREAMS, MOST_TO_A_PEER};
+use fishplate_engine::limits::{MOST_STREAMS, MOST_TO_A_PEER};
+use fishplate_engine::retire::Farewell;
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Payload, Source, Transmit};
 

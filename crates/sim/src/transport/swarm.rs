@@ -1,7 +1,7 @@
 //! A configuration of its own for each seed: what is rare in one is frequent in another.
 
 use fishplate_engine::Config;
-use fishplate_engine::config::MOST_ANNOUNCED;
+use fishplate_engine::limits::MOST_ANNOUNCED;
 use fishplate_engine::policy::{Multiplexing, Striping};
 use fishplate_link::{Loss, Rate, Settings};
 

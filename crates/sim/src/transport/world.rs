@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fishplate_engine::config::MOST_ANNOUNCED;
+use fishplate_engine::limits::MOST_ANNOUNCED;
 use fishplate_engine::{Engine, Path, RailId, SubchannelId};
 
 use super::connection::Connection;

@@ -4,9 +4,10 @@
 use arrayvec::ArrayVec;
 
 use crate::channel::VirtualChannel;
-use crate::channel::scheduler::{NOTHING, Transmit};
+use crate::channel::subchannel::liveness::Watch;
 use crate::channel::subchannel::{Cargo, Subchannel};
-use crate::config::MAX_SUBCHANNELS;
+use crate::channel::transmit::{NO_PAYLOAD, Transmit};
+use crate::limits::MAX_SUBCHANNELS;
 use crate::time::Instant;
 use crate::wire::Body;
 
@@ -28,48 +29,6 @@ const MOST_NUDGES: u8 = 4;
 /// So long after the peer has answered over another subchannel, in nanoseconds, a suspect one has failed. A peer that was
 /// away reads its subchannels one after the other, and may hold acknowledgements for a while.
 const GRACE_NS: u64 = 40_000_000;
-
-/// What is known of the progress of one subchannel.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Watch {
-    since: Instant,
-    /// The peer has been asked over all subchannels.
-    is_suspect: bool,
-    /// The peer has given up a subchannel, and nothing has come over this one for a while.
-    pub is_doubted: bool,
-    /// The peer is to be asked over this one.
-    asks: bool,
-    /// How often it was for the sake of the oldest frame.
-    nudges: u8,
-    fails_at: Option<Instant>,
-    /// The driver has been told that it has failed.
-    is_told: bool,
-}
-
-impl Watch {
-    /// There is something to acknowledge only now.
-    pub fn begin(&mut self, now: Instant) {
-        self.since = now;
-        self.is_suspect = false;
-        self.fails_at = None;
-    }
-
-    /// Another frame is the oldest one that is not acknowledged.
-    pub fn next_frame(&mut self) {
-        self.nudges = 0;
-    }
-
-    /// The peer is not asked over this one any more.
-    pub fn retire(&mut self) {
-        self.asks = false;
-    }
-
-    /// Something has been acknowledged or has come.
-    pub fn progress(&mut self, now: Instant) {
-        self.begin(now);
-        self.is_doubted = false;
-    }
-}
 
 impl Subchannel {
     /// When its oldest frame is overdue, if ever.
@@ -180,6 +139,6 @@ impl VirtualChannel {
     pub(in crate::channel) fn ping(&mut self, now: Instant) -> Option<Transmit> {
         let index = self.subchannels.iter().position(|sub| sub.watch.asks && sub.live && sub.budget > 0)?;
         self.subchannels[index].watch.asks = false;
-        Some(self.frame(now, index, Body::Ping, NOTHING, Cargo::Ping))
+        Some(self.frame(now, index, Body::Ping, NO_PAYLOAD, Cargo::Ping))
     }
 }

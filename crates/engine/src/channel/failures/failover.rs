@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::channel::VirtualChannel;
 use crate::channel::scheduler::send::Send;
-use crate::channel::scheduler::{NOTHING, Transmit};
 use crate::channel::subchannel::Cargo;
+use crate::channel::transmit::{NO_PAYLOAD, Transmit};
 use crate::generational_slab::Table;
 use crate::time::Instant;
 use crate::wire::{Access, Body, REPETITIONS, Refusal};
@@ -68,7 +68,7 @@ impl VirtualChannel {
         loop {
             let frame = *self.again.front()?;
             let len = u64::from(frame.body.payload_len());
-            let (mut body, mut source) = (frame.body, NOTHING);
+            let (mut body, mut source) = (frame.body, NO_PAYLOAD);
             match frame.cargo {
                 Cargo::Send { key, offset } => {
                     let Some(send) = sends.get(key) else {

@@ -1,9 +1,9 @@
 //! Failing subchannels: how they are noticed, and what becomes of what they carried.
 //!
-//! [`detection`] watches for progress: it probes a subchannel whose oldest frame is overdue, and reports one that stays
-//! silent while the peer answers over others. [`failover`] takes over what a failed or retired subchannel leaves behind:
+//! `detection.rs` watches for progress: it probes a subchannel whose oldest frame is overdue, and reports one that stays
+//! silent while the peer answers over others. `failover.rs` takes over what a failed or retired subchannel leaves behind:
 //! frames to retransmit, messages to put on another one. Called by `engine/subchannels.rs`, which tells the driver, and by
 //! the scheduler, which sends probes and retransmissions.
 
-pub mod detection;
+mod detection;
 mod failover;

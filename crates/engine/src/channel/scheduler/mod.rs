@@ -11,35 +11,19 @@ pub use stripes::Stripes;
 pub(super) use subchannel_choice::Choice;
 
 use protocol::Way;
-use send::{Destination, Purpose, Send, Source, Stage};
+use send::{Destination, Purpose, Send, Stage};
 use stripes::Piece;
 
 use super::flow_control::MESSAGE_CHARGE;
 use super::subchannel::Cargo;
+use super::transmit::{NO_PAYLOAD, Transmit};
 use super::{Charge, Reply, State, VirtualChannel};
-use crate::config::MAX_SUBCHANNELS;
 use crate::generational_slab::Table;
-use crate::ids::SubchannelId;
-use crate::memory::Payload;
+use crate::limits::MAX_SUBCHANNELS;
 use crate::policy::{View, Views, put_off_negligible};
 use crate::request::Remote;
 use crate::time::Instant;
-use crate::wire::{Body, Header, MAX_HEADER_LEN, SendRef};
-
-/// A frame for the driver to send.
-#[derive(Clone, Debug)]
-pub struct Transmit {
-    /// Over which subchannel.
-    pub subchannel: SubchannelId,
-    /// Its header.
-    pub header: Header,
-    /// Its payload.
-    pub source: Source,
-    /// The payload is lent only now: copy it before returning to the user.
-    pub copy: bool,
-}
-
-pub(super) const NOTHING: Source = Source::User(Payload::EMPTY);
+use crate::wire::{Body, SendRef};
 
 impl VirtualChannel {
     /// The next frame, if there is one that some subchannel can take.
@@ -63,30 +47,6 @@ impl VirtualChannel {
             .or_else(|| self.piece(now, sends))
             .or_else(|| self.ping(now))
             .or_else(|| self.acknowledgement(now))
-    }
-
-    /// A frame of `cargo` over subchannel `index`.
-    pub(super) fn frame(&mut self, now: Instant, index: usize, body: Body, source: Source, cargo: Cargo) -> Transmit {
-        let subchannel = &mut self.subchannels[index];
-        let (ack, ack_delay_us) = subchannel.pay_ack(now);
-        if body.is_counted() {
-            subchannel.sent(now, body, cargo, MAX_HEADER_LEN as u64 + source.len());
-        } else {
-            subchannel.budget = subchannel.budget.saturating_sub(MAX_HEADER_LEN as u64);
-        }
-        Transmit {
-            subchannel: SubchannelId { vc: self.id, index: index as u8 },
-            header: Header {
-                ack,
-                ack_delay_us,
-                said_at_us: now.wrapping_us(),
-                credit: self.debt.tell(),
-                repetition: 0,
-                body,
-            },
-            source,
-            copy: false,
-        }
     }
 
     pub(super) fn views(&self, now: Instant) -> Views {
@@ -141,7 +101,7 @@ impl VirtualChannel {
             Charge::Message => self.debt.free_eager(MESSAGE_CHARGE),
             Charge::Nothing => {}
         }
-        Some(self.frame(now, index, body, NOTHING, Cargo::Control))
+        Some(self.frame(now, index, body, NO_PAYLOAD, Cargo::Control))
     }
 
     /// News of credit that was given back.
@@ -149,7 +109,7 @@ impl VirtualChannel {
         self.relinquished?;
         let index = self.nearest(now)?;
         let total = self.relinquished.take()?;
-        Some(self.frame(now, index, Body::Relinquish { total }, NOTHING, Cargo::Control))
+        Some(self.frame(now, index, Body::Relinquish { total }, NO_PAYLOAD, Cargo::Control))
     }
 
     /// A message that a policy has put on a subchannel earlier, when that was busy.
@@ -214,7 +174,7 @@ impl VirtualChannel {
             send.is_unannounced = false;
             let (seq, total, ahead) = (send.seq(), send.len(), stripes.sent_ahead() as u32);
             let body = Body::Request { seq, envelope, data, total, ahead, send: SendRef(key) };
-            return Some(self.frame(now, index, body, NOTHING, Cargo::Control));
+            return Some(self.frame(now, index, body, NO_PAYLOAD, Cargo::Control));
         }
         let body = match send.purpose {
             Purpose::Message(seq) => Body::Eager { seq, envelope, data, len, prompt: send.is_awaited() },
@@ -322,7 +282,7 @@ impl VirtualChannel {
             }
         };
         self.subchannels[index].tell_alone(now);
-        Some(self.frame(now, index, Body::Ack, NOTHING, Cargo::Control))
+        Some(self.frame(now, index, Body::Ack, NO_PAYLOAD, Cargo::Control))
     }
 
     /// The last piece of a striped message has been acknowledged: the policy hears what the stripes took.

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::send::Send;
-use super::{NOTHING, Transmit};
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::subchannel::Cargo;
+use crate::channel::transmit::{NO_PAYLOAD, Transmit};
 use crate::channel::{Charge, Reply, VirtualChannel};
 use crate::generational_slab::Table;
 use crate::intervals::Intervals;
@@ -175,7 +175,7 @@ impl VirtualChannel {
         let (number, write, why) = self.subchannels[index].refusals.pop_front()?;
         self.remote.refused -= 1;
         let body = Body::Refused { what: Access::Write(write), why };
-        Some(self.frame(now, index, body, NOTHING, Cargo::Refusal(number)))
+        Some(self.frame(now, index, body, NO_PAYLOAD, Cargo::Refusal(number)))
     }
 
     /// The oldest request to read.
@@ -190,7 +190,7 @@ impl VirtualChannel {
             *number = self.remote.take_number();
         }
         self.credit.spend(MESSAGE_CHARGE);
-        Some(self.frame(now, index, body, NOTHING, Cargo::Control))
+        Some(self.frame(now, index, body, NO_PAYLOAD, Cargo::Control))
     }
 
     /// The oldest short write without a subchannel.

@@ -1,50 +1,13 @@
 //! A send, from posting to completion.
 
 use super::stripes::Stripes;
+use crate::channel::transmit::Source;
+use crate::envelope::Envelope;
 use crate::ids::{Context, MessageSeq, VcId};
 use crate::memory::{BounceId, Payload};
 use crate::registered_memory::RegionId;
-use crate::request::{Completion, Envelope, Failure, Operation, Remote, SendRequest, WriteRequest};
+use crate::request::{Completion, Failure, Operation, Remote, SendRequest, WriteRequest};
 use crate::wire::{Body, LandingRef, SendRef};
-
-/// Where a frame's payload comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// User memory.
-    User(Payload),
-    /// A part of a bounce buffer.
-    Bounce {
-        /// Which one.
-        id: BounceId,
-        /// First byte.
-        offset: u64,
-        /// Length in bytes.
-        len: u64,
-    },
-}
-
-impl Source {
-    /// Bytes `[from, from + len)`.
-    pub fn slice(&self, from: u64, len: u64) -> Source {
-        match self {
-            Source::User(payload) => Source::User(payload.slice(from, len)),
-            Source::Bounce { id, offset, .. } => Source::Bounce { id: *id, offset: offset + from, len },
-        }
-    }
-
-    /// Length in bytes.
-    pub fn len(&self) -> u64 {
-        match self {
-            Source::User(payload) => payload.len(),
-            Source::Bounce { len, .. } => *len,
-        }
-    }
-
-    /// Whether there are no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
 
 /// What a send is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,11 @@
 //! One subchannel: its budget, its frames that wait for acknowledgement, and the acknowledgements that it owes.
 
+pub mod liveness;
+
 use std::collections::VecDeque;
 
-use super::failures::detection::Watch;
+use liveness::Watch;
+
 use super::path::estimate::Estimate;
 use super::path::peer_clock::Transit;
 use super::path::sent_frames::{Acked, Sent};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fishplate_engine::config::MOST_ANNOUNCED;
+use fishplate_engine::limits::MOST_ANNOUNCED;
 use fishplate_engine::{Envelope, Pattern, Space};
 
 use super::oracle::{Command, Message, Outgoing, Receive};

@@ -8,7 +8,7 @@ mod tests;
 
 use std::net::IpAddr;
 
-use fishplate_engine::retire::{MOST_STREAMS, MOST_TO_A_PEER};
+use fishplate_engine::limits::{MOST_STREAMS, MOST_TO_A_PEER};
 use fishplate_engine::{Instant, RailId, VcId};
 
 use crate::connect::outgoing::Attempt;

@@ -1,0 +1,96 @@
+//! Outgoing frames: a header and where its payload comes from.
+
+use super::VirtualChannel;
+use super::subchannel::Cargo;
+use crate::ids::SubchannelId;
+use crate::memory::{BounceId, Payload};
+use crate::time::Instant;
+use crate::wire::{Body, Header, MAX_HEADER_LEN};
+
+/// Where a frame's payload comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// User memory.
+    User(Payload),
+    /// A part of a bounce buffer.
+    Bounce {
+        /// Which one.
+        id: BounceId,
+        /// First byte.
+        offset: u64,
+        /// Length in bytes.
+        len: u64,
+    },
+}
+
+impl Source {
+    /// Bytes `[from, from + len)`.
+    pub fn slice(&self, from: u64, len: u64) -> Source {
+        match self {
+            Source::User(payload) => Source::User(payload.slice(from, len)),
+            Source::Bounce { id, offset, .. } => Source::Bounce { id: *id, offset: offset + from, len },
+        }
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Source::User(payload) => payload.len(),
+            Source::Bounce { len, .. } => *len,
+        }
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A frame for the driver to send.
+#[derive(Clone, Debug)]
+pub struct Transmit {
+    /// Over which subchannel.
+    pub subchannel: SubchannelId,
+    /// Its header.
+    pub header: Header,
+    /// Its payload.
+    pub source: Source,
+    /// The payload is lent only now: copy it before returning to the user.
+    pub copy: bool,
+}
+
+/// No payload.
+pub(super) const NO_PAYLOAD: Source = Source::User(Payload::EMPTY);
+
+impl VirtualChannel {
+    /// A frame of `cargo` over subchannel `index`.
+    pub(in crate::channel) fn frame(
+        &mut self,
+        now: Instant,
+        index: usize,
+        body: Body,
+        source: Source,
+        cargo: Cargo,
+    ) -> Transmit {
+        let subchannel = &mut self.subchannels[index];
+        let (ack, ack_delay_us) = subchannel.pay_ack(now);
+        if body.is_counted() {
+            subchannel.sent(now, body, cargo, MAX_HEADER_LEN as u64 + source.len());
+        } else {
+            subchannel.budget = subchannel.budget.saturating_sub(MAX_HEADER_LEN as u64);
+        }
+        Transmit {
+            subchannel: SubchannelId { vc: self.id, index: index as u8 },
+            header: Header {
+                ack,
+                ack_delay_us,
+                said_at_us: now.wrapping_us(),
+                credit: self.debt.tell(),
+                repetition: 0,
+                body,
+            },
+            source,
+            copy: false,
+        }
+    }
+}

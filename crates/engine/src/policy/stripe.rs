@@ -1,0 +1,80 @@
+//! What the scheduler asks of a striping policy, and what it tells it.
+
+use super::view::View;
+
+/// Longest piece in bytes, however fast the subchannel, and whatever policy cuts: subchannels take turns.
+pub const MOST_PIECE: u64 = 512 << 10;
+
+/// Cuts long messages.
+pub trait Stripe: Send {
+    /// Called when the first stripe of a message of `len` bytes is about to be cut.
+    fn plan(&mut self, len: u64, views: &[View]) -> Plan;
+
+    /// For messages planned as [`Plan::Open`]: which subchannel takes the next piece, and its length in bytes (at
+    /// most `remaining`), when `pending` bytes in all wait in the virtual channel. `None`: wait.
+    fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)>;
+
+    /// Whether messages are cut by [`Stripe::cut`], so that even those of medium length are worth cutting.
+    fn binds_late(&self) -> bool {
+        false
+    }
+
+    /// All stripes of an assigned message have been delivered: bytes and nanoseconds for each subchannel of the plan.
+    fn delivered(&mut self, stripes: &[Delivered]);
+
+    /// Its name and present state, for people.
+    fn explain(&self) -> String;
+}
+
+/// Delivery of one subchannel's stripe.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Delivered {
+    /// Length of the stripe.
+    pub bytes: u64,
+    /// From handing its first byte to the subchannel to the acknowledgement of its last.
+    pub ns: u64,
+}
+
+/// How a message will be cut.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// Piece by piece, by [`Stripe::cut`].
+    Open,
+    /// One stripe a subchannel, of these lengths in bytes, one behind the other.
+    Assigned(Lengths),
+}
+
+/// Lengths of the stripes of a message, one a subchannel.
+pub type Lengths = Vec<u64>;
+
+/// Cuts `len` bytes in proportion to `weights`; every byte is in exactly one part.
+pub(super) fn proportional(len: u64, weights: impl Iterator<Item = f64> + Clone) -> Lengths {
+    let total: f64 = weights.clone().sum();
+    let mut lengths = Lengths::new();
+    let (mut sum, mut cut) = (0.0, 0);
+    for weight in weights {
+        sum += weight;
+        let end = ((len as f64 * (sum / total)).round() as u64).clamp(cut, len);
+        lengths.push(end - cut);
+        cut = end;
+    }
+    if let Some(last) = lengths.last_mut() {
+        *last += len - cut;
+    }
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn stripes_cover_each_byte_once(len in 0u64..1 << 62, weights in prop::collection::vec(0.001f64..1e12, 1..64)) {
+            let lengths = proportional(len, weights.iter().copied());
+            prop_assert_eq!(lengths.len(), weights.len());
+            prop_assert_eq!(lengths.iter().sum::<u64>(), len);
+        }
+    }
+}
