@@ -1,7 +1,7 @@
 //! Sequences of headers into the engine, while its user posts and cancels. The oracle is that of the engine's own tests:
 //! memory is bounded and in place, and every operation ends once, whatever the peer sends.
 
-use fishplate_engine::Misbehaviour;
+use fishplate_engine::ProtocolViolation;
 
 use crate::hostile::attack::attack;
 use crate::support::rng::Rng;
@@ -21,13 +21,13 @@ pub const ENDS: &[&str] = &[
 pub fn run(bytes: &[u8]) -> &'static str {
     match attack(Rng::over(bytes)).1 {
         None => "all in order",
-        Some(Misbehaviour::Acknowledgement) => "wrong acknowledgement",
-        Some(Misbehaviour::Credit) => "wrong credit",
-        Some(Misbehaviour::Grant) => "over the grant",
-        Some(Misbehaviour::Sequence) => "sequence number out of range",
-        Some(Misbehaviour::Clearance) => "wrong clearance",
-        Some(Misbehaviour::Stripe) => "stripe out of place",
-        Some(Misbehaviour::Refusal) => "wrong refusal",
+        Some(ProtocolViolation::Acknowledgement) => "wrong acknowledgement",
+        Some(ProtocolViolation::Credit) => "wrong credit",
+        Some(ProtocolViolation::Grant) => "over the grant",
+        Some(ProtocolViolation::Sequence) => "sequence number out of range",
+        Some(ProtocolViolation::ClearToSend) => "wrong clearance",
+        Some(ProtocolViolation::Stripe) => "stripe out of place",
+        Some(ProtocolViolation::Refusal) => "wrong refusal",
         // What an attack is too short for; the engine's tests have one of its own for each.
         Some(_) => "something else",
     }

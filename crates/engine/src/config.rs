@@ -1,6 +1,6 @@
 //! What can be tuned in an engine.
 
-use crate::limits::MOST_ANNOUNCED;
+use crate::limits::MAX_ANNOUNCED;
 use crate::policy::{Multiplexing, Striping};
 
 /// Settings of one engine; the same for all of its virtual channels.
@@ -15,13 +15,13 @@ pub struct Config {
     /// Bytes of unexpected messages that one peer may leave here, to start with.
     pub grant: u64,
     /// What that may grow to when a distant peer makes use of it.
-    pub most_grant: u64,
+    pub max_grant: u64,
     /// Bytes that all peers together may be granted. Beyond that a new peer gets [`MIN_GRANT`](crate::limits::MIN_GRANT), and no grant grows.
     pub memory: u64,
     /// How long a peer may be without any subchannel before its operations fail, in nanoseconds.
     pub rail_timeout_ns: u64,
-    /// Messages that one peer may announce beyond its grant; see [`MOST_ANNOUNCED`].
-    pub most_announced: u64,
+    /// Messages that one peer may announce beyond its grant; see [`MAX_ANNOUNCED`].
+    pub max_announced: u64,
 }
 
 impl Default for Config {
@@ -32,10 +32,10 @@ impl Default for Config {
             eager_limit: None,
             grant: 4 * 1024 * 1024,
             // A few round trips of 10 Gbit/s over 10 ms one way.
-            most_grant: 128 << 20,
+            max_grant: 128 << 20,
             memory: 512 << 20,
             rail_timeout_ns: 60_000_000_000,
-            most_announced: MOST_ANNOUNCED,
+            max_announced: MAX_ANNOUNCED,
         }
     }
 }

@@ -4,18 +4,18 @@ use slab::Slab;
 
 /// Entries by key. A key is the slot in its low half and the slot's generation in its high half.
 #[derive(Debug)]
-pub struct Table<T> {
+pub struct GenerationalSlab<T> {
     slots: Slab<(u32, T)>,
     generation: u32,
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for GenerationalSlab<T> {
     fn default() -> Self {
-        Table { slots: Slab::new(), generation: 0 }
+        GenerationalSlab { slots: Slab::new(), generation: 0 }
     }
 }
 
-impl<T> Table<T> {
+impl<T> GenerationalSlab<T> {
     /// Adds an entry; returns its key.
     pub fn insert(&mut self, entry: T) -> u64 {
         self.generation = self.generation.wrapping_add(1);
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_stale_key_finds_nothing() {
-        let mut table = Table::default();
+        let mut table = GenerationalSlab::default();
         let old = table.insert("old");
         assert_eq!(table.remove(old), Some("old"));
         let new = table.insert("new");

@@ -30,7 +30,7 @@ pub struct RegionId(u64);
 
 /// A kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
+pub enum Permission {
     /// Read.
     Read,
     /// Write.
@@ -39,12 +39,12 @@ pub enum Right {
 
 /// All registered memory, by key. Bounded by the user, who registers it.
 #[derive(Default)]
-pub struct Regions {
+pub struct RegisteredMemory {
     by_key: BTreeMap<u64, (RegionId, Registration)>,
     last: u64,
 }
 
-impl Regions {
+impl RegisteredMemory {
     /// Adds memory.
     pub fn add(&mut self, registration: Registration) -> Result<(), KeyInUse> {
         if self.by_key.contains_key(&registration.key) {
@@ -61,11 +61,11 @@ impl Regions {
     }
 
     /// `len` bytes from `address` on of the memory under `key`, if they may be accessed.
-    pub fn find(&self, key: u64, address: u64, len: u64, right: Right) -> Result<(RegionId, Payload), Refusal> {
+    pub fn find(&self, key: u64, address: u64, len: u64, right: Permission) -> Result<(RegionId, Payload), Refusal> {
         let (id, registration) = self.by_key.get(&key).ok_or(Refusal::Key)?;
         let allowed = match right {
-            Right::Read => registration.readable,
-            Right::Write => registration.writable,
+            Permission::Read => registration.readable,
+            Permission::Write => registration.writable,
         };
         if !allowed {
             return Err(Refusal::Rights);
@@ -91,36 +91,36 @@ mod tests {
 
     #[test]
     fn only_what_is_registered_can_be_accessed_and_only_as_allowed() {
-        let mut regions = Regions::default();
+        let mut regions = RegisteredMemory::default();
         regions.add(registration(1, 1000, 100)).unwrap();
-        let find = |address, len| regions.find(1, address, len, Right::Read).map(|(_, memory)| memory.len());
+        let find = |address, len| regions.find(1, address, len, Permission::Read).map(|(_, memory)| memory.len());
         assert_eq!(find(1000, 100), Ok(100));
         assert_eq!(find(1100, 0), Ok(0));
         for (address, len) in [(999, 1), (1000, 101), (1100, 1), (u64::MAX, 2), (1001, u64::MAX), (0, 0)] {
             assert_eq!(find(address, len), Err(Refusal::Bounds), "{len} bytes from {address}");
         }
-        assert_eq!(regions.find(1, 1000, 1, Right::Write), Err(Refusal::Rights));
-        assert_eq!(regions.find(2, 1000, 1, Right::Read), Err(Refusal::Key));
+        assert_eq!(regions.find(1, 1000, 1, Permission::Write), Err(Refusal::Rights));
+        assert_eq!(regions.find(2, 1000, 1, Permission::Read), Err(Refusal::Key));
     }
 
     #[test]
     fn all_addresses_can_be_registered() {
-        let mut regions = Regions::default();
+        let mut regions = RegisteredMemory::default();
         let memory = Payload::One(Extent { region: Region(0), offset: 0, len: u64::MAX });
         regions.add(Registration { memory, ..registration(1, 0, 0) }).unwrap();
-        let (_, found) = regions.find(1, u64::MAX - 1, 1, Right::Read).unwrap();
+        let (_, found) = regions.find(1, u64::MAX - 1, 1, Permission::Read).unwrap();
         assert_eq!(found, Payload::One(Extent { region: Region(0), offset: u64::MAX - 1, len: 1 }));
-        assert_eq!(regions.find(1, u64::MAX, 1, Right::Read), Err(Refusal::Bounds));
+        assert_eq!(regions.find(1, u64::MAX, 1, Permission::Read), Err(Refusal::Bounds));
     }
 
     #[test]
     fn a_key_is_used_once_at_a_time_and_then_names_something_else() {
-        let mut regions = Regions::default();
+        let mut regions = RegisteredMemory::default();
         regions.add(registration(1, 0, 100)).unwrap();
         assert_eq!(regions.add(registration(1, 0, 50)), Err(KeyInUse));
         let (old, _) = regions.remove(1).unwrap();
         assert_eq!(regions.remove(1), None);
         regions.add(registration(1, 0, 50)).unwrap();
-        assert_ne!(regions.find(1, 0, 1, Right::Read).unwrap().0, old);
+        assert_ne!(regions.find(1, 0, 1, Permission::Read).unwrap().0, old);
     }
 }

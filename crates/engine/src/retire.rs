@@ -4,31 +4,31 @@
 
 /// How far a subchannel is let go.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Farewell {
+pub struct Retirement {
     /// This side has said that nothing new comes.
-    pub said: bool,
+    pub leave_sent: bool,
     /// The peer has.
-    pub heard: bool,
+    pub leave_received: bool,
     /// This side has shut it.
     pub is_shut: bool,
 }
 
-impl Farewell {
+impl Retirement {
     /// Whether either side wants to let it go.
     pub fn has_begun(&self) -> bool {
-        self.said || self.heard
+        self.leave_sent || self.leave_received
     }
 
     /// Whether both do.
     pub fn is_mutual(&self) -> bool {
-        self.said && self.heard
+        self.leave_sent && self.leave_received
     }
 
     /// The peer lets it go. False: it must not, as the subchannel has to stay (it is not `additional`), or it is this side's
     /// own to let go.
     #[must_use]
-    pub fn hear(&mut self, additional: bool, own: bool) -> bool {
-        self.heard = true;
-        additional && (!own || self.said)
+    pub fn receive_leave(&mut self, additional: bool, own: bool) -> bool {
+        self.leave_received = true;
+        additional && (!own || self.leave_sent)
     }
 }

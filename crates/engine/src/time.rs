@@ -16,7 +16,7 @@ impl Instant {
     }
 
     /// What is left at this instant of something that halves every `half_life_ns` since an earlier one.
-    pub fn left_since(self, earlier: Instant, half_life_ns: u64) -> f64 {
+    pub fn decay_since(self, earlier: Instant, half_life_ns: u64) -> f64 {
         (-(self.since_ns(earlier) as f64 / half_life_ns as f64)).exp2()
     }
 

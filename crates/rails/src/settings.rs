@@ -238,7 +238,7 @@ impl Settings {
             striping: self.striping.clone(),
             eager_limit: self.eager_limit,
             grant: self.grant.unwrap_or(default.grant),
-            most_grant: self.grant.unwrap_or(default.most_grant),
+            max_grant: self.grant.unwrap_or(default.max_grant),
             rail_timeout_ns: self.timeout.as_nanos() as u64,
             ..default
         }

@@ -107,7 +107,7 @@ impl Scripted {
             loop {
                 let (header, _) = peer.next_frame();
                 match header.body {
-                    Body::Datagrams { port, secret, heard: false } => offered = Some((port, secret)),
+                    Body::Datagrams { port, secret, received: false } => offered = Some((port, secret)),
                     body if body.is_counted() => break,
                     _ => {}
                 }
@@ -160,7 +160,7 @@ impl Scripted {
     /// Tells the endpoint where to send datagrams, and that they have come.
     fn take_datagrams(&mut self) {
         let port = self.socket.local_addr().unwrap().port();
-        let said = frame(Body::Datagrams { port, secret: SECRET, heard: true }, 0);
+        let said = frame(Body::Datagrams { port, secret: SECRET, received: true }, 0);
         self.stream.write_all(&said).unwrap();
     }
 
@@ -210,7 +210,7 @@ fn the_refusal_of_a_write_comes_over_the_stream() {
 fn without_anybody_who_watches_there_are_none() {
     let mut endpoint = open(Settings::default());
     let (stream, _) = prove(&mut endpoint, 1, OFFER);
-    let offer = frame(Body::Datagrams { port: 9, secret: SECRET, heard: true }, 0);
+    let offer = frame(Body::Datagrams { port: 9, secret: SECRET, received: true }, 0);
     (&stream).write_all(&[offer, frame(Body::Ping, 0)].concat()).unwrap();
     let mut came = Vec::new();
     let (header, _) = until(&mut endpoint, |_| {

@@ -114,7 +114,10 @@ fn a_proven_peer_that_breaks_the_protocol_loses_its_channel_and_nobody_else_does
     let cases = [
         ("more than it was granted", frame(eager(0, u32::MAX), 1000)),
         ("a sequence number out of range", frame(eager(u32::MAX / 2, 8), 8)),
-        ("a sequence number out of range", frame(Body::Piece { seq: MessageSeq(u32::MAX / 2), offset: 0, len: 8 }, 8)),
+        (
+            "a sequence number out of range",
+            frame(Body::EarlyData { seq: MessageSeq(u32::MAX / 2), offset: 0, len: 8 }, 8),
+        ),
         ("it leaves frames out", frame(Body::Resume { number: 1 }, 0)),
         ("unknown frame kind 255", vec![255; 64]),
         ("bytes behind a frame that carries none", [&[5, 0, 0, 0, 255, 255, 255, 255][..], &[0; 12]].concat()),

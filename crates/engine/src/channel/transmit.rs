@@ -1,7 +1,7 @@
 //! Outgoing frames: a header and where its payload comes from.
 
 use super::VirtualChannel;
-use super::subchannel::Cargo;
+use super::subchannel::FrameOwner;
 use crate::ids::SubchannelId;
 use crate::memory::{BounceId, Payload};
 use crate::time::Instant;
@@ -63,19 +63,19 @@ pub struct Transmit {
 pub(super) const NO_PAYLOAD: Source = Source::User(Payload::EMPTY);
 
 impl VirtualChannel {
-    /// A frame of `cargo` over subchannel `index`.
+    /// A frame of `owner` over subchannel `index`.
     pub(in crate::channel) fn frame(
         &mut self,
         now: Instant,
         index: usize,
         body: Body,
         source: Source,
-        cargo: Cargo,
+        owner: FrameOwner,
     ) -> Transmit {
         let subchannel = &mut self.subchannels[index];
-        let (ack, ack_delay_us) = subchannel.pay_ack(now);
+        let (ack, ack_delay_us) = subchannel.take_ack(now);
         if body.is_counted() {
-            subchannel.sent(now, body, cargo, MAX_HEADER_LEN as u64 + source.len());
+            subchannel.sent(now, body, owner, MAX_HEADER_LEN as u64 + source.len());
         } else {
             subchannel.budget = subchannel.budget.saturating_sub(MAX_HEADER_LEN as u64);
         }
@@ -85,7 +85,7 @@ impl VirtualChannel {
                 ack,
                 ack_delay_us,
                 said_at_us: now.wrapping_us(),
-                credit: self.debt.tell(),
+                credit: self.peer_grant.advertise(),
                 repetition: 0,
                 body,
             },

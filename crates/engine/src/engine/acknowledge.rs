@@ -1,8 +1,8 @@
 //! Acknowledgements, and the ends of sends that they bring.
 
-use super::{Engine, Misbehaviour};
+use super::{Engine, ProtocolViolation};
 use crate::channel::scheduler::send::{Purpose, Stage};
-use crate::channel::subchannel::Cargo;
+use crate::channel::subchannel::FrameOwner;
 use crate::ids::SubchannelId;
 use crate::time::Instant;
 
@@ -13,24 +13,24 @@ impl Engine {
         now: Instant,
         subchannel: SubchannelId,
         ack: (u32, u16, u32),
-    ) -> Result<(), Misbehaviour> {
+    ) -> Result<(), ProtocolViolation> {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let index = usize::from(subchannel.index);
         let sends = &mut self.sends;
         let mut done = std::mem::take(&mut self.delivered);
         let mut writes = 0;
-        let mut answered = false;
+        let mut probe_answered = false;
         let remote = &mut channel.remote;
-        let delivered = |cargo: Cargo| {
-            let key = match cargo {
-                Cargo::Send { key, .. } => key,
-                Cargo::Refusal(number) => {
+        let delivered = |owner: FrameOwner| {
+            let key = match owner {
+                FrameOwner::Send { key, .. } => key,
+                FrameOwner::Refusal(number) => {
                     // The peer knows: it will not come again. (Its numbers are no more scattered for that.)
-                    let _ = remote.see(number);
+                    let _ = remote.record(number);
                     return;
                 }
-                Cargo::Ping => return answered = true,
-                Cargo::Control => return,
+                FrameOwner::Ping => return probe_answered = true,
+                FrameOwner::Control => return,
             };
             let Some(send) = sends.get_mut(key) else { return };
             send.unacknowledged -= 1;
@@ -42,14 +42,14 @@ impl Engine {
                 done.push(key);
             }
         };
-        let was_shut = channel.subchannels[index].estimate.room(now) == 0;
+        let was_shut = channel.subchannels[index].estimate.allowance(now) == 0;
         channel.subchannels[index]
             .acknowledged(now, ack, &mut channel.clock, delivered)
-            .map_err(|_| Misbehaviour::Acknowledgement)?;
-        if answered {
-            channel.answered(now);
+            .map_err(|_| ProtocolViolation::Acknowledgement)?;
+        if probe_answered {
+            channel.probe_answered(now);
         }
-        if answered || was_shut {
+        if probe_answered || was_shut {
             self.make_ready(subchannel.vc);
         }
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
@@ -73,7 +73,7 @@ impl Engine {
         if let Stage::Cut { stripes, .. } = &send.stage {
             channel.stripes_delivered(stripes);
         }
-        if matches!(send.purpose, Purpose::Answer(_)) && channel.remote.answered() {
+        if matches!(send.purpose, Purpose::ReadResponse(_)) && channel.remote.response_acknowledged() {
             self.make_ready(send.vc);
         }
         if let Some(bounce) = send.bounce() {

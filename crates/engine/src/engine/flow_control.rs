@@ -1,83 +1,83 @@
 //! Credit: what peers give, what is given to them, and how that follows path and memory.
 
-use super::{Engine, Misbehaviour};
-use crate::channel::Charge;
+use super::{Engine, ProtocolViolation};
+use crate::channel::CreditReturn;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::ids::{MessageSeq, VcId};
-use crate::matching::unmatched::Body;
+use crate::matching::unmatched::Content;
 use crate::time::Instant;
-use crate::wire::LandingRef;
+use crate::wire::ReceiveRef;
 
 impl Engine {
     /// The peer has given so much credit in all.
-    pub(super) fn handle_credit(&mut self, now: Instant, vc: VcId, total: u32) -> Result<(), Misbehaviour> {
+    pub(super) fn handle_credit(&mut self, now: Instant, vc: VcId, total: u32) -> Result<(), ProtocolViolation> {
         let channel = &mut self.vcs[vc.0 as usize];
-        if !channel.credit.given(total).map_err(|_| Misbehaviour::Credit)? {
+        if !channel.credit.update(total).map_err(|_| ProtocolViolation::Credit)? {
             return Ok(());
         }
-        channel.watch_credit(now);
+        channel.schedule_idle_check(now);
         let check = channel.idle_check();
         self.make_ready(vc);
-        check.into_iter().for_each(|due| self.hasten(due));
+        check.into_iter().for_each(|due| self.schedule_timeout(due));
         Ok(())
     }
 
     /// The peer has given back so much in all.
-    pub(super) fn handle_relinquish(&mut self, vc: VcId, total: u64) -> Result<(), Misbehaviour> {
-        let news = self.vcs[vc.0 as usize].debt.relinquished(total).map_err(|_| Misbehaviour::Credit)?;
+    pub(super) fn handle_relinquish(&mut self, vc: VcId, total: u64) -> Result<(), ProtocolViolation> {
+        let news = self.vcs[vc.0 as usize].peer_grant.relinquished(total).map_err(|_| ProtocolViolation::Credit)?;
         self.granted -= news;
         Ok(())
     }
 
     /// Payload of the peer no longer counts against its grant.
-    pub(super) fn free(&mut self, vc: VcId, charge: u64) {
+    pub(super) fn release_charge(&mut self, vc: VcId, charge: u64) {
         if charge == 0 {
             return;
         }
         let channel = &mut self.vcs[vc.0 as usize];
-        channel.debt.free_eager(charge);
-        if channel.debt.is_in_use() {
+        channel.peer_grant.release_eager(charge);
+        if channel.peer_grant.is_in_use() {
             self.grow_grant(vc);
         }
-        self.ask_ahead(vc);
-        let debt = &self.vcs[vc.0 as usize].debt;
-        if debt.is_worth_telling() || debt.starves_peer() {
+        self.request_early_data(vc);
+        let peer_grant = &self.vcs[vc.0 as usize].peer_grant;
+        if peer_grant.should_advertise() || peer_grant.blocks_peer() {
             self.make_ready(vc);
         }
     }
 
     /// A receive has taken an announced message, or nobody will.
-    pub(super) fn forget_announced(&mut self, vc: VcId, seq: MessageSeq) {
-        self.vcs[vc.0 as usize].forget_announced(seq);
-        self.ask_ahead(vc);
+    pub(super) fn remove_early_candidate(&mut self, vc: VcId, seq: MessageSeq) {
+        self.vcs[vc.0 as usize].remove_early_candidate(seq);
+        self.request_early_data(vc);
     }
 
     /// The user receives. A peer that sends more than that for a while runs out of credit and announces the rest, and each
     /// of these would wait for its receive and then for a round trip. So what is announced is asked for before, oldest
     /// first. (Who does not receive asks for nothing.)
-    fn ask_ahead(&mut self, vc: VcId) {
+    fn request_early_data(&mut self, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
-        let mut asks = false;
-        while let Some((seq, key)) = channel.oldest_announced() {
-            let Some(arrival) = self.arrivals.get_mut(key) else { break };
-            let (wish, (left, most)) = (channel.wish(arrival.len), channel.debt.to_ask());
-            if left < wish.min(most / 2) || channel.has_many_replies() {
+        let mut wants_probe = false;
+        while let Some((seq, key)) = channel.oldest_early_candidate() {
+            let Some(message) = self.unmatched.get_mut(key) else { break };
+            let (early_limit, (left, most)) = (channel.early_limit(message.len), channel.peer_grant.requestable());
+            if left < early_limit.min(most / 2) || channel.has_many_replies() {
                 break;
             }
-            channel.forget_announced(seq);
-            let Body::Request { send, .. } = arrival.body else { continue };
-            let ahead = wish.min(left);
-            if ahead == 0 {
+            channel.remove_early_candidate(seq);
+            let Content::Rendezvous { send, .. } = message.content else { continue };
+            let early = early_limit.min(left);
+            if early == 0 {
                 continue;
             }
-            channel.debt.ask(ahead);
-            arrival.body = Body::Request { send, seq, ahead };
-            arrival.charge = ahead + MESSAGE_CHARGE;
-            channel.partials.entry(seq).ahead = Some(ahead);
-            channel.clear(send, LandingRef::AHEAD, ahead, Charge::Nothing);
-            asks = true;
+            channel.peer_grant.request(early);
+            message.content = Content::Rendezvous { send, seq, early };
+            message.charge = early + MESSAGE_CHARGE;
+            channel.early_data.entry(seq).early = Some(early);
+            channel.enqueue_clear_to_send(send, ReceiveRef::EARLY, early, CreditReturn::Nothing);
+            wants_probe = true;
         }
-        if asks {
+        if wants_probe {
             self.make_ready(vc);
         }
     }
@@ -86,8 +86,8 @@ impl Engine {
     fn grow_grant(&mut self, vc: VcId) {
         let left = self.config.memory.saturating_sub(self.granted);
         let channel = &mut self.vcs[vc.0 as usize];
-        let more = channel.worth_granting(&self.config).saturating_sub(channel.debt.grant()).min(left);
-        channel.debt.grow(more);
+        let more = channel.target_grant(&self.config).saturating_sub(channel.peer_grant.bytes()).min(left);
+        channel.peer_grant.grow(more);
         self.granted += more;
     }
 }

@@ -3,7 +3,7 @@
 use crate::ids::MessageSeq;
 use crate::memory::BounceId;
 use crate::registered_memory::RegionId;
-use crate::wire::{Body, LandingRef, SendRef, Urgency};
+use crate::wire::{Body, ReceiveRef, SendRef, Urgency};
 
 /// What is being read from a subchannel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) enum Name {
     /// The piece of a message at this offset.
     Piece(MessageSeq, u64),
     /// The same, of what has a landing.
-    Stripe(LandingRef, u64),
+    Stripe(ReceiveRef, u64),
     /// A frame of a write, by number.
     Write(u64),
 }
@@ -35,8 +35,8 @@ impl Name {
     pub fn of(body: &Body) -> Name {
         match *body {
             Body::Eager { seq, .. } => Name::Eager(seq),
-            Body::Piece { seq, offset, .. } => Name::Piece(seq, offset),
-            Body::Stripe { landing, offset, .. } => Name::Stripe(landing, offset),
+            Body::EarlyData { seq, offset, .. } => Name::Piece(seq, offset),
+            Body::Stripe { receive, offset, .. } => Name::Stripe(receive, offset),
             Body::Write { number, .. } => Name::Write(number),
             _ => Name::None,
         }
@@ -59,11 +59,11 @@ pub(super) enum Target {
     #[default]
     Nothing,
     /// A receive: its landing.
-    Landing(u64),
+    Reassembly(u64),
     /// A receive, of a piece that is longer than what is wanted of it.
-    LandingPart {
+    ReassemblyPart {
         /// The landing.
-        landing: u64,
+        reassembly: u64,
         /// Bytes that are wanted.
         wanted: u64,
     },
@@ -75,7 +75,7 @@ pub(super) enum Target {
         bounce: BounceId,
     },
     /// A message without a receive.
-    Arrival(u64),
+    UnmatchedMessage(u64),
     /// Registered memory.
     Memory {
         /// Which.

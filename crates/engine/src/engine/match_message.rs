@@ -1,188 +1,190 @@
 //! Messages that have come: where in the order they stand, which receive takes them, and where they land.
 
 use super::incoming::{Name, Target};
-use super::{Engine, Misbehaviour};
-use crate::channel::Charge;
+use super::{Engine, ProtocolViolation};
+use crate::channel::CreditReturn;
 use crate::channel::scheduler::send::{Destination, Stage};
 use crate::envelope::Envelope;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::posted::Taken;
-use crate::matching::reassembly::Landing;
-use crate::matching::unmatched::{self, Arrival, Then};
+use crate::matching::reassembly::Reassembly;
+use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
 use crate::memory::{MemoryAction, Placement};
-use crate::wire::{LandingRef, SendRef};
+use crate::wire::{ReceiveRef, SendRef};
 
 impl Engine {
     /// A message, or the request to send one, in whatever order it came.
     pub(super) fn handle_message(
         &mut self,
         seq: MessageSeq,
-        arrival: Arrival,
+        message: UnmatchedMessage,
         repetition: u8,
-    ) -> Result<(Target, Placement), Misbehaviour> {
-        let channel = &mut self.vcs[arrival.vc.0 as usize];
-        if !channel.reorder.is_next(seq) && channel.reorder.has(seq) {
-            return self.handle_message_again(seq, arrival, repetition);
+    ) -> Result<(Target, Placement), ProtocolViolation> {
+        let channel = &mut self.vcs[message.vc.0 as usize];
+        if !channel.reorder.is_next(seq) && channel.reorder.has_received(seq) {
+            return self.handle_retransmission(seq, message, repetition);
         }
-        let held = match arrival.body {
-            unmatched::Body::Eager { .. } => channel.debt.hold_eager(arrival.charge),
+        let held = match message.content {
+            unmatched::Content::Eager { .. } => channel.peer_grant.charge_eager(message.charge),
             // Nothing of it can have come.
-            unmatched::Body::Request { ahead: 0, .. } if channel.partials.get_mut(seq).is_some() => {
-                return Err(Misbehaviour::Stripe);
+            unmatched::Content::Rendezvous { early: 0, .. } if channel.early_data.get_mut(seq).is_some() => {
+                return Err(ProtocolViolation::Stripe);
             }
-            unmatched::Body::Request { ahead: 0, .. } => channel.debt.hold_request(),
-            unmatched::Body::Request { ahead, .. } => {
-                self.announce(&arrival, seq, ahead)?;
-                self.vcs[arrival.vc.0 as usize].debt.hold_eager(arrival.charge)
+            unmatched::Content::Rendezvous { early: 0, .. } => channel.peer_grant.charge_request(),
+            unmatched::Content::Rendezvous { early, .. } => {
+                self.announce_early_data(&message, seq, early)?;
+                self.vcs[message.vc.0 as usize].peer_grant.charge_eager(message.charge)
             }
         };
-        held.map_err(|_| Misbehaviour::Grant)?;
-        let channel = &mut self.vcs[arrival.vc.0 as usize];
+        held.map_err(|_| ProtocolViolation::Grant)?;
+        let channel = &mut self.vcs[message.vc.0 as usize];
         if !channel.reorder.is_next(seq) {
-            let key = self.arrivals.insert(arrival);
-            let channel = &mut self.vcs[arrival.vc.0 as usize];
+            let key = self.unmatched.insert(message);
+            let channel = &mut self.vcs[message.vc.0 as usize];
             if channel.reorder.store(seq, key).is_err() {
-                self.arrivals.remove(key);
-                return Err(Misbehaviour::Sequence);
+                self.unmatched.remove(key);
+                return Err(ProtocolViolation::Sequence);
             }
-            return Ok(self.park(key));
+            return Ok(self.buffer_payload(key));
         }
-        let target = self.handle_in_turn(arrival);
-        while let Some(key) = self.vcs[arrival.vc.0 as usize].reorder.advance() {
-            self.match_arrival(key);
+        let target = self.handle_in_order(message);
+        while let Some(key) = self.vcs[message.vc.0 as usize].reorder.advance() {
+            self.match_or_queue(key);
         }
         Ok(target)
     }
 
     /// A message whose turn it is, and whose payload, if it has one, follows.
-    fn handle_in_turn(&mut self, arrival: Arrival) -> (Target, Placement) {
-        let Arrival { vc, envelope, data, len, .. } = arrival;
-        let eager_with_payload = matches!(arrival.body, unmatched::Body::Eager { whole: false, .. });
+    fn handle_in_order(&mut self, message: UnmatchedMessage) -> (Target, Placement) {
+        let UnmatchedMessage { vc, envelope, data, len, .. } = message;
+        let eager_with_payload = matches!(message.content, unmatched::Content::Eager { is_complete: false, .. });
         if !eager_with_payload {
-            let key = self.arrivals.insert(arrival);
-            self.match_arrival(key);
+            let key = self.unmatched.insert(message);
+            self.match_or_queue(key);
             return (Target::Nothing, Placement::Discard);
         }
         match self.posted.take_match(vc, envelope, len) {
             Some(taken) => {
-                self.free(vc, arrival.charge);
-                let mut landing = self.landing(taken, vc, (envelope, data, len));
-                let placement = landing.place_all();
-                (Target::Landing(self.landings.insert(landing)), placement)
+                self.release_charge(vc, message.charge);
+                let mut reassembly = self.new_reassembly(taken, vc, (envelope, data, len));
+                let placement = reassembly.place_all();
+                (Target::Reassembly(self.reassemblies.insert(reassembly)), placement)
             }
             None => {
-                let key = self.arrivals.insert(arrival);
+                let key = self.unmatched.insert(message);
                 self.unexpected.push(vc, envelope, key);
-                self.park(key)
+                self.buffer_payload(key)
             }
         }
     }
 
     /// The payload of an arrival without a receive follows: it goes into a buffer.
-    pub(super) fn park(&mut self, key: u64) -> (Target, Placement) {
-        let Some(arrival) = self.arrivals.get_mut(key) else { return (Target::Nothing, Placement::Discard) };
-        match &mut arrival.body {
-            unmatched::Body::Eager { bounce, whole: false, .. } => {
+    pub(super) fn buffer_payload(&mut self, key: u64) -> (Target, Placement) {
+        let Some(message) = self.unmatched.get_mut(key) else { return (Target::Nothing, Placement::Discard) };
+        match &mut message.content {
+            unmatched::Content::Eager { bounce, is_complete: false, .. } => {
                 let id = self.bounces.take();
                 *bounce = Some(id);
-                (Target::Arrival(key), Placement::Bounce(id))
+                (Target::UnmatchedMessage(key), Placement::Bounce(id))
             }
             _ => (Target::Nothing, Placement::Discard),
         }
     }
 
     /// The turn of an arrival has come: a posted receive takes it, or it waits for one.
-    pub(super) fn match_arrival(&mut self, key: u64) {
-        let Some(&Arrival { vc, envelope, len, body, .. }) = self.arrivals.get(key) else { return };
+    pub(super) fn match_or_queue(&mut self, key: u64) {
+        let Some(&UnmatchedMessage { vc, envelope, len, content, .. }) = self.unmatched.get(key) else { return };
         match self.posted.take_match(vc, envelope, len) {
-            Some(taken) => self.land(taken, key),
+            Some(taken) => self.deliver_to(taken, key),
             None => {
                 self.unexpected.push(vc, envelope, key);
-                if let unmatched::Body::Request { seq, ahead: 0, .. } = body {
-                    self.vcs[vc.0 as usize].remember_announced(seq, key, len);
+                if let unmatched::Content::Rendezvous { seq, early: 0, .. } = content {
+                    self.vcs[vc.0 as usize].add_early_candidate(seq, key, len);
                 }
             }
         }
     }
 
     /// Posted receive `key` takes an arrival.
-    pub(super) fn land_posted(&mut self, key: u64, arrival: u64) {
-        let len = self.arrivals.get(arrival).map_or(0, |arrival| arrival.len);
+    pub(super) fn deliver_to_posted(&mut self, key: u64, message: u64) {
+        let len = self.unmatched.get(message).map_or(0, |message| message.len);
         if let Some(taken) = self.posted.take(key, len) {
-            self.land(taken, arrival);
+            self.deliver_to(taken, message);
         }
     }
 
-    fn land(&mut self, taken: Taken, key: u64) {
-        let Some(&Arrival { vc, envelope, data, len, body, charge }) = self.arrivals.get(key) else { return };
-        let mut landing = self.landing(taken, vc, (envelope, data, len));
-        match body {
-            unmatched::Body::Request { send, seq, ahead: 0 } => {
-                self.arrivals.remove(key);
-                self.forget_announced(vc, seq);
-                self.answer_request(send, landing);
+    fn deliver_to(&mut self, taken: Taken, key: u64) {
+        let Some(&UnmatchedMessage { vc, envelope, data, len, content, charge }) = self.unmatched.get(key) else {
+            return;
+        };
+        let mut reassembly = self.new_reassembly(taken, vc, (envelope, data, len));
+        match content {
+            unmatched::Content::Rendezvous { send, seq, early: 0 } => {
+                self.unmatched.remove(key);
+                self.remove_early_candidate(vc, seq);
+                self.send_clear_to_send(send, reassembly);
             }
-            unmatched::Body::Request { send, seq, ahead } => {
-                self.arrivals.remove(key);
-                self.land_pieces(landing, (send, seq), (ahead, len));
+            unmatched::Content::Rendezvous { send, seq, early } => {
+                self.unmatched.remove(key);
+                self.deliver_early_data(reassembly, (send, seq), (early, len));
             }
-            unmatched::Body::Eager { whole: false, .. } => {
+            unmatched::Content::Eager { is_complete: false, .. } => {
                 // All of it is announced: a stripe that names this landing is out of place.
-                landing.place_all();
-                let landing = self.landings.insert(landing);
-                self.set_then(key, Then::Land(landing));
+                reassembly.place_all();
+                let reassembly = self.reassemblies.insert(reassembly);
+                self.set_once_buffered(key, OnceBuffered::Deliver(reassembly));
             }
-            unmatched::Body::Eager { bounce, .. } => {
-                self.arrivals.remove(key);
-                self.free(vc, charge);
+            unmatched::Content::Eager { bounce, .. } => {
+                self.unmatched.remove(key);
+                self.release_charge(vc, charge);
                 if let Some(from) = bounce {
-                    self.actions.push_back(MemoryAction::Copy { from, to: landing.place().clone() });
+                    self.actions.push_back(MemoryAction::Copy { from, to: reassembly.place().clone() });
                     self.release(from);
                 }
-                self.finish_landing(landing);
+                self.finish_reassembly(reassembly);
             }
         }
     }
 
-    fn answer_request(&mut self, send: SendRef, landing: Landing) {
-        let (vc, wanted) = (landing.vc, landing.wanted());
+    fn send_clear_to_send(&mut self, send: SendRef, reassembly: Reassembly) {
+        let (vc, wanted) = (reassembly.vc, reassembly.wanted());
         let name = if wanted == 0 {
-            self.finish_landing(landing);
-            LandingRef::NONE
+            self.finish_reassembly(reassembly);
+            ReceiveRef::NONE
         } else {
-            LandingRef(self.landings.insert(landing))
+            ReceiveRef(self.reassemblies.insert(reassembly))
         };
-        self.vcs[vc.0 as usize].clear(send, name, wanted, Charge::Announcement);
+        self.vcs[vc.0 as usize].enqueue_clear_to_send(send, name, wanted, CreditReturn::RequestToSend);
         self.make_ready(vc);
     }
 
-    pub(super) fn handle_clear(
+    pub(super) fn handle_clear_to_send(
         &mut self,
         vc: VcId,
         send: SendRef,
-        landing: LandingRef,
+        receive: ReceiveRef,
         len: u64,
-    ) -> Result<(), Misbehaviour> {
+    ) -> Result<(), ProtocolViolation> {
         let key = send.0;
         // What has ended was cleared before, or came without.
         let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
         if send.vc != vc || len > send.len() {
-            return Err(Misbehaviour::Clearance);
+            return Err(ProtocolViolation::ClearToSend);
         }
         let channel = &mut self.vcs[vc.0 as usize];
         let (to, stripes) = match &mut send.stage {
-            Stage::Cut { to: Destination::Announced, stripes } if landing == LandingRef::AHEAD => {
-                channel.goes_ahead(key, stripes, len);
+            Stage::Cut { to: Destination::Announced, stripes } if receive == ReceiveRef::EARLY => {
+                channel.early_data_requested(key, stripes, len);
                 self.make_ready(vc);
                 return Ok(());
             }
             // The clearance has overtaken it.
-            Stage::Cut { .. } if landing == LandingRef::AHEAD => return Ok(()),
+            Stage::Cut { .. } if receive == ReceiveRef::EARLY => return Ok(()),
             Stage::Cut { to: to @ Destination::Announced, stripes } => (to, stripes),
-            Stage::Cut { to: Destination::Landing(before), .. } if *before == landing => return Ok(()),
-            _ => return Err(Misbehaviour::Clearance),
+            Stage::Cut { to: Destination::Receive(before), .. } if *before == receive => return Ok(()),
+            _ => return Err(ProtocolViolation::ClearToSend),
         };
-        channel.cleared(key, (to, stripes), landing, len);
+        channel.clear_to_send(key, (to, stripes), receive, len);
         if send.is_delivered() {
             self.finish_send(key);
         } else {
@@ -194,111 +196,115 @@ impl Engine {
     pub(super) fn handle_stripe(
         &mut self,
         vc: VcId,
-        (landing, repetition): (LandingRef, u8),
+        (receive, repetition): (ReceiveRef, u8),
         offset: u64,
         len: u32,
-    ) -> Result<(Target, Placement), Misbehaviour> {
-        let (key, len) = (landing.0, u64::from(len));
-        let name = Name::Stripe(landing, offset);
+    ) -> Result<(Target, Placement), ProtocolViolation> {
+        let (key, len) = (receive.0, u64::from(len));
+        let name = Name::Stripe(receive, offset);
         let place = |engine: &mut Engine| {
             // What has ended had all of it before.
-            let landing = engine.landings.get_mut(key).filter(|landing| landing.vc == vc)?;
-            Some(landing.place_stripe(offset, len).map_err(|_| landing.has(offset, len)))
+            let reassembly = engine.reassemblies.get_mut(key).filter(|reassembly| reassembly.vc == vc)?;
+            Some(reassembly.place_stripe(offset, len).map_err(|_| reassembly.contains(offset, len)))
         };
-        let placed = match place(self) {
+        let bytes_placed = match place(self) {
             Some(Err(true)) if self.supersede(vc, name, repetition) => place(self),
-            placed => placed,
+            bytes_placed => bytes_placed,
         };
-        match placed {
-            Some(Ok(placement)) => Ok((Target::Landing(key), placement)),
-            Some(Err(false)) => Err(Misbehaviour::Stripe),
+        match bytes_placed {
+            Some(Ok(placement)) => Ok((Target::Reassembly(key), placement)),
+            Some(Err(false)) => Err(ProtocolViolation::Stripe),
             Some(Err(true)) | None => Ok((Target::Nothing, Placement::Discard)),
         }
     }
 
     /// `len` bytes are where landing `key` wants them.
-    pub(super) fn placed(&mut self, key: u64, len: u64) {
-        let all = self.landings.get_mut(key).is_some_and(|landing| landing.placed(len));
-        if all && let Some(landing) = self.landings.remove(key) {
-            self.finish_landing(landing);
+    pub(super) fn bytes_placed(&mut self, key: u64, len: u64) {
+        let all = self.reassemblies.get_mut(key).is_some_and(|reassembly| reassembly.placed(len));
+        if all && let Some(reassembly) = self.reassemblies.remove(key) {
+            self.finish_reassembly(reassembly);
         }
     }
 
     /// All bytes of an arrival are in its buffer.
-    pub(super) fn arrived(&mut self, key: u64) {
-        let Some(arrival) = self.arrivals.get_mut(key) else { return };
-        let unmatched::Body::Eager { bounce: Some(from), whole, then } = &mut arrival.body else { return };
-        *whole = true;
-        let (from, then) = (*from, *then);
-        if then == Then::Wait {
+    pub(super) fn fully_buffered(&mut self, key: u64) {
+        let Some(message) = self.unmatched.get_mut(key) else { return };
+        let unmatched::Content::Eager { bounce: Some(from), is_complete, once_buffered } = &mut message.content else {
+            return;
+        };
+        *is_complete = true;
+        let (from, once_buffered) = (*from, *once_buffered);
+        if once_buffered == OnceBuffered::Wait {
             return;
         }
-        let (vc, charge) = (arrival.vc, arrival.charge);
-        self.arrivals.remove(key);
-        self.free(vc, charge);
-        if let Then::Land(key) = then
-            && let Some(landing) = self.landings.remove(key)
+        let (vc, charge) = (message.vc, message.charge);
+        self.unmatched.remove(key);
+        self.release_charge(vc, charge);
+        if let OnceBuffered::Deliver(key) = once_buffered
+            && let Some(reassembly) = self.reassemblies.remove(key)
         {
-            self.actions.push_back(MemoryAction::Copy { from, to: landing.place().clone() });
-            self.finish_landing(landing);
+            self.actions.push_back(MemoryAction::Copy { from, to: reassembly.place().clone() });
+            self.finish_reassembly(reassembly);
         }
         self.release(from);
     }
 
-    fn set_then(&mut self, key: u64, new: Then) {
-        if let Some(Arrival { body: unmatched::Body::Eager { then, .. }, .. }) = self.arrivals.get_mut(key) {
-            *then = new;
+    fn set_once_buffered(&mut self, key: u64, new: OnceBuffered) {
+        if let Some(UnmatchedMessage { content: unmatched::Content::Eager { once_buffered, .. }, .. }) =
+            self.unmatched.get_mut(key)
+        {
+            *once_buffered = new;
         }
     }
 
     /// A message that a receive has taken.
-    pub(super) fn landing(
+    pub(super) fn new_reassembly(
         &mut self,
         taken: Taken,
         vc: VcId,
         (envelope, data, len): (Envelope, Option<u64>, u64),
-    ) -> Landing {
-        let mut landing = Landing::new(taken, vc, envelope, data, len);
-        landing.turn = landing.multi.map(|_| self.vcs[vc.0 as usize].turns.take());
-        landing
+    ) -> Reassembly {
+        let mut reassembly = Reassembly::new(taken, vc, envelope, data, len);
+        reassembly.report_position = reassembly.multi.map(|_| self.vcs[vc.0 as usize].completion_order.reserve());
+        reassembly
     }
 
-    pub(super) fn finish_landing(&mut self, landing: Landing) {
-        if let Some(seq) = landing.partial {
-            self.vcs[landing.vc.0 as usize].partials.remove(seq);
+    pub(super) fn finish_reassembly(&mut self, reassembly: Reassembly) {
+        if let Some(seq) = reassembly.early_data {
+            self.vcs[reassembly.vc.0 as usize].early_data.remove(seq);
         }
-        let Some(turn) = landing.turn else { return self.report(&landing) };
-        let vc = landing.vc.0 as usize;
-        self.vcs[vc].turns.landed(turn, landing);
-        while let Some(landing) = self.vcs[vc].turns.next() {
-            self.report(&landing);
+        let Some(position) = reassembly.report_position else { return self.report_completion(&reassembly) };
+        let vc = reassembly.vc.0 as usize;
+        self.vcs[vc].completion_order.completed(position, reassembly);
+        while let Some(reassembly) = self.vcs[vc].completion_order.next() {
+            self.report_completion(&reassembly);
         }
     }
 
-    pub(super) fn report(&mut self, landing: &Landing) {
-        let released = landing.multi.is_some_and(|key| self.posted.landed(key));
-        self.completions.extend(landing.completion(released, None));
+    pub(super) fn report_completion(&mut self, reassembly: &Reassembly) {
+        let released = reassembly.multi.is_some_and(|key| self.posted.message_done(key));
+        self.completions.extend(reassembly.completion(released, None));
     }
 
     /// An unexpected message is dropped.
     pub(super) fn discard(&mut self, key: u64) {
-        let Some(&Arrival { vc, body, charge, len, .. }) = self.arrivals.get(key) else { return };
-        match body {
-            unmatched::Body::Eager { whole: false, .. } => self.set_then(key, Then::Drop),
-            unmatched::Body::Eager { bounce, .. } => {
-                self.arrivals.remove(key);
-                self.free(vc, charge);
+        let Some(&UnmatchedMessage { vc, content, charge, len, .. }) = self.unmatched.get(key) else { return };
+        match content {
+            unmatched::Content::Eager { is_complete: false, .. } => self.set_once_buffered(key, OnceBuffered::Drop),
+            unmatched::Content::Eager { bounce, .. } => {
+                self.unmatched.remove(key);
+                self.release_charge(vc, charge);
                 bounce.into_iter().for_each(|bounce| self.release(bounce));
             }
-            unmatched::Body::Request { send, seq, ahead: 0 } => {
-                self.arrivals.remove(key);
-                self.forget_announced(vc, seq);
-                self.vcs[vc.0 as usize].clear(send, LandingRef::NONE, 0, Charge::Announcement);
+            unmatched::Content::Rendezvous { send, seq, early: 0 } => {
+                self.unmatched.remove(key);
+                self.remove_early_candidate(vc, seq);
+                self.vcs[vc.0 as usize].enqueue_clear_to_send(send, ReceiveRef::NONE, 0, CreditReturn::RequestToSend);
                 self.make_ready(vc);
             }
-            unmatched::Body::Request { send, seq, ahead } => {
-                self.arrivals.remove(key);
-                self.discard_pieces(vc, (send, seq), (ahead, len));
+            unmatched::Content::Rendezvous { send, seq, early } => {
+                self.unmatched.remove(key);
+                self.discard_early_data(vc, (send, seq), (early, len));
             }
         }
     }

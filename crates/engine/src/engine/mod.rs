@@ -15,7 +15,7 @@ mod retransmit;
 mod subchannels;
 
 pub use post::{PostError, SendKey};
-pub use protocol_violation::Misbehaviour;
+pub use protocol_violation::ProtocolViolation;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -23,15 +23,15 @@ use crate::channel::scheduler::send::Send;
 use crate::channel::subchannel::Subchannel;
 use crate::channel::{State, VirtualChannel};
 use crate::config::Config;
-use crate::generational_slab::Table;
+use crate::generational_slab::GenerationalSlab;
 use crate::ids::{SubchannelId, VcId};
-use crate::limits::LEAST_GRANT;
+use crate::limits::MIN_GRANT;
 use crate::matching::posted::PostedQueue;
-use crate::matching::reassembly::Landing;
+use crate::matching::reassembly::Reassembly;
 use crate::matching::unexpected::Unexpected;
-use crate::matching::unmatched::Arrival;
+use crate::matching::unmatched::UnmatchedMessage;
 use crate::memory::{BounceId, MemoryAction};
-use crate::registered_memory::Regions;
+use crate::registered_memory::RegisteredMemory;
 use crate::request::Completion;
 use crate::time::Instant;
 use crate::wire::{Body, Header};
@@ -44,19 +44,19 @@ use crate::channel::path::PathEstimate;
 /// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`],
 ///   [`Engine::post_write`], [`Engine::post_read`], [`Engine::register`], ...
 /// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
-///   [`Engine::payload_placed`], [`Engine::reached`], [`Engine::measured`], [`Engine::moved`], [`Engine::handle_timeout`],
+///   [`Engine::payload_placed`], [`Engine::kernel_acknowledged`], [`Engine::path_measured`], [`Engine::made_progress`], [`Engine::handle_timeout`],
 ///   [`Engine::subchannel_down`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
-///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_cut`], [`Engine::poll_lost`],
+///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_failed_subchannel`], [`Engine::poll_lost_peer`],
 ///   [`Engine::poll_timeout`].
 pub struct Engine {
     config: Config,
     vcs: Vec<VirtualChannel>,
-    sends: Table<Send>,
-    arrivals: Table<Arrival>,
-    landings: Table<Landing>,
+    sends: GenerationalSlab<Send>,
+    unmatched: GenerationalSlab<UnmatchedMessage>,
+    reassemblies: GenerationalSlab<Reassembly>,
     /// What peers may access.
-    regions: Regions,
+    regions: RegisteredMemory,
     posted: PostedQueue,
     unexpected: Unexpected,
     /// What is being read from each subchannel: see `receive`.
@@ -67,12 +67,12 @@ pub struct Engine {
     /// Bytes of messages that are kept until they are acknowledged, as the user has the memory back.
     injected: u64,
     /// Sends that may complete before; some of them may have ended.
-    candidates: Vec<buffered_send::Candidate>,
+    buffer_candidates: Vec<buffered_send::Candidate>,
     ready: VecDeque<VcId>,
     /// Subchannels that the driver is to close.
-    cuts: VecDeque<SubchannelId>,
+    failed_subchannels: VecDeque<SubchannelId>,
     /// Peers that were given up.
-    lost: VecDeque<VcId>,
+    lost_peers: VecDeque<VcId>,
     /// Sends that one acknowledgement has ended; kept for its memory.
     delivered: Vec<u64>,
     actions: VecDeque<MemoryAction>,
@@ -80,11 +80,11 @@ pub struct Engine {
     /// Not later than anything that time brings: acknowledgements that are due, a look at idle credit.
     deadline: Option<Instant>,
     /// Frames have come whose acknowledgement a peer's user waits for, and it may not have left yet.
-    awaited: bool,
+    awaited_ack: bool,
 }
 
 /// A new peer is granted no more than this part of what is left.
-const FIRST_PART: u64 = 8;
+const FIRST_GRANT_PART: u64 = 8;
 
 /// Too many subchannels in one virtual channel, or a virtual channel that is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,25 +96,25 @@ impl Engine {
         Engine {
             config,
             vcs: Vec::new(),
-            sends: Table::default(),
-            arrivals: Table::default(),
-            landings: Table::default(),
-            regions: Regions::default(),
+            sends: GenerationalSlab::default(),
+            unmatched: GenerationalSlab::default(),
+            reassemblies: GenerationalSlab::default(),
+            regions: RegisteredMemory::default(),
             posted: PostedQueue::default(),
             unexpected: Unexpected::default(),
             incoming: Vec::new(),
             bounces: BounceIds::default(),
             granted: 0,
             injected: 0,
-            candidates: Vec::new(),
+            buffer_candidates: Vec::new(),
             ready: VecDeque::new(),
-            cuts: VecDeque::new(),
-            lost: VecDeque::new(),
+            failed_subchannels: VecDeque::new(),
+            lost_peers: VecDeque::new(),
             delivered: Vec::new(),
             actions: VecDeque::new(),
             completions: VecDeque::new(),
             deadline: None,
-            awaited: false,
+            awaited_ack: false,
         }
     }
 
@@ -131,7 +131,7 @@ impl Engine {
     fn add_vc(&mut self, loopback: bool) -> VcId {
         let id = VcId(self.vcs.len() as u32);
         let left = self.config.memory.saturating_sub(self.granted);
-        let grant = if loopback { 0 } else { self.config.grant.min((left / FIRST_PART).max(LEAST_GRANT)) };
+        let grant = if loopback { 0 } else { self.config.grant.min((left / FIRST_GRANT_PART).max(MIN_GRANT)) };
         self.granted += grant;
         self.vcs.push(VirtualChannel::new(id, &self.config, grant, loopback));
         self.incoming.push(Vec::new());
@@ -140,17 +140,17 @@ impl Engine {
 
     /// What the peer of `vc` is granted to start with, in bytes: to tell it when a subchannel is set up.
     pub fn first_grant(&self, vc: VcId) -> u64 {
-        self.vcs[vc.0 as usize].debt.first_grant()
+        self.vcs[vc.0 as usize].peer_grant.first_grant()
     }
 
     /// What the peer of `vc` is granted at present, in bytes.
     pub fn grant(&self, vc: VcId) -> u64 {
-        self.vcs[vc.0 as usize].debt.grant()
+        self.vcs[vc.0 as usize].peer_grant.bytes()
     }
 
     /// What the peer of `vc` was asked for beyond that, of messages that it has announced, in bytes: at most half as much.
-    pub fn asked(&self, vc: VcId) -> u64 {
-        self.vcs[vc.0 as usize].debt.asked()
+    pub fn requested(&self, vc: VcId) -> u64 {
+        self.vcs[vc.0 as usize].peer_grant.requested()
     }
 
     /// Whether a peer is distant: a handshake with it costs more than copying what comes without one.
@@ -161,25 +161,25 @@ impl Engine {
     /// What is estimated of the path of a subchannel; `None` if there is none.
     pub fn path(&self, now: Instant, subchannel: SubchannelId) -> Option<PathEstimate> {
         let found = self.vcs.get(subchannel.vc.0 as usize)?.subchannels.get(usize::from(subchannel.index))?;
-        Some(found.estimate.show(found.rail, now))
+        Some(found.estimate.snapshot(found.rail, now))
     }
 
     /// The subchannel can take about `budget` bytes more.
     pub fn writable(&mut self, subchannel: SubchannelId, budget: u64) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
-        state.budget = if state.live && !state.rests { budget } else { 0 };
-        if !channel.is_idle() || channel.owes() {
+        state.budget = if state.live && !state.is_paused { budget } else { 0 };
+        if !channel.is_idle() || channel.owes_acknowledgement() {
             self.make_ready(subchannel.vc);
         }
     }
 
     /// The subchannel takes nothing from now on, acknowledgements included, and policies that look at delay let others carry
-    /// meanwhile; or, with `rests` false, it may take something again, once it is [`Engine::writable`].
-    pub fn rest(&mut self, subchannel: SubchannelId, rests: bool) {
+    /// meanwhile; or, with `is_paused` false, it may take something again, once it is [`Engine::writable`].
+    pub fn set_paused(&mut self, subchannel: SubchannelId, is_paused: bool) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
-        (state.rests, state.budget) = (rests, 0);
+        (state.is_paused, state.budget) = (is_paused, 0);
         self.make_ready(subchannel.vc);
     }
 
@@ -192,9 +192,9 @@ impl Engine {
             }
             channel.is_ready = false;
             let owed = channel.subchannels.iter().filter_map(Subchannel::ack_due).filter(|due| *due > now);
-            let owed = owed.chain(channel.next_watch()).min();
+            let owed = owed.chain(channel.next_liveness_check()).min();
             self.ready.pop_front();
-            owed.into_iter().for_each(|due| self.hasten(due));
+            owed.into_iter().for_each(|due| self.schedule_timeout(due));
         }
         None
     }
@@ -203,7 +203,7 @@ impl Engine {
     pub fn poll_memory(&mut self) -> Option<MemoryAction> {
         let action = self.actions.pop_front();
         if let Some(MemoryAction::Release(bounce)) = action {
-            self.bounces.free.push(bounce);
+            self.bounces.release_charge.push(bounce);
         }
         action
     }
@@ -228,65 +228,65 @@ impl Engine {
             if self.vcs[at].check_idle(now) {
                 self.make_ready(VcId(at as u32));
             }
-            self.watch(now, VcId(at as u32));
-            self.vcs[at].idle_check().into_iter().for_each(|due| self.hasten(due));
+            self.check_liveness(now, VcId(at as u32));
+            self.vcs[at].idle_check().into_iter().for_each(|due| self.schedule_timeout(due));
             let owed = self.vcs[at].subchannels.iter().filter_map(Subchannel::ack_due);
             let later = owed.clone().filter(|due| *due > now).min();
             if owed.clone().any(|due| due <= now) {
                 self.make_ready(VcId(at as u32));
             }
-            later.into_iter().for_each(|due| self.hasten(due));
+            later.into_iter().for_each(|due| self.schedule_timeout(due));
         }
     }
 
-    /// Whether a peer's user may wait for an acknowledgement of this side, so that [`Engine::acknowledge`] should follow
+    /// Whether a peer's user may wait for an acknowledgement of this side, so that [`Engine::send_acknowledgements`] should follow
     /// soon if the driver is not called again.
     #[inline]
-    pub fn is_awaited(&self) -> bool {
-        self.awaited
+    pub fn owes_acknowledgement(&self) -> bool {
+        self.awaited_ack
     }
 
-    /// What has been due for `least_ns` is acknowledged: the user has received it, and does not come back. True if that
+    /// What has been due for `min_ns` is acknowledged: the user has received it, and does not come back. True if that
     /// gives frames to send.
-    pub fn acknowledge(&mut self, now: Instant, least_ns: u64) -> bool {
+    pub fn send_acknowledgements(&mut self, now: Instant, min_ns: u64) -> bool {
         let mut any = false;
-        self.awaited = false;
+        self.awaited_ack = false;
         for at in 0..self.vcs.len() {
             let owed = self.vcs[at].subchannels.iter().filter_map(Subchannel::ack_due).min();
             let Some(due) = owed.filter(|_| self.vcs[at].state == State::Open) else { continue };
-            if due.plus_ns(least_ns) <= now {
+            if due.plus_ns(min_ns) <= now {
                 self.make_ready(VcId(at as u32));
                 any = true;
             } else {
-                self.awaited = true;
+                self.awaited_ack = true;
             }
         }
         any
     }
 
     /// All that is owed is acknowledged now: nobody comes back.
-    pub fn acknowledge_all(&mut self, now: Instant) {
+    pub fn send_all_acknowledgements(&mut self, now: Instant) {
         for at in 0..self.vcs.len() {
             let owing = self.vcs[at].subchannels.iter_mut().filter(|subchannel| subchannel.ack_due().is_some());
-            owing.for_each(|subchannel| subchannel.owe_answer(now));
+            owing.for_each(|subchannel| subchannel.schedule_ack_now(now));
             self.make_ready(VcId(at as u32));
         }
     }
 
     /// Whether sends have not ended, or receives, but for those that an MPI library always has posted for itself, which are
     /// untagged.
-    pub fn is_expecting(&self) -> bool {
-        !self.sends.is_empty() || !self.landings.is_empty() || self.posted.has_tagged()
+    pub fn has_pending_operations(&self) -> bool {
+        !self.sends.is_empty() || !self.reassemblies.is_empty() || self.posted.has_tagged()
     }
 
     /// Whether everything that was posted to open channels has been sent and acknowledged.
     pub fn is_quiet(&self) -> bool {
-        self.waits_for().is_empty()
+        self.unacknowledged_peers().is_empty()
     }
 
     /// The peers that have not acknowledged everything that was posted. Of sends that wait for their receiver only injected
     /// ones count: the user takes them for done.
-    pub fn waits_for(&self) -> BTreeSet<VcId> {
+    pub fn unacknowledged_peers(&self) -> BTreeSet<VcId> {
         let busy = self.vcs.iter().enumerate().filter(|(_, vc)| !vc.is_quiet()).map(|(at, _)| VcId(at as u32));
         let injected = self.sends.values().filter(|send| send.inject).map(|send| send.vc);
         busy.chain(injected).filter(|vc| self.vcs[vc.0 as usize].state == State::Open).collect()
@@ -296,9 +296,9 @@ impl Engine {
     pub fn bare_header(&mut self, now: Instant, subchannel: SubchannelId, body: Body) -> Header {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let state = channel.subchannels.get_mut(usize::from(subchannel.index));
-        let (ack, ack_delay_us) = state.map_or((0, 0), |state| state.pay_ack(now));
+        let (ack, ack_delay_us) = state.map_or((0, 0), |state| state.take_ack(now));
         let said_at_us = now.wrapping_us();
-        Header { ack, ack_delay_us, said_at_us, credit: channel.debt.tell(), repetition: 0, body }
+        Header { ack, ack_delay_us, said_at_us, credit: channel.peer_grant.advertise(), repetition: 0, body }
     }
 
     /// The policies of `vc` and their present state, for people.
@@ -314,7 +314,7 @@ impl Engine {
         }
     }
 
-    fn hasten(&mut self, due: Instant) {
+    fn schedule_timeout(&mut self, due: Instant) {
         self.deadline = Some(self.deadline.map_or(due, |earlier| earlier.min(due)));
     }
 
@@ -328,12 +328,12 @@ impl Engine {
 #[derive(Default)]
 struct BounceIds {
     next: u32,
-    free: Vec<BounceId>,
+    release_charge: Vec<BounceId>,
 }
 
 impl BounceIds {
     fn take(&mut self) -> BounceId {
-        self.free.pop().unwrap_or_else(|| {
+        self.release_charge.pop().unwrap_or_else(|| {
             self.next += 1;
             BounceId(self.next - 1)
         })

@@ -7,8 +7,8 @@ use super::incoming::Incoming;
 use super::post::failed_recv;
 use crate::channel::State;
 use crate::ids::{MessageSeq, VcId};
-use crate::matching::reassembly::Landing;
-use crate::matching::unmatched::{Arrival, Body, Then};
+use crate::matching::reassembly::Reassembly;
+use crate::matching::unmatched::{Content, OnceBuffered, UnmatchedMessage};
 use crate::memory::BounceId;
 use crate::request::Failure;
 
@@ -24,7 +24,7 @@ impl Engine {
         }
         channel.state = State::Lost(why.clone());
         channel.drop_queues();
-        self.granted -= channel.debt.grant();
+        self.granted -= channel.peer_grant.bytes();
         let failure = Failure::PeerLost(why);
         self.drop_incomplete(vc);
         for key in self.sends.keys_where(|send| send.vc == vc) {
@@ -35,12 +35,12 @@ impl Engine {
             }
             self.completions.extend(send.completion(Err(failure.clone())));
         }
-        let landed: Vec<Landing> = self.vcs[vc.0 as usize].turns.drain().collect();
-        landed.iter().for_each(|landing| self.report(landing));
-        for key in self.landings.keys_where(|landing| landing.vc == vc) {
-            let Some(landing) = self.landings.remove(key) else { continue };
-            let released = landing.multi.is_some_and(|posted| self.posted.landed(posted));
-            self.completions.extend(landing.completion(released, Some(failure.clone())));
+        let landed: Vec<Reassembly> = self.vcs[vc.0 as usize].completion_order.drain().collect();
+        landed.iter().for_each(|reassembly| self.report_completion(reassembly));
+        for key in self.reassemblies.keys_where(|reassembly| reassembly.vc == vc) {
+            let Some(reassembly) = self.reassemblies.remove(key) else { continue };
+            let released = reassembly.multi.is_some_and(|posted| self.posted.message_done(posted));
+            self.completions.extend(reassembly.completion(released, Some(failure.clone())));
         }
         self.fail_directed(vc, &failure);
     }
@@ -54,20 +54,22 @@ impl Engine {
 
     /// Forgets the messages of `vc` that can no longer become whole.
     fn drop_incomplete(&mut self, vc: VcId) {
-        let partials = &mut self.vcs[vc.0 as usize].partials;
-        let arrivals = &self.arrivals;
-        let mut incomplete = |key: u64| match arrivals.get(key).map(|arrival| (arrival.body, arrival.len)) {
-            Some((Body::Request { seq, .. }, len)) => {
-                partials.get_mut(seq).is_none_or(|partial| !partial.is_whole(len))
+        let early_data = &mut self.vcs[vc.0 as usize].early_data;
+        let unmatched = &self.unmatched;
+        let mut incomplete = |key: u64| match unmatched.get(key).map(|message| (message.content, message.len)) {
+            Some((Content::Rendezvous { seq, .. }, len)) => {
+                early_data.get_mut(seq).is_none_or(|early_data| !early_data.is_complete_for(len))
             }
-            Some((Body::Eager { whole, .. }, _)) => !whole,
+            Some((Content::Eager { is_complete, .. }, _)) => !is_complete,
             None => false,
         };
         let mut gone = self.unexpected.remove_of(vc, &mut incomplete);
         gone.extend(self.vcs[vc.0 as usize].reorder.drain());
-        gone.extend(self.arrivals.keys_where(|arrival| arrival.vc == vc && is_awaited(arrival)));
+        gone.extend(self.unmatched.keys_where(|message| message.vc == vc && is_awaited(message)));
         for key in gone {
-            if let Some(Arrival { body: Body::Eager { bounce: Some(bounce), .. }, .. }) = self.arrivals.remove(key) {
+            if let Some(UnmatchedMessage { content: Content::Eager { bounce: Some(bounce), .. }, .. }) =
+                self.unmatched.remove(key)
+            {
                 self.release(bounce);
             }
         }
@@ -77,26 +79,29 @@ impl Engine {
     /// Forgets the pieces of messages that nothing waits with any more.
     fn drop_partials(&mut self, vc: VcId) {
         let waiting: Vec<MessageSeq> =
-            self.arrivals.values().filter(|arrival| arrival.vc == vc).filter_map(seq).collect();
-        let partials = &mut self.vcs[vc.0 as usize].partials;
-        let gone = partials.retain(|seq, _| waiting.contains(&seq));
+            self.unmatched.values().filter(|message| message.vc == vc).filter_map(seq).collect();
+        let early_data = &mut self.vcs[vc.0 as usize].early_data;
+        let gone = early_data.retain(|seq, _| waiting.contains(&seq));
         let coming = std::mem::take(&mut self.incoming[vc.0 as usize]);
         let mut bounces: Vec<BounceId> = coming.iter().filter_map(Incoming::bounce).collect();
-        let kept = gone.iter().flat_map(|partial| &partial.kept).filter(|piece| piece.whole);
-        bounces.extend(kept.map(|piece| piece.bounce));
+        let buffered = gone.iter().flat_map(|early_data| &early_data.buffered).filter(|piece| piece.is_complete);
+        bounces.extend(buffered.map(|piece| piece.bounce));
         bounces.into_iter().for_each(|bounce| self.release(bounce));
     }
 }
 
 /// The position of an announced message.
-fn seq(arrival: &Arrival) -> Option<MessageSeq> {
-    match arrival.body {
-        Body::Request { seq, .. } => Some(seq),
-        Body::Eager { .. } => None,
+fn seq(message: &UnmatchedMessage) -> Option<MessageSeq> {
+    match message.content {
+        Content::Rendezvous { seq, .. } => Some(seq),
+        Content::Eager { .. } => None,
     }
 }
 
 /// Whether a receive waits for the rest of it.
-fn is_awaited(arrival: &Arrival) -> bool {
-    matches!(arrival.body, Body::Eager { then: Then::Land(_) | Then::Drop, whole: false, .. })
+fn is_awaited(message: &UnmatchedMessage) -> bool {
+    matches!(
+        message.content,
+        Content::Eager { once_buffered: OnceBuffered::Deliver(_) | OnceBuffered::Drop, is_complete: false, .. }
+    )
 }

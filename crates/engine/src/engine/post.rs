@@ -5,15 +5,15 @@ use crate::channel::scheduler::send::Send;
 use crate::channel::transmit::Source;
 use crate::channel::{State, VirtualChannel};
 use crate::ids::{Context, VcId};
-use crate::limits::{INJECT_SIZE, MOST_INJECTED};
-use crate::matching::unmatched::{Arrival, Body, Then};
+use crate::limits::{INJECT_SIZE, MAX_INJECTED};
+use crate::matching::unmatched::{Content, OnceBuffered, UnmatchedMessage};
 use crate::memory::MemoryAction;
 use crate::request::{Completion, Failure, Operation, PeekAction, PeekRequest, RecvRequest, SendRequest};
 
 /// A send that was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PostError {
-    /// The copies of injected messages fill their memory ([`MOST_INJECTED`]): make progress, then try again.
+    /// The copies of injected messages fill their memory ([`MAX_INJECTED`]): make progress, then try again.
     Again,
     /// An injected message longer than [`INJECT_SIZE`].
     TooLong,
@@ -46,7 +46,7 @@ impl Engine {
     pub(super) fn check_inject(&self, inject: bool, len: u64) -> Result<(), PostError> {
         match inject {
             true if len > INJECT_SIZE => Err(PostError::TooLong),
-            true if self.injected >= MOST_INJECTED => Err(PostError::Again),
+            true if self.injected >= MAX_INJECTED => Err(PostError::Again),
             _ => Ok(()),
         }
     }
@@ -78,29 +78,29 @@ impl Engine {
     /// Posts a receive. An unexpected message that matches is taken at once.
     pub fn post_recv(&mut self, request: RecvRequest) {
         let pattern = request.pattern;
-        if let Some(why) = pattern.source.and_then(|source| self.lost(source)) {
+        if let Some(why) = pattern.source.and_then(|source| self.lost_peers(source)) {
             // What had arrived before the loss can still be received.
             if self.unexpected.find(&pattern).is_none() {
                 self.completions.push_back(failed_recv(&request, Failure::PeerLost(why)));
                 return;
             }
         }
-        let Some(arrival) = self.unexpected.find(&pattern) else {
+        let Some(message) = self.unexpected.find(&pattern) else {
             self.posted.post(request);
             return;
         };
         let multi = request.multi_min_free.is_some();
         let key = self.posted.post(request);
         self.unexpected.take(&pattern);
-        self.land_posted(key, arrival);
+        self.deliver_to_posted(key, message);
         while multi && self.posted.is_open(key) {
-            let Some(arrival) = self.unexpected.take(&pattern) else { break };
-            self.land_posted(key, arrival);
+            let Some(message) = self.unexpected.take(&pattern) else { break };
+            self.deliver_to_posted(key, message);
         }
         if !self.posted.is_open(key) {
             self.posted.unlist(key, pattern.space);
         } else if let Some(source) = pattern.source
-            && let Some(why) = self.lost(source)
+            && let Some(why) = self.lost_peers(source)
         {
             self.fail_directed(source, &Failure::PeerLost(why));
         }
@@ -109,24 +109,24 @@ impl Engine {
     /// Looks for an unexpected message. Always ends with a completion, [`Failure::NoMessage`] for a miss.
     pub fn peek(&mut self, request: PeekRequest) {
         let found = self.unexpected.find(&request.pattern);
-        let arrival = found.and_then(|key| self.arrivals.get(key).copied());
+        let message = found.and_then(|key| self.unmatched.get(key).copied());
         self.completions.push_back(Completion {
             context: request.context,
             operation: Operation::Peek,
-            envelope: arrival.map_or(request.pattern.envelope(), |arrival| arrival.envelope),
-            data: arrival.and_then(|arrival| arrival.data),
-            len: arrival.map_or(0, |arrival| arrival.len),
-            source: arrival.map(|arrival| arrival.vc),
+            envelope: message.map_or(request.pattern.envelope(), |message| message.envelope),
+            data: message.and_then(|message| message.data),
+            len: message.map_or(0, |message| message.len),
+            source: message.map(|message| message.vc),
             placed: None,
             buffer_released: false,
-            result: if arrival.is_some() { Ok(()) } else { Err(Failure::NoMessage) },
+            result: if message.is_some() { Ok(()) } else { Err(Failure::NoMessage) },
         });
-        let (Some(key), Some(arrival)) = (found, arrival) else { return };
+        let (Some(key), Some(message)) = (found, message) else { return };
         match request.then {
             PeekAction::Leave => {}
             PeekAction::Claim => {
                 self.unexpected.take(&request.pattern);
-                self.unexpected.claim(request.context, arrival.vc, key);
+                self.unexpected.claim(request.context, message.vc, key);
             }
             PeekAction::Discard => {
                 self.unexpected.take(&request.pattern);
@@ -137,10 +137,10 @@ impl Engine {
 
     /// Receives the message that a peek has claimed under the same context; false if there is none.
     pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
-        let Some(arrival) = self.unexpected.take_claimed(request.context) else { return false };
+        let Some(message) = self.unexpected.take_claimed(request.context) else { return false };
         let space = request.pattern.space;
         let key = self.posted.post(request);
-        self.land_posted(key, arrival);
+        self.deliver_to_posted(key, message);
         self.posted.unlist(key, space);
         true
     }
@@ -148,15 +148,15 @@ impl Engine {
     /// Drops the message that a peek has claimed under `context`, with a completion; false if there is none.
     pub fn discard_claimed(&mut self, context: Context) -> bool {
         let Some(key) = self.unexpected.take_claimed(context) else { return false };
-        let Some(arrival) = self.arrivals.get(key).copied() else { return false };
+        let Some(message) = self.unmatched.get(key).copied() else { return false };
         self.discard(key);
         self.completions.push_back(Completion {
             context,
             operation: Operation::Recv,
-            envelope: arrival.envelope,
-            data: arrival.data,
-            len: arrival.len,
-            source: Some(arrival.vc),
+            envelope: message.envelope,
+            data: message.data,
+            len: message.len,
+            source: Some(message.vc),
             placed: None,
             buffer_released: false,
             result: Ok(()),
@@ -181,16 +181,16 @@ impl Engine {
             into
         });
         let vc = request.vc;
-        let body = Body::Eager { bounce, whole: true, then: Then::Wait };
-        let arrival = Arrival { vc, envelope: request.envelope, data: request.data, len, body, charge: 0 };
+        let content = Content::Eager { bounce, is_complete: true, once_buffered: OnceBuffered::Wait };
+        let message = UnmatchedMessage { vc, envelope: request.envelope, data: request.data, len, content, charge: 0 };
         if let Some(completion) = Send::new(request, Default::default()).completion(Ok(())) {
             self.completions.push_back(completion);
         }
-        let key = self.arrivals.insert(arrival);
-        self.match_arrival(key);
+        let key = self.unmatched.insert(message);
+        self.match_or_queue(key);
     }
 
-    fn lost(&self, vc: VcId) -> Option<std::sync::Arc<str>> {
+    fn lost_peers(&self, vc: VcId) -> Option<std::sync::Arc<str>> {
         match &self.vcs[vc.0 as usize].state {
             State::Lost(why) => Some(why.clone()),
             State::Open => None,

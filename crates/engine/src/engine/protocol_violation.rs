@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a peer may not do. It loses its virtual channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misbehaviour {
+pub enum ProtocolViolation {
     /// It acknowledged what was not sent.
     Acknowledgement,
     /// It gave more credit than it may, or gave back more than it had.
@@ -14,7 +14,7 @@ pub enum Misbehaviour {
     /// It repeated a sequence number, or ran too far ahead.
     Sequence,
     /// It cleared a message that did not ask for it, or more than there is.
-    Clearance,
+    ClearToSend,
     /// It sent a piece that was not cleared, twice, or outside of its message.
     Stripe,
     /// It refused an access to its memory that it was not asked for, or twice.
@@ -25,20 +25,20 @@ pub enum Misbehaviour {
     EmptyRead,
 }
 
-impl fmt::Display for Misbehaviour {
+impl fmt::Display for ProtocolViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Misbehaviour::Acknowledgement => "it acknowledged frames that were not sent",
-            Misbehaviour::Credit => "it accounted wrongly for credit",
-            Misbehaviour::Grant => "it sent more than it was granted",
-            Misbehaviour::Sequence => "it used a sequence number out of range",
-            Misbehaviour::Clearance => "it cleared a message that did not ask for it",
-            Misbehaviour::Stripe => "it sent a piece of a message out of place",
-            Misbehaviour::Refusal => "it refused an access that it was not asked for",
-            Misbehaviour::Writes => "it sent more writes than may be under way",
-            Misbehaviour::EmptyRead => "it asked to read nothing",
+            ProtocolViolation::Acknowledgement => "it acknowledged frames that were not sent",
+            ProtocolViolation::Credit => "it accounted wrongly for credit",
+            ProtocolViolation::Grant => "it sent more than it was granted",
+            ProtocolViolation::Sequence => "it used a sequence number out of range",
+            ProtocolViolation::ClearToSend => "it cleared a message that did not ask for it",
+            ProtocolViolation::Stripe => "it sent a piece of a message out of place",
+            ProtocolViolation::Refusal => "it refused an access that it was not asked for",
+            ProtocolViolation::Writes => "it sent more writes than may be under way",
+            ProtocolViolation::EmptyRead => "it asked to read nothing",
         })
     }
 }
 
-impl std::error::Error for Misbehaviour {}
+impl std::error::Error for ProtocolViolation {}

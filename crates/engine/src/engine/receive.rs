@@ -1,12 +1,12 @@
 //! Events: what comes from peers.
 
 use super::incoming::{Incoming, Name, Target};
-use super::{Engine, Misbehaviour};
+use super::{Engine, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::path::Path;
 use crate::ids::SubchannelId;
-use crate::matching::unmatched::{self, Arrival, Then};
+use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
 use crate::memory::Placement;
 use crate::request::Remote;
 use crate::time::Instant;
@@ -20,7 +20,7 @@ impl Engine {
         now: Instant,
         subchannel: SubchannelId,
         header: &Header,
-    ) -> Result<Placement, Misbehaviour> {
+    ) -> Result<Placement, ProtocolViolation> {
         let vc = subchannel.vc;
         if self.vcs[vc.0 as usize].state != State::Open {
             return Ok(Placement::Discard);
@@ -32,7 +32,7 @@ impl Engine {
         self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us, header.said_at_us))?;
         self.handle_credit(now, vc, header.credit)?;
         if header.repetition > 0 {
-            self.vcs[vc.0 as usize].doubt(now, usize::from(subchannel.index));
+            self.vcs[vc.0 as usize].quarantine_silent(now, usize::from(subchannel.index));
             self.make_ready(vc);
         }
         let (into, placement) = self.handle_body(now, subchannel, header)?;
@@ -48,38 +48,42 @@ impl Engine {
         now: Instant,
         subchannel: SubchannelId,
         header: &Header,
-    ) -> Result<(Target, Placement), Misbehaviour> {
+    ) -> Result<(Target, Placement), ProtocolViolation> {
         let (vc, repetition) = (subchannel.vc, header.repetition);
         match header.body {
             Body::Eager { seq, envelope, data, len, .. } => {
-                let body = unmatched::Body::Eager { bounce: None, whole: len == 0, then: Then::Wait };
+                let content = unmatched::Content::Eager {
+                    bounce: None,
+                    is_complete: len == 0,
+                    once_buffered: OnceBuffered::Wait,
+                };
                 let charge = u64::from(len) + MESSAGE_CHARGE;
-                let arrival = Arrival { vc, envelope, data, len: u64::from(len), body, charge };
-                return self.handle_message(seq, arrival, repetition);
+                let message = UnmatchedMessage { vc, envelope, data, len: u64::from(len), content, charge };
+                return self.handle_message(seq, message, repetition);
             }
-            Body::Request { seq, envelope, data, total, ahead, send } => {
-                let ahead = u64::from(ahead);
-                let charge = if ahead > 0 { ahead + MESSAGE_CHARGE } else { 0 };
-                let body = unmatched::Body::Request { send, seq, ahead };
-                let arrival = Arrival { vc, envelope, data, len: total, body, charge };
-                return self.handle_message(seq, arrival, repetition);
+            Body::RequestToSend { seq, envelope, data, total, early, send } => {
+                let early = u64::from(early);
+                let charge = if early > 0 { early + MESSAGE_CHARGE } else { 0 };
+                let content = unmatched::Content::Rendezvous { send, seq, early };
+                let message = UnmatchedMessage { vc, envelope, data, len: total, content, charge };
+                return self.handle_message(seq, message, repetition);
             }
-            Body::Piece { seq, offset, len } => {
-                return self.handle_piece(vc, (seq, repetition), offset, u64::from(len));
+            Body::EarlyData { seq, offset, len } => {
+                return self.handle_early_data(vc, (seq, repetition), offset, u64::from(len));
             }
-            Body::Stripe { landing, offset, len } => {
-                return self.handle_stripe(vc, (landing, repetition), offset, len);
+            Body::Stripe { receive, offset, len } => {
+                return self.handle_stripe(vc, (receive, repetition), offset, len);
             }
             Body::Write { write, key, address, data, number, len } => {
                 let at = (Remote { key, address }, len);
                 return self.handle_write(subchannel, (number, repetition), (write, data), at);
             }
             Body::Relinquish { total } => self.handle_relinquish(vc, total)?,
-            Body::Clear { send, landing, len } => self.handle_clear(vc, send, landing, len)?,
-            Body::Read { number, landing, key, address, len } => {
-                self.handle_read(vc, (number, landing), (Remote { key, address }, len))?;
+            Body::ClearToSend { send, receive, len } => self.handle_clear_to_send(vc, send, receive, len)?,
+            Body::Read { number, receive, key, address, len } => {
+                self.handle_read(vc, (number, receive), (Remote { key, address }, len))?;
             }
-            Body::Ping => self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].owe_answer(now),
+            Body::Ping => self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].schedule_ack_now(now),
             Body::Refused { .. }
             | Body::Ack
             | Body::Bye
@@ -110,42 +114,42 @@ impl Engine {
             return;
         }
         let incoming = std::mem::take(&mut self.incoming[vc][usize::from(subchannel.index)]);
-        self.vcs[vc].heard = Some(subchannel.index);
+        self.vcs[vc].last_received = Some(subchannel.index);
         let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
         counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.urgency);
         if let Some(due) = counted.ack_due() {
-            self.hasten(due);
+            self.schedule_timeout(due);
         }
-        self.awaited |= incoming.urgency != Urgency::Lazy;
+        self.awaited_ack |= incoming.urgency != Urgency::Lazy;
         match incoming.into {
             Target::Nothing => {}
-            Target::Landing(key) => self.placed(key, incoming.len),
-            Target::LandingPart { landing, wanted } => self.placed(landing, wanted),
-            Target::Piece { seq, bounce } => self.piece_kept(subchannel.vc, (seq, bounce), incoming.len),
-            Target::Arrival(key) => self.arrived(key),
+            Target::Reassembly(key) => self.bytes_placed(key, incoming.len),
+            Target::ReassemblyPart { reassembly, wanted } => self.bytes_placed(reassembly, wanted),
+            Target::Piece { seq, bounce } => self.early_data_buffered(subchannel.vc, (seq, bounce), incoming.len),
+            Target::UnmatchedMessage(key) => self.fully_buffered(key),
             Target::Memory { data, .. } => {
                 data.into_iter().for_each(|data| self.written(subchannel.vc, data, incoming.len));
             }
         }
     }
 
-    /// What is handled of this subchannel from now on had not come at `looked`: a driver that does not look all the time
+    /// What is handled of this subchannel from now on had not come at `queried`: a driver that does not look all the time
     /// says so, as otherwise its own absence would count as the path's delay.
-    pub fn looked(&mut self, subchannel: SubchannelId, looked: Instant) {
+    pub fn arrived_after(&mut self, subchannel: SubchannelId, polled: Instant) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.looked = Some(looked);
+            subchannel.arrived_after = Some(polled);
         }
     }
 
     /// The peer's kernel has the first `frames` of all that were handed over to this subchannel, and did not have the last of
-    /// them when the driver `looked` before. That is known earlier, and more exactly, than by the peer's acknowledgements,
+    /// them when the driver `queried` before. That is known earlier, and more exactly, than by the peer's acknowledgements,
     /// which wait until its process is there, and behind what it sends itself.
-    pub fn reached(&mut self, (looked, now): (Instant, Instant), subchannel: SubchannelId, frames: u32) {
+    pub fn kernel_acknowledged(&mut self, (queried, now): (Instant, Instant), subchannel: SubchannelId, frames: u32) {
         let vc = subchannel.vc;
         let channel = &mut self.vcs[vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.reached(looked, now, frames);
+            subchannel.kernel_acknowledged(queried, now, frames);
         }
         if !channel.is_idle() {
             self.make_ready(vc);
@@ -153,18 +157,18 @@ impl Engine {
     }
 
     /// The driver has held back what it was handed over for this subchannel since `since`, and sends it only `now`.
-    pub fn left(&mut self, subchannel: SubchannelId, since: Instant, now: Instant) {
+    pub fn held_frames_sent(&mut self, subchannel: SubchannelId, since: Instant, now: Instant) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.left(since, now);
+            subchannel.held_frames_sent(since, now);
         }
     }
 
     /// The driver has measured a subchannel's path.
-    pub fn measured(&mut self, now: Instant, subchannel: SubchannelId, path: Path) {
+    pub fn path_measured(&mut self, now: Instant, subchannel: SubchannelId, path: Path) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.estimate.measured(now, path);
+            subchannel.estimate.path_measured(now, path);
         }
     }
 }

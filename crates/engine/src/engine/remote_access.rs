@@ -1,15 +1,15 @@
 //! Remote memory access: commands of this side's user, and what peers ask for.
 
 use super::incoming::{Name, Target};
-use super::{Engine, Misbehaviour, PostError, SendKey};
+use super::{Engine, PostError, ProtocolViolation, SendKey};
 use crate::channel::scheduler::send::{Purpose, Send};
 use crate::envelope::Envelope;
 use crate::ids::{Context, SubchannelId, VcId};
-use crate::matching::reassembly::Landing;
+use crate::matching::reassembly::Reassembly;
 use crate::memory::{MemoryAction, Payload, Placement};
-use crate::registered_memory::{KeyInUse, RegionId, Registration, Right};
+use crate::registered_memory::{KeyInUse, Permission, RegionId, Registration};
 use crate::request::{Completion, Failure, Operation, ReadRequest, Remote, WriteRequest};
-use crate::wire::{Access, Body, LandingRef, Refusal, SendRef};
+use crate::wire::{Access, Body, ReceiveRef, Refusal, SendRef};
 
 impl Engine {
     /// From now on peers may access this memory.
@@ -23,11 +23,11 @@ impl Engine {
         let Some((region, memory)) = self.regions.remove(key) else { return false };
         for at in 0..self.vcs.len() {
             let vc = VcId(at as u32);
-            self.vcs[at].refuse_asked(region);
+            self.vcs[at].refuse_pending_reads(region);
             self.end_writes_into(vc, region);
             self.make_ready(vc);
         }
-        self.end_answers_of(region);
+        self.end_responses_from(region);
         self.actions.push_back(MemoryAction::Detach(memory));
         true
     }
@@ -41,22 +41,22 @@ impl Engine {
             }
             (incoming.into, incoming.name) = (Target::Nothing, Name::None);
             // It is refused if it comes again.
-            self.vcs[vc.0 as usize].remote.unsee(write.0);
+            self.vcs[vc.0 as usize].remote.forget(write.0);
             // There may be one a subchannel more than the peer could have caused.
             self.vcs[vc.0 as usize].refuse_write(index, write, Refusal::Key);
             self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
         }
     }
 
-    fn end_answers_of(&mut self, region: RegionId) {
-        for key in self.sends.keys_where(|send| send.purpose == Purpose::Answer(region)) {
+    fn end_responses_from(&mut self, region: RegionId) {
+        for key in self.sends.keys_where(|send| send.purpose == Purpose::ReadResponse(region)) {
             let Some(send) = self.sends.get_mut(key) else { continue };
-            send.is_ended = true;
+            send.source_ended = true;
             let left = send.stop();
             let channel = &mut self.vcs[send.vc.0 as usize];
             if left > 0 {
-                channel.withdraw(key, left);
-                channel.refuse_read(send.landing(), Refusal::Key);
+                channel.remove_striped(key, left);
+                channel.refuse_read(send.receive(), Refusal::Key);
             }
             if send.is_delivered() {
                 self.finish_send(key);
@@ -74,12 +74,12 @@ impl Engine {
             return Ok(SendKey(u64::MAX));
         }
         let channel = &mut self.vcs[vc.0 as usize];
-        let whole = request.inject || channel.is_short(len);
-        let key = self.sends.insert(Send::write(request, whole));
-        if whole {
+        let is_complete = request.inject || channel.is_short(len);
+        let key = self.sends.insert(Send::write(request, is_complete));
+        if is_complete {
             channel.enqueue_write(key, len);
         } else {
-            channel.enqueue_cleared(key, len);
+            channel.enqueue_striped(key, len);
         }
         self.make_ready(vc);
         Ok(SendKey(key))
@@ -92,13 +92,13 @@ impl Engine {
             self.read_here(request);
             return Ok(());
         }
-        let landing = Landing::of_read(request);
+        let reassembly = Reassembly::of_read(request);
         if len == 0 {
-            self.finish_landing(landing);
+            self.finish_reassembly(reassembly);
             return Ok(());
         }
-        let landing = LandingRef(self.landings.insert(landing));
-        self.vcs[vc.0 as usize].enqueue_read(Body::Read { number: 0, landing, key, address, len });
+        let receive = ReceiveRef(self.reassemblies.insert(reassembly));
+        self.vcs[vc.0 as usize].enqueue_read(Body::Read { number: 0, receive, key, address, len });
         self.make_ready(vc);
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Engine {
         let Remote { key, address } = request.to;
         let (vc, data, from) = (request.vc, request.data, request.payload.clone());
         let len = from.len();
-        let found = self.regions.find(key, address, len, Right::Write);
+        let found = self.regions.find(key, address, len, Permission::Write);
         let send = Send::write(request, true);
         let result = found.map_err(Failure::Refused).map(|(_, to)| self.copy(from, to));
         let told = data.filter(|_| result.is_ok());
@@ -119,10 +119,10 @@ impl Engine {
     fn read_here(&mut self, request: ReadRequest) {
         let Remote { key, address } = request.from;
         let to = request.buffer.clone();
-        let found = self.regions.find(key, address, to.len(), Right::Read);
-        let landing = Landing::of_read(request);
+        let found = self.regions.find(key, address, to.len(), Permission::Read);
+        let reassembly = Reassembly::of_read(request);
         let result = found.map_err(Failure::Refused).map(|(_, from)| self.copy(from, to));
-        self.completions.extend(landing.completion(false, result.err()));
+        self.completions.extend(reassembly.completion(false, result.err()));
     }
 
     /// By way of a buffer, as the two may overlap.
@@ -143,21 +143,21 @@ impl Engine {
         (number, repetition): (u64, u8),
         (write, data): (SendRef, Option<u64>),
         (at, len): (Remote, u32),
-    ) -> Result<(Target, Placement), Misbehaviour> {
-        let again = self.vcs[subchannel.vc.0 as usize].remote.has(number);
-        if again && !self.supersede(subchannel.vc, Name::Write(number), repetition) {
+    ) -> Result<(Target, Placement), ProtocolViolation> {
+        let is_repeated = self.vcs[subchannel.vc.0 as usize].remote.is_duplicate(number);
+        if is_repeated && !self.supersede(subchannel.vc, Name::Write(number), repetition) {
             return Ok((Target::Nothing, Placement::Discard));
         }
-        match self.regions.find(at.key, at.address, u64::from(len), Right::Write) {
+        match self.regions.find(at.key, at.address, u64::from(len), Permission::Write) {
             Ok((region, memory)) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
-                channel.remote.see(number).map_err(|_| Misbehaviour::Writes)?;
+                channel.remote.record(number).map_err(|_| ProtocolViolation::Writes)?;
                 Ok((Target::Memory { region, write: (number, write), data }, Placement::User(memory)))
             }
             Err(why) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
                 if !channel.remote.may_refuse() {
-                    return Err(Misbehaviour::Writes);
+                    return Err(ProtocolViolation::Writes);
                 }
                 channel.refuse_write(usize::from(subchannel.index), (number, write), why);
                 self.make_ready(subchannel.vc);
@@ -176,72 +176,72 @@ impl Engine {
     pub(super) fn handle_read(
         &mut self,
         vc: VcId,
-        (number, landing): (u64, LandingRef),
+        (number, receive): (u64, ReceiveRef),
         (at, len): (Remote, u64),
-    ) -> Result<(), Misbehaviour> {
+    ) -> Result<(), ProtocolViolation> {
         if len == 0 {
-            return Err(Misbehaviour::EmptyRead);
+            return Err(ProtocolViolation::EmptyRead);
         }
-        if !self.vcs[vc.0 as usize].remote.see(number).map_err(|_| Misbehaviour::Writes)? {
+        if !self.vcs[vc.0 as usize].remote.record(number).map_err(|_| ProtocolViolation::Writes)? {
             return Ok(());
         }
-        let found = self.regions.find(at.key, at.address, len, Right::Read);
+        let found = self.regions.find(at.key, at.address, len, Permission::Read);
         let channel = &mut self.vcs[vc.0 as usize];
-        channel.debt.hold_request().map_err(|_| Misbehaviour::Grant)?;
+        channel.peer_grant.charge_request().map_err(|_| ProtocolViolation::Grant)?;
         match found {
-            Ok((region, memory)) => channel.enqueue_asked(region, memory, landing),
-            Err(why) => channel.refuse_read(landing, why),
+            Ok((region, memory)) => channel.enqueue_pending_read(region, memory, receive),
+            Err(why) => channel.refuse_read(receive, why),
         }
         self.make_ready(vc);
         Ok(())
     }
 
     /// A peer refuses what this side wanted with its memory. It may say so twice.
-    pub(super) fn handle_refused(&mut self, vc: VcId, what: Access, why: Refusal) -> Result<(), Misbehaviour> {
+    pub(super) fn handle_refused(&mut self, vc: VcId, what: Access, why: Refusal) -> Result<(), ProtocolViolation> {
         match what {
             Access::Write(write) => self.write_refused(vc, write.0, why),
-            Access::Read(landing) => self.read_refused(vc, landing.0, why),
+            Access::Read(receive) => self.read_refused(vc, receive.0, why),
         }
     }
 
     /// The frames that are under way are still acknowledged, and the write ends with the last of them.
-    fn write_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), Misbehaviour> {
+    fn write_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), ProtocolViolation> {
         let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
         if send.vc != vc || !send.is_write() || send.unacknowledged == 0 {
-            return Err(Misbehaviour::Refusal);
+            return Err(ProtocolViolation::Refusal);
         }
         send.failure.get_or_insert(Failure::Refused(why));
         let left = send.stop();
         if left > 0 {
-            self.vcs[vc.0 as usize].withdraw(key, left);
+            self.vcs[vc.0 as usize].remove_striped(key, left);
         }
         Ok(())
     }
 
     /// The read ends at once: what is still on its way for it goes nowhere.
-    fn read_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), Misbehaviour> {
-        let Some(landing) = self.landings.get_mut(key) else { return Ok(()) };
-        if landing.vc != vc || !landing.refuse(why) {
-            return Err(Misbehaviour::Refusal);
+    fn read_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), ProtocolViolation> {
+        let Some(reassembly) = self.reassemblies.get_mut(key) else { return Ok(()) };
+        if reassembly.vc != vc || !reassembly.refuse(why) {
+            return Err(ProtocolViolation::Refusal);
         }
         for (index, incoming) in self.incoming[vc.0 as usize].iter_mut().enumerate() {
-            if matches!(incoming.into, Target::Landing(into) if into == key) {
+            if matches!(incoming.into, Target::Reassembly(into) if into == key) {
                 (incoming.into, incoming.name) = (Target::Nothing, Name::None);
                 self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
             }
         }
-        if let Some(landing) = self.landings.remove(key) {
-            self.finish_landing(landing);
+        if let Some(reassembly) = self.reassemblies.remove(key) {
+            self.finish_reassembly(reassembly);
         }
         Ok(())
     }
 
     /// A long write is in place: the frame that tells the peer's user of it may follow. False if none has to.
     pub(super) fn follow_up(&mut self, key: u64) -> bool {
-        let Some(send) = self.sends.get_mut(key).filter(|send| send.owes_data()) else { return false };
+        let Some(send) = self.sends.get_mut(key).filter(|send| send.owes_immediate_data()) else { return false };
         let vc = send.vc;
         let channel = &mut self.vcs[vc.0 as usize];
-        if let Some(stripes) = send.end_pieces() {
+        if let Some(stripes) = send.take_stripes() {
             channel.stripes_delivered(&stripes);
         }
         channel.enqueue_write(key, 0);

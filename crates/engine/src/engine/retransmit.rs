@@ -2,10 +2,10 @@
 //! after its receive has ended, whatever an old connection still holds.
 
 use super::incoming::{Incoming, Name, Target};
-use super::{Engine, Misbehaviour};
-use crate::channel::Half;
+use super::{Engine, ProtocolViolation};
+use crate::channel::InterruptedMessage;
 use crate::ids::{MessageSeq, SubchannelId, VcId};
-use crate::matching::unmatched::{Arrival, Body};
+use crate::matching::unmatched::{Content, UnmatchedMessage};
 use crate::memory::{MemoryAction, Placement};
 use crate::wire::REPETITIONS;
 
@@ -18,43 +18,47 @@ impl Engine {
         (incoming.into, incoming.name) = (Target::Nothing, Name::None);
         let channel = &mut self.vcs[vc.0 as usize];
         match (name, into) {
-            (Name::Eager(seq), Target::Landing(key)) => {
-                channel.halves.insert(seq.0, Half::Landing(key));
+            (Name::Eager(seq), Target::Reassembly(key)) => {
+                channel.interrupted.insert(seq.0, InterruptedMessage::Reassembly(key));
             }
-            (Name::Eager(seq), Target::Arrival(key)) => {
-                channel.halves.insert(seq.0, Half::Arrival(key));
+            (Name::Eager(seq), Target::UnmatchedMessage(key)) => {
+                channel.interrupted.insert(seq.0, InterruptedMessage::UnmatchedMessage(key));
             }
-            (Name::Piece(_, offset) | Name::Stripe(_, offset), Target::Landing(key)) => self.unplace(key, offset, len),
-            (Name::Piece(_, offset), Target::LandingPart { landing, wanted }) => self.unplace(landing, offset, wanted),
+            (Name::Piece(_, offset) | Name::Stripe(_, offset), Target::Reassembly(key)) => {
+                self.unplace(key, offset, len)
+            }
+            (Name::Piece(_, offset), Target::ReassemblyPart { reassembly, wanted }) => {
+                self.unplace(reassembly, offset, wanted)
+            }
             (Name::Piece(seq, _), Target::Piece { bounce, .. }) => {
-                let freed = channel.partials.get_mut(seq).and_then(|partial| partial.unsee(bounce));
+                let freed = channel.early_data.get_mut(seq).and_then(|early_data| early_data.forget(bounce));
                 match freed {
-                    Some(piece) if piece.unannounced => channel.debt.announced(piece.len),
+                    Some(piece) if piece.is_unannounced => channel.peer_grant.early_data_announced(piece.len),
                     Some(piece) => {
-                        if let Some(landing) = piece.landing {
-                            self.unplace_piece(landing, piece.offset, piece.len);
-                            self.free(vc, piece.len);
+                        if let Some(reassembly) = piece.reassembly {
+                            self.unplace_early_data(reassembly, piece.offset, piece.len);
+                            self.release_charge(vc, piece.len);
                         }
                     }
-                    None => self.free(vc, len),
+                    None => self.release_charge(vc, len),
                 }
                 self.release(bounce);
             }
-            (Name::Write(number), Target::Memory { .. }) => channel.remote.unsee(number),
+            (Name::Write(number), Target::Memory { .. }) => channel.remote.forget(number),
             _ => {}
         }
     }
 
-    fn unplace(&mut self, landing: u64, offset: u64, len: u64) {
-        if let Some(landing) = self.landings.get_mut(landing) {
-            landing.unplace(offset, len);
+    fn unplace(&mut self, reassembly: u64, offset: u64, len: u64) {
+        if let Some(reassembly) = self.reassemblies.get_mut(reassembly) {
+            reassembly.unplace(offset, len);
         }
     }
 
-    fn unplace_piece(&mut self, landing: u64, offset: u64, len: u64) {
-        if let Some(landing) = self.landings.get_mut(landing) {
-            let wanted = landing.wanted_of(offset, len);
-            landing.unplace(offset, wanted);
+    fn unplace_early_data(&mut self, reassembly: u64, offset: u64, len: u64) {
+        if let Some(reassembly) = self.reassemblies.get_mut(reassembly) {
+            let wanted = reassembly.wanted_of(offset, len);
+            reassembly.unplace(offset, wanted);
         }
     }
 
@@ -71,32 +75,32 @@ impl Engine {
     }
 
     /// A message comes again, the first time of which may have been cut off.
-    pub(super) fn handle_message_again(
+    pub(super) fn handle_retransmission(
         &mut self,
         seq: MessageSeq,
-        arrival: Arrival,
+        message: UnmatchedMessage,
         repetition: u8,
-    ) -> Result<(Target, Placement), Misbehaviour> {
+    ) -> Result<(Target, Placement), ProtocolViolation> {
         let nothing = (Target::Nothing, Placement::Discard);
-        if !matches!(arrival.body, Body::Eager { whole: false, .. }) {
+        if !matches!(message.content, Content::Eager { is_complete: false, .. }) {
             return Ok(nothing);
         }
-        self.supersede(arrival.vc, Name::Eager(seq), repetition);
-        let same_len = |len: u64| if len == arrival.len { Ok(()) } else { Err(Misbehaviour::Sequence) };
-        match self.vcs[arrival.vc.0 as usize].halves.remove(&seq.0) {
-            Some(Half::Landing(key)) => {
-                let Some(landing) = self.landings.get_mut(key) else { return Ok(nothing) };
-                same_len(landing.len())?;
-                Ok((Target::Landing(key), landing.place_all()))
+        self.supersede(message.vc, Name::Eager(seq), repetition);
+        let same_len = |len: u64| if len == message.len { Ok(()) } else { Err(ProtocolViolation::Sequence) };
+        match self.vcs[message.vc.0 as usize].interrupted.remove(&seq.0) {
+            Some(InterruptedMessage::Reassembly(key)) => {
+                let Some(reassembly) = self.reassemblies.get_mut(key) else { return Ok(nothing) };
+                same_len(reassembly.len())?;
+                Ok((Target::Reassembly(key), reassembly.place_all()))
             }
-            Some(Half::Arrival(key)) => {
-                let Some(waiting) = self.arrivals.get_mut(key) else { return Ok(nothing) };
+            Some(InterruptedMessage::UnmatchedMessage(key)) => {
+                let Some(waiting) = self.unmatched.get_mut(key) else { return Ok(nothing) };
                 same_len(waiting.len)?;
-                if let Body::Eager { bounce, .. } = &mut waiting.body {
+                if let Content::Eager { bounce, .. } = &mut waiting.content {
                     let old = bounce.take();
                     old.into_iter().for_each(|old| self.release(old));
                 }
-                Ok(self.park(key))
+                Ok(self.buffer_payload(key))
             }
             None => Ok(nothing),
         }

@@ -42,11 +42,11 @@ impl Engine {
         if !channel.subchannels.get(index).is_some_and(|subchannel| subchannel.live) {
             return;
         }
-        channel.take_down(now, index, why);
+        channel.remove_subchannel(now, index, why);
         if channel.live.is_empty() {
             // Since the last that carried has ended: not one that was let go.
-            let due = *channel.gives_up_at.get_or_insert(now.plus_ns(self.config.rail_timeout_ns));
-            self.hasten(due);
+            let due = *channel.peer_timeout_at.get_or_insert(now.plus_ns(self.config.rail_timeout_ns));
+            self.schedule_timeout(due);
         }
         self.interrupt(subchannel);
         self.make_ready(vc);
@@ -69,48 +69,48 @@ impl Engine {
 
     /// The peer's kernel has acknowledged bytes of this subchannel, or bytes have come over it: it makes progress, although
     /// no frame is whole yet. What is acknowledged may have to wait behind a long payload that comes.
-    pub fn moved(&mut self, now: Instant, subchannel: SubchannelId) {
+    pub fn made_progress(&mut self, now: Instant, subchannel: SubchannelId) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.watch.progress(now);
+            subchannel.liveness.progress(now);
         }
     }
 
     /// To be called every few milliseconds. If the oldest frame of this subchannel is overdue, it may be lost, or what
     /// acknowledges it: the peer is asked over the same subchannel. A kernel sends a lone segment again only after 200 ms
     /// (RFC 8985, 7.2), but soon after another one behind it has come through, and the answer is one.
-    pub fn nudge(&mut self, now: Instant, subchannel: SubchannelId) {
-        if self.vcs[subchannel.vc.0 as usize].nudge(now, usize::from(subchannel.index)) {
+    pub fn probe_if_overdue(&mut self, now: Instant, subchannel: SubchannelId) {
+        if self.vcs[subchannel.vc.0 as usize].probe_if_overdue(now, usize::from(subchannel.index)) {
             self.make_ready(subchannel.vc);
         }
     }
 
     /// A subchannel that makes no progress while the peer answers over others: the driver closes it, and then calls
     /// [`Engine::subchannel_down`].
-    pub fn poll_cut(&mut self) -> Option<SubchannelId> {
-        self.cuts.pop_front()
+    pub fn poll_failed_subchannel(&mut self) -> Option<SubchannelId> {
+        self.failed_subchannels.pop_front()
     }
 
     /// A peer that had no subchannel for too long: its operations have ended as by [`Engine::lose`].
-    pub fn poll_lost(&mut self) -> Option<VcId> {
-        self.lost.pop_front()
+    pub fn poll_lost_peer(&mut self) -> Option<VcId> {
+        self.lost_peers.pop_front()
     }
 
     /// Looks whether the subchannels of `vc` make progress, and whether it has any.
-    pub(super) fn watch(&mut self, now: Instant, vc: VcId) {
+    pub(super) fn check_liveness(&mut self, now: Instant, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
-        if channel.gives_up_at.is_some_and(|due| due <= now) {
+        if channel.peer_timeout_at.is_some_and(|due| due <= now) {
             let seconds = self.config.rail_timeout_ns / 1_000_000_000;
-            let why = format!("no rail to the peer has come back for {seconds} s: {}", channel.causes());
+            let why = format!("no rail to the peer has come back for {seconds} s: {}", channel.failure_causes());
             self.lose(vc, &why);
-            self.lost.push_back(vc);
+            self.lost_peers.push_back(vc);
             return;
         }
-        while let Some(index) = channel.watch(now) {
-            self.cuts.push_back(SubchannelId { vc, index: index as u8 });
+        while let Some(index) = channel.check_liveness(now) {
+            self.failed_subchannels.push_back(SubchannelId { vc, index: index as u8 });
         }
-        let due = channel.next_watch().into_iter().chain(channel.gives_up_at).min();
+        let due = channel.next_liveness_check().into_iter().chain(channel.peer_timeout_at).min();
         self.make_ready(vc);
-        due.into_iter().for_each(|due| self.hasten(due));
+        due.into_iter().for_each(|due| self.schedule_timeout(due));
     }
 }

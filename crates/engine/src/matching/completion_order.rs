@@ -4,44 +4,44 @@
 
 use std::collections::VecDeque;
 
-use super::reassembly::Landing;
+use super::reassembly::Reassembly;
 
 /// The messages of one peer that have matched and are not reported. Bounded like the peer's announcements.
 #[derive(Default)]
-pub struct Turns {
+pub struct CompletionOrder {
     /// Turn of the front one.
     front: u64,
     /// `None`: on its way.
-    landings: VecDeque<Option<Landing>>,
+    reassemblies: VecDeque<Option<Reassembly>>,
 }
 
-impl Turns {
+impl CompletionOrder {
     /// The turn of a message that matches now.
-    pub fn take(&mut self) -> u64 {
-        self.landings.push_back(None);
-        self.front + self.landings.len() as u64 - 1
+    pub fn reserve(&mut self) -> u64 {
+        self.reassemblies.push_back(None);
+        self.front + self.reassemblies.len() as u64 - 1
     }
 
     /// The message has landed.
-    pub fn landed(&mut self, turn: u64, landing: Landing) {
-        let place = turn.checked_sub(self.front).and_then(|at| self.landings.get_mut(at as usize));
+    pub fn completed(&mut self, position: u64, reassembly: Reassembly) {
+        let place = position.checked_sub(self.front).and_then(|at| self.reassemblies.get_mut(at as usize));
         debug_assert!(place.is_some(), "a turn is taken before, and once");
         if let Some(place) = place {
-            *place = Some(landing);
+            *place = Some(reassembly);
         }
     }
 
     /// The message whose turn it is to be reported, if it has landed.
-    pub fn next(&mut self) -> Option<Landing> {
-        let landing = self.landings.front_mut()?.take()?;
-        self.landings.pop_front();
+    pub fn next(&mut self) -> Option<Reassembly> {
+        let reassembly = self.reassemblies.front_mut()?.take()?;
+        self.reassemblies.pop_front();
         self.front += 1;
-        Some(landing)
+        Some(reassembly)
     }
 
     /// The peer is lost: all that have landed, in order.
-    pub fn drain(&mut self) -> impl Iterator<Item = Landing> {
-        self.front += self.landings.len() as u64;
-        std::mem::take(&mut self.landings).into_iter().flatten()
+    pub fn drain(&mut self) -> impl Iterator<Item = Reassembly> {
+        self.front += self.reassemblies.len() as u64;
+        std::mem::take(&mut self.reassemblies).into_iter().flatten()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::envelope::Envelope;
-use crate::generational_slab::Table;
+use crate::generational_slab::GenerationalSlab;
 use crate::ids::{Context, VcId};
 use crate::memory::Payload;
 use crate::request::{Pattern, RecvRequest, Space};
@@ -16,7 +16,7 @@ pub struct Posted {
     /// Multi-receive: bytes at the start of the buffer that messages have.
     used: u64,
     /// Multi-receive: messages that are on their way into the buffer.
-    pub landing: u32,
+    pub in_progress: u32,
     /// It takes no further message.
     pub closed: bool,
 }
@@ -32,7 +32,7 @@ impl Posted {
         let Some(min_free) = self.request.multi_min_free else { return self.request.buffer.clone() };
         let place = self.request.buffer.slice(self.used, len);
         self.used += place.len();
-        self.landing += 1;
+        self.in_progress += 1;
         self.closed = self.request.buffer.len() - self.used < min_free.max(1);
         place
     }
@@ -47,7 +47,7 @@ struct Waiting {
 /// All posted receives.
 #[derive(Default)]
 pub struct PostedQueue {
-    table: Table<Posted>,
+    table: GenerationalSlab<Posted>,
     tagged: VecDeque<Waiting>,
     untagged: VecDeque<Waiting>,
 }
@@ -77,7 +77,7 @@ impl PostedQueue {
     /// Adds a receive behind all others; returns its key.
     pub fn post(&mut self, request: RecvRequest) -> u64 {
         let pattern = request.pattern;
-        let key = self.table.insert(Posted { request, used: 0, landing: 0, closed: false });
+        let key = self.table.insert(Posted { request, used: 0, in_progress: 0, closed: false });
         self.waiting(pattern.space).push_back(Waiting { pattern, key });
         key
     }
@@ -128,10 +128,10 @@ impl PostedQueue {
     }
 
     /// A message has landed in multi-receive buffer `key`. True if that was its last.
-    pub fn landed(&mut self, key: u64) -> bool {
+    pub fn message_done(&mut self, key: u64) -> bool {
         let Some(posted) = self.table.get_mut(key) else { return false };
-        posted.landing -= 1;
-        let done = posted.closed && posted.landing == 0;
+        posted.in_progress -= 1;
+        let done = posted.closed && posted.in_progress == 0;
         if done {
             self.table.remove(key);
         }
@@ -145,15 +145,15 @@ impl PostedQueue {
         let key = *self.table.keys_where(find).first()?;
         let posted = self.table.get_mut(key)?;
         posted.closed = true;
-        let landing = posted.landing > 0;
+        let in_progress = posted.in_progress > 0;
         let space = posted.request.pattern.space;
         self.unlist(key, space);
-        if landing { None } else { self.table.remove(key).map(|posted| posted.request) }
+        if in_progress { None } else { self.table.remove(key).map(|posted| posted.request) }
     }
 
     /// Takes all receives out that only `source` could have matched.
     pub fn take_directed(&mut self, source: VcId) -> Vec<RecvRequest> {
-        let directed = |posted: &Posted| posted.request.pattern.source == Some(source) && posted.landing == 0;
+        let directed = |posted: &Posted| posted.request.pattern.source == Some(source) && posted.in_progress == 0;
         let keys = self.table.keys_where(directed);
         let take = |key: &u64| {
             let posted = self.table.remove(*key)?;

@@ -11,15 +11,15 @@ use super::posted::Taken;
 
 /// The message and its place.
 #[derive(Debug)]
-pub struct Landing {
+pub struct Reassembly {
     /// From whom.
     pub vc: VcId,
     /// The multi-receive buffer that it lands in, if it is one.
     pub multi: Option<u64>,
     /// When it is reported, if that has an order.
-    pub turn: Option<u64>,
+    pub report_position: Option<u64>,
     /// Its position, if pieces of it come without a clearance.
-    pub partial: Option<MessageSeq>,
+    pub early_data: Option<MessageSeq>,
     envelope: Envelope,
     data: Option<u64>,
     /// Length of the message, in bytes.
@@ -44,15 +44,15 @@ pub struct Landing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfPlace;
 
-impl Landing {
+impl Reassembly {
     /// A message of `len` bytes that a receive has taken.
     pub fn new(taken: Taken, vc: VcId, envelope: Envelope, data: Option<u64>, len: u64) -> Self {
         let wanted = len.min(taken.place.len());
-        Landing {
+        Reassembly {
             vc,
             multi: taken.multi.then_some(taken.key),
-            turn: None,
-            partial: None,
+            report_position: None,
+            early_data: None,
             envelope,
             data,
             len,
@@ -73,7 +73,7 @@ impl Landing {
         let ReadRequest { vc, buffer, notify, context, .. } = read;
         let len = buffer.len();
         let taken = Taken { key: 0, place: buffer, context, notify, multi: false };
-        Landing { operation: Operation::Read, ..Landing::new(taken, vc, Envelope::Message, None, len) }
+        Reassembly { operation: Operation::Read, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
     }
 
     /// Bytes of the message that are wanted.
@@ -110,7 +110,7 @@ impl Landing {
     }
 
     /// The same of a piece that was sent before the peer could know how much is wanted. Also how much of it is.
-    pub fn place_piece(&mut self, offset: u64, len: u64) -> Result<(Placement, u64), OutOfPlace> {
+    pub fn place_early_data(&mut self, offset: u64, len: u64) -> Result<(Placement, u64), OutOfPlace> {
         offset.checked_add(len).ok_or(OutOfPlace)?;
         let wanted = self.wanted_of(offset, len);
         if wanted == 0 {
@@ -126,7 +126,7 @@ impl Landing {
     }
 
     /// Whether all of these bytes have been announced as a piece.
-    pub fn has(&self, offset: u64, len: u64) -> bool {
+    pub fn contains(&self, offset: u64, len: u64) -> bool {
         len > 0 && offset.checked_add(len).is_some_and(|end| self.pieces.contains(offset, end))
     }
 
@@ -172,45 +172,45 @@ mod tests {
     use super::*;
     use crate::memory::{Extent, Region};
 
-    fn landing(len: u64, room: u64) -> Landing {
-        let place = Payload::One(Extent { region: Region(7), offset: 0, len: room });
+    fn reassembly(len: u64, allowance: u64) -> Reassembly {
+        let place = Payload::One(Extent { region: Region(7), offset: 0, len: allowance });
         let taken = Taken { key: 0, place, context: Context(1), notify: true, multi: false };
-        Landing::new(taken, VcId(0), Envelope::Tagged(3), None, len)
+        Reassembly::new(taken, VcId(0), Envelope::Tagged(3), None, len)
     }
 
     #[test]
     fn stripes_land_in_any_order_and_only_where_they_belong() {
-        let mut landing = landing(100, 100);
-        assert!(landing.place_stripe(60, 40).is_ok());
-        assert_eq!(landing.place_stripe(90, 20), Err(OutOfPlace));
-        assert_eq!(landing.place_stripe(u64::MAX, 2), Err(OutOfPlace));
-        assert_eq!(landing.place_stripe(0, 0), Err(OutOfPlace));
-        assert_eq!(landing.place_stripe(50, 11), Err(OutOfPlace), "byte 60 is there");
-        assert!(landing.place_stripe(0, 60).is_ok());
-        assert_eq!(landing.place_stripe(0, 1), Err(OutOfPlace));
-        assert!(!landing.placed(40));
-        assert!(landing.placed(60));
+        let mut reassembly = reassembly(100, 100);
+        assert!(reassembly.place_stripe(60, 40).is_ok());
+        assert_eq!(reassembly.place_stripe(90, 20), Err(OutOfPlace));
+        assert_eq!(reassembly.place_stripe(u64::MAX, 2), Err(OutOfPlace));
+        assert_eq!(reassembly.place_stripe(0, 0), Err(OutOfPlace));
+        assert_eq!(reassembly.place_stripe(50, 11), Err(OutOfPlace), "byte 60 is there");
+        assert!(reassembly.place_stripe(0, 60).is_ok());
+        assert_eq!(reassembly.place_stripe(0, 1), Err(OutOfPlace));
+        assert!(!reassembly.placed(40));
+        assert!(reassembly.placed(60));
     }
 
     #[test]
     fn what_was_cut_off_comes_again() {
-        let mut landing = landing(100, 100);
-        assert!(landing.place_stripe(0, 60).is_ok());
-        assert!(landing.has(0, 60) && !landing.has(0, 61));
-        landing.unplace(0, 60);
-        assert!(landing.place_stripe(60, 40).is_ok());
-        assert!(!landing.placed(40));
-        assert!(landing.place_stripe(0, 60).is_ok());
-        assert!(landing.placed(60));
+        let mut reassembly = reassembly(100, 100);
+        assert!(reassembly.place_stripe(0, 60).is_ok());
+        assert!(reassembly.contains(0, 60) && !reassembly.contains(0, 61));
+        reassembly.unplace(0, 60);
+        assert!(reassembly.place_stripe(60, 40).is_ok());
+        assert!(!reassembly.placed(40));
+        assert!(reassembly.place_stripe(0, 60).is_ok());
+        assert!(reassembly.placed(60));
     }
 
     #[test]
     fn a_long_message_is_truncated() {
-        let mut landing = landing(100, 30);
-        assert_eq!(landing.wanted(), 30);
-        assert!(matches!(landing.place_all(), Placement::User(_)));
-        assert!(landing.placed(100));
-        let completion = landing.completion(false, None).unwrap();
+        let mut reassembly = reassembly(100, 30);
+        assert_eq!(reassembly.wanted(), 30);
+        assert!(matches!(reassembly.place_all(), Placement::User(_)));
+        assert!(reassembly.placed(100));
+        let completion = reassembly.completion(false, None).unwrap();
         assert_eq!((completion.len, completion.result), (30, Err(Failure::Truncated { excess: 70 })));
     }
 }

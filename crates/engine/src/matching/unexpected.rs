@@ -10,13 +10,13 @@ use crate::request::Pattern;
 struct Entry {
     vc: VcId,
     envelope: Envelope,
-    arrival: u64,
+    message: u64,
 }
 
 struct Claim {
     context: Context,
     vc: VcId,
-    arrival: u64,
+    message: u64,
 }
 
 /// Keys of the unexpected messages, in the order in which they came. Bounded by the peers' grants.
@@ -29,18 +29,18 @@ pub struct Unexpected {
 
 impl Unexpected {
     /// Adds a message behind all others.
-    pub fn push(&mut self, vc: VcId, envelope: Envelope, arrival: u64) {
+    pub fn push(&mut self, vc: VcId, envelope: Envelope, message: u64) {
         let queue = match envelope {
             Envelope::Message => &mut self.untagged,
             Envelope::Tagged(_) => &mut self.tagged,
         };
-        queue.push_back(Entry { vc, envelope, arrival });
+        queue.push_back(Entry { vc, envelope, message });
     }
 
     /// The oldest message that `pattern` accepts.
     pub fn find(&self, pattern: &Pattern) -> Option<u64> {
         let queue = self.queue(pattern);
-        queue.iter().find(|entry| pattern.accepts(entry.vc, entry.envelope)).map(|entry| entry.arrival)
+        queue.iter().find(|entry| pattern.accepts(entry.vc, entry.envelope)).map(|entry| entry.message)
     }
 
     /// The oldest message that `pattern` accepts, taken out.
@@ -48,33 +48,33 @@ impl Unexpected {
         let queue = self.queue(pattern);
         let at = queue.iter().position(|entry| pattern.accepts(entry.vc, entry.envelope))?;
         let queue = if pattern.envelope() == Envelope::Message { &mut self.untagged } else { &mut self.tagged };
-        queue.remove(at).map(|entry| entry.arrival)
+        queue.remove(at).map(|entry| entry.message)
     }
 
     /// Sets a message aside for the claim named `context`.
-    pub fn claim(&mut self, context: Context, vc: VcId, arrival: u64) {
-        self.claimed.push(Claim { context, vc, arrival });
+    pub fn claim(&mut self, context: Context, vc: VcId, message: u64) {
+        self.claimed.push(Claim { context, vc, message });
     }
 
     /// The message set aside under `context`, taken out.
     pub fn take_claimed(&mut self, context: Context) -> Option<u64> {
         let at = self.claimed.iter().position(|claim| claim.context == context)?;
-        Some(self.claimed.remove(at).arrival)
+        Some(self.claimed.remove(at).message)
     }
 
     /// Takes out those messages of `vc` that `gone` accepts.
     pub fn remove_of(&mut self, vc: VcId, mut gone: impl FnMut(u64) -> bool) -> Vec<u64> {
         let mut removed = Vec::new();
-        let mut stays = |of: VcId, arrival: u64| {
-            let stays = of != vc || !gone(arrival);
+        let mut stays = |of: VcId, message: u64| {
+            let stays = of != vc || !gone(message);
             if !stays {
-                removed.push(arrival);
+                removed.push(message);
             }
             stays
         };
-        self.tagged.retain(|entry| stays(entry.vc, entry.arrival));
-        self.untagged.retain(|entry| stays(entry.vc, entry.arrival));
-        self.claimed.retain(|claim| stays(claim.vc, claim.arrival));
+        self.tagged.retain(|entry| stays(entry.vc, entry.message));
+        self.untagged.retain(|entry| stays(entry.vc, entry.message));
+        self.claimed.retain(|claim| stays(claim.vc, claim.message));
         removed
     }
 

@@ -7,41 +7,41 @@ use crate::wire::SendRef;
 
 /// What the peer has sent of the message so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum Content {
     /// All of it, into a buffer; none for an empty message.
     Eager {
         /// The buffer.
         bounce: Option<BounceId>,
         /// Whether its bytes are there.
-        whole: bool,
+        is_complete: bool,
         /// What happens when they are.
-        then: Then,
+        once_buffered: OnceBuffered,
     },
     /// A request, and what comes of the message without a clearance.
-    Request {
+    Rendezvous {
         /// The sender's name for it.
         send: SendRef,
         /// Its position.
         seq: MessageSeq,
         /// Bytes that come without a clearance.
-        ahead: u64,
+        early: u64,
     },
 }
 
 /// What happens to an eager message once its bytes are in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum OnceBuffered {
     /// It waits for a receive.
     Wait,
     /// A receive has taken it: key of the landing.
-    Land(u64),
+    Deliver(u64),
     /// The user does not want it.
     Drop,
 }
 
 /// The message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct UnmatchedMessage {
     /// From whom.
     pub vc: VcId,
     /// Matching space and tag.
@@ -51,7 +51,7 @@ pub struct Arrival {
     /// Length in bytes.
     pub len: u64,
     /// What is here.
-    pub body: Body,
+    pub content: Content,
     /// Of a message with payload: what it holds of the peer's grant.
     pub charge: u64,
 }

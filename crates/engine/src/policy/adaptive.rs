@@ -4,7 +4,7 @@ use super::stripe::{Delivered, Plan, Stripe, proportional};
 use super::view::View;
 
 /// A subchannel never gets less than this share of an equal weight, or its time could no longer be measured.
-const LEAST_WEIGHT: f64 = 0.01;
+const MIN_WEIGHT: f64 = 0.01;
 
 pub struct Adaptive {
     alpha: f64,
@@ -43,7 +43,7 @@ impl Stripe for Adaptive {
         let new: Vec<f64> = rates
             .zip(&self.weights)
             .map(|(rate, weight)| (1.0 - self.alpha) * weight + self.alpha * total * rate / sum)
-            .map(|weight| weight.max(LEAST_WEIGHT))
+            .map(|weight| weight.max(MIN_WEIGHT))
             .collect();
         let sum: f64 = new.iter().sum();
         self.weights = new.into_iter().map(|weight| weight * total / sum).collect();
@@ -72,13 +72,13 @@ mod tests {
             delay_ns: 0,
             late_ns: 0,
             window: u64::MAX,
-            is_ample: false,
-            is_heard: false,
+            is_host_limited: false,
+            is_last_received: false,
             streams: 1,
         };
         match policy.plan(LEN, &vec![view; subchannels]) {
             Plan::Assigned(lengths) => lengths.to_vec(),
-            Plan::Open => unreachable!("adaptive assigns"),
+            Plan::LateBound => unreachable!("adaptive assigns"),
         }
     }
 

@@ -7,18 +7,18 @@
 use arrayvec::ArrayVec;
 
 use super::multiplex::Multiplex;
-use super::stripe::{Delivered, MOST_PIECE, Plan, Stripe};
+use super::stripe::{Delivered, MAX_PIECE, Plan, Stripe};
 use super::view::{View, WORTH_CHANGING_NS, finish_without_ns};
 use crate::limits::MAX_SUBCHANNELS;
 
 /// When nothing is under way there: differences up to this are within the noise of what is known of near paths.
 const WORTH_CHANGING_IDLE_NS: f64 = 5_000.0;
 /// Pieces are not cut shorter than so much time on the wire, as each costs a header and a part of a system call.
-const LEAST_PIECE_NS: f64 = 33_000.0;
+const MIN_PIECE_NS: f64 = 33_000.0;
 /// Bounds of that, in bytes.
-const LEAST_PIECE: std::ops::RangeInclusive<u64> = 4 << 10..=16 << 10;
+const MIN_PIECE: std::ops::RangeInclusive<u64> = 4 << 10..=16 << 10;
 /// Longest piece, as time on the wire: bounds how long a subchannel is bound to what it has taken.
-const LONGEST_PIECE_NS: f64 = 1_000_000.0;
+const MAX_PIECE_NS: f64 = 1_000_000.0;
 /// When a message would have arrived over each subchannel, in nanoseconds from now.
 type Times = ArrayVec<f64, MAX_SUBCHANNELS>;
 
@@ -30,7 +30,7 @@ pub struct Earliest {
 
 impl Multiplex for Earliest {
     fn choose(&mut self, len: u64, pending: u64, views: &[View]) -> Option<usize> {
-        if let Some(ample) = views.iter().position(|view| view.is_ample) {
+        if let Some(ample) = views.iter().position(|view| view.is_host_limited) {
             return views[ample].open.then_some(ample);
         }
         let finish_ns: Times = views.iter().map(|view| view.finish_ns(len)).collect();
@@ -51,9 +51,9 @@ impl Multiplex for Earliest {
     }
 
     /// As long as no other one, were it idle, would deliver so much earlier that a change were worth it.
-    fn stands_up_to(&self, position: usize, views: &[View]) -> Option<u64> {
+    fn valid_up_to(&self, position: usize, views: &[View]) -> Option<u64> {
         let view = &views[position];
-        if view.is_ample {
+        if view.is_host_limited {
             return Some(u64::MAX);
         }
         let others = views.iter().enumerate().filter(|(other, _)| *other != position);
@@ -73,9 +73,9 @@ impl Earliest {
     fn usual(&self, finish_ns: &Times, views: &[View]) -> usize {
         let last = self.last.min(views.len() - 1);
         let latest_ns = finish_ns[last] + WORTH_CHANGING_IDLE_NS;
-        let is_as_good = |at: &usize| views[*at].is_heard && views[*at].open && finish_ns[*at] <= latest_ns;
-        let heard = (0..views.len()).find(is_as_good).filter(|_| views[last].in_flight == 0);
-        heard.unwrap_or(last)
+        let is_as_good = |at: &usize| views[*at].is_last_received && views[*at].open && finish_ns[*at] <= latest_ns;
+        let last_received = (0..views.len()).find(is_as_good).filter(|_| views[last].in_flight == 0);
+        last_received.unwrap_or(last)
     }
 }
 
@@ -85,11 +85,11 @@ fn worth_changing(from: &View) -> f64 {
 
 impl Stripe for Earliest {
     fn plan(&mut self, _len: u64, _views: &[View]) -> Plan {
-        Plan::Open
+        Plan::LateBound
     }
 
     fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)> {
-        if let Some(ample) = views.iter().position(|view| view.is_ample) {
+        if let Some(ample) = views.iter().position(|view| view.is_host_limited) {
             let len = piece_len(pending, views[ample].rate, views[ample].rate).min(remaining);
             return views[ample].open.then_some((ample, len));
         }
@@ -130,8 +130,8 @@ fn worthwhile(position: usize, len: u64, pending: u64, slack_ns: f64, views: &[V
 
 /// Half of the share that a subchannel would have of what is left, so that pieces shrink towards the end.
 fn piece_len(pending: u64, rate: f64, rates: f64) -> u64 {
-    let longest = ((rate * LONGEST_PIECE_NS / 1e9) as u64).clamp(4 * LEAST_PIECE.end(), MOST_PIECE);
-    let least = ((rate * LEAST_PIECE_NS / 1e9) as u64).clamp(*LEAST_PIECE.start(), *LEAST_PIECE.end());
+    let longest = ((rate * MAX_PIECE_NS / 1e9) as u64).clamp(4 * MIN_PIECE.end(), MAX_PIECE);
+    let least = ((rate * MIN_PIECE_NS / 1e9) as u64).clamp(*MIN_PIECE.start(), *MIN_PIECE.end());
     let share = (pending as f64 * (rate / rates) / 2.0) as u64;
     share.next_multiple_of(4 << 10).clamp(least, longest)
 }
@@ -143,8 +143,20 @@ mod tests {
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
         let (speed, window) = (rate, u64::MAX);
-        let (late_ns, is_ample, is_heard) = (0, false, false);
-        View { rail: 0, streams: 1, open, in_flight, speed, rate, delay_ns, late_ns, window, is_ample, is_heard }
+        let (late_ns, is_host_limited, is_last_received) = (0, false, false);
+        View {
+            rail: 0,
+            streams: 1,
+            open,
+            in_flight,
+            speed,
+            rate,
+            delay_ns,
+            late_ns,
+            window,
+            is_host_limited,
+            is_last_received,
+        }
     }
 
     #[test]
@@ -164,10 +176,11 @@ mod tests {
 
     #[test]
     fn an_answer_goes_where_the_question_came_unless_it_would_be_late() {
-        let heard = |delay_ns| [view(1e9, 0, 3_000, true), View { is_heard: true, ..view(1e9, 0, delay_ns, true) }];
-        assert_eq!(Earliest::default().choose(64, 64, &heard(6_000)), Some(1));
-        assert_eq!(Earliest::default().choose(64, 64, &heard(60_000)), Some(0));
-        let mut busy = heard(3_000);
+        let last_received =
+            |delay_ns| [view(1e9, 0, 3_000, true), View { is_last_received: true, ..view(1e9, 0, delay_ns, true) }];
+        assert_eq!(Earliest::default().choose(64, 64, &last_received(6_000)), Some(1));
+        assert_eq!(Earliest::default().choose(64, 64, &last_received(60_000)), Some(0));
+        let mut busy = last_received(3_000);
         busy[0].in_flight = 640;
         assert_eq!(Earliest::default().choose(64, 64, &busy), Some(0));
     }
@@ -185,7 +198,7 @@ mod tests {
             let mut views: Vec<View> = rails.iter().map(view).collect();
             let mut policy = Earliest::default();
             let chosen = policy.choose(len, len, &views).unwrap();
-            let most = policy.stands_up_to(chosen, &views).unwrap();
+            let most = policy.valid_up_to(chosen, &views).unwrap();
             for (view, left) in views.iter_mut().zip(drained) {
                 view.in_flight = (view.in_flight as f64 * left) as u64;
             }
@@ -199,7 +212,8 @@ mod tests {
     #[test]
     fn what_is_ample_takes_everything_and_is_waited_for() {
         let mut policy = Earliest::default();
-        let ample = |open| [view(1e9, 0, 10_000, true), View { is_ample: true, ..view(1e9, 1 << 20, 10_000, open) }];
+        let ample =
+            |open| [view(1e9, 0, 10_000, true), View { is_host_limited: true, ..view(1e9, 1 << 20, 10_000, open) }];
         assert_eq!((policy.choose(64, 64, &ample(true)), policy.choose(64, 64, &ample(false))), (Some(1), None));
         let (rail, len) = policy.cut(4 << 20, 4 << 20, &ample(true)).unwrap();
         assert_eq!((rail, len > 64 << 10, policy.cut(4 << 20, 4 << 20, &ample(false))), (1, true, None));

@@ -12,8 +12,8 @@ mod weighted;
 
 pub use multiplex::Multiplex;
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
-pub use stripe::{Delivered, Lengths, MOST_PIECE, Plan, Stripe};
-pub use view::{LAST_RESORT_NS, View, Views, put_off_negligible};
+pub use stripe::{Delivered, Lengths, MAX_PIECE, Plan, Stripe};
+pub use view::{LAST_RESORT_NS, View, Views, deprioritize_negligible};
 
 impl Multiplexing {
     /// The policy, for the virtual channel to peer number `peer`.

@@ -10,7 +10,7 @@ pub trait Multiplex: Send {
 
     /// Up to how many bytes in flight over the subchannel at `position`, which was just chosen, it would be chosen again,
     /// while nothing else changes. `None`: ask again for each message.
-    fn stands_up_to(&self, _position: usize, _views: &[View]) -> Option<u64> {
+    fn valid_up_to(&self, _position: usize, _views: &[View]) -> Option<u64> {
         None
     }
 

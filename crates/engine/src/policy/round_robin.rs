@@ -81,8 +81,8 @@ mod tests {
             delay_ns: 0,
             late_ns: 0,
             window: u64::MAX,
-            is_ample: false,
-            is_heard: false,
+            is_host_limited: false,
+            is_last_received: false,
             streams: 1,
         };
         speeds.iter().enumerate().map(view).collect()

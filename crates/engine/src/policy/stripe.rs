@@ -3,14 +3,14 @@
 use super::view::View;
 
 /// Longest piece in bytes, however fast the subchannel, and whatever policy cuts: subchannels take turns.
-pub const MOST_PIECE: u64 = 512 << 10;
+pub const MAX_PIECE: u64 = 512 << 10;
 
 /// Cuts long messages.
 pub trait Stripe: Send {
     /// Called when the first stripe of a message of `len` bytes is about to be cut.
     fn plan(&mut self, len: u64, views: &[View]) -> Plan;
 
-    /// For messages planned as [`Plan::Open`]: which subchannel takes the next piece, and its length in bytes (at
+    /// For messages planned as [`Plan::LateBound`]: which subchannel takes the next piece, and its length in bytes (at
     /// most `remaining`), when `pending` bytes in all wait in the virtual channel. `None`: wait.
     fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)>;
 
@@ -39,7 +39,7 @@ pub struct Delivered {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// Piece by piece, by [`Stripe::cut`].
-    Open,
+    LateBound,
     /// One stripe a subchannel, of these lengths in bytes, one behind the other.
     Assigned(Lengths),
 }

@@ -38,16 +38,16 @@ pub struct View {
     /// Bytes that may be under way at a time; what exceeds it waits for a round trip.
     pub window: u64,
     /// It drains faster than it is fed: the processor is the limit, not the path.
-    pub is_ample: bool,
+    pub is_host_limited: bool,
     /// What the peer sent last has come over it.
-    pub is_heard: bool,
+    pub is_last_received: bool,
 }
 
 /// All subchannels of a virtual channel that are up; a policy answers with a position in this list.
 pub type Views = ArrayVec<View, MAX_SUBCHANNELS>;
 
 /// Negligible ones are put off, unless they are so much nearer than all others that short messages would miss them.
-pub fn put_off_negligible(views: &mut Views) {
+pub fn deprioritize_negligible(views: &mut Views) {
     let all: f64 = views.iter().map(|view| view.rate).sum();
     // The usual case.
     if views.iter().all(|view| view.rate >= all * NEGLIGIBLE_PART) {
@@ -137,15 +137,15 @@ mod tests {
             delay_ns,
             late_ns: 0,
             window: u64::MAX,
-            is_ample: false,
-            is_heard: false,
+            is_host_limited: false,
+            is_last_received: false,
         }
     }
 
     /// Which of these rates and delays are put off.
     fn put_off(rails: &[(f64, u64)]) -> Vec<bool> {
         let mut views: Views = rails.iter().copied().map(view).collect();
-        put_off_negligible(&mut views);
+        deprioritize_negligible(&mut views);
         views.iter().zip(rails).map(|(view, (_, delay_ns))| view.delay_ns > *delay_ns).collect()
     }
 

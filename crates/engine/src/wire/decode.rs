@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::header::{Access, Body, COMMON_LEN, Header, LandingRef, Refusal, SendRef, flag, kind};
+use super::header::{Access, Body, COMMON_LEN, Header, ReceiveRef, Refusal, SendRef, flag, kind};
 use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
@@ -35,9 +35,9 @@ impl std::error::Error for Malformed {}
 /// Length in bytes of the header that starts with byte `first`.
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
-        kind::EAGER | kind::CLEAR => Ok(COMMON_LEN + 24),
-        kind::WRITE | kind::READ | kind::REQUEST => Ok(COMMON_LEN + 40),
-        kind::STRIPE | kind::PIECE | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
+        kind::EAGER | kind::CTS => Ok(COMMON_LEN + 24),
+        kind::WRITE | kind::READ | kind::RTS => Ok(COMMON_LEN + 40),
+        kind::STRIPE | kind::EARLY_DATA | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
         kind::RELINQUISH | kind::RESUME => Ok(COMMON_LEN + 8),
         kind::ACK | kind::BYE | kind::PING | kind::LEAVE => Ok(COMMON_LEN),
         other => Err(Malformed::Kind(other)),
@@ -55,10 +55,10 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
     let (flags, repetition) = (bytes[1] & 0x0f, bytes[1] >> 4);
     let allowed = match first {
         kind::EAGER => flag::TAGGED | flag::DATA | flag::PROMPT,
-        kind::REQUEST => flag::TAGGED | flag::DATA,
+        kind::RTS => flag::TAGGED | flag::DATA,
         kind::WRITE => flag::DATA,
         kind::REFUSED => flag::OF_READ,
-        kind::DATAGRAMS => flag::HEARD,
+        kind::DATAGRAMS => flag::RECEIVED,
         _ => 0,
     };
     if flags & !allowed != 0 {
@@ -101,25 +101,25 @@ impl Reader<'_> {
                 len: payload,
                 prompt: self.flag(flag::PROMPT),
             },
-            kind::REQUEST => Body::Request {
+            kind::RTS => Body::RequestToSend {
                 seq: self.seq(),
                 envelope: self.envelope(),
                 data: self.data(COMMON_LEN + 16),
                 total: self.u64(COMMON_LEN + 24),
-                ahead: self.u32(COMMON_LEN + 4),
+                early: self.u32(COMMON_LEN + 4),
                 send: SendRef(self.u64(COMMON_LEN + 32)),
             },
-            kind::CLEAR => Body::Clear {
+            kind::CTS => Body::ClearToSend {
                 send: SendRef(self.u64(COMMON_LEN)),
-                landing: LandingRef(self.u64(COMMON_LEN + 8)),
+                receive: ReceiveRef(self.u64(COMMON_LEN + 8)),
                 len: self.u64(COMMON_LEN + 16),
             },
             kind::STRIPE => Body::Stripe {
-                landing: LandingRef(self.u64(COMMON_LEN)),
+                receive: ReceiveRef(self.u64(COMMON_LEN)),
                 offset: self.u64(COMMON_LEN + 8),
                 len: payload,
             },
-            kind::PIECE => Body::Piece { seq: self.seq(), offset: self.u64(COMMON_LEN + 8), len: payload },
+            kind::EARLY_DATA => Body::EarlyData { seq: self.seq(), offset: self.u64(COMMON_LEN + 8), len: payload },
             kind::WRITE => Body::Write {
                 write: SendRef(self.u64(COMMON_LEN)),
                 key: self.u64(COMMON_LEN + 8),
@@ -130,7 +130,7 @@ impl Reader<'_> {
             },
             kind::READ => Body::Read {
                 number: self.u64(COMMON_LEN + 32),
-                landing: LandingRef(self.u64(COMMON_LEN)),
+                receive: ReceiveRef(self.u64(COMMON_LEN)),
                 key: self.u64(COMMON_LEN + 8),
                 address: self.u64(COMMON_LEN + 16),
                 len: self.u64(COMMON_LEN + 24),
@@ -144,7 +144,7 @@ impl Reader<'_> {
             kind::DATAGRAMS => Body::Datagrams {
                 secret: self.u64(COMMON_LEN),
                 port: self.u64(COMMON_LEN + 8) as u16,
-                heard: self.flag(flag::HEARD),
+                received: self.flag(flag::RECEIVED),
             },
             _ => Body::Ack,
         })
@@ -153,7 +153,7 @@ impl Reader<'_> {
     fn refused(&self) -> Result<Body, Malformed> {
         let name = self.u64(COMMON_LEN);
         let what = match self.flag(flag::OF_READ) {
-            true => Access::Read(LandingRef(name)),
+            true => Access::Read(ReceiveRef(name)),
             false => Access::Write(SendRef(name)),
         };
         let why = Refusal::of(self.u64(COMMON_LEN + 8)).ok_or(Malformed::Refusal(self.u64(COMMON_LEN + 8)))?;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     fn accesses() -> impl Strategy<Value = Access> {
-        let read = |landing| Access::Read(LandingRef(landing));
+        let read = |receive| Access::Read(ReceiveRef(receive));
         prop_oneof![any::<u64>().prop_map(|write| Access::Write(SendRef(write))), any::<u64>().prop_map(read)]
     }
 
@@ -198,33 +198,33 @@ mod tests {
             (seq.clone(), envelopes(), any::<Option<u64>>(), any::<u32>(), any::<bool>())
                 .prop_map(|(seq, envelope, data, len, prompt)| Body::Eager { seq, envelope, data, len, prompt }),
             (seq.clone(), envelopes(), any::<Option<u64>>(), any::<(u64, u32, u64)>()).prop_map(
-                |(seq, envelope, data, (total, ahead, send))| Body::Request {
+                |(seq, envelope, data, (total, early, send))| Body::RequestToSend {
                     seq,
                     envelope,
                     data,
                     total,
-                    ahead,
+                    early,
                     send: SendRef(send)
                 }
             ),
-            (seq, any::<(u64, u32)>()).prop_map(|(seq, (offset, len))| Body::Piece { seq, offset, len }),
+            (seq, any::<(u64, u32)>()).prop_map(|(seq, (offset, len))| Body::EarlyData { seq, offset, len }),
             any::<u64>().prop_map(|total| Body::Relinquish { total }),
-            any::<(u64, u64, u64)>().prop_map(|(send, landing, len)| Body::Clear {
+            any::<(u64, u64, u64)>().prop_map(|(send, receive, len)| Body::ClearToSend {
                 send: SendRef(send),
-                landing: LandingRef(landing),
+                receive: ReceiveRef(receive),
                 len
             }),
-            any::<(u64, u64, u32)>().prop_map(|(landing, offset, len)| Body::Stripe {
-                landing: LandingRef(landing),
+            any::<(u64, u64, u32)>().prop_map(|(receive, offset, len)| Body::Stripe {
+                receive: ReceiveRef(receive),
                 offset,
                 len
             }),
             any::<(u64, u64, u64, Option<u64>, u64, u32)>().prop_map(|(write, key, address, data, number, len)| {
                 Body::Write { number, write: SendRef(write), key, address, data, len }
             }),
-            any::<(u64, u64, u64, u64, u64)>().prop_map(|(number, landing, key, address, len)| Body::Read {
+            any::<(u64, u64, u64, u64, u64)>().prop_map(|(number, receive, key, address, len)| Body::Read {
                 number,
-                landing: LandingRef(landing),
+                receive: ReceiveRef(receive),
                 key,
                 address,
                 len
@@ -236,7 +236,7 @@ mod tests {
             Just(Body::Bye),
             Just(Body::Leave),
             any::<u32>().prop_map(|number| Body::Resume { number }),
-            any::<(u16, u64, bool)>().prop_map(|(port, secret, heard)| Body::Datagrams { port, secret, heard }),
+            any::<(u16, u64, bool)>().prop_map(|(port, secret, received)| Body::Datagrams { port, secret, received }),
         ]
     }
 

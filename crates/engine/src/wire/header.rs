@@ -23,13 +23,13 @@ pub struct SendRef(pub u64);
 
 /// Names a receive of the receiver to its peer, in a rendezvous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LandingRef(pub u64);
+pub struct ReceiveRef(pub u64);
 
-impl LandingRef {
+impl ReceiveRef {
     /// No receive: what comes of the message comes as pieces.
-    pub const NONE: LandingRef = LandingRef(0);
+    pub const NONE: ReceiveRef = ReceiveRef(0);
     /// No receive yet, but memory: so much of the message may come as pieces.
-    pub const AHEAD: LandingRef = LandingRef(u64::MAX);
+    pub const EARLY: ReceiveRef = ReceiveRef(u64::MAX);
 }
 
 /// The header of a frame.
@@ -66,7 +66,7 @@ pub enum Body {
         prompt: bool,
     },
     /// A message is announced: the first half of a rendezvous.
-    Request {
+    RequestToSend {
         /// Its position in the virtual channel.
         seq: MessageSeq,
         /// Its envelope.
@@ -76,12 +76,12 @@ pub enum Body {
         /// Its length, in bytes; nothing follows this header.
         total: u64,
         /// So many bytes of its start come as pieces without a clearance.
-        ahead: u32,
+        early: u32,
         /// The sender's name for it.
         send: SendRef,
     },
     /// A piece of what comes of a message without a clearance; may overtake the request on another subchannel.
-    Piece {
+    EarlyData {
         /// Position of the message in the virtual channel.
         seq: MessageSeq,
         /// Where in the message it belongs, in bytes.
@@ -89,20 +89,20 @@ pub enum Body {
         /// Its length.
         len: u32,
     },
-    /// The answer: send so much of it; what does not come anyway, to this place. With [`LandingRef::AHEAD`], an answer
+    /// The answer: send so much of it; what does not come anyway, to this place. With [`ReceiveRef::EARLY`], an answer
     /// will follow.
-    Clear {
+    ClearToSend {
         /// From the request.
         send: SendRef,
         /// The receiver's name for the place.
-        landing: LandingRef,
+        receive: ReceiveRef,
         /// Bytes wanted; fewer than the message has, where the receive buffer is shorter.
         len: u64,
     },
     /// A piece of a message that was cleared.
     Stripe {
         /// From the clearance.
-        landing: LandingRef,
+        receive: ReceiveRef,
         /// Where in the message it belongs, in bytes.
         offset: u64,
         /// Its length.
@@ -128,7 +128,7 @@ pub enum Body {
         /// Its number among the sender's frames of accesses: it is answered once.
         number: u64,
         /// The sender's name for the place.
-        landing: LandingRef,
+        receive: ReceiveRef,
         /// Which memory.
         key: u64,
         /// Where in it.
@@ -169,7 +169,7 @@ pub enum Body {
         /// What they have to begin with.
         secret: u64,
         /// The peer's come through.
-        heard: bool,
+        received: bool,
     },
 }
 
@@ -179,7 +179,7 @@ pub enum Access {
     /// A write.
     Write(SendRef),
     /// A read, by its place.
-    Read(LandingRef),
+    Read(ReceiveRef),
 }
 
 /// Why an access to registered memory is refused.
@@ -212,15 +212,15 @@ impl fmt::Display for Refusal {
 
 pub(super) mod kind {
     pub const EAGER: u8 = 1;
-    pub const REQUEST: u8 = 2;
-    pub const CLEAR: u8 = 3;
+    pub const RTS: u8 = 2;
+    pub const CTS: u8 = 3;
     pub const STRIPE: u8 = 4;
     pub const ACK: u8 = 5;
     pub const BYE: u8 = 6;
     pub const WRITE: u8 = 7;
     pub const READ: u8 = 8;
     pub const REFUSED: u8 = 9;
-    pub const PIECE: u8 = 10;
+    pub const EARLY_DATA: u8 = 10;
     pub const RELINQUISH: u8 = 11;
     pub const PING: u8 = 12;
     pub const LEAVE: u8 = 13;
@@ -235,7 +235,7 @@ pub(super) mod flag {
     /// Of REFUSED: a read, not a write.
     pub const OF_READ: u8 = 8;
     /// Of DATAGRAMS: the peer's come through.
-    pub const HEARD: u8 = 1;
+    pub const RECEIVED: u8 = 1;
 }
 
 /// How soon an acknowledgement is wanted.
@@ -254,9 +254,10 @@ impl Body {
     /// Length in bytes of the payload that follows the header.
     pub fn payload_len(&self) -> u32 {
         match self {
-            Body::Eager { len, .. } | Body::Piece { len, .. } | Body::Stripe { len, .. } | Body::Write { len, .. } => {
-                *len
-            }
+            Body::Eager { len, .. }
+            | Body::EarlyData { len, .. }
+            | Body::Stripe { len, .. }
+            | Body::Write { len, .. } => *len,
             _ => 0,
         }
     }
@@ -265,7 +266,7 @@ impl Body {
     pub fn urgency(&self) -> Urgency {
         match self {
             Body::Write { .. } => Urgency::Immediate,
-            Body::Eager { prompt: true, .. } | Body::Piece { .. } | Body::Stripe { .. } => Urgency::Prompt,
+            Body::Eager { prompt: true, .. } | Body::EarlyData { .. } | Body::Stripe { .. } => Urgency::Prompt,
             _ => Urgency::Lazy,
         }
     }
@@ -290,25 +291,25 @@ impl Header {
                 let flags = writer.envelope((seq, 0), envelope, data);
                 (kind::EAGER, if prompt { flags | flag::PROMPT } else { flags })
             }
-            Body::Request { seq, envelope, data, total, ahead, send } => {
-                let flags = writer.envelope((seq, ahead), envelope, data);
+            Body::RequestToSend { seq, envelope, data, total, early, send } => {
+                let flags = writer.envelope((seq, early), envelope, data);
                 writer.u64(total);
                 writer.u64(send.0);
-                (kind::REQUEST, flags)
+                (kind::RTS, flags)
             }
-            Body::Piece { seq, offset, .. } => {
+            Body::EarlyData { seq, offset, .. } => {
                 writer.u64(u64::from(seq.0));
                 writer.u64(offset);
-                (kind::PIECE, 0)
+                (kind::EARLY_DATA, 0)
             }
-            Body::Clear { send, landing, len } => {
+            Body::ClearToSend { send, receive, len } => {
                 writer.u64(send.0);
-                writer.u64(landing.0);
+                writer.u64(receive.0);
                 writer.u64(len);
-                (kind::CLEAR, 0)
+                (kind::CTS, 0)
             }
-            Body::Stripe { landing, offset, .. } => {
-                writer.u64(landing.0);
+            Body::Stripe { receive, offset, .. } => {
+                writer.u64(receive.0);
                 writer.u64(offset);
                 (kind::STRIPE, 0)
             }
@@ -317,14 +318,14 @@ impl Header {
                 words.into_iter().for_each(|word| writer.u64(word));
                 (kind::WRITE, if data.is_some() { flag::DATA } else { 0 })
             }
-            Body::Read { number, landing, key, address, len } => {
-                [landing.0, key, address, len, number].into_iter().for_each(|word| writer.u64(word));
+            Body::Read { number, receive, key, address, len } => {
+                [receive.0, key, address, len, number].into_iter().for_each(|word| writer.u64(word));
                 (kind::READ, 0)
             }
             Body::Refused { what, why } => {
                 let (name, flags) = match what {
                     Access::Write(write) => (write.0, 0),
-                    Access::Read(landing) => (landing.0, flag::OF_READ),
+                    Access::Read(receive) => (receive.0, flag::OF_READ),
                 };
                 [name, why as u64].into_iter().for_each(|word| writer.u64(word));
                 (kind::REFUSED, flags)
@@ -341,10 +342,10 @@ impl Header {
                 writer.u64(u64::from(number));
                 (kind::RESUME, 0)
             }
-            Body::Datagrams { port, secret, heard } => {
+            Body::Datagrams { port, secret, received } => {
                 writer.u64(secret);
                 writer.u64(u64::from(port));
-                (kind::DATAGRAMS, if heard { flag::HEARD } else { 0 })
+                (kind::DATAGRAMS, if received { flag::RECEIVED } else { 0 })
             }
         };
         let end = writer.at;
@@ -370,12 +371,12 @@ impl Writer<'_> {
     }
 
     /// Sequence number with what comes ahead, tag and data; returns the flags that go with them.
-    fn envelope(&mut self, (seq, ahead): (MessageSeq, u32), envelope: Envelope, data: Option<u64>) -> u8 {
+    fn envelope(&mut self, (seq, early): (MessageSeq, u32), envelope: Envelope, data: Option<u64>) -> u8 {
         let (tag, tagged) = match envelope {
             Envelope::Message => (0, 0),
             Envelope::Tagged(tag) => (tag, flag::TAGGED),
         };
-        self.u64(u64::from(seq.0) | u64::from(ahead) << 32);
+        self.u64(u64::from(seq.0) | u64::from(early) << 32);
         self.u64(tag);
         self.u64(data.unwrap_or(0));
         tagged | if data.is_some() { flag::DATA } else { 0 }

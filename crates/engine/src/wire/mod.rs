@@ -5,5 +5,5 @@ mod header;
 
 pub use decode::{Malformed, decode, header_len};
 pub use header::{
-    Access, Body, COMMON_LEN, Header, LandingRef, MAX_HEADER_LEN, REPETITIONS, Refusal, SendRef, Urgency, VERSION,
+    Access, Body, COMMON_LEN, Header, MAX_HEADER_LEN, REPETITIONS, ReceiveRef, Refusal, SendRef, Urgency, VERSION,
 };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fishplate_engine::Config;
-use fishplate_engine::limits::MOST_ANNOUNCED;
+use fishplate_engine::limits::MAX_ANNOUNCED;
 use fishplate_engine::policy::{Multiplexing, Striping};
 
 use crate::support::pipe::Rail;
@@ -32,10 +32,10 @@ pub fn setup(seed: u64) -> Setup {
         striping,
         eager_limit: *rng.pick(&[Some(0), Some(100), Some(4096), Some(65_536), Some(1 << 20), None, None]),
         grant,
-        most_grant: grant * *rng.pick(&[1, 1, 10]),
+        max_grant: grant * *rng.pick(&[1, 1, 10]),
         rail_timeout_ns: 60_000_000_000,
         memory: *rng.pick(&[0, 1 << 20, 512 << 20]),
-        most_announced: *rng.pick(&[0, 50, MOST_ANNOUNCED]),
+        max_announced: *rng.pick(&[0, 50, MAX_ANNOUNCED]),
     };
     println!("seed {seed}: {config:?}");
     Setup { seed, nodes: rng.range(2, 5) as usize, rails, config, phantom: false }
@@ -60,7 +60,7 @@ fn run(seed: u64, part: bool) -> u64 {
     world.mess_about(Mix { commands: USUAL.commands / 2, ..USUAL });
     world.finish();
     let config = &world.setup.config;
-    if config.most_grant <= 100_000 && config.most_announced <= 100 {
+    if config.max_grant <= 100_000 && config.max_announced <= 100 {
         world.check_credit();
     }
     world.trace

@@ -35,7 +35,7 @@ fn run(seed: u64, stalls: bool) -> u64 {
     }
     world.finish();
     let config = &world.setup.config;
-    if config.most_grant <= 100_000 && config.most_announced <= 100 {
+    if config.max_grant <= 100_000 && config.max_announced <= 100 {
         world.check_credit();
     }
     world.trace
@@ -133,7 +133,7 @@ fn is_suspect(bytes_come: bool) -> bool {
     (0..200).any(|at| {
         let now = Instant(at * 10 * MS);
         if bytes_come {
-            engine.moved(now, used);
+            engine.made_progress(now, used);
         }
         engine.handle_timeout(now);
         std::iter::from_fn(|| engine.poll_transmit(now)).any(|transmit| transmit.header.body == Body::Ping)
@@ -152,7 +152,7 @@ fn suspected_after_ms(rails: [u8; 2]) -> u64 {
     engine.writable(two, 1 << 20);
     let asked = |at: &u64| {
         let now = Instant(at * MS);
-        engine.moved(now, two);
+        engine.made_progress(now, two);
         engine.handle_timeout(now);
         sent(&mut engine, now).contains(&(two, Body::Ping))
     };
@@ -173,7 +173,7 @@ fn an_acknowledgement_may_wait_behind_a_long_payload() {
 
 #[test]
 fn credit_that_was_told_over_a_rail_that_ends_is_told_again() {
-    let (mut engine, [one, two]) = over_two_rails(Config { grant: 1000, most_grant: 1000, ..Config::default() });
+    let (mut engine, [one, two]) = over_two_rails(Config { grant: 1000, max_grant: 1000, ..Config::default() });
     for seq in 0..2 {
         let pattern = Pattern { space: Space::Message, source: None };
         let (buffer, context) = (Payload::EMPTY, Context(u64::from(seq)));
@@ -199,7 +199,7 @@ fn a_peer_that_is_away_is_not_taken_for_a_failed_rail() {
         let now = Instant(at * 10 * MS);
         engine.handle_timeout(now);
         while engine.poll_transmit(now).is_some() {}
-        assert_eq!(engine.poll_cut(), None);
+        assert_eq!(engine.poll_failed_subchannel(), None);
     }
 }
 
@@ -230,7 +230,7 @@ fn a_peer_that_looks_in_for_a_moment_answers_over_all_rails_before_it_leaves() {
     carry(&mut peer, &mut engine, now);
     for at in 0..100 {
         engine.handle_timeout(Instant((202 + at * 10) * MS));
-        assert_eq!(engine.poll_cut(), None, "{at} times 10 ms later");
+        assert_eq!(engine.poll_failed_subchannel(), None, "{at} times 10 ms later");
     }
 }
 
@@ -257,9 +257,9 @@ fn without_any_rail_operations_wait_and_then_fail_with_the_causes() {
     assert_eq!(engine.poll_transmit(Instant(MS)).unwrap().source.len(), 8);
     engine.subchannel_down(Instant(MS), one, "rail eth0: unplugged again");
     engine.handle_timeout(Instant(5_000 * MS));
-    assert_eq!((engine.poll_completion(), engine.poll_lost()), (None, None));
+    assert_eq!((engine.poll_completion(), engine.poll_lost_peer()), (None, None));
     engine.handle_timeout(Instant(5_002 * MS));
-    assert_eq!(engine.poll_lost(), Some(vc));
+    assert_eq!(engine.poll_lost_peer(), Some(vc));
     let Some(Completion { result: Err(Failure::PeerLost(why)), .. }) = engine.poll_completion() else {
         panic!("the send has not failed")
     };
@@ -324,7 +324,7 @@ fn one_that_falls_silent_while_another_is_found_to_have_failed_is_asked_as_well(
     send(&mut engine);
     assert_eq!(sent(&mut engine, Instant(162 * MS))[0].0, silent);
     engine.handle_timeout(Instant(500 * MS));
-    assert_eq!(engine.poll_cut(), Some(failed));
+    assert_eq!(engine.poll_failed_subchannel(), Some(failed));
     let asked = sent(&mut engine, Instant(500 * MS));
     assert!(asked.contains(&(silent, Body::Ping)), "{asked:?}");
 }
@@ -344,7 +344,7 @@ fn one_that_comes_up_while_another_is_silent_is_asked_although_nothing_is_left_t
     let answer = Header { ack: 1, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
     engine.handle_header(Instant(3000 * MS), newcomer, &answer).unwrap();
     engine.handle_timeout(Instant(3050 * MS));
-    assert_eq!(engine.poll_cut(), Some(silent));
+    assert_eq!(engine.poll_failed_subchannel(), Some(silent));
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn a_subchannel_that_rests_takes_nothing_while_the_other_carries_all_and_then_go
     let (mut engine, [one, two]) = over_two_rails(Config::default());
     let ping = Header { ack: 0, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ping };
     engine.handle_header(Instant(0), one, &ping).unwrap();
-    engine.rest(one, true);
+    engine.set_paused(one, true);
     engine.writable(one, 1 << 20);
     let later = Instant(100 * MS);
     let mut over = Vec::new();
@@ -363,7 +363,7 @@ fn a_subchannel_that_rests_takes_nothing_while_the_other_carries_all_and_then_go
         [one, two].into_iter().for_each(|subchannel| engine.writable(subchannel, 1 << 20));
     }
     assert_eq!(over, [two; 200]);
-    engine.rest(one, false);
+    engine.set_paused(one, false);
     engine.writable(one, 1 << 20);
     assert_eq!(sent(&mut engine, later), [(one, Body::Ack)]);
 }
@@ -384,7 +384,7 @@ fn a_subchannel_that_falls_silent_after_it_has_retired_is_found_out() {
             let answer = Header { ack: 1, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
             engine.handle_header(now, over, &answer).unwrap();
         }
-        if engine.poll_cut() == Some(used) {
+        if engine.poll_failed_subchannel() == Some(used) {
             assert!(at < 30, "only after {at} times 10 ms");
             engine.subchannel_down(now, used, "rail eth0: silent");
             assert_eq!(sent(&mut engine, now), [(asked.expect("nobody was asked"), message)]);
@@ -402,5 +402,5 @@ fn the_end_of_a_subchannel_that_was_let_go_gives_a_peer_without_others_no_more_t
     engine.subchannel_down(Instant(0), two, "rail eth1: unplugged");
     engine.subchannel_down(Instant(4_000 * MS), one, "it was let go");
     engine.handle_timeout(Instant(5_000 * MS));
-    assert_eq!(engine.poll_lost(), Some(one.vc));
+    assert_eq!(engine.poll_lost_peer(), Some(one.vc));
 }

@@ -14,7 +14,7 @@ const MOST: u64 = GRANT / 128 + ANNOUNCED;
 
 fn world(seed: u64, nodes: usize) -> World {
     let rails = vec![Rail::steady(125e6, 50_000), Rail::steady(31e6, 10_000)];
-    let config = Config { grant: GRANT, most_announced: ANNOUNCED, ..Config::default() };
+    let config = Config { grant: GRANT, max_announced: ANNOUNCED, ..Config::default() };
     World::new(Setup { seed, nodes, rails, config, phantom: false })
 }
 

@@ -4,8 +4,8 @@
 mod attack;
 mod victim;
 
-use fishplate_engine::wire::{Access, Body, Header, LandingRef, Refusal, SendRef};
-use fishplate_engine::{Envelope, Instant, MessageSeq, Misbehaviour, Pattern, Placement, Space};
+use fishplate_engine::wire::{Access, Body, Header, ReceiveRef, Refusal, SendRef};
+use fishplate_engine::{Envelope, Instant, MessageSeq, Pattern, Placement, ProtocolViolation, Space};
 
 use crate::support::rng::Rng;
 use attack::attack;
@@ -24,7 +24,7 @@ fn eager(seq: u32, len: u32, prompt: bool) -> Header {
 
 fn request(seq: u32, total: u64) -> Header {
     let (seq, envelope) = (MessageSeq(seq), Envelope::Tagged(1));
-    plain(Body::Request { seq, envelope, data: None, total, ahead: 0, send: SendRef(7) })
+    plain(Body::RequestToSend { seq, envelope, data: None, total, early: 0, send: SendRef(7) })
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn a_message_that_is_copied_on_arrival_takes_no_stripes() {
     let pattern = Pattern { space: TAGGED, source: None };
     let (one, two) = (victim.subchannels[0], victim.subchannels[1]);
     assert!(matches!(victim.engine.handle_header(Instant(0), one, &eager(0, 100, true)), Ok(Placement::Bounce(_))));
-    // Matched while its payload is on the way: the landing has the first key of its table.
+    // Matched while its payload is on the way: the reassembly has the first key of its table.
     victim.recv(pattern, 100, None);
-    let stripe = plain(Body::Stripe { landing: LandingRef(1 << 32), offset: 0, len: 50 });
-    assert_eq!(victim.engine.handle_header(Instant(0), two, &stripe), Err(Misbehaviour::Stripe));
+    let stripe = plain(Body::Stripe { receive: ReceiveRef(1 << 32), offset: 0, len: 50 });
+    assert_eq!(victim.engine.handle_header(Instant(0), two, &stripe), Err(ProtocolViolation::Stripe));
 }
 
 #[test]
@@ -67,12 +67,12 @@ fn clearances_that_cannot_be_sent_are_bounded() {
 }
 
 #[test]
-fn a_piece_of_a_message_that_sends_none_ahead_is_out_of_place() {
+fn early_data_of_a_message_that_announces_none_is_out_of_place() {
     let mut victim = Victim::new(2);
-    let piece = plain(Body::Piece { seq: MessageSeq(0), offset: 0, len: 1000 });
+    let piece = plain(Body::EarlyData { seq: MessageSeq(0), offset: 0, len: 1000 });
     assert!(victim.engine.handle_header(Instant(0), victim.subchannels[0], &piece).is_ok());
     let answer = victim.engine.handle_header(Instant(0), victim.subchannels[1], &request(0, 100));
-    assert_eq!(answer, Err(Misbehaviour::Stripe));
+    assert_eq!(answer, Err(ProtocolViolation::Stripe));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn write(number: u64, key: u64, address: u64, len: u32) -> Header {
 }
 
 fn read(number: u64, key: u64, address: u64, len: u64) -> Header {
-    plain(Body::Read { number, landing: LandingRef(7), key, address, len })
+    plain(Body::Read { number, receive: ReceiveRef(7), key, address, len })
 }
 
 /// What is sent on subchannel `at`, without acknowledgements and credit.
@@ -129,11 +129,11 @@ fn accesses_out_of_place_are_refused_with_their_reason() {
         victim.engine.payload_placed(Instant(0), one);
         victim.engine.handle_header(Instant(0), one, &read(number + 1, key, address, len)).unwrap();
         let write = Body::Refused { what: Access::Write(SendRef(7)), why };
-        let read = Body::Refused { what: Access::Read(LandingRef(7)), why };
+        let read = Body::Refused { what: Access::Read(ReceiveRef(7)), why };
         assert_eq!(bodies(&mut victim, 0), [write, read]);
     }
     assert!(matches!(victim.header(0, &write(100, KEY, 0, MEMORY_LEN as u32)), Ok(())));
-    assert_eq!(victim.engine.handle_header(Instant(0), one, &read(101, KEY, 0, 0)), Err(Misbehaviour::EmptyRead));
+    assert_eq!(victim.engine.handle_header(Instant(0), one, &read(101, KEY, 0, 0)), Err(ProtocolViolation::EmptyRead));
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn a_write_over_one_subchannel_is_not_acknowledged_before_its_refusal() {
 #[test]
 fn refusals_and_reads_for_a_peer_that_does_not_listen_are_bounded() {
     for (header, end, most) in [
-        ((|number| write(number, KEY + 1, 0, 0)) as fn(u64) -> Header, Misbehaviour::Writes, 1 << 16),
-        (|number| read(number, KEY + 1, 0, 1), Misbehaviour::Grant, GRANT / 128 + ANNOUNCED),
-        (|number| read(number, KEY, 0, 1), Misbehaviour::Grant, GRANT / 128 + ANNOUNCED),
+        ((|number| write(number, KEY + 1, 0, 0)) as fn(u64) -> Header, ProtocolViolation::Writes, 1 << 16),
+        (|number| read(number, KEY + 1, 0, 1), ProtocolViolation::Grant, GRANT / 128 + ANNOUNCED),
+        (|number| read(number, KEY, 0, 1), ProtocolViolation::Grant, GRANT / 128 + ANNOUNCED),
     ] {
         let mut victim = Victim::new(1);
         victim.switch_memory();
@@ -186,5 +186,5 @@ fn a_payload_on_its_way_into_memory_that_ends_goes_nowhere() {
     let of = |body| sent.iter().find(|transmit| transmit.header.body == body).expect("a refusal");
     let write = of(refused(Access::Write(SendRef(7))));
     assert_eq!((write.subchannel, write.header.ack), (victim.subchannels[1], 1));
-    of(refused(Access::Read(LandingRef(7))));
+    of(refused(Access::Read(ReceiveRef(7))));
 }

@@ -1,6 +1,6 @@
 //! Messages whose memory is lent only while they are posted.
 
-use fishplate_engine::limits::MOST_INJECTED;
+use fishplate_engine::limits::MAX_INJECTED;
 use fishplate_engine::{
     Config, Context, Engine, Envelope, Extent, INJECT_SIZE, Pattern, Payload, PostError, RailId, Region, SendRequest,
     Space, VcId,
@@ -37,7 +37,7 @@ fn copies_are_bounded_and_a_lost_peer_gives_its_share_back() {
     let (lost, other) = (engine.open(), engine.open());
     assert_eq!(engine.post_send(inject(lost, INJECT_SIZE + 1)), Err(PostError::TooLong));
     for vc in [lost, other] {
-        assert_eq!(fill(&mut engine, vc), MOST_INJECTED / INJECT_SIZE);
+        assert_eq!(fill(&mut engine, vc), MAX_INJECTED / INJECT_SIZE);
         engine.lose(vc, "the test says so");
         assert!(engine.poll_completion().is_none(), "nobody waits for an injected message");
     }
@@ -52,7 +52,7 @@ fn what_is_announced_only_is_still_to_be_sent() {
     let outgoing = |inject| Outgoing { to: 1, envelope: Envelope::Message, len: 100, inject, notify: false };
     assert!(world.send(0, outgoing(true)));
     world.run_out();
-    assert_eq!(world.nodes[0].engine.waits_for().into_iter().collect::<Vec<_>>(), [VcId(1)]);
+    assert_eq!(world.nodes[0].engine.unacknowledged_peers().into_iter().collect::<Vec<_>>(), [VcId(1)]);
     world.recv(1, Pattern { space: Space::Message, source: None }, 100, None);
     world.run_out();
     assert!(world.nodes[0].engine.is_quiet());
@@ -69,7 +69,7 @@ fn memory_of_copies_comes_back_however_they_went() {
         let rails = vec![Rail::steady(1e9, 1000)];
         let config = Config { grant, ..Config::default() };
         let mut world = World::new(Setup { seed: grant, nodes: 2, rails, config, phantom: true });
-        for _ in 0..(MOST_INJECTED / (64 * INJECT_SIZE)) * 3 / 2 {
+        for _ in 0..(MAX_INJECTED / (64 * INJECT_SIZE)) * 3 / 2 {
             for _ in 0..64 {
                 let envelope = Envelope::Message;
                 assert!(world.send(0, Outgoing { to: 1, envelope, len: INJECT_SIZE, inject: true, notify: false }));

@@ -55,8 +55,8 @@ impl Pair {
 /// A subchannel of this rail, over a path of that round trip.
 fn up(engine: &mut Engine, rail: u8, rtt_ns: u64) -> SubchannelId {
     let subchannel = engine.subchannel_up(VcId(0), RailId(rail), None, 1 << 20).unwrap();
-    let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
-    engine.measured(Instant(0), subchannel, path);
+    let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
+    engine.path_measured(Instant(0), subchannel, path);
     engine.writable(subchannel, 1 << 20);
     subchannel
 }
@@ -94,12 +94,12 @@ fn asks(has_kernel: bool) -> Vec<u64> {
     assert_eq!(pair.send(Instant(0)), pair.near);
     let mut is_asked = |at: &u64| {
         let now = Instant(at * MS);
-        [pair.near, pair.far].into_iter().for_each(|subchannel| pair.engine.nudge(now, subchannel));
+        [pair.near, pair.far].into_iter().for_each(|subchannel| pair.engine.probe_if_overdue(now, subchannel));
         let transmit = pair.engine.poll_transmit(now);
         let is_asked =
             transmit.is_some_and(|transmit| (transmit.subchannel, transmit.header.body) == (pair.near, Body::Ping));
         if is_asked && has_kernel {
-            pair.engine.moved(now, pair.near);
+            pair.engine.made_progress(now, pair.near);
         }
         is_asked
     };
@@ -116,7 +116,7 @@ fn what_is_overdue_is_asked_for_over_the_same_subchannel_ever_later_and_not_for_
 fn a_question_that_is_not_answered_keeps_nobody_waiting_whether_the_peer_leaves_or_not() {
     let mut pair = Pair::new();
     let over = pair.send(Instant(0));
-    pair.engine.nudge(Instant(SECOND), over);
+    pair.engine.probe_if_overdue(Instant(SECOND), over);
     assert_eq!(pair.engine.poll_transmit(Instant(SECOND)).expect("it is asked").header.body, Body::Ping);
     assert!(!pair.engine.is_quiet());
     pair.acknowledge(Instant(SECOND), over);

@@ -18,7 +18,7 @@ impl Endpoint {
         let inject = request.inject;
         let key = self.post_send(request)?;
         if !inject {
-            self.engine.may_buffer(key);
+            self.engine.offer_for_buffering(key);
         }
         Ok(())
     }

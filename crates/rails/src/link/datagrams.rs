@@ -82,7 +82,7 @@ impl Datagrams {
     /// What the peer has to know.
     pub fn offer(&self) -> io::Result<Body> {
         let port = self.socket.local_addr()?.port();
-        Ok(Body::Datagrams { port, secret: self.own_secret, heard: self.peer_reaches_us })
+        Ok(Body::Datagrams { port, secret: self.own_secret, received: self.peer_reaches_us })
     }
 
     /// The peer takes them at `remote` under a secret, and `hears` those that have been sent.

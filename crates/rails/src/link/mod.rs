@@ -18,7 +18,7 @@ pub use stream::transmit::TransmitQueue;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 
-use fishplate_engine::retire::Farewell;
+use fishplate_engine::retire::Retirement;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, RailId, SubchannelId};
 
@@ -71,7 +71,7 @@ pub struct Link {
     /// The peer has said that it closes.
     pub goodbye_received: bool,
     /// Its graceful shutdown, if that has begun.
-    pub farewell: Farewell,
+    pub farewell: Retirement,
     /// Bytes that it had been given to send when the path was sampled last.
     pub sampled_at_bytes: u64,
     /// What the kernel said then.
@@ -134,7 +134,7 @@ impl Counts {
 impl Link {
     /// The peer retires the link. False: it must not.
     pub fn peer_retires(&mut self) -> bool {
-        self.farewell.hear(self.name.is_additional(), !self.name.by_peer)
+        self.farewell.receive_leave(self.name.is_additional(), !self.name.by_peer)
     }
 
     /// Whether what is sent over it comes through, for all that is known. That something comes from the peer does not tell:
@@ -207,7 +207,7 @@ impl Link {
             read_deferred: false,
             has_ended: false,
             goodbye_received: false,
-            farewell: Farewell::default(),
+            farewell: Retirement::default(),
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
             startup_pacing: StartupPacing::default(),

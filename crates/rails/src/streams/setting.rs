@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use fishplate_engine::limits::MOST_STREAMS;
+use fishplate_engine::limits::MAX_STREAMS;
 
 /// Most streams that grow by themselves, unless the user says otherwise.
 const MOST_BY_DEFAULT: u8 = 8;
@@ -43,7 +43,7 @@ impl FromStr for Streams {
 
     fn from_str(text: &str) -> Result<Streams, NoStreams> {
         let number = |text: &str, least| {
-            text.parse().ok().filter(|number| (least..=MOST_STREAMS).contains(number)).ok_or(NoStreams)
+            text.parse().ok().filter(|number| (least..=MAX_STREAMS).contains(number)).ok_or(NoStreams)
         };
         match text.split_once(':') {
             None if text == "auto" => Ok(Streams::AUTOMATIC),

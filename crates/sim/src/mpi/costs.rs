@@ -50,8 +50,8 @@ impl Costs {
     /// Of handing a frame over.
     pub fn out(&self, body: &Body) -> Time {
         match body {
-            Body::Eager { len, .. } | Body::Piece { len, .. } => self.eager_send + self.copy(u64::from(*len)),
-            Body::Request { .. } | Body::Clear { .. } => self.control + self.register,
+            Body::Eager { len, .. } | Body::EarlyData { len, .. } => self.eager_send + self.copy(u64::from(*len)),
+            Body::RequestToSend { .. } | Body::ClearToSend { .. } => self.control + self.register,
             Body::Refused { .. } => self.control,
             Body::Stripe { .. } | Body::Write { .. } | Body::Read { .. } => self.rdma_send,
             _ => Time::default(),
@@ -61,8 +61,8 @@ impl Costs {
     /// Of a frame that has come. One-sided operations are the adapter's business.
     pub fn inward(&self, body: &Body) -> Time {
         match body {
-            Body::Eager { len, .. } | Body::Piece { len, .. } => self.eager_receive + self.copy(u64::from(*len)),
-            Body::Request { .. } | Body::Clear { .. } | Body::Refused { .. } => self.control,
+            Body::Eager { len, .. } | Body::EarlyData { len, .. } => self.eager_receive + self.copy(u64::from(*len)),
+            Body::RequestToSend { .. } | Body::ClearToSend { .. } | Body::Refused { .. } => self.control,
             Body::Stripe { .. } => self.rdma_receive,
             _ => Time::default(),
         }

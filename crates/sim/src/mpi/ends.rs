@@ -43,7 +43,7 @@ enum Carried {
     /// A message by its position.
     Message(u32),
     /// What the receiver has made a place for.
-    Landing(u64),
+    Receive(u64),
     /// A write.
     Write(u64),
 }
@@ -101,8 +101,8 @@ impl Ends {
     /// The group that a frame belongs to.
     pub fn group(&mut self, body: &Body) -> u32 {
         let carried = match body {
-            Body::Request { seq, ahead: 1.., .. } | Body::Piece { seq, .. } => Some(Carried::Message(seq.0)),
-            Body::Stripe { landing, .. } => Some(Carried::Landing(landing.0)),
+            Body::RequestToSend { seq, early: 1.., .. } | Body::EarlyData { seq, .. } => Some(Carried::Message(seq.0)),
+            Body::Stripe { receive, .. } => Some(Carried::Receive(receive.0)),
             Body::Write { write, .. } => Some(Carried::Write(write.0)),
             _ => None,
         };

@@ -138,9 +138,9 @@ impl Connection {
         }
         self.is_near &= self.smoothed <= QUEUED;
         let ns = |time: Time| time.0 / 1000;
-        let is_ample = self.is_near && self.carried >= AMPLE_AFTER;
+        let is_host_limited = self.is_near && self.carried >= AMPLE_AFTER;
         let (rtt_ns, min_rtt_ns) = (ns(self.smoothed), ns(self.least));
-        Some(Path { rtt_ns, min_rtt_ns, delivery_rate: None, window: u64::MAX, is_ample })
+        Some(Path { rtt_ns, min_rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited })
     }
 
     /// The receiving kernel has waited long enough.
@@ -177,7 +177,7 @@ mod tests {
             connection.sends(1 << 20);
             connection.came(at(f64::from(frame) * 1e4 + 100.0), (at(f64::from(frame) * 1e4), at(0.0)), 65160);
             let path = connection.look(at(f64::from(frame) * 1e4 + 200.0)).unwrap();
-            assert_eq!(path.is_ample, frame >= 15);
+            assert_eq!(path.is_host_limited, frame >= 15);
             assert_eq!(path.min_rtt_ns, 5_000);
         }
         assert_eq!(connection.look(at(1e6)), None);
@@ -189,12 +189,12 @@ mod tests {
         connection.sends(17 << 20);
         connection.came(at(20.0), (at(10.0), at(0.0)), 100);
         connection.answered(at(30.0));
-        assert!(connection.look(at(5e3)).unwrap().is_ample);
+        assert!(connection.look(at(5e3)).unwrap().is_host_limited);
         connection.sends(100);
         connection.came(at(1e4), (at(1e4), at(0.0)), 100);
-        assert!(connection.look(at(1.5e4)).unwrap().is_ample);
+        assert!(connection.look(at(1.5e4)).unwrap().is_host_limited);
         connection.sends(100);
         connection.answered(at(1e5));
-        assert!(!connection.look(at(1e5)).unwrap().is_ample);
+        assert!(!connection.look(at(1e5)).unwrap().is_host_limited);
     }
 }

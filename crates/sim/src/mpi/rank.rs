@@ -146,8 +146,8 @@ impl Rank {
     pub fn add_subchannel(&mut self, vc: VcId, flow: FlowId, way: Way) -> Option<SubchannelId> {
         let subchannel = self.engine.subchannel_up(vc, RailId(way.rail), Some(way.speed), way.grant).ok()?;
         let rtt_ns = way.round_trip_ns;
-        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
-        self.engine.measured(Instant(0), subchannel, path);
+        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
+        self.engine.path_measured(Instant(0), subchannel, path);
         self.engine.writable(subchannel, way.budget);
         self.flows[vc.0 as usize].push(Out { flow, queued: 0 });
         Some(subchannel)

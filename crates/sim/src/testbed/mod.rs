@@ -194,7 +194,7 @@ impl Stack {
 const GRANT: u64 = 512 << 20;
 
 fn engine_defaults() -> Config {
-    Config { grant: GRANT, most_grant: GRANT, memory: u64::MAX, most_announced: 1 << 16, ..Config::default() }
+    Config { grant: GRANT, max_grant: GRANT, memory: u64::MAX, max_announced: 1 << 16, ..Config::default() }
 }
 
 /// Processes of `stack` on a testbed.

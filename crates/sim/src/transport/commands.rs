@@ -46,7 +46,7 @@ impl World {
             Ok(key) => {
                 // Every other message.
                 if context.0.is_multiple_of(2) {
-                    self.hosts[host.0].engine.may_buffer(key);
+                    self.hosts[host.0].engine.offer_for_buffering(key);
                 }
                 self.posted(host, inject.then_some((key, region)));
                 if notify && self.mutates(Mutation::CompletionEarly) {

@@ -1,6 +1,6 @@
 //! A connection: two flows, and what the drivers at its ends know of it.
 
-use fishplate_engine::retire::Farewell;
+use fishplate_engine::retire::Retirement;
 use fishplate_engine::{Placement, SubchannelId};
 use fishplate_link::Settings;
 
@@ -27,7 +27,7 @@ pub struct ConnectionEnd {
     pub counted: u32,
     pub acknowledged: u32,
     /// How far it is let go.
-    pub farewell: Farewell,
+    pub farewell: Retirement,
 }
 
 /// A connection of two hosts over one rail.
@@ -53,7 +53,7 @@ impl Connection {
         socket: Socket,
         seed: u64,
     ) -> Connection {
-        let farewell = Farewell::default();
+        let farewell = Retirement::default();
         let ends = ends.map(|(host, subchannel)| ConnectionEnd {
             host,
             subchannel,

@@ -41,7 +41,7 @@ impl World {
             self.nudge(host);
         }
         self.pump(host);
-        self.hosts[host.0].engine.buffer(now.into());
+        self.hosts[host.0].engine.buffer_sends(now.into());
         self.act(host);
         self.end_what_the_engine_gives_up(host);
         self.complete(host);
@@ -55,7 +55,7 @@ impl World {
         let Host { links, engine, .. } = &mut self.hosts[host.0];
         for (connection, end) in links.iter().flatten() {
             let (_, subchannel) = self.connections[connection.0].at(*end);
-            engine.nudge(now.into(), subchannel);
+            engine.probe_if_overdue(now.into(), subchannel);
         }
     }
 
@@ -85,8 +85,8 @@ impl World {
             let Some(segment) = self.flow(flow).read() else { break };
             let subchannel = self.connections[connection.0].ends[end.0].subchannel;
             let looked_at = self.hosts[host.0].looked_at;
-            self.hosts[host.0].engine.looked(subchannel, looked_at.into());
-            self.hosts[host.0].engine.moved(self.queue.now().into(), subchannel);
+            self.hosts[host.0].engine.arrived_after(subchannel, looked_at.into());
+            self.hosts[host.0].engine.made_progress(self.queue.now().into(), subchannel);
             self.take_in(connection, end, segment);
         }
         if self.flow(flow).has_unread() {
@@ -136,7 +136,7 @@ impl World {
             let from = self.across(connection, end);
             self.memories[host.0].open_bounce(id, from, len);
             let Host { engine, granted, .. } = &mut self.hosts[host.0];
-            let granted_bytes = granted[from.0].max(engine.grant(vc(from)) + engine.asked(vc(from)));
+            let granted_bytes = granted[from.0].max(engine.grant(vc(from)) + engine.requested(vc(from)));
             granted[from.0] = granted_bytes;
             self.see(Seen::Held { host, peer: from, granted_bytes });
         }
@@ -151,7 +151,7 @@ impl World {
     /// After LEAVE nothing comes that is counted but refusals.
     fn look_for_strays(&mut self, connection: ConnectionId, end: End, header: &Header) {
         let ConnectionEnd { host, farewell, .. } = self.connections[connection.0].ends[end.0];
-        if farewell.heard && header.body.is_counted() && !matches!(header.body, Body::Refused { .. }) {
+        if farewell.leave_received && header.body.is_counted() && !matches!(header.body, Body::Refused { .. }) {
             let from = self.across(connection, end);
             self.see(Seen::Strayed { from, to: host });
         }
@@ -245,13 +245,13 @@ impl World {
 
     /// The first message after a link was let go: one that had waited for that, if any had. Only a planted bug forgets it.
     fn is_forgotten(&mut self, host: HostId, header: &Header) -> bool {
-        let is_message = matches!(header.body, Body::Eager { .. } | Body::Request { .. });
+        let is_message = matches!(header.body, Body::Eager { .. } | Body::RequestToSend { .. });
         is_message && std::mem::take(&mut self.hosts[host.0].forgets)
     }
 
     /// A header with a planted bug.
     fn mutated(&mut self, mut header: Header) -> Header {
-        if let Body::Eager { seq, envelope, .. } | Body::Request { seq, envelope, .. } = &mut header.body {
+        if let Body::Eager { seq, envelope, .. } | Body::RequestToSend { seq, envelope, .. } = &mut header.body {
             if self.mutates(Mutation::WrongTag) && matches!(envelope, fishplate_engine::Envelope::Tagged(_)) {
                 *envelope = fishplate_engine::Envelope::Tagged(0x203);
             }

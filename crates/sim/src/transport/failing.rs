@@ -74,14 +74,14 @@ impl World {
 
     /// Closes the connections that the engine gives up, and forgets the peers that it does.
     pub(super) fn end_what_the_engine_gives_up(&mut self, host: HostId) {
-        while let Some(subchannel) = self.hosts[host.0].engine.poll_cut() {
+        while let Some(subchannel) = self.hosts[host.0].engine.poll_failed_subchannel() {
             let links = &self.hosts[host.0].links[peer(subchannel.vc).0];
             if let Some((connection, end)) = links.get(usize::from(subchannel.index)).copied() {
                 self.link_failed(connection, end, "it carried nothing while other rails did");
                 self.pump(host);
             }
         }
-        while let Some(vc) = self.hosts[host.0].engine.poll_lost() {
+        while let Some(vc) = self.hosts[host.0].engine.poll_lost_peer() {
             self.lose(host, peer(vc), "no rail has come back");
         }
     }

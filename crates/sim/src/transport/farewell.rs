@@ -1,7 +1,7 @@
 //! Additional streams: how they are set up while others carry, and let go, as `crates/rails` does it.
 
-use fishplate_engine::limits::{MOST_STREAMS, MOST_TO_A_PEER};
-use fishplate_engine::retire::Farewell;
+use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
+use fishplate_engine::retire::Retirement;
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Payload, Source, Transmit};
 
@@ -42,7 +42,7 @@ impl World {
     fn set_up_more(&mut self, Streams { by, to, rail }: Streams) {
         let (from, into) = (self.open_links(by, to), self.open_links(to, by));
         let on_rail = into.iter().filter(|(connection, _)| self.connections[connection.0].rail == rail).count();
-        let has_room = from.len().max(into.len()) < MOST_TO_A_PEER && on_rail < usize::from(MOST_STREAMS);
+        let has_room = from.len().max(into.len()) < MAX_TO_A_PEER && on_rail < usize::from(MAX_STREAMS);
         if has_room && !from.is_empty() && !into.is_empty() {
             self.connect(by, to, rail, true);
             self.progress(by);
@@ -78,7 +78,7 @@ impl World {
             return;
         }
         let header = engine.bare_header(now.into(), subchannel, Body::Leave);
-        self.connections[connection.0].ends[end.0].farewell.said = true;
+        self.connections[connection.0].ends[end.0].farewell.leave_sent = true;
         self.hosts[host.0].forgets = self.setup.mutation == Some(Mutation::OrphanForgotten);
         let source = Source::User(Payload::EMPTY);
         self.transmit(host, Transmit { subchannel, header, source, copy: false });
@@ -89,7 +89,7 @@ impl World {
     pub(super) fn hear_farewell(&mut self, connection: ConnectionId, end: End) -> bool {
         let connection = &mut self.connections[connection.0];
         let is_own = end == End(0);
-        connection.ends[end.0].farewell.hear(connection.is_additional, is_own)
+        connection.ends[end.0].farewell.receive_leave(connection.is_additional, is_own)
     }
 
     /// A driver looks after what is let go.
@@ -127,7 +127,7 @@ impl World {
 
     fn has_next_step(&self, connection: ConnectionId, end: End) -> bool {
         let farewell = self.connections[connection.0].ends[end.0].farewell;
-        if farewell.said { self.may_shut(connection, end) } else { self.may_answer(connection, end) }
+        if farewell.leave_sent { self.may_shut(connection, end) } else { self.may_answer(connection, end) }
     }
 
     /// Whether the peer lets a link go that does not carry alone.
@@ -135,7 +135,7 @@ impl World {
         let host = self.connections[connection.0].ends[end.0].host;
         let links = self.open_links(host, self.across(connection, end));
         let carries =
-            |(connection, end): &(ConnectionId, End)| !self.connections[connection.0].ends[end.0].farewell.said;
+            |(connection, end): &(ConnectionId, End)| !self.connections[connection.0].ends[end.0].farewell.leave_sent;
         let answers = self.setup.mutation != Some(Mutation::LeaveUnanswered);
         answers && links.iter().filter(|link| carries(link)).count() > 1
     }
@@ -143,7 +143,7 @@ impl World {
     /// Whether both sides have let go of a link that this one has set up, and nothing is under way.
     fn may_shut(&self, connection: ConnectionId, end: End) -> bool {
         let at = &self.connections[connection.0];
-        let is_own = end == End(0) && at.ends[end.0].farewell.heard;
+        let is_own = end == End(0) && at.ends[end.0].farewell.leave_received;
         let is_drained = self.hosts[at.ends[end.0].host.0].engine.is_drained(at.ends[end.0].subchannel);
         is_own && (is_drained || self.setup.mutation == Some(Mutation::ShutEarly)) && at.flows[end.0].is_flushed()
     }
@@ -155,7 +155,7 @@ impl World {
             if !self.has_next_step(connection, end) {
                 continue;
             }
-            if self.connections[connection.0].ends[end.0].farewell.said {
+            if self.connections[connection.0].ends[end.0].farewell.leave_sent {
                 self.connections[connection.0].ends[end.0].farewell.is_shut = true;
                 self.shut(connection, end);
             } else {
@@ -178,8 +178,8 @@ impl World {
     /// The peer has shut a link.
     pub(super) fn link_ended(&mut self, connection: ConnectionId, end: End) {
         let now = self.queue.now();
-        let Farewell { said, heard, is_shut } = self.connections[connection.0].ends[end.0].farewell;
-        if !said || !heard {
+        let Retirement { leave_sent, leave_received, is_shut } = self.connections[connection.0].ends[end.0].farewell;
+        if !leave_sent || !leave_received {
             return self.link_failed(connection, end, "the connection was closed without a goodbye");
         }
         let (host, subchannel) = self.connections[connection.0].at(end);

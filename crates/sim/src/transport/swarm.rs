@@ -1,7 +1,7 @@
 //! A configuration of its own for each seed: what is rare in one is frequent in another.
 
 use fishplate_engine::Config;
-use fishplate_engine::limits::MOST_ANNOUNCED;
+use fishplate_engine::limits::MAX_ANNOUNCED;
 use fishplate_engine::policy::{Multiplexing, Striping};
 use fishplate_link::{Loss, Rate, Settings};
 
@@ -99,9 +99,9 @@ fn config(random: &mut Random, rails: usize) -> Config {
         striping,
         eager_limit: random.pick(&[None, None, Some(0), Some(100), Some(4096), Some(65_536)]),
         grant,
-        most_grant: random.pick(&[grant, 16 << 20]),
+        max_grant: random.pick(&[grant, 16 << 20]),
         memory: random.pick(&[1 << 20, 512 << 20]),
-        most_announced: random.pick(&[0, 50, MOST_ANNOUNCED]),
+        max_announced: random.pick(&[0, 50, MAX_ANNOUNCED]),
         ..Config::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fishplate_engine::limits::MOST_ANNOUNCED;
+use fishplate_engine::limits::MAX_ANNOUNCED;
 use fishplate_engine::{Engine, Path, RailId, SubchannelId};
 
 use super::connection::Connection;
@@ -112,7 +112,7 @@ impl World {
             queue.at(*time, Event::Change(at));
         }
         (0..setup.hosts).for_each(|host| queue.at(Time::START, Event::Command(HostId(host))));
-        let mut ledger = Ledger::new(setup.config.most_announced >= MOST_ANNOUNCED);
+        let mut ledger = Ledger::new(setup.config.max_announced >= MAX_ANNOUNCED);
         if let Some(hostile) = setup.hostile {
             ledger.outlaws.insert(hostile);
             ledger.hostile = Some(hostile);
@@ -176,8 +176,8 @@ impl World {
         let engine = &mut self.hosts[host.0].engine;
         let subchannel = engine.subchannel_up(vc(peer), RailId(rail as u8), speed, grant).ok()?;
         // As a driver learns it from setting up the connection.
-        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
-        engine.measured(self.queue.now().into(), subchannel, path);
+        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
+        engine.path_measured(self.queue.now().into(), subchannel, path);
         Some(subchannel)
     }
 
@@ -261,7 +261,7 @@ impl World {
         let connection = &self.connections[flow.connection.0];
         let (host, subchannel) = connection.at(flow.from);
         if !connection.ends[flow.from.0].is_closed {
-            self.hosts[host.0].engine.moved(now.into(), subchannel);
+            self.hosts[host.0].engine.made_progress(now.into(), subchannel);
         }
     }
 

@@ -4,8 +4,8 @@
 use arrayvec::ArrayVec;
 
 use crate::channel::VirtualChannel;
-use crate::channel::subchannel::liveness::Watch;
-use crate::channel::subchannel::{Cargo, Subchannel};
+use crate::channel::subchannel::liveness::Liveness;
+use crate::channel::subchannel::{FrameOwner, Subchannel};
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
 use crate::limits::MAX_SUBCHANNELS;
 use crate::time::Instant;
@@ -18,127 +18,130 @@ const SILENCE_NS: u64 = 150_000_000;
 /// 200 ms and after 400 more, is given both tries.
 const LOSSY_SILENCE_NS: u64 = 700_000_000;
 /// And so many round trips: the kernel's patience grows with these.
-const KERNELS_ROUND_TRIPS: u64 = 4;
+const KERNEL_BACKOFF_ROUND_TRIPS: u64 = 4;
 /// The same for one in doubt. A connection that is only slow answers in time, or is set up again.
-const DOUBTED_SILENCE_NS: u64 = 50_000_000;
+const QUARANTINE_SILENCE_NS: u64 = 50_000_000;
 /// A frame that is not acknowledged so long after it should have left, in nanoseconds, and two round trips, may be lost: the
 /// peer is asked over the same subchannel.
-const NUDGE_NS: u64 = 10_000_000;
+const OVERDUE_NS: u64 = 10_000_000;
 /// And asked again after twice as long, up to so many times: it may be away.
-const MOST_NUDGES: u8 = 4;
+const MAX_PROBES: u8 = 4;
 /// So long after the peer has answered over another subchannel, in nanoseconds, a suspect one has failed. A peer that was
 /// away reads its subchannels one after the other, and may hold acknowledgements for a while.
 const GRACE_NS: u64 = 40_000_000;
 
 impl Subchannel {
     /// When its oldest frame is overdue, if ever.
-    fn nudge_at(&self) -> Option<Instant> {
-        let oldest = self.oldest().filter(|_| self.watch.nudges < MOST_NUDGES)?;
+    fn probe_at(&self) -> Option<Instant> {
+        let oldest = self.oldest().filter(|_| self.liveness.probes_sent < MAX_PROBES)?;
         let due_ns = 2 * self.estimate.min_rtt_ns() + self.estimate.time_of(oldest.queued);
-        Some(oldest.at.max(self.watch.since).plus_ns(due_ns + (NUDGE_NS << self.watch.nudges)))
+        Some(oldest.at.max(self.liveness.since).plus_ns(due_ns + (OVERDUE_NS << self.liveness.probes_sent)))
     }
 }
 
 impl VirtualChannel {
     /// When to look whether all subchannels make progress, if ever.
-    pub fn next_watch(&self) -> Option<Instant> {
-        let due = |subchannel: &Subchannel| match subchannel.watch.is_suspect {
-            true => subchannel.watch.fails_at,
+    pub fn next_liveness_check(&self) -> Option<Instant> {
+        let due = |subchannel: &Subchannel| match subchannel.liveness.is_suspect {
+            true => subchannel.liveness.fails_at,
             false => Some(self.suspect_at(subchannel)),
         };
-        self.watched().filter_map(|index| due(&self.subchannels[index])).min()
+        self.monitored().filter_map(|index| due(&self.subchannels[index])).min()
     }
 
     /// The subchannels that wait for acknowledgement, those too that are let go. One that carries alone is not among them:
     /// there is nothing to compare it with.
-    fn watched(&self) -> impl Iterator<Item = usize> {
+    fn monitored(&self) -> impl Iterator<Item = usize> {
         let alone = match self.live[..] {
             [only] => Some(usize::from(only)),
             _ => None,
         };
         let all = if self.live.is_empty() { 0 } else { self.subchannels.len() };
-        let waits = |subchannel: &Subchannel| subchannel.live && !subchannel.is_quiet() && !subchannel.watch.is_told;
+        let waits =
+            |subchannel: &Subchannel| subchannel.live && !subchannel.is_quiet() && !subchannel.liveness.is_reported;
         (0..all).filter(move |index| alone != Some(*index) && waits(&self.subchannels[*index]))
     }
 
     /// When a subchannel that waits for acknowledgement becomes suspect: its rail has been silent, or it alone for long.
     fn suspect_at(&self, subchannel: &Subchannel) -> Instant {
-        let since = subchannel.watch.since;
+        let since = subchannel.liveness.since;
         let rtt_ns = subchannel.estimate.min_rtt_ns();
-        if subchannel.watch.is_doubted {
-            return since.plus_ns(DOUBTED_SILENCE_NS + rtt_ns);
+        if subchannel.liveness.is_quarantined {
+            return since.plus_ns(QUARANTINE_SILENCE_NS + rtt_ns);
         }
         let live = self.live.iter().map(|index| &self.subchannels[usize::from(*index)]);
-        let of_rail = live.filter(|other| other.rail == subchannel.rail).map(|other| other.watch.since);
+        let of_rail = live.filter(|other| other.rail == subchannel.rail).map(|other| other.liveness.since);
         let rail_since = of_rail.fold(since, Instant::max);
-        rail_since.plus_ns(SILENCE_NS + rtt_ns).min(since.plus_ns(LOSSY_SILENCE_NS + KERNELS_ROUND_TRIPS * rtt_ns))
+        rail_since
+            .plus_ns(SILENCE_NS + rtt_ns)
+            .min(since.plus_ns(LOSSY_SILENCE_NS + KERNEL_BACKOFF_ROUND_TRIPS * rtt_ns))
     }
 
     /// Asks the peer where a subchannel is silent: over that one as well, since it may have nothing more to say there than
     /// an acknowledgement which it holds while it does not look at the network. A subchannel that has failed.
-    pub fn watch(&mut self, now: Instant) -> Option<usize> {
-        if self.next_watch().is_none_or(|due| due > now) {
+    pub fn check_liveness(&mut self, now: Instant) -> Option<usize> {
+        if self.next_liveness_check().is_none_or(|due| due > now) {
             return None;
         }
-        let (mut asks, mut failed) = (false, None);
-        let watched: ArrayVec<usize, MAX_SUBCHANNELS> = self.watched().collect();
-        for index in watched {
+        let (mut wants_probe, mut failed) = (false, None);
+        let monitored: ArrayVec<usize, MAX_SUBCHANNELS> = self.monitored().collect();
+        for index in monitored {
             let suspect_at = self.suspect_at(&self.subchannels[index]);
             let subchannel = &mut self.subchannels[index];
-            if failed.is_none() && subchannel.watch.fails_at.is_some_and(|at| at <= now) {
-                subchannel.watch.is_told = true;
+            if failed.is_none() && subchannel.liveness.fails_at.is_some_and(|at| at <= now) {
+                subchannel.liveness.is_reported = true;
                 failed = Some(index);
-            } else if !subchannel.watch.is_suspect && suspect_at <= now {
-                subchannel.watch.is_suspect = true;
-                asks = true;
+            } else if !subchannel.liveness.is_suspect && suspect_at <= now {
+                subchannel.liveness.is_suspect = true;
+                wants_probe = true;
             }
         }
-        for index in self.live.iter().filter(|_| asks) {
-            self.subchannels[usize::from(*index)].watch.asks = true;
+        for index in self.live.iter().filter(|_| wants_probe) {
+            self.subchannels[usize::from(*index)].liveness.wants_probe = true;
         }
         failed
     }
 
     /// Asks the peer over subchannel `index` if its oldest frame is overdue. Whether it is.
-    pub fn nudge(&mut self, now: Instant, index: usize) -> bool {
-        let is_due = self.carries(index) && self.subchannels[index].nudge_at().is_some_and(|due| due <= now);
+    pub fn probe_if_overdue(&mut self, now: Instant, index: usize) -> bool {
+        let is_due = self.carries(index) && self.subchannels[index].probe_at().is_some_and(|due| due <= now);
         if is_due {
-            let watch = &mut self.subchannels[index].watch;
-            watch.nudges += 1;
-            watch.asks = true;
+            let liveness = &mut self.subchannels[index].liveness;
+            liveness.probes_sent += 1;
+            liveness.wants_probe = true;
         }
         is_due
     }
 
     /// The peer repeats over subchannel `over` what it has sent over another, which it has given up; the other's end on
     /// this side may not know. Those that nothing has come over for a while are left alone until the peer answers there.
-    pub fn doubt(&mut self, now: Instant, over: usize) {
+    pub fn quarantine_silent(&mut self, now: Instant, over: usize) {
         for index in self.live.iter().map(|index| usize::from(*index)).filter(|index| *index != over) {
             let rtt_ns = self.subchannels[index].estimate.min_rtt_ns();
-            let watch = &mut self.subchannels[index].watch;
-            if !watch.is_doubted && now.since_ns(watch.since) >= DOUBTED_SILENCE_NS + rtt_ns {
-                (watch.is_doubted, watch.asks) = (true, true);
+            let liveness = &mut self.subchannels[index].liveness;
+            if !liveness.is_quarantined && now.since_ns(liveness.since) >= QUARANTINE_SILENCE_NS + rtt_ns {
+                (liveness.is_quarantined, liveness.wants_probe) = (true, true);
             }
         }
     }
 
     /// Of a subchannel that joins: the peer is asked over it where others are suspect, or it might never answer.
-    pub fn watch_of_newcomer(&self) -> Watch {
-        let asks = self.subchannels.iter().any(|subchannel| subchannel.live && subchannel.watch.is_suspect);
-        Watch { asks, ..Watch::default() }
+    pub fn new_liveness(&self) -> Liveness {
+        let wants_probe = self.subchannels.iter().any(|subchannel| subchannel.live && subchannel.liveness.is_suspect);
+        Liveness { wants_probe, ..Liveness::default() }
     }
 
     /// The peer has answered over some subchannel: those that stay silent have failed.
-    pub fn answered(&mut self, now: Instant) {
-        for subchannel in self.subchannels.iter_mut().filter(|subchannel| subchannel.watch.is_suspect) {
-            subchannel.watch.fails_at.get_or_insert(now.plus_ns(GRACE_NS));
+    pub fn probe_answered(&mut self, now: Instant) {
+        for subchannel in self.subchannels.iter_mut().filter(|subchannel| subchannel.liveness.is_suspect) {
+            subchannel.liveness.fails_at.get_or_insert(now.plus_ns(GRACE_NS));
         }
     }
 
     /// Asks whether the peer is there.
     pub(in crate::channel) fn ping(&mut self, now: Instant) -> Option<Transmit> {
-        let index = self.subchannels.iter().position(|sub| sub.watch.asks && sub.live && sub.budget > 0)?;
-        self.subchannels[index].watch.asks = false;
-        Some(self.frame(now, index, Body::Ping, NO_PAYLOAD, Cargo::Ping))
+        let index = self.subchannels.iter().position(|sub| sub.liveness.wants_probe && sub.live && sub.budget > 0)?;
+        self.subchannels[index].liveness.wants_probe = false;
+        Some(self.frame(now, index, Body::Ping, NO_PAYLOAD, FrameOwner::Ping))
     }
 }

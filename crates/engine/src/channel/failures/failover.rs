@@ -4,37 +4,37 @@ use std::sync::Arc;
 
 use crate::channel::VirtualChannel;
 use crate::channel::scheduler::send::Send;
-use crate::channel::subchannel::Cargo;
+use crate::channel::subchannel::FrameOwner;
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
-use crate::generational_slab::Table;
+use crate::generational_slab::GenerationalSlab;
 use crate::time::Instant;
 use crate::wire::{Access, Body, REPETITIONS, Refusal};
 
 /// Causes of failures that are kept for the user: those of the last few subchannels.
-const MOST_CAUSES: usize = 8;
+const MAX_CAUSES: usize = 8;
 
 impl VirtualChannel {
     /// Subchannel `index` has ended, because of `why`: what is not acknowledged goes over the others.
-    pub fn take_down(&mut self, now: Instant, index: usize, why: &str) {
+    pub fn remove_subchannel(&mut self, now: Instant, index: usize, why: &str) {
         let is_retired = !self.carries(index);
         let subchannel = &mut self.subchannels[index];
-        subchannel.judge_end(now);
+        subchannel.sample_lateness_at_end(now);
         // Frames with data are bounded as they were on the subchannel, by its queue and its window. A question whether the peer
         // is there has its answer, or none.
-        self.again.extend(subchannel.end().into_iter().filter(|frame| frame.cargo != Cargo::Ping));
-        self.orphans.extend(subchannel.assigned.drain(..));
+        self.retransmit_queue.extend(subchannel.end().into_iter().filter(|frame| frame.owner != FrameOwner::Ping));
+        self.to_reassign.extend(subchannel.assigned.drain(..));
         // The peer has no acknowledgement of these writes, and sends them again, to be refused again.
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
         self.live.retain(|live| usize::from(*live) != index);
-        self.choice = None;
-        self.debt.untell();
+        self.cached_choice = None;
+        self.peer_grant.advertisement_lost();
         if is_retired {
             return;
         }
-        if self.causes.len() == MOST_CAUSES {
-            self.causes.remove(0);
+        if self.failure_causes.len() == MAX_CAUSES {
+            self.failure_causes.remove(0);
         }
-        self.causes.push(why.into());
+        self.failure_causes.push(why.into());
     }
 
     /// Subchannel `index` gets no new frames. False: there is no other.
@@ -43,52 +43,60 @@ impl VirtualChannel {
             return false;
         }
         self.live.retain(|live| usize::from(*live) != index);
-        self.choice = None;
-        self.subchannels[index].watch.retire();
-        self.orphans.extend(self.subchannels[index].assigned.drain(..));
+        self.cached_choice = None;
+        self.subchannels[index].liveness.retire();
+        self.to_reassign.extend(self.subchannels[index].assigned.drain(..));
         true
     }
 
     /// Why there is no subchannel left, for the user.
-    pub fn causes(&self) -> String {
-        let causes: Vec<&str> = self.causes.iter().map(|cause: &Arc<str>| &**cause).collect();
-        causes.join("; ")
+    pub fn failure_causes(&self) -> String {
+        let failure_causes: Vec<&str> = self.failure_causes.iter().map(|cause: &Arc<str>| &**cause).collect();
+        failure_causes.join("; ")
     }
 
     /// A message that waited for a subchannel that has ended.
-    pub(in crate::channel) fn orphan(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
-        let key = *self.orphans.front()?;
+    pub(in crate::channel) fn reassigned_message(
+        &mut self,
+        now: Instant,
+        sends: &mut GenerationalSlab<Send>,
+    ) -> Option<Transmit> {
+        let key = *self.to_reassign.front()?;
         let index = self.nearest(now)?;
-        self.orphans.pop_front();
+        self.to_reassign.pop_front();
         self.message(now, index, key, sends)
     }
 
     /// A frame that may not have arrived over a subchannel that has ended.
-    pub(in crate::channel) fn repetition(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+    pub(in crate::channel) fn retransmission(
+        &mut self,
+        now: Instant,
+        sends: &mut GenerationalSlab<Send>,
+    ) -> Option<Transmit> {
         loop {
-            let frame = *self.again.front()?;
+            let frame = *self.retransmit_queue.front()?;
             let len = u64::from(frame.body.payload_len());
             let (mut body, mut source) = (frame.body, NO_PAYLOAD);
-            match frame.cargo {
-                Cargo::Send { key, offset } => {
+            match frame.owner {
+                FrameOwner::Send { key, offset } => {
                     let Some(send) = sends.get(key) else {
-                        self.again.pop_front();
+                        self.retransmit_queue.pop_front();
                         continue;
                     };
-                    if send.is_ended {
+                    if send.source_ended {
                         // The memory that was read is not there any more.
-                        body = Body::Refused { what: Access::Read(send.landing()), why: Refusal::Key };
+                        body = Body::Refused { what: Access::Read(send.receive()), why: Refusal::Key };
                     } else {
                         source = send.source.slice(offset, len);
                     }
                 }
-                Cargo::Refusal(_) | Cargo::Control | Cargo::Ping => {}
+                FrameOwner::Refusal(_) | FrameOwner::Control | FrameOwner::Ping => {}
             }
             let index = self.earliest(now, len)?;
-            self.again.pop_front();
-            let mut transmit = self.frame(now, index, body, source, frame.cargo);
+            self.retransmit_queue.pop_front();
+            let mut transmit = self.frame(now, index, body, source, frame.owner);
             transmit.header.repetition = (frame.repetition + 1) % REPETITIONS;
-            self.subchannels[index].repeats(transmit.header.repetition);
+            self.subchannels[index].set_repetition(transmit.header.repetition);
             return Some(transmit);
         }
     }

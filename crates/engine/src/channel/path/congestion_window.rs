@@ -3,28 +3,29 @@
 use crate::time::Instant;
 
 /// A window that has grown by this factor within a round trip or two is being opened.
-const OPENING: f64 = 1.25;
+const GROWTH: f64 = 1.25;
 /// A path that carries this part of a window each round trip may be held back by the window.
-const HELD_BACK_PART: f64 = 0.8;
+const WINDOW_LIMITED_PART: f64 = 0.8;
 
 /// In bytes; `u64::MAX`: not known.
 #[derive(Clone, Debug)]
-pub struct Window {
+pub struct CongestionWindow {
     now: u64,
     /// What it was one to two round trips before.
-    before: u64,
+    earlier: u64,
     /// What it was less than a round trip before, and when.
     latest: (u64, Instant),
 }
 
-impl Window {
+impl CongestionWindow {
     /// Nothing is known of it.
-    pub const UNKNOWN: Window = Window { now: u64::MAX, before: u64::MAX, latest: (u64::MAX, Instant(0)) };
+    pub const UNKNOWN: CongestionWindow =
+        CongestionWindow { now: u64::MAX, earlier: u64::MAX, latest: (u64::MAX, Instant(0)) };
 
     /// What the driver says.
-    pub fn told(&mut self, now: Instant, window: u64, round_trip_ns: u64) {
+    pub fn driver_measured(&mut self, now: Instant, window: u64, round_trip_ns: u64) {
         if now.since_ns(self.latest.1) >= round_trip_ns {
-            self.before = self.latest.0;
+            self.earlier = self.latest.0;
             self.latest = (self.now, now);
         }
         self.now = window.max(1);
@@ -37,16 +38,16 @@ impl Window {
 
     /// Whether it, rather than the path, may have made so many bytes of which the last has just been acknowledged take so
     /// many nanoseconds.
-    pub fn would_do(&self, bytes: u64, took_ns: u64, round_trip_ns: u64) -> bool {
+    pub fn explains(&self, bytes: u64, took_ns: u64, round_trip_ns: u64) -> bool {
         let windows = bytes as f64 / self.now.min(self.latest.0) as f64;
         // While it opens, a sender also paces itself, and each window waits for the one before, however few bytes it is.
-        let round_trips = if self.is_opening() { windows.max(1.0) } else { windows };
-        took_ns as f64 <= round_trips * round_trip_ns as f64 / HELD_BACK_PART
+        let round_trips = if self.is_growing() { windows.max(1.0) } else { windows };
+        took_ns as f64 <= round_trips * round_trip_ns as f64 / WINDOW_LIMITED_PART
     }
 
     /// Whether the sender still finds out what the path can carry.
-    fn is_opening(&self) -> bool {
-        self.now != u64::MAX && (self.before == u64::MAX || self.now as f64 > self.before as f64 * OPENING)
+    fn is_growing(&self) -> bool {
+        self.now != u64::MAX && (self.earlier == u64::MAX || self.now as f64 > self.earlier as f64 * GROWTH)
     }
 }
 
@@ -56,30 +57,30 @@ mod tests {
 
     const ROUND_TRIP_NS: u64 = 20_000_000;
 
-    fn told(windows: &[u64]) -> Window {
-        let mut window = Window::UNKNOWN;
+    fn driver_measured(windows: &[u64]) -> CongestionWindow {
+        let mut window = CongestionWindow::UNKNOWN;
         let times = (1..).map(|round| Instant(round * ROUND_TRIP_NS));
-        windows.iter().zip(times).for_each(|(bytes, now)| window.told(now, *bytes, ROUND_TRIP_NS));
+        windows.iter().zip(times).for_each(|(bytes, now)| window.driver_measured(now, *bytes, ROUND_TRIP_NS));
         window
     }
 
     #[test]
     fn a_window_explains_a_rate_of_one_each_round_trip_and_no_slower_one() {
-        let window = told(&[100_000; 4]);
-        assert!(window.would_do(100_000, ROUND_TRIP_NS, ROUND_TRIP_NS));
-        assert!(!window.would_do(100_000, 2 * ROUND_TRIP_NS, ROUND_TRIP_NS));
-        assert!(!window.would_do(10_000, ROUND_TRIP_NS, ROUND_TRIP_NS));
+        let window = driver_measured(&[100_000; 4]);
+        assert!(window.explains(100_000, ROUND_TRIP_NS, ROUND_TRIP_NS));
+        assert!(!window.explains(100_000, 2 * ROUND_TRIP_NS, ROUND_TRIP_NS));
+        assert!(!window.explains(10_000, ROUND_TRIP_NS, ROUND_TRIP_NS));
     }
 
     #[test]
     fn while_it_opens_it_explains_any_pause_of_a_round_trip_but_no_longer_one() {
-        let window = told(&[20_000, 40_000, 80_000, 160_000]);
-        assert!(window.would_do(4_000, ROUND_TRIP_NS, ROUND_TRIP_NS));
-        assert!(!window.would_do(4_000, 2 * ROUND_TRIP_NS, ROUND_TRIP_NS));
+        let window = driver_measured(&[20_000, 40_000, 80_000, 160_000]);
+        assert!(window.explains(4_000, ROUND_TRIP_NS, ROUND_TRIP_NS));
+        assert!(!window.explains(4_000, 2 * ROUND_TRIP_NS, ROUND_TRIP_NS));
     }
 
     #[test]
     fn a_path_whose_driver_says_nothing_is_not_held_back_by_a_window() {
-        assert!(!Window::UNKNOWN.would_do(100_000, ROUND_TRIP_NS, ROUND_TRIP_NS));
+        assert!(!CongestionWindow::UNKNOWN.explains(100_000, ROUND_TRIP_NS, ROUND_TRIP_NS));
     }
 }

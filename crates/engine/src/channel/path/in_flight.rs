@@ -1,56 +1,56 @@
 //! What is under way over a subchannel's path: bytes that have been handed over and have not left, as far as the rate and
 //! acknowledgements tell.
 
-use super::packet_train::Between;
+use super::packet_train::TimeRange;
 use super::rate::Rate;
-use super::sent_frames::Sent;
+use super::sent_frames::SentFrame;
 use crate::time::Instant;
 
 /// Bytes in flight, and when the last of them leaves.
 #[derive(Clone, Debug, Default)]
-pub struct Backlog {
+pub struct InFlight {
     /// Bytes handed over and not acknowledged.
     in_flight: u64,
     /// When, at the estimated rate, all bytes will have left.
     busy_until: Instant,
 }
 
-impl Backlog {
+impl InFlight {
     /// Bytes handed over and not acknowledged.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
     /// Bytes still under way. Acknowledgements come late and in lumps, so never more than what the rate has left over.
-    pub fn under_way(&self, now: Instant, rate: &Rate) -> u64 {
+    pub fn queued_ahead(&self, now: Instant, rate: &Rate) -> u64 {
         let modelled = self.busy_until.since_ns(now) as f64 * rate.measured() / 1e9;
         self.in_flight.min(modelled as u64)
     }
 
     /// A frame of so many bytes is handed over.
-    pub fn add(&mut self, now: Instant, bytes: u64, rate: &Rate) -> Sent {
-        let queued = self.under_way(now, rate) + bytes;
+    pub fn add(&mut self, now: Instant, bytes: u64, rate: &Rate) -> SentFrame {
+        let queued = self.queued_ahead(now, rate) + bytes;
         self.in_flight += bytes;
         let start = self.busy_until.max(now);
         self.busy_until = start.plus_ns(rate.time_of(bytes));
-        Sent { at: now, bytes, queued }
+        SentFrame { at: now, bytes, queued }
     }
 
     /// The last `bytes` handed over have not left.
-    pub fn take_back(&mut self, now: Instant, bytes: u64, rate: &Rate) {
-        let ahead = self.under_way(now, rate).saturating_sub(bytes);
+    pub fn retract(&mut self, now: Instant, bytes: u64, rate: &Rate) {
+        let ahead = self.queued_ahead(now, rate).saturating_sub(bytes);
         self.in_flight -= bytes.min(self.in_flight);
         self.busy_until = now.plus_ns(rate.time_of(ahead));
     }
 
     /// A frame has been acknowledged.
-    pub fn acknowledged(&mut self, frame: Sent) {
+    pub fn acknowledged(&mut self, frame: SentFrame) {
         self.in_flight -= frame.bytes.min(self.in_flight);
     }
 
     /// What was acknowledged has left between these times, and then what is in flight: `behind`, the oldest first. So the end
     /// is known to how well those times are, and what a rate that is a little wrong has added up to is forgotten.
-    pub fn correct<'a>(&mut self, left: Between, rate: &Rate, behind: impl DoubleEndedIterator<Item = &'a Sent>) {
+    pub fn adjust<'a>(&mut self, left: TimeRange, rate: &Rate, behind: impl DoubleEndedIterator<Item = &'a SentFrame>) {
         let in_flight_ns = rate.time_of(self.in_flight);
         let earliest = left.0.plus_ns(in_flight_ns);
         let mut latest = earliest.max(left.1.plus_ns(in_flight_ns));
@@ -72,36 +72,36 @@ mod tests {
 
     #[test]
     fn a_rate_that_is_a_little_wrong_does_not_add_up() {
-        let (mut backlog, rate) = (Backlog::default(), Rate::new(Some(1e8)));
+        let (mut in_flight, rate) = (InFlight::default(), Rate::new(Some(1e8)));
         // It is 1.1e8: each 100 KB leave in 0.909 ms, and are acknowledged 2 ms later. Ten are always in flight.
         let left = |frame: u64| Instant((frame + 1) * 10 * MS / 11);
-        let mut frames: Vec<Sent> = (0..10).map(|_| backlog.add(Instant(0), 100_000, &rate)).collect();
+        let mut frames: Vec<SentFrame> = (0..10).map(|_| in_flight.add(Instant(0), 100_000, &rate)).collect();
         for at in 0..200 {
             let now = left(at).plus_ns(2 * MS);
-            frames.push(backlog.add(now, 100_000, &rate));
-            backlog.acknowledged(frames.remove(0));
-            backlog.correct((left(at), left(at)), &rate, frames.iter());
-            let ends = now.plus_ns(backlog.under_way(now, &rate) * 10);
+            frames.push(in_flight.add(now, 100_000, &rate));
+            in_flight.acknowledged(frames.remove(0));
+            in_flight.adjust((left(at), left(at)), &rate, frames.iter());
+            let ends = now.plus_ns(in_flight.queued_ahead(now, &rate) * 10);
             assert!(ends.0.abs_diff(left(at + 10).0) < MS, "{at}: {ends:?}");
         }
     }
 
     #[test]
     fn what_was_handed_over_after_a_pause_has_not_left_before() {
-        let (mut backlog, rate) = (Backlog::default(), Rate::new(Some(1e8)));
-        let early = backlog.add(Instant(0), 100_000, &rate);
-        let late = [backlog.add(Instant(10 * MS), 50_000, &rate), backlog.add(Instant(10 * MS), 50_000, &rate)];
-        backlog.acknowledged(early);
-        backlog.correct((Instant(MS), Instant(MS)), &rate, late.iter());
-        assert_eq!(backlog.under_way(Instant(10 * MS), &rate), 100_000);
+        let (mut in_flight, rate) = (InFlight::default(), Rate::new(Some(1e8)));
+        let early = in_flight.add(Instant(0), 100_000, &rate);
+        let late = [in_flight.add(Instant(10 * MS), 50_000, &rate), in_flight.add(Instant(10 * MS), 50_000, &rate)];
+        in_flight.acknowledged(early);
+        in_flight.adjust((Instant(MS), Instant(MS)), &rate, late.iter());
+        assert_eq!(in_flight.queued_ahead(Instant(10 * MS), &rate), 100_000);
     }
 
     #[test]
     fn a_path_that_is_slower_than_thought_has_more_under_way() {
-        let (mut backlog, rate) = (Backlog::default(), Rate::new(Some(1e8)));
-        let frames = [backlog.add(Instant(0), 100_000, &rate), backlog.add(Instant(0), 100_000, &rate)];
-        backlog.acknowledged(frames[0]);
-        backlog.correct((Instant(5 * MS), Instant(6 * MS)), &rate, frames[1..].iter());
-        assert_eq!(backlog.under_way(Instant(5 * MS), &rate), 100_000);
+        let (mut in_flight, rate) = (InFlight::default(), Rate::new(Some(1e8)));
+        let frames = [in_flight.add(Instant(0), 100_000, &rate), in_flight.add(Instant(0), 100_000, &rate)];
+        in_flight.acknowledged(frames[0]);
+        in_flight.adjust((Instant(5 * MS), Instant(6 * MS)), &rate, frames[1..].iter());
+        assert_eq!(in_flight.queued_ahead(Instant(5 * MS), &rate), 100_000);
     }
 }

@@ -6,11 +6,11 @@ use crate::time::Instant;
 /// Less than this is not late, in nanoseconds: so far estimates may be wrong, and processes away.
 const NOISE_NS: u64 = 1_000_000;
 /// The mean is that of so many acknowledgements at most,
-const MOST_SAMPLES: f64 = 1024.0;
+const MAX_SAMPLES: f64 = 1024.0;
 /// and counts as that of so many at least: the first one may have been bad luck.
-const LEAST_SAMPLES: f64 = 64.0;
+const MIN_SAMPLES: f64 = 64.0;
 /// A shorter mean is none, in nanoseconds.
-const LEAST_MEAN_NS: f64 = 1_000.0;
+const MIN_MEAN_NS: f64 = 1_000.0;
 /// What was seen so long ago, in nanoseconds, counts half: one that is shunned must get a chance to show that it is better.
 const HALF_LIFE_NS: u64 = 1_000_000_000;
 
@@ -27,25 +27,25 @@ pub struct Lateness {
 impl Lateness {
     /// How late, in nanoseconds.
     pub fn at(&self, now: Instant) -> u64 {
-        if self.mean_ns == 0.0 { 0 } else { self.faded_ns(now) as u64 }
+        if self.mean_ns == 0.0 { 0 } else { self.decayed_ns(now) as u64 }
     }
 
     /// An acknowledgement was late by that much, or in time.
     pub fn sample(&mut self, now: Instant, late_ns: u64) {
-        self.samples = (self.samples + 1.0).min(MOST_SAMPLES);
+        self.samples = (self.samples + 1.0).min(MAX_SAMPLES);
         let is_late = late_ns > NOISE_NS;
         if !is_late && self.mean_ns == 0.0 {
             return;
         }
-        let before_ns = self.faded_ns(now);
+        let before_ns = self.decayed_ns(now);
         let late_ns = if is_late { late_ns as f64 } else { 0.0 };
-        let mean_ns = before_ns + (late_ns - before_ns) / self.samples.max(LEAST_SAMPLES);
-        self.mean_ns = if mean_ns < LEAST_MEAN_NS { 0.0 } else { mean_ns };
+        let mean_ns = before_ns + (late_ns - before_ns) / self.samples.max(MIN_SAMPLES);
+        self.mean_ns = if mean_ns < MIN_MEAN_NS { 0.0 } else { mean_ns };
         self.sampled_at = now;
     }
 
-    fn faded_ns(&self, now: Instant) -> f64 {
-        self.mean_ns * now.left_since(self.sampled_at, HALF_LIFE_NS)
+    fn decayed_ns(&self, now: Instant) -> f64 {
+        self.mean_ns * now.decay_since(self.sampled_at, HALF_LIFE_NS)
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Path {
     /// Bytes that may be under way at a time (the congestion window); `u64::MAX`: not known.
     pub window: u64,
     /// It drains faster than it is fed: the processor is the limit, not the path.
-    pub is_ample: bool,
+    pub is_host_limited: bool,
 }
 
 /// What is estimated of a subchannel's path, for people.

@@ -4,60 +4,60 @@
 use crate::time::Instant;
 
 /// When something may have happened, at the earliest and at the latest.
-pub type Between = (Instant, Instant);
+pub type TimeRange = (Instant, Instant);
 
 /// A train is long enough, and a new one begins, once it takes so many times as long as its ends are uncertain: what a path
 /// did longer ago does not count against what it does.
-const LONG_ENOUGH: u64 = 16;
+const MAX_LENGTH: u64 = 16;
 
 /// How long some bytes took to leave, as far as can be told.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Took {
+pub struct Elapsed {
     /// At least, in nanoseconds.
-    pub least_ns: u64,
+    pub min_ns: u64,
     /// At most, in nanoseconds.
-    pub most_ns: u64,
+    pub max_ns: u64,
     /// How many.
     pub bytes: u64,
 }
 
 /// What has arrived since some moment without a pause that the sender made.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Train {
-    start: Between,
-    end: Between,
+pub struct PacketTrain {
+    start: TimeRange,
+    end: TimeRange,
     bytes: u64,
 }
 
-impl Train {
+impl PacketTrain {
     /// Whether bytes whose first could not be there before `first` belong to this train.
-    pub fn goes_on(&self, first: Instant, after_pause: bool) -> bool {
+    pub fn continues(&self, first: Instant, after_pause: bool) -> bool {
         // Otherwise the path may have run empty in between.
         !after_pause && first <= self.end.0 && !self.is_long()
     }
 
     /// So many bytes more have arrived by `end`. The first of them could not be there before `first`, and was handed over
     /// after a pause or not. How long the train took so far.
-    pub fn extend(&mut self, first: Instant, after_pause: bool, end: Between, bytes: u64) -> Took {
+    pub fn extend(&mut self, first: Instant, after_pause: bool, end: TimeRange, bytes: u64) -> Elapsed {
         if after_pause || first > self.end.0 {
-            *self = Train { start: (first, first.max(self.end.1)), end, bytes: 0 };
+            *self = PacketTrain { start: (first, first.max(self.end.1)), end, bytes: 0 };
         } else if self.is_long() {
-            self.begin();
+            self.restart();
         }
         self.end = end;
         self.bytes += bytes;
-        Took { least_ns: end.0.since_ns(self.start.1), most_ns: end.1.since_ns(self.start.0), bytes: self.bytes }
+        Elapsed { min_ns: end.0.since_ns(self.start.1), max_ns: end.1.since_ns(self.start.0), bytes: self.bytes }
     }
 
     /// What has arrived so far does not count any more.
-    pub fn begin(&mut self) {
-        *self = Train { start: self.end, end: self.end, bytes: 0 };
+    pub fn restart(&mut self) {
+        *self = PacketTrain { start: self.end, end: self.end, bytes: 0 };
     }
 
     fn is_long(&self) -> bool {
         let uncertain_ns = self.start.1.since_ns(self.start.0) + self.end.1.since_ns(self.end.0);
         let took_ns = self.end.0.since_ns(self.start.1);
-        took_ns >= LONG_ENOUGH * uncertain_ns
+        took_ns >= MAX_LENGTH * uncertain_ns
     }
 }
 
@@ -66,31 +66,31 @@ mod tests {
     use super::*;
 
     /// 64 KiB each 560 us, 117 MB/s, known to 300 us.
-    fn end(at: u64) -> Between {
+    fn end(at: u64) -> TimeRange {
         (Instant(at * 560_000), Instant(at * 560_000 + 300_000))
     }
 
     #[test]
     fn the_longer_a_train_the_better_is_its_rate_known() {
-        let mut train = Train::default();
+        let mut train = PacketTrain::default();
         train.extend(Instant(1), false, end(1), 65536);
         let mut width = 1.0;
         for at in 2..10 {
             let took = train.extend(Instant(0), false, end(at), 65536);
-            assert!(took.least_ns <= at * 560_000 && at * 560_000 <= took.most_ns && took.bytes == at * 65536);
-            let before = std::mem::replace(&mut width, (took.most_ns - took.least_ns) as f64 / took.most_ns as f64);
+            assert!(took.min_ns <= at * 560_000 && at * 560_000 <= took.max_ns && took.bytes == at * 65536);
+            let before = std::mem::replace(&mut width, (took.max_ns - took.min_ns) as f64 / took.max_ns as f64);
             assert!(width < before);
         }
         assert!(width < 0.06, "{width}");
         let next = train.extend(Instant(0), false, end(10), 65536);
-        assert_eq!(next, Took { least_ns: 260_000, most_ns: 860_000, bytes: 65536 }, "a new one");
+        assert_eq!(next, Elapsed { min_ns: 260_000, max_ns: 860_000, bytes: 65536 }, "a new one");
     }
 
     #[test]
     fn a_pause_of_the_sender_ends_a_train() {
-        let mut train = Train::default();
+        let mut train = PacketTrain::default();
         train.extend(Instant(1), false, end(1), 65536);
         let took = train.extend(Instant(50_000_000), false, (Instant(50_560_000), Instant(50_700_000)), 65536);
-        assert_eq!(took, Took { least_ns: 560_000, most_ns: 700_000, bytes: 65536 });
+        assert_eq!(took, Elapsed { min_ns: 560_000, max_ns: 700_000, bytes: 65536 });
     }
 }

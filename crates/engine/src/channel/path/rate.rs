@@ -1,43 +1,43 @@
 //! The rate of a subchannel's path, from how long what it has carried took.
 
-use super::congestion_window::Window;
-use super::packet_train::{Between, Train};
-use super::sent_frames::Acked;
+use super::congestion_window::CongestionWindow;
+use super::packet_train::{PacketTrain, TimeRange};
+use super::sent_frames::AckedFrames;
 use crate::time::Instant;
 
 /// Assumed of a rail whose driver does not tell its speed: 1 Gbit/s, in bytes per second.
 pub const ASSUMED_RATE: f64 = 125e6;
 /// Rates are kept above this, so that times stay finite.
-const LEAST_RATE: f64 = 1e3;
+const MIN_RATE: f64 = 1e3;
 /// Shorter times in the queue, in nanoseconds, are within the noise of when a process looks: they count as so much, and
 /// only where that shows the path to be faster than was known.
-const LEAST_QUEUED_NS: u64 = 10_000;
+const MIN_QUEUED_NS: u64 = 10_000;
 /// On a long path these are longer, as its delay varies: this part of the round trip.
-const LEAST_QUEUED_PART: u64 = 16;
+const MIN_QUEUED_PART: u64 = 16;
 /// Weight of a rate that the driver has measured.
-const TOLD_WEIGHT: f64 = 0.125;
+const DRIVER_SAMPLE_WEIGHT: f64 = 0.125;
 /// Less than so many bytes under way show nothing of a path's rate: other delays are longer than theirs.
-const LEAST_QUEUED_BYTES: u64 = 512;
+const MIN_QUEUED_BYTES: u64 = 512;
 /// The rate is that of about so many queued bytes measured last.
-const MEMORY: f64 = 512.0 * 1024.0;
+const MEMORY_BYTES: f64 = 512.0 * 1024.0;
 /// A measurement by no more bytes than these counts against at least so many before it: a process or a whole machine that
 /// stands still for a moment looks like a slow path.
-const LEAST_MEMORY: f64 = 16.0 * 1024.0;
+const MIN_MEMORY_BYTES: f64 = 16.0 * 1024.0;
 /// Nor does it lower the rate by more than this factor.
-const DEEPEST_FALL: f64 = 2.0;
+const MAX_DECREASE: f64 = 2.0;
 /// A measurement that would allow a rate higher by this factor does not tell how fast a path is.
-const UNTOLD: f64 = 1.25;
+const MAX_UNCERTAINTY: f64 = 1.25;
 /// What was measured so long ago, in nanoseconds, counts half.
 const HALF_LIFE_NS: u64 = 100_000_000;
 /// A path that has not been measured for as long, or for so many times as long as a trial takes, is taken to be twice as
 /// fast, and again after as long, until it is what its driver says: one that is shunned must get a chance to show that it
 /// is fast, and one that is as slow as ever delays what it is given.
-const HOPE_TRIALS: u64 = 50;
+const PROBE_PAUSE_TRIALS: u64 = 50;
 /// But no longer, in nanoseconds.
-const LONGEST_HOPE_NS: u64 = 5_000_000_000;
+const MAX_PROBE_PAUSE_NS: u64 = 5_000_000_000;
 /// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path is given as much to show that
 /// it is fast.
-pub const LONGEST_WHOLE: u64 = 64 << 10;
+pub const MAX_EAGER_SIZE: u64 = 64 << 10;
 
 /// What is known of it, in bytes per second.
 #[derive(Clone, Debug)]
@@ -49,17 +49,17 @@ pub struct Rate {
     /// Bytes by which it was measured, the older the less.
     measured_bytes: f64,
     /// What has arrived of late; the times are those when the peer had that, plus half a round trip.
-    train: Train,
+    train: PacketTrain,
     /// What was known before that: the rate, and by how many bytes.
-    before: (f64, f64),
+    known_before: (f64, f64),
 }
 
 impl Rate {
     /// Of a rail of `speed` bytes per second, where that is known.
     pub fn new(speed: Option<f64>) -> Self {
-        let nominal = speed.unwrap_or(ASSUMED_RATE).max(LEAST_RATE);
-        let (last_measured, train) = (Instant(0), Train::default());
-        Rate { nominal, measured: nominal, last_measured, measured_bytes: 0.0, train, before: (nominal, 0.0) }
+        let nominal = speed.unwrap_or(ASSUMED_RATE).max(MIN_RATE);
+        let (last_measured, train) = (Instant(0), PacketTrain::default());
+        Rate { nominal, measured: nominal, last_measured, measured_bytes: 0.0, train, known_before: (nominal, 0.0) }
     }
 
     /// What driver or assumption say.
@@ -68,8 +68,8 @@ impl Rate {
     }
 
     /// Whether it has never been measured, or so long ago that it is hoped to be much faster.
-    pub fn is_hoped(&self, now: Instant) -> bool {
-        self.last_measured == Instant(0) || self.at(now) > self.measured * UNTOLD
+    pub fn is_stale(&self, now: Instant) -> bool {
+        self.last_measured == Instant(0) || self.at(now) > self.measured * MAX_UNCERTAINTY
     }
 
     /// As it was measured, however long ago.
@@ -84,7 +84,7 @@ impl Rate {
         if self.measured >= self.nominal || since_ns < HALF_LIFE_NS {
             return self.measured;
         }
-        let hope_ns = (HOPE_TRIALS * self.time_of(LONGEST_WHOLE)).clamp(HALF_LIFE_NS, LONGEST_HOPE_NS);
+        let hope_ns = (PROBE_PAUSE_TRIALS * self.time_of(MAX_EAGER_SIZE)).clamp(HALF_LIFE_NS, MAX_PROBE_PAUSE_NS);
         if since_ns < hope_ns {
             return self.measured;
         }
@@ -97,60 +97,66 @@ impl Rate {
     }
 
     /// The driver has measured it.
-    pub fn told(&mut self, now: Instant, rate: f64) {
+    pub fn driver_measured(&mut self, now: Instant, rate: f64) {
         if rate > self.measured && rate.is_finite() {
-            self.measured += (rate - self.measured) * TOLD_WEIGHT;
+            self.measured += (rate - self.measured) * DRIVER_SAMPLE_WEIGHT;
             self.last_measured = now;
         }
     }
 
     /// What it says of the rate that these frames have arrived by `end`, which is a round trip late, over a path of this least
     /// round trip, in nanoseconds, and window.
-    pub fn weigh(&mut self, now: Instant, (min_rtt_ns, window): (u64, &Window), end: Between, acked: &Acked) {
-        if !self.train.goes_on(acked.first.plus_ns(min_rtt_ns), acked.after_pause) {
-            self.before = (self.at(now), self.measured_bytes * self.fading(now));
+    pub fn sample(
+        &mut self,
+        now: Instant,
+        (min_rtt_ns, window): (u64, &CongestionWindow),
+        end: TimeRange,
+        acked: &AckedFrames,
+    ) {
+        if !self.train.continues(acked.first.plus_ns(min_rtt_ns), acked.after_pause) {
+            self.known_before = (self.at(now), self.measured_bytes * self.decay(now));
         }
         let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
-        if took.bytes < LEAST_QUEUED_BYTES {
+        if took.bytes < MIN_QUEUED_BYTES {
             return;
         }
-        let (rate, noise_ns) = (self.before.0, (min_rtt_ns / LEAST_QUEUED_PART).max(LEAST_QUEUED_NS));
-        let most_ns = took.most_ns.max(LEAST_QUEUED_NS) as f64;
-        let least_ns = if took.least_ns > noise_ns { took.least_ns as f64 } else { 0.0 };
+        let (rate, noise_ns) = (self.known_before.0, (min_rtt_ns / MIN_QUEUED_PART).max(MIN_QUEUED_NS));
+        let max_ns = took.max_ns.max(MIN_QUEUED_NS) as f64;
+        let min_ns = if took.min_ns > noise_ns { took.min_ns as f64 } else { 0.0 };
         let expected_ns = took.bytes as f64 / rate * 1e9;
-        if expected_ns < least_ns && window.would_do(took.bytes, took.least_ns, min_rtt_ns) {
-            self.train.begin();
+        if expected_ns < min_ns && window.explains(took.bytes, took.min_ns, min_rtt_ns) {
+            self.train.restart();
             return;
         }
-        if expected_ns <= most_ns && expected_ns >= least_ns * UNTOLD {
+        if expected_ns <= max_ns && expected_ns >= min_ns * MAX_UNCERTAINTY {
             self.measured = rate;
-            if took.least_ns <= LEAST_QUEUED_NS && noise_ns == LEAST_QUEUED_NS {
+            if took.min_ns <= MIN_QUEUED_NS && noise_ns == MIN_QUEUED_NS {
                 // It is as fast as can be told.
                 self.last_measured = now;
             }
             // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
             return;
         }
-        self.learn(took.bytes as f64, expected_ns.clamp(least_ns.min(most_ns), most_ns));
+        self.update(took.bytes as f64, expected_ns.clamp(min_ns.min(max_ns), max_ns));
         self.last_measured = now;
     }
 
     /// The bytes of the present train took so many nanoseconds. What was known before it counts as well; what its start said
     /// alone does not: a link or its shaper may let a burst pass at once, and make up for it later.
-    fn learn(&mut self, queued: f64, ns: f64) {
-        let (expected, known) = self.before;
-        let kept = known * (-queued / MEMORY).exp();
-        let is_brief = queued <= LEAST_MEMORY;
-        let assumed = if is_brief { (LEAST_MEMORY - kept).max(0.0) } else { 0.0 };
+    fn update(&mut self, queued: f64, ns: f64) {
+        let (expected, known) = self.known_before;
+        let kept = known * (-queued / MEMORY_BYTES).exp();
+        let is_brief = queued <= MIN_MEMORY_BYTES;
+        let assumed = if is_brief { (MIN_MEMORY_BYTES - kept).max(0.0) } else { 0.0 };
         // Sums, not an average of rates: what one acknowledgement was late, the next is early.
         let rate = (kept + assumed + queued) / ((kept + assumed) / expected + ns / 1e9);
-        let least = if is_brief { expected / DEEPEST_FALL } else { 0.0 };
+        let least = if is_brief { expected / MAX_DECREASE } else { 0.0 };
         self.measured_bytes = kept + assumed + queued;
-        self.measured = rate.max(least).max(LEAST_RATE);
+        self.measured = rate.max(least).max(MIN_RATE);
     }
 
     /// What is left of a measurement's weight.
-    fn fading(&self, now: Instant) -> f64 {
-        now.left_since(self.last_measured, HALF_LIFE_NS)
+    fn decay(&self, now: Instant) -> f64 {
+        now.decay_since(self.last_measured, HALF_LIFE_NS)
     }
 }

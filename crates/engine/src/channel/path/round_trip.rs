@@ -12,8 +12,8 @@ const CHANGED_NS: u64 = 1_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct RoundTrip {
     /// As the driver says: better than what acknowledgements show, if the driver can know.
-    told_least: u64,
-    told_smoothed: u64,
+    driver_min_ns: u64,
+    driver_smoothed_ns: u64,
     smoothed: u64,
     window_start: Instant,
     present_least: u64,
@@ -22,20 +22,21 @@ pub struct RoundTrip {
 
 impl RoundTrip {
     /// Least time.
-    pub fn least_ns(&self) -> u64 {
+    pub fn min_ns(&self) -> u64 {
         let seen = least(self.present_least, self.last_least);
-        let changed = self.last_least > 2 * self.told_least + CHANGED_NS && seen > 2 * self.told_least + CHANGED_NS;
-        if self.told_least == 0 || changed { seen } else { self.told_least }
+        let changed =
+            self.last_least > 2 * self.driver_min_ns + CHANGED_NS && seen > 2 * self.driver_min_ns + CHANGED_NS;
+        if self.driver_min_ns == 0 || changed { seen } else { self.driver_min_ns }
     }
 
     /// Smoothed time.
     pub fn smoothed_ns(&self) -> u64 {
-        if self.told_smoothed > 0 { self.told_smoothed } else { self.smoothed }
+        if self.driver_smoothed_ns > 0 { self.driver_smoothed_ns } else { self.smoothed }
     }
 
     /// The driver has measured.
-    pub fn told(&mut self, smoothed_ns: u64, least_ns: u64) {
-        (self.told_smoothed, self.told_least) = (smoothed_ns, least_ns);
+    pub fn driver_measured(&mut self, smoothed_ns: u64, min_ns: u64) {
+        (self.driver_smoothed_ns, self.driver_min_ns) = (smoothed_ns, min_ns);
     }
 
     /// A short frame with nothing ahead of it was acknowledged after so long.
@@ -66,13 +67,13 @@ mod tests {
             (0..5).for_each(|late| path.sample(Instant(seconds * 1_000_000_000), (ms + late) * 1_000_000));
         };
         at(1, 2, &mut path);
-        assert_eq!(path.least_ns(), 2_000_000);
-        path.told(1_500_000, 1_000_000);
+        assert_eq!(path.min_ns(), 2_000_000);
+        path.driver_measured(1_500_000, 1_000_000);
         at(7, 20, &mut path);
-        assert_eq!(path.least_ns(), 1_000_000, "once is not enough");
+        assert_eq!(path.min_ns(), 1_000_000, "once is not enough");
         at(13, 20, &mut path);
-        assert_eq!(path.least_ns(), 20_000_000);
+        assert_eq!(path.min_ns(), 20_000_000);
         at(14, 1, &mut path);
-        assert_eq!((path.least_ns(), path.smoothed_ns()), (1_000_000, 1_500_000), "it is as before");
+        assert_eq!((path.min_ns(), path.smoothed_ns()), (1_000_000, 1_500_000), "it is as before");
     }
 }

@@ -4,7 +4,7 @@ use crate::time::Instant;
 
 /// A frame that was handed over.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct SentFrame {
     /// When.
     pub at: Instant,
     /// Its length, in bytes.
@@ -13,12 +13,12 @@ pub struct Sent {
     pub queued: u64,
 }
 
-impl Sent {
+impl SentFrame {
     /// Nothing.
-    const NOTHING: Sent = Sent { at: Instant(0), bytes: 0, queued: 0 };
+    const NONE: SentFrame = SentFrame { at: Instant(0), bytes: 0, queued: 0 };
 
     /// Whether the path had nothing else to carry.
-    pub fn is_alone(&self) -> bool {
+    pub fn found_path_idle(&self) -> bool {
         self.queued == self.bytes
     }
 }
@@ -26,31 +26,36 @@ impl Sent {
 /// Frames that one acknowledgement covers, of which each was handed over before the path had carried those before: since a
 /// pause of the sender, if there was one.
 #[derive(Clone, Copy, Debug)]
-pub struct Acked {
+pub struct AckedFrames {
     /// The oldest of all.
-    pub oldest: Sent,
+    pub oldest: SentFrame,
     /// When the first was handed over.
     pub first: Instant,
     /// The last.
-    pub newest: Sent,
+    pub newest: SentFrame,
     /// Their length, in bytes.
     pub bytes: u64,
     /// There was a pause before the first.
     pub after_pause: bool,
 }
 
-impl Acked {
+impl AckedFrames {
     /// None yet.
-    pub const NOTHING: Acked =
-        Acked { oldest: Sent::NOTHING, first: Instant(0), newest: Sent::NOTHING, bytes: 0, after_pause: false };
+    pub const NONE: AckedFrames = AckedFrames {
+        oldest: SentFrame::NONE,
+        first: Instant(0),
+        newest: SentFrame::NONE,
+        bytes: 0,
+        after_pause: false,
+    };
 
     /// The next one.
-    pub fn add(&mut self, frame: &Sent) {
+    pub fn add(&mut self, frame: &SentFrame) {
         if self.oldest.bytes == 0 {
             self.oldest = *frame;
         }
-        if frame.is_alone() {
-            *self = Acked { first: frame.at, newest: *frame, bytes: frame.bytes, after_pause: true, ..*self };
+        if frame.found_path_idle() {
+            *self = AckedFrames { first: frame.at, newest: *frame, bytes: frame.bytes, after_pause: true, ..*self };
             return;
         }
         self.newest = *frame;

@@ -8,8 +8,8 @@ use crate::ids::MessageSeq;
 pub struct Reorder<T> {
     expected: MessageSeq,
     /// Position `i` holds message `expected + 1 + i`.
-    ahead: VecDeque<Option<T>>,
-    most_ahead: u32,
+    waiting: VecDeque<Option<T>>,
+    window: u32,
 }
 
 /// A sequence number that has been seen, or lies farther ahead than any grant allows.
@@ -17,9 +17,9 @@ pub struct Reorder<T> {
 pub struct BadSequence;
 
 impl<T> Reorder<T> {
-    /// Expects message 0; messages up to `most_ahead` positions ahead can wait.
-    pub fn new(most_ahead: u32) -> Self {
-        Reorder { expected: MessageSeq(0), ahead: VecDeque::new(), most_ahead }
+    /// Expects message 0; messages up to `window` positions ahead can wait.
+    pub fn new(window: u32) -> Self {
+        Reorder { expected: MessageSeq(0), waiting: VecDeque::new(), window }
     }
 
     /// Whether `seq` is next.
@@ -33,34 +33,34 @@ impl<T> Reorder<T> {
     }
 
     /// Whether `seq` has come: its turn has passed, or it waits.
-    pub fn has(&self, seq: MessageSeq) -> bool {
-        let ahead = seq.distance_from(self.expected).checked_sub(1);
-        let waits = ahead.and_then(|position| self.ahead.get(position as usize)).is_some_and(Option::is_some);
+    pub fn has_received(&self, seq: MessageSeq) -> bool {
+        let waiting = seq.distance_from(self.expected).checked_sub(1);
+        let waits = waiting.and_then(|position| self.waiting.get(position as usize)).is_some_and(Option::is_some);
         waits || self.is_past(seq)
     }
 
     /// Whether `seq` may wait for its turn, or has it.
-    pub fn is_within_reach(&self, seq: MessageSeq) -> bool {
-        seq.distance_from(self.expected) <= self.most_ahead
+    pub fn is_in_window(&self, seq: MessageSeq) -> bool {
+        seq.distance_from(self.expected) <= self.window
     }
 
     /// The next message has been taken. Returns the one that follows it, if it waits here; it is then next.
     pub fn advance(&mut self) -> Option<T> {
         self.expected = self.expected.next();
-        self.ahead.pop_front().flatten()
+        self.waiting.pop_front().flatten()
     }
 
     /// Stores a message that is not next.
     pub fn store(&mut self, seq: MessageSeq, message: T) -> Result<(), BadSequence> {
         let distance = seq.distance_from(self.expected);
-        if distance == 0 || distance > self.most_ahead {
+        if distance == 0 || distance > self.window {
             return Err(BadSequence);
         }
         let position = distance as usize - 1;
-        if self.ahead.len() <= position {
-            self.ahead.resize_with(position + 1, || None);
+        if self.waiting.len() <= position {
+            self.waiting.resize_with(position + 1, || None);
         }
-        match &mut self.ahead[position] {
+        match &mut self.waiting[position] {
             Some(_) => Err(BadSequence),
             empty => {
                 *empty = Some(message);
@@ -71,7 +71,7 @@ impl<T> Reorder<T> {
 
     /// Everything that waits, in order; the queue is then empty.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
-        self.ahead.drain(..).flatten()
+        self.waiting.drain(..).flatten()
     }
 }
 

@@ -8,43 +8,43 @@ mod subchannel_choice;
 
 pub use remote_access::RemoteAccess;
 pub use stripes::Stripes;
-pub(super) use subchannel_choice::Choice;
+pub(super) use subchannel_choice::CachedChoice;
 
-use protocol::Way;
+use protocol::Protocol;
 use send::{Destination, Purpose, Send, Stage};
 use stripes::Piece;
 
 use super::flow_control::MESSAGE_CHARGE;
-use super::subchannel::Cargo;
+use super::subchannel::FrameOwner;
 use super::transmit::{NO_PAYLOAD, Transmit};
-use super::{Charge, Reply, State, VirtualChannel};
-use crate::generational_slab::Table;
+use super::{CreditReturn, Reply, State, VirtualChannel};
+use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
-use crate::policy::{View, Views, put_off_negligible};
+use crate::policy::{View, Views, deprioritize_negligible};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, SendRef};
 
 impl VirtualChannel {
     /// The next frame, if there is one that some subchannel can take.
-    pub fn next_transmit(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+    pub fn next_transmit(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         if self.state != State::Open {
             return None;
         }
         if self.live.is_empty() {
             // What has come over one that is let go is answered over it.
-            return self.refusal(now).or_else(|| self.acknowledgement(now));
+            return self.next_refusal(now).or_else(|| self.acknowledgement(now));
         }
-        self.refusal(now)
+        self.next_refusal(now)
             .or_else(|| self.reply(now))
             .or_else(|| self.relinquishment(now))
-            .or_else(|| self.repetition(now, sends))
-            .or_else(|| self.orphan(now, sends))
+            .or_else(|| self.retransmission(now, sends))
+            .or_else(|| self.reassigned_message(now, sends))
             .or_else(|| self.read_request(now))
             .or_else(|| self.assigned_message(now, sends))
             .or_else(|| self.queued_message(now, sends))
             .or_else(|| self.queued_write(now, sends))
-            .or_else(|| self.piece(now, sends))
+            .or_else(|| self.next_piece(now, sends))
             .or_else(|| self.ping(now))
             .or_else(|| self.acknowledgement(now))
     }
@@ -56,25 +56,25 @@ impl VirtualChannel {
         let view = |(index, subchannel): (u8, &super::Subchannel)| View {
             rail: subchannel.rail.0,
             streams: streams[usize::from(subchannel.rail.0) % MAX_SUBCHANNELS],
-            open: subchannel.budget > 0 && self.room(usize::from(index), now) > 0,
-            in_flight: subchannel.estimate.under_way(now),
+            open: subchannel.budget > 0 && self.allowance(usize::from(index), now) > 0,
+            in_flight: subchannel.estimate.queued_ahead(now),
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(now),
-            delay_ns: subchannel.estimate.delay_ns() + subchannel.put_off_ns(),
+            delay_ns: subchannel.estimate.delay_ns() + subchannel.extra_delay_ns(),
             late_ns: subchannel.estimate.late_ns(now),
             window: subchannel.estimate.window(),
-            is_ample: subchannel.estimate.is_ample() && !subchannel.watch.is_doubted,
-            is_heard: self.heard == Some(index),
+            is_host_limited: subchannel.estimate.is_host_limited() && !subchannel.liveness.is_quarantined,
+            is_last_received: self.last_received == Some(index),
         };
         let mut views: Views =
             self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect();
-        put_off_negligible(&mut views);
+        deprioritize_negligible(&mut views);
         views
     }
 
     /// Bytes that subchannel `index` may be given as far as is known of its path, while another could take them.
-    fn room(&self, index: usize, now: Instant) -> u64 {
-        if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.room(now) }
+    fn allowance(&self, index: usize, now: Instant) -> u64 {
+        if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.allowance(now) }
     }
 
     /// The open subchannel over which a frame without payload would arrive first.
@@ -97,23 +97,23 @@ impl VirtualChannel {
         let Reply { body, charge } = self.replies.pop_front()?;
         // Not earlier: replies that wait for a subchannel are memory that the peer has to answer for.
         match charge {
-            Charge::Announcement => self.debt.free_request(),
-            Charge::Message => self.debt.free_eager(MESSAGE_CHARGE),
-            Charge::Nothing => {}
+            CreditReturn::RequestToSend => self.peer_grant.release_request(),
+            CreditReturn::Message => self.peer_grant.release_eager(MESSAGE_CHARGE),
+            CreditReturn::Nothing => {}
         }
-        Some(self.frame(now, index, body, NO_PAYLOAD, Cargo::Control))
+        Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control))
     }
 
     /// News of credit that was given back.
     fn relinquishment(&mut self, now: Instant) -> Option<Transmit> {
-        self.relinquished?;
+        self.to_relinquish?;
         let index = self.nearest(now)?;
-        let total = self.relinquished.take()?;
-        Some(self.frame(now, index, Body::Relinquish { total }, NO_PAYLOAD, Cargo::Control))
+        let total = self.to_relinquish.take()?;
+        Some(self.frame(now, index, Body::Relinquish { total }, NO_PAYLOAD, FrameOwner::Control))
     }
 
     /// A message that a policy has put on a subchannel earlier, when that was busy.
-    fn assigned_message(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+    fn assigned_message(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         for index in 0..self.subchannels.len() {
             if self.subchannels[index].budget == 0 {
                 continue;
@@ -127,7 +127,7 @@ impl VirtualChannel {
 
     /// The oldest message without a subchannel. Credit is spent in the order of sequence numbers: a later message
     /// must not use up what an earlier one, which the receiver has to match first, still needs.
-    fn queued_message(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+    fn queued_message(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         loop {
             let key = *self.queued.front()?;
             let Some(send) = sends.get_mut(key) else {
@@ -135,8 +135,8 @@ impl VirtualChannel {
                 continue;
             };
             let len = send.len();
-            let way = self.way(len)?;
-            let carried = if way == Way::Whole { len } else { 0 };
+            let protocol = self.protocol(len)?;
+            let carried = if protocol == Protocol::Eager { len } else { 0 };
             let index = match self.live[..] {
                 // Nothing to choose: the usual case of one rail need not pay for the estimates of all.
                 [only] if self.subchannels[usize::from(only)].budget > 0 => usize::from(only),
@@ -145,12 +145,12 @@ impl VirtualChannel {
             self.queued.pop_front();
             self.credit.spend(carried + MESSAGE_CHARGE);
             self.pending -= len;
-            if let Way::Announced { ahead } = way {
-                send.stage = Stage::Cut { to: Destination::Announced, stripes: Stripes::ahead(len, ahead) };
-                send.is_unannounced = true;
-                self.credit.spend(ahead);
-                if ahead > 0 {
-                    self.enqueue_cleared(key, ahead);
+            if let Protocol::Rendezvous { early } = protocol {
+                send.stage = Stage::Cut { to: Destination::Announced, stripes: Stripes::with_early(len, early) };
+                send.awaits_announcement = true;
+                self.credit.spend(early);
+                if early > 0 {
+                    self.enqueue_striped(key, early);
                 }
             }
             if self.subchannels[index].budget > 0 {
@@ -166,48 +166,48 @@ impl VirtualChannel {
         now: Instant,
         index: usize,
         key: u64,
-        sends: &mut Table<Send>,
+        sends: &mut GenerationalSlab<Send>,
     ) -> Option<Transmit> {
         let send = sends.get_mut(key)?;
         let (envelope, data, len) = (send.envelope, send.data, send.source.len() as u32);
         if let Stage::Cut { stripes, .. } = &send.stage {
-            send.is_unannounced = false;
-            let (seq, total, ahead) = (send.seq(), send.len(), stripes.sent_ahead() as u32);
-            let body = Body::Request { seq, envelope, data, total, ahead, send: SendRef(key) };
-            return Some(self.frame(now, index, body, NO_PAYLOAD, Cargo::Control));
+            send.awaits_announcement = false;
+            let (seq, total, early) = (send.seq(), send.len(), stripes.early() as u32);
+            let body = Body::RequestToSend { seq, envelope, data, total, early, send: SendRef(key) };
+            return Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control));
         }
         let body = match send.purpose {
-            Purpose::Message(seq) => Body::Eager { seq, envelope, data, len, prompt: send.is_awaited() },
+            Purpose::Message(seq) => Body::Eager { seq, envelope, data, len, prompt: send.wants_completion() },
             Purpose::Write(Remote { key: memory, address }) => {
                 let number = self.remote.take_number();
                 Body::Write { write: SendRef(key), key: memory, address, data, number, len }
             }
             // Answers are cut.
-            Purpose::Answer(_) => return None,
+            Purpose::ReadResponse(_) => return None,
         };
         send.stage = Stage::Sent;
         send.unacknowledged = 1;
         let copy = send.inject && send.bounce().is_none();
         // Kept until the acknowledgement, as the subchannel may fail.
         let source = send.source.clone();
-        Some(Transmit { copy, ..self.frame(now, index, body, source, Cargo::Send { key, offset: 0 }) })
+        Some(Transmit { copy, ..self.frame(now, index, body, source, FrameOwner::Send { key, offset: 0 }) })
     }
 
     /// A piece of a message, of a long write or of an answer.
-    fn piece(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
-        self.serve(sends);
+    fn next_piece(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
+        self.start_responses(sends);
         if self.subchannels.iter().all(|subchannel| subchannel.budget == 0) {
             return None;
         }
         let mut at = 0;
-        while let Some(&key) = self.cleared.get(at) {
-            if sends.get(key).is_some_and(|send| send.is_unannounced) {
+        while let Some(&key) = self.striping_queue.get(at) {
+            if sends.get(key).is_some_and(|send| send.awaits_announcement) {
                 at += 1;
                 continue;
             }
             let Some((to, stripes)) = sends.get_mut(key).and_then(cut).filter(|(_, stripes)| stripes.allowed() > 0)
             else {
-                self.cleared.remove(at);
+                self.striping_queue.remove(at);
                 continue;
             };
             if matches!(to, Destination::Memory(_)) && !self.remote.may_write() {
@@ -218,17 +218,17 @@ impl VirtualChannel {
                 at += 1;
                 continue;
             };
-            let to = if stripes.is_ahead(piece.offset) { Destination::Announced } else { to };
+            let to = if stripes.is_early(piece.offset) { Destination::Announced } else { to };
             let last = stripes.remaining() == 0;
             if stripes.allowed() == 0 {
-                self.cleared.remove(at);
+                self.striping_queue.remove(at);
             }
             self.pending -= piece.len;
             let send = sends.get_mut(key)?;
             send.unacknowledged += 1;
             match send.purpose {
-                Purpose::Answer(_) if last => self.debt.free_request(),
-                Purpose::Write(_) => self.remote.write_given_out(),
+                Purpose::ReadResponse(_) if last => self.peer_grant.release_request(),
+                Purpose::Write(_) => self.remote.write_sent(),
                 _ => {}
             }
             let source = send.source.slice(piece.offset, piece.len);
@@ -236,7 +236,7 @@ impl VirtualChannel {
             if let Body::Write { number, .. } = &mut body {
                 *number = self.remote.take_number();
             }
-            return Some(self.frame(now, index, body, source, Cargo::Send { key, offset: piece.offset }));
+            return Some(self.frame(now, index, body, source, FrameOwner::Send { key, offset: piece.offset }));
         }
         None
     }
@@ -246,15 +246,15 @@ impl VirtualChannel {
     fn cut(&mut self, now: Instant, stripes: &mut Stripes) -> Option<Option<(usize, Piece)>> {
         let views = self.views(now);
         if let Some(len) = stripes.unplanned() {
-            stripes.follow(self.stripe.plan(len, &views), &self.live);
+            stripes.apply(self.stripe.plan(len, &views), &self.live);
         }
-        if stripes.is_open() {
+        if stripes.is_late_bound() {
             // The front message is served before those behind it: what cannot be cut now waits.
             let (position, len) = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
             let index = usize::from(self.live[position]);
-            return Some(Some((index, stripes.cut_open(len.min(self.room(index, now))))));
+            return Some(Some((index, stripes.cut_next(len.min(self.allowance(index, now))))));
         }
-        stripes.leave_dead(&self.live);
+        stripes.reassign_dead(&self.live);
         let mut open = self.live.iter().map(|index| usize::from(*index)).filter(|at| self.subchannels[*at].budget > 0);
         let index = open.find(|index| stripes.assigned_to(*index) > 0);
         Some(index.map(|index| (index, stripes.cut_assigned(index, now))))
@@ -269,20 +269,20 @@ impl VirtualChannel {
         let index = match self.subchannels.iter().position(due) {
             Some(index) => index,
             // Not over one that is let go: it may be closed before the news are read.
-            None if self.debt.is_worth_telling() => {
+            None if self.peer_grant.should_advertise() => {
                 (0..self.subchannels.len()).find(|at| open(&self.subchannels[*at]) && self.carries(*at))?
             }
             None => {
-                if self.debt.starves_peer() {
+                if self.peer_grant.blocks_peer() {
                     let live = || self.live.iter().map(|index| usize::from(*index));
                     let first = live().find(|at| open(&self.subchannels[*at])).or_else(|| live().next())?;
-                    self.subchannels[first].owe_ack(now);
+                    self.subchannels[first].schedule_ack(now);
                 }
                 return None;
             }
         };
-        self.subchannels[index].tell_alone(now);
-        Some(self.frame(now, index, Body::Ack, NO_PAYLOAD, Cargo::Control))
+        self.subchannels[index].pure_ack_sent(now);
+        Some(self.frame(now, index, Body::Ack, NO_PAYLOAD, FrameOwner::Control))
     }
 
     /// The last piece of a striped message has been acknowledged: the policy hears what the stripes took.

@@ -2,43 +2,43 @@
 
 use crate::channel::VirtualChannel;
 use crate::channel::path::estimate::FAR_NS;
-use crate::channel::path::rate::LONGEST_WHOLE;
+use crate::channel::path::rate::MAX_EAGER_SIZE;
 use crate::channel::subchannel::Subchannel;
 
 /// Messages up to so many bytes go whole whatever the distance: less is not worth cutting.
-const SHORT: u64 = 16 << 10;
+const ALWAYS_EAGER_SIZE: u64 = 16 << 10;
 /// Less is not sent ahead of a clearance, unless it is all, in bytes.
-const LEAST_AHEAD: u64 = 4 << 10;
+const MIN_EARLY_DATA: u64 = 4 << 10;
 /// A long message takes this part of the credit that is left, 1/2: short ones behind it go whole as well.
-const SHARE_OF_CREDIT: u64 = 2;
+const PART_OF_CREDIT: u64 = 2;
 
 /// How a message leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Protocol {
     /// In one frame.
-    Whole,
+    Eager,
     /// Announced; so many bytes go without a clearance.
-    Announced {
+    Rendezvous {
         /// Bytes of its start.
-        ahead: u64,
+        early: u64,
     },
 }
 
 impl VirtualChannel {
     /// The way of a message of `len` bytes; `None`: there is no credit for any.
-    pub(super) fn way(&self, len: u64) -> Option<Way> {
-        if len <= SHORT && self.eager_limit.is_none_or(|limit| len <= limit) {
+    pub(super) fn protocol(&self, len: u64) -> Option<Protocol> {
+        if len <= ALWAYS_EAGER_SIZE && self.eager_limit.is_none_or(|limit| len <= limit) {
             if self.credit.allows_eager(len) {
-                return Some(Way::Whole);
+                return Some(Protocol::Eager);
             }
-        } else if let Some(way) = self.long_way(len) {
-            return Some(way);
+        } else if let Some(protocol) = self.long_protocol(len) {
+            return Some(protocol);
         }
-        self.credit.allows_request().then_some(Way::Announced { ahead: 0 })
+        self.credit.allows_request().then_some(Protocol::Rendezvous { early: 0 })
     }
 
     /// Bytes of a message of `len` that are to go without a clearance, if the credit allows it.
-    pub fn wish(&self, len: u64) -> u64 {
+    pub fn early_limit(&self, len: u64) -> u64 {
         match self.eager_limit {
             Some(limit) if len > limit => 0,
             _ => len,
@@ -46,20 +46,20 @@ impl VirtualChannel {
     }
 
     /// The way of a message that is not short; `None`: nothing goes without a clearance.
-    fn long_way(&self, len: u64) -> Option<Way> {
-        let wish = self.wish(len);
-        let in_one = len <= LONGEST_WHOLE && !self.is_worth_cutting();
-        if wish == len && in_one {
-            return self.credit.allows_eager(len).then_some(Way::Whole);
+    fn long_protocol(&self, len: u64) -> Option<Protocol> {
+        let early_limit = self.early_limit(len);
+        let in_one = len <= MAX_EAGER_SIZE && !self.is_striping_worthwhile();
+        if early_limit == len && in_one {
+            return self.credit.allows_eager(len).then_some(Protocol::Eager);
         }
-        let ahead = wish.min(self.credit.for_payload() / SHARE_OF_CREDIT).min(u64::from(u32::MAX));
-        let enough = ahead == len || ahead >= LEAST_AHEAD;
-        (ahead > 0 && enough).then_some(Way::Announced { ahead })
+        let early = early_limit.min(self.credit.available_for_payload() / PART_OF_CREDIT).min(u64::from(u32::MAX));
+        let is_enough = early == len || early >= MIN_EARLY_DATA;
+        (early > 0 && is_enough).then_some(Protocol::Rendezvous { early })
     }
 
     /// Whether a write of `len` bytes goes in one frame.
     pub fn is_short(&self, len: u64) -> bool {
-        let most = if self.is_worth_cutting() { SHORT } else { LONGEST_WHOLE };
+        let most = if self.is_striping_worthwhile() { ALWAYS_EAGER_SIZE } else { MAX_EAGER_SIZE };
         len <= self.eager_limit.unwrap_or(most).min(most)
     }
 
@@ -74,7 +74,7 @@ impl VirtualChannel {
     }
 
     /// Whether messages of medium length arrive earlier over several subchannels.
-    fn is_worth_cutting(&self) -> bool {
+    fn is_striping_worthwhile(&self) -> bool {
         self.live.len() > 1 && self.stripe.binds_late() && self.is_far()
     }
 

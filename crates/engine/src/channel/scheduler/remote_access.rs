@@ -4,36 +4,36 @@ use std::collections::VecDeque;
 
 use super::send::Send;
 use crate::channel::flow_control::MESSAGE_CHARGE;
-use crate::channel::subchannel::Cargo;
+use crate::channel::subchannel::FrameOwner;
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
-use crate::channel::{Charge, Reply, VirtualChannel};
-use crate::generational_slab::Table;
+use crate::channel::{CreditReturn, Reply, VirtualChannel};
+use crate::generational_slab::GenerationalSlab;
 use crate::intervals::Intervals;
 use crate::memory::Payload;
 use crate::registered_memory::RegionId;
 use crate::time::Instant;
-use crate::wire::{Access, Body, LandingRef, Refusal, SendRef};
+use crate::wire::{Access, Body, ReceiveRef, Refusal, SendRef};
 
 /// Most frames of writes to one peer that are not acknowledged. For each, the peer may have to remember that it refuses
 /// it: 1.5 MiB in all. Enough to fill any path with frames worth sending. Both ends count on the same number.
-const MOST_WRITES: u32 = 1 << 16;
+const MAX_WRITES: u32 = 1 << 16;
 /// Most reads of one peer that are answered, and whose answers it has not acknowledged, at a time: 1 MiB of records. Those
 /// beyond wait, which the peer has to answer for with its credit.
-const MOST_ANSWERS: u32 = 4096;
+const MAX_RESPONSES: u32 = 4096;
 
 /// Most gaps in the numbers of the peer's frames: each is a frame on its way over another subchannel, or refused.
-const MOST_SCATTERED: usize = 1 << 18;
+const MAX_GAPS: usize = 1 << 18;
 
 /// The peer's numbers have more gaps than it can have frames under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooScattered;
+pub struct TooManyGaps;
 
 /// A read of the peer's that waits to be answered.
 #[derive(Debug)]
-struct Asked {
+struct PendingRead {
     region: RegionId,
     source: Payload,
-    landing: LandingRef,
+    receive: ReceiveRef,
 }
 
 /// What remote memory access adds to a virtual channel.
@@ -44,23 +44,23 @@ pub struct RemoteAccess {
     /// Short writes without a subchannel, in order: keys of sends.
     writes: VecDeque<u64>,
     /// Frames of writes that were given out and are not acknowledged.
-    writes_under_way: u32,
+    writes_in_flight: u32,
     /// Reads of the peer's that wait. Bounded by its credit.
-    asked: VecDeque<Asked>,
+    pending_reads: VecDeque<PendingRead>,
     /// Answers that are being sent or wait to be acknowledged.
-    answers: u32,
+    responses: u32,
     /// Refused writes that the peer has not been told of.
     refused: u32,
     /// Number of the next frame of an access.
     next_number: u64,
     /// Numbers of the peer's that are done with.
-    seen: Intervals,
+    recorded: Intervals,
 }
 
 impl RemoteAccess {
     /// Whether nothing waits to be handed to a subchannel.
     pub fn is_idle(&self) -> bool {
-        self.reads.is_empty() && self.writes.is_empty() && self.asked.is_empty() && self.refused == 0
+        self.reads.is_empty() && self.writes.is_empty() && self.pending_reads.is_empty() && self.refused == 0
     }
 
     /// The number of the next frame of an access.
@@ -70,20 +70,20 @@ impl RemoteAccess {
     }
 
     /// A frame of the peer's has come. False if it has come before.
-    pub fn see(&mut self, number: u64) -> Result<bool, TooScattered> {
-        let end = number.checked_add(1).ok_or(TooScattered)?;
-        let is_new = self.seen.add(number, end).is_ok();
-        if self.seen.ranges() > MOST_SCATTERED { Err(TooScattered) } else { Ok(is_new) }
+    pub fn record(&mut self, number: u64) -> Result<bool, TooManyGaps> {
+        let end = number.checked_add(1).ok_or(TooManyGaps)?;
+        let is_new = self.recorded.add(number, end).is_ok();
+        if self.recorded.ranges() > MAX_GAPS { Err(TooManyGaps) } else { Ok(is_new) }
     }
 
     /// Whether a frame of the peer's has come before.
-    pub fn has(&self, number: u64) -> bool {
-        self.seen.contains(number, number.saturating_add(1))
+    pub fn is_duplicate(&self, number: u64) -> bool {
+        self.recorded.contains(number, number.saturating_add(1))
     }
 
     /// It will come again.
-    pub fn unsee(&mut self, number: u64) {
-        self.seen.remove(number, number + 1);
+    pub fn forget(&mut self, number: u64) {
+        self.recorded.remove(number, number + 1);
     }
 
     /// The peer will hear of so many refusals in another way.
@@ -93,30 +93,30 @@ impl RemoteAccess {
 
     /// Whether another frame of a write may be given out.
     pub fn may_write(&self) -> bool {
-        self.writes_under_way < MOST_WRITES
+        self.writes_in_flight < MAX_WRITES
     }
 
     /// Whether another of the peer's writes may be refused: otherwise it has sent more than it may.
     pub fn may_refuse(&self) -> bool {
-        self.refused < MOST_WRITES
+        self.refused < MAX_WRITES
     }
 
     /// A frame of a write is given out.
-    pub fn write_given_out(&mut self) {
-        self.writes_under_way += 1;
+    pub fn write_sent(&mut self) {
+        self.writes_in_flight += 1;
     }
 
     /// So many were acknowledged. True if others waited for that.
     pub fn writes_acknowledged(&mut self, count: u32) -> bool {
         let waited = !self.may_write();
-        self.writes_under_way -= count;
+        self.writes_in_flight -= count;
         waited && count > 0
     }
 
     /// The peer has all of an answer. True if others wait for that.
-    pub fn answered(&mut self) -> bool {
-        self.answers -= 1;
-        !self.asked.is_empty()
+    pub fn response_acknowledged(&mut self) -> bool {
+        self.responses -= 1;
+        !self.pending_reads.is_empty()
     }
 }
 
@@ -133,14 +133,14 @@ impl VirtualChannel {
     }
 
     /// The peer reads `source` out of `region`.
-    pub fn enqueue_asked(&mut self, region: RegionId, source: Payload, landing: LandingRef) {
-        self.remote.asked.push_back(Asked { region, source, landing });
+    pub fn enqueue_pending_read(&mut self, region: RegionId, source: Payload, receive: ReceiveRef) {
+        self.remote.pending_reads.push_back(PendingRead { region, source, receive });
     }
 
     /// Queues the refusal of a read, whose record this becomes.
-    pub fn refuse_read(&mut self, landing: LandingRef, why: Refusal) {
-        let body = Body::Refused { what: Access::Read(landing), why };
-        self.replies.push_back(Reply { body, charge: Charge::Announcement });
+    pub fn refuse_read(&mut self, receive: ReceiveRef, why: Refusal) {
+        let body = Body::Refused { what: Access::Read(receive), why };
+        self.replies.push_back(Reply { body, charge: CreditReturn::RequestToSend });
     }
 
     /// A write that came over subchannel `index` is refused.
@@ -150,24 +150,24 @@ impl VirtualChannel {
     }
 
     /// `region` has ended: the reads of it that wait are refused.
-    pub fn refuse_asked(&mut self, region: RegionId) {
-        for asked in std::mem::take(&mut self.remote.asked) {
-            if asked.region == region {
-                self.refuse_read(asked.landing, Refusal::Key);
+    pub fn refuse_pending_reads(&mut self, region: RegionId) {
+        for pending_reads in std::mem::take(&mut self.remote.pending_reads) {
+            if pending_reads.region == region {
+                self.refuse_read(pending_reads.receive, Refusal::Key);
             } else {
-                self.remote.asked.push_back(asked);
+                self.remote.pending_reads.push_back(pending_reads);
             }
         }
     }
 
     /// A send that is being cut is stopped, with `left` bytes uncut.
-    pub fn withdraw(&mut self, send: u64, left: u64) {
-        self.cleared.retain(|key| *key != send);
+    pub fn remove_striped(&mut self, send: u64, left: u64) {
+        self.striping_queue.retain(|key| *key != send);
         self.pending -= left;
     }
 
     /// A write that is refused. Before all else that would carry an acknowledgement over the same subchannel.
-    pub(super) fn refusal(&mut self, now: Instant) -> Option<Transmit> {
+    pub(super) fn next_refusal(&mut self, now: Instant) -> Option<Transmit> {
         if self.remote.refused == 0 {
             return None;
         }
@@ -175,7 +175,7 @@ impl VirtualChannel {
         let (number, write, why) = self.subchannels[index].refusals.pop_front()?;
         self.remote.refused -= 1;
         let body = Body::Refused { what: Access::Write(write), why };
-        Some(self.frame(now, index, body, NO_PAYLOAD, Cargo::Refusal(number)))
+        Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Refusal(number)))
     }
 
     /// The oldest request to read.
@@ -190,11 +190,11 @@ impl VirtualChannel {
             *number = self.remote.take_number();
         }
         self.credit.spend(MESSAGE_CHARGE);
-        Some(self.frame(now, index, body, NO_PAYLOAD, Cargo::Control))
+        Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control))
     }
 
     /// The oldest short write without a subchannel.
-    pub(super) fn queued_write(&mut self, now: Instant, sends: &mut Table<Send>) -> Option<Transmit> {
+    pub(super) fn queued_write(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         loop {
             let key = *self.remote.writes.front()?;
             let Some(send) = sends.get(key) else {
@@ -208,7 +208,7 @@ impl VirtualChannel {
             let views = self.views(now);
             let index = usize::from(self.live[self.multiplex.choose(len, self.pending, &views)?]);
             self.remote.writes.pop_front();
-            self.remote.write_given_out();
+            self.remote.write_sent();
             self.pending -= len;
             if self.subchannels[index].budget > 0 {
                 return self.message(now, index, key, sends);
@@ -218,14 +218,14 @@ impl VirtualChannel {
     }
 
     /// Reads of the peer's become answers to be cut.
-    pub(super) fn serve(&mut self, sends: &mut Table<Send>) {
-        while self.remote.answers < MOST_ANSWERS
-            && let Some(Asked { region, source, landing }) = self.remote.asked.pop_front()
+    pub(super) fn start_responses(&mut self, sends: &mut GenerationalSlab<Send>) {
+        while self.remote.responses < MAX_RESPONSES
+            && let Some(PendingRead { region, source, receive }) = self.remote.pending_reads.pop_front()
         {
             let len = source.len();
-            let key = sends.insert(Send::answer(self.id, region, source, landing));
-            self.enqueue_cleared(key, len);
-            self.remote.answers += 1;
+            let key = sends.insert(Send::read_response(self.id, region, source, receive));
+            self.enqueue_striped(key, len);
+            self.remote.responses += 1;
         }
     }
 }

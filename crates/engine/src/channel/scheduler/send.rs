@@ -7,7 +7,7 @@ use crate::ids::{Context, MessageSeq, VcId};
 use crate::memory::{BounceId, Payload};
 use crate::registered_memory::RegionId;
 use crate::request::{Completion, Failure, Operation, Remote, SendRequest, WriteRequest};
-use crate::wire::{Body, LandingRef, SendRef};
+use crate::wire::{Body, ReceiveRef, SendRef};
 
 /// What a send is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Purpose {
     /// A write into the peer's memory.
     Write(Remote),
     /// The answer to a read of the peer's, out of this memory.
-    Answer(RegionId),
+    ReadResponse(RegionId),
 }
 
 /// Where the peer puts bytes.
@@ -26,7 +26,7 @@ pub enum Destination {
     /// Not known yet: the message is announced, and what goes ahead of the clearance finds its place there.
     Announced,
     /// Where a receive or a read of its own wants them.
-    Landing(LandingRef),
+    Receive(ReceiveRef),
     /// Into registered memory.
     Memory(Remote),
 }
@@ -35,8 +35,8 @@ impl Destination {
     /// The frame with `len` bytes, from `offset` on, of send `key`, that is message `seq`.
     pub fn frame(&self, key: u64, seq: MessageSeq, offset: u64, len: u32) -> Body {
         match *self {
-            Destination::Landing(landing) => Body::Stripe { landing, offset, len },
-            Destination::Announced => Body::Piece { seq, offset, len },
+            Destination::Receive(receive) => Body::Stripe { receive, offset, len },
+            Destination::Announced => Body::EarlyData { seq, offset, len },
             Destination::Memory(Remote { key: memory, address }) => {
                 // What overflows is out of the peer's bounds as well, so that it refuses the operation.
                 let address = address.saturating_add(offset);
@@ -82,9 +82,9 @@ pub struct Send {
     /// How far it has come.
     pub stage: Stage,
     /// It waits to be announced: no piece of it may go before, or it could end before its announcement.
-    pub is_unannounced: bool,
+    pub awaits_announcement: bool,
     /// Of an answer: the memory that it was read from has ended.
-    pub is_ended: bool,
+    pub source_ended: bool,
     /// The completion filter: frames that are not yet acknowledged.
     pub unacknowledged: u32,
     notify: bool,
@@ -105,8 +105,8 @@ impl Send {
             source: Source::User(request.payload),
             inject: request.inject,
             stage: Stage::Queued,
-            is_unannounced: false,
-            is_ended: false,
+            awaits_announcement: false,
+            source_ended: false,
             unacknowledged: 0,
             notify: request.notify,
             context: request.context,
@@ -120,18 +120,18 @@ impl Send {
         let mut send = Send::new(message, MessageSeq::default());
         send.purpose = Purpose::Write(to);
         if !whole {
-            send.stage = Stage::Cut { to: Destination::Memory(to), stripes: Stripes::cleared(send.len) };
+            send.stage = Stage::Cut { to: Destination::Memory(to), stripes: Stripes::all_allowed(send.len) };
         }
         send
     }
 
     /// The answer to a read of the peer of `vc`: `source`, out of `region`.
-    pub fn answer(vc: VcId, region: RegionId, source: Payload, landing: LandingRef) -> Self {
+    pub fn read_response(vc: VcId, region: RegionId, source: Payload, receive: ReceiveRef) -> Self {
         let (envelope, context) = (Envelope::Message, Context(0));
         let message = SendRequest { vc, envelope, data: None, payload: source, inject: false, notify: false, context };
         let mut send = Send::new(message, MessageSeq::default());
-        send.purpose = Purpose::Answer(region);
-        send.stage = Stage::Cut { to: Destination::Landing(landing), stripes: Stripes::cleared(send.len) };
+        send.purpose = Purpose::ReadResponse(region);
+        send.stage = Stage::Cut { to: Destination::Receive(receive), stripes: Stripes::all_allowed(send.len) };
         send
     }
 
@@ -141,13 +141,13 @@ impl Send {
     }
 
     /// A write in pieces is in place, and the peer's user has to be told of it.
-    pub fn owes_data(&self) -> bool {
+    pub fn owes_immediate_data(&self) -> bool {
         let in_pieces = matches!(self.stage, Stage::Cut { .. });
         self.is_write() && in_pieces && self.data.is_some() && self.failure.is_none()
     }
 
     /// The pieces of it are in place; one more frame, without payload, follows. What had been cut.
-    pub fn end_pieces(&mut self) -> Option<Stripes> {
+    pub fn take_stripes(&mut self) -> Option<Stripes> {
         self.source = Source::User(Payload::EMPTY);
         match std::mem::replace(&mut self.stage, Stage::Queued) {
             Stage::Cut { stripes, .. } => Some(stripes),
@@ -164,10 +164,10 @@ impl Send {
     }
 
     /// Where the peer wants the bytes of an answer.
-    pub fn landing(&self) -> LandingRef {
+    pub fn receive(&self) -> ReceiveRef {
         match self.stage {
-            Stage::Cut { to: Destination::Landing(landing), .. } => landing,
-            _ => LandingRef::NONE,
+            Stage::Cut { to: Destination::Receive(receive), .. } => receive,
+            _ => ReceiveRef::NONE,
         }
     }
 
@@ -185,12 +185,12 @@ impl Send {
     }
 
     /// Whether a completion waits for the acknowledgement.
-    pub fn is_awaited(&self) -> bool {
+    pub fn wants_completion(&self) -> bool {
         self.notify
     }
 
     /// Whether all of it has been handed to subchannels.
-    pub fn is_handed_out(&self) -> bool {
+    pub fn is_fully_sent(&self) -> bool {
         match &self.stage {
             Stage::Sent => true,
             Stage::Cut { stripes, .. } => stripes.remaining() == 0,
@@ -200,7 +200,7 @@ impl Send {
 
     /// Whether everything was sent and acknowledged.
     pub fn is_delivered(&self) -> bool {
-        self.is_handed_out() && self.unacknowledged == 0
+        self.is_fully_sent() && self.unacknowledged == 0
     }
 
     /// The user has the memory back, and takes it for done from now on. What to tell.
@@ -223,7 +223,7 @@ impl Send {
         let operation = match self.purpose {
             Purpose::Message(_) => Operation::Send,
             Purpose::Write(_) => Operation::Write,
-            Purpose::Answer(_) => return None,
+            Purpose::ReadResponse(_) => return None,
         };
         // Nobody misses an injected message, but memory that was not written.
         let reported = self.notify || (result.is_err() && (!self.inject || self.is_write()));

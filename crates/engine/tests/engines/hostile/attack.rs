@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use fishplate_engine::wire::{Access, Body, Header, LandingRef, Refusal, SendRef};
-use fishplate_engine::{Context, Envelope, Instant, MessageSeq, Misbehaviour, Pattern, PeekAction, PeekRequest, Space};
+use fishplate_engine::wire::{Access, Body, Header, ReceiveRef, Refusal, SendRef};
+use fishplate_engine::{
+    Context, Envelope, Instant, MessageSeq, Pattern, PeekAction, PeekRequest, ProtocolViolation, Space,
+};
 
 use super::victim::{ANNOUNCED, GRANT, KEY, MEMORY_LEN, Victim, Wanted};
 use crate::support::rng::Rng;
@@ -13,7 +15,7 @@ struct Attacker {
     victim: Victim,
     seqs: BTreeSet<u32>,
     /// What comes of messages without a clearance: position, next byte, end.
-    ahead: Vec<(MessageSeq, u64, u64)>,
+    early: Vec<(MessageSeq, u64, u64)>,
     /// Requests that are overtaken by pieces.
     late: Vec<Body>,
     accesses: u64,
@@ -25,7 +27,7 @@ struct Attacker {
 }
 
 /// One attack, as `rng` chooses: how many headers were taken, and how it ended.
-pub fn attack(mut rng: Rng) -> (u64, Option<Misbehaviour>) {
+pub fn attack(mut rng: Rng) -> (u64, Option<ProtocolViolation>) {
     let subchannels = rng.range(1, 4) as usize;
     let nonsense = *rng.pick(&[0, 2, 10, 100]);
     let victim = Victim::new(subchannels);
@@ -33,7 +35,7 @@ pub fn attack(mut rng: Rng) -> (u64, Option<Misbehaviour>) {
         rng,
         victim,
         seqs: BTreeSet::new(),
-        ahead: Vec::new(),
+        early: Vec::new(),
         late: Vec::new(),
         accesses: 0,
         spent: 0,
@@ -53,7 +55,7 @@ pub fn attack(mut rng: Rng) -> (u64, Option<Misbehaviour>) {
 }
 
 impl Attacker {
-    fn turn(&mut self) -> Result<(), Misbehaviour> {
+    fn turn(&mut self) -> Result<(), ProtocolViolation> {
         self.user();
         let subchannels = self.victim.subchannels.len();
         for at in 0..subchannels {
@@ -141,9 +143,9 @@ impl Attacker {
 
     /// The next sequence number, or one a little ahead.
     fn seq(&mut self) -> MessageSeq {
-        let ahead = if self.rng.percent(20) { self.rng.below(4) as usize } else { 0 };
+        let early = if self.rng.percent(20) { self.rng.below(4) as usize } else { 0 };
         let free = (0..).filter(|seq| !self.seqs.contains(seq));
-        let seq = free.skip(ahead).find(|_| true).unwrap_or(0);
+        let seq = free.skip(early).find(|_| true).unwrap_or(0);
         self.seqs.insert(seq);
         MessageSeq(self.number(u64::from(seq)) as u32)
     }
@@ -168,13 +170,13 @@ impl Attacker {
             4..6 if self.spend(0, GRANT + ANNOUNCED * 128) => {
                 let total = *self.rng.pick(&[0, 1, 2_000, GRANT, u64::MAX]);
                 let send = SendRef(self.rng.next());
-                Body::Request { seq: self.seq(), envelope, data: Some(1), total, ahead: 0, send }
+                Body::RequestToSend { seq: self.seq(), envelope, data: Some(1), total, early: 0, send }
             }
-            17 if self.spend(len, GRANT) => self.request_ahead(envelope, len),
+            17 if self.spend(len, GRANT) => self.request_with_early_data(envelope, len),
             18 if !self.late.is_empty() => self.late.swap_remove(0),
-            19..22 if !self.ahead.is_empty() => self.piece(),
+            19..22 if !self.early.is_empty() => self.piece(),
             6..8 if !self.victim.sends.is_empty() => self.clear(),
-            8..11 if !self.victim.landings.is_empty() => self.stripe(),
+            8..11 if !self.victim.receives.is_empty() => self.stripe(),
             11 if self.nonsense > 50 => Body::Bye,
             12..14 => self.write(),
             14..16 if self.spend(0, GRANT + ANNOUNCED * 128) => self.read(),
@@ -185,14 +187,14 @@ impl Attacker {
     }
 
     /// A message of which `len` bytes come without a clearance, perhaps before it is announced.
-    fn request_ahead(&mut self, envelope: Envelope, len: u32) -> Body {
+    fn request_with_early_data(&mut self, envelope: Envelope, len: u32) -> Body {
         let (seq, send) = (self.seq(), SendRef(self.rng.next()));
         let total = u64::from(len) + *self.rng.pick(&[0, 0, 1, 2_000]);
-        let ahead = self.number(u64::from(len)) as u32;
-        self.victim.ahead.insert(send.0, u64::from(ahead));
-        let request = Body::Request { seq, envelope, data: None, total, ahead, send };
+        let early = self.number(u64::from(len)) as u32;
+        self.victim.early.insert(send.0, u64::from(early));
+        let request = Body::RequestToSend { seq, envelope, data: None, total, early, send };
         if len > 0 {
-            self.ahead.push((seq, 0, u64::from(len)));
+            self.early.push((seq, 0, u64::from(len)));
             if self.rng.percent(50) {
                 self.late.push(request);
                 return self.piece();
@@ -202,17 +204,17 @@ impl Attacker {
     }
 
     fn piece(&mut self) -> Body {
-        let at = self.rng.below(self.ahead.len() as u64) as usize;
-        let (seq, from, end) = self.ahead[at];
+        let at = self.rng.below(self.early.len() as u64) as usize;
+        let (seq, from, end) = self.early[at];
         let len = if self.rng.percent(50) { end - from } else { (end - from).div_ceil(2) };
         if !self.is_sloppy() {
-            self.ahead[at].1 += len;
+            self.early[at].1 += len;
         }
         if from + len >= end {
-            self.ahead.swap_remove(at);
+            self.early.swap_remove(at);
         }
         let seq = MessageSeq(self.number(u64::from(seq.0)) as u32);
-        Body::Piece { seq, offset: self.number(from), len: self.number(len) as u32 }
+        Body::EarlyData { seq, offset: self.number(from), len: self.number(len) as u32 }
     }
 
     /// Mostly where the victim has memory.
@@ -237,17 +239,17 @@ impl Attacker {
 
     fn read(&mut self) -> Body {
         let (key, address, len) = self.place();
-        let landing = LandingRef(self.rng.next());
-        Body::Read { number: self.access(), landing, key, address, len: len.max(1) }
+        let receive = ReceiveRef(self.rng.next());
+        Body::Read { number: self.access(), receive, key, address, len: len.max(1) }
     }
 
     /// Refuses what the victim wanted. Only a read that has got nothing can be refused for sure.
     fn refused(&mut self) -> Body {
         let why = *self.rng.pick(&[Refusal::Key, Refusal::Bounds, Refusal::Rights]);
         let what = if self.rng.percent(50) && !self.victim.reads.is_empty() {
-            let (landing, _) = self.victim.reads.swap_remove(0);
-            self.victim.landings.retain(|wanted| wanted.landing != landing);
-            Access::Read(LandingRef(self.number(landing.0)))
+            let (receive, _) = self.victim.reads.swap_remove(0);
+            self.victim.receives.retain(|wanted| wanted.receive != receive);
+            Access::Read(ReceiveRef(self.number(receive.0)))
         } else if self.nonsense > 0 && self.rng.percent(5) && !self.victim.writes.is_empty() {
             let write = *self.rng.pick(&self.victim.writes);
             Access::Write(SendRef(self.number(write.0)))
@@ -265,23 +267,23 @@ impl Attacker {
         }
         let len = self.rng.below(total + 1);
         let send = SendRef(self.number(send.0));
-        let any = LandingRef(self.rng.next());
-        let landing = *self.rng.pick(&[LandingRef::NONE, LandingRef::AHEAD, any]);
-        Body::Clear { send, landing, len: self.number(len) }
+        let any = ReceiveRef(self.rng.next());
+        let receive = *self.rng.pick(&[ReceiveRef::NONE, ReceiveRef::EARLY, any]);
+        Body::ClearToSend { send, receive, len: self.number(len) }
     }
 
     /// The front of what is wanted somewhere.
     fn stripe(&mut self) -> Body {
-        let at = self.rng.below(self.victim.landings.len() as u64) as usize;
-        let Wanted { landing, from, end } = self.victim.landings[at];
-        let landing = LandingRef(self.number(landing.0));
+        let at = self.rng.below(self.victim.receives.len() as u64) as usize;
+        let Wanted { receive, from, end } = self.victim.receives[at];
+        let receive = ReceiveRef(self.number(receive.0));
         let len = if self.rng.percent(50) { end - from } else { (end - from).div_ceil(2) };
         if !self.is_sloppy() {
-            self.victim.landings[at].from += len;
+            self.victim.receives[at].from += len;
         }
         if from + len >= end {
-            self.victim.landings.swap_remove(at);
+            self.victim.receives.swap_remove(at);
         }
-        Body::Stripe { landing, offset: self.number(from), len: self.number(len) as u32 }
+        Body::Stripe { receive, offset: self.number(from), len: self.number(len) as u32 }
     }
 }

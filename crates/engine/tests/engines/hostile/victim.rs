@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fishplate_engine::wire::{Body, Header, LandingRef, SendRef};
+use fishplate_engine::wire::{Body, Header, ReceiveRef, SendRef};
 use fishplate_engine::{
-    Completion, Config, Context, Engine, Envelope, Extent, Instant, MemoryAction, Misbehaviour, Operation, Pattern,
-    Payload, Placement, RailId, ReadRequest, RecvRequest, Region, Registration, Remote, SendRequest, Source,
+    Completion, Config, Context, Engine, Envelope, Extent, Instant, MemoryAction, Operation, Pattern, Payload,
+    Placement, ProtocolViolation, RailId, ReadRequest, RecvRequest, Region, Registration, Remote, SendRequest, Source,
     SubchannelId, VcId, WriteRequest,
 };
 
@@ -21,7 +21,7 @@ pub const MEMORY_LEN: u64 = 5_000;
 /// Bytes `[from, end)` of a message that was cleared.
 #[derive(Clone, Copy)]
 pub struct Wanted {
-    pub landing: LandingRef,
+    pub receive: ReceiveRef,
     pub from: u64,
     pub end: u64,
 }
@@ -33,12 +33,12 @@ pub struct Victim {
     pub now: u64,
     /// Names that the peer has learned.
     pub sends: Vec<(SendRef, u64)>,
-    pub landings: Vec<Wanted>,
+    pub receives: Vec<Wanted>,
     /// Bytes that come without a clearance, by the peer's name for the message.
-    pub ahead: BTreeMap<u64, u64>,
+    pub early: BTreeMap<u64, u64>,
     pub writes: Vec<SendRef>,
     /// Reads that the victim has asked for.
-    pub reads: Vec<(LandingRef, u64)>,
+    pub reads: Vec<(ReceiveRef, u64)>,
     is_registered: bool,
     /// Credit that the peer was told of.
     pub told: u32,
@@ -58,8 +58,8 @@ impl Victim {
     pub fn new(subchannels: usize) -> Victim {
         let config = Config {
             grant: GRANT,
-            most_grant: GRANT,
-            most_announced: ANNOUNCED,
+            max_grant: GRANT,
+            max_announced: ANNOUNCED,
             eager_limit: Some(1000),
             ..Config::default()
         };
@@ -72,8 +72,8 @@ impl Victim {
             vc,
             now: 0,
             sends: Vec::new(),
-            landings: Vec::new(),
-            ahead: BTreeMap::new(),
+            receives: Vec::new(),
+            early: BTreeMap::new(),
             writes: Vec::new(),
             reads: Vec::new(),
             is_registered: false,
@@ -149,7 +149,7 @@ impl Victim {
         users.flat_map(Payload::extents).any(within)
     }
 
-    pub fn header(&mut self, at: usize, header: &Header) -> Result<(), Misbehaviour> {
+    pub fn header(&mut self, at: usize, header: &Header) -> Result<(), ProtocolViolation> {
         let answer = self.engine.handle_header(Instant(self.now), self.subchannels[at], header);
         self.act();
         let placement = answer?;
@@ -186,23 +186,23 @@ impl Victim {
             self.told = transmit.header.credit;
             match transmit.header.body {
                 Body::Eager { len, .. } => self.used += len + 128,
-                Body::Request { send, total, ahead, .. } => {
-                    self.used += 128 + ahead;
+                Body::RequestToSend { send, total, early, .. } => {
+                    self.used += 128 + early;
                     self.sends.push((send, total));
                 }
-                Body::Clear { send, landing, len } => {
-                    let from = self.ahead.get(&send.0).copied().unwrap_or(0);
+                Body::ClearToSend { send, receive, len } => {
+                    let from = self.early.get(&send.0).copied().unwrap_or(0);
                     if len > from {
-                        self.landings.push(Wanted { landing, from, end: len });
+                        self.receives.push(Wanted { receive, from, end: len });
                     }
                 }
                 Body::Write { write, .. } => self.writes.push(write),
-                Body::Read { landing, len, .. } => {
+                Body::Read { receive, len, .. } => {
                     self.used += 128;
-                    self.reads.push((landing, len));
-                    self.landings.push(Wanted { landing, from: 0, end: len });
+                    self.reads.push((receive, len));
+                    self.receives.push(Wanted { receive, from: 0, end: len });
                 }
-                Body::Stripe { .. } | Body::Piece { .. } => self.check_source(&transmit.source),
+                Body::Stripe { .. } | Body::EarlyData { .. } => self.check_source(&transmit.source),
                 _ => {}
             }
         }

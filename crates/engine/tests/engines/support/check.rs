@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fishplate_engine::limits::MOST_ANNOUNCED;
+use fishplate_engine::limits::MAX_ANNOUNCED;
 use fishplate_engine::{Envelope, Pattern, Space};
 
 use super::oracle::{Command, Message, Outgoing, Receive};
@@ -84,7 +84,7 @@ impl World {
     fn check_nothing_matches(&self) {
         let seed = self.setup.seed;
         // A sender that can announce no more holds back all but its oldest.
-        let reach = if self.setup.config.most_announced < MOST_ANNOUNCED { 1 } else { usize::MAX };
+        let reach = if self.setup.config.max_announced < MAX_ANNOUNCED { 1 } else { usize::MAX };
         let waiting = |receive: &Receive| !receive.ended && !receive.multi;
         for messages in self.by_pair().values() {
             for (id, message) in messages.iter().filter(|(_, message)| self.is_open(message)).take(reach) {
@@ -149,7 +149,7 @@ impl World {
 
     /// Everybody floods everybody without a receive: exactly what may wait must get through, or credit has leaked.
     pub fn check_credit(&mut self) {
-        let announced = self.setup.config.most_announced;
+        let announced = self.setup.config.max_announced;
         let before: Vec<u64> = self.pipes.iter().map(|pipe| pipe.messages).collect();
         let most = |world: &World, from: usize, to: usize| {
             let receiver = &world.nodes[to];

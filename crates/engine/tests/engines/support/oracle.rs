@@ -113,7 +113,7 @@ impl World {
         };
         self.pump(from);
         if !self.setup.phantom {
-            self.nodes[from].engine.may_buffer(key);
+            self.nodes[from].engine.offer_for_buffering(key);
         }
         if inject {
             let node = &mut self.nodes[from];

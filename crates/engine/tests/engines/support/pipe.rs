@@ -123,7 +123,7 @@ impl Pipe {
         self.last_arrival = payload_at;
         self.sent_bytes += len as u64 + payload_len;
         self.sent_frames += 1;
-        self.messages += u64::from(matches!(header.body, wire::Body::Eager { .. } | wire::Body::Request { .. }));
+        self.messages += u64::from(matches!(header.body, wire::Body::Eager { .. } | wire::Body::RequestToSend { .. }));
         self.pure_acks += u64::from(header.body == wire::Body::Ack);
         self.frames.push_back(Frame { header, load, header_at, payload_at, placement: None });
     }

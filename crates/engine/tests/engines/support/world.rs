@@ -109,8 +109,9 @@ impl World {
         let [Ok(at_a), Ok(at_b)] = ends else { return };
         for (node, subchannel) in [(a, at_a), (b, at_b)].into_iter().filter(|_| self.setup.rails[rail].told) {
             let rtt_ns = 2 * self.setup.rails[rail].delay_ns;
-            let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_ample: false };
-            self.nodes[node].engine.measured(Instant(self.now), subchannel, path);
+            let path =
+                Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
+            self.nodes[node].engine.path_measured(Instant(self.now), subchannel, path);
         }
         for (from, to) in [((a, at_a), (b, at_b)), ((b, at_b), (a, at_a))] {
             let pipe = self.pipes.len();
@@ -224,9 +225,9 @@ impl World {
         if let Placement::Bounce(id) = placement {
             to.memory.make_bounce_for(id, peer, u64::from(header.body.payload_len()));
             let grant = to.engine.grant(to.vcs[peer]);
-            let asked = to.engine.asked(to.vcs[peer]);
+            let asked = to.engine.requested(to.vcs[peer]);
             assert!(to.memory.held_for(peer) <= grant + asked, "more held than was granted and asked for");
-            assert!(asked <= self.setup.config.most_grant.max(grant) / 2, "{asked} bytes asked for");
+            assert!(asked <= self.setup.config.max_grant.max(grant) / 2, "{asked} bytes asked for");
         }
         if header.body.payload_len() > 0 {
             self.schedule(payload_at, Event::Payload(pipe));
@@ -283,7 +284,7 @@ impl World {
                 _ => self.oracle.complete(node, &mut self.nodes[node], &self.parted, completion),
             }
         }
-        while let Some(subchannel) = self.nodes[node].engine.poll_cut() {
+        while let Some(subchannel) = self.nodes[node].engine.poll_failed_subchannel() {
             let pipe = self.pipe_of[&(node, subchannel)];
             self.cut_requests += 1;
             self.cut(pipe);
@@ -300,7 +301,7 @@ impl World {
 
     /// The driver of `node` has nothing else to do.
     pub fn buffer_sends(&mut self, node: usize) {
-        self.nodes[node].engine.buffer(Instant(self.now));
+        self.nodes[node].engine.buffer_sends(Instant(self.now));
         self.pump(node);
     }
 

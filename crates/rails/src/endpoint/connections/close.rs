@@ -29,7 +29,7 @@ impl Endpoint {
     pub fn close_at_exit(mut self) {
         self.flush_held();
         let now = self.clock.now();
-        self.engine.acknowledge_all(now);
+        self.engine.send_all_acknowledgements(now);
         self.pump(now);
         self.finish();
     }
@@ -51,7 +51,7 @@ impl Endpoint {
             if self.progress_for(NAP) {
                 stalled = Monotonic::now();
             } else if stalled.elapsed() > STALL {
-                for vc in self.engine.waits_for() {
+                for vc in self.engine.unacknowledged_peers() {
                     let peer = self.peers[vc.0 as usize].describe();
                     log::warn!("the endpoint was closed before {peer} had acknowledged everything");
                 }

@@ -198,7 +198,7 @@ impl Endpoint {
         let at = entry.key();
         let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, link_token(at));
         let info = tcp_info(stream.as_fd()).unwrap_or_default();
-        self.engine.measured(now, subchannel, path(&info));
+        self.engine.path_measured(now, subchannel, path(&info));
         let course = self.congestion.phase_of(&stream, &info, speed);
         let mut link = Link::new(stream, keys, subchannel, rail, remote, name, course);
         let fed = link.receive.feed(&early);

@@ -27,7 +27,7 @@ impl FlapDamping {
     /// A link has failed. Returns for how many nanoseconds the rail is kept out: twice as long with each failure.
     pub fn failed(&mut self, now: Instant) -> u64 {
         if !self.has_failed() || now.since_ns(self.last) > AT_ONCE_NS {
-            self.failures = self.failures * now.left_since(self.last, HALF_LIFE_NS) + 1.0;
+            self.failures = self.failures * now.decay_since(self.last, HALF_LIFE_NS) + 1.0;
             self.last = now;
         }
         (FIRST_PAUSE_NS as f64 * (self.failures - 1.0).exp2()).min(LONGEST_PAUSE_NS) as u64

@@ -110,12 +110,12 @@ impl Endpoint {
 
     /// Closes the links and drops the peers that the engine has given up.
     pub(in crate::endpoint) fn apply_engine_failures(&mut self, now: Instant) {
-        while let Some(subchannel) = self.engine.poll_cut() {
+        while let Some(subchannel) = self.engine.poll_failed_subchannel() {
             if let Some(at) = self.link_of(subchannel) {
                 self.link_failed(at, "it carried nothing while other rails did", now);
             }
         }
-        while let Some(vc) = self.engine.poll_lost() {
+        while let Some(vc) = self.engine.poll_lost_peer() {
             self.drop_connections(vc);
         }
     }

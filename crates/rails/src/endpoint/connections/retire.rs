@@ -15,7 +15,7 @@ impl Endpoint {
         if !self.engine.retire(link.subchannel) {
             return;
         }
-        link.farewell.said = true;
+        link.farewell.leave_sent = true;
         let header = self.engine.bare_header(now, link.subchannel, Body::Leave);
         link.transmit.push_header(&header);
         self.mark_dirty(at);
@@ -27,13 +27,13 @@ impl Endpoint {
         let leaving: Vec<usize> = leaving.map(|(at, _)| at).collect();
         for at in leaving {
             let link = &mut self.links[at];
-            if !link.farewell.said {
+            if !link.farewell.leave_sent {
                 let now = self.clock.now();
                 self.retire_link(at, now);
                 continue;
             }
             let is_drained = self.engine.is_drained(link.subchannel) && link.transmit.is_empty();
-            if link.farewell.heard && !link.name.by_peer && is_drained {
+            if link.farewell.leave_received && !link.name.by_peer && is_drained {
                 link.farewell.is_shut = true;
                 let _ = link.socket.shutdown(Shutdown::Write);
             }

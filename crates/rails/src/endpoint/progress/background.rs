@@ -20,7 +20,7 @@ impl Endpoint {
     /// Whether anything that was posted has not ended, so that what comes from the network may be for it.
     #[inline]
     pub fn has_pending_operations(&self) -> bool {
-        self.engine.is_expecting()
+        self.engine.has_pending_operations()
     }
 
     /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] was called

@@ -34,8 +34,8 @@ impl Endpoint {
         match came {
             Ok(DatagramKind::Frame(number)) => {
                 let (subchannel, is_watched) = (link.subchannel, link.in_poll_set);
-                self.engine.looked(subchannel, self.known_empty_at(is_watched, looked));
-                self.engine.moved(now, subchannel);
+                self.engine.arrived_after(subchannel, self.known_empty_at(is_watched, looked));
+                self.engine.made_progress(now, subchannel);
                 if self.active_link == Some(at) {
                     self.poll_interval.active_link_had_data();
                 }

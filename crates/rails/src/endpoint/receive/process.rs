@@ -41,8 +41,8 @@ impl Endpoint {
                 self.protocol_violation(at, "it leaves frames out");
                 return false;
             }
-            Body::Datagrams { port, secret, heard } => {
-                self.datagrams_offered(at, (port, secret, heard));
+            Body::Datagrams { port, secret, received } => {
+                self.datagrams_offered(at, (port, secret, received));
                 return true;
             }
             _ => {}
@@ -98,5 +98,5 @@ impl Endpoint {
 
 /// Whether a frame is a message, a write or a piece of one, not protocol.
 pub(in crate::endpoint) fn carries_data(body: &Body) -> bool {
-    matches!(body, Body::Eager { .. } | Body::Piece { .. } | Body::Stripe { .. } | Body::Write { .. })
+    matches!(body, Body::Eager { .. } | Body::EarlyData { .. } | Body::Stripe { .. } | Body::Write { .. })
 }

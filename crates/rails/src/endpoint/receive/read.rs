@@ -30,9 +30,9 @@ impl Endpoint {
                     }
                     let looked = std::mem::replace(&mut link.looked_at, now);
                     let (subchannel, has_ended, is_open) = (link.subchannel, link.has_ended, link.is_delivering(now));
-                    self.engine.looked(subchannel, self.known_empty_at(was_in_set, looked));
+                    self.engine.arrived_after(subchannel, self.known_empty_at(was_in_set, looked));
                     if is_open {
-                        self.engine.moved(now, subchannel);
+                        self.engine.made_progress(now, subchannel);
                     }
                     self.set_active_link(at);
                     if !self.process_received(at, now) || (filled == Filled::Drained && !has_ended) {

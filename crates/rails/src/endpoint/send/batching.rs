@@ -68,14 +68,14 @@ impl Endpoint {
     /// Whether a peer may wait for an acknowledgement, so that [`Endpoint::send_acknowledgements`] should follow soon.
     #[inline]
     pub fn owes_acknowledgement(&self) -> bool {
-        self.engine.is_awaited()
+        self.engine.owes_acknowledgement()
     }
 
     /// Sends the acknowledgements that have been due for `least_ns`. The user may have received a message and then wait
     /// for something else that its sender does only when it knows: nobody else would tell it.
     pub fn send_acknowledgements(&mut self, least_ns: u64) {
         let now = self.clock.now();
-        if self.engine.acknowledge(now, least_ns) {
+        if self.engine.send_acknowledgements(now, least_ns) {
             self.pump(now);
         }
     }
@@ -118,7 +118,7 @@ impl Endpoint {
     /// What is held back of link `at` is about to leave.
     fn end_hold(&mut self, at: usize, now: Instant) {
         if let (Some(since), Some(link)) = (self.held.remove(at), self.links.get(at)) {
-            self.engine.left(link.subchannel, since, now);
+            self.engine.held_frames_sent(link.subchannel, since, now);
         }
     }
 

@@ -90,7 +90,7 @@ impl Endpoint {
     /// way may not come back.
     pub(in crate::endpoint) fn buffer_sends(&mut self, now: Instant) -> bool {
         let waits = || self.links.iter().any(|(_, link)| !link.transmit.is_empty());
-        if !self.engine.may_complete_early() || waits() || !self.engine.buffer(now) {
+        if !self.engine.has_buffer_candidates() || waits() || !self.engine.buffer_sends(now) {
             return false;
         }
         self.apply_memory_actions();

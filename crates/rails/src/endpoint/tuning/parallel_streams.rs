@@ -8,7 +8,7 @@ mod tests;
 
 use std::net::IpAddr;
 
-use fishplate_engine::limits::{MOST_STREAMS, MOST_TO_A_PEER};
+use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
 use fishplate_engine::{Instant, RailId, VcId};
 
 use crate::connect::outgoing::Attempt;
@@ -151,7 +151,7 @@ impl Endpoint {
     fn has_room_for(&self, vc: VcId, count: usize) -> bool {
         let of_peer = self.peers[vc.0 as usize].links.iter().flatten().count() + count;
         let all = self.links.len() + self.attempts.len() + count;
-        of_peer <= MOST_TO_A_PEER && all <= open_files() / PART_OF_FILES
+        of_peer <= MAX_TO_A_PEER && all <= open_files() / PART_OF_FILES
     }
 
     /// Whether the peer may set up another stream over the way that a connection of its takes.
@@ -160,7 +160,7 @@ impl Endpoint {
         let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
         let same = links.filter(|link| (link.rail, link.remote.ip()) == (rail, remote)).count();
         let is_wanted = peer.is_connected() && !peer.is_closing;
-        is_wanted && same < usize::from(MOST_STREAMS) && self.has_room_for(vc, 1)
+        is_wanted && same < usize::from(MAX_STREAMS) && self.has_room_for(vc, 1)
     }
 
     /// Begins to let go of `count` streams that this side has set up.

@@ -58,14 +58,14 @@ impl Endpoint {
     /// Link `at` takes nothing new from now on.
     fn pause_link(&mut self, at: usize) {
         self.paused_links.push(at);
-        self.engine.rest(self.links[at].subchannel, true);
+        self.engine.set_paused(self.links[at].subchannel, true);
     }
 
     /// Link `at` takes frames again.
     fn resume_link(&mut self, at: usize) {
         self.paused_links.retain(|other| *other != at);
         let link = &self.links[at];
-        self.engine.rest(link.subchannel, false);
+        self.engine.set_paused(link.subchannel, false);
         if link.transmit.is_empty() {
             self.engine.writable(link.subchannel, BUDGET);
         }

@@ -32,7 +32,7 @@ impl Endpoint {
 
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links[at];
-        self.engine.nudge(now, link.subchannel);
+        self.engine.probe_if_overdue(now, link.subchannel);
         self.counters.touch(link, now);
         let is_idle = link.transmit.taken() == link.sampled_at_bytes
             && !link.sampled.is_waiting()
@@ -45,7 +45,7 @@ impl Endpoint {
         link.sampled_at_bytes = link.transmit.taken();
         let Ok(info) = tcp_info(link.socket.as_fd()) else { return };
         if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
-            self.engine.moved(now, link.subchannel);
+            self.engine.made_progress(now, link.subchannel);
         }
         link.is_window_limited = streams::limits(&link.sampled, &info);
         self.counters.measured(link.rail, &info);
@@ -58,8 +58,8 @@ impl Endpoint {
             return self.link_failed(at, "the other side has not answered for 3 s", now);
         }
         link.counts.retransmitted = u64::from(info.retransmitted);
-        let is_ample = link.congestion_phase.is_uncongested() && link.transmit.taken() >= AMPLE_AFTER;
-        self.engine.measured(now, link.subchannel, Path { is_ample, ..path(&info) });
+        let is_host_limited = link.congestion_phase.is_uncongested() && link.transmit.taken() >= AMPLE_AFTER;
+        self.engine.path_measured(now, link.subchannel, Path { is_host_limited, ..path(&info) });
         let segments = link.congestion_phase.advance(&link.socket, &before, &info, link.counts.tx_bytes);
         self.warm_up_windows(at, segments, now);
         self.apply_bbr_state(at, &before, &info, now);
@@ -85,6 +85,6 @@ pub(in crate::endpoint) fn path(info: &TcpInfo) -> Path {
         min_rtt_ns: info.min_rtt_ns,
         delivery_rate: (!info.app_limited && info.delivery_rate > 0).then_some(info.delivery_rate as f64),
         window: info.window_bytes(),
-        is_ample: false,
+        is_host_limited: false,
     }
 }

@@ -124,7 +124,7 @@ impl World {
             ends.reached = ends.reached.wrapping_add(1);
             let (from, subchannel, frames) = (ends.from, ends.from_subchannel, ends.reached);
             let now = self.calendar.now().instant();
-            self.ranks[from as usize].engine.reached((now, now), subchannel, frames);
+            self.ranks[from as usize].engine.kernel_acknowledged((now, now), subchannel, frames);
             return;
         }
         ends.acknowledged = ends.acknowledged.wrapping_add(1);
@@ -144,8 +144,8 @@ impl World {
         let now = self.calendar.now().instant();
         let process = &mut self.ranks[rank as usize];
         if self.kind.acknowledges {
-            process.engine.looked(subchannel, now);
-            process.engine.moved(now, subchannel);
+            process.engine.arrived_after(subchannel, now);
+            process.engine.made_progress(now, subchannel);
         }
         let taken = process.engine.handle_header(now, subchannel, header);
         debug_assert!(taken.is_ok(), "engines of one build understand each other: {taken:?}");

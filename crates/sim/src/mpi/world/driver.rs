@@ -56,7 +56,8 @@ impl World {
         let process = &mut self.ranks[rank as usize];
         complete_all(process);
         let waits = |(_, flow): &(_, FlowId)| self.network.is_blocked(*flow);
-        if self.kind.acknowledges && process.engine.may_complete_early() && !process.subchannels().iter().any(waits) {
+        if self.kind.acknowledges && process.engine.has_buffer_candidates() && !process.subchannels().iter().any(waits)
+        {
             end_sends_early(process, now);
         }
         if process.take_woken() {
@@ -77,7 +78,7 @@ impl World {
         process.next_look = now + LOOK_AFTER;
         for (subchannel, flow) in process.subchannels() {
             if let Some(path) = self.kernels.look(now, flow) {
-                process.engine.measured(now.instant(), subchannel, path);
+                process.engine.path_measured(now.instant(), subchannel, path);
             }
         }
     }
@@ -164,7 +165,7 @@ impl World {
     fn alert_guard(&mut self, rank: u32) {
         let now = self.calendar.now();
         let process = &mut self.ranks[rank as usize];
-        let has_work = process.holds_back() || process.engine.is_awaited();
+        let has_work = process.holds_back() || process.engine.owes_acknowledgement();
         if self.kind.acknowledges && has_work && process.computes_until > now && !process.is_guarded {
             process.is_guarded = true;
             self.calendar.enter(now + GUARD_PERIOD, Event::Guard(rank));
@@ -181,7 +182,7 @@ impl World {
         }
         process.is_by_thread = true;
         let held = process.looks();
-        process.engine.acknowledge(now.instant(), GUARD_PERIOD.0 / 1000);
+        process.engine.send_acknowledgements(now.instant(), GUARD_PERIOD.0 / 1000);
         self.send_together(rank, held);
         self.attend(rank);
         self.ranks[rank as usize].is_by_thread = false;
@@ -248,7 +249,7 @@ fn encoded_len(header: &Header) -> u64 {
 
 /// Nothing is left to hand over: sends to distant peers end once they are copied.
 fn end_sends_early(process: &mut Rank, now: Time) {
-    while !process.holds_back() && process.engine.buffer(now.instant()) {
+    while !process.holds_back() && process.engine.buffer_sends(now.instant()) {
         let copied = complete_all(process);
         process.work(now, process.costs.copy(copied));
     }

@@ -258,7 +258,7 @@ impl World {
     /// A driver over sockets need not wait until a send is acknowledged.
     pub fn may_buffer(&mut self, rank: u32, key: SendKey) {
         if self.kind.acknowledges {
-            self.ranks[rank as usize].engine.may_buffer(key);
+            self.ranks[rank as usize].engine.offer_for_buffering(key);
         }
     }
 

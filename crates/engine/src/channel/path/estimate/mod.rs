@@ -1,19 +1,19 @@
 //! What is known of a subchannel's path: delivery rate, delay, and how much is still under way.
 
-use super::congestion_window::Window;
-use super::in_flight::Backlog;
+use super::congestion_window::CongestionWindow;
+use super::in_flight::InFlight;
 use super::lateness::Lateness;
-use super::packet_train::Between;
-use super::peer_clock::Transit;
-use super::rate::{LONGEST_WHOLE, Rate};
+use super::packet_train::TimeRange;
+use super::peer_clock::PeerClock;
+use super::rate::{MAX_EAGER_SIZE, Rate};
 use super::round_trip::RoundTrip;
-use super::sent_frames::{Acked, Sent};
+use super::sent_frames::{AckedFrames, SentFrame};
 use super::{Path, PathEstimate};
 use crate::ids::RailId;
 use crate::time::Instant;
 
 /// A frame with so few bytes under way, its own among them, measures the round trip.
-const MOST_FOR_ROUND_TRIP: u64 = 4 << 10;
+const MAX_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// A round trip, in nanoseconds, from which on a peer is distant: a handshake costs more there than copying what comes
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
 pub const FAR_NS: u64 = 100_000;
@@ -21,7 +21,7 @@ pub const FAR_NS: u64 = 100_000;
 /// Where there are others, a subchannel is given no more than what leaves in so many nanoseconds, and in a round trip: what
 /// is bound to it cannot go over another that turns out to be faster, and what its peer sends meanwhile waits as long for
 /// acknowledgements. A progress thread that comes once a millisecond keeps the path from running empty.
-const LONGEST_QUEUE_NS: u64 = 8_000_000;
+const MAX_QUEUE_NS: u64 = 8_000_000;
 
 /// Estimates of one subchannel.
 ///
@@ -32,10 +32,10 @@ const LONGEST_QUEUE_NS: u64 = 8_000_000;
 pub struct Estimate {
     rate: Rate,
     round_trip: RoundTrip,
-    transit: Transit,
-    window: Window,
-    is_ample: bool,
-    backlog: Backlog,
+    own_clock: PeerClock,
+    window: CongestionWindow,
+    is_host_limited: bool,
+    in_flight: InFlight,
     lateness: Lateness,
 }
 
@@ -45,10 +45,10 @@ impl Estimate {
         Estimate {
             rate: Rate::new(speed),
             round_trip: RoundTrip::default(),
-            transit: Transit::default(),
-            window: Window::UNKNOWN,
-            is_ample: false,
-            backlog: Backlog::default(),
+            own_clock: PeerClock::default(),
+            window: CongestionWindow::UNKNOWN,
+            is_host_limited: false,
+            in_flight: InFlight::default(),
             lateness: Lateness::default(),
         }
     }
@@ -75,7 +75,7 @@ impl Estimate {
 
     /// Least round trip time, in nanoseconds; 0: not known.
     pub fn min_rtt_ns(&self) -> u64 {
-        self.round_trip.least_ns()
+        self.round_trip.min_ns()
     }
 
     /// Bytes that may be under way at a time.
@@ -89,23 +89,23 @@ impl Estimate {
     }
 
     /// Whether it drains faster than it is fed.
-    pub fn is_ample(&self) -> bool {
-        self.is_ample
+    pub fn is_host_limited(&self) -> bool {
+        self.is_host_limited
     }
 
     /// Whether its path is a near one that may be much slower than what is said or hoped of it.
-    pub fn is_on_trial(&self, now: Instant) -> bool {
-        self.min_rtt_ns() < FAR_NS && self.rate.is_hoped(now)
+    pub fn is_probing(&self, now: Instant) -> bool {
+        self.min_rtt_ns() < FAR_NS && self.rate.is_stale(now)
     }
 
     /// Bytes that it may be given for all that is known of its path; 0 while it has enough for now.
-    pub fn room(&self, now: Instant) -> u64 {
-        if self.is_on_trial(now) {
-            return LONGEST_WHOLE.saturating_sub(self.in_flight());
+    pub fn allowance(&self, now: Instant) -> u64 {
+        if self.is_probing(now) {
+            return MAX_EAGER_SIZE.saturating_sub(self.in_flight());
         }
-        let enough_ns = self.min_rtt_ns() + LONGEST_QUEUE_NS;
+        let enough_ns = self.min_rtt_ns() + MAX_QUEUE_NS;
         let enough = (self.rate.measured() * enough_ns as f64 / 1e9) as u64;
-        if self.in_flight() < enough.max(LONGEST_WHOLE) { u64::MAX } else { 0 }
+        if self.in_flight() < enough.max(MAX_EAGER_SIZE) { u64::MAX } else { 0 }
     }
 
     /// Bytes that fill the path for a round trip; what the driver says is shared by all `streams` of the rail.
@@ -114,7 +114,7 @@ impl Estimate {
     }
 
     /// All of it, for people.
-    pub fn show(&self, rail: RailId, now: Instant) -> PathEstimate {
+    pub fn snapshot(&self, rail: RailId, now: Instant) -> PathEstimate {
         let (rtt_ns, min_rtt_ns) = (self.round_trip.smoothed_ns(), self.min_rtt_ns());
         let in_flight = self.in_flight();
         PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(now), in_flight, window: self.window() }
@@ -122,33 +122,33 @@ impl Estimate {
 
     /// Bytes handed over and not acknowledged.
     pub fn in_flight(&self) -> u64 {
-        self.backlog.in_flight()
+        self.in_flight.in_flight()
     }
 
     /// Bytes still under way.
-    pub fn under_way(&self, now: Instant) -> u64 {
-        self.backlog.under_way(now, &self.rate)
+    pub fn queued_ahead(&self, now: Instant) -> u64 {
+        self.in_flight.queued_ahead(now, &self.rate)
     }
 
     /// A frame of so many bytes is handed over.
-    pub fn sent(&mut self, now: Instant, bytes: u64) -> Sent {
-        self.backlog.add(now, bytes, &self.rate)
+    pub fn sent(&mut self, now: Instant, bytes: u64) -> SentFrame {
+        self.in_flight.add(now, bytes, &self.rate)
     }
 
     /// A frame leaves only now, as the driver has held it back. To be called for all such frames, the oldest first, after
-    /// [`Estimate::unsend`] for the bytes of all.
-    pub fn resend(&mut self, now: Instant, frame: &mut Sent) {
+    /// [`Estimate::retract`] for the bytes of all.
+    pub fn restamp(&mut self, now: Instant, frame: &mut SentFrame) {
         *frame = self.sent(now, frame.bytes);
     }
 
     /// The last `bytes` handed over have not left.
-    pub fn unsend(&mut self, now: Instant, bytes: u64) {
-        self.backlog.take_back(now, bytes, &self.rate);
+    pub fn retract(&mut self, now: Instant, bytes: u64) {
+        self.in_flight.retract(now, bytes, &self.rate);
     }
 
     /// A frame has been acknowledged.
-    pub fn acknowledged(&mut self, frame: Sent) {
-        self.backlog.acknowledged(frame);
+    pub fn acknowledged(&mut self, frame: SentFrame) {
+        self.in_flight.acknowledged(frame);
     }
 
     /// The frames `acked` were acknowledged, and those `behind` them are under way, the oldest first: that measures the rate,
@@ -157,41 +157,41 @@ impl Estimate {
     /// estimate within the bounds that follow stays as it is.
     pub fn measure<'a>(
         &mut self,
-        came: Between,
+        came: TimeRange,
         (said_at_us, waited_us): (u32, u16),
-        clock: &mut Transit,
-        acked: &Acked,
-        behind: impl DoubleEndedIterator<Item = &'a Sent>,
+        clock: &mut PeerClock,
+        acked: &AckedFrames,
+        behind: impl DoubleEndedIterator<Item = &'a SentFrame>,
     ) {
         let (now, frame) = (came.1, &acked.newest);
         let waited_ns = u64::from(waited_us) * 1000;
         let sample_ns = now.since_ns(frame.at).saturating_sub(waited_ns);
         let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
         // Near paths tell the clocks of each other's, as the ways there and back differ by little; a far one its own.
-        let clock = if min_rtt_ns < FAR_NS { clock } else { &mut self.transit };
+        let clock = if min_rtt_ns < FAR_NS { clock } else { &mut self.own_clock };
         // A peer that was away for longer than the path takes says nothing of the path.
-        if frame.queued <= MOST_FOR_ROUND_TRIP && waited_ns <= sample_ns {
+        if frame.queued <= MAX_FOR_ROUND_TRIP && waited_ns <= sample_ns {
             self.round_trip.sample(now, sample_ns);
             clock.sample(now, frame.at, min_rtt_ns, (said_at_us, waited_us));
         }
         let by_round_trip = (Instant(came.0.0.saturating_sub(waited_ns)), now);
-        let arrived = clock.arrived(frame.at, min_rtt_ns, (said_at_us, waited_us)).unwrap_or(by_round_trip);
-        let arrived = (arrived.0.min(now), arrived.1.min(now));
-        self.rate.weigh(now, (min_rtt_ns, &self.window), arrived, acked);
-        let left = |arrived: Instant| Instant(arrived.0.saturating_sub(min_rtt_ns));
-        self.backlog.correct((left(arrived.0), left(arrived.1)), &self.rate, behind);
+        let arrival = clock.arrival(frame.at, min_rtt_ns, (said_at_us, waited_us)).unwrap_or(by_round_trip);
+        let arrival = (arrival.0.min(now), arrival.1.min(now));
+        self.rate.sample(now, (min_rtt_ns, &self.window), arrival, acked);
+        let left = |arrival: Instant| Instant(arrival.0.saturating_sub(min_rtt_ns));
+        self.in_flight.adjust((left(arrival.0), left(arrival.1)), &self.rate, behind);
     }
 
     /// The peer's kernel has what was handed over before the frames `behind`, which are under way, the oldest first; since when
     /// is not known.
-    pub fn left_by<'a>(&mut self, now: Instant, behind: impl DoubleEndedIterator<Item = &'a Sent>) {
+    pub fn kernel_acknowledged<'a>(&mut self, now: Instant, behind: impl DoubleEndedIterator<Item = &'a SentFrame>) {
         let left = Instant(now.0.saturating_sub(self.min_rtt_ns()));
-        self.backlog.correct((Instant(0), left), &self.rate, behind);
+        self.in_flight.adjust((Instant(0), left), &self.rate, behind);
     }
 
     /// Whether it was late that the oldest of the frames in flight was acknowledged, after `looked`, though the peer may have
     /// held that back for up to `held_ns`; or that it was not, as the subchannel has failed.
-    pub fn judge(&mut self, looked: Instant, oldest: &Sent, held_ns: u64) {
+    pub fn sample_lateness(&mut self, looked: Instant, oldest: &SentFrame, held_ns: u64) {
         let usual_ns = self.min_rtt_ns() + held_ns;
         let is_late = looked > oldest.at.plus_ns(usual_ns);
         let due = || oldest.at.plus_ns(usual_ns + self.time_of(oldest.queued));
@@ -205,14 +205,14 @@ impl Estimate {
     }
 
     /// The driver has measured.
-    pub fn measured(&mut self, now: Instant, path: Path) {
-        self.round_trip.told(path.rtt_ns, path.min_rtt_ns);
-        self.window.told(now, path.window, self.min_rtt_ns());
-        self.is_ample = path.is_ample;
+    pub fn path_measured(&mut self, now: Instant, path: Path) {
+        self.round_trip.driver_measured(path.rtt_ns, path.min_rtt_ns);
+        self.window.driver_measured(now, path.window, self.min_rtt_ns());
+        self.is_host_limited = path.is_host_limited;
         // What the path has carried it can carry; that it carried no more may have other reasons. Near paths are measured
         // well enough by acknowledgements, and one burst into an empty queue looks faster than any link.
         let is_far = self.min_rtt_ns() >= FAR_NS;
-        path.delivery_rate.filter(|_| is_far).into_iter().for_each(|rate| self.rate.told(now, rate));
+        path.delivery_rate.filter(|_| is_far).into_iter().for_each(|rate| self.rate.driver_measured(now, rate));
     }
 }
 

@@ -5,9 +5,9 @@ use super::*;
 
 const MIB: u64 = 1 << 20;
 
-impl Acked {
-    fn of(frames: &[Sent]) -> Acked {
-        let mut acked = Acked::NOTHING;
+impl AckedFrames {
+    fn of(frames: &[SentFrame]) -> AckedFrames {
+        let mut acked = AckedFrames::NONE;
         frames.iter().for_each(|frame| acked.add(frame));
         acked
     }
@@ -15,30 +15,30 @@ impl Acked {
 
 /// A least round trip time and a window.
 fn path(min_rtt_ns: u64, window: u64) -> Path {
-    Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window, is_ample: false }
+    Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window, is_host_limited: false }
 }
 
 impl Estimate {
     /// With a least round trip time.
     fn of_round_trip(min_rtt_ns: u64) -> Estimate {
         let mut estimate = Estimate::new(None);
-        estimate.measured(Instant(0), path(min_rtt_ns, u64::MAX));
+        estimate.path_measured(Instant(0), path(min_rtt_ns, u64::MAX));
         estimate
     }
 
     /// Of frames behind which none are in flight.
     /// The peer's clock is ahead by half a round trip, so that it says when the news are here.
-    fn measure_all(&mut self, came: (Instant, Instant), frames: &[Sent], ack_delay_ns: u64) {
+    fn measure_all(&mut self, came: (Instant, Instant), frames: &[SentFrame], ack_delay_ns: u64) {
         let (now, round_trip_ns) = (came.1, self.min_rtt_ns());
         // Some frame has found the path empty.
-        self.transit.sample(now, now, round_trip_ns, (now.plus_ns(round_trip_ns).wrapping_us(), 0));
+        self.own_clock.sample(now, now, round_trip_ns, (now.plus_ns(round_trip_ns).wrapping_us(), 0));
         let waited_us = ((now.since_ns(came.0) + ack_delay_ns) / 1000) as u16;
-        let mut clock = self.transit.clone();
-        self.measure(came, (now.wrapping_us(), waited_us), &mut clock, &Acked::of(frames), std::iter::empty());
+        let mut clock = self.own_clock.clone();
+        self.measure(came, (now.wrapping_us(), waited_us), &mut clock, &AckedFrames::of(frames), std::iter::empty());
     }
 
     /// At once, of one frame.
-    fn measure_one(&mut self, now: Instant, frame: Sent) {
+    fn measure_one(&mut self, now: Instant, frame: SentFrame) {
         self.measure_all((now, now), &[frame], 0);
     }
 }
@@ -88,7 +88,7 @@ fn a_far_path_is_taken_for_faster_while_acknowledgements_are_held_back() {
     // A standstill, and then windows of 80 KiB at 125 MB/s, acknowledged 2 ms late.
     for window in 0..300 {
         let (start, is_still) = (window * 4_000_000, window < 3);
-        let frames: Vec<Sent> = (0..20).map(|at| estimate.sent(Instant(start + at * 80_000), 4096)).collect();
+        let frames: Vec<SentFrame> = (0..20).map(|at| estimate.sent(Instant(start + at * 80_000), 4096)).collect();
         frames.iter().for_each(|frame| estimate.acknowledged(*frame));
         let end_ns = start + if is_still { 5_900_000 } else { 2_000_000 + 20 * 80_000 };
         let held_ns = if is_still { 0 } else { 1_000_000 };
@@ -105,7 +105,7 @@ fn a_far_path_is_taken_for_faster_while_acknowledgements_are_held_back() {
 fn the_rate_of_a_far_path_is_known_better_than_when_each_acknowledgement_came() {
     let mut estimate = Estimate::of_round_trip(20_000_000);
     // 64 KiB each 0.56 ms, 117 MB/s; each may be acknowledged 0.3 ms late, or not.
-    let mut sent: VecDeque<Sent> = (0..72).map(|_| estimate.sent(Instant(0), 65536)).collect();
+    let mut sent: VecDeque<SentFrame> = (0..72).map(|_| estimate.sent(Instant(0), 65536)).collect();
     for at in 0..500 {
         let now = Instant(20_000_000 + (at + 1) * 560_000 + 300_000);
         sent.push_back(estimate.sent(now, 65536));
@@ -123,7 +123,7 @@ fn pauses_of_the_sender_within_an_acknowledgement_do_not_make_a_path_slow() {
     for window in 0..100 {
         let start = window * 4_000_000;
         // Three frames each 0.25 ms, far from filling the path, and acknowledged together.
-        let frames: Vec<Sent> = (0..12).map(|at| estimate.sent(Instant(start + at / 3 * 250_000), 4096)).collect();
+        let frames: Vec<SentFrame> = (0..12).map(|at| estimate.sent(Instant(start + at / 3 * 250_000), 4096)).collect();
         frames.iter().for_each(|frame| estimate.acknowledged(*frame));
         let end = Instant(start + 2_000_000 + 750_000 + 105_000);
         estimate.measure_all((end, end), &frames, 0);
@@ -138,7 +138,7 @@ fn a_short_window_does_not_make_a_path_slow() {
     let carry = |estimate: &mut Estimate, window: u64, round_trips: std::ops::Range<u64>| {
         for round in round_trips {
             let start = Instant(round * 20_000_000);
-            estimate.measured(start, path(20_000_000, window));
+            estimate.path_measured(start, path(20_000_000, window));
             let frame = estimate.sent(start, 80_000);
             estimate.acknowledged(frame);
             estimate.measure_one(start.plus_ns(40_000_000), frame);
@@ -156,7 +156,7 @@ fn a_window_that_opens_does_not_make_a_path_slow() {
     let mut now = Instant(40_000_000);
     for round in 0..6 {
         let window = 14_480 << round;
-        estimate.measured(now, path(40_000_000, window));
+        estimate.path_measured(now, path(40_000_000, window));
         // A window, and what does not fit in it, which waits for its acknowledgement.
         let fits = estimate.sent(now, window);
         let waits = estimate.sent(now, 8_248);
@@ -197,8 +197,8 @@ fn the_slower_a_path_the_longer_it_takes_until_it_is_tried_again() {
             estimate.acknowledged(sent);
             estimate.measure_one(Instant(now), sent);
         }
-        assert!(!estimate.is_on_trial(Instant(now)));
-        (1..).map(|tenths| tenths * 100_000_000).find(|ns| estimate.is_on_trial(Instant(now + ns))).unwrap()
+        assert!(!estimate.is_probing(Instant(now)));
+        (1..).map(|tenths| tenths * 100_000_000).find(|ns| estimate.is_probing(Instant(now + ns))).unwrap()
     };
     assert_eq!(tried_again_after(31_250_000), 200_000_000);
     assert!((2_500_000_000..3_000_000_000).contains(&tried_again_after(1_250_000)));
@@ -208,13 +208,13 @@ fn the_slower_a_path_the_longer_it_takes_until_it_is_tried_again() {
 #[test]
 fn a_near_path_that_was_never_measured_is_given_little_until_it_is() {
     let mut estimate = Estimate::of_round_trip(5_000);
-    assert_eq!(estimate.room(Instant(1)), LONGEST_WHOLE);
-    let sent = estimate.sent(Instant(1), LONGEST_WHOLE + 1);
-    assert_eq!(estimate.room(Instant(2)), 0);
+    assert_eq!(estimate.allowance(Instant(1)), MAX_EAGER_SIZE);
+    let sent = estimate.sent(Instant(1), MAX_EAGER_SIZE + 1);
+    assert_eq!(estimate.allowance(Instant(2)), 0);
     estimate.acknowledged(sent);
     estimate.measure_one(Instant(2_000_000), sent);
-    assert_eq!(estimate.room(Instant(2_000_000)), u64::MAX);
-    assert_eq!(Estimate::of_round_trip(1_000_000).room(Instant(1)), u64::MAX, "far away it may be needed");
+    assert_eq!(estimate.allowance(Instant(2_000_000)), u64::MAX);
+    assert_eq!(Estimate::of_round_trip(1_000_000).allowance(Instant(1)), u64::MAX, "far away it may be needed");
 }
 
 #[test]
@@ -252,9 +252,9 @@ fn a_moment_s_standstill_does_not_make_a_path_slower_than_a_slow_one() {
 fn time_in_the_drivers_hands_does_not_count() {
     let mut estimate = Estimate::new(Some(1e9));
     let mut held = [estimate.sent(Instant(0), 50_000), estimate.sent(Instant(10_000), 50_000)];
-    estimate.unsend(Instant(1_000_000), 100_000);
-    held.iter_mut().for_each(|frame| estimate.resend(Instant(1_000_000), frame));
-    assert_eq!(estimate.under_way(Instant(1_000_000)), 100_000);
+    estimate.retract(Instant(1_000_000), 100_000);
+    held.iter_mut().for_each(|frame| estimate.restamp(Instant(1_000_000), frame));
+    assert_eq!(estimate.queued_ahead(Instant(1_000_000)), 100_000);
     estimate.acknowledged(held[0]);
     estimate.acknowledged(held[1]);
     estimate.measure_all((Instant(1_100_000), Instant(1_100_000)), &held, 0);
@@ -266,9 +266,9 @@ fn what_is_under_way_drains_with_time_and_with_acknowledgements() {
     let mut estimate = Estimate::new(Some(1e9));
     let large = estimate.sent(Instant(0), 900_000);
     estimate.sent(Instant(0), 100_000);
-    assert_eq!(estimate.under_way(Instant(0)), 1_000_000);
-    assert_eq!(estimate.under_way(Instant(400_000)), 600_000);
+    assert_eq!(estimate.queued_ahead(Instant(0)), 1_000_000);
+    assert_eq!(estimate.queued_ahead(Instant(400_000)), 600_000);
     estimate.acknowledged(large);
-    assert_eq!(estimate.under_way(Instant(400_000)), 100_000);
-    assert_eq!(estimate.under_way(Instant(2_000_000)), 0);
+    assert_eq!(estimate.queued_ahead(Instant(400_000)), 100_000);
+    assert_eq!(estimate.queued_ahead(Instant(2_000_000)), 0);
 }

@@ -43,7 +43,7 @@ fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
 fn there_are_no_more_streams_than_a_rail_may_have() {
     let mut pair = Pair::open();
     pair.add_streams(0, 20);
-    pair.exchange_until(usize::from(MOST_STREAMS));
+    pair.exchange_until(usize::from(MAX_STREAMS));
     pair.close();
 }
 
