@@ -16,7 +16,8 @@ pub struct Config {
     pub grant: u64,
     /// What that may grow to when a distant peer makes use of it.
     pub max_grant: u64,
-    /// Bytes that all peers together may be granted. Beyond that a new peer gets [`MIN_GRANT`](crate::limits::MIN_GRANT), and no grant grows.
+    /// Bytes that all peers together may be granted. Beyond that a new peer gets
+    /// [`MIN_GRANT`](crate::limits::MIN_GRANT), and no grant grows.
     pub memory: u64,
     /// How long a peer may be without any subchannel before its operations fail, in nanoseconds.
     pub rail_timeout_ns: u64,

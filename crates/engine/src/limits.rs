@@ -10,7 +10,7 @@ pub const MAX_INJECTED: u64 = 256 << 20;
 /// Most subchannels (rails x streams) of one virtual channel. Bounds the arrays of the scheduler.
 pub const MAX_SUBCHANNELS: usize = 64;
 
-/// Most messages that a peer may announce (REQUEST) when its grant is used up: what it posts later may match a receive,
+/// Most messages that a peer may announce (RTS) when its grant is used up: what it posts later may match a receive,
 /// so it has to get through. MPI knows no limit; this one keeps a peer from filling the machine with envelopes (128 MiB).
 /// Both ends of a channel count on the same number: it belongs to the wire format.
 pub const MAX_ANNOUNCED: u64 = 1 << 20;
@@ -18,8 +18,8 @@ pub const MAX_ANNOUNCED: u64 = 1 << 20;
 /// Least that a peer is granted, however many there are, in bytes.
 pub const MIN_GRANT: u64 = 64 << 10;
 
-/// Most subchannels of one rail between two peers, whoever has set them up. TCP over a path that loses one segment in 10,000
-/// gets the rate of a long rail by as many.
+/// Most subchannels of one rail between two peers, whoever has set them up. TCP over a path that loses one segment in
+/// 10,000 gets the rate of a long rail by as many.
 pub const MAX_STREAMS: u8 = 16;
 /// No more are set up while others carry when two peers have so many: what is left of those that a channel can have is for
 /// rails that come back.

@@ -88,7 +88,7 @@ pub enum Placement {
     User(Payload),
     /// Into a new buffer of the driver, of the payload's length, under this name.
     Bounce(BounceId),
-    /// Nowhere.
+    /// It is dropped.
     Discard,
 }
 
@@ -111,8 +111,8 @@ pub enum MemoryAction {
     },
     /// The bounce buffer is no longer needed.
     Release(BounceId),
-    /// The rest of the payload that is being read from this subchannel goes nowhere.
+    /// Drop the rest of the payload that is being read from this subchannel.
     Discard(SubchannelId),
-    /// This memory ends: copy what frames that were handed out, and are not sent yet, have of it.
+    /// This memory becomes invalid: copy what frames that were polled, and are not sent yet, refer to.
     Detach(Payload),
 }

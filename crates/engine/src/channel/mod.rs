@@ -1,4 +1,9 @@
 //! A virtual channel: everything between this endpoint and one peer.
+//!
+//! [`VirtualChannel`] is the state; its parts have a folder each: `path/` measures, `flow_control/` keeps credit,
+//! `subchannel/` one subchannel's frames and acknowledgements, `failures/` notices failures and retransmits, `scheduler/`
+//! decides what goes out next and where, `receive/` keeps what comes out of order. [`transmit`] makes the frames.
+//! Only the engine (`src/engine/`) calls this folder.
 
 mod failures;
 pub mod flow_control;
@@ -32,10 +37,10 @@ use crate::policy::{Multiplex, Stripe};
 use crate::time::Instant;
 use crate::wire::{Body, ReceiveRef, SendRef};
 
-/// Round trips of a path that a peer's grant fills: what it has sent is known here after half of one, and the credit
-/// that comes back takes another half, while receives may be late.
+/// The grant of a peer covers so many round trips of its path: a message needs half of one to arrive, the credit
+/// that comes back another half, and receives may be posted late.
 const ROUND_TRIPS_GRANTED: u64 = 4;
-/// Credit beyond the first grant that has not been used for so long, in nanoseconds, is given back.
+/// Credit above the first grant that is unused for so long, in nanoseconds, is returned.
 const IDLE_CREDIT_NS: u64 = 2_000_000_000;
 
 /// What a virtual channel can still do.
@@ -47,29 +52,29 @@ pub enum State {
     Lost(Arc<str>),
 }
 
-/// A message of one frame whose payload will come again.
+/// An eager message whose payload was cut off by a failure: it will be retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterruptedMessage {
-    /// A receive has it: key of the landing.
+    /// It has a receive: key of the reassembly.
     Reassembly(u64),
-    /// None has: key of the arrival.
-    UnmatchedMessage(u64),
+    /// It has none: key of the unmatched message.
+    Unmatched(u64),
 }
 
-/// The answer to a request.
+/// The reply to an RTS or to a read.
 struct Reply {
     body: Body,
     charge: CreditReturn,
 }
 
-/// What the peer gets back when an answer is sent.
+/// The credit that the peer gets back when a reply is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreditReturn {
-    /// That of an announcement.
+    /// The charge of an RTS.
     RequestToSend,
-    /// The same, of a message that is charged with its payload.
+    /// The charge of a message without its payload, which is accounted for separately.
     Message,
-    /// Nothing: the message goes on being charged.
+    /// None: the message stays charged.
     Nothing,
 }
 
@@ -81,54 +86,54 @@ pub struct VirtualChannel {
     pub state: State,
     /// The peer is this endpoint itself: messages do not travel.
     pub loopback: bool,
-    /// In the order in which they came up.
+    /// All of them, dead ones included, in the order in which they came up.
     pub subchannels: Vec<Subchannel>,
-    /// Those that carry.
+    /// Indices of those that take new frames.
     pub live: ArrayVec<u8, MAX_SUBCHANNELS>,
-    /// The peer's clock, as near paths show it.
+    /// The peer's clock, as measured over near paths.
     pub clock: PeerClock,
-    /// The one over which a frame has come last that is acknowledged.
+    /// The subchannel over which the newest counted frame has come.
     pub last_received: Option<u8>,
-    /// Frames that may not have arrived over subchannels that have ended.
+    /// Frames that were not acknowledged over subchannels that have failed.
     retransmit_queue: VecDeque<Frame>,
-    /// Messages that waited for subchannels that have ended: keys of sends.
+    /// Messages that were assigned to subchannels that have failed or retire: keys of sends.
     to_reassign: VecDeque<u64>,
-    /// Why subchannels have ended.
+    /// Why subchannels have failed.
     failure_causes: Vec<Arc<str>>,
-    /// When it is lost if no subchannel comes up.
+    /// When the peer counts as lost if no subchannel comes up.
     pub peer_timeout_at: Option<Instant>,
-    /// Messages whose payload was on its way over subchannels that have ended, by position.
+    /// Eager messages whose payload was cut off by a failure, by sequence number.
     pub interrupted: BTreeMap<u32, InterruptedMessage>,
     /// Credit granted by the peer.
     pub credit: Credit,
     /// What the peer has used of this endpoint's grant.
     pub peer_grant: PeerGrant,
-    /// Messages that overtook others: keys of arrivals.
+    /// Messages that came out of order: keys of unmatched messages.
     pub reorder: Reorder<u64>,
-    /// Messages of which something comes without a clearance.
+    /// Early data of rendezvous messages.
     pub early_data: EarlyDataTable,
-    /// Announced messages that no receive has taken, and nothing of which comes without a clearance, though it would
-    /// have if the credit had allowed it: keys of arrivals, by position.
+    /// Announced messages that match no receive yet and bring no early data, though they would have if the credit
+    /// had allowed it: keys of unmatched messages, by sequence number.
     early_candidates: BTreeMap<u32, u64>,
-    /// Messages into multi-receive buffers that are not reported yet.
+    /// The order in which messages into multi-receive buffers are reported.
     pub completion_order: CompletionOrder,
-    /// It is in the engine's list of virtual channels that may have something to transmit.
+    /// It is in the engine's list of channels that may have something to transmit.
     pub is_ready: bool,
     eager_limit: Option<u64>,
     next_seq: MessageSeq,
-    /// Messages without a subchannel, in order: keys of sends.
+    /// Messages that wait for credit or a subchannel, in order: keys of sends.
     queued: VecDeque<u64>,
-    /// Cleared messages, long writes and answers that are not cut to the end, in order: keys of sends.
+    /// Sends of which stripes are still to be cut, in order: rendezvous messages, long writes, responses to reads.
     striping_queue: VecDeque<u64>,
-    /// Clearances, and refusals of reads, to send.
+    /// CTS frames, and refusals of reads, to send.
     replies: VecDeque<Reply>,
-    /// What was given back and the peer has to hear of.
+    /// Credit returned since the start, if the peer has to be told.
     to_relinquish: Option<u64>,
-    /// When to look whether credit lies idle, and what was used then.
+    /// When to check for idle credit, and how much had been used when this was set.
     idle_check: Option<(Instant, u64)>,
-    /// What remote memory access needs.
+    /// State of remote memory access.
     pub remote: RemoteAccess,
-    /// Bytes of queued messages and writes, and uncut ones in `striping_queue`.
+    /// Bytes that wait: of `queued` messages and writes, and what may be cut in `striping_queue`.
     pending: u64,
     multiplex: Box<dyn Multiplex>,
     cached_choice: Option<CachedChoice>,
@@ -175,7 +180,7 @@ impl VirtualChannel {
         }
     }
 
-    /// The position of the message that is posted next.
+    /// The sequence number of the message that is posted next.
     pub fn take_seq(&mut self) -> MessageSeq {
         let seq = self.next_seq;
         self.next_seq = seq.next();
@@ -188,34 +193,34 @@ impl VirtualChannel {
         self.pending += len;
     }
 
-    /// Queues the clearance of a message.
+    /// Queues the CTS of a message.
     pub fn enqueue_clear_to_send(&mut self, send: SendRef, receive: ReceiveRef, len: u64, charge: CreditReturn) {
         self.replies.push_back(Reply { body: Body::ClearToSend { send, receive, len }, charge });
     }
 
-    /// Whether a peer that takes no replies has nearly as many to come as its grant accounts for.
+    /// Whether as many replies wait as the peer's grant accounts for, as it does not read.
     pub fn has_many_replies(&self) -> bool {
         self.replies.len() as u64 >= self.peer_grant.bytes() / MESSAGE_CHARGE
     }
 
-    /// Nobody has taken an announced message of `len` bytes yet, of which nothing comes.
-    pub fn add_early_candidate(&mut self, seq: MessageSeq, arrival: u64, len: u64) {
+    /// An announced message of `len` bytes without early data has no receive yet.
+    pub fn add_early_candidate(&mut self, seq: MessageSeq, message: u64, len: u64) {
         if self.early_limit(len) > 0 {
-            self.early_candidates.insert(seq.0, arrival);
+            self.early_candidates.insert(seq.0, message);
         }
     }
 
-    /// Somebody has, or nobody will.
+    /// It has one now, or was discarded.
     pub fn remove_early_candidate(&mut self, seq: MessageSeq) {
         self.early_candidates.remove(&seq.0);
     }
 
-    /// The oldest announced message that nobody has taken: its position, and the key of its arrival.
+    /// The oldest such message: its sequence number, and the key of the unmatched message.
     pub fn oldest_early_candidate(&self) -> Option<(MessageSeq, u64)> {
         self.early_candidates.first_key_value().map(|(seq, key)| (MessageSeq(*seq), *key))
     }
 
-    /// The peer wants the first `len` bytes of a send that is being cut; the rest of them may go to `receive`.
+    /// CTS: the peer wants the first `len` bytes of a send; what is not early data goes to `receive`.
     pub fn clear_to_send(
         &mut self,
         key: u64,
@@ -232,14 +237,14 @@ impl VirtualChannel {
         self.raise_limit(key, before, stripes.allowed());
     }
 
-    /// The peer has memory for the first `len` bytes of an announced message.
+    /// The peer requests the first `len` bytes of an announced message as early data.
     pub fn early_data_requested(&mut self, key: u64, stripes: &mut Stripes, len: u64) {
         let before = stripes.allowed();
         stripes.allow_early(len);
         self.raise_limit(key, before, stripes.allowed());
     }
 
-    /// `allowed` bytes of a send may be cut, where that were `before`.
+    /// `allowed` bytes of a send may be cut now; before, it was `before`.
     fn raise_limit(&mut self, key: u64, before: u64, allowed: u64) {
         self.pending = self.pending + allowed - before;
         if before == 0 && allowed > 0 {
@@ -247,7 +252,7 @@ impl VirtualChannel {
         }
     }
 
-    /// `len` bytes of a send may be cut: the peer wants them of a message, or they are a write or an answer.
+    /// Queues a send of which `len` bytes may be cut.
     pub fn enqueue_striped(&mut self, send: u64, len: u64) {
         self.striping_queue.push_back(send);
         self.pending += len;
@@ -265,7 +270,7 @@ impl VirtualChannel {
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
-    /// Bytes that a peer may be granted so that its path need not wait for credit, within the limits of `config`.
+    /// The grant with which the peer's path need not wait for credit, within the limits of `config`, in bytes.
     pub fn target_grant(&self, config: &Config) -> u64 {
         (ROUND_TRIPS_GRANTED * self.capacity()).min(config.max_grant)
     }
@@ -275,14 +280,14 @@ impl VirtualChannel {
         self.idle_check.map(|(due, _)| due)
     }
 
-    /// There may be credit that is not used.
+    /// Schedules a check for idle credit, if there is any above the first grant.
     pub fn schedule_idle_check(&mut self, now: Instant) {
         if self.idle_check.is_none() && self.credit.has_surplus() {
             self.idle_check = Some((now.plus_ns(IDLE_CREDIT_NS), self.credit.used()));
         }
     }
 
-    /// Gives back credit that has not been used since the last look. True if the peer has to hear of it.
+    /// Returns credit that has not been used since the last check. True if the peer has to be told.
     pub fn check_idle(&mut self, now: Instant) -> bool {
         let Some((_, used)) = self.idle_check.take_if(|(due, _)| *due <= now) else { return false };
         let idle = used == self.credit.used() && self.queued.is_empty();
@@ -294,7 +299,7 @@ impl VirtualChannel {
         false
     }
 
-    /// Whether the peer has to hear of frames received or credit returned.
+    /// Whether acknowledgements or credit have to be sent.
     pub fn owes_acknowledgement(&self) -> bool {
         self.peer_grant.should_advertise() || self.subchannels.iter().any(|subchannel| subchannel.ack_due().is_some())
     }
@@ -309,7 +314,7 @@ impl VirtualChannel {
         format!("{}; {}", self.multiplex.explain(), self.stripe.explain())
     }
 
-    /// Forgets what was to be sent.
+    /// Drops everything that waits to be sent: the peer is lost.
     pub fn drop_queues(&mut self) {
         self.queued.clear();
         self.striping_queue.clear();
@@ -328,12 +333,12 @@ impl VirtualChannel {
         self.peer_timeout_at = None;
     }
 
-    /// Whether subchannel `index` gets new frames.
+    /// Whether subchannel `index` takes new frames.
     pub fn carries(&self, index: usize) -> bool {
         self.live.iter().any(|live| usize::from(*live) == index)
     }
 
-    /// A subchannel comes up, in the place of one that has ended if there is one; its index. `None`: there are too many.
+    /// Adds a subchannel, in the slot of a dead one if there is one; its index. `None`: there are too many.
     pub fn add(&mut self, mut subchannel: Subchannel) -> Option<usize> {
         let has_ended = |old: &Subchannel| !old.live;
         let of_rail = self.subchannels.iter().position(|old| has_ended(old) && old.rail == subchannel.rail);

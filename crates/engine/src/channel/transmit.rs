@@ -55,7 +55,7 @@ pub struct Transmit {
     pub header: Header,
     /// Its payload.
     pub source: Source,
-    /// The payload is lent only now: copy it before returning to the user.
+    /// The payload is valid only now: copy it before returning to the user.
     pub copy: bool,
 }
 

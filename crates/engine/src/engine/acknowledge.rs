@@ -1,4 +1,4 @@
-//! Acknowledgements, and the ends of sends that they bring.
+//! Acknowledgements from peers, and the completion of sends.
 
 use super::{Engine, ProtocolViolation};
 use crate::channel::scheduler::send::{Purpose, Stage};
@@ -7,7 +7,7 @@ use crate::ids::SubchannelId;
 use crate::time::Instant;
 
 impl Engine {
-    /// The peer has so many frames of this subchannel.
+    /// The peer has acknowledged frames of this subchannel.
     pub(super) fn handle_ack(
         &mut self,
         now: Instant,
@@ -25,7 +25,7 @@ impl Engine {
             let key = match owner {
                 FrameOwner::Send { key, .. } => key,
                 FrameOwner::Refusal(number) => {
-                    // The peer knows: it will not come again. (Its numbers are no more scattered for that.)
+                    // The peer knows: it will not retransmit the write. (This cannot exceed the bound on gaps.)
                     let _ = remote.record(number);
                     return;
                 }

@@ -1,4 +1,4 @@
-//! Buffered sends: the user gets the memory back before the acknowledgement, once it has been copied. A peer that computes
+//! Buffered sends: once the payload has been copied, a send completes before its acknowledgement. A peer that computes
 //! acknowledges when it is back in MPI, and a distant one after a round trip; a program that waits for each of its sends
 //! would wait for that.
 
@@ -10,11 +10,11 @@ use crate::time::Instant;
 
 /// Bytes that are copied per nanosecond, or more: what one core of a present machine copies out of its cache.
 const COPY_RATE: u64 = 4;
-/// Bytes of copies, those of injected messages included, up to which more are made.
+/// No more copies are made when they hold so many bytes, those of injected messages included.
 const MAX_COPIED: u64 = 64 << 20;
-/// Sends of which this is kept in mind. More may be under way: they complete with their acknowledgement.
+/// Most candidates. More sends may be in flight: they complete with their acknowledgement.
 const MAX_SENDS: usize = 256;
-/// Bytes that are copied in one call, or one message: nothing else is to wait for long.
+/// Bytes that are copied in one call (or one message): nothing else should wait for long.
 const MAX_COPIED_AT_ONCE: u64 = 256 << 10;
 
 /// A send that may be buffered.
@@ -42,10 +42,10 @@ impl Engine {
         !self.buffer_candidates.is_empty()
     }
 
-    /// There is nothing else to do, and the driver has handed all that it was given to the kernel: messages that wait only for
-    /// their acknowledgement are copied, as they may have to be sent again, and their sends complete. Each waits for as long
-    /// as its copy takes first: so whether the acknowledgement is near or far, no more than twice the time is spent that
-    /// whoever knew would have spent. True if any have completed.
+    /// To be called when there is nothing else to do, and the kernel has all frames: messages that wait only for their
+    /// acknowledgement are copied, as they may have to be retransmitted, and their sends complete. Each first waits as
+    /// long as its copy would take: so, whenever the acknowledgement comes, the time spent is at most twice that of the
+    /// best decision in hindsight. True if any have completed.
     pub fn buffer_sends(&mut self, now: Instant) -> bool {
         let (mut copied, mut next) = (0, None);
         let mut buffer_candidates = std::mem::take(&mut self.buffer_candidates);

@@ -1,4 +1,4 @@
-//! Pieces of messages that come without a clearance, before or after their message has found its receive.
+//! Early data: pieces that were sent before the CTS. Their message may have a receive or not.
 
 use super::incoming::{Name, Target};
 use super::{Engine, ProtocolViolation};
@@ -12,7 +12,7 @@ use crate::memory::{BounceId, MemoryAction, Placement};
 use crate::wire::{ReceiveRef, SendRef};
 
 impl Engine {
-    /// A message of which `early` bytes come without a clearance is announced.
+    /// The RTS of a message with `early` bytes of early data has come.
     pub(super) fn announce_early_data(
         &mut self,
         message: &UnmatchedMessage,
@@ -24,7 +24,7 @@ impl Engine {
             return Err(ProtocolViolation::Sequence);
         }
         let early_data = channel.early_data.entry(seq);
-        if early_data.early.is_some() {
+        if early_data.announced.is_some() {
             return Err(ProtocolViolation::Sequence);
         }
         channel.peer_grant.early_data_announced(early_data.bytes());
@@ -34,7 +34,7 @@ impl Engine {
         }
     }
 
-    /// A piece of a message that need not have been announced yet. Nobody wants it if its message has ended.
+    /// A piece of early data has come, perhaps before the RTS. It is dropped if its message has ended.
     pub(super) fn handle_early_data(
         &mut self,
         vc: VcId,
@@ -57,7 +57,7 @@ impl Engine {
                 .is_some_and(|reassembly| reassembly.contains(offset, reassembly.wanted_of(offset, len))),
             None => early_data.contains(offset, len),
         };
-        if is_repeated && !self.supersede(vc, Name::Piece(seq, offset), repetition) {
+        if is_repeated && !self.supersede(vc, Name::EarlyData(seq, offset), repetition) {
             return Ok((Target::Nothing, Placement::Discard));
         }
         self.place_early_data(vc, seq, offset, len)
@@ -79,24 +79,24 @@ impl Engine {
             let target = if wanted == 0 { Target::Nothing } else { Target::ReassemblyPart { reassembly: key, wanted } };
             return Ok((target, placement));
         }
-        // Records of pieces count as those of messages do: a piece is longer than its record on average. That of the first
-        // piece of a message that is announced is charged with the message.
-        let is_charged = early_data.early.is_some() && early_data.buffered.is_empty();
+        // Records of pieces are bounded as those of messages are: a piece is longer than its record on average. That of
+        // the first piece of a message that is announced is charged with the message.
+        let is_charged = early_data.announced.is_some() && early_data.buffered.is_empty();
         let messages = (channel.peer_grant.bytes() + channel.peer_grant.requested()) / MESSAGE_CHARGE;
         if !is_charged && channel.early_data.buffered_count() as u64 > 2 * messages {
             return Err(ProtocolViolation::Grant);
         }
         let early_data = channel.early_data.entry(seq);
         early_data.record(offset, len).map_err(|_| ProtocolViolation::Stripe)?;
-        if early_data.early.is_none() {
+        if early_data.announced.is_none() {
             channel.peer_grant.charge_early_data(len).map_err(|_| ProtocolViolation::Grant)?;
         }
         let bounce = self.bounces.take();
         early_data.buffered.push(BufferedPiece { bounce, offset, len, is_complete: false });
-        Ok((Target::Piece { seq, bounce }, Placement::Bounce(bounce)))
+        Ok((Target::EarlyData { seq, bounce }, Placement::Bounce(bounce)))
     }
 
-    /// A piece that came before its message had a receive is in its buffer.
+    /// The payload of a piece without a receive is in its buffer.
     pub(super) fn early_data_buffered(&mut self, vc: VcId, (seq, bounce): (MessageSeq, BounceId), len: u64) {
         let early_data = self.vcs[vc.0 as usize].early_data.get_mut(seq);
         let found = early_data.and_then(|early_data| {
@@ -125,7 +125,7 @@ impl Engine {
         early_data.is_some_and(|early_data| early_data.buffered.iter().any(|piece| piece.bounce == bounce))
     }
 
-    /// Copies a piece to where its receive wants it. How many bytes of it that are.
+    /// Copies a piece into its receive. How many bytes of it are wanted.
     fn copy_buffered(&mut self, reassembly: u64, piece: BufferedPiece) -> u64 {
         let Some(reassembly) = self.reassemblies.get(reassembly) else { return 0 };
         let wanted = reassembly.wanted_of(piece.offset, piece.len);
@@ -137,7 +137,7 @@ impl Engine {
         wanted
     }
 
-    /// A receive takes a message of which `early` of `len` bytes come without a clearance.
+    /// A message with `early` bytes of early data, out of `len`, has matched a receive.
     pub(super) fn deliver_early_data(
         &mut self,
         mut reassembly: Reassembly,
@@ -148,7 +148,7 @@ impl Engine {
         reassembly.early_data = Some(seq);
         let Some(early_data) = self.vcs[vc.0 as usize].early_data.get_mut(seq) else { return };
         for piece in &early_data.buffered {
-            // They do not overlap: the partial message has seen to that.
+            // They do not overlap: `EarlyData` has checked that.
             let _ = reassembly.place_early_data(piece.offset, piece.len);
         }
         let key = self.reassemblies.insert(reassembly);
@@ -163,7 +163,7 @@ impl Engine {
         self.bytes_placed(key, bytes_placed);
     }
 
-    /// Nobody wants a message of which `early` of `len` bytes come without a clearance.
+    /// A message with `early` bytes of early data, out of `len`, is discarded.
     pub(super) fn discard_early_data(
         &mut self,
         vc: VcId,
@@ -176,13 +176,13 @@ impl Engine {
         self.release_buffered(&early_data);
     }
 
-    /// Lets go of the buffers that are whole; the others go when they are.
+    /// Releases the buffers that are complete; the others are released when they are.
     fn release_buffered(&mut self, early_data: &EarlyData) {
         early_data.buffered.iter().filter(|piece| piece.is_complete).for_each(|piece| self.release(piece.bounce));
     }
 
-    /// The message no longer counts against the peer's grant, but for pieces that are still coming into buffers. Where
-    /// not all of it comes anyway, the peer hears what is wanted, and where.
+    /// The message no longer counts against the peer's grant, except pieces that are still being read into buffers. Where
+    /// not all of it is early data, a CTS says what is wanted, and where.
     fn settle_charge(
         &mut self,
         vc: VcId,
@@ -192,7 +192,7 @@ impl Engine {
     ) {
         let mut charge = early + MESSAGE_CHARGE - still_held;
         if early < len {
-            // The clearance is charged until it is sent.
+            // The CTS is charged until it is sent.
             charge -= MESSAGE_CHARGE;
             self.vcs[vc.0 as usize].enqueue_clear_to_send(send, receive, wanted, CreditReturn::Message);
             self.make_ready(vc);

@@ -1,4 +1,4 @@
-//! Credit: what peers give, what is given to them, and how that follows path and memory.
+//! Flow control: credit from peers, and the grants to them, which follow path and memory.
 
 use super::{Engine, ProtocolViolation};
 use crate::channel::CreditReturn;
@@ -9,7 +9,7 @@ use crate::time::Instant;
 use crate::wire::ReceiveRef;
 
 impl Engine {
-    /// The peer has given so much credit in all.
+    /// The peer has granted so much credit in all.
     pub(super) fn handle_credit(&mut self, now: Instant, vc: VcId, total: u32) -> Result<(), ProtocolViolation> {
         let channel = &mut self.vcs[vc.0 as usize];
         if !channel.credit.update(total).map_err(|_| ProtocolViolation::Credit)? {
@@ -22,7 +22,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The peer has given back so much in all.
+    /// The peer has returned so much credit in all.
     pub(super) fn handle_relinquish(&mut self, vc: VcId, total: u64) -> Result<(), ProtocolViolation> {
         let news = self.vcs[vc.0 as usize].peer_grant.relinquished(total).map_err(|_| ProtocolViolation::Credit)?;
         self.granted -= news;
@@ -46,15 +46,15 @@ impl Engine {
         }
     }
 
-    /// A receive has taken an announced message, or nobody will.
+    /// An announced message has a receive now, or was discarded.
     pub(super) fn remove_early_candidate(&mut self, vc: VcId, seq: MessageSeq) {
         self.vcs[vc.0 as usize].remove_early_candidate(seq);
         self.request_early_data(vc);
     }
 
-    /// The user receives. A peer that sends more than that for a while runs out of credit and announces the rest, and each
-    /// of these would wait for its receive and then for a round trip. So what is announced is asked for before, oldest
-    /// first. (Who does not receive asks for nothing.)
+    /// Requests early data, as the user receives. A peer that sends faster for a while runs out of credit and announces
+    /// the rest; each of these messages would wait for its receive and then for a round trip. So early data of them are
+    /// requested, oldest first.
     fn request_early_data(&mut self, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         let mut wants_probe = false;
@@ -73,7 +73,7 @@ impl Engine {
             channel.peer_grant.request(early);
             message.content = Content::Rendezvous { send, seq, early };
             message.charge = early + MESSAGE_CHARGE;
-            channel.early_data.entry(seq).early = Some(early);
+            channel.early_data.entry(seq).announced = Some(early);
             channel.enqueue_clear_to_send(send, ReceiveRef::EARLY, early, CreditReturn::Nothing);
             wants_probe = true;
         }
@@ -82,7 +82,7 @@ impl Engine {
         }
     }
 
-    /// The peer makes use of its grant: a longer path gets more, as far as memory goes.
+    /// The peer makes use of its grant: it grows with the path, as far as there is memory.
     fn grow_grant(&mut self, vc: VcId) {
         let left = self.config.memory.saturating_sub(self.granted);
         let channel = &mut self.vcs[vc.0 as usize];

@@ -15,17 +15,17 @@ pub(super) struct Incoming {
     pub urgency: Urgency,
 }
 
-/// A frame with payload, as the peer would call it if it sent it again.
+/// What identifies a frame with payload when it is retransmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Name {
-    /// Nothing is on its way.
+    /// None: no payload is being read, or it is dropped.
     #[default]
     None,
     /// A whole message.
     Eager(MessageSeq),
-    /// The piece of a message at this offset.
-    Piece(MessageSeq, u64),
-    /// The same, of what has a landing.
+    /// The piece of early data at this offset.
+    EarlyData(MessageSeq, u64),
+    /// The stripe at this offset, of what has a reassembly.
     Stripe(ReceiveRef, u64),
     /// A frame of a write, by number.
     Write(u64),
@@ -35,7 +35,7 @@ impl Name {
     pub fn of(body: &Body) -> Name {
         match *body {
             Body::Eager { seq, .. } => Name::Eager(seq),
-            Body::EarlyData { seq, offset, .. } => Name::Piece(seq, offset),
+            Body::EarlyData { seq, offset, .. } => Name::EarlyData(seq, offset),
             Body::Stripe { receive, offset, .. } => Name::Stripe(receive, offset),
             Body::Write { number, .. } => Name::Write(number),
             _ => Name::None,
@@ -44,10 +44,10 @@ impl Name {
 }
 
 impl Incoming {
-    /// Into a buffer, for a message.
+    /// The buffer into which early data are being read.
     pub fn bounce(&self) -> Option<BounceId> {
         match self.into {
-            Target::Piece { bounce, .. } => Some(bounce),
+            Target::EarlyData { bounce, .. } => Some(bounce),
             _ => None,
         }
     }
@@ -55,27 +55,27 @@ impl Incoming {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Target {
-    /// Nothing that anybody waits for.
+    /// It is dropped.
     #[default]
     Nothing,
-    /// A receive: its landing.
+    /// A receive: its reassembly.
     Reassembly(u64),
-    /// A receive, of a piece that is longer than what is wanted of it.
+    /// A receive, whose buffer ends within this piece.
     ReassemblyPart {
-        /// The landing.
+        /// The reassembly.
         reassembly: u64,
         /// Bytes that are wanted.
         wanted: u64,
     },
-    /// A piece of a message that has no receive yet.
-    Piece {
+    /// A piece of early data of a message that has no receive yet.
+    EarlyData {
         /// The message.
         seq: MessageSeq,
         /// Its buffer.
         bounce: BounceId,
     },
     /// A message without a receive.
-    UnmatchedMessage(u64),
+    Unmatched(u64),
     /// Registered memory.
     Memory {
         /// Which.

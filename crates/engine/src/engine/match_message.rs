@@ -1,4 +1,4 @@
-//! Messages that have come: where in the order they stand, which receive takes them, and where they land.
+//! Messages that have come: they are put in order, matched, and placed; rendezvous messages get a CTS.
 
 use super::incoming::{Name, Target};
 use super::{Engine, ProtocolViolation};
@@ -13,7 +13,7 @@ use crate::memory::{MemoryAction, Placement};
 use crate::wire::{ReceiveRef, SendRef};
 
 impl Engine {
-    /// A message, or the request to send one, in whatever order it came.
+    /// An eager message or an RTS has come, perhaps out of order.
     pub(super) fn handle_message(
         &mut self,
         seq: MessageSeq,
@@ -26,7 +26,7 @@ impl Engine {
         }
         let held = match message.content {
             unmatched::Content::Eager { .. } => channel.peer_grant.charge_eager(message.charge),
-            // Nothing of it can have come.
+            // Without early data, no piece of it can have come.
             unmatched::Content::Rendezvous { early: 0, .. } if channel.early_data.get_mut(seq).is_some() => {
                 return Err(ProtocolViolation::Stripe);
             }
@@ -54,7 +54,7 @@ impl Engine {
         Ok(target)
     }
 
-    /// A message whose turn it is, and whose payload, if it has one, follows.
+    /// A message that is next in order, and whose payload, if it has one, follows.
     fn handle_in_order(&mut self, message: UnmatchedMessage) -> (Target, Placement) {
         let UnmatchedMessage { vc, envelope, data, len, .. } = message;
         let eager_with_payload = matches!(message.content, unmatched::Content::Eager { is_complete: false, .. });
@@ -78,20 +78,20 @@ impl Engine {
         }
     }
 
-    /// The payload of an arrival without a receive follows: it goes into a buffer.
+    /// The payload of an unmatched message follows: it goes into a bounce buffer.
     pub(super) fn buffer_payload(&mut self, key: u64) -> (Target, Placement) {
         let Some(message) = self.unmatched.get_mut(key) else { return (Target::Nothing, Placement::Discard) };
         match &mut message.content {
             unmatched::Content::Eager { bounce, is_complete: false, .. } => {
                 let id = self.bounces.take();
                 *bounce = Some(id);
-                (Target::UnmatchedMessage(key), Placement::Bounce(id))
+                (Target::Unmatched(key), Placement::Bounce(id))
             }
             _ => (Target::Nothing, Placement::Discard),
         }
     }
 
-    /// The turn of an arrival has come: a posted receive takes it, or it waits for one.
+    /// An unmatched message is next in order: a posted receive takes it, or it joins the unexpected messages.
     pub(super) fn match_or_queue(&mut self, key: u64) {
         let Some(&UnmatchedMessage { vc, envelope, len, content, .. }) = self.unmatched.get(key) else { return };
         match self.posted.take_match(vc, envelope, len) {
@@ -105,7 +105,7 @@ impl Engine {
         }
     }
 
-    /// Posted receive `key` takes an arrival.
+    /// Posted receive `key` takes an unmatched message.
     pub(super) fn deliver_to_posted(&mut self, key: u64, message: u64) {
         let len = self.unmatched.get(message).map_or(0, |message| message.len);
         if let Some(taken) = self.posted.take(key, len) {
@@ -129,7 +129,7 @@ impl Engine {
                 self.deliver_early_data(reassembly, (send, seq), (early, len));
             }
             unmatched::Content::Eager { is_complete: false, .. } => {
-                // All of it is announced: a stripe that names this landing is out of place.
+                // All of it is on its way: a stripe that names this reassembly is out of place.
                 reassembly.place_all();
                 let reassembly = self.reassemblies.insert(reassembly);
                 self.set_once_buffered(key, OnceBuffered::Deliver(reassembly));
@@ -166,7 +166,7 @@ impl Engine {
         len: u64,
     ) -> Result<(), ProtocolViolation> {
         let key = send.0;
-        // What has ended was cleared before, or came without.
+        // A send that has ended had its CTS before, or needed none.
         let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
         if send.vc != vc || len > send.len() {
             return Err(ProtocolViolation::ClearToSend);
@@ -178,7 +178,7 @@ impl Engine {
                 self.make_ready(vc);
                 return Ok(());
             }
-            // The clearance has overtaken it.
+            // The final CTS has overtaken this request.
             Stage::Cut { .. } if receive == ReceiveRef::EARLY => return Ok(()),
             Stage::Cut { to: to @ Destination::Announced, stripes } => (to, stripes),
             Stage::Cut { to: Destination::Receive(before), .. } if *before == receive => return Ok(()),
@@ -203,7 +203,7 @@ impl Engine {
         let (key, len) = (receive.0, u64::from(len));
         let name = Name::Stripe(receive, offset);
         let place = |engine: &mut Engine| {
-            // What has ended had all of it before.
+            // A reassembly that has ended had all of it before.
             let reassembly = engine.reassemblies.get_mut(key).filter(|reassembly| reassembly.vc == vc)?;
             Some(reassembly.place_stripe(offset, len).map_err(|_| reassembly.contains(offset, len)))
         };
@@ -218,7 +218,7 @@ impl Engine {
         }
     }
 
-    /// `len` bytes are where landing `key` wants them.
+    /// `len` more bytes of reassembly `key` are in place.
     pub(super) fn bytes_placed(&mut self, key: u64, len: u64) {
         let all = self.reassemblies.get_mut(key).is_some_and(|reassembly| reassembly.placed(len));
         if all && let Some(reassembly) = self.reassemblies.remove(key) {
@@ -226,7 +226,7 @@ impl Engine {
         }
     }
 
-    /// All bytes of an arrival are in its buffer.
+    /// All bytes of an unmatched message are in its buffer.
     pub(super) fn fully_buffered(&mut self, key: u64) {
         let Some(message) = self.unmatched.get_mut(key) else { return };
         let unmatched::Content::Eager { bounce: Some(from), is_complete, once_buffered } = &mut message.content else {
@@ -257,7 +257,7 @@ impl Engine {
         }
     }
 
-    /// A message that a receive has taken.
+    /// The reassembly of a message that has matched a receive.
     pub(super) fn new_reassembly(
         &mut self,
         taken: Taken,

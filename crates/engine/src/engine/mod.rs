@@ -1,4 +1,9 @@
 //! The engine: all virtual channels of one endpoint, and the matching that they share.
+//!
+//! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post` and `remote_access` take
+//! commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
+//! `retransmit` handle; `subchannels` and `peer_loss` take events from the driver; `buffered_send` completes sends early.
+//! State of one peer is in `channel/`, of posted and unexpected messages in `matching/`.
 
 mod acknowledge;
 mod buffered_send;
@@ -44,7 +49,8 @@ use crate::channel::path::PathEstimate;
 /// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`],
 ///   [`Engine::post_write`], [`Engine::post_read`], [`Engine::register`], ...
 /// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
-///   [`Engine::payload_placed`], [`Engine::kernel_acknowledged`], [`Engine::path_measured`], [`Engine::made_progress`], [`Engine::handle_timeout`],
+///   [`Engine::payload_placed`], [`Engine::kernel_acknowledged`], [`Engine::path_measured`],
+///   [`Engine::made_progress`], [`Engine::handle_timeout`],
 ///   [`Engine::subchannel_down`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
 ///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_failed_subchannel`], [`Engine::poll_lost_peer`],
@@ -55,35 +61,35 @@ pub struct Engine {
     sends: GenerationalSlab<Send>,
     unmatched: GenerationalSlab<UnmatchedMessage>,
     reassemblies: GenerationalSlab<Reassembly>,
-    /// What peers may access.
+    /// Registered memory, which peers may access.
     regions: RegisteredMemory,
     posted: PostedQueue,
     unexpected: Unexpected,
-    /// What is being read from each subchannel: see `receive`.
+    /// The frame that is being read from each subchannel, by channel and index.
     incoming: Vec<Vec<incoming::Incoming>>,
     bounces: BounceIds,
     /// Bytes that peers are granted in all.
     granted: u64,
-    /// Bytes of messages that are kept until they are acknowledged, as the user has the memory back.
+    /// Bytes of copies that are kept until their messages are acknowledged, as the user has the memory back.
     injected: u64,
-    /// Sends that may complete before; some of them may have ended.
+    /// Sends that may be buffered; some of them may have ended.
     buffer_candidates: Vec<buffered_send::Candidate>,
     ready: VecDeque<VcId>,
-    /// Subchannels that the driver is to close.
+    /// Failed subchannels, which the driver is to close.
     failed_subchannels: VecDeque<SubchannelId>,
-    /// Peers that were given up.
+    /// Lost peers, of which the driver is to be told.
     lost_peers: VecDeque<VcId>,
-    /// Sends that one acknowledgement has ended; kept for its memory.
+    /// Sends that one acknowledgement completes; a field only to reuse its allocation.
     delivered: Vec<u64>,
     actions: VecDeque<MemoryAction>,
     completions: VecDeque<Completion>,
-    /// Not later than anything that time brings: acknowledgements that are due, a look at idle credit.
+    /// The next timeout, or earlier: delayed acknowledgements, liveness and idle credit checks.
     deadline: Option<Instant>,
-    /// Frames have come whose acknowledgement a peer's user waits for, and it may not have left yet.
+    /// A peer's user waits for an acknowledgement that may not have been sent yet.
     awaited_ack: bool,
 }
 
-/// A new peer is granted no more than this part of what is left.
+/// A new peer is granted at most this part of the memory that is left.
 const FIRST_GRANT_PART: u64 = 8;
 
 /// Too many subchannels in one virtual channel, or a virtual channel that is lost.
@@ -118,7 +124,7 @@ impl Engine {
         }
     }
 
-    /// A virtual channel to a new peer. It carries once a subchannel is up; until then messages wait.
+    /// A virtual channel to a new peer. Messages wait until a subchannel is up.
     pub fn open(&mut self) -> VcId {
         self.add_vc(false)
     }
@@ -138,7 +144,7 @@ impl Engine {
         id
     }
 
-    /// What the peer of `vc` is granted to start with, in bytes: to tell it when a subchannel is set up.
+    /// The first grant of the peer of `vc`, in bytes: sent to it when a subchannel is set up.
     pub fn first_grant(&self, vc: VcId) -> u64 {
         self.vcs[vc.0 as usize].peer_grant.first_grant()
     }
@@ -148,7 +154,7 @@ impl Engine {
         self.vcs[vc.0 as usize].peer_grant.bytes()
     }
 
-    /// What the peer of `vc` was asked for beyond that, of messages that it has announced, in bytes: at most half as much.
+    /// Bytes of early data that were requested of the peer of `vc` beyond that: at most half as much.
     pub fn requested(&self, vc: VcId) -> u64 {
         self.vcs[vc.0 as usize].peer_grant.requested()
     }
@@ -174,8 +180,8 @@ impl Engine {
         }
     }
 
-    /// The subchannel takes nothing from now on, acknowledgements included, and policies that look at delay let others carry
-    /// meanwhile; or, with `is_paused` false, it may take something again, once it is [`Engine::writable`].
+    /// Pauses a subchannel: it takes nothing, acknowledgements included, and policies that look at delay use others
+    /// meanwhile. With `is_paused` false: resumes it, once it is [`Engine::writable`].
     pub fn set_paused(&mut self, subchannel: SubchannelId, is_paused: bool) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
@@ -218,7 +224,7 @@ impl Engine {
         self.deadline
     }
 
-    /// Acknowledgements that are due become frames, and credit that lies idle goes back.
+    /// Sends acknowledgements that are due, checks liveness, returns idle credit.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return;
@@ -239,14 +245,14 @@ impl Engine {
         }
     }
 
-    /// Whether a peer's user may wait for an acknowledgement of this side, so that [`Engine::send_acknowledgements`] should follow
-    /// soon if the driver is not called again.
+    /// Whether a peer's user may wait for an acknowledgement of this side, so that the driver should call
+    /// [`Engine::send_acknowledgements`] soon if its user does not come back.
     #[inline]
     pub fn owes_acknowledgement(&self) -> bool {
         self.awaited_ack
     }
 
-    /// What has been due for `min_ns` is acknowledged: the user has received it, and does not come back. True if that
+    /// Sends acknowledgements that have been due for `min_ns`, as the user has not come back to send them. True if that
     /// gives frames to send.
     pub fn send_acknowledgements(&mut self, now: Instant, min_ns: u64) -> bool {
         let mut any = false;
@@ -264,7 +270,7 @@ impl Engine {
         any
     }
 
-    /// All that is owed is acknowledged now: nobody comes back.
+    /// Sends all acknowledgements now: the endpoint is being closed.
     pub fn send_all_acknowledgements(&mut self, now: Instant) {
         for at in 0..self.vcs.len() {
             let owing = self.vcs[at].subchannels.iter_mut().filter(|subchannel| subchannel.ack_due().is_some());
@@ -273,7 +279,7 @@ impl Engine {
         }
     }
 
-    /// Whether sends have not ended, or receives, but for those that an MPI library always has posted for itself, which are
+    /// Whether sends or receives are pending, except receives that an MPI library always has posted for itself, which are
     /// untagged.
     pub fn has_pending_operations(&self) -> bool {
         !self.sends.is_empty() || !self.reassemblies.is_empty() || self.posted.has_tagged()
@@ -284,8 +290,8 @@ impl Engine {
         self.unacknowledged_peers().is_empty()
     }
 
-    /// The peers that have not acknowledged everything that was posted. Of sends that wait for their receiver only injected
-    /// ones count: the user takes them for done.
+    /// The peers that have not acknowledged everything that was posted. Of messages that wait for their CTS only injected
+    /// ones count: they are complete for the user.
     pub fn unacknowledged_peers(&self) -> BTreeSet<VcId> {
         let busy = self.vcs.iter().enumerate().filter(|(_, vc)| !vc.is_quiet()).map(|(at, _)| VcId(at as u32));
         let injected = self.sends.values().filter(|send| send.inject).map(|send| send.vc);

@@ -1,4 +1,4 @@
-//! The end of a peer.
+//! The loss of a peer: its operations fail.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Engine {
         }
     }
 
-    /// Forgets the messages of `vc` that can no longer become whole.
+    /// Drops the messages of `vc` that can no longer be completed.
     fn drop_incomplete(&mut self, vc: VcId) {
         let early_data = &mut self.vcs[vc.0 as usize].early_data;
         let unmatched = &self.unmatched;
@@ -76,7 +76,7 @@ impl Engine {
         self.drop_partials(vc);
     }
 
-    /// Forgets the pieces of messages that nothing waits with any more.
+    /// Drops early data of messages that are gone.
     fn drop_partials(&mut self, vc: VcId) {
         let waiting: Vec<MessageSeq> =
             self.unmatched.values().filter(|message| message.vc == vc).filter_map(seq).collect();
@@ -90,7 +90,7 @@ impl Engine {
     }
 }
 
-/// The position of an announced message.
+/// The sequence number of a rendezvous message.
 fn seq(message: &UnmatchedMessage) -> Option<MessageSeq> {
     match message.content {
         Content::Rendezvous { seq, .. } => Some(seq),

@@ -60,7 +60,7 @@ impl Engine {
         }
     }
 
-    /// The payload of an injected send must not be read from now on: it is copied, as it may have to be sent again, by a
+    /// The payload of an injected send must not be read from now on: it is copied, as it may have to be retransmitted, by a
     /// memory action that has to be done before the posting call returns to the user.
     pub fn detach(&mut self, key: SendKey) {
         let Some(send) = self.sends.get_mut(key.0) else { return };

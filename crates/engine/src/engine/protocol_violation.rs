@@ -1,25 +1,25 @@
-//! What peers may not do.
+//! Violations of the protocol by peers.
 
 use std::fmt;
 
-/// What a peer may not do. It loses its virtual channel.
+/// A violation of the protocol by a peer. It loses its virtual channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolViolation {
     /// It acknowledged what was not sent.
     Acknowledgement,
-    /// It gave more credit than it may, or gave back more than it had.
+    /// It granted more credit than it may, or returned more than it had.
     Credit,
     /// It left more here than it was granted.
     Grant,
     /// It repeated a sequence number, or ran too far ahead.
     Sequence,
-    /// It cleared a message that did not ask for it, or more than there is.
+    /// It sent a CTS for a message without RTS, or for more than there is.
     ClearToSend,
-    /// It sent a piece that was not cleared, twice, or outside of its message.
+    /// It sent a piece before its CTS, twice, or outside of its message.
     Stripe,
     /// It refused an access to its memory that it was not asked for, or twice.
     Refusal,
-    /// It had more writes under way than it may.
+    /// It had more writes in flight than it may.
     Writes,
     /// It asked for no bytes, to which there is no answer.
     EmptyRead,

@@ -1,4 +1,4 @@
-//! Events: what comes from peers.
+//! Events: frames from peers, and what the driver measures.
 
 use super::incoming::{Incoming, Name, Target};
 use super::{Engine, ProtocolViolation};
@@ -97,7 +97,7 @@ impl Engine {
     /// The payload of a frame follows, if it has one.
     fn await_payload(&mut self, now: Instant, subchannel: SubchannelId, header: &Header, into: Target) {
         let (len, urgency) = (u64::from(header.body.payload_len()), header.body.urgency());
-        // What is dropped, because it has come before, is nothing that could come again.
+        // A duplicate that is dropped is not retransmitted.
         let dropped = len == 0 || matches!(into, Target::Nothing);
         let name = if dropped { Name::None } else { Name::of(&header.body) };
         let incoming = Incoming { into, name, repetition: header.repetition, len, urgency };
@@ -125,16 +125,16 @@ impl Engine {
             Target::Nothing => {}
             Target::Reassembly(key) => self.bytes_placed(key, incoming.len),
             Target::ReassemblyPart { reassembly, wanted } => self.bytes_placed(reassembly, wanted),
-            Target::Piece { seq, bounce } => self.early_data_buffered(subchannel.vc, (seq, bounce), incoming.len),
-            Target::UnmatchedMessage(key) => self.fully_buffered(key),
+            Target::EarlyData { seq, bounce } => self.early_data_buffered(subchannel.vc, (seq, bounce), incoming.len),
+            Target::Unmatched(key) => self.fully_buffered(key),
             Target::Memory { data, .. } => {
                 data.into_iter().for_each(|data| self.written(subchannel.vc, data, incoming.len));
             }
         }
     }
 
-    /// What is handled of this subchannel from now on had not come at `queried`: a driver that does not look all the time
-    /// says so, as otherwise its own absence would count as the path's delay.
+    /// What is handled of this subchannel from now on arrived after `polled`: a driver that does not poll all the time
+    /// says so, as otherwise the time between its polls would count as the path's delay.
     pub fn arrived_after(&mut self, subchannel: SubchannelId, polled: Instant) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
@@ -142,9 +142,9 @@ impl Engine {
         }
     }
 
-    /// The peer's kernel has the first `frames` of all that were handed over to this subchannel, and did not have the last of
-    /// them when the driver `queried` before. That is known earlier, and more exactly, than by the peer's acknowledgements,
-    /// which wait until its process is there, and behind what it sends itself.
+    /// The peer's kernel has acknowledged the first `frames` frames of this subchannel, and had not acknowledged the
+    /// last of them when the driver `queried` before. This is earlier and more exact than the acknowledgements of the
+    /// peer's engine, which wait for its process, and behind what it sends.
     pub fn kernel_acknowledged(&mut self, (queried, now): (Instant, Instant), subchannel: SubchannelId, frames: u32) {
         let vc = subchannel.vc;
         let channel = &mut self.vcs[vc.0 as usize];
@@ -156,7 +156,7 @@ impl Engine {
         }
     }
 
-    /// The driver has held back what it was handed over for this subchannel since `since`, and sends it only `now`.
+    /// The driver has held back what it took for this subchannel since `since`, and sends it only `now`.
     pub fn held_frames_sent(&mut self, subchannel: SubchannelId, since: Instant, now: Instant) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {

@@ -1,4 +1,4 @@
-//! Remote memory access: commands of this side's user, and what peers ask for.
+//! Remote memory access: commands of this side's user, and accesses of peers.
 
 use super::incoming::{Name, Target};
 use super::{Engine, PostError, ProtocolViolation, SendKey};
@@ -40,7 +40,7 @@ impl Engine {
                 continue;
             }
             (incoming.into, incoming.name) = (Target::Nothing, Name::None);
-            // It is refused if it comes again.
+            // It is refused if it is retransmitted.
             self.vcs[vc.0 as usize].remote.forget(write.0);
             // There may be one a subchannel more than the peer could have caused.
             self.vcs[vc.0 as usize].refuse_write(index, write, Refusal::Key);
@@ -111,9 +111,9 @@ impl Engine {
         let found = self.regions.find(key, address, len, Permission::Write);
         let send = Send::write(request, true);
         let result = found.map_err(Failure::Refused).map(|(_, to)| self.copy(from, to));
-        let told = data.filter(|_| result.is_ok());
+        let reported = data.filter(|_| result.is_ok());
         self.completions.extend(send.completion(result));
-        self.completions.extend(told.map(|data| written(vc, data, len)));
+        self.completions.extend(reported.map(|data| written(vc, data, len)));
     }
 
     fn read_here(&mut self, request: ReadRequest) {
@@ -172,7 +172,7 @@ impl Engine {
         self.completions.push_back(written(vc, data, len));
     }
 
-    /// A peer wants to read.
+    /// A peer reads.
     pub(super) fn handle_read(
         &mut self,
         vc: VcId,
@@ -196,7 +196,7 @@ impl Engine {
         Ok(())
     }
 
-    /// A peer refuses what this side wanted with its memory. It may say so twice.
+    /// A peer refuses an access of this side. The refusal may come twice.
     pub(super) fn handle_refused(&mut self, vc: VcId, what: Access, why: Refusal) -> Result<(), ProtocolViolation> {
         match what {
             Access::Write(write) => self.write_refused(vc, write.0, why),
@@ -204,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// The frames that are under way are still acknowledged, and the write ends with the last of them.
+    /// The frames that are in flight are still acknowledged, and the write ends with the last of them.
     fn write_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), ProtocolViolation> {
         let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
         if send.vc != vc || !send.is_write() || send.unacknowledged == 0 {
@@ -218,7 +218,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The read ends at once: what is still on its way for it goes nowhere.
+    /// The read ends at once: what is still on its way for it is dropped.
     fn read_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), ProtocolViolation> {
         let Some(reassembly) = self.reassemblies.get_mut(key) else { return Ok(()) };
         if reassembly.vc != vc || !reassembly.refuse(why) {
@@ -250,7 +250,7 @@ impl Engine {
     }
 }
 
-/// What the user hears of a peer's write.
+/// The completion that reports a peer's write.
 fn written(vc: VcId, data: u64, len: u64) -> Completion {
     Completion {
         context: Context(0),

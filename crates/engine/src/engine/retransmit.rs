@@ -1,4 +1,4 @@
-//! What comes a second time because a subchannel has failed, and what was cut off in the middle: every byte is placed, none
+//! Retransmissions from peers, and payloads that a failure has cut off: every byte is placed, none
 //! after its receive has ended, whatever an old connection still holds.
 
 use super::incoming::{Incoming, Name, Target};
@@ -10,7 +10,7 @@ use crate::memory::{MemoryAction, Placement};
 use crate::wire::REPETITIONS;
 
 impl Engine {
-    /// The payload that was on its way over a subchannel will not come, or not be looked at: it will come again.
+    /// The payload that was being read from a subchannel is cut off, or is superseded: it will be retransmitted.
     pub(super) fn interrupt(&mut self, subchannel: SubchannelId) {
         let vc = subchannel.vc;
         let Some(incoming) = self.incoming[vc.0 as usize].get_mut(usize::from(subchannel.index)) else { return };
@@ -21,16 +21,16 @@ impl Engine {
             (Name::Eager(seq), Target::Reassembly(key)) => {
                 channel.interrupted.insert(seq.0, InterruptedMessage::Reassembly(key));
             }
-            (Name::Eager(seq), Target::UnmatchedMessage(key)) => {
-                channel.interrupted.insert(seq.0, InterruptedMessage::UnmatchedMessage(key));
+            (Name::Eager(seq), Target::Unmatched(key)) => {
+                channel.interrupted.insert(seq.0, InterruptedMessage::Unmatched(key));
             }
-            (Name::Piece(_, offset) | Name::Stripe(_, offset), Target::Reassembly(key)) => {
+            (Name::EarlyData(_, offset) | Name::Stripe(_, offset), Target::Reassembly(key)) => {
                 self.unplace(key, offset, len)
             }
-            (Name::Piece(_, offset), Target::ReassemblyPart { reassembly, wanted }) => {
+            (Name::EarlyData(_, offset), Target::ReassemblyPart { reassembly, wanted }) => {
                 self.unplace(reassembly, offset, wanted)
             }
-            (Name::Piece(seq, _), Target::Piece { bounce, .. }) => {
+            (Name::EarlyData(seq, _), Target::EarlyData { bounce, .. }) => {
                 let freed = channel.early_data.get_mut(seq).and_then(|early_data| early_data.forget(bounce));
                 match freed {
                     Some(piece) if piece.is_unannounced => channel.peer_grant.early_data_announced(piece.len),
@@ -62,8 +62,9 @@ impl Engine {
         }
     }
 
-    /// A frame called `name` comes again. True if an older copy is on its way: this one takes its place, as the peer has
-    /// given up the older one's subchannel. (An older copy must not replace a newer: that is the one that counts.)
+    /// A retransmission of the frame `name` has come. True if an older copy is being read: this one takes its place, as
+    /// the peer has given up the older one's subchannel. (An older copy must not replace a newer: that is the one that
+    /// counts.)
     pub(super) fn supersede(&mut self, vc: VcId, name: Name, repetition: u8) -> bool {
         let is_older = |old: u8| (1..REPETITIONS / 2).contains(&(repetition.wrapping_sub(old) % REPETITIONS));
         let older = |incoming: &Incoming| incoming.name == name && is_older(incoming.repetition);
@@ -74,7 +75,7 @@ impl Engine {
         true
     }
 
-    /// A message comes again, the first time of which may have been cut off.
+    /// A retransmission of an eager message has come; its first copy may have been cut off.
     pub(super) fn handle_retransmission(
         &mut self,
         seq: MessageSeq,
@@ -93,7 +94,7 @@ impl Engine {
                 same_len(reassembly.len())?;
                 Ok((Target::Reassembly(key), reassembly.place_all()))
             }
-            Some(InterruptedMessage::UnmatchedMessage(key)) => {
+            Some(InterruptedMessage::Unmatched(key)) => {
                 let Some(waiting) = self.unmatched.get_mut(key) else { return Ok(nothing) };
                 same_len(waiting.len)?;
                 if let Content::Eager { bounce, .. } = &mut waiting.content {

@@ -1,4 +1,4 @@
-//! Subchannels that come and go.
+//! Subchannels that come up, fail or retire, and their liveness.
 
 use super::incoming::Incoming;
 use super::{Engine, Refused};
@@ -34,7 +34,7 @@ impl Engine {
     }
 
     /// The driver has closed a subchannel, because of `why`, which names the rail: nothing more comes over it, and what it
-    /// was handed over and has not sent is forgotten. What the peer may not have goes over the others. Without any
+    /// took and has not sent is dropped. What is not acknowledged is retransmitted over the others. Without any
     /// other, the peer is lost after a while.
     pub fn subchannel_down(&mut self, now: Instant, subchannel: SubchannelId, why: &str) {
         let (vc, index) = (subchannel.vc, usize::from(subchannel.index));
@@ -44,7 +44,7 @@ impl Engine {
         }
         channel.remove_subchannel(now, index, why);
         if channel.live.is_empty() {
-            // Since the last that carried has ended: not one that was let go.
+            // Counts from the end of the last live one: not of a retiring one.
             let due = *channel.peer_timeout_at.get_or_insert(now.plus_ns(self.config.rail_timeout_ns));
             self.schedule_timeout(due);
         }
@@ -52,8 +52,9 @@ impl Engine {
         self.make_ready(vc);
     }
 
-    /// No new frames go over a subchannel from now on, only acknowledgements of what comes, so that it can be closed without
-    /// loss once it [is drained](Engine::is_drained) on both sides. False: it carries alone, and has to stay.
+    /// No new frames go over a subchannel from now on, only acknowledgements of what comes, so that it can be closed
+    /// without loss once it [is drained](Engine::is_drained) on both sides. False: it is the only live one, and has to
+    /// stay.
     pub fn retire(&mut self, subchannel: SubchannelId) -> bool {
         let retired = self.vcs[subchannel.vc.0 as usize].retire(usize::from(subchannel.index));
         self.make_ready(subchannel.vc);
@@ -77,8 +78,9 @@ impl Engine {
     }
 
     /// To be called every few milliseconds. If the oldest frame of this subchannel is overdue, it may be lost, or what
-    /// acknowledges it: the peer is asked over the same subchannel. A kernel sends a lone segment again only after 200 ms
-    /// (RFC 8985, 7.2), but soon after another one behind it has come through, and the answer is one.
+    /// acknowledges it: the peer is probed over the same subchannel. A kernel retransmits a lone segment only after 200
+    /// ms (RFC 8985, 7.2: tail loss), but soon after another one behind it has come through: the probe and its answer
+    /// are such.
     pub fn probe_if_overdue(&mut self, now: Instant, subchannel: SubchannelId) {
         if self.vcs[subchannel.vc.0 as usize].probe_if_overdue(now, usize::from(subchannel.index)) {
             self.make_ready(subchannel.vc);
@@ -96,7 +98,7 @@ impl Engine {
         self.lost_peers.pop_front()
     }
 
-    /// Looks whether the subchannels of `vc` make progress, and whether it has any.
+    /// Checks whether the subchannels of `vc` make progress, and whether it has any.
     pub(super) fn check_liveness(&mut self, now: Instant, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         if channel.peer_timeout_at.is_some_and(|due| due <= now) {

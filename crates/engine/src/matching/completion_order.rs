@@ -1,28 +1,28 @@
-//! The order in which messages into multi-receive buffers are reported: that in which they matched, though one that was
-//! announced takes longer than one behind it that came at once. Active messages run over such buffers, and MPICH 5.0.2
+//! The order in which messages into multi-receive buffers are reported: that in which they matched, though a rendezvous
+//! takes longer than an eager message behind it. Active messages use such buffers, and MPICH 5.0.2
 //! loses parts of those that it has to put in order itself.
 
 use std::collections::VecDeque;
 
 use super::reassembly::Reassembly;
 
-/// The messages of one peer that have matched and are not reported. Bounded like the peer's announcements.
+/// The messages of one peer that have matched and are not reported. Bounded like the peer's RTS frames.
 #[derive(Default)]
 pub struct CompletionOrder {
-    /// Turn of the front one.
+    /// Position of the front one.
     front: u64,
-    /// `None`: on its way.
+    /// `None`: not complete yet.
     reassemblies: VecDeque<Option<Reassembly>>,
 }
 
 impl CompletionOrder {
-    /// The turn of a message that matches now.
+    /// Reserves the position of a message that matches now.
     pub fn reserve(&mut self) -> u64 {
         self.reassemblies.push_back(None);
         self.front + self.reassemblies.len() as u64 - 1
     }
 
-    /// The message has landed.
+    /// The message at a position is complete.
     pub fn completed(&mut self, position: u64, reassembly: Reassembly) {
         let place = position.checked_sub(self.front).and_then(|at| self.reassemblies.get_mut(at as usize));
         debug_assert!(place.is_some(), "a turn is taken before, and once");
@@ -31,7 +31,7 @@ impl CompletionOrder {
         }
     }
 
-    /// The message whose turn it is to be reported, if it has landed.
+    /// The next message in order, if it is complete.
     pub fn next(&mut self) -> Option<Reassembly> {
         let reassembly = self.reassemblies.front_mut()?.take()?;
         self.reassemblies.pop_front();
@@ -39,7 +39,7 @@ impl CompletionOrder {
         Some(reassembly)
     }
 
-    /// The peer is lost: all that have landed, in order.
+    /// The peer is lost: all that are complete, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = Reassembly> {
         self.front += self.reassemblies.len() as u64;
         std::mem::take(&mut self.reassemblies).into_iter().flatten()

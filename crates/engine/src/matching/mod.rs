@@ -1,4 +1,8 @@
 //! Matching: which message goes into which receive.
+//!
+//! [`posted`] holds receives that wait for messages, [`unexpected`] the order of messages that wait for receives,
+//! [`unmatched`] what has come of a message without a receive, [`reassembly`] a message that has one and is being placed,
+//! [`completion_order`] the order in which some are reported. Called by the engine; nothing here knows of subchannels.
 
 pub mod completion_order;
 pub mod posted;

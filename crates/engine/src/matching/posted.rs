@@ -118,7 +118,7 @@ impl PostedQueue {
         self.table.get(key).is_some_and(|posted| !posted.closed)
     }
 
-    /// Takes receive `key` out of the queue; a multi-receive buffer stays known until its messages have landed.
+    /// Takes receive `key` out of the queue; a multi-receive buffer stays known until its messages are complete.
     pub fn unlist(&mut self, key: u64, space: Space) {
         let waiting = self.waiting(space);
         // Mostly it was posted last.
@@ -127,7 +127,7 @@ impl PostedQueue {
         }
     }
 
-    /// A message has landed in multi-receive buffer `key`. True if that was its last.
+    /// A message into multi-receive buffer `key` is complete. True if that was its last.
     pub fn message_done(&mut self, key: u64) -> bool {
         let Some(posted) = self.table.get_mut(key) else { return false };
         posted.in_progress -= 1;
@@ -138,7 +138,7 @@ impl PostedQueue {
         done
     }
 
-    /// Takes the receive posted under `context` out. `None` if there is none, or messages are landing in it: it is
+    /// Takes the receive posted under `context` out. `None` if there is none, or messages are on their way into it: it is
     /// then closed and ends with the last of them.
     pub fn cancel(&mut self, context: Context) -> Option<RecvRequest> {
         let find = |posted: &Posted| posted.request.context == context && !posted.closed;

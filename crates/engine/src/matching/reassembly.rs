@@ -1,4 +1,5 @@
-//! A message, or what was read from a peer, on its way into user memory.
+//! Reassembly: a message that has matched a receive, or the response to a read, on its way into user memory. Its
+//! stripes are placed in any order.
 
 use crate::envelope::Envelope;
 use crate::ids::{Context, MessageSeq, VcId};
@@ -9,16 +10,16 @@ use crate::wire::Refusal;
 
 use super::posted::Taken;
 
-/// The message and its place.
+/// A message and its place.
 #[derive(Debug)]
 pub struct Reassembly {
     /// From whom.
     pub vc: VcId,
-    /// The multi-receive buffer that it lands in, if it is one.
+    /// Key of the multi-receive buffer that it goes into, if it is one.
     pub multi: Option<u64>,
-    /// When it is reported, if that has an order.
+    /// Its position in the completion order, if it goes into a multi-receive buffer.
     pub report_position: Option<u64>,
-    /// Its position, if pieces of it come without a clearance.
+    /// Its sequence number, if it has early data.
     pub early_data: Option<MessageSeq>,
     envelope: Envelope,
     data: Option<u64>,
@@ -31,7 +32,7 @@ pub struct Reassembly {
     refused: Option<Refusal>,
     /// A receive or a read.
     operation: Operation,
-    /// Bytes whose headers have come: how many, and of those that came in pieces, which.
+    /// Bytes whose headers have come: how many, and of stripes and pieces, which.
     announced: u64,
     pieces: Intervals,
     /// Bytes that are in place.
@@ -40,7 +41,7 @@ pub struct Reassembly {
     notify: bool,
 }
 
-/// A stripe outside of what was cleared.
+/// A stripe outside of what the CTS allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfPlace;
 
@@ -97,7 +98,7 @@ impl Reassembly {
         if self.wanted == 0 { Placement::Discard } else { Placement::User(self.place.clone()) }
     }
 
-    /// `len` bytes from `offset` follow: where they go. Bytes are never announced twice, so that nothing is still
+    /// `len` bytes from `offset` follow: where they go. No bytes are accepted twice, so that nothing is still
     /// being written when all are placed.
     pub fn place_stripe(&mut self, offset: u64, len: u64) -> Result<Placement, OutOfPlace> {
         let end = offset.checked_add(len).ok_or(OutOfPlace)?;
@@ -109,7 +110,7 @@ impl Reassembly {
         Ok(Placement::User(self.place.slice(offset, len)))
     }
 
-    /// The same of a piece that was sent before the peer could know how much is wanted. Also how much of it is.
+    /// The same of early data, which were sent before the peer could know how much is wanted. Also how much of them is.
     pub fn place_early_data(&mut self, offset: u64, len: u64) -> Result<(Placement, u64), OutOfPlace> {
         offset.checked_add(len).ok_or(OutOfPlace)?;
         let wanted = self.wanted_of(offset, len);
@@ -125,12 +126,12 @@ impl Reassembly {
         self.placed >= self.wanted
     }
 
-    /// Whether all of these bytes have been announced as a piece.
+    /// Whether the headers of all of these bytes have come, in stripes or pieces.
     pub fn contains(&self, offset: u64, len: u64) -> bool {
         len > 0 && offset.checked_add(len).is_some_and(|end| self.pieces.contains(offset, end))
     }
 
-    /// A piece that was announced has not come: it will be announced again.
+    /// The payload of a piece was cut off: it will be retransmitted.
     pub fn unplace(&mut self, offset: u64, len: u64) {
         self.pieces.remove(offset, offset + len);
         self.announced -= len;

@@ -1,4 +1,4 @@
-//! Messages whose turn has come and that no receive was posted for.
+//! Unexpected messages: in order, but no receive was posted for them.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! A message that has come without finding its receive: too early for its turn, or for the user.
+//! A message without a receive: it came out of order, or is unexpected.
 
 use crate::envelope::Envelope;
 use crate::ids::{MessageSeq, VcId};
@@ -17,13 +17,13 @@ pub enum Content {
         /// What happens when they are.
         once_buffered: OnceBuffered,
     },
-    /// A request, and what comes of the message without a clearance.
+    /// An RTS, perhaps with early data.
     Rendezvous {
         /// The sender's name for it.
         send: SendRef,
-        /// Its position.
+        /// Its sequence number.
         seq: MessageSeq,
-        /// Bytes that come without a clearance.
+        /// Bytes of early data.
         early: u64,
     },
 }
@@ -33,9 +33,9 @@ pub enum Content {
 pub enum OnceBuffered {
     /// It waits for a receive.
     Wait,
-    /// A receive has taken it: key of the landing.
+    /// It has matched a receive: key of the reassembly.
     Deliver(u64),
-    /// The user does not want it.
+    /// The user has discarded it.
     Drop,
 }
 
@@ -52,6 +52,6 @@ pub struct UnmatchedMessage {
     pub len: u64,
     /// What is here.
     pub content: Content,
-    /// Of a message with payload: what it holds of the peer's grant.
+    /// What it holds of the peer's grant, in bytes; 0 for an RTS without early data, which is charged elsewhere.
     pub charge: u64,
 }

@@ -31,7 +31,7 @@ impl Stripe for Adaptive {
 
     /// Equation 4: W'_i = (1 - alpha) W_i + alpha W_total (W_i / t_i) / sum_k (W_k / t_k). Where W_i stands for a rate
     /// (equation 1), it is the weight that this message was cut by, as its stripe's length tells: with many messages
-    /// under way, weights have changed since.
+    /// in flight, weights have changed since.
     fn delivered(&mut self, stripes: &[Delivered]) {
         let measured = stripes.len() == self.weights.len() && stripes.iter().all(|s| s.bytes > 0 && s.ns > 0);
         if !measured {

@@ -1,8 +1,8 @@
 //! `earliest`: late binding. A piece goes where it would arrive first, decided when a subchannel can take it; a slow
 //! subchannel is left out of a tail that it would delay; pieces shrink towards the end.
 //!
-//! One that is ample, as its driver says, takes everything: it drains faster than this process can feed it, and a second
-//! one costs both sides processor time that is short.
+//! One that is limited by the host, as its driver says, takes everything: it drains faster than this process can feed
+//! it, and a second one costs both sides processor time that is short.
 
 use arrayvec::ArrayVec;
 
@@ -11,7 +11,7 @@ use super::stripe::{Delivered, MAX_PIECE, Plan, Stripe};
 use super::view::{View, WORTH_CHANGING_NS, finish_without_ns};
 use crate::limits::MAX_SUBCHANNELS;
 
-/// When nothing is under way there: differences up to this are within the noise of what is known of near paths.
+/// When nothing is in flight there: differences up to this are within the noise of what is known of near paths.
 const WORTH_CHANGING_IDLE_NS: f64 = 5_000.0;
 /// Pieces are not cut shorter than so much time on the wire, as each costs a header and a part of a system call.
 const MIN_PIECE_NS: f64 = 33_000.0;
@@ -68,8 +68,9 @@ impl Multiplex for Earliest {
 }
 
 impl Earliest {
-    /// The subchannel of the message before; or, if that is idle and it makes no difference, the one over which the peer was
-    /// heard: an answer there carries the acknowledgement, so that the peer learns what that subchannel is worth.
+    /// The subchannel of the message before; or, if that is idle and it makes no difference, the one over which the
+    /// peer was heard: an answer there carries the acknowledgement, so that the peer learns what that subchannel is
+    /// worth.
     fn usual(&self, finish_ns: &Times, views: &[View]) -> usize {
         let last = self.last.min(views.len() - 1);
         let latest_ns = finish_ns[last] + WORTH_CHANGING_IDLE_NS;
@@ -95,7 +96,7 @@ impl Stripe for Earliest {
         }
         let rates: f64 = views.iter().map(View::lasting_rate).sum();
         let piece = |view: &View| piece_len(pending, view.lasting_rate(), rates).min(remaining);
-        // While all are open nobody would come back later.
+        // While all are open no event would make the scheduler ask again.
         let all_open = views.iter().all(|view| view.open);
         let worth = |position, view: &View| view.open && worthwhile(position, piece(view), pending, 0.0, views);
         let finish = |(_, view): &(usize, &View)| view.finish_ns(piece(view));
@@ -119,7 +120,7 @@ impl Stripe for Earliest {
 
 /// Whether `len` of the `pending` bytes arrive over this open subchannel no more than `slack_ns` after the others
 /// would have delivered everything without it. One of those takes `len` bytes at least: so this never turns down the
-/// best of all, for which nobody would come back.
+/// best of all, for which no event would make the scheduler ask again.
 fn worthwhile(position: usize, len: u64, pending: u64, slack_ns: f64, views: &[View]) -> bool {
     let view = &views[position];
     let others = views.iter().enumerate().filter(|(other, _)| *other != position);

@@ -1,4 +1,5 @@
-//! Scheduling policies: which subchannel carries what. One file each; the scheduler knows only the two traits.
+//! Scheduling policies: which subchannel carries what. One file each; the scheduler knows only the traits [`Multiplex`] and
+//! [`Stripe`], and shows policies the subchannels as [`View`]s. `spec` is how users write them.
 
 mod adaptive;
 mod binding;

@@ -35,7 +35,7 @@ pub struct View {
     pub delay_ns: u64,
     /// How much later than rate and delay say frames arrive in the mean, in nanoseconds.
     pub late_ns: u64,
-    /// Bytes that may be under way at a time; what exceeds it waits for a round trip.
+    /// Bytes that may be in flight at a time; what exceeds it waits for a round trip.
     pub window: u64,
     /// It drains faster than it is fed: the processor is the limit, not the path.
     pub is_host_limited: bool,
@@ -46,7 +46,7 @@ pub struct View {
 /// All subchannels of a virtual channel that are up; a policy answers with a position in this list.
 pub type Views = ArrayVec<View, MAX_SUBCHANNELS>;
 
-/// Negligible ones are put off, unless they are so much nearer than all others that short messages would miss them.
+/// Makes negligible ones a last resort, unless they are so much nearer than all others that short messages would miss them.
 pub fn deprioritize_negligible(views: &mut Views) {
     let all: f64 = views.iter().map(|view| view.rate).sum();
     // The usual case.
@@ -67,7 +67,7 @@ pub fn deprioritize_negligible(views: &mut Views) {
 }
 
 impl View {
-    /// What leaves arrives so much later, in nanoseconds.
+    /// Expected one-way delay with lateness, in nanoseconds.
     pub fn latency_ns(&self) -> u64 {
         self.delay_ns + self.late_ns
     }

@@ -14,21 +14,21 @@ pub const MAX_HEADER_LEN: usize = 60;
 /// Length in bytes of what all headers share, and of those that say nothing else.
 pub const COMMON_LEN: usize = 20;
 
-/// Repetitions of a frame are counted modulo this. An old copy that turns up late is not nearly so far behind.
+/// Retransmissions of a frame are counted modulo this. An old copy that turns up late is not nearly so far behind.
 pub const REPETITIONS: u8 = 16;
 
 /// Names a send of the sender to its peer, in a rendezvous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SendRef(pub u64);
 
-/// Names a receive of the receiver to its peer, in a rendezvous.
+/// Names the destination of stripes (a receive or a read) to the peer that sends them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReceiveRef(pub u64);
 
 impl ReceiveRef {
-    /// No receive: what comes of the message comes as pieces.
+    /// In a CTS: all that is wanted comes as early data.
     pub const NONE: ReceiveRef = ReceiveRef(0);
-    /// No receive yet, but memory: so much of the message may come as pieces.
+    /// In a CTS: there is no receive yet, but so much of the message may come as early data.
     pub const EARLY: ReceiveRef = ReceiveRef(u64::MAX);
 }
 
@@ -39,9 +39,9 @@ pub struct Header {
     pub ack: u32,
     /// How long the newest of them may have waited for this acknowledgement, in microseconds; 65535 for longer.
     pub ack_delay_us: u16,
-    /// When this was said, by the sender's clock, in microseconds, modulo 2^32.
+    /// When this header was made, by the sender's clock, in microseconds, modulo 2^32.
     pub said_at_us: u32,
-    /// Credit given on this virtual channel so far beside the first grant, in bytes, modulo 2^32.
+    /// Credit granted on this virtual channel so far beside the first grant, in bytes, modulo 2^32.
     pub credit: u32,
     /// How often the frame was sent before, over subchannels that have failed; modulo [`REPETITIONS`].
     pub repetition: u8,
@@ -62,10 +62,10 @@ pub enum Body {
         data: Option<u64>,
         /// Its length.
         len: u32,
-        /// The acknowledgement is waited for.
+        /// A completion waits for the acknowledgement.
         prompt: bool,
     },
-    /// A message is announced: the first half of a rendezvous.
+    /// RTS: announces a message in a rendezvous.
     RequestToSend {
         /// Its position in the virtual channel.
         seq: MessageSeq,
@@ -75,12 +75,12 @@ pub enum Body {
         data: Option<u64>,
         /// Its length, in bytes; nothing follows this header.
         total: u64,
-        /// So many bytes of its start come as pieces without a clearance.
+        /// So many bytes of its start come as early data, before the CTS.
         early: u32,
         /// The sender's name for it.
         send: SendRef,
     },
-    /// A piece of what comes of a message without a clearance; may overtake the request on another subchannel.
+    /// A piece of early data; may overtake the RTS on another subchannel.
     EarlyData {
         /// Position of the message in the virtual channel.
         seq: MessageSeq,
@@ -89,19 +89,19 @@ pub enum Body {
         /// Its length.
         len: u32,
     },
-    /// The answer: send so much of it; what does not come anyway, to this place. With [`ReceiveRef::EARLY`], an answer
+    /// CTS: send so much of it; what is not early data, to this place. With [`ReceiveRef::EARLY`], another CTS
     /// will follow.
     ClearToSend {
-        /// From the request.
+        /// From the RTS.
         send: SendRef,
-        /// The receiver's name for the place.
+        /// The receiver's name for the destination.
         receive: ReceiveRef,
         /// Bytes wanted; fewer than the message has, where the receive buffer is shorter.
         len: u64,
     },
-    /// A piece of a message that was cleared.
+    /// A piece of a message after its CTS, or of the response to a read.
     Stripe {
-        /// From the clearance.
+        /// From the CTS or the READ.
         receive: ReceiveRef,
         /// Where in the message it belongs, in bytes.
         offset: u64,
@@ -123,11 +123,11 @@ pub enum Body {
         /// Length.
         len: u32,
     },
-    /// Asks for bytes of registered memory; the answer are stripes.
+    /// Asks for bytes of registered memory; the response comes as stripes.
     Read {
         /// Its number among the sender's frames of accesses: it is answered once.
         number: u64,
-        /// The sender's name for the place.
+        /// The sender's name for the destination.
         receive: ReceiveRef,
         /// Which memory.
         key: u64,
@@ -143,18 +143,18 @@ pub enum Body {
         /// Why.
         why: Refusal,
     },
-    /// The sender has given back so much credit in all, unused.
+    /// The sender has returned so much unused credit in all.
     Relinquish {
         /// Bytes since the start.
         total: u64,
     },
-    /// Wants to be acknowledged at once: whether the peer is there at all.
+    /// A probe: is acknowledged at once.
     Ping,
     /// Nothing but acknowledgement and credit. Not itself acknowledged.
     Ack,
     /// The sender is about to close in good order. Not itself acknowledged.
     Bye,
-    /// Nothing counted follows from the sender over this connection: it lets the connection go. Not itself acknowledged.
+    /// Nothing counted follows from the sender over this connection: it retires it. Not itself acknowledged.
     Leave,
     /// Which counted frame follows next over this connection; those before it went, or go, as datagrams. Between drivers:
     /// engines neither make nor see it. Not itself acknowledged.
@@ -241,7 +241,7 @@ pub(super) mod flag {
 /// How soon an acknowledgement is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Urgency {
-    /// Nothing waits for it but the sender's record of what is under way.
+    /// Nothing waits for it but the sender's record of what is in flight.
     #[default]
     Lazy,
     /// A completion waits for it, and the receiver's user may answer with a frame that carries it.
@@ -370,7 +370,7 @@ impl Writer<'_> {
         self.at += 8;
     }
 
-    /// Sequence number with what comes ahead, tag and data; returns the flags that go with them.
+    /// Sequence number with the length of early data, tag and data; returns the flags that go with them.
     fn envelope(&mut self, (seq, early): (MessageSeq, u32), envelope: Envelope, data: Option<u64>) -> u8 {
         let (tag, tagged) = match envelope {
             Envelope::Message => (0, 0),

@@ -63,7 +63,7 @@ fn a_seed_with_failures_gives_the_same_trace_again() {
 }
 
 /// The longest time without a message, while one of two rails stalls or breaks under load. `answers`: one message is
-/// under way at a time, and the next goes the other way.
+/// in flight at a time, and the next goes the other way.
 fn longest_gap_ns(delay_ns: u64, len: u64, stall: bool, answers: bool) -> u64 {
     let rails = vec![Rail::steady(125e6, delay_ns); 2];
     let config = Config::default();

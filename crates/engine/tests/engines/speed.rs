@@ -24,7 +24,7 @@ impl Run {
         Run { world: World::new(Setup { seed: 1, nodes: 2, rails, config, phantom: true }), len }
     }
 
-    /// Bytes per second of `count` messages, `window` of them under way at any time.
+    /// Bytes per second of `count` messages, `window` of them in flight at any time.
     fn rate(&mut self, count: u64, window: u64) -> f64 {
         let world = &mut self.world;
         let (start, before) = (world.now, world.oracle.ended_sends);

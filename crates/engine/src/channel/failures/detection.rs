@@ -1,5 +1,5 @@
-//! Whether a subchannel makes progress: one that is silent while the peer answers over others has failed, whatever the
-//! kernel still hopes for.
+//! Failure detection: a subchannel that is silent while the peer answers over others has failed, even if its kernel
+//! still retries.
 
 use arrayvec::ArrayVec;
 
@@ -11,23 +11,23 @@ use crate::limits::MAX_SUBCHANNELS;
 use crate::time::Instant;
 use crate::wire::Body;
 
-/// A subchannel on which nothing has moved for so long, in nanoseconds, and a round trip, is suspect: a kernel
-/// that has lost packets has sent them again twice by then.
+/// A subchannel without progress for so long, in nanoseconds, and a round trip, is suspect: a kernel
+/// that has lost packets has retransmitted them twice by then.
 const SILENCE_NS: u64 = 150_000_000;
-/// The same while others of its rail make progress: it has lost packets, and its kernel, which sends them again after
-/// 200 ms and after 400 more, is given both tries.
+/// The same while others of its rail make progress: it has lost packets, and its kernel, which retransmits after
+/// 200 ms and after 400 more, is given both tries,
 const LOSSY_SILENCE_NS: u64 = 700_000_000;
-/// And so many round trips: the kernel's patience grows with these.
+/// and so many round trips: the kernel's timeout grows with these.
 const KERNEL_BACKOFF_ROUND_TRIPS: u64 = 4;
-/// The same for one in doubt. A connection that is only slow answers in time, or is set up again.
+/// The same for one in quarantine. A connection that is only slow answers in time, or is set up again.
 const QUARANTINE_SILENCE_NS: u64 = 50_000_000;
-/// A frame that is not acknowledged so long after it should have left, in nanoseconds, and two round trips, may be lost: the
-/// peer is asked over the same subchannel.
+/// A frame that is not acknowledged so long after it should have left, in nanoseconds, and two round trips, is overdue: the
+/// peer is probed over the same subchannel,
 const OVERDUE_NS: u64 = 10_000_000;
-/// And asked again after twice as long, up to so many times: it may be away.
+/// and again after twice as long, up to so many times: it may be computing.
 const MAX_PROBES: u8 = 4;
-/// So long after the peer has answered over another subchannel, in nanoseconds, a suspect one has failed. A peer that was
-/// away reads its subchannels one after the other, and may hold acknowledgements for a while.
+/// So long after the peer has answered over another subchannel, in nanoseconds, a suspect one counts as failed. A peer
+/// that was away reads its subchannels one after the other, and may hold acknowledgements for a while.
 const GRACE_NS: u64 = 40_000_000;
 
 impl Subchannel {
@@ -40,7 +40,7 @@ impl Subchannel {
 }
 
 impl VirtualChannel {
-    /// When to look whether all subchannels make progress, if ever.
+    /// When to check the subchannels for progress, if ever.
     pub fn next_liveness_check(&self) -> Option<Instant> {
         let due = |subchannel: &Subchannel| match subchannel.liveness.is_suspect {
             true => subchannel.liveness.fails_at,
@@ -49,7 +49,7 @@ impl VirtualChannel {
         self.monitored().filter_map(|index| due(&self.subchannels[index])).min()
     }
 
-    /// The subchannels that wait for acknowledgement, those too that are let go. One that carries alone is not among them:
+    /// The subchannels with frames in flight, retiring ones included. The only live one is not among them:
     /// there is nothing to compare it with.
     fn monitored(&self) -> impl Iterator<Item = usize> {
         let alone = match self.live[..] {
@@ -62,7 +62,7 @@ impl VirtualChannel {
         (0..all).filter(move |index| alone != Some(*index) && waits(&self.subchannels[*index]))
     }
 
-    /// When a subchannel that waits for acknowledgement becomes suspect: its rail has been silent, or it alone for long.
+    /// When a subchannel with frames in flight becomes suspect: its rail has been silent, or it alone for longer.
     fn suspect_at(&self, subchannel: &Subchannel) -> Instant {
         let since = subchannel.liveness.since;
         let rtt_ns = subchannel.estimate.min_rtt_ns();
@@ -77,8 +77,8 @@ impl VirtualChannel {
             .min(since.plus_ns(LOSSY_SILENCE_NS + KERNEL_BACKOFF_ROUND_TRIPS * rtt_ns))
     }
 
-    /// Asks the peer where a subchannel is silent: over that one as well, since it may have nothing more to say there than
-    /// an acknowledgement which it holds while it does not look at the network. A subchannel that has failed.
+    /// Makes silent subchannels suspect, and probes the peer over all: over a suspect one as well, as the peer may only
+    /// hold its acknowledgement back while it computes. Returns a subchannel that has failed.
     pub fn check_liveness(&mut self, now: Instant) -> Option<usize> {
         if self.next_liveness_check().is_none_or(|due| due > now) {
             return None;
@@ -102,7 +102,7 @@ impl VirtualChannel {
         failed
     }
 
-    /// Asks the peer over subchannel `index` if its oldest frame is overdue. Whether it is.
+    /// Probes the peer over subchannel `index` if its oldest frame is overdue. Whether it is.
     pub fn probe_if_overdue(&mut self, now: Instant, index: usize) -> bool {
         let is_due = self.carries(index) && self.subchannels[index].probe_at().is_some_and(|due| due <= now);
         if is_due {
@@ -113,8 +113,8 @@ impl VirtualChannel {
         is_due
     }
 
-    /// The peer repeats over subchannel `over` what it has sent over another, which it has given up; the other's end on
-    /// this side may not know. Those that nothing has come over for a while are left alone until the peer answers there.
+    /// The peer retransmits over subchannel `over`, so it has given up another one, whose failure this side may not have
+    /// noticed. Silent ones get no new traffic until the peer answers over them.
     pub fn quarantine_silent(&mut self, now: Instant, over: usize) {
         for index in self.live.iter().map(|index| usize::from(*index)).filter(|index| *index != over) {
             let rtt_ns = self.subchannels[index].estimate.min_rtt_ns();
@@ -125,20 +125,20 @@ impl VirtualChannel {
         }
     }
 
-    /// Of a subchannel that joins: the peer is asked over it where others are suspect, or it might never answer.
+    /// For a new subchannel: the peer is probed over it where others are suspect, or it might never answer.
     pub fn new_liveness(&self) -> Liveness {
         let wants_probe = self.subchannels.iter().any(|subchannel| subchannel.live && subchannel.liveness.is_suspect);
         Liveness { wants_probe, ..Liveness::default() }
     }
 
-    /// The peer has answered over some subchannel: those that stay silent have failed.
+    /// The peer has answered a probe: suspect ones that stay silent fail after a while.
     pub fn probe_answered(&mut self, now: Instant) {
         for subchannel in self.subchannels.iter_mut().filter(|subchannel| subchannel.liveness.is_suspect) {
             subchannel.liveness.fails_at.get_or_insert(now.plus_ns(GRACE_NS));
         }
     }
 
-    /// Asks whether the peer is there.
+    /// A probe that is due.
     pub(in crate::channel) fn ping(&mut self, now: Instant) -> Option<Transmit> {
         let index = self.subchannels.iter().position(|sub| sub.liveness.wants_probe && sub.live && sub.budget > 0)?;
         self.subchannels[index].liveness.wants_probe = false;

@@ -1,4 +1,4 @@
-//! What a subchannel leaves behind when it ends: frames that may not have arrived, and messages that waited for it.
+//! Failover: what a failed or retired subchannel leaves behind goes over the others.
 
 use std::sync::Arc;
 
@@ -14,16 +14,17 @@ use crate::wire::{Access, Body, REPETITIONS, Refusal};
 const MAX_CAUSES: usize = 8;
 
 impl VirtualChannel {
-    /// Subchannel `index` has ended, because of `why`: what is not acknowledged goes over the others.
+    /// Subchannel `index` has failed, because of `why`, or was closed: what is not acknowledged is retransmitted over
+    /// others.
     pub fn remove_subchannel(&mut self, now: Instant, index: usize, why: &str) {
         let is_retired = !self.carries(index);
         let subchannel = &mut self.subchannels[index];
         subchannel.sample_lateness_at_end(now);
-        // Frames with data are bounded as they were on the subchannel, by its queue and its window. A question whether the peer
-        // is there has its answer, or none.
+        // Frames with data are bounded as they were on the subchannel, by its queue and its window. Probes are not
+        // retransmitted.
         self.retransmit_queue.extend(subchannel.end().into_iter().filter(|frame| frame.owner != FrameOwner::Ping));
         self.to_reassign.extend(subchannel.assigned.drain(..));
-        // The peer has no acknowledgement of these writes, and sends them again, to be refused again.
+        // The peer has no acknowledgement of these writes: it retransmits them, and they are refused again.
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
         self.live.retain(|live| usize::from(*live) != index);
         self.cached_choice = None;
@@ -37,7 +38,7 @@ impl VirtualChannel {
         self.failure_causes.push(why.into());
     }
 
-    /// Subchannel `index` gets no new frames. False: there is no other.
+    /// Subchannel `index` gets no new frames from now on. False: there is no other.
     pub fn retire(&mut self, index: usize) -> bool {
         if self.live.len() < 2 || !self.carries(index) {
             return false;
@@ -55,7 +56,7 @@ impl VirtualChannel {
         failure_causes.join("; ")
     }
 
-    /// A message that waited for a subchannel that has ended.
+    /// A message that was assigned to a subchannel that has failed or retires.
     pub(in crate::channel) fn reassigned_message(
         &mut self,
         now: Instant,
@@ -67,7 +68,7 @@ impl VirtualChannel {
         self.message(now, index, key, sends)
     }
 
-    /// A frame that may not have arrived over a subchannel that has ended.
+    /// A frame that was not acknowledged over a failed subchannel.
     pub(in crate::channel) fn retransmission(
         &mut self,
         now: Instant,

@@ -1,10 +1,10 @@
-//! How much may be under way at a time over a path: the congestion window, as its driver tells it, now and of late.
+//! The congestion window of a path, as the driver measures it.
 
 use crate::time::Instant;
 
-/// A window that has grown by this factor within a round trip or two is being opened.
+/// A window that has grown by this factor within a round trip or two is still growing, as in slow start.
 const GROWTH: f64 = 1.25;
-/// A path that carries this part of a window each round trip may be held back by the window.
+/// A path that carries this part of a window each round trip may be limited by the window.
 const WINDOW_LIMITED_PART: f64 = 0.8;
 
 /// In bytes; `u64::MAX`: not known.
@@ -36,8 +36,8 @@ impl CongestionWindow {
         self.now
     }
 
-    /// Whether it, rather than the path, may have made so many bytes of which the last has just been acknowledged take so
-    /// many nanoseconds.
+    /// Whether the window, rather than the path, may be why so many bytes, of which the last has just been
+    /// acknowledged, took so many nanoseconds.
     pub fn explains(&self, bytes: u64, took_ns: u64, round_trip_ns: u64) -> bool {
         let windows = bytes as f64 / self.now.min(self.latest.0) as f64;
         // While it opens, a sender also paces itself, and each window waits for the one before, however few bytes it is.
@@ -45,7 +45,7 @@ impl CongestionWindow {
         took_ns as f64 <= round_trips * round_trip_ns as f64 / WINDOW_LIMITED_PART
     }
 
-    /// Whether the sender still finds out what the path can carry.
+    /// Whether the sender is still in slow start.
     fn is_growing(&self) -> bool {
         self.now != u64::MAX && (self.earlier == u64::MAX || self.now as f64 > self.earlier as f64 * GROWTH)
     }

@@ -1,4 +1,4 @@
-//! What is under way over a subchannel's path: bytes that have been handed over and have not left, as far as the rate and
+//! Bytes in flight over a subchannel's path, and how many of them still queue before its bottleneck, as far as the rate and
 //! acknowledgements tell.
 
 use super::packet_train::TimeRange;
@@ -11,7 +11,7 @@ use crate::time::Instant;
 pub struct InFlight {
     /// Bytes handed over and not acknowledged.
     in_flight: u64,
-    /// When, at the estimated rate, all bytes will have left.
+    /// When, at the estimated rate, all bytes will have passed the bottleneck.
     busy_until: Instant,
 }
 
@@ -21,13 +21,14 @@ impl InFlight {
         self.in_flight
     }
 
-    /// Bytes still under way. Acknowledgements come late and in lumps, so never more than what the rate has left over.
+    /// Bytes that still queue before the bottleneck. Acknowledgements come late and in batches, so never more than the rate
+    /// leaves.
     pub fn queued_ahead(&self, now: Instant, rate: &Rate) -> u64 {
         let modelled = self.busy_until.since_ns(now) as f64 * rate.measured() / 1e9;
         self.in_flight.min(modelled as u64)
     }
 
-    /// A frame of so many bytes is handed over.
+    /// A frame of so many bytes is sent.
     pub fn add(&mut self, now: Instant, bytes: u64, rate: &Rate) -> SentFrame {
         let queued = self.queued_ahead(now, rate) + bytes;
         self.in_flight += bytes;
@@ -36,7 +37,7 @@ impl InFlight {
         SentFrame { at: now, bytes, queued }
     }
 
-    /// The last `bytes` handed over have not left.
+    /// The last `bytes` sent were held back by the driver.
     pub fn retract(&mut self, now: Instant, bytes: u64, rate: &Rate) {
         let ahead = self.queued_ahead(now, rate).saturating_sub(bytes);
         self.in_flight -= bytes.min(self.in_flight);
@@ -48,13 +49,13 @@ impl InFlight {
         self.in_flight -= frame.bytes.min(self.in_flight);
     }
 
-    /// What was acknowledged has left between these times, and then what is in flight: `behind`, the oldest first. So the end
-    /// is known to how well those times are, and what a rate that is a little wrong has added up to is forgotten.
+    /// What was acknowledged passed the bottleneck between these times; what is in flight follows: `behind`, the oldest
+    /// first. So the end of the queue is known as well as those times are, and errors of the rate do not accumulate.
     pub fn adjust<'a>(&mut self, left: TimeRange, rate: &Rate, behind: impl DoubleEndedIterator<Item = &'a SentFrame>) {
         let in_flight_ns = rate.time_of(self.in_flight);
         let earliest = left.0.plus_ns(in_flight_ns);
         let mut latest = earliest.max(left.1.plus_ns(in_flight_ns));
-        // Later if one of them was handed over only when all before it had left.
+        // Later if one of them was sent only when all before it had passed.
         let mut bytes = 0;
         for frame in behind.rev() {
             bytes += frame.bytes;

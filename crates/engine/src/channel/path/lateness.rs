@@ -1,17 +1,17 @@
-//! How much later than the estimates say frames arrive over a subchannel, in the mean: one that loses packets delivers most
-//! of what it carries in time, and a little of it a tenth of a second late, which neither rate nor round trip tell.
+//! Mean lateness: how much later than the estimates say frames arrive over a subchannel. One that loses packets
+//! delivers most frames in time, and a few a tenth of a second late, which neither rate nor round trip show.
 
 use crate::time::Instant;
 
-/// Less than this is not late, in nanoseconds: so far estimates may be wrong, and processes away.
+/// Less than this is not late, in nanoseconds: estimates may be wrong, and processes descheduled, by as much.
 const NOISE_NS: u64 = 1_000_000;
 /// The mean is that of so many acknowledgements at most,
 const MAX_SAMPLES: f64 = 1024.0;
 /// and counts as that of so many at least: the first one may have been bad luck.
 const MIN_SAMPLES: f64 = 64.0;
-/// A shorter mean is none, in nanoseconds.
+/// A shorter mean counts as none, in nanoseconds.
 const MIN_MEAN_NS: f64 = 1_000.0;
-/// What was seen so long ago, in nanoseconds, counts half: one that is shunned must get a chance to show that it is better.
+/// What was seen so long ago, in nanoseconds, counts half: a subchannel that is avoided must get another chance.
 const HALF_LIFE_NS: u64 = 1_000_000_000;
 
 /// What is known of it.
@@ -20,7 +20,7 @@ pub struct Lateness {
     mean_ns: f64,
     /// Of how many.
     samples: f64,
-    /// When it was that.
+    /// When the mean was that.
     sampled_at: Instant,
 }
 

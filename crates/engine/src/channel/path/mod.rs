@@ -1,8 +1,8 @@
 //! What is known of a subchannel's path: rate, round trip, one-way delay, congestion window, what is in flight.
 //!
-//! [`estimate::Estimate`] is the face: the subchannel tells it of frames sent and acknowledged, the driver of what the kernel
-//! has measured ([`Path`]), and the scheduler asks it when a frame would arrive. The other files hold one quantity each.
-//! No file here knows of messages, credit or policies.
+//! [`estimate::Estimate`] is the face: the subchannel tells it of frames sent and acknowledged, the driver of what the
+//! kernel has measured ([`Path`]), and the scheduler asks it when a frame would arrive. The other files hold one
+//! quantity each. No file here knows of messages, credit or policies.
 
 mod congestion_window;
 pub mod estimate;
@@ -25,7 +25,7 @@ pub struct Path {
     pub min_rtt_ns: u64,
     /// Delivery rate, in bytes per second, if it was not the sender that limited it.
     pub delivery_rate: Option<f64>,
-    /// Bytes that may be under way at a time (the congestion window); `u64::MAX`: not known.
+    /// Bytes that may be in flight at a time (the congestion window); `u64::MAX`: not known.
     pub window: u64,
     /// It drains faster than it is fed: the processor is the limit, not the path.
     pub is_host_limited: bool,
@@ -44,6 +44,6 @@ pub struct PathEstimate {
     pub rate: f64,
     /// Bytes handed over and not acknowledged.
     pub in_flight: u64,
-    /// Bytes that may be under way at a time; `u64::MAX`: not known.
+    /// Bytes that may be in flight at a time; `u64::MAX`: not known.
     pub window: u64,
 }

@@ -1,16 +1,16 @@
-//! Bytes that arrive one behind the other: on a long path the news are older than the queue is long, so its rate follows
-//! from how far apart acknowledgements are while there is always something under way.
+//! Packet trains: frames that arrive back to back. On a long path acknowledgements are older than the queue is long, so
+//! the rate follows from the spacing of arrivals while the path is never idle (packet dispersion).
 
 use crate::time::Instant;
 
 /// When something may have happened, at the earliest and at the latest.
 pub type TimeRange = (Instant, Instant);
 
-/// A train is long enough, and a new one begins, once it takes so many times as long as its ends are uncertain: what a path
+/// A train ends, and a new one begins, once it takes so many times as long as its ends are uncertain: what a path
 /// did longer ago does not count against what it does.
 const MAX_LENGTH: u64 = 16;
 
-/// How long some bytes took to leave, as far as can be told.
+/// How long some bytes took to pass the path, within bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Elapsed {
     /// At least, in nanoseconds.
@@ -21,7 +21,7 @@ pub struct Elapsed {
     pub bytes: u64,
 }
 
-/// What has arrived since some moment without a pause that the sender made.
+/// What has arrived back to back, without a pause of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketTrain {
     start: TimeRange,

@@ -1,16 +1,16 @@
-//! When frames arrive, by the receiver's clock.
+//! One-way delay: when frames arrive, by the peer's clock.
 //!
 //! The two clocks have different origins. Their difference is what the fastest frame of late shows, which takes half of its
-//! path's least round trip; what a frame takes longer it was late. How long its acknowledgement takes does not count: that
+//! path's least round trip; a frame that takes longer is late. How long its acknowledgement takes does not count: that
 //! waits for the peer's process, and behind what the peer sends.
 
 use super::packet_train::TimeRange;
 use crate::time::Instant;
 
-/// Least times are those of the present and the last window of so many nanoseconds: clocks drift apart, by 40 us in this time
-/// if they are poor ones (20 parts in a million).
+/// Least times are those of the present and the last window of so many nanoseconds: clocks drift apart, by 40 us in
+/// this time if they are poor ones (20 parts in a million).
 const WINDOW_NS: u64 = 2_000_000_000;
-/// A peer that has said so later, in microseconds, may not have been there when the frame arrived.
+/// If the peer held the acknowledgement longer, in microseconds, its process may have been away when the frame arrived.
 const MAX_WAIT_US: u16 = 64;
 
 /// What is known of the peer's clock. Times are in microseconds, and wrap.
@@ -24,8 +24,8 @@ pub struct PeerClock {
 }
 
 impl PeerClock {
-    /// A frame that was handed over at `handed`, and found nothing ahead of it, was there at `said_at_us` by the peer's clock,
-    /// and has waited for `waited_us`.
+    /// A frame that was handed over at `handed`, and found nothing ahead of it, was there at `said_at_us` by the peer's
+    /// clock, and has waited for `waited_us`.
     pub fn sample(&mut self, now: Instant, handed: Instant, round_trip_ns: u64, (said_at_us, waited_us): (u32, u16)) {
         if waited_us > MAX_WAIT_US {
             return;

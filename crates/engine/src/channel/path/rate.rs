@@ -1,4 +1,4 @@
-//! The rate of a subchannel's path, from how long what it has carried took.
+//! The rate of a subchannel's path, from how long packet trains take.
 
 use super::congestion_window::CongestionWindow;
 use super::packet_train::{PacketTrain, TimeRange};
@@ -9,14 +9,14 @@ use crate::time::Instant;
 pub const ASSUMED_RATE: f64 = 125e6;
 /// Rates are kept above this, so that times stay finite.
 const MIN_RATE: f64 = 1e3;
-/// Shorter times in the queue, in nanoseconds, are within the noise of when a process looks: they count as so much, and
+/// Shorter queueing times, in nanoseconds, are within the noise of when a process polls: they count as so much, and
 /// only where that shows the path to be faster than was known.
 const MIN_QUEUED_NS: u64 = 10_000;
 /// On a long path these are longer, as its delay varies: this part of the round trip.
 const MIN_QUEUED_PART: u64 = 16;
 /// Weight of a rate that the driver has measured.
 const DRIVER_SAMPLE_WEIGHT: f64 = 0.125;
-/// Less than so many bytes under way show nothing of a path's rate: other delays are longer than theirs.
+/// Less than so many bytes in flight show nothing of a path's rate: other delays are longer than theirs.
 const MIN_QUEUED_BYTES: u64 = 512;
 /// The rate is that of about so many queued bytes measured last.
 const MEMORY_BYTES: f64 = 512.0 * 1024.0;
@@ -30,13 +30,13 @@ const MAX_UNCERTAINTY: f64 = 1.25;
 /// What was measured so long ago, in nanoseconds, counts half.
 const HALF_LIFE_NS: u64 = 100_000_000;
 /// A path that has not been measured for as long, or for so many times as long as a trial takes, is taken to be twice as
-/// fast, and again after as long, until it is what its driver says: one that is shunned must get a chance to show that it
+/// fast, and again after as long, up to what its driver says: one that is avoided must get a chance to show that it
 /// is fast, and one that is as slow as ever delays what it is given.
 const PROBE_PAUSE_TRIALS: u64 = 50;
 /// But no longer, in nanoseconds.
 const MAX_PROBE_PAUSE_NS: u64 = 5_000_000_000;
-/// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path is given as much to show that
-/// it is fast.
+/// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path is given as much to show
+/// that it is fast.
 pub const MAX_EAGER_SIZE: u64 = 64 << 10;
 
 /// What is known of it, in bytes per second.
@@ -67,7 +67,7 @@ impl Rate {
         self.nominal
     }
 
-    /// Whether it has never been measured, or so long ago that it is hoped to be much faster.
+    /// Whether it has never been measured, or so long ago that it is assumed to be much faster.
     pub fn is_stale(&self, now: Instant) -> bool {
         self.last_measured == Instant(0) || self.at(now) > self.measured * MAX_UNCERTAINTY
     }
@@ -77,18 +77,18 @@ impl Rate {
         self.measured
     }
 
-    /// What it is taken for.
+    /// The estimate, with what follows from the age of the measurement.
     pub fn at(&self, now: Instant) -> f64 {
         let since_ns = now.since_ns(self.last_measured);
         // Asked for each piece: the usual case need not divide.
         if self.measured >= self.nominal || since_ns < HALF_LIFE_NS {
             return self.measured;
         }
-        let hope_ns = (PROBE_PAUSE_TRIALS * self.time_of(MAX_EAGER_SIZE)).clamp(HALF_LIFE_NS, MAX_PROBE_PAUSE_NS);
-        if since_ns < hope_ns {
+        let pause_ns = (PROBE_PAUSE_TRIALS * self.time_of(MAX_EAGER_SIZE)).clamp(HALF_LIFE_NS, MAX_PROBE_PAUSE_NS);
+        if since_ns < pause_ns {
             return self.measured;
         }
-        (self.measured * (since_ns as f64 / hope_ns as f64).exp2()).min(self.nominal)
+        (self.measured * (since_ns as f64 / pause_ns as f64).exp2()).min(self.nominal)
     }
 
     /// How long so many bytes take, in nanoseconds.
@@ -104,7 +104,7 @@ impl Rate {
         }
     }
 
-    /// What it says of the rate that these frames have arrived by `end`, which is a round trip late, over a path of this least
+    /// Frames have arrived by `end`, plus a round trip, over a path of this least
     /// round trip, in nanoseconds, and window.
     pub fn sample(
         &mut self,
@@ -141,8 +141,8 @@ impl Rate {
         self.last_measured = now;
     }
 
-    /// The bytes of the present train took so many nanoseconds. What was known before it counts as well; what its start said
-    /// alone does not: a link or its shaper may let a burst pass at once, and make up for it later.
+    /// The bytes of the present train took so many nanoseconds. What was known before it counts as well; what its start
+    /// said alone does not: a link or its shaper may let a burst pass at once, and make up for it later.
     fn update(&mut self, queued: f64, ns: f64) {
         let (expected, known) = self.known_before;
         let kept = known * (-queued / MEMORY_BYTES).exp();

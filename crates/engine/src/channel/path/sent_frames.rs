@@ -1,15 +1,15 @@
-//! Frames that were handed over, and those of them that one acknowledgement covers.
+//! Frames that were sent, and those of them that one acknowledgement covers.
 
 use crate::time::Instant;
 
-/// A frame that was handed over.
+/// A frame that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SentFrame {
     /// When.
     pub at: Instant,
     /// Its length, in bytes.
     pub bytes: u64,
-    /// Bytes that were under way then, with its own.
+    /// Bytes that queued before the bottleneck then, with its own.
     pub queued: u64,
 }
 
@@ -23,8 +23,8 @@ impl SentFrame {
     }
 }
 
-/// Frames that one acknowledgement covers, of which each was handed over before the path had carried those before: since a
-/// pause of the sender, if there was one.
+/// Frames that one acknowledgement covers, sent back to back: each before those before it had passed. They begin after
+/// the last pause of the sender within them, if there was one.
 #[derive(Clone, Copy, Debug)]
 pub struct AckedFrames {
     /// The oldest of all.

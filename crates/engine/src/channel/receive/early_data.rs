@@ -1,5 +1,5 @@
-//! Messages of which something comes without a clearance: pieces that arrive before the message has found its receive,
-//! or even before it is announced, as they travel over other subchannels than the announcement.
+//! Early data: the start of a rendezvous message, which is sent before the CTS. Its pieces may arrive before the
+//! message has a receive, and even before its RTS, as they travel over other subchannels.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::ids::MessageSeq;
 use crate::intervals::Intervals;
 use crate::memory::BounceId;
 
-/// A piece in a buffer.
+/// A piece of early data in a bounce buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferedPiece {
     /// The buffer.
@@ -20,89 +20,89 @@ pub struct BufferedPiece {
     pub is_complete: bool,
 }
 
-/// One such message.
+/// The early data of one message.
 #[derive(Debug, Default)]
 pub struct EarlyData {
-    /// Bytes of it that come without a clearance, once it is announced.
-    pub early: Option<u64>,
-    /// The receive that has taken it: key of the landing.
+    /// How much there is, in bytes, as the RTS says; `None` before the RTS.
+    pub announced: Option<u64>,
+    /// The message has a receive: key of its reassembly.
     pub reassembly: Option<u64>,
     /// Pieces in buffers.
     pub buffered: Vec<BufferedPiece>,
-    /// Bytes whose headers have come while no receive had taken it.
+    /// Bytes whose headers have come while it had no receive.
     recorded: Intervals,
 }
 
-/// A piece that has not come after all.
+/// A piece whose payload was cut off by a failure.
 #[derive(Clone, Copy, Debug)]
 pub struct LostPiece {
     /// First byte within the message.
     pub offset: u64,
     /// Length in bytes.
     pub len: u64,
-    /// Its message is not announced yet.
+    /// The RTS has not come yet.
     pub is_unannounced: bool,
-    /// The receive that has taken its message.
+    /// Key of the reassembly, if the message has a receive.
     pub reassembly: Option<u64>,
 }
 
-/// A piece that was there already, or is none of what comes without a clearance.
+/// A piece that overlaps another, or lies beyond the early data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfPlace;
 
 impl EarlyData {
-    /// A piece comes for which there is no receive yet.
+    /// The header of a piece has come, and there is no receive yet.
     pub fn record(&mut self, offset: u64, len: u64) -> Result<(), OutOfPlace> {
         let end = offset.checked_add(len).ok_or(OutOfPlace)?;
-        if len == 0 || self.early.is_some_and(|early| end > early) {
+        if len == 0 || self.announced.is_some_and(|early| end > early) {
             return Err(OutOfPlace);
         }
         self.recorded.add(offset, end).map_err(|_| OutOfPlace)
     }
 
-    /// Whether these bytes have been announced as a piece.
+    /// Whether the header of a piece with these bytes has come before.
     pub fn contains(&self, offset: u64, len: u64) -> bool {
         len > 0 && offset.checked_add(len).is_some_and(|end| self.recorded.contains(offset, end))
     }
 
-    /// The piece in a buffer has not come, and will be announced again.
+    /// The payload of a piece was cut off: it will be retransmitted.
     pub fn forget(&mut self, bounce: BounceId) -> Option<LostPiece> {
         let at = self.buffered.iter().position(|piece| piece.bounce == bounce)?;
         let BufferedPiece { offset, len, .. } = self.buffered.swap_remove(at);
         self.recorded.remove(offset, offset + len);
-        Some(LostPiece { offset, len, is_unannounced: self.early.is_none(), reassembly: self.reassembly })
+        Some(LostPiece { offset, len, is_unannounced: self.announced.is_none(), reassembly: self.reassembly })
     }
 
-    /// Bytes that are kept.
+    /// Bytes in buffers.
     pub fn bytes(&self) -> u64 {
         self.buffered.iter().map(|piece| piece.len).sum()
     }
 
-    /// The message is announced: `early` bytes of it come without a clearance.
+    /// The RTS has come: there are `early` bytes of early data.
     pub fn announce(&mut self, early: u64) -> Result<(), OutOfPlace> {
-        self.early = Some(early);
+        self.announced = Some(early);
         if self.buffered.iter().all(|piece| piece.offset + piece.len <= early) { Ok(()) } else { Err(OutOfPlace) }
     }
 
     /// Whether all of a message of `len` bytes is here.
     pub fn is_complete_for(&self, len: u64) -> bool {
-        self.early == Some(len) && self.bytes() == len && self.buffered.iter().all(|piece| piece.is_complete)
+        self.announced == Some(len) && self.bytes() == len && self.buffered.iter().all(|piece| piece.is_complete)
     }
 }
 
-/// All such messages of one peer, by sequence number. Bounded by what the peer is granted.
+/// The early data of all messages of one peer, by sequence number. Bounded by the peer's grant.
 #[derive(Debug, Default)]
 pub struct EarlyDataTable {
     by_seq: BTreeMap<u32, EarlyData>,
 }
 
 impl EarlyDataTable {
-    /// The message, which need not be announced yet.
+    /// That of a message, whose RTS need not have come yet.
     pub fn entry(&mut self, seq: MessageSeq) -> &mut EarlyData {
         self.by_seq.entry(seq.0).or_default()
     }
 
-    /// The message, if something of it may still come or is kept.
+    /// That of a message, if some may still come or is buffered.
     pub fn get_mut(&mut self, seq: MessageSeq) -> Option<&mut EarlyData> {
         self.by_seq.get_mut(&seq.0)
     }

@@ -1,7 +1,7 @@
-//! The receive side of a virtual channel: messages and pieces that come before their turn.
+//! The receive side of a virtual channel: messages that come out of order, and early data.
 //!
 //! Messages of one sender match in the order in which they were posted, over whatever subchannel they come. [`reorder`]
-//! keeps those that have overtaken others, [`early_data`] the pieces that arrive before their message has a receive.
+//! holds back those that are early, [`early_data`] the pieces that arrive before their message has a receive.
 //! Called by `engine/receive.rs` and what that calls; nothing here knows of subchannels.
 
 pub mod early_data;

@@ -1,4 +1,4 @@
-//! The out-of-order queue: messages that overtook others on a faster subchannel wait here for their turn.
+//! The reorder buffer: messages that overtook others on a faster subchannel wait here.
 
 use std::collections::VecDeque;
 
@@ -27,19 +27,19 @@ impl<T> Reorder<T> {
         seq == self.expected
     }
 
-    /// Whether the turn of `seq` has passed.
+    /// Whether `seq` has been passed on already.
     pub fn is_past(&self, seq: MessageSeq) -> bool {
         seq.distance_from(self.expected) > u32::MAX / 2
     }
 
-    /// Whether `seq` has come: its turn has passed, or it waits.
+    /// Whether `seq` has come: it was passed on, or it waits here.
     pub fn has_received(&self, seq: MessageSeq) -> bool {
         let waiting = seq.distance_from(self.expected).checked_sub(1);
         let waits = waiting.and_then(|position| self.waiting.get(position as usize)).is_some_and(Option::is_some);
         waits || self.is_past(seq)
     }
 
-    /// Whether `seq` may wait for its turn, or has it.
+    /// Whether `seq` is next, or near enough to wait here.
     pub fn is_in_window(&self, seq: MessageSeq) -> bool {
         seq.distance_from(self.expected) <= self.window
     }

@@ -1,4 +1,8 @@
 //! The communication scheduler: which frame goes out next, and over which subchannel.
+//!
+//! [`VirtualChannel::next_transmit`] is its face, called by `Engine::poll_transmit`. `protocol` decides between eager and
+//! rendezvous, `subchannel_choice` asks the policy, `stripes` cuts long messages, [`send`] is the state of a send,
+//! `remote_access` schedules writes, reads and their responses. Nothing is bound to a subchannel before that can take it.
 
 mod protocol;
 mod remote_access;
@@ -32,7 +36,7 @@ impl VirtualChannel {
             return None;
         }
         if self.live.is_empty() {
-            // What has come over one that is let go is answered over it.
+            // What has come over a retiring one is still acknowledged over it.
             return self.next_refusal(now).or_else(|| self.acknowledgement(now));
         }
         self.next_refusal(now)
@@ -72,7 +76,7 @@ impl VirtualChannel {
         views
     }
 
-    /// Bytes that subchannel `index` may be given as far as is known of its path, while another could take them.
+    /// Bytes that subchannel `index` may be given for what is known of its path; no limit where there is no other.
     fn allowance(&self, index: usize, now: Instant) -> u64 {
         if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.allowance(now) }
     }
@@ -90,12 +94,12 @@ impl VirtualChannel {
         Some(usize::from(self.live[position]))
     }
 
-    /// The answer to a request.
+    /// The oldest reply: a CTS, or the refusal of a read.
     fn reply(&mut self, now: Instant) -> Option<Transmit> {
         self.replies.front()?;
         let index = self.nearest(now)?;
         let Reply { body, charge } = self.replies.pop_front()?;
-        // Not earlier: replies that wait for a subchannel are memory that the peer has to answer for.
+        // Not earlier: replies that wait are memory, for which the peer is charged.
         match charge {
             CreditReturn::RequestToSend => self.peer_grant.release_request(),
             CreditReturn::Message => self.peer_grant.release_eager(MESSAGE_CHARGE),
@@ -104,7 +108,7 @@ impl VirtualChannel {
         Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control))
     }
 
-    /// News of credit that was given back.
+    /// The return of idle credit.
     fn relinquishment(&mut self, now: Instant) -> Option<Transmit> {
         self.to_relinquish?;
         let index = self.nearest(now)?;
@@ -112,7 +116,7 @@ impl VirtualChannel {
         Some(self.frame(now, index, Body::Relinquish { total }, NO_PAYLOAD, FrameOwner::Control))
     }
 
-    /// A message that a policy has put on a subchannel earlier, when that was busy.
+    /// A message that a policy assigned to a subchannel when that was busy.
     fn assigned_message(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         for index in 0..self.subchannels.len() {
             if self.subchannels[index].budget == 0 {
@@ -125,7 +129,7 @@ impl VirtualChannel {
         None
     }
 
-    /// The oldest message without a subchannel. Credit is spent in the order of sequence numbers: a later message
+    /// The oldest queued message. Credit is spent in the order of sequence numbers: a later message
     /// must not use up what an earlier one, which the receiver has to match first, still needs.
     fn queued_message(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         loop {
@@ -182,7 +186,7 @@ impl VirtualChannel {
                 let number = self.remote.take_number();
                 Body::Write { write: SendRef(key), key: memory, address, data, number, len }
             }
-            // Answers are cut.
+            // Responses to reads are always striped.
             Purpose::ReadResponse(_) => return None,
         };
         send.stage = Stage::Sent;
@@ -193,7 +197,7 @@ impl VirtualChannel {
         Some(Transmit { copy, ..self.frame(now, index, body, source, FrameOwner::Send { key, offset: 0 }) })
     }
 
-    /// A piece of a message, of a long write or of an answer.
+    /// A piece of a message, of a long write or of a response to a read.
     fn next_piece(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         self.start_responses(sends);
         if self.subchannels.iter().all(|subchannel| subchannel.budget == 0) {
@@ -268,7 +272,7 @@ impl VirtualChannel {
             |subchannel: &super::Subchannel| open(subchannel) && subchannel.ack_due().is_some_and(|due| due <= now);
         let index = match self.subchannels.iter().position(due) {
             Some(index) => index,
-            // Not over one that is let go: it may be closed before the news are read.
+            // Not over a retiring one: it may be closed before that is read.
             None if self.peer_grant.should_advertise() => {
                 (0..self.subchannels.len()).find(|at| open(&self.subchannels[*at]) && self.carries(*at))?
             }
@@ -285,7 +289,7 @@ impl VirtualChannel {
         Some(self.frame(now, index, Body::Ack, NO_PAYLOAD, FrameOwner::Control))
     }
 
-    /// The last piece of a striped message has been acknowledged: the policy hears what the stripes took.
+    /// The last piece of a striped message has been acknowledged: the policy is told how long the stripes took.
     pub fn stripes_delivered(&mut self, stripes: &Stripes) {
         let delivered = stripes.delivered();
         if !delivered.is_empty() {

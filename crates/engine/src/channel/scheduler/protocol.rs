@@ -1,31 +1,31 @@
-//! Which way a message goes: whole, or announced with as much ahead of the clearance as is worth it.
+//! The choice of the protocol: eager, or rendezvous with early data.
 
 use crate::channel::VirtualChannel;
 use crate::channel::path::estimate::FAR_NS;
 use crate::channel::path::rate::MAX_EAGER_SIZE;
 use crate::channel::subchannel::Subchannel;
 
-/// Messages up to so many bytes go whole whatever the distance: less is not worth cutting.
+/// Messages up to so many bytes are eager at any distance: less is not worth striping.
 const ALWAYS_EAGER_SIZE: u64 = 16 << 10;
-/// Less is not sent ahead of a clearance, unless it is all, in bytes.
+/// Least early data of a message, in bytes, unless it is the whole message.
 const MIN_EARLY_DATA: u64 = 4 << 10;
-/// A long message takes this part of the credit that is left, 1/2: short ones behind it go whole as well.
+/// Early data of one message take at most this part of the credit that is left, 1/2: messages behind it need some too.
 const PART_OF_CREDIT: u64 = 2;
 
-/// How a message leaves.
+/// How a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// In one frame.
+    /// At once, whole, in one frame.
     Eager,
-    /// Announced; so many bytes go without a clearance.
+    /// Announced by an RTS; the receiver answers with a CTS.
     Rendezvous {
-        /// Bytes of its start.
+        /// Bytes of its start that are sent before the CTS.
         early: u64,
     },
 }
 
 impl VirtualChannel {
-    /// The way of a message of `len` bytes; `None`: there is no credit for any.
+    /// The protocol for a message of `len` bytes; `None`: there is no credit for any.
     pub(super) fn protocol(&self, len: u64) -> Option<Protocol> {
         if len <= ALWAYS_EAGER_SIZE && self.eager_limit.is_none_or(|limit| len <= limit) {
             if self.credit.allows_eager(len) {
@@ -37,7 +37,7 @@ impl VirtualChannel {
         self.credit.allows_request().then_some(Protocol::Rendezvous { early: 0 })
     }
 
-    /// Bytes of a message of `len` that are to go without a clearance, if the credit allows it.
+    /// Bytes of a message of `len` that may be sent before the CTS, if the credit allows it.
     pub fn early_limit(&self, len: u64) -> u64 {
         match self.eager_limit {
             Some(limit) if len > limit => 0,
@@ -45,7 +45,7 @@ impl VirtualChannel {
         }
     }
 
-    /// The way of a message that is not short; `None`: nothing goes without a clearance.
+    /// The protocol for a message that is not short; `None`: nothing is sent before the CTS.
     fn long_protocol(&self, len: u64) -> Option<Protocol> {
         let early_limit = self.early_limit(len);
         let in_one = len <= MAX_EAGER_SIZE && !self.is_striping_worthwhile();
@@ -73,7 +73,7 @@ impl VirtualChannel {
         self.live().map(|subchannel| subchannel.estimate.min_rtt_ns()).min().unwrap_or(0)
     }
 
-    /// Whether messages of medium length arrive earlier over several subchannels.
+    /// Whether messages of medium length arrive earlier when they are striped.
     fn is_striping_worthwhile(&self) -> bool {
         self.live.len() > 1 && self.stripe.binds_late() && self.is_far()
     }

@@ -1,4 +1,4 @@
-//! Remote memory access in the scheduler: reads to ask for, the peer's reads to answer, short writes, refusals.
+//! Remote memory access in the scheduler: short writes, read requests, responses to the peer's reads, refusals.
 
 use std::collections::VecDeque;
 
@@ -17,18 +17,18 @@ use crate::wire::{Access, Body, ReceiveRef, Refusal, SendRef};
 /// Most frames of writes to one peer that are not acknowledged. For each, the peer may have to remember that it refuses
 /// it: 1.5 MiB in all. Enough to fill any path with frames worth sending. Both ends count on the same number.
 const MAX_WRITES: u32 = 1 << 16;
-/// Most reads of one peer that are answered, and whose answers it has not acknowledged, at a time: 1 MiB of records. Those
-/// beyond wait, which the peer has to answer for with its credit.
+/// Most responses to one peer that are being sent or not acknowledged at a time: 1 MiB of records. Reads
+/// beyond that wait; the peer is charged for them.
 const MAX_RESPONSES: u32 = 4096;
 
 /// Most gaps in the numbers of the peer's frames: each is a frame on its way over another subchannel, or refused.
 const MAX_GAPS: usize = 1 << 18;
 
-/// The peer's numbers have more gaps than it can have frames under way.
+/// The peer's numbers have more gaps than it can have frames in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyGaps;
 
-/// A read of the peer's that waits to be answered.
+/// A read of the peer's that waits for its response.
 #[derive(Debug)]
 struct PendingRead {
     region: RegionId,
@@ -43,17 +43,17 @@ pub struct RemoteAccess {
     reads: VecDeque<Body>,
     /// Short writes without a subchannel, in order: keys of sends.
     writes: VecDeque<u64>,
-    /// Frames of writes that were given out and are not acknowledged.
+    /// Frames of writes that were sent and are not acknowledged.
     writes_in_flight: u32,
     /// Reads of the peer's that wait. Bounded by its credit.
     pending_reads: VecDeque<PendingRead>,
-    /// Answers that are being sent or wait to be acknowledged.
+    /// Responses that are being sent or not acknowledged.
     responses: u32,
-    /// Refused writes that the peer has not been told of.
+    /// Refusals of writes that are still to be sent.
     refused: u32,
     /// Number of the next frame of an access.
     next_number: u64,
-    /// Numbers of the peer's that are done with.
+    /// Numbers of the peer's frames that have come.
     recorded: Intervals,
 }
 
@@ -69,7 +69,7 @@ impl RemoteAccess {
         self.next_number
     }
 
-    /// A frame of the peer's has come. False if it has come before.
+    /// A frame of the peer's has come. False if it is a duplicate.
     pub fn record(&mut self, number: u64) -> Result<bool, TooManyGaps> {
         let end = number.checked_add(1).ok_or(TooManyGaps)?;
         let is_new = self.recorded.add(number, end).is_ok();
@@ -81,17 +81,17 @@ impl RemoteAccess {
         self.recorded.contains(number, number.saturating_add(1))
     }
 
-    /// It will come again.
+    /// Its payload was cut off: it will be retransmitted.
     pub fn forget(&mut self, number: u64) {
         self.recorded.remove(number, number + 1);
     }
 
-    /// The peer will hear of so many refusals in another way.
+    /// So many refusals need not be sent any more.
     pub fn forget_refusals(&mut self, count: usize) {
         self.refused -= count as u32;
     }
 
-    /// Whether another frame of a write may be given out.
+    /// Whether another frame of a write may be sent.
     pub fn may_write(&self) -> bool {
         self.writes_in_flight < MAX_WRITES
     }
@@ -101,19 +101,19 @@ impl RemoteAccess {
         self.refused < MAX_WRITES
     }
 
-    /// A frame of a write is given out.
+    /// A frame of a write is sent.
     pub fn write_sent(&mut self) {
         self.writes_in_flight += 1;
     }
 
-    /// So many were acknowledged. True if others waited for that.
+    /// So many frames of writes were acknowledged. True if others waited for that.
     pub fn writes_acknowledged(&mut self, count: u32) -> bool {
         let waited = !self.may_write();
         self.writes_in_flight -= count;
         waited && count > 0
     }
 
-    /// The peer has all of an answer. True if others wait for that.
+    /// The peer has acknowledged all of a response. True if reads wait for that.
     pub fn response_acknowledged(&mut self) -> bool {
         self.responses -= 1;
         !self.pending_reads.is_empty()
@@ -160,13 +160,13 @@ impl VirtualChannel {
         }
     }
 
-    /// A send that is being cut is stopped, with `left` bytes uncut.
+    /// A send that is being striped is stopped, with `left` bytes uncut.
     pub fn remove_striped(&mut self, send: u64, left: u64) {
         self.striping_queue.retain(|key| *key != send);
         self.pending -= left;
     }
 
-    /// A write that is refused. Before all else that would carry an acknowledgement over the same subchannel.
+    /// The refusal of a write. It precedes whatever would carry an acknowledgement over the same subchannel.
     pub(super) fn next_refusal(&mut self, now: Instant) -> Option<Transmit> {
         if self.remote.refused == 0 {
             return None;
@@ -217,7 +217,7 @@ impl VirtualChannel {
         }
     }
 
-    /// Reads of the peer's become answers to be cut.
+    /// Turns pending reads into responses, as many as may be in progress.
     pub(super) fn start_responses(&mut self, sends: &mut GenerationalSlab<Send>) {
         while self.remote.responses < MAX_RESPONSES
             && let Some(PendingRead { region, source, receive }) = self.remote.pending_reads.pop_front()

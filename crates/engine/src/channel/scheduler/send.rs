@@ -12,18 +12,18 @@ use crate::wire::{Body, ReceiveRef, SendRef};
 /// What a send is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// A message, with its position.
+    /// A message, with its sequence number.
     Message(MessageSeq),
     /// A write into the peer's memory.
     Write(Remote),
-    /// The answer to a read of the peer's, out of this memory.
+    /// The response to a read of the peer's, out of this memory.
     ReadResponse(RegionId),
 }
 
 /// Where the peer puts bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Destination {
-    /// Not known yet: the message is announced, and what goes ahead of the clearance finds its place there.
+    /// Not known before the CTS: early data name the message by its sequence number.
     Announced,
     /// Where a receive or a read of its own wants them.
     Receive(ReceiveRef),
@@ -51,7 +51,7 @@ impl Destination {
 pub enum Stage {
     /// Waits for credit or for a subchannel.
     Queued,
-    /// It goes in pieces, some of which may have to wait for a clearance.
+    /// It is sent in pieces; what is not early data waits for the CTS.
     Cut {
         /// Where they go.
         to: Destination,
@@ -77,13 +77,13 @@ pub struct Send {
     pub failure: Option<Failure>,
     /// The bytes.
     pub source: Source,
-    /// The payload was lent only for the duration of the posting call, or the user has it back.
+    /// The payload is valid only during the posting call, or the user has it back already.
     pub inject: bool,
     /// How far it has come.
     pub stage: Stage,
-    /// It waits to be announced: no piece of it may go before, or it could end before its announcement.
+    /// Its RTS is not sent yet: no piece of it may go before, or it could complete before its RTS.
     pub awaits_announcement: bool,
-    /// Of an answer: the memory that it was read from has ended.
+    /// Of a response to a read: the memory is no longer registered.
     pub source_ended: bool,
     /// The completion filter: frames that are not yet acknowledged.
     pub unacknowledged: u32,
@@ -125,7 +125,7 @@ impl Send {
         send
     }
 
-    /// The answer to a read of the peer of `vc`: `source`, out of `region`.
+    /// The response to a read of the peer of `vc`: `source`, out of `region`.
     pub fn read_response(vc: VcId, region: RegionId, source: Payload, receive: ReceiveRef) -> Self {
         let (envelope, context) = (Envelope::Message, Context(0));
         let message = SendRequest { vc, envelope, data: None, payload: source, inject: false, notify: false, context };
@@ -155,7 +155,7 @@ impl Send {
         }
     }
 
-    /// Its position, if it is a message.
+    /// Its sequence number, if it is a message.
     pub fn seq(&self) -> MessageSeq {
         match self.purpose {
             Purpose::Message(seq) => seq,
@@ -163,7 +163,7 @@ impl Send {
         }
     }
 
-    /// Where the peer wants the bytes of an answer.
+    /// Where the peer wants the bytes of a response to a read.
     pub fn receive(&self) -> ReceiveRef {
         match self.stage {
             Stage::Cut { to: Destination::Receive(receive), .. } => receive,

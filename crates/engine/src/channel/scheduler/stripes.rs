@@ -1,4 +1,4 @@
-//! The stripes of one cleared message: what has been cut, and how long each subchannel took.
+//! The stripes of one send: what has been cut, and how long each subchannel took.
 
 use crate::policy::{Delivered, Lengths, MAX_PIECE, Plan};
 use crate::time::Instant;
@@ -12,12 +12,12 @@ pub struct Piece {
     pub len: u64,
 }
 
-/// How a message is being cut. Its start may go ahead of the peer's clearance, the rest not.
+/// How a message is being cut. Early data may be cut before the CTS, the rest not.
 #[derive(Debug)]
 pub struct Stripes {
-    /// Bytes that go without a clearance.
+    /// Bytes of early data.
     early: u64,
-    /// Bytes that may be cut by now: `early` until the clearance comes, all that the peer wants thereafter.
+    /// Bytes that may be cut by now: `early` until the CTS comes, all that the peer wants thereafter.
     limit: u64,
     cut: Cut,
 }
@@ -26,7 +26,7 @@ pub struct Stripes {
 enum Cut {
     /// Nothing is cut and no policy has been asked yet; the length in bytes.
     Unplanned(u64),
-    /// Cut from the front, whoever takes it.
+    /// Late binding: cut from the front, for whichever subchannel takes the next piece.
     LateBound {
         /// First byte that is not cut.
         next: u64,
@@ -58,12 +58,12 @@ impl Assigned {
 }
 
 impl Stripes {
-    /// Of `len` bytes that may all be cut.
+    /// Of `len` bytes that may all be cut at once.
     pub fn all_allowed(len: u64) -> Stripes {
         Stripes { early: 0, limit: len, cut: Cut::Unplanned(len) }
     }
 
-    /// Of a message of `len` bytes, `early` of which go before the peer has cleared it.
+    /// Of a message of `len` bytes, `early` of which may be cut before the CTS.
     pub fn with_early(len: u64, early: u64) -> Stripes {
         Stripes { early, limit: early, cut: Cut::Unplanned(len) }
     }
@@ -76,7 +76,7 @@ impl Stripes {
         }
     }
 
-    /// It will be cut like this.
+    /// Applies the policy's plan.
     pub fn apply(&mut self, plan: Plan, live: &[u8]) {
         let Cut::Unplanned(len) = self.cut else { return };
         self.cut = match plan {
@@ -85,19 +85,19 @@ impl Stripes {
         };
     }
 
-    /// Whether whoever takes a piece gets it.
+    /// Whether each piece goes to whichever subchannel takes it.
     pub fn is_late_bound(&self) -> bool {
         matches!(self.cut, Cut::LateBound { .. })
     }
 
-    /// Stripes of subchannels that have ended go to one that carries.
+    /// Moves the stripes of dead subchannels to a live one.
     pub fn reassign_dead(&mut self, live: &[u8]) {
         let (Cut::Assigned(stripes), [first, ..]) = (&mut self.cut, live) else { return };
         let dead = stripes.iter_mut().filter(|stripe| !live.contains(&stripe.subchannel));
         dead.for_each(|stripe| stripe.subchannel = *first);
     }
 
-    /// The peer wants the first `len` bytes, and has cleared those that do not go ahead of that.
+    /// The CTS has come, for the first `len` bytes.
     pub fn clear_to_send(&mut self, len: u64) {
         self.limit = len;
         match &mut self.cut {
@@ -109,7 +109,7 @@ impl Stripes {
         }
     }
 
-    /// The peer has memory for the first `len` bytes: they go without a clearance.
+    /// The first `len` bytes may be sent as early data.
     pub fn allow_early(&mut self, len: u64) {
         self.early = self.early.max(len);
         self.limit = self.limit.max(len);
@@ -144,12 +144,12 @@ impl Stripes {
         }
     }
 
-    /// Whether the byte at `offset` goes ahead of the clearance. A piece lies wholly on one side.
+    /// Whether the byte at `offset` is early data. A piece is wholly early data, or not at all.
     pub fn is_early(&self, offset: u64) -> bool {
         offset < self.early
     }
 
-    /// Bytes that go without a clearance.
+    /// Bytes of early data.
     pub fn early(&self) -> u64 {
         self.early
     }
@@ -159,7 +159,7 @@ impl Stripes {
         if self.is_early(offset) { self.early.min(self.limit) } else { self.limit }
     }
 
-    /// Cuts up to `want` bytes from the front of an open message.
+    /// Cuts up to `want` bytes from the front of a late-bound message.
     pub fn cut_next(&mut self, want: u64) -> Piece {
         let Cut::LateBound { next, len } = self.cut else { return Piece { offset: 0, len: 0 } };
         let end = (next + want).min(len).min(self.bound(next)).max(next);
@@ -209,7 +209,7 @@ impl Stripes {
         }
     }
 
-    /// What each subchannel's stripe took, once all are acknowledged; empty for an open message.
+    /// What each subchannel's stripe took, once all are acknowledged; empty for a late-bound message.
     pub fn delivered(&self) -> Vec<Delivered> {
         match &self.cut {
             Cut::Assigned(stripes) => stripes
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_goes_ahead_and_the_rest_waits_for_the_clearance() {
+    fn early_data_go_at_once_and_the_rest_waits_for_the_cts() {
         for plan in [Plan::LateBound, Plan::Assigned(vec![100])] {
             let assigned = plan != Plan::LateBound;
             let mut stripes = Stripes::with_early(100, 60);

@@ -1,16 +1,16 @@
-//! Which subchannel carries a message: what the policy chose for the one before, or chooses now.
+//! Which subchannel carries a message: the policy's choice for the message before, if it still holds, or a new one.
 
 use crate::channel::VirtualChannel;
 use crate::time::Instant;
 
-/// A choice of a subchannel stands for messages that follow within this time, in nanoseconds: most of what a policy looks at
+/// A choice is reused for messages that follow within this time, in nanoseconds: most of what a policy looks at
 /// changes more slowly, and looking costs as much as a tenth of a short message.
 const CHOICE_LIFETIME_NS: u64 = 100_000;
 
-/// A policy's choice for one message, which stands for the next ones.
+/// A policy's choice for one message, which is reused for the next ones.
 pub struct CachedChoice {
     index: usize,
-    /// More than so many bytes in flight over it are reason to ask again.
+    /// It is not reused with more bytes in flight than this.
     max_in_flight: u64,
     until: Instant,
 }
@@ -31,7 +31,7 @@ impl VirtualChannel {
         Some(index)
     }
 
-    /// What was chosen for the message before, if that would be chosen again.
+    /// The choice for the message before, if it still holds.
     fn reuse_choice(&self, now: Instant, len: u64) -> Option<usize> {
         let cached_choice = self.cached_choice.as_ref().filter(|cached_choice| now < cached_choice.until)?;
         let subchannel = &self.subchannels[cached_choice.index];

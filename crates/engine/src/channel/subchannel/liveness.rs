@@ -6,21 +6,21 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Liveness {
     pub(in crate::channel) since: Instant,
-    /// The peer has been asked over all subchannels.
+    /// It was silent for too long, and the peer is probed over all subchannels.
     pub(in crate::channel) is_suspect: bool,
-    /// The peer has given up a subchannel, and nothing has come over this one for a while.
+    /// The peer has given up some subchannel, and this one has been silent: it gets no new traffic until the peer answers.
     pub is_quarantined: bool,
-    /// The peer is to be asked over this one.
+    /// A probe (PING) is to be sent over this one.
     pub(in crate::channel) wants_probe: bool,
-    /// How often it was for the sake of the oldest frame.
+    /// Probes that were sent as the oldest frame was overdue.
     pub(in crate::channel) probes_sent: u8,
     pub(in crate::channel) fails_at: Option<Instant>,
-    /// The driver has been told that it has failed.
+    /// The driver has been told of the failure.
     pub(in crate::channel) is_reported: bool,
 }
 
 impl Liveness {
-    /// There is something to acknowledge only now.
+    /// The first frame in flight: silence counts from now.
     pub fn begin(&mut self, now: Instant) {
         self.since = now;
         self.is_suspect = false;
@@ -32,12 +32,12 @@ impl Liveness {
         self.probes_sent = 0;
     }
 
-    /// The peer is not asked over this one any more.
+    /// No more probes over this one.
     pub fn retire(&mut self) {
         self.wants_probe = false;
     }
 
-    /// Something has been acknowledged or has come.
+    /// Something has been acknowledged or received.
     pub fn progress(&mut self, now: Instant) {
         self.begin(now);
         self.is_quarantined = false;

@@ -1,4 +1,7 @@
-//! One subchannel: its budget, its frames that wait for acknowledgement, and the acknowledgements that it owes.
+//! One subchannel: the driver's budget, frames in flight, and acknowledgements in both directions.
+//!
+//! Called by the scheduler (what is sent), by `engine/receive.rs` and `engine/acknowledge.rs` (what comes). It knows
+//! frames, not messages: whoever sends one names its owner. [`liveness`] is what is known of its progress.
 
 pub mod liveness;
 
@@ -14,26 +17,26 @@ use crate::policy::LAST_RESORT_NS;
 use crate::time::Instant;
 use crate::wire::{Body, Refusal, SendRef, Urgency};
 
-/// A completion waits at the peer for this acknowledgement: it is held only as long as a reply is likely to carry it.
+/// Delay of an acknowledgement for which a completion waits at the peer: a reply is likely to carry it by then.
 pub const PROMPT_ACK_DELAY_NS: u64 = 15_000;
-/// Nothing waits for this acknowledgement but the peer's record of what is under way.
+/// Delay of an acknowledgement for which nothing waits but the peer's record of frames in flight.
 pub const LAZY_ACK_DELAY_NS: u64 = 2_000_000;
-/// On a long path an acknowledgement that is waited for may take this part of the round trip longer, which nobody notices,
+/// On a long path, the former is this part of the round trip,
 const PROMPT_PART: u64 = 64;
-/// and one that is not waited for this part.
+/// and the latter this part.
 const LAZY_PART: u64 = 4;
 /// Bytes received after which an acknowledgement is sent at once.
 pub const ACK_EVERY_BYTES: u64 = 512 << 10;
 /// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
 pub const ACK_EVERY_FRAMES: u32 = 512;
 
-/// A rest takes about so many nanoseconds.
+/// About how long a pause takes, in nanoseconds.
 const PAUSE_NS: u64 = 60_000_000;
 
-/// What a frame in flight belongs to.
+/// What a frame in flight belongs to: who is told of its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameOwner {
-    /// A message, a write, an answer, or a piece of it.
+    /// A message, a write, a response to a read, or a piece of one.
     Send {
         /// The send's key.
         key: u64,
@@ -42,13 +45,13 @@ pub enum FrameOwner {
     },
     /// The refusal of a write, by the number of its frame.
     Refusal(u64),
-    /// A question whether the peer is there.
+    /// A probe.
     Ping,
-    /// A protocol frame that nobody waits for.
+    /// A protocol frame for whose acknowledgement nothing waits.
     Control,
 }
 
-/// A frame that was handed over, and with which it could be sent again.
+/// A frame in flight, with all that is needed to retransmit it.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// What it says.
@@ -58,7 +61,7 @@ pub struct Frame {
     /// How often it was sent before.
     pub repetition: u8,
     sent: SentFrame,
-    /// The driver had looked whether the peer's kernel has it, without success, when the time was this; and now it has.
+    /// The peer's kernel has acknowledged it, after this time: when the driver last asked without success.
     kernel_acked_after: Option<Instant>,
 }
 
@@ -74,23 +77,23 @@ pub struct Subchannel {
     pub assigned: VecDeque<u64>,
     in_flight: VecDeque<Frame>,
     acked: u32,
-    /// Of those in flight, the first so many have reached the peer's kernel.
+    /// Of those in flight, the first so many are acknowledged by the peer's kernel.
     kernel_acked: usize,
     received: u32,
-    /// The newest frame may have been there since.
+    /// The newest frame had not arrived before this.
     received_since: Instant,
-    /// What is handled now had not come then.
+    /// What is being handled arrived after this.
     pub arrived_after: Option<Instant>,
     ack_sent: u32,
-    /// When an acknowledgement of its own was sent.
+    /// When the last pure acknowledgement was sent.
     last_pure_ack: Instant,
     unacked_bytes: u64,
     ack_due: Option<Instant>,
-    /// Writes that came over it and are refused. Nothing is acknowledged before the peer knows: the write would succeed.
+    /// Refusals of writes that came over it. Nothing is acknowledged before they are sent: the write would seem to succeed.
     pub refusals: VecDeque<(u64, SendRef, Refusal)>,
-    /// It carries. Otherwise its place waits for another one.
+    /// It is up. Otherwise its slot is free.
     pub live: bool,
-    /// It takes nothing for a while, and others carry.
+    /// It takes nothing for a while.
     pub is_paused: bool,
     /// Whether it makes progress.
     pub liveness: Liveness,
@@ -155,7 +158,7 @@ impl Subchannel {
         let prompt_ns = || self.ack_delay_ns(PROMPT_ACK_DELAY_NS, PROMPT_PART);
         let delay_ns = match (many, urgency) {
             (true, _) => 0,
-            // One of its own for those that come at once, not one for each.
+            // One for all that come at the same time, not one each.
             (false, Urgency::Immediate) => prompt_ns().saturating_sub(now.since_ns(self.last_pure_ack)),
             (false, Urgency::Prompt) => prompt_ns(),
             (false, Urgency::Lazy) => self.lazy_ack_delay_ns(),
@@ -171,12 +174,12 @@ impl Subchannel {
         (self.estimate.min_rtt_ns() / part).max(near_ns)
     }
 
-    /// The peer should hear something, in its own time.
+    /// Schedules an acknowledgement that is not urgent.
     pub fn schedule_ack(&mut self, now: Instant) {
         self.schedule_ack_within(now, LAZY_ACK_DELAY_NS);
     }
 
-    /// The peer asks, and hears at once what it compares: all that came over this subchannel before.
+    /// The peer probes: it is acknowledged at once.
     pub fn schedule_ack_now(&mut self, now: Instant) {
         self.schedule_ack_within(now, 0);
     }
@@ -186,8 +189,8 @@ impl Subchannel {
         self.ack_due = Some(self.ack_due.map_or(due, |earlier| earlier.min(due)));
     }
 
-    /// The acknowledgement to put into the header of a frame, and how long it has waited, in microseconds; the debt is
-    /// then paid. While the peer has not been told of all refusals, it is told nothing new.
+    /// The acknowledgement to put into the header of a frame, and how long it has waited, in microseconds; none is due
+    /// then. While refusals are still to be sent, nothing new is acknowledged.
     pub fn take_ack(&mut self, now: Instant) -> (u32, u16) {
         if !self.refusals.is_empty() {
             return (self.ack_sent, 0);
@@ -199,17 +202,17 @@ impl Subchannel {
         (self.received, waited_us.min(u64::from(u16::MAX)) as u16)
     }
 
-    /// An acknowledgement of its own is sent.
+    /// A pure acknowledgement is sent.
     pub fn pure_ack_sent(&mut self, now: Instant) {
         self.last_pure_ack = now;
     }
 
-    /// When an acknowledgement must be on its way even if nothing else is sent.
+    /// When a pure acknowledgement must be sent, if nothing carries it before.
     pub fn ack_due(&self) -> Option<Instant> {
         self.ack_due
     }
 
-    /// The peer says that it has received `ack` frames in all. Calls `delivered` for each that this news covers.
+    /// The peer has acknowledged `ack` frames in all. Calls `delivered` for each that is newly acknowledged.
     pub fn acknowledged(
         &mut self,
         now: Instant,
@@ -243,7 +246,7 @@ impl Subchannel {
         self.kernel_acked = self.kernel_acked.saturating_sub(news as usize);
         let behind = self.in_flight.range(self.kernel_acked..).map(|frame| &frame.sent);
         self.estimate.measure(came, (said_at_us, waited_us), clock, &acked, behind);
-        // A peer that was away for longer than it can tell says nothing.
+        // The delay field is saturated: the peer was away for longer than it can express.
         if waited_us < u16::MAX {
             let held_ns = self.lazy_ack_delay_ns().max(u64::from(waited_us) * 1000);
             self.estimate.sample_lateness(arrived_after, &acked.oldest, held_ns);
@@ -251,11 +254,11 @@ impl Subchannel {
         Ok(())
     }
 
-    /// The peer's kernel has the first `frames` of all that were handed over, and did not have the last of them when the driver
-    /// `arrived_after` before.
+    /// The peer's kernel has the first `frames` of all that were handed over, and did not have the last of them when
+    /// the driver `queried` before.
     pub fn kernel_acknowledged(&mut self, arrived_after: Instant, now: Instant, frames: u32) {
         let acked = (frames.wrapping_sub(self.acked) as usize).min(self.in_flight.len());
-        // Old news are far ahead of what is in flight.
+        // An old number is far ahead of what is in flight, modulo 2^32.
         if frames.wrapping_sub(self.acked) > u32::MAX / 2 || acked <= self.kernel_acked {
             return;
         }
@@ -269,12 +272,12 @@ impl Subchannel {
         self.estimate.kernel_acknowledged(now, behind);
     }
 
-    /// The frame that was handed over last was sent so often before.
+    /// The frame that was sent last is a retransmission, and was sent so often before.
     pub fn set_repetition(&mut self, repetition: u8) {
         self.in_flight.back_mut().into_iter().for_each(|frame| frame.repetition = repetition);
     }
 
-    /// It ends: what is still in flight did not arrive in time.
+    /// It has failed: what is in flight counts as late.
     pub fn sample_lateness_at_end(&mut self, now: Instant) {
         let held_ns = self.lazy_ack_delay_ns();
         if let Some(oldest) = self.oldest().copied() {
@@ -282,7 +285,7 @@ impl Subchannel {
         }
     }
 
-    /// It has ended. What was sent over it and is not acknowledged.
+    /// Ends it. The frames that were not acknowledged.
     pub fn end(&mut self) -> VecDeque<Frame> {
         self.live = false;
         self.budget = 0;
@@ -290,12 +293,12 @@ impl Subchannel {
         std::mem::take(&mut self.in_flight)
     }
 
-    /// Whether everything that was sent has been acknowledged, and the peer knows of everything that came.
+    /// Whether everything is acknowledged both ways.
     pub fn is_drained(&self) -> bool {
         self.is_quiet() && self.ack_due.is_none() && self.refusals.is_empty()
     }
 
-    /// How much later than usual what it is given now would arrive, for all that is known, in nanoseconds.
+    /// Additional delay of what it is given now, as it is paused or quarantined, in nanoseconds.
     pub fn extra_delay_ns(&self) -> u64 {
         if self.liveness.is_quarantined {
             LAST_RESORT_NS
@@ -316,7 +319,7 @@ impl Subchannel {
         self.in_flight.is_empty()
     }
 
-    /// Whether all but questions, which nobody misses, has been acknowledged.
+    /// Whether everything but probes has been acknowledged.
     pub fn has_delivered(&self) -> bool {
         self.in_flight.iter().all(|frame| frame.owner == FrameOwner::Ping)
     }
@@ -366,7 +369,7 @@ mod tests {
             assert_eq!(subchannel.ack_due(), Some(start.plus_ns(PROMPT_ACK_DELAY_NS)));
         }
         subchannel.take_ack(start.plus_ns(3));
-        // What was told by another frame since leaves it as it is: nothing was sent for the sake of acknowledging.
+        // An acknowledgement in another frame does not count: no pure one was sent.
         let later = start.plus_ns(PROMPT_ACK_DELAY_NS);
         subchannel.received(later, 10, Urgency::Immediate);
         assert_eq!(subchannel.ack_due(), Some(later));

@@ -14,7 +14,7 @@ struct Attacker {
     rng: Rng,
     victim: Victim,
     seqs: BTreeSet<u32>,
-    /// What comes of messages without a clearance: position, next byte, end.
+    /// What comes of messages before the CTS: position, next byte, end.
     early: Vec<(MessageSeq, u64, u64)>,
     /// Requests that are overtaken by pieces.
     late: Vec<Body>,
@@ -186,7 +186,7 @@ impl Attacker {
         }
     }
 
-    /// A message of which `len` bytes come without a clearance, perhaps before it is announced.
+    /// A message of which `len` bytes come before the CTS, perhaps before it is announced.
     fn request_with_early_data(&mut self, envelope: Envelope, len: u32) -> Body {
         let (seq, send) = (self.seq(), SendRef(self.rng.next()));
         let total = u64::from(len) + *self.rng.pick(&[0, 0, 1, 2_000]);

@@ -34,7 +34,7 @@ pub struct Victim {
     /// Names that the peer has learned.
     pub sends: Vec<(SendRef, u64)>,
     pub receives: Vec<Wanted>,
-    /// Bytes that come without a clearance, by the peer's name for the message.
+    /// Bytes that come before the CTS, by the peer's name for the message.
     pub early: BTreeMap<u64, u64>,
     pub writes: Vec<SendRef>,
     /// Reads that the victim has asked for.

@@ -73,7 +73,7 @@ pub struct Pipe {
     /// The node at its start knows that it has ended.
     pub has_ended: bool,
     pub rail_number: usize,
-    /// An event that gives budget is under way.
+    /// An event that gives budget is in flight.
     pub will_drain: bool,
     busy_until: u64,
     last_arrival: u64,

@@ -144,7 +144,7 @@ impl World {
         (region, at)
     }
 
-    /// The memory of some operation that is under way, or has ended, is given back.
+    /// The memory of some operation that is in flight, or has ended, is given back.
     pub fn end_any_exposure(&mut self, node: usize) {
         let open = self.oracle.accesses().filter(|(_, access)| access.to == node && access.target.is_ok());
         let open: Vec<u64> = open.map(|(id, _)| id).collect();

@@ -1,4 +1,4 @@
-//! What is known of a subchannel's path: delivery rate, delay, and how much is still under way.
+//! Estimates of a subchannel's path, put together: rate, delay, queue, lateness.
 
 use super::congestion_window::CongestionWindow;
 use super::in_flight::InFlight;
@@ -12,22 +12,22 @@ use super::{Path, PathEstimate};
 use crate::ids::RailId;
 use crate::time::Instant;
 
-/// A frame with so few bytes under way, its own among them, measures the round trip.
+/// A frame with so few bytes in flight, its own among them, measures the round trip.
 const MAX_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// A round trip, in nanoseconds, from which on a peer is distant: a handshake costs more there than copying what comes
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
 pub const FAR_NS: u64 = 100_000;
 
-/// Where there are others, a subchannel is given no more than what leaves in so many nanoseconds, and in a round trip: what
+/// Where there are others, a subchannel is given no more than what it carries in so many nanoseconds and a round trip: what
 /// is bound to it cannot go over another that turns out to be faster, and what its peer sends meanwhile waits as long for
 /// acknowledgements. A progress thread that comes once a millisecond keeps the path from running empty.
 const MAX_QUEUE_NS: u64 = 8_000_000;
 
 /// Estimates of one subchannel.
 ///
-/// The rate follows from how long a frame is under way: what is under way ahead of it, and itself, must leave first. So
-/// pauses and haste of the sender do not count. How much is ahead depends on the estimate in turn; one that is too high
-/// finds too little there, and falls.
+/// The rate follows from how long a frame is in flight: what queues before it, and itself, must pass first. So
+/// the pace of the sender does not count. How much queues depends on the estimate in turn; one that is too high
+/// finds too little, and falls.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     rate: Rate,
@@ -78,7 +78,7 @@ impl Estimate {
         self.round_trip.min_ns()
     }
 
-    /// Bytes that may be under way at a time.
+    /// Bytes that may be in flight at a time.
     pub fn window(&self) -> u64 {
         self.window.bytes()
     }
@@ -88,12 +88,12 @@ impl Estimate {
         self.lateness.at(now)
     }
 
-    /// Whether it drains faster than it is fed.
+    /// Whether the host, not the path, limits it: it drains faster than it is fed.
     pub fn is_host_limited(&self) -> bool {
         self.is_host_limited
     }
 
-    /// Whether its path is a near one that may be much slower than what is said or hoped of it.
+    /// Whether its path is a near one without a recent measurement, which may be much slower than assumed.
     pub fn is_probing(&self, now: Instant) -> bool {
         self.min_rtt_ns() < FAR_NS && self.rate.is_stale(now)
     }
@@ -125,7 +125,7 @@ impl Estimate {
         self.in_flight.in_flight()
     }
 
-    /// Bytes still under way.
+    /// Bytes that still queue before the bottleneck.
     pub fn queued_ahead(&self, now: Instant) -> u64 {
         self.in_flight.queued_ahead(now, &self.rate)
     }
@@ -135,13 +135,13 @@ impl Estimate {
         self.in_flight.add(now, bytes, &self.rate)
     }
 
-    /// A frame leaves only now, as the driver has held it back. To be called for all such frames, the oldest first, after
+    /// A frame is sent only now, as the driver has held it back. To be called for all such frames, the oldest first, after
     /// [`Estimate::retract`] for the bytes of all.
     pub fn restamp(&mut self, now: Instant, frame: &mut SentFrame) {
         *frame = self.sent(now, frame.bytes);
     }
 
-    /// The last `bytes` handed over have not left.
+    /// The last `bytes` sent were held back by the driver.
     pub fn retract(&mut self, now: Instant, bytes: u64) {
         self.in_flight.retract(now, bytes, &self.rate);
     }
@@ -151,10 +151,10 @@ impl Estimate {
         self.in_flight.acknowledged(frame);
     }
 
-    /// The frames `acked` were acknowledged, and those `behind` them are under way, the oldest first: that measures the rate,
-    /// and tells how much is still under way. The news came between two times. The peer has said so at `said_at_us` of its
-    /// clock, and may have waited with it for `waited_us`, or not at all; `clock` is what near paths show of that clock. An
-    /// estimate within the bounds that follow stays as it is.
+    /// The frames `acked` were acknowledged, and those `behind` them are in flight, the oldest first: that measures the
+    /// rate, and how much still queues. The acknowledgement came between two times. The peer sent it at `said_at_us` of
+    /// its clock, and may have held it for `waited_us`, or not at all; `clock` is what near paths show of that clock.
+    /// An estimate within the bounds that follow stays as it is.
     pub fn measure<'a>(
         &mut self,
         came: TimeRange,
@@ -167,9 +167,9 @@ impl Estimate {
         let waited_ns = u64::from(waited_us) * 1000;
         let sample_ns = now.since_ns(frame.at).saturating_sub(waited_ns);
         let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
-        // Near paths tell the clocks of each other's, as the ways there and back differ by little; a far one its own.
+        // Near paths share the peer's clock, as the ways there and back differ by little; a far one has its own.
         let clock = if min_rtt_ns < FAR_NS { clock } else { &mut self.own_clock };
-        // A peer that was away for longer than the path takes says nothing of the path.
+        // A peer that held the acknowledgement for longer than the path takes shows nothing of the path.
         if frame.queued <= MAX_FOR_ROUND_TRIP && waited_ns <= sample_ns {
             self.round_trip.sample(now, sample_ns);
             clock.sample(now, frame.at, min_rtt_ns, (said_at_us, waited_us));
@@ -182,15 +182,15 @@ impl Estimate {
         self.in_flight.adjust((left(arrival.0), left(arrival.1)), &self.rate, behind);
     }
 
-    /// The peer's kernel has what was handed over before the frames `behind`, which are under way, the oldest first; since when
-    /// is not known.
+    /// The peer's kernel has acknowledged what was sent before the frames `behind`, which are in flight, the oldest
+    /// first; since when is not known.
     pub fn kernel_acknowledged<'a>(&mut self, now: Instant, behind: impl DoubleEndedIterator<Item = &'a SentFrame>) {
         let left = Instant(now.0.saturating_sub(self.min_rtt_ns()));
         self.in_flight.adjust((Instant(0), left), &self.rate, behind);
     }
 
-    /// Whether it was late that the oldest of the frames in flight was acknowledged, after `looked`, though the peer may have
-    /// held that back for up to `held_ns`; or that it was not, as the subchannel has failed.
+    /// The oldest frame in flight was acknowledged, after `looked`: was that late? The peer may have
+    /// held the acknowledgement for up to `held_ns`. Or it was not acknowledged, as the subchannel has failed.
     pub fn sample_lateness(&mut self, looked: Instant, oldest: &SentFrame, held_ns: u64) {
         let usual_ns = self.min_rtt_ns() + held_ns;
         let is_late = looked > oldest.at.plus_ns(usual_ns);

@@ -1,0 +1,102 @@
+//! The sender's side of flow control: credit that the peer has granted.
+
+use super::charges::{MAX_GRANT, MESSAGE_CHARGE};
+
+/// The sender's side: credit granted by the peer.
+#[derive(Debug)]
+pub struct Credit {
+    reserve: u64,
+    used: u64,
+    /// The first grant; what is above it is returned when it is idle.
+    first: u64,
+    /// All that may be used, counted from the start.
+    limit: u64,
+    /// How much of `limit` came in headers.
+    received: u64,
+    /// Credit that was returned.
+    relinquished: u64,
+}
+
+/// The peer grants more than it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadCredit;
+
+impl Credit {
+    /// Nothing granted yet; RTS frames may go `reserve` bytes beyond what will be.
+    pub fn new(reserve: u64) -> Self {
+        Credit { reserve, used: 0, first: 0, limit: 0, received: 0, relinquished: 0 }
+    }
+
+    /// The first grant, in bytes. Every connection says the same.
+    pub fn set_grant(&mut self, grant: u64) {
+        let grant = grant.min(MAX_GRANT);
+        self.limit += grant.saturating_sub(self.first);
+        self.first = self.first.max(grant);
+    }
+
+    /// Whether a message of `len` bytes may be sent eagerly.
+    pub fn allows_eager(&self, len: u64) -> bool {
+        len + MESSAGE_CHARGE <= self.left()
+    }
+
+    /// Whether an RTS may be sent.
+    pub fn allows_request(&self) -> bool {
+        self.used + MESSAGE_CHARGE <= self.limit + self.reserve
+    }
+
+    /// Bytes of early data for which there is credit.
+    pub fn available_for_payload(&self) -> u64 {
+        self.left().saturating_sub(MESSAGE_CHARGE)
+    }
+
+    fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.used)
+    }
+
+    /// `charge` bytes are sent.
+    pub fn spend(&mut self, charge: u64) {
+        self.used += charge;
+    }
+
+    /// Bytes used so far: tells whether any were used since.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// The peer has granted so much in all beside the first grant, modulo 2^32. True if that is more than before.
+    pub fn update(&mut self, total: u32) -> Result<bool, BadCredit> {
+        let news = total.wrapping_sub(self.received as u32);
+        // An older count may come over a slower subchannel: more than half of the range ahead means behind.
+        if news == 0 || news > u32::MAX / 2 {
+            return Ok(false);
+        }
+        let news = u64::from(news);
+        if self.limit + news > self.used + MAX_GRANT {
+            return Err(BadCredit);
+        }
+        self.received += news;
+        self.limit += news;
+        Ok(true)
+    }
+
+    /// Whether there is more than the first grant, unused.
+    pub fn has_surplus(&self) -> bool {
+        self.left() > self.first
+    }
+
+    /// Returns unused credit above the first grant. How much was returned since the start.
+    pub fn relinquish(&mut self) -> u64 {
+        let surplus = self.left().saturating_sub(self.first);
+        self.used += surplus;
+        self.relinquished += surplus;
+        self.relinquished
+    }
+}
+
+#[cfg(test)]
+impl Credit {
+    /// All counters stand at `used`.
+    pub(super) fn used_up_at(used: u64) -> Self {
+        Credit { used, received: used, limit: used, ..Credit::new(0) }
+    }
+}
