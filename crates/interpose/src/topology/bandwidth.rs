@@ -1,4 +1,4 @@
-//! What hosts reach inside of their clusters and between them, measured by one process of each host.
+//! Bandwidth inside of clusters and between them, measured by the leader of each host.
 //!
 //! A burst is a number of messages from some processes to others, which all begin when the first of them says so, and tell
 //! it when they have received theirs.
@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::distances::{Distances, Near};
+use super::estimates::{Estimates, IntraCluster};
+use super::probe::Prober;
 use crate::ffi::{Mailbox, Result};
-use crate::talk::Talk;
 
 const GO: i32 = 4;
 const BURST: i32 = 5;
@@ -30,18 +30,18 @@ const LATENCY_TIME: Duration = Duration::from_millis(3);
 /// So many hosts of a cluster take part at most.
 const MOST_HOSTS: usize = 16;
 
-/// Who measures for a cluster.
+/// The ranks that measure for a cluster.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Side {
+pub struct HostLeaders {
     /// The lowest rank of each host.
     ranks: Vec<usize>,
     /// There are no more hosts.
     is_all: bool,
 }
 
-impl Side {
+impl HostLeaders {
     /// Of each cluster; `hosts` and `clusters` of each rank, numbered from 0.
-    pub fn of_clusters(hosts: &[u64], clusters: &[u64]) -> Vec<Side> {
+    pub fn of_clusters(hosts: &[u64], clusters: &[u64]) -> Vec<HostLeaders> {
         let count = clusters.iter().max().map_or(0, |highest| highest + 1);
         let of = |cluster| {
             let mut known = BTreeSet::new();
@@ -49,7 +49,7 @@ impl Side {
             let mut ranks: Vec<usize> = members.filter(|rank| known.insert(hosts[*rank])).collect();
             let is_all = ranks.len() <= MOST_HOSTS;
             ranks.truncate(MOST_HOSTS);
-            Side { ranks, is_all }
+            HostLeaders { ranks, is_all }
         };
         (0..count).map(of).collect()
     }
@@ -62,57 +62,57 @@ impl Side {
 
 /// Measures; the first rank of the first cluster learns all. Round trips between clusters must be known to the first of
 /// each.
-pub fn measure(talk: &Talk, sides: &[Side], distances: &mut Distances) -> Result<()> {
-    if sides.iter().any(|side| side.ranks.contains(&talk.rank)) {
-        inside(talk, sides, distances)?;
-        between(talk, sides, distances)?;
+pub fn measure(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
+    if clusters.iter().any(|cluster| cluster.ranks.contains(&prober.rank)) {
+        inside(prober, clusters, estimates)?;
+        between(prober, clusters, estimates)?;
     }
     Ok(())
 }
 
 /// Inside of all clusters at once, as operations that span them have it.
-fn inside(talk: &Talk, sides: &[Side], distances: &mut Distances) -> Result<()> {
-    let reader = [sides[0].first()];
-    let mut found = Near::default();
-    for side in sides.iter().filter(|side| side.ranks.len() > 1 && side.ranks.contains(&talk.rank)) {
-        let (first, second) = (side.ranks[0], side.ranks[1]);
-        if talk.rank == first {
-            found.latency_ns = talk.round_trips_ns(&[second], LATENCY_TIME)?[0] / 2;
-        } else if talk.rank == second {
-            talk.answer(first)?;
+fn inside(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
+    let reader = [clusters[0].first()];
+    let mut found = IntraCluster::default();
+    for cluster in clusters.iter().filter(|cluster| cluster.ranks.len() > 1 && cluster.ranks.contains(&prober.rank)) {
+        let (first, second) = (cluster.ranks[0], cluster.ranks[1]);
+        if prober.rank == first {
+            found.latency_ns = prober.round_trips_ns(&[second], LATENCY_TIME)?[0] / 2;
+        } else if prober.rank == second {
+            prober.answer_pings(first)?;
         }
-        found.bytes_per_s = best(talk, &[(first, second)], MESSAGES, 2 * found.latency_ns, BURSTS_INSIDE)?;
-        let next = side.ranks.iter().cycle().skip(1);
-        let ring: Vec<(usize, usize)> = side.ranks.iter().copied().zip(next.copied()).collect();
+        found.bytes_per_s = best(prober, &[(first, second)], MESSAGES, 2 * found.latency_ns, BURSTS_INSIDE)?;
+        let next = cluster.ranks.iter().cycle().skip(1);
+        let ring: Vec<(usize, usize)> = cluster.ranks.iter().copied().zip(next.copied()).collect();
         // One way for the word to begin, the last message, and the word that it has come.
-        found.shared_bytes_per_s = best(talk, &ring, MESSAGES, 3 * found.latency_ns, BURSTS_INSIDE)?;
+        found.shared_bytes_per_s = best(prober, &ring, MESSAGES, 3 * found.latency_ns, BURSTS_INSIDE)?;
     }
-    for (cluster, side) in sides.iter().enumerate().filter(|(_, side)| side.ranks.len() > 1) {
-        if let [numbers] = talk.tell(side.first(), &reader, found.numbers().to_vec())?.as_chunks().0 {
-            distances.set_near(cluster, Near::of(*numbers));
+    for (index, cluster) in clusters.iter().enumerate().filter(|(_, cluster)| cluster.ranks.len() > 1) {
+        if let [numbers] = prober.broadcast(cluster.first(), &reader, found.numbers().to_vec())?.as_chunks().0 {
+            estimates.set_intra_cluster(index, IntraCluster::of(*numbers));
         }
     }
     Ok(())
 }
 
 /// Between each two clusters, one pair after the other: first one host of each, then all.
-fn between(talk: &Talk, sides: &[Side], distances: &mut Distances) -> Result<()> {
-    let pairs = (0..sides.len()).flat_map(|from| (from + 1..sides.len()).map(move |to| (from, to)));
+fn between(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
+    let pairs = (0..clusters.len()).flat_map(|from| (from + 1..clusters.len()).map(move |to| (from, to)));
     for (from, to) in pairs {
-        let round_trip_ns = distances.round_trip_ns(from as u64, to as u64);
+        let round_trip_ns = estimates.round_trip_ns(from as u64, to as u64);
         let told = |pairs: &[(usize, usize)], messages| {
-            let rate = best(talk, pairs, messages, round_trip_ns, BURSTS)?;
-            Ok(talk.tell(pairs[0].0, &[sides[0].first()], vec![rate])?[0])
+            let rate = best(prober, pairs, messages, round_trip_ns, BURSTS)?;
+            Ok(prober.broadcast(pairs[0].0, &[clusters[0].first()], vec![rate])?[0])
         };
-        let one = told(&[(sides[from].first(), sides[to].first())], MESSAGES)?;
-        distances.set_rate(from, to, one);
-        let (few, many) = if sides[from].ranks.len() < sides[to].ranks.len() { (from, to) } else { (to, from) };
-        let (few, many) = (&sides[few], &sides[many]);
+        let one = told(&[(clusters[from].first(), clusters[to].first())], MESSAGES)?;
+        estimates.set_rate(from, to, one);
+        let (few, many) = if clusters[from].ranks.len() < clusters[to].ranks.len() { (from, to) } else { (to, from) };
+        let (few, many) = (&clusters[few], &clusters[many]);
         let hosts = many.ranks.len();
         if hosts > 1 {
             let lanes: Vec<_> = many.ranks.iter().copied().zip(few.ranks.iter().copied().cycle()).collect();
             let together = told(&lanes, (2 * MESSAGES / hosts).max(FEWEST_MESSAGES))?;
-            distances.set_shared(from, to, shared(one, together, hosts, many.is_all));
+            estimates.set_shared(from, to, shared(one, together, hosts, many.is_all));
         }
     }
     Ok(())
@@ -126,17 +126,17 @@ fn shared(one: u64, together: u64, hosts: usize, is_all: bool) -> Option<u64> {
 }
 
 /// Bytes a second, of all pairs together, at the first sender. `beyond_ns` is what a burst of nothing would take.
-fn best(talk: &Talk, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64, bursts: usize) -> Result<u64> {
+fn best(prober: &Prober, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64, bursts: usize) -> Result<u64> {
     let mut rate = 0;
     for _ in 0..bursts {
-        rate = rate.max(burst(talk, pairs, messages, beyond_ns)?);
+        rate = rate.max(burst(prober, pairs, messages, beyond_ns)?);
     }
     Ok(rate)
 }
 
 /// This process's part. Nobody sends to more than one.
-fn burst(talk: &Talk, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64) -> Result<u64> {
-    let Talk { abi, comm, rank } = *talk;
+fn burst(prober: &Prober, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64) -> Result<u64> {
+    let Prober { abi, comm, rank } = *prober;
     let first = pairs[0].0;
     let target = pairs.iter().find(|(from, _)| *from == rank).map(|(_, to)| *to);
     let sources = pairs.iter().filter(|(_, to)| *to == rank).map(|(from, _)| *from);
@@ -152,7 +152,7 @@ fn burst(talk: &Talk, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64)
         }
     } else if target.is_some() {
         mailbox.receive(comm, 1, first, GO)?;
-        talk.wait(&mut mailbox, |_| {})?;
+        prober.wait(&mut mailbox, |_| {})?;
     }
     for source in sources.flat_map(|source| std::iter::repeat_n(source, messages)) {
         mailbox.receive(comm, BYTES, source, BURST)?;
@@ -160,11 +160,11 @@ fn burst(talk: &Talk, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64)
     for target in target.into_iter().flat_map(|target| std::iter::repeat_n(target, messages)) {
         mailbox.send(comm, vec![0; BYTES], target, BURST)?;
     }
-    talk.wait(&mut mailbox, |_| {})?;
+    prober.wait(&mut mailbox, |_| {})?;
     if rank != first {
         if receivers.contains(&rank) {
             mailbox.send(comm, vec![0], first, DONE)?;
-            talk.wait(&mut mailbox, |_| {})?;
+            prober.wait(&mut mailbox, |_| {})?;
         }
         return Ok(0);
     }
@@ -178,12 +178,12 @@ mod tests {
 
     #[test]
     fn the_lowest_rank_of_each_host_measures() {
-        let sides = Side::of_clusters(&[0, 0, 1, 2, 2, 3], &[0, 0, 1, 0, 0, 1]);
-        let side = |ranks: &[usize]| Side { ranks: ranks.to_vec(), is_all: true };
-        assert_eq!(sides, [side(&[0, 3]), side(&[2, 5])]);
+        let clusters = HostLeaders::of_clusters(&[0, 0, 1, 2, 2, 3], &[0, 0, 1, 0, 0, 1]);
+        let cluster = |ranks: &[usize]| HostLeaders { ranks: ranks.to_vec(), is_all: true };
+        assert_eq!(clusters, [cluster(&[0, 3]), cluster(&[2, 5])]);
         let hosts: Vec<u64> = (0..20).collect();
-        let sides = Side::of_clusters(&hosts, &[0; 20]);
-        assert_eq!((sides[0].ranks.len(), sides[0].is_all), (16, false));
+        let clusters = HostLeaders::of_clusters(&hosts, &[0; 20]);
+        assert_eq!((clusters[0].ranks.len(), clusters[0].is_all), (16, false));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 /// What the user names.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Clusters(Vec<Vec<Member>>);
+pub struct NamedClusters(Vec<Vec<Member>>);
 
 #[derive(Debug, PartialEq, Eq)]
 enum Member {
@@ -17,12 +17,12 @@ enum Member {
 
 const SYNTAX: &str = "clusters separated by ;, each a list separated by , of ranks (0-3) or of hosts (node1, east*)";
 
-impl Clusters {
+impl NamedClusters {
     /// The error says what is allowed.
-    pub fn parse(text: &str) -> Result<Clusters, String> {
+    pub fn parse(text: &str) -> Result<NamedClusters, String> {
         let cluster = |text: &str| text.split(',').map(|member| Member::parse(member.trim())).collect();
         let clusters: Option<Vec<Vec<Member>>> = text.split(';').map(cluster).collect();
-        clusters.map(Clusters).ok_or(SYNTAX.to_string())
+        clusters.map(NamedClusters).ok_or(SYNTAX.to_string())
     }
 
     /// The cluster of each rank, by the host of each rank. The error says what is missing.
@@ -72,7 +72,7 @@ mod tests {
 
     fn of_ranks(text: &str, hosts: &[&str]) -> Result<Vec<usize>, String> {
         let hosts: Vec<String> = hosts.iter().map(|host| host.to_string()).collect();
-        Clusters::parse(text).unwrap().of_ranks(&hosts)
+        NamedClusters::parse(text).unwrap().of_ranks(&hosts)
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn what_is_neither_is_wrong() {
         for text in ["", ";", "3-1", "a b", "*", "a,,b", "a;"] {
-            assert!(Clusters::parse(text).is_err(), "{text}");
+            assert!(NamedClusters::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -1,45 +1,45 @@
-//! Short talks between processes, by messages of our own.
+//! Round trips between processes, measured by short messages, and small data that one process tells others.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::distance::FLOOR_NS;
-use crate::distances::{to_bytes, to_numbers};
+use super::estimates::{to_bytes, to_numbers};
+use super::proximity::NEAR_NS;
 use crate::ffi::{Abi, Comm, Mailbox, Result};
 
 /// Round trips of which the shortest counts: at least so many, since the first pays for the connection;
 const FEWEST_PINGS: usize = 8;
 /// then more while there is time, up to so many.
 const MOST_PINGS: usize = 64;
-/// There is so much while somebody seems far, who may only be busy.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// How long a process looks again and again for the next message. Then it sleeps between looks: where there are more
+/// The time for them while a process seems far: it may only be busy.
+const MOST_TIME: Duration = Duration::from_millis(100);
+/// How long a process polls for the next message without sleeping. Then it sleeps between polls: where there are more
 /// processes than processors, others need one to answer.
-const ATTENTION: Duration = Duration::from_micros(100);
-const NAP: Duration = Duration::from_micros(20);
+const YIELD_TIME: Duration = Duration::from_micros(100);
+const SLEEP: Duration = Duration::from_micros(20);
 const PING: i32 = 1;
 const PONG: i32 = 2;
-const NEWS: i32 = 3;
+const NUMBERS: i32 = 3;
 
-/// A process that talks.
+/// A process that measures, or answers one that does.
 #[derive(Clone, Copy)]
-pub struct Talk {
+pub struct Prober {
     /// The MPI's interface.
     pub abi: &'static Abi,
-    /// Nobody else talks here.
+    /// Used for nothing else meanwhile.
     pub comm: Comm,
     /// This process.
     pub rank: usize,
 }
 
-impl Talk {
-    /// The shortest round trips to some processes, who [`Talk::answer`]; for so long at least, if they are near.
+impl Prober {
+    /// The shortest round trips to some processes, who [`Prober::answer_pings`]; for so long at least, if they are near.
     pub fn round_trips_ns(&self, to: &[usize], least: Duration) -> Result<Vec<u64>> {
         let mut best_ns = vec![u64::MAX; to.len()];
         let begin = Instant::now();
         for count in 1.. {
-            let seems_far = best_ns.iter().any(|time_ns| *time_ns > FLOOR_NS);
-            let patience = if seems_far { PATIENCE } else { least };
+            let seems_far = best_ns.iter().any(|time_ns| *time_ns > NEAR_NS);
+            let patience = if seems_far { MOST_TIME } else { least };
             let is_last = count >= FEWEST_PINGS && (count >= MOST_PINGS || begin.elapsed() >= patience);
             self.ping(to, is_last, &mut best_ns)?;
             if is_last {
@@ -60,15 +60,15 @@ impl Talk {
             mailbox.send(self.comm, vec![u8::from(is_last)], *other, PING)?;
         }
         self.wait(&mut mailbox, |label| {
-            if let Some(index) = answers.iter().position(|answer| *answer == label) {
+            if let Some(index) = answers.iter().position(|answer_pings| *answer_pings == label) {
                 best_ns[index] = best_ns[index].min(sent[index].elapsed().as_nanos() as u64);
             }
         })?;
         Ok(())
     }
 
-    /// Answers who measures round trips.
-    pub fn answer(&self, to: usize) -> Result<()> {
+    /// Answers the pings of a process that measures round trips.
+    pub fn answer_pings(&self, to: usize) -> Result<()> {
         loop {
             let mut mailbox = Mailbox::new(self.abi);
             mailbox.receive(self.comm, 1, to, PING)?;
@@ -82,33 +82,33 @@ impl Talk {
     }
 
     /// Numbers that one process has, for others: at these and at that one, the numbers; elsewhere, what was given.
-    pub fn tell(&self, from: usize, to: &[usize], numbers: Vec<u64>) -> Result<Vec<u64>> {
+    pub fn broadcast(&self, from: usize, to: &[usize], numbers: Vec<u64>) -> Result<Vec<u64>> {
         let mut mailbox = Mailbox::new(self.abi);
         if self.rank == from {
             for other in to.iter().filter(|other| **other != from) {
-                mailbox.send(self.comm, to_bytes(&numbers), *other, NEWS)?;
+                mailbox.send(self.comm, to_bytes(&numbers), *other, NUMBERS)?;
             }
         } else if to.contains(&self.rank) {
-            mailbox.receive(self.comm, numbers.len() * size_of::<u64>(), from, NEWS)?;
+            mailbox.receive(self.comm, numbers.len() * size_of::<u64>(), from, NUMBERS)?;
             return Ok(to_numbers(&self.wait(&mut mailbox, |_| {})?));
         }
         self.wait(&mut mailbox, |_| {})?;
         Ok(numbers)
     }
 
-    /// The last letter, when all is done; `seen` is told the labels as letters come.
+    /// The last message, when all is done; `seen` is told the labels as messages come.
     pub fn wait(&self, mailbox: &mut Mailbox, mut seen: impl FnMut(usize)) -> Result<Vec<u8>> {
         let mut last = Vec::new();
         let begin = Instant::now();
         while !mailbox.is_empty() {
-            for (label, letter) in mailbox.done()? {
+            for (label, message) in mailbox.completed()? {
                 seen(label);
-                last = letter;
+                last = message;
             }
-            if begin.elapsed() < ATTENTION {
+            if begin.elapsed() < YIELD_TIME {
                 thread::yield_now();
             } else {
-                thread::sleep(NAP);
+                thread::sleep(SLEEP);
             }
         }
         Ok(last)

@@ -1,4 +1,4 @@
-//! Collective operations of a cluster's communicator, which are steps of schedules.
+//! Steps of schedules that are collective operations of the cluster's communicator.
 
 use std::ffi::c_int;
 use std::ptr;

@@ -1,12 +1,12 @@
-//! What is left to do for an operation when its schedule is done.
+//! Unpacking of received data into the program's elements when a schedule is complete.
 
 use super::datatype::{Kept, Scattered};
 use super::memory::{Memory, Scratch};
 use super::objects::{Comm, Result};
 
-/// Gives the program's elements what has come, where these are no bytes in one piece.
+/// What has to be unpacked: received bytes that go into elements that are not contiguous.
 #[derive(Default)]
-pub struct Finish {
+pub struct Unpacking {
     scattered: Vec<Piece>,
     /// Owns the bytes in one piece that the schedule works on.
     pub(super) staging: Vec<Scratch>,
@@ -20,10 +20,10 @@ struct Piece {
     elements: Scattered,
 }
 
-impl Finish {
+impl Unpacking {
     /// With nothing to do yet.
-    pub(super) fn on(comm: Comm) -> Finish {
-        Finish { comm: Some(comm), ..Finish::default() }
+    pub(super) fn on(comm: Comm) -> Unpacking {
+        Unpacking { comm: Some(comm), ..Unpacking::default() }
     }
 
     /// What shall go where.
@@ -31,8 +31,8 @@ impl Finish {
         self.scattered.push(Piece { bytes, elements });
     }
 
-    /// Does it.
-    pub fn finish(&mut self) -> Result<()> {
+    /// Unpacks all of it.
+    pub fn unpack(&mut self) -> Result<()> {
         let Some(comm) = self.comm else { return Ok(()) };
         for piece in &self.scattered {
             piece.elements.unpack(piece.bytes.address(), piece.bytes.bytes(), comm)?;

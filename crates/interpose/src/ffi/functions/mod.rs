@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::abi::Handle;
+use super::handle::Handle;
 use super::library;
 
 /// A buffer, or whatever else a C program passes a pointer for.
@@ -26,7 +26,7 @@ macro_rules! functions {
         pub unsafe fn $name($($argument: $type),*) -> c_int {
             static CACHE: std::sync::atomic::AtomicPtr<c_void> = std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
             let address = $crate::ffi::library::function(&CACHE, $symbol);
-            // SAFETY: MPI's function of this name takes these arguments; see `abi` for handles.
+            // SAFETY: MPI's function of this name takes these arguments; see `handle` for handles.
             let function: unsafe extern "C" fn($($type),*) -> c_int = unsafe { std::mem::transmute(address) };
             // SAFETY: the caller keeps to MPI's contract.
             unsafe { function($($argument),*) }
@@ -58,14 +58,14 @@ functions! {
     comm_size = c"PMPI_Comm_size" (comm: Handle, size: Out);
     comm_test_inter = c"PMPI_Comm_test_inter" (comm: Handle, flag: Out);
     comm_group = c"PMPI_Comm_group" (comm: Handle, group: Slot);
-    comm_create = c"PMPI_Comm_create" (comm: Handle, group: Handle, made: Slot);
-    comm_split = c"PMPI_Comm_split" (comm: Handle, color: Int, key: Int, made: Slot);
-    comm_dup = c"PMPI_Comm_dup" (comm: Handle, made: Slot);
-    comm_dup_with_info = c"PMPI_Comm_dup_with_info" (comm: Handle, info: Handle, made: Slot);
-    comm_create_group = c"PMPI_Comm_create_group" (comm: Handle, group: Handle, tag: Int, made: Slot);
-    comm_split_type = c"PMPI_Comm_split_type" (comm: Handle, kind: Int, key: Int, info: Handle, made: Slot);
+    comm_create = c"PMPI_Comm_create" (comm: Handle, group: Handle, attached: Slot);
+    comm_split = c"PMPI_Comm_split" (comm: Handle, color: Int, key: Int, attached: Slot);
+    comm_dup = c"PMPI_Comm_dup" (comm: Handle, attached: Slot);
+    comm_dup_with_info = c"PMPI_Comm_dup_with_info" (comm: Handle, info: Handle, attached: Slot);
+    comm_create_group = c"PMPI_Comm_create_group" (comm: Handle, group: Handle, tag: Int, attached: Slot);
+    comm_split_type = c"PMPI_Comm_split_type" (comm: Handle, kind: Int, key: Int, info: Handle, attached: Slot);
     cart_create = c"PMPI_Cart_create" (comm: Handle, dimensions: Int, lengths: Counts, periodic: Counts, reorder: Int,
-                                       made: Slot);
+                                       attached: Slot);
     win_fence = c"PMPI_Win_fence" (assertion: Int, window: Handle);
     comm_free = c"PMPI_Comm_free" (comm: Slot);
     comm_disconnect = c"PMPI_Comm_disconnect" (comm: Slot);
@@ -82,7 +82,7 @@ functions! {
     type_get_extent = c"PMPI_Type_get_extent" (datatype: Handle, lower: *mut isize, extent: *mut isize);
     type_get_envelope = c"PMPI_Type_get_envelope" (datatype: Handle, integers: Out, addresses: Out, types: Out,
                                                    combiner: Out);
-    type_dup = c"PMPI_Type_dup" (datatype: Handle, made: Slot);
+    type_dup = c"PMPI_Type_dup" (datatype: Handle, attached: Slot);
     type_free = c"PMPI_Type_free" (datatype: Slot);
     pack = c"PMPI_Pack" (from: Address, count: Int, datatype: Handle, into: Address, size: Int, position: Out,
                          comm: Handle);

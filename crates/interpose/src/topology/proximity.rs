@@ -2,7 +2,7 @@
 
 /// Round trips up to this are near. Hosts of one building answer a small message over TCP in 20 to 200 us, whatever the
 /// switches between them; light in a fibre needs this long for 30 km and back.
-pub const FLOOR_NS: u64 = 300_000;
+pub const NEAR_NS: u64 = 300_000;
 
 /// Where others are much farther, a busy host is still near: up to the farthest divided by this,
 const FACTOR: u64 = 3;
@@ -15,7 +15,7 @@ pub const MOST_CLUSTERS: usize = 16;
 /// Which of some hosts are near one, by the round trip time to each; `farthest_ns` is the longest between any hosts, as
 /// far as is known.
 pub fn near(round_trips_ns: &[u64], farthest_ns: u64) -> Vec<bool> {
-    let limit_ns = FLOOR_NS.max(CEILING_NS.min(farthest_ns / FACTOR));
+    let limit_ns = NEAR_NS.max(CEILING_NS.min(farthest_ns / FACTOR));
     round_trips_ns.iter().map(|round_trip_ns| *round_trip_ns <= limit_ns).collect()
 }
 

@@ -1,11 +1,11 @@
-//! What is between clusters, and how it is told to all.
+//! Estimates of the network: between clusters and inside of them; encoded for a broadcast to all ranks.
 
 /// More than any rail carries.
 const MOST_BYTES_PER_S: u64 = 100_000_000_000;
 
-/// What is between clusters.
+/// What is known of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Distances {
+pub struct Estimates {
     clusters: usize,
     /// Row by row; 0 from a cluster to itself.
     round_trips_ns: Vec<u64>,
@@ -13,12 +13,12 @@ pub struct Distances {
     /// 0 where it is not known.
     shared_bytes_per_s: Vec<u64>,
     /// Of each cluster.
-    near: Vec<Near>,
+    intra_cluster: Vec<IntraCluster>,
 }
 
-/// What is between hosts of a cluster; 0 where nothing was measured.
+/// The network between hosts of a cluster; 0 where nothing was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Near {
+pub struct IntraCluster {
     /// One way of a short message, in nanoseconds.
     pub latency_ns: u64,
     /// From one host to another.
@@ -27,37 +27,37 @@ pub struct Near {
     pub shared_bytes_per_s: u64,
 }
 
-impl Near {
-    /// What [`Near::numbers`] gave.
-    pub fn of([latency_ns, bytes_per_s, shared_bytes_per_s]: [u64; 3]) -> Near {
-        Near { latency_ns, bytes_per_s, shared_bytes_per_s }
+impl IntraCluster {
+    /// What [`IntraCluster::numbers`] gave.
+    pub fn of([latency_ns, bytes_per_s, shared_bytes_per_s]: [u64; 3]) -> IntraCluster {
+        IntraCluster { latency_ns, bytes_per_s, shared_bytes_per_s }
     }
 
-    /// For others.
+    /// As numbers, for a message.
     pub fn numbers(&self) -> [u64; 3] {
         [self.latency_ns, self.bytes_per_s, self.shared_bytes_per_s]
     }
 }
 
-/// Clusters of ranks, and what is between them; known to rank 0.
+/// The clusters of ranks with the estimates; known to rank 0.
 #[derive(Debug)]
-pub struct Found {
+pub struct Discovered {
     /// The cluster of each rank.
     pub clusters: Vec<u64>,
     /// What is between them.
-    pub distances: Distances,
+    pub estimates: Estimates,
 }
 
-impl Distances {
+impl Estimates {
     /// Nothing known yet.
-    pub fn none(clusters: usize) -> Distances {
+    pub fn none(clusters: usize) -> Estimates {
         let pairs = clusters * clusters;
-        Distances {
+        Estimates {
             clusters,
             round_trips_ns: vec![0; pairs],
             bytes_per_s: vec![1; pairs],
             shared_bytes_per_s: vec![0; pairs],
-            near: vec![Near::default(); clusters],
+            intra_cluster: vec![IntraCluster::default(); clusters],
         }
     }
 
@@ -77,8 +77,8 @@ impl Distances {
     }
 
     /// Between hosts of a cluster, if it was measured.
-    pub fn near(&self, cluster: u64) -> Option<Near> {
-        Some(self.near[cluster as usize]).filter(|near| near.bytes_per_s > 0)
+    pub fn intra_cluster(&self, cluster: u64) -> Option<IntraCluster> {
+        Some(self.intra_cluster[cluster as usize]).filter(|intra_cluster| intra_cluster.bytes_per_s > 0)
     }
 
     /// Number of clusters.
@@ -106,39 +106,39 @@ impl Distances {
     }
 
     /// Inside of a cluster.
-    pub fn set_near(&mut self, cluster: usize, near: Near) {
-        self.near[cluster] = near;
+    pub fn set_intra_cluster(&mut self, cluster: usize, intra_cluster: IntraCluster) {
+        self.intra_cluster[cluster] = intra_cluster;
     }
 
-    /// The clusters of so many ranks, and what is between them, as `Found::encode` wrote it; nothing from nothing.
-    pub fn decode(numbers: &[u64], ranks: usize) -> Option<(Vec<u64>, Distances)> {
+    /// The clusters of so many ranks, and what is between them, as `Discovered::encode` wrote it; nothing from nothing.
+    pub fn decode(numbers: &[u64], ranks: usize) -> Option<(Vec<u64>, Estimates)> {
         let clusters = *numbers.first()? as usize;
         let (of_ranks, rest) = numbers[1..].split_at_checked(ranks)?;
         let pairs = clusters * clusters;
         let (round_trips_ns, rest) = rest.split_at_checked(pairs)?;
         let (bytes_per_s, rest) = rest.split_at_checked(pairs)?;
         let (shared_bytes_per_s, rest) = rest.split_at_checked(pairs)?;
-        let near = rest.as_chunks().0.iter().copied().map(Near::of);
-        let distances = Distances {
+        let intra_cluster = rest.as_chunks().0.iter().copied().map(IntraCluster::of);
+        let estimates = Estimates {
             clusters,
             round_trips_ns: round_trips_ns.to_vec(),
             bytes_per_s: bytes_per_s.to_vec(),
             shared_bytes_per_s: shared_bytes_per_s.to_vec(),
-            near: near.collect(),
+            intra_cluster: intra_cluster.collect(),
         };
-        Some((of_ranks.to_vec(), distances))
+        Some((of_ranks.to_vec(), estimates))
     }
 }
 
-impl Found {
+impl Discovered {
     /// As numbers, for all ranks.
     pub fn encode(&self) -> Vec<u64> {
-        let mut numbers = vec![self.distances.clusters as u64];
+        let mut numbers = vec![self.estimates.clusters as u64];
         numbers.extend(&self.clusters);
-        numbers.extend(&self.distances.round_trips_ns);
-        numbers.extend(&self.distances.bytes_per_s);
-        numbers.extend(&self.distances.shared_bytes_per_s);
-        numbers.extend(self.distances.near.iter().flat_map(Near::numbers));
+        numbers.extend(&self.estimates.round_trips_ns);
+        numbers.extend(&self.estimates.bytes_per_s);
+        numbers.extend(&self.estimates.shared_bytes_per_s);
+        numbers.extend(self.estimates.intra_cluster.iter().flat_map(IntraCluster::numbers));
         numbers
     }
 }
@@ -159,18 +159,21 @@ mod tests {
 
     #[test]
     fn what_is_found_survives_the_way_to_others() {
-        let mut distances = Distances::none(2);
-        distances.set_round_trip(0, 1, 2_000_000);
-        distances.set_rate(0, 1, 125_000_000);
-        distances.set_shared(0, 1, Some(250_000_000));
-        distances.set_near(1, Near { latency_ns: 20_000, bytes_per_s: 1_000_000_000, shared_bytes_per_s: 0 });
-        let found = Found { clusters: vec![0, 1, 1], distances };
+        let mut estimates = Estimates::none(2);
+        estimates.set_round_trip(0, 1, 2_000_000);
+        estimates.set_rate(0, 1, 125_000_000);
+        estimates.set_shared(0, 1, Some(250_000_000));
+        estimates.set_intra_cluster(
+            1,
+            IntraCluster { latency_ns: 20_000, bytes_per_s: 1_000_000_000, shared_bytes_per_s: 0 },
+        );
+        let found = Discovered { clusters: vec![0, 1, 1], estimates };
         let sent = to_numbers(&to_bytes(&found.encode()));
-        let (clusters, distances) = Distances::decode(&sent, 3).unwrap();
-        assert_eq!((clusters, &distances), (found.clusters.clone(), &found.distances));
-        assert_eq!((distances.round_trip_ns(1, 0), distances.bytes_per_s(0, 1)), (2_000_000, 125_000_000));
-        assert_eq!((distances.shared_bytes_per_s(1, 0), distances.shared_bytes_per_s(0, 0)), (Some(250_000_000), None));
-        assert_eq!((distances.near(0), distances.near(1).unwrap().latency_ns), (None, 20_000));
-        assert!(Distances::decode(&[], 3).is_none());
+        let (clusters, estimates) = Estimates::decode(&sent, 3).unwrap();
+        assert_eq!((clusters, &estimates), (found.clusters.clone(), &found.estimates));
+        assert_eq!((estimates.round_trip_ns(1, 0), estimates.bytes_per_s(0, 1)), (2_000_000, 125_000_000));
+        assert_eq!((estimates.shared_bytes_per_s(1, 0), estimates.shared_bytes_per_s(0, 0)), (Some(250_000_000), None));
+        assert_eq!((estimates.intra_cluster(0), estimates.intra_cluster(1).unwrap().latency_ns), (None, 20_000));
+        assert!(Estimates::decode(&[], 3).is_none());
     }
 }

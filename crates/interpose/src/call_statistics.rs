@@ -1,4 +1,4 @@
-//! Which algorithms were used how often, for those who want to know.
+//! How often each algorithm was used: the file that `FISHPLATE_COLLECTIVES_LOG` names.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,20 +9,20 @@ use std::sync::Mutex;
 
 use fishplate_collectives::{Algorithm, ClusterMap};
 
-use crate::communicator::lock;
+use crate::sync::lock;
 
 /// Counts of one communicator.
 #[derive(Clone, Debug)]
-pub struct Usage {
+pub struct CallStatistics {
     clusters: Vec<usize>,
     calls: BTreeMap<(&'static str, &'static str), u64>,
 }
 
-impl Usage {
+impl CallStatistics {
     /// None yet.
-    pub fn of(map: &ClusterMap) -> Usage {
+    pub fn of(map: &ClusterMap) -> CallStatistics {
         let clusters = map.clusters().map(|cluster| map.members(cluster).len()).collect();
-        Usage { clusters, calls: BTreeMap::new() }
+        CallStatistics { clusters, calls: BTreeMap::new() }
     }
 
     /// An operation was carried out.
@@ -43,11 +43,11 @@ type Key = (Vec<usize>, &'static str, &'static str);
 /// Counts of all communicators.
 static TOTALS: Mutex<BTreeMap<Key, u64>> = Mutex::new(BTreeMap::new());
 
-/// Adds what was counted to what will be written.
-pub fn tell(usage: Usage) {
+/// Adds the counts of a communicator to the totals, which [`write`] writes.
+pub fn add(statistics: CallStatistics) {
     let mut totals = lock(&TOTALS);
-    for ((operation, algorithm), calls) in usage.calls {
-        *totals.entry((usage.clusters.clone(), operation, algorithm)).or_default() += calls;
+    for ((operation, algorithm), calls) in statistics.calls {
+        *totals.entry((statistics.clusters.clone(), operation, algorithm)).or_default() += calls;
     }
 }
 
@@ -69,6 +69,6 @@ pub fn append(file: &Path, lines: &str) {
     let written =
         OpenOptions::new().create(true).append(true).open(file).and_then(|mut f| f.write_all(lines.as_bytes()));
     if let Err(error) = written {
-        crate::tell::tell(format_args!("cannot write to {}: {error}", file.display()));
+        crate::diagnostics::report(format_args!("cannot write to {}: {error}", file.display()));
     }
 }

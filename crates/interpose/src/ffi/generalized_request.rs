@@ -5,23 +5,24 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::abi::{Abi, Handle};
+use super::abi::Abi;
 use super::functions as mpi;
+use super::handle::Handle;
 use super::objects::{Error, Result, check};
 
 /// A generalized request of MPI.
-pub struct Generalized {
+pub struct GeneralizedRequest {
     request: Handle,
     /// What the program gets from the call that completes it.
     code: Arc<AtomicI32>,
 }
 
-impl Generalized {
+impl GeneralizedRequest {
     /// Starts one and puts its handle where the program wants it.
     ///
     /// # Safety
     /// `slot` must be a place for a handle.
-    pub(super) unsafe fn start(abi: &Abi, slot: mpi::Slot) -> Result<Generalized> {
+    pub(super) unsafe fn start(abi: &Abi, slot: mpi::Slot) -> Result<GeneralizedRequest> {
         let code = Arc::new(AtomicI32::new(0));
         let extra = Arc::into_raw(code.clone()).cast_mut().cast();
         let (query, free, cancel) = (query as *mut c_void, free as *mut c_void, cancel as *mut c_void);
@@ -30,7 +31,7 @@ impl Generalized {
         let mut request: Handle = 0;
         // SAFETY: MPI has just put a handle there.
         unsafe { ptr::copy_nonoverlapping(slot.cast::<u8>(), ptr::from_mut(&mut request).cast(), abi.handle_bytes) };
-        Ok(Generalized { request: abi.clean(request), code })
+        Ok(GeneralizedRequest { request: abi.clean(request), code })
     }
 
     /// Completes it: the program's next look at it finds it done.
