@@ -1,7 +1,7 @@
-#include "command_line.h"
+#include "command_line_test.h"
 
+#include "command_line.h"
 #include "expect.h"
-#include "options.h"
 #include "parse.h"
 
 #include <stdlib.h>
