@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use fishplate_collectives::Algorithm;
 use fishplate_sim::mpi::program::{self, Mpi, Task};
-use fishplate_sim::reproduce::{FACTS, Kind, Lab, ROWS, judge, read_facts};
+use fishplate_sim::reproduce::{Experiments, FACTS, Kind, ROWS, judge, read_facts};
 use fishplate_sim::suite::{Benchmark, Machine, Options, run, sweep};
 use fishplate_sim::testbed::{self, Description, Placement, SHIPPED, shipped};
 
@@ -60,11 +60,11 @@ fn every_row_has_its_program_and_every_program_its_row() {
 fn another_target_changes_no_simulated_value() {
     let mut facts = read_facts(FACTS).unwrap();
     let mut judged = || -> Vec<_> {
-        let lab = Lab::new(1);
+        let experiments = Experiments::new(1);
         let rows = ROWS.iter().filter(|row| QUICK.contains(&row.id));
         let all = rows.map(|row| {
             let fact = facts.iter().find(|fact| fact.id == row.id).unwrap();
-            judge(fact, (row.find)(&lab).unwrap())
+            judge(fact, (row.find)(&experiments).unwrap())
         });
         let all: Vec<_> = all.collect();
         for check in facts.iter_mut().flat_map(|fact| &mut fact.checks) {
@@ -86,7 +86,7 @@ fn another_target_changes_no_simulated_value() {
 #[test]
 fn adaptive_striping_settles_near_the_ratio_that_the_bus_allows() {
     let row = ROWS.iter().find(|row| row.id == "M15").unwrap();
-    let found = (row.find)(&Lab::new(1)).unwrap();
+    let found = (row.find)(&Experiments::new(1)).unwrap();
     let ratio = found["adaptive, share of rail 1 over that of rail 2"];
     assert!((1.7..2.3).contains(&ratio), "{ratio}");
 }
@@ -119,7 +119,7 @@ fn schedules_of_collectives_run_over_two_clusters() {
     let shared = Algorithm::Shared { segments: 1 };
     let mut runs = 0;
     for benchmark in [Barrier, Bcast, Reduce, Allreduce, Allgather, Alltoall] {
-        for algorithm in [coordinators, pieces, shared, Algorithm::Direct { ahead: 2 }] {
+        for algorithm in [coordinators, pieces, shared, Algorithm::Direct { window: 2 }] {
             let options =
                 Options { size: 20_000, algorithm: Some(algorithm), iterations: 1, warmup: 0, ..Options::default() };
             let testbed = Rc::new(Description::parse(shipped("wan-2008").unwrap()).unwrap().testbed().unwrap());

@@ -23,7 +23,7 @@ const BYTES: usize = 32 << 10;
 const FEWEST_MESSAGES: usize = 2;
 /// The best of so many bursts counts: the first finds cold windows, others may find a busy processor.
 const BURSTS: usize = 3;
-/// Inside of a cluster they are short, and a busy processor counts for more.
+/// IntraCluster of a cluster they are short, and a busy processor counts for more.
 const BURSTS_INSIDE: usize = 10;
 /// The delay inside is measured for so long.
 const LATENCY_TIME: Duration = Duration::from_millis(3);
@@ -70,7 +70,7 @@ pub fn measure(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estima
     Ok(())
 }
 
-/// Inside of all clusters at once, as operations that span them have it.
+/// IntraCluster of all clusters at once, as operations that span them have it.
 fn inside(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
     let reader = [clusters[0].first()];
     let mut found = IntraCluster::default();

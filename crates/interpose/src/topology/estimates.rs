@@ -105,7 +105,7 @@ impl Estimates {
         self.shared_bytes_per_s[to * self.clusters + from] = rate;
     }
 
-    /// Inside of a cluster.
+    /// IntraCluster of a cluster.
     pub fn set_intra_cluster(&mut self, cluster: usize, intra_cluster: IntraCluster) {
         self.intra_cluster[cluster] = intra_cluster;
     }

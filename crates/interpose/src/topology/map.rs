@@ -1,6 +1,6 @@
 //! Where each rank runs, and what the network between clusters is like.
 
-use fishplate_collectives::{Inside, Network, Place, Wan};
+use fishplate_collectives::{IntraCluster, Network, Place, Wan};
 
 use super::estimates::Estimates;
 
@@ -58,13 +58,13 @@ impl Topology {
             shared_bytes_per_s: self.estimates.shared_bytes_per_s(from, to),
         };
         let inside = |cluster: &u64| match self.estimates.intra_cluster(*cluster) {
-            Some(intra_cluster) => Inside {
+            Some(intra_cluster) => IntraCluster {
                 latency_ns: intra_cluster.latency_ns,
                 bytes_per_s: intra_cluster.bytes_per_s,
                 shared_bytes_per_s: Some(intra_cluster.shared_bytes_per_s.max(intra_cluster.bytes_per_s)),
-                ..Inside::UNMEASURED
+                ..IntraCluster::UNMEASURED
             },
-            None => Inside::UNMEASURED,
+            None => IntraCluster::UNMEASURED,
         };
         let pairs = clusters.iter().flat_map(|from| clusters.iter().map(|to| (*from, *to)));
         Network::new(clusters.iter().map(inside).collect(), pairs.map(wan).collect())

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use fishplate_collectives::{AT_ONCE, Algorithm, MAX_SEGMENTS};
+use fishplate_collectives::{Algorithm, MAX_SEGMENTS, UNLIMITED_WINDOW};
 use fishplate_sim::mpi::collectives::Broadcast;
 use fishplate_sim::suite::{Benchmark, Machine, Options, Outcome, run as simulate};
 use fishplate_sim::testbed::{Placement, SHIPPED, Testbed};
@@ -189,7 +189,7 @@ fn broadcast(args: &Args) -> Result<Broadcast> {
 /// `coordinators:8`, `direct:2`.
 fn algorithm(text: &str) -> Result<Algorithm> {
     if text == "direct" {
-        return Ok(Algorithm::Direct { ahead: AT_ONCE });
+        return Ok(Algorithm::Direct { window: UNLIMITED_WINDOW });
     }
     let (word, number) = text.split_once(':').unwrap_or((text, "1"));
     let number = number.parse().ok().filter(|number| (1..=MAX_SEGMENTS).contains(number));
@@ -197,7 +197,7 @@ fn algorithm(text: &str) -> Result<Algorithm> {
     Ok(match word {
         "coordinators" => Algorithm::Coordinators { segments: number },
         "shared" => Algorithm::Shared { segments: number },
-        "direct" => Algorithm::Direct { ahead: number },
+        "direct" => Algorithm::Direct { window: number },
         other => bail!("--algorithm {other}: it is coordinators, shared or direct"),
     })
 }

@@ -14,7 +14,7 @@ pub struct Costs {
     /// A system call that finds something to receive: what has come while the core was busy is taken in with it.
     pub fetch: Time,
     /// What takes the core from the process: how far apart, and how long, in the mean.
-    pub interruptions: (Time, Time),
+    pub noise: (Time, Time),
     /// From so many sends in a row on, without a look at the network, frames are held back until there is one, and go out
     /// together.
     pub burst: Option<u32>,
@@ -70,7 +70,7 @@ impl Costs {
 
     /// Whether chance plays a part.
     pub fn varies(&self) -> bool {
-        self.interruptions.1 > Time::default()
+        self.noise.1 > Time::default()
     }
 
     /// Whether frames that are handed over together leave with one system call.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::ids::HostId;
-use super::swarm::Shape;
+use super::shape::Shape;
 use crate::events::{Duration, Random, Time};
 
 /// Two hosts and a rail between them.

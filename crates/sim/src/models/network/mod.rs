@@ -9,9 +9,9 @@ use super::calendar::Calendar;
 use super::flow::{Acknowledged, Flow, FlowId, Message};
 use super::path::{Hop, Path, Place};
 use super::shaper::Shaper;
+use super::slab::Slab;
 use super::socket::Socket;
 use super::station::{Job, Station};
-use super::table::Table;
 use super::time::Time;
 
 /// Longest piece, in bytes. Messages are cut finely enough for stations to work on different pieces of one at the same
@@ -90,8 +90,8 @@ pub struct Network {
     gates: Vec<Gate>,
     adapters: Vec<Adapter>,
     flows: Vec<Flow>,
-    messages: Table<Message>,
-    chunks: Table<Chunk>,
+    messages: Slab<Message>,
+    chunks: Slab<Chunk>,
     notices: Vec<Notice>,
 }
 

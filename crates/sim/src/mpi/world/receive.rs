@@ -7,7 +7,7 @@ use super::{COUNTED, Event, Frame, World};
 use crate::models::flow::FlowId;
 use crate::models::network::Notice;
 use crate::models::time::Time;
-use crate::mpi::ends::Ends;
+use crate::mpi::flow_ends::FlowEnds;
 use crate::mpi::rank::News;
 
 impl World {
@@ -78,7 +78,7 @@ impl World {
     }
 
     pub(super) fn begin_frame(&mut self, flow: FlowId, frame: u32) {
-        let Ends { to, to_subchannel, .. } = self.ends[flow.0 as usize];
+        let FlowEnds { to, to_subchannel, .. } = self.ends[flow.0 as usize];
         let frame = &mut self.frames[frame as usize];
         frame.has_begun = true;
         let header = frame.header;
@@ -89,7 +89,7 @@ impl World {
     pub(super) fn handle_frame(&mut self, flow: FlowId, frame: u32) {
         let Frame { mut header, has_begun, .. } = self.frames[frame as usize];
         self.free_frames.push(frame);
-        let Ends { to, to_subchannel, .. } = self.ends[flow.0 as usize];
+        let FlowEnds { to, to_subchannel, .. } = self.ends[flow.0 as usize];
         if self.kind.acknowledges {
             if !has_begun {
                 self.take_header(to, to_subchannel, &header);
@@ -128,7 +128,7 @@ impl World {
             return;
         }
         ends.acknowledged = ends.acknowledged.wrapping_add(1);
-        let Ends { from, from_subchannel, acknowledged: ack, credit, .. } = *ends;
+        let FlowEnds { from, from_subchannel, acknowledged: ack, credit, .. } = *ends;
         let said_at_us = self.calendar.now().instant().wrapping_us();
         let header = Header { ack, ack_delay_us: 0, said_at_us, credit, repetition: 0, body: Body::Ack };
         self.take_in(from, from_subchannel, &header);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::faults::Fault;
 use super::ids::HostId;
-use super::swarm::Shape;
+use super::shape::Shape;
 use crate::events::{Duration, Random, Time};
 
 /// Longest time from the moment in which a stream is let go to that in which all others between the hosts fail.
@@ -32,22 +32,22 @@ pub struct Streams {
 
 /// Changes and faults that go with them, each in order of time.
 #[derive(Clone, Debug, Default)]
-pub struct Growth {
+pub struct StreamChanges {
     /// What hosts do.
     pub changes: Vec<(Time, Change)>,
     /// What goes wrong while they do.
     pub faults: Vec<(Time, Fault)>,
 }
 
-impl Growth {
+impl StreamChanges {
     /// None at all for half of the seeds, many for some.
-    pub fn some(random: &mut Random, shape: Shape, until: Time) -> Growth {
-        let mut growth = Growth::default();
+    pub fn some(random: &mut Random, shape: Shape, until: Time) -> StreamChanges {
+        let mut stream_changes = StreamChanges::default();
         let count = random.pick(&[0, 0, 0, 1, 4, 20]);
         let severs = random.pick(&[0, 0, 50]);
-        (0..count).for_each(|_| growth.rise_and_fall(random, shape, until, severs));
-        growth.changes.sort_by_key(|(at, _)| *at);
-        growth
+        (0..count).for_each(|_| stream_changes.rise_and_fall(random, shape, until, severs));
+        stream_changes.changes.sort_by_key(|(at, _)| *at);
+        stream_changes
     }
 
     /// A host sets up some streams, the other one too perhaps, and most of them are let go later, all at once. With a chance

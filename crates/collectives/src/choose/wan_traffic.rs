@@ -1,6 +1,6 @@
 //! What crosses between clusters in a schedule.
 
-use crate::algorithm::{AT_ONCE, Algorithm};
+use crate::algorithm::{Algorithm, UNLIMITED_WINDOW};
 use crate::map::{ClusterMap, Rank};
 use crate::operation::Operation;
 
@@ -31,17 +31,17 @@ pub fn wan_elements(operation: &Operation, map: &ClusterMap) -> usize {
 /// Most crossings that follow each other.
 pub fn wan_crossings(algorithm: Algorithm, map: &ClusterMap) -> u32 {
     match algorithm {
-        Algorithm::Direct { ahead } if ahead < AT_ONCE => crossings_of_rounds(map, usize::from(ahead)),
+        Algorithm::Direct { window } if window < UNLIMITED_WINDOW => crossings_of_rounds(map, usize::from(window)),
         _ => 1,
     }
 }
 
 /// Those of an exchange in rounds, in which a rank sends so many messages ahead of what it has received.
-fn crossings_of_rounds(map: &ClusterMap, ahead: usize) -> u32 {
+fn crossings_of_rounds(map: &ClusterMap, window: usize) -> u32 {
     let ranks = map.ranks();
     let mut received: Vec<Vec<u32>> = vec![Vec::new(); ranks];
     for round in 1..ranks {
-        let waited = |so_far: &Vec<u32>| so_far[..so_far.len().saturating_sub(ahead)].last().copied().unwrap_or(0);
+        let waited = |so_far: &Vec<u32>| so_far[..so_far.len().saturating_sub(window)].last().copied().unwrap_or(0);
         let before: Vec<u32> = received.iter().map(waited).collect();
         for (from, crossings) in before.into_iter().enumerate() {
             let to = (from + round) % ranks;

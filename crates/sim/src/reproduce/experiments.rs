@@ -30,7 +30,7 @@ pub struct Curve {
 }
 
 /// Testbeds, as they are or changed everywhere in the same way.
-pub struct Lab {
+pub struct Experiments {
     /// Path and value, for every testbed called so.
     changes: Vec<(String, String, String)>,
     seed: u64,
@@ -73,16 +73,16 @@ pub struct Setting<'a> {
     pub ranks: Ranks,
 }
 
-impl Lab {
+impl Experiments {
     /// The testbeds as they come.
-    pub fn new(seed: u64) -> Lab {
-        Lab { changes: Vec::new(), seed, curves: RefCell::default() }
+    pub fn new(seed: u64) -> Experiments {
+        Experiments { changes: Vec::new(), seed, curves: RefCell::default() }
     }
 
     /// One parameter of one testbed is another.
-    pub fn changed(testbed: &str, path: &str, value: f64, seed: u64) -> Lab {
+    pub fn changed(testbed: &str, path: &str, value: f64, seed: u64) -> Experiments {
         let change = (testbed.to_string(), path.to_string(), value.to_string());
-        Lab { changes: vec![change], ..Lab::new(seed) }
+        Experiments { changes: vec![change], ..Experiments::new(seed) }
     }
 
     /// The machine of a setting.

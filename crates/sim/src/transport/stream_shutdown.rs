@@ -6,11 +6,11 @@ use fishplate_engine::{Payload, Source, Transmit};
 
 use super::connection::ConnectionEnd;
 use super::data::Data;
-use super::growth::{Change, Streams};
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::peer;
 use super::mutation::Mutation;
 use super::oracle::Seen;
+use super::stream_changes::{Change, Streams};
 use super::trace::Note;
 use super::world::{Event, World};
 use crate::events::{Duration, Time};

@@ -1,4 +1,5 @@
-//! A configuration of its own for each seed: what is rare in one is frequent in another.
+//! Random setups: a configuration of its own for each seed (swarm testing), so that what is rare in one is frequent in
+//! another.
 
 use fishplate_engine::Config;
 use fishplate_engine::config::MOST_ANNOUNCED;
@@ -8,20 +9,13 @@ use fishplate_link::{Loss, Rate, Settings};
 use super::data::Contents;
 use super::faults::{Fault, Path};
 use super::flow::Socket;
-use super::growth::Growth;
-use super::ids::HostId;
-use super::setup::{Rail, Setup};
-use super::workload::Mix;
-use crate::events::{Duration, Random, Time};
 
-/// How many of what.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    /// At least two.
-    pub hosts: usize,
-    /// At least one.
-    pub rails: usize,
-}
+use super::ids::HostId;
+use super::mix::Mix;
+use super::setup::{Rail, Setup};
+use super::shape::Shape;
+use super::stream_changes::StreamChanges;
+use crate::events::{Duration, Random, Time};
 
 /// Policies that can be drawn.
 const MULTIPLEXING: [Multiplexing; 4] =
@@ -37,7 +31,7 @@ pub fn draw(seed: u64) -> Setup {
     let mix = Mix::draw(&mut random);
     let until = Time(mix.pause.0 / 2 * mix.commands / 2);
     let config = config(&mut random, shape.rails);
-    let growth = Growth::some(&mut Random::stream(seed, "growth"), shape, until);
+    let stream_changes = StreamChanges::some(&mut Random::stream(seed, "growth"), shape, until);
     let setup = Setup {
         seed,
         hosts: shape.hosts,
@@ -48,11 +42,11 @@ pub fn draw(seed: u64) -> Setup {
         contents: random.pick(&[Contents::Bytes, Contents::Origins, Contents::Origins]),
         mix,
         faults: Fault::some(&mut random, shape, most_faults, until),
-        changes: growth.changes,
+        changes: stream_changes.changes,
         hostile: random.percent(15).then(|| HostId(random.index(shape.hosts))),
         mutation: None,
     };
-    with_faults(setup, growth.faults)
+    with_faults(setup, stream_changes.faults)
 }
 
 fn with_faults(mut setup: Setup, more: Vec<(Time, Fault)>) -> Setup {
@@ -79,7 +73,7 @@ pub fn draw_cut(seed: u64) -> Setup {
     let until = setup.mix.pause.0 / 4 * setup.mix.commands;
     setup.faults = vec![(Time(random.below(until)), Fault::Cut { path })];
     let shape = Shape { hosts: 2, rails: setup.rails.len() };
-    setup.changes = Growth::some(&mut random, shape, Time(until)).changes;
+    setup.changes = StreamChanges::some(&mut random, shape, Time(until)).changes;
     setup
 }
 

@@ -1,6 +1,6 @@
 //! How a message is cut: into segments one after the other, each into shares side by side.
 
-use super::Frame;
+use super::Context;
 use crate::buffer::{Slice, part_of};
 use crate::map::{Cluster, ClusterMap, Rank};
 use crate::step::{MAX_TAGS, Tag};
@@ -18,20 +18,20 @@ pub fn segments_of(data: Slice, segments: u16) -> Vec<(Tag, Slice)> {
 /// What each rank of a cluster carries of a segment: one rank of each host has a share, the others nothing.
 pub fn shares(map: &ClusterMap, cluster: Cluster, segment: Slice) -> Vec<Slice> {
     let mut shares = vec![segment.part(0, 0); map.members(cluster).len()];
-    let carriers = map.carriers(cluster);
-    for (index, carrier) in carriers.iter().enumerate() {
-        let (start, len) = part_of(segment.len, carriers.len(), index);
+    let host_leaders = map.host_leaders(cluster);
+    for (index, carrier) in host_leaders.iter().enumerate() {
+        let (start, len) = part_of(segment.len, host_leaders.len(), index);
         shares[carrier.0] = segment.part(start, len);
     }
     shares
 }
 
 /// Whom of another cluster this rank meets over a segment, and over which part: who carries a part of its own share.
-pub fn counterparts(frame: &Frame, cluster: Cluster, segment: Slice) -> Vec<(Rank, Slice)> {
-    let own = shares(frame.map, frame.cluster(), segment)[frame.local().0];
-    let theirs = shares(frame.map, cluster, segment);
+pub fn counterparts(context: &Context, cluster: Cluster, segment: Slice) -> Vec<(Rank, Slice)> {
+    let own = shares(context.map, context.cluster(), segment)[context.local().0];
+    let theirs = shares(context.map, cluster, segment);
     let common = theirs.iter().map(|share| common(own, *share));
-    let members = frame.map.members(cluster).iter().copied();
+    let members = context.map.members(cluster).iter().copied();
     members.zip(common).filter(|(_, part)| part.len > 0).collect()
 }
 

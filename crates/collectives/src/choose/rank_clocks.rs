@@ -23,7 +23,7 @@ pub struct Message {
 }
 
 /// Ranks with clocks of their own, which wait for what they receive.
-pub struct Clock<'a> {
+pub struct RankClocks<'a> {
     map: &'a ClusterMap,
     network: &'a Network,
     ready_ns: Vec<f64>,
@@ -33,15 +33,15 @@ pub struct Clock<'a> {
     segments: f64,
 }
 
-impl<'a> Clock<'a> {
-    pub fn new(map: &'a ClusterMap, network: &'a Network) -> Clock<'a> {
-        Clock::of_segments(map, network, 1.0)
+impl<'a> RankClocks<'a> {
+    pub fn new(map: &'a ClusterMap, network: &'a Network) -> RankClocks<'a> {
+        RankClocks::of_segments(map, network, 1.0)
     }
 
     /// Of the first of so many segments, which follow each other.
-    pub fn of_segments(map: &'a ClusterMap, network: &'a Network, segments: f64) -> Clock<'a> {
+    pub fn of_segments(map: &'a ClusterMap, network: &'a Network, segments: f64) -> RankClocks<'a> {
         let ranks = map.ranks();
-        Clock { map, network, ready_ns: vec![0.0; ranks], crossings: vec![0; ranks], wan_bytes: 0.0, segments }
+        RankClocks { map, network, ready_ns: vec![0.0; ranks], crossings: vec![0; ranks], wan_bytes: 0.0, segments }
     }
 
     /// Messages that are sent at the same time share the rails of their hosts, and the link between their clusters.
@@ -170,13 +170,17 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::{Inside, Wan};
+    use crate::network::{IntraCluster, Wan};
 
     const GIGABYTE: u64 = 1_000_000_000;
 
     fn network(shared_bytes_per_s: Option<u64>) -> Network {
-        let inside =
-            Inside { latency_ns: 40, bytes_per_s: GIGABYTE, copy_bytes_per_s: 2 * GIGABYTE, ..Inside::UNMEASURED };
+        let inside = IntraCluster {
+            latency_ns: 40,
+            bytes_per_s: GIGABYTE,
+            copy_bytes_per_s: 2 * GIGABYTE,
+            ..IntraCluster::UNMEASURED
+        };
         Network::uniform(2, inside, Wan { round_trip_ns: 2000, host_bytes_per_s: GIGABYTE, shared_bytes_per_s })
     }
 
@@ -188,22 +192,22 @@ mod tests {
     fn messages_that_leave_one_host_share_its_rail() {
         let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);
         let network = network(None);
-        let mut clock = Clock::new(&map, &network);
-        clock.round(&[message(0, 2, 100.0), message(0, 3, 100.0)]);
-        assert_eq!((clock.elapsed_ns(), clock.wan_crossings(), clock.wan_bytes()), (1210.0, 1, 200));
-        clock.round(&[message(2, 3, 0.0)]);
-        assert_eq!((clock.elapsed_ns(), clock.wan_crossings()), (1240.0, 1));
-        clock.round(&[message(3, 0, 0.0)]);
-        assert_eq!((clock.elapsed_ns(), clock.wan_crossings()), (2240.0, 2));
+        let mut clocks = RankClocks::new(&map, &network);
+        clocks.round(&[message(0, 2, 100.0), message(0, 3, 100.0)]);
+        assert_eq!((clocks.elapsed_ns(), clocks.wan_crossings(), clocks.wan_bytes()), (1210.0, 1, 200));
+        clocks.round(&[message(2, 3, 0.0)]);
+        assert_eq!((clocks.elapsed_ns(), clocks.wan_crossings()), (1240.0, 1));
+        clocks.round(&[message(3, 0, 0.0)]);
+        assert_eq!((clocks.elapsed_ns(), clocks.wan_crossings()), (2240.0, 2));
     }
 
     #[test]
     fn hosts_share_the_link_between_their_clusters() {
         let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);
         let network = network(Some(GIGABYTE / 2));
-        let mut clock = Clock::new(&map, &network);
-        clock.round(&[message(0, 2, 100.0), message(1, 3, 100.0)]);
-        assert_eq!(clock.elapsed_ns(), 1400.0);
+        let mut clocks = RankClocks::new(&map, &network);
+        clocks.round(&[message(0, 2, 100.0), message(1, 3, 100.0)]);
+        assert_eq!(clocks.elapsed_ns(), 1400.0);
     }
 
     #[test]
@@ -212,9 +216,9 @@ mod tests {
         let network = network(Some(GIGABYTE / 2));
         let both = |bytes| [message(0, 2, bytes), message(1, 3, bytes)];
         let elapsed_ns = |messages: &[Message], segments| {
-            let mut clock = Clock::of_segments(&map, &network, segments);
-            clock.round(messages);
-            clock.elapsed_ns()
+            let mut clocks = RankClocks::of_segments(&map, &network, segments);
+            clocks.round(messages);
+            clocks.elapsed_ns()
         };
         assert_eq!(elapsed_ns(&both(2000.0), 1.0), 1000.0 + 8000.0 * FLOODED);
         assert_eq!(elapsed_ns(&both(200.0), 10.0), 1000.0 + 800.0 * FLOODED, "its segments follow each other");
@@ -224,13 +228,13 @@ mod tests {
     #[test]
     fn hosts_of_a_cluster_share_its_switch() {
         let map = ClusterMap::of_clusters(&[0, 0, 0, 0, 1]);
-        let inside = Inside { latency_ns: 40, shared_bytes_per_s: Some(GIGABYTE), ..Inside::UNMEASURED };
+        let inside = IntraCluster { latency_ns: 40, shared_bytes_per_s: Some(GIGABYTE), ..IntraCluster::UNMEASURED };
         let wan = Wan { round_trip_ns: 2000, host_bytes_per_s: GIGABYTE, shared_bytes_per_s: None };
         let network = Network::uniform(2, inside, wan);
         let elapsed_ns = |messages: &[Message]| {
-            let mut clock = Clock::new(&map, &network);
-            clock.round(messages);
-            clock.elapsed_ns()
+            let mut clocks = RankClocks::new(&map, &network);
+            clocks.round(messages);
+            clocks.elapsed_ns()
         };
         assert_eq!(elapsed_ns(&[message(0, 1, 1000.0)]), 1040.0);
         assert_eq!(elapsed_ns(&[message(0, 1, 1000.0), message(2, 3, 1000.0)]), 2040.0);

@@ -9,9 +9,9 @@ use crate::models::time::Time;
 /// Half of what is memoryless is shorter than this part of the mean: ln 2.
 const HALF: f64 = std::f64::consts::LN_2;
 
-/// Interruptions of one core, at random.
+/// OsNoise of one core, at random.
 #[derive(Clone, Debug)]
-pub struct Interruptions {
+pub struct OsNoise {
     random: Random,
     /// From the end of one to the next, and how long they are, in the mean; none if that is 0.
     mean: (Time, Time),
@@ -19,12 +19,12 @@ pub struct Interruptions {
     length: Time,
 }
 
-impl Interruptions {
+impl OsNoise {
     /// So far apart, and so long, in the mean.
-    pub fn new(random: Random, mean: (Time, Time)) -> Interruptions {
-        let mut interruptions = Interruptions { random, mean, next: Time::default(), length: Time::default() };
-        interruptions.draw(Time::default());
-        interruptions
+    pub fn new(random: Random, mean: (Time, Time)) -> OsNoise {
+        let mut noise = OsNoise { random, mean, next: Time::default(), length: Time::default() };
+        noise.draw(Time::default());
+        noise
     }
 
     /// When a core that is free at `from` can begin something.
@@ -59,11 +59,11 @@ mod tests {
     #[test]
     fn they_take_the_share_of_the_time_that_they_are_to_take() {
         let mean = (Time::ns(4e6), Time::ns(30e3));
-        let mut interruptions = Interruptions::new(Random::stream(1, "test"), mean);
+        let mut noise = OsNoise::new(Random::stream(1, "test"), mean);
         let (mut now, mut late, mut most) = (Time::default(), Time::default(), Time::default());
         while now < Time::ms(20_000) {
             // Something short, all the time.
-            let free = interruptions.pass(now);
+            let free = noise.pass(now);
             (late, most) = (late + (free - now), most.later(free - now));
             now = free + Time::ns(1e3);
         }
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn where_there_are_none_nothing_is_late() {
-        let mut interruptions = Interruptions::new(Random::stream(1, "test"), (Time::default(), Time::default()));
-        assert_eq!(interruptions.pass(Time::ms(1000)), Time::ms(1000));
+        let mut noise = OsNoise::new(Random::stream(1, "test"), (Time::default(), Time::default()));
+        assert_eq!(noise.pass(Time::ms(1000)), Time::ms(1000));
     }
 }

@@ -1,13 +1,13 @@
 //! Results of clusters meet and are combined in the order of the clusters.
 
-use super::Frame;
+use super::Context;
 use crate::buffer::Slice;
 use crate::map::{Cluster, Rank};
 use crate::schedule::Schedule;
 use crate::step::{StepId, Tag};
 
 /// A part of a vector that a rank combines for its cluster. Its slices are of equal length.
-pub struct Meeting {
+pub struct Combination {
     /// What the cluster has, in temporary memory.
     pub own: Slice,
     /// When it is there.
@@ -20,7 +20,7 @@ pub struct Meeting {
     pub tag: Tag,
 }
 
-impl Meeting {
+impl Combination {
     /// Receives the same part from the other clusters and combines all. `peers` says, for each of them, from whom which
     /// parts come, counted from the start of this one. Returns when the result is in the target.
     ///
@@ -28,15 +28,15 @@ impl Meeting {
     /// for the same part gets the same result to the last bit.
     pub fn combine(
         &self,
-        frame: &Frame,
+        context: &Context,
         schedule: &mut Schedule,
         peers: &dyn Fn(Cluster) -> Vec<(Rank, Slice)>,
     ) -> Vec<StepId> {
         let mut done = Vec::new();
-        let last = Cluster(frame.map.cluster_count() - 1);
-        for cluster in frame.map.clusters().collect::<Vec<_>>().into_iter().rev() {
+        let last = Cluster(context.map.cluster_count() - 1);
+        for cluster in context.map.clusters().collect::<Vec<_>>().into_iter().rev() {
             let is_first = cluster == last;
-            if cluster == frame.cluster() {
+            if cluster == context.cluster() {
                 let mut after = if is_first { self.free.clone() } else { done };
                 after.push(self.ready);
                 done = match is_first {

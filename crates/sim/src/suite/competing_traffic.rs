@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::exchange::mb_s;
-use super::run::{Findings, Machine};
+use super::options::Machine;
+use super::timing::Measurements;
 use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Task};
 use crate::testbed;
@@ -48,7 +49,7 @@ pub fn over_time(
     // Ranks 0 and 2 are on one node, 1 and 3 on the other: see the placement's pairs.
     let ranks = machine.placement.ranks();
     world.bind(ranks / 2 - 1, ranks - 1, disturbance.rail);
-    let found = Findings::default();
+    let found = Measurements::default();
     // What a sender's last message to its receiver says.
     let over = Rc::new([Cell::new(false), Cell::new(false)]);
     let program = |mpi: Mpi| -> Task {
@@ -104,7 +105,7 @@ async fn watched(
     to: u32,
     (size, window): (u64, u32),
     (interval, duration): (Time, Time),
-    (found, over): (&Findings, &Cell<bool>),
+    (found, over): (&Measurements, &Cell<bool>),
 ) {
     let (mut start, mut bytes) = (mpi.time(), 0);
     while mpi.time() < duration {

@@ -13,7 +13,7 @@ const TOGETHER: Time = Time(100_000);
 
 /// Where a flow begins and ends.
 #[derive(Clone, Debug)]
-pub struct Ends {
+pub struct FlowEnds {
     /// The sending process.
     pub from: u32,
     /// Its subchannel.
@@ -48,10 +48,10 @@ enum Carried {
     Write(u64),
 }
 
-impl Ends {
+impl FlowEnds {
     /// Of a new flow between two subchannels, each with its process.
-    pub fn new((from, from_subchannel): (u32, SubchannelId), (to, to_subchannel): (u32, SubchannelId)) -> Ends {
-        Ends {
+    pub fn new((from, from_subchannel): (u32, SubchannelId), (to, to_subchannel): (u32, SubchannelId)) -> FlowEnds {
+        FlowEnds {
             from,
             from_subchannel,
             to,

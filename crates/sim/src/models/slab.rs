@@ -2,18 +2,18 @@
 
 /// Values under small numbers.
 #[derive(Debug)]
-pub struct Table<T> {
+pub struct Slab<T> {
     values: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Table { values: Vec::new(), free: Vec::new() }
+        Slab { values: Vec::new(), free: Vec::new() }
     }
 }
 
-impl<T> Table<T> {
+impl<T> Slab<T> {
     /// Adds a value.
     pub fn insert(&mut self, value: T) -> u32 {
         if let Some(name) = self.free.pop() {

@@ -1,7 +1,7 @@
 //! What an MPI does by itself among a group of ranks that it takes for equally far apart: the textbook algorithms, with
 //! the sizes at which MPICH goes from one to the next. Open MPI has the same ones, with other sizes.
 
-use super::clock::{Clock, Message};
+use super::rank_clocks::{Message, RankClocks};
 use crate::map::Rank;
 
 /// Messages from here on are broadcast by a scatter and an allgather (12 KiB), in groups from [`SCATTERED_RANKS`] on.
@@ -11,75 +11,75 @@ const SCATTERED_RANKS: usize = 8;
 const RING_BROADCAST_BYTES: f64 = 524_288.0;
 
 /// A dissemination: round k passes on what the rounds before brought.
-pub fn barrier(clock: &mut Clock, group: &[Rank]) {
+pub fn barrier(clocks: &mut RankClocks, group: &[Rank]) {
     for distance in powers(group.len()) {
         let message = |index: usize| message(group, index, (index + distance) % group.len(), 0.0);
-        clock.round(&(0..group.len()).map(message).collect::<Vec<_>>());
+        clocks.round(&(0..group.len()).map(message).collect::<Vec<_>>());
     }
 }
 
 /// All tell the first one, which then tells all.
-pub fn barrier_through_one(clock: &mut Clock, group: &[Rank]) {
-    clock.round(&(1..group.len()).map(|index| message(group, index, 0, 0.0)).collect::<Vec<_>>());
-    clock.round(&(1..group.len()).map(|index| message(group, 0, index, 0.0)).collect::<Vec<_>>());
+pub fn barrier_through_one(clocks: &mut RankClocks, group: &[Rank]) {
+    clocks.round(&(1..group.len()).map(|index| message(group, index, 0, 0.0)).collect::<Vec<_>>());
+    clocks.round(&(1..group.len()).map(|index| message(group, 0, index, 0.0)).collect::<Vec<_>>());
 }
 
 /// Broadcast of so many bytes from the rank at `root`.
-pub fn broadcast(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64) {
+pub fn broadcast(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f64) {
     let ranks = group.len();
     if bytes < SCATTERED_BYTES || ranks < SCATTERED_RANKS {
-        tree_down(clock, group, root, &|_| bytes);
+        tree_down(clocks, group, root, &|_| bytes);
         return;
     }
     let each = bytes / ranks as f64;
-    tree_down(clock, group, root, &|below| each * below as f64);
+    tree_down(clocks, group, root, &|below| each * below as f64);
     if bytes < RING_BROADCAST_BYTES && ranks.is_power_of_two() {
-        doubling(clock, group, each);
+        doubling(clocks, group, each);
     } else {
-        ring(clock, group, &vec![each; ranks]);
+        ring(clocks, group, &vec![each; ranks]);
     }
 }
 
 /// Reduction of so many bytes to the rank at `root`: `whole` operands go up a tree, or ranks reduce parts first.
-pub fn reduce(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64, whole: bool) {
+pub fn reduce(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f64, whole: bool) {
     if whole {
-        tree_up(clock, group, root, &|_| bytes, bytes);
+        tree_up(clocks, group, root, &|_| bytes, bytes);
         return;
     }
-    let even = fold(clock, group, bytes);
-    halve(clock, &group[..even], bytes);
+    let even = fold(clocks, group, bytes);
+    halve(clocks, &group[..even], bytes);
     // A root beyond takes the place of who has its operand.
-    gather_halves(clock, &group[..even], if root < even { root } else { root - even }, bytes);
+    gather_halves(clocks, &group[..even], if root < even { root } else { root - even }, bytes);
 }
 
 /// Reduction of so many bytes for all: ranks exchange `whole` operands, or halves, quarters and so on.
-pub fn allreduce(clock: &mut Clock, group: &[Rank], bytes: f64, whole: bool) {
-    let even = fold(clock, group, bytes);
+pub fn allreduce(clocks: &mut RankClocks, group: &[Rank], bytes: f64, whole: bool) {
+    let even = fold(clocks, group, bytes);
     if whole {
         for distance in powers(even) {
-            partners(clock, &group[..even], distance, bytes);
-            group[..even].iter().for_each(|rank| clock.work(*rank, bytes));
+            partners(clocks, &group[..even], distance, bytes);
+            group[..even].iter().for_each(|rank| clocks.work(*rank, bytes));
         }
     } else {
-        halve(clock, &group[..even], bytes);
-        halves(even, bytes).rev().for_each(|(distance, part)| partners(clock, &group[..even], distance, part));
+        halve(clocks, &group[..even], bytes);
+        halves(even, bytes).rev().for_each(|(distance, part)| partners(clocks, &group[..even], distance, part));
     }
-    unfold(clock, group, even, bytes);
+    unfold(clocks, group, even, bytes);
 }
 
 /// Ranks beyond a power of two hand theirs to another. How many ranks go on.
-fn fold(clock: &mut Clock, group: &[Rank], bytes: f64) -> usize {
+fn fold(clocks: &mut RankClocks, group: &[Rank], bytes: f64) -> usize {
     let even = 1 << group.len().ilog2();
     let beyond = 0..group.len() - even;
-    clock.round(&beyond.clone().map(|low| message(group, low + even, low, bytes)).collect::<Vec<_>>());
-    beyond.for_each(|low| clock.work(group[low], bytes));
+    clocks.round(&beyond.clone().map(|low| message(group, low + even, low, bytes)).collect::<Vec<_>>());
+    beyond.for_each(|low| clocks.work(group[low], bytes));
     even
 }
 
 /// They get a result from it.
-fn unfold(clock: &mut Clock, group: &[Rank], even: usize, bytes: f64) {
+fn unfold(clocks: &mut RankClocks, group: &[Rank], even: usize, bytes: f64) {
     let beyond = 0..group.len() - even;
-    clock.round(&beyond.map(|low| message(group, low, low + even, bytes)).collect::<Vec<_>>());
+    clocks.round(&beyond.map(|low| message(group, low, low + even, bytes)).collect::<Vec<_>>());
 }
 
 /// What partners at each distance exchange of so many bytes: half, a quarter, and so on.
@@ -89,47 +89,47 @@ fn halves(ranks: usize, bytes: f64) -> impl DoubleEndedIterator<Item = (usize, f
 
 /// Reduction of so many bytes, of which each keeps a part: partners exchange halves, the nearest ones first, then quarters,
 /// and so on. The group is a power of two.
-fn halve(clock: &mut Clock, group: &[Rank], bytes: f64) {
+fn halve(clocks: &mut RankClocks, group: &[Rank], bytes: f64) {
     for (distance, part) in halves(group.len(), bytes) {
-        partners(clock, group, distance, part);
-        group.iter().for_each(|rank| clock.work(*rank, part));
+        partners(clocks, group, distance, part);
+        group.iter().for_each(|rank| clocks.work(*rank, part));
     }
 }
 
 /// These parts come together at the rank at `root`: the farthest partners first, of whom one hands on all that it has.
-fn gather_halves(clock: &mut Clock, group: &[Rank], root: usize, bytes: f64) {
+fn gather_halves(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f64) {
     for (distance, part) in halves(group.len(), bytes).rev() {
         let sends = |index: &usize| (distance..2 * distance).contains(&(index ^ root));
         let message = |index: usize| message(group, index, index ^ distance, part);
-        clock.round(&(0..group.len()).filter(sends).map(message).collect::<Vec<_>>());
+        clocks.round(&(0..group.len()).filter(sends).map(message).collect::<Vec<_>>());
     }
 }
 
 /// The operation of that name, where each is to have a certain part: the farthest exchange first, with half
 /// of all; long operands in rounds of pairs.
-pub fn reduce_scatter(clock: &mut Clock, group: &[Rank], bytes: f64) {
+pub fn reduce_scatter(clocks: &mut RankClocks, group: &[Rank], bytes: f64) {
     /// From here on (512 KiB).
     const PAIRWISE_BYTES: f64 = 524_288.0;
     if bytes >= PAIRWISE_BYTES {
         let each = bytes / group.len() as f64;
         for distance in 1..group.len() {
-            disseminate(clock, group, distance, each);
-            group.iter().for_each(|rank| clock.work(*rank, each));
+            disseminate(clocks, group, distance, each);
+            group.iter().for_each(|rank| clocks.work(*rank, each));
         }
         return;
     }
-    let even = fold(clock, group, bytes);
+    let even = fold(clocks, group, bytes);
     let mut rest = bytes;
     for distance in powers(even).rev() {
         rest /= 2.0;
-        partners(clock, &group[..even], distance, rest);
-        group[..even].iter().for_each(|rank| clock.work(*rank, rest));
+        partners(clocks, &group[..even], distance, rest);
+        group[..even].iter().for_each(|rank| clocks.work(*rank, rest));
     }
-    unfold(clock, group, even, bytes / group.len() as f64);
+    unfold(clocks, group, even, bytes / group.len() as f64);
 }
 
 /// Blocks of so many bytes from each, for all.
-pub fn allgather(clock: &mut Clock, group: &[Rank], bytes: &[f64]) {
+pub fn allgather(clocks: &mut RankClocks, group: &[Rank], bytes: &[f64]) {
     /// Up to here in all, in groups of a power of two, what is there doubles each round (512 KiB).
     const DOUBLED_BYTES: f64 = 524_288.0;
     /// Below this in all it is disseminated (80 KiB).
@@ -137,36 +137,36 @@ pub fn allgather(clock: &mut Clock, group: &[Rank], bytes: &[f64]) {
     let total: f64 = bytes.iter().sum();
     let mean = total / group.len() as f64;
     if total < DOUBLED_BYTES && group.len().is_power_of_two() {
-        doubling(clock, group, mean);
+        doubling(clocks, group, mean);
     } else if total < DISSEMINATED_BYTES {
         for distance in powers(group.len()) {
-            disseminate(clock, group, distance, mean * distance.min(group.len() - distance) as f64);
+            disseminate(clocks, group, distance, mean * distance.min(group.len() - distance) as f64);
         }
     } else {
-        ring(clock, group, bytes);
+        ring(clocks, group, bytes);
     }
 }
 
 /// Blocks of so many bytes on the average to the rank at `root`.
-pub fn gather(clock: &mut Clock, group: &[Rank], root: usize, mean: f64) {
-    tree_up(clock, group, root, &|below| mean * below as f64, 0.0);
+pub fn gather(clocks: &mut RankClocks, group: &[Rank], root: usize, mean: f64) {
+    tree_up(clocks, group, root, &|below| mean * below as f64, 0.0);
 }
 
 /// Blocks of so many bytes on the average from the rank at `root`.
-pub fn scatter(clock: &mut Clock, group: &[Rank], root: usize, mean: f64) {
-    tree_down(clock, group, root, &|below| mean * below as f64);
+pub fn scatter(clocks: &mut RankClocks, group: &[Rank], root: usize, mean: f64) {
+    tree_down(clocks, group, root, &|below| mean * below as f64);
 }
 
 /// Blocks of so many bytes to the root, from each by itself.
-pub fn gather_each(clock: &mut Clock, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
+pub fn gather_each(clocks: &mut RankClocks, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
     let others = group.iter().filter(|rank| **rank != root && bytes(**rank) > 0.0);
-    clock.round(&others.map(|from| Message { from: *from, to: root, bytes: bytes(*from) }).collect::<Vec<_>>());
+    clocks.round(&others.map(|from| Message { from: *from, to: root, bytes: bytes(*from) }).collect::<Vec<_>>());
 }
 
 /// Blocks of so many bytes from the root, to each by itself.
-pub fn scatter_each(clock: &mut Clock, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
+pub fn scatter_each(clocks: &mut RankClocks, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
     let others = group.iter().filter(|rank| **rank != root && bytes(**rank) > 0.0);
-    clock.round(&others.map(|to| Message { from: root, to: *to, bytes: bytes(*to) }).collect::<Vec<_>>());
+    clocks.round(&others.map(|to| Message { from: root, to: *to, bytes: bytes(*to) }).collect::<Vec<_>>());
 }
 
 /// How a block from each gets to each.
@@ -184,7 +184,7 @@ pub enum Delivery {
 }
 
 /// A block from each to each, of so many bytes.
-pub fn alltoall(clock: &mut Clock, group: &[Rank], bytes: &dyn Fn(Rank, Rank) -> f64, delivery: Delivery) {
+pub fn alltoall(clocks: &mut RankClocks, group: &[Rank], bytes: &dyn Fn(Rank, Rank) -> f64, delivery: Delivery) {
     let ranks = group.len();
     let to = |distance: usize| {
         let to = move |index: usize| (index + distance) % ranks;
@@ -192,10 +192,10 @@ pub fn alltoall(clock: &mut Clock, group: &[Rank], bytes: &dyn Fn(Rank, Rank) ->
     };
     match delivery {
         Delivery::Together { mean } => {
-            powers(ranks).for_each(|distance| disseminate(clock, group, distance, mean * ranks as f64 / 2.0));
+            powers(ranks).for_each(|distance| disseminate(clocks, group, distance, mean * ranks as f64 / 2.0));
         }
-        Delivery::AtOnce => clock.round(&(1..ranks).flat_map(to).collect::<Vec<_>>()),
-        Delivery::InPairs => (1..ranks).for_each(|distance| clock.round(&to(distance).collect::<Vec<_>>())),
+        Delivery::AtOnce => clocks.round(&(1..ranks).flat_map(to).collect::<Vec<_>>()),
+        Delivery::InPairs => (1..ranks).for_each(|distance| clocks.round(&to(distance).collect::<Vec<_>>())),
     }
 }
 
@@ -213,23 +213,23 @@ fn powers(limit: usize) -> impl DoubleEndedIterator<Item = usize> {
 }
 
 /// A binomial tree from the root down; `bytes` of so many ranks at and below the receiver.
-fn tree_down(clock: &mut Clock, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64) {
+fn tree_down(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64) {
     for distance in powers(group.len()).rev() {
         let messages = tree_round(group, root, distance, bytes);
-        clock.round(
+        clocks.round(
             &messages.iter().map(|(parent, child, bytes)| message(group, *parent, *child, *bytes)).collect::<Vec<_>>(),
         );
     }
 }
 
 /// A binomial tree up to the root, where each parent works on so many bytes of each child.
-fn tree_up(clock: &mut Clock, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64, work: f64) {
+fn tree_up(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64, work: f64) {
     for distance in powers(group.len()) {
         let messages = tree_round(group, root, distance, bytes);
-        clock.round(
+        clocks.round(
             &messages.iter().map(|(parent, child, bytes)| message(group, *child, *parent, *bytes)).collect::<Vec<_>>(),
         );
-        messages.iter().for_each(|(parent, ..)| clock.work(group[*parent], work));
+        messages.iter().for_each(|(parent, ..)| clocks.work(group[*parent], work));
     }
 }
 
@@ -245,27 +245,27 @@ fn tree_round(group: &[Rank], root: usize, distance: usize, bytes: &dyn Fn(usize
 }
 
 /// Each sends to the one so far ahead.
-fn disseminate(clock: &mut Clock, group: &[Rank], distance: usize, bytes: f64) {
+fn disseminate(clocks: &mut RankClocks, group: &[Rank], distance: usize, bytes: f64) {
     let message = |index: usize| message(group, index, (index + distance) % group.len(), bytes);
-    clock.round(&(0..group.len()).map(message).collect::<Vec<_>>());
+    clocks.round(&(0..group.len()).map(message).collect::<Vec<_>>());
 }
 
 /// Each exchanges with its partner; the group is a power of two.
-fn partners(clock: &mut Clock, group: &[Rank], distance: usize, bytes: f64) {
+fn partners(clocks: &mut RankClocks, group: &[Rank], distance: usize, bytes: f64) {
     let message = |index: usize| message(group, index, index ^ distance, bytes);
-    clock.round(&(0..group.len()).map(message).collect::<Vec<_>>());
+    clocks.round(&(0..group.len()).map(message).collect::<Vec<_>>());
 }
 
 /// What each has doubles each round; the group is a power of two.
-fn doubling(clock: &mut Clock, group: &[Rank], each: f64) {
-    powers(group.len()).for_each(|distance| partners(clock, group, distance, each * distance as f64));
+fn doubling(clocks: &mut RankClocks, group: &[Rank], each: f64) {
+    powers(group.len()).for_each(|distance| partners(clocks, group, distance, each * distance as f64));
 }
 
 /// Each passes on to the next what came last.
-fn ring(clock: &mut Clock, group: &[Rank], bytes: &[f64]) {
+fn ring(clocks: &mut RankClocks, group: &[Rank], bytes: &[f64]) {
     let ranks = group.len();
     for round in 0..ranks - 1 {
         let message = |index: usize| message(group, index, (index + 1) % ranks, bytes[(index + ranks - round) % ranks]);
-        clock.round(&(0..ranks).map(message).collect::<Vec<_>>());
+        clocks.round(&(0..ranks).map(message).collect::<Vec<_>>());
     }
 }
