@@ -1,4 +1,4 @@
-//! The loop: waits for frames, for their time, and for requests.
+//! The event loop: waits for frames, for their delivery times, and for requests.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant as Clock};
@@ -10,7 +10,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeSpec, TimeVal, TimeValLike};
 
-use crate::control::Control;
+use crate::control_channel::ControlChannel;
 use crate::lane::Lane;
 use crate::message::{Request, Response, Status};
 use crate::plan::{Backend, check_settings};
@@ -21,20 +21,20 @@ use crate::wire::Wire;
 pub const EARLY_NS: u64 = 30_000;
 
 /// All lanes of an emulator, at work.
-pub struct Pump<W: Wire> {
+pub struct EventLoop<W: Wire> {
     lanes: Vec<Lane<W>>,
     backend: Backend,
     start: Clock,
     wakeups: u64,
 }
 
-impl<W: Wire> Pump<W> {
-    pub fn new(lanes: Vec<Lane<W>>, backend: Backend) -> Pump<W> {
-        Pump { lanes, backend, start: Clock::now(), wakeups: 0 }
+impl<W: Wire> EventLoop<W> {
+    pub fn new(lanes: Vec<Lane<W>>, backend: Backend) -> EventLoop<W> {
+        EventLoop { lanes, backend, start: Clock::now(), wakeups: 0 }
     }
 
     /// Works until nobody is there to make requests.
-    pub fn run(&mut self, control: &mut Control) -> Result<()> {
+    pub fn run(&mut self, control: &mut ControlChannel) -> Result<()> {
         // Requests may have come together with the plan.
         self.answer_all(control)?;
         loop {
@@ -59,7 +59,7 @@ impl<W: Wire> Pump<W> {
         }
     }
 
-    fn answer_all(&mut self, control: &mut Control) -> Result<()> {
+    fn answer_all(&mut self, control: &mut ControlChannel) -> Result<()> {
         while let Some(request) = control.next_request() {
             let response = request.and_then(|request| self.answer(request));
             control.say(&response.unwrap_or_else(|error| Response::Error(format!("{error:#}"))))?;
@@ -72,7 +72,7 @@ impl<W: Wire> Pump<W> {
     }
 
     /// Sleeps until something is to be done. Says which lanes have frames and, last, whether there are requests.
-    fn wait(&self, control: &Control) -> Result<Vec<bool>> {
+    fn wait(&self, control: &ControlChannel) -> Result<Vec<bool>> {
         let next = self.lanes.iter().filter_map(Lane::next_delivery).min();
         let now = self.now();
         let timeout =

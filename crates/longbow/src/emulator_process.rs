@@ -1,4 +1,4 @@
-//! Being an emulator.
+//! The process of an emulator: takes a plan, sets it up, and runs the event loop.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,13 +8,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::control::Control;
+use crate::control_channel::ControlChannel;
+use crate::event_loop::EventLoop;
 use crate::lane::Lane;
 use crate::message::{Ready, Response};
 use crate::namespace::within;
 use crate::nfqueue::{Queue, Stamps};
 use crate::plan::{Backend, Direction, End, Plan};
-use crate::pump::Pump;
 use crate::sys;
 use crate::tap::{self, Taps};
 use crate::wire::Wire;
@@ -25,7 +25,7 @@ use crate::wire::Wire;
 /// # Errors
 /// If the plan cannot be carried out, which is said on `output` as well, or if a rail fails later.
 pub fn serve(input: OwnedFd, output: OwnedFd) -> Result<()> {
-    let mut control = Control::new(input, output);
+    let mut control = ControlChannel::new(input, output);
     match work(&mut control) {
         Ok(()) => Ok(()),
         Err(error) => {
@@ -36,8 +36,8 @@ pub fn serve(input: OwnedFd, output: OwnedFd) -> Result<()> {
     }
 }
 
-fn work(control: &mut Control) -> Result<()> {
-    let plan: Option<Plan> = control.hear_one().context("cannot read the plan of an emulator")?;
+fn work(control: &mut ControlChannel) -> Result<()> {
+    let plan: Option<Plan> = control.read_request().context("cannot read the plan of an emulator")?;
     let Some(plan) = plan else { return Ok(()) };
     plan.check()?;
     match plan.backend {
@@ -51,7 +51,7 @@ fn work(control: &mut Control) -> Result<()> {
     }
 }
 
-fn run<W: Wire>(lanes: Vec<Lane<W>>, plan: &Plan, mut notes: Vec<String>, control: &mut Control) -> Result<()> {
+fn run<W: Wire>(lanes: Vec<Lane<W>>, plan: &Plan, mut notes: Vec<String>, control: &mut ControlChannel) -> Result<()> {
     let priority = sys::run_ahead_of_others();
     if let Err(error) = &priority {
         notes.push(format!(
@@ -60,7 +60,7 @@ fn run<W: Wire>(lanes: Vec<Lane<W>>, plan: &Plan, mut notes: Vec<String>, contro
         ));
     }
     control.say(&Response::Ready(Ready { realtime: priority.is_ok(), notes }))?;
-    Pump::new(lanes, plan.backend).run(control)
+    EventLoop::new(lanes, plan.backend).run(control)
 }
 
 fn nfqueue_lanes(plan: &Plan) -> Result<(Vec<Lane<Queue>>, Vec<String>)> {

@@ -1,4 +1,4 @@
-//! Whether a way of emulating works here.
+//! Whether a backend of the emulator works on this machine.
 
 use std::path::Path;
 

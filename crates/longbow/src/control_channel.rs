@@ -1,4 +1,4 @@
-//! The emulator's end of the conversation.
+//! The emulator's end of the control channel: requests in, responses out.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,20 +14,20 @@ const MAX_LINE_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 65_536;
 
 /// Lines in, lines out.
-pub struct Control {
+pub struct ControlChannel {
     input: File,
     output: File,
     /// What has come and is not a whole line yet.
     unread: Vec<u8>,
 }
 
-impl Control {
-    pub fn new(input: OwnedFd, output: OwnedFd) -> Control {
-        Control { input: input.into(), output: output.into(), unread: Vec::new() }
+impl ControlChannel {
+    pub fn new(input: OwnedFd, output: OwnedFd) -> ControlChannel {
+        ControlChannel { input: input.into(), output: output.into(), unread: Vec::new() }
     }
 
     /// Waits for a line. Nothing if the other side is gone.
-    pub fn hear_one<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
+    pub fn read_request<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
         loop {
             if let Some(line) = self.next_line() {
                 return Ok(Some(serde_json::from_slice(&line)?));
@@ -54,7 +54,7 @@ impl Control {
         self.input.as_fd()
     }
 
-    /// Takes what has come, when [`Control::readable`] says that something has. False if the other side is gone.
+    /// Takes what has come, when [`ControlChannel::readable`] says that something has. False if the other side is gone.
     pub fn listen(&mut self) -> Result<bool> {
         let mut buffer = [0; READ_BYTES];
         let length = match self.input.read(&mut buffer) {
