@@ -20,7 +20,7 @@ pub enum Library {
     Other,
 }
 
-/// IntraCluster of a cluster.
+/// The network inside of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntraCluster {
     /// One way of a short message between two ranks, in nanoseconds.
@@ -83,7 +83,8 @@ impl Network {
         Network { library, ..self }
     }
 
-    /// The same where all hosts of a cluster share links that carry what one host can send, unless it is known what they do.
+    /// The same where all hosts of a cluster share links that carry what one host can send, unless it is known what
+    /// they do.
     pub(crate) fn where_hosts_share(&self) -> Network {
         let mut network = self.clone();
         for wan in &mut network.between {
@@ -102,7 +103,7 @@ impl Network {
         Network::new(vec![inside; clusters], vec![wan; clusters * clusters])
     }
 
-    /// IntraCluster of a cluster.
+    /// The network inside of a cluster.
     pub fn inside(&self, cluster: Cluster) -> IntraCluster {
         self.inside[cluster.0]
     }

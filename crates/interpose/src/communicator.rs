@@ -14,8 +14,8 @@ use crate::preference::Preference;
 use crate::sync::lock;
 
 /// After a non-blocking call that started a schedule, so many blocking calls that are left to the MPI let schedules make
-/// progress: by the MPI's non-blocking form, which is slower (measured, three hosts 1 ms apart: a broadcast of 16 KiB takes
-/// 1.1 times as long). Later ones first complete the operations in flight.
+/// progress: by the MPI's non-blocking form, which is slower (measured, three hosts 1 ms apart: a broadcast of 16 KiB
+/// takes 1.1 times as long). Later ones first complete the operations in flight.
 const PROGRESSING_CALLS: u32 = 8;
 
 /// Most plans that are kept: an application has a few operations of a few sizes.
@@ -36,7 +36,8 @@ pub struct SpanningComm {
     pub order: OperationOrder,
     plans: Mutex<HashMap<(Operation, usize, bool), Plan>>,
     statistics: Mutex<CallStatistics>,
-    /// Blocking calls of the MPI that still let schedules make progress. The same on all ranks, since calls have an order.
+    /// Blocking calls of the MPI that still let schedules make progress. The same on all ranks, since calls have an
+    /// order.
     progressing_calls: AtomicU32,
 }
 

@@ -1,7 +1,7 @@
 //! Communicators of ours that are to be freed.
 //!
-//! MPI tells that the program's communicator is gone in a callback (of its attribute), which must not free others: they are
-//! freed later, in the next call of the program that frees a communicator.
+//! MPI tells that the program's communicator is gone in a callback (of its attribute), which must not free others: they
+//! are freed later, in the next call of the program that frees a communicator.
 
 use std::sync::Mutex;
 

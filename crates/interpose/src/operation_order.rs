@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use crate::sync::lock;
 
-/// Operations on one communicator that may be in flight at once; later ones start when earlier ones are complete. Each has
-/// a range of tags to itself, and all ranges fit in the tags that MPI guarantees (32767).
+/// Operations on one communicator that may be in flight at once; later ones start when earlier ones are complete. Each
+/// has a range of tags to itself, and all ranges fit in the tags that MPI guarantees (32767).
 const WINDOW: u64 = 256;
 
 /// The operations on one communicator.
@@ -17,7 +17,8 @@ pub struct OperationOrder(Mutex<State>);
 struct State {
     /// The number of the next operation.
     next: u64,
-    /// The operation that may start collectives of its cluster: all ranks of a cluster must start these in the same order.
+    /// The operation that may start collectives of its cluster: all ranks of a cluster must start these in the same
+    /// order.
     cluster_collectives: u64,
     /// Operations that are not complete.
     in_flight: BTreeSet<u64>,

@@ -109,8 +109,8 @@ impl ProcessState {
         Ok(Some(state))
     }
 
-    /// The communicator's schedules, if it has any. One that is not classified yet is classified now if all its ranks make
-    /// this call and may wait for each other (`is_collective`).
+    /// The communicator's schedules, if it has any. One that is not classified yet is classified now if all its ranks
+    /// make this call and may wait for each other (`is_collective`).
     pub fn lookup(&self, comm: Comm, is_collective: bool) -> Option<Arc<SpanningComm>> {
         if let Some(known) = self.attribute.get(comm) {
             return match &*known {

@@ -28,8 +28,8 @@ static IN_FLIGHT: Mutex<Vec<InFlight>> = Mutex::new(Vec::new());
 /// Length of `IN_FLIGHT`; can be read without the lock.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Fruitless polls after which a process yields its processor: there may be more ranks than processors, and those that are
-/// waited for need one.
+/// Fruitless polls after which a process yields its processor: there may be more ranks than processors, and those that
+/// are waited for need one.
 const POLLS_BEFORE_YIELD: u32 = 8;
 
 impl Operation {

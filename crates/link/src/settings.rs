@@ -31,8 +31,8 @@ pub struct Settings {
     pub queue_bytes: Option<u64>,
     /// Which frames get lost on the way.
     pub loss: Loss,
-    /// Bytes of the longest packet that comes through, counted from its network header; longer ones get lost, and nobody is
-    /// told (RFC 2923, section 2.1). Nothing: all do.
+    /// Bytes of the longest packet that comes through, counted from its network header; longer ones get lost, and
+    /// nobody is told (RFC 2923, section 2.1). Nothing: all do.
     pub path_mtu: Option<u32>,
     /// Which frames are overtaken; nothing: none.
     pub reordering: Option<Reordering>,

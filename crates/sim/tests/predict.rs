@@ -135,8 +135,8 @@ fn schedules_of_collectives_run_over_two_clusters() {
     assert_eq!(runs, 24);
 }
 
-/// Both ways at once, a process that answers reads itself has its work twice; an adapter that reads one after the other has
-/// time for the other side's.
+/// Both ways at once, a process that answers reads itself has its work twice; an adapter that reads one after the other
+/// has time for the other side's.
 #[test]
 fn reads_both_ways_cost_those_who_answer_them() {
     let gain = |testbed, size| {
@@ -170,7 +170,8 @@ fn emulated(rails: usize) -> Machine {
     Machine { testbed, stack: "earliest".into(), placement: Placement::new(2, 1, 1), seed: 1 }
 }
 
-/// A near rail that has carried enough without a queue takes everything: that is no slower than both, which cost more calls.
+/// A near rail that has carried enough without a queue takes everything: that is no slower than both, which cost more
+/// calls.
 #[test]
 fn what_a_program_has_learned_of_its_rails_it_keeps() {
     let long = Options { size: 256 << 10, iterations: 8, median: true, ..Options::default() };

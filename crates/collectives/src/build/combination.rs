@@ -1,4 +1,4 @@
-//! Results of clusters meet and are combined in the order of the clusters.
+//! Combining the partial results of clusters, in the order of the clusters.
 
 use super::Context;
 use crate::buffer::Slice;

@@ -10,8 +10,8 @@ use crate::operation::Blocks;
 use crate::schedule::Schedule;
 use crate::step::{Local, StepId, Tag};
 
-/// Each cluster reduces the blocks of every other one, spread over its ranks, who send them to their owners; then its own,
-/// which the owners combine with what comes.
+/// Each cluster reduces the blocks of every other one, spread over its ranks, who send them to their owners; then its
+/// own, which the owners combine with what comes.
 pub fn shared(context: &Context, blocks: &Blocks) -> Schedule {
     let mut schedule = Schedule::default();
     let mut read = Vec::new();

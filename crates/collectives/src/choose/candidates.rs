@@ -25,8 +25,9 @@ impl Problem<'_> {
         self.algorithms(has_many_hosts).into_iter().filter_map(best).collect()
     }
 
-    /// Whether a candidate stays below this share of the MPI's own time also if hosts share a link that carries no more than
-    /// one of them, where it is not known what they reach together. Asked of those that count on the rates of all hosts.
+    /// Whether a candidate stays below this share of the MPI's own time also if hosts share a link that carries no more
+    /// than one of them, where it is not known what they reach together. Asked of those that count on the rates of all
+    /// hosts.
     pub fn bears_sharing(&self, candidate: &Candidate, margin: f64) -> bool {
         if !matches!(candidate.algorithm, Algorithm::Shared { .. }) {
             return true;
@@ -51,8 +52,8 @@ impl Problem<'_> {
             _ if has_many_hosts && self.is_worth_sharing() => {
                 vec![coordinators(), in_segments(|segments| Algorithm::Shared { segments })]
             }
-            // Segments from all hosts keep a link flooded that one could fill. Measured as in `RankClocks`: an allreduce of 1 MiB
-            // takes 22 ms in 8 segments and 24 in 32, the MPI's own 19.
+            // Segments from all hosts keep a link flooded that one could fill. Measured as in `RankClocks`: an
+            // allreduce of 1 MiB takes 22 ms in 8 segments and 24 in 32, the MPI's own 19.
             _ if has_many_hosts => vec![coordinators(), vec![Algorithm::Shared { segments: 1 }]],
             _ => vec![coordinators()],
         }

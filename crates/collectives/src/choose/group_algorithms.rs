@@ -87,8 +87,8 @@ fn halves(ranks: usize, bytes: f64) -> impl DoubleEndedIterator<Item = (usize, f
     powers(ranks).map(move |distance| (distance, bytes / (2 * distance) as f64))
 }
 
-/// Reduction of so many bytes, of which each keeps a part: partners exchange halves, the nearest ones first, then quarters,
-/// and so on. The group is a power of two.
+/// Reduction of so many bytes, of which each keeps a part: partners exchange halves, the nearest ones first, then
+/// quarters, and so on. The group is a power of two.
 fn halve(clocks: &mut RankClocks, group: &[Rank], bytes: f64) {
     for (distance, part) in halves(group.len(), bytes) {
         partners(clocks, group, distance, part);

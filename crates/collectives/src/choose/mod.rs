@@ -1,8 +1,8 @@
 //! The choice of the fastest algorithm, from estimates of the network.
 //!
-//! [`candidates`] lists the algorithms of a [`problem`]. What each would cost is simulated message by message, with a clock
-//! a rank ([`rank_clocks`]): a schedule's phases in [`phases`], the MPI's own in [`native_cost`], both by the textbook
-//! algorithms within a group ([`group_algorithms`]). Other modules of this crate use [`choose`] only.
+//! [`candidates`] lists the algorithms of a [`problem`]. What each would cost is simulated message by message, with a
+//! clock a rank ([`rank_clocks`]): a schedule's phases in [`phases`], the MPI's own in [`native_cost`], both by the
+//! textbook algorithms within a group ([`group_algorithms`]). Other modules of this crate use [`choose`] only.
 
 mod candidates;
 mod group_algorithms;

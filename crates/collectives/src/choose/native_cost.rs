@@ -78,8 +78,8 @@ impl Problem<'_> {
         group_algorithms::alltoall(clocks, group, &|from, to| self.bytes(exchange.len(from, to)), delivery);
     }
 
-    /// How blocks of so many bytes on the average get from each rank to each. In MPICH they travel together up to 256 bytes,
-    /// from 8 ranks on, and in pairs beyond 32 KiB. Open MPI 4 and 5 have a table for each number of ranks
+    /// How blocks of so many bytes on the average get from each rank to each. In MPICH they travel together up to 256
+    /// bytes, from 8 ranks on, and in pairs beyond 32 KiB. Open MPI 4 and 5 have a table for each number of ranks
     /// (`coll_tuned_decision_fixed.c`), of which this is the outline.
     fn delivery(&self, ranks: usize, bytes: f64) -> Delivery {
         match self.network.library() {
@@ -101,8 +101,8 @@ impl Problem<'_> {
         }
     }
 
-    /// MPICH reduces parts of long operands, Open MPI 5 none (its `coll_tuned_decision_fixed.c`; but for less than 8 bytes
-    /// among two or three ranks).
+    /// MPICH reduces parts of long operands, Open MPI 5 none (its `coll_tuned_decision_fixed.c`; but for less than 8
+    /// bytes among two or three ranks).
     pub fn reduce(&self, clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f64, commutative: bool) {
         let is_whole = self.network.library() == Library::Other || bytes <= REDUCED_WHOLE_BYTES;
         group_algorithms::reduce(clocks, group, root, bytes, is_whole || !commutative);

@@ -1,4 +1,4 @@
-//! What a schedule costs, stage by stage.
+//! What a schedule costs, phase by phase.
 
 use super::problem::Problem;
 use super::rank_clocks::{Message, RankClocks};
@@ -11,7 +11,7 @@ use crate::operation::{Blocks, Exchange, Operation};
 const DELAY: &str = "delay of the WAN";
 const TRANSFER: &str = "transfer over the WAN";
 
-/// PhaseCosts one after the other, of the first segment; others follow as fast as the slowest stage lets them.
+/// The phases of the first segment, one after the other; others follow as fast as the slowest stage lets them.
 pub struct PhaseCosts<'a> {
     problem: &'a Problem<'a>,
     clocks: RankClocks<'a>,
@@ -327,14 +327,14 @@ impl<'a> PhaseCosts<'a> {
         });
     }
 
-    /// The other segments, when all stages overlap: each follows as soon as the slowest stage lets it.
+    /// The other segments, when all phases overlap: each follows as soon as the slowest phase lets it.
     fn follow_overlapping(&mut self) {
         let busy_ns =
             self.phases.iter().filter(|phase| phase.name != DELAY).map(|phase| phase.time_ns).fold(0.0, f64::max);
         self.follow(busy_ns);
     }
 
-    /// The other segments, when a host does all stages over one rail: only the link between clusters overlaps.
+    /// The other segments, when a host does all phases over one rail: only the link between clusters overlaps.
     fn follow_over_one_rail(&mut self) {
         let inside = self.phases.iter().filter(|phase| phase.name != DELAY && phase.name != TRANSFER);
         let busy_ns = inside.map(|phase| phase.time_ns).sum::<f64>() + self.rail_ns;

@@ -1,4 +1,4 @@
-//! When each rank is done, round by round.
+//! A clock for each rank, which advances round by round of messages: the cost model of an algorithm.
 
 use crate::map::{ClusterMap, Rank};
 use crate::network::Network;
@@ -10,8 +10,8 @@ const OVERHEAD: f64 = 0.25;
 /// Where several hosts together send more at once over a link than that carries in so many round trips, and it is slower
 /// than they are, its queue overflows,
 const HELD_ROUND_TRIPS: f64 = 3.0;
-/// and what is lost crosses again: it takes so many times longer. Measured with four hosts and four on a link of 1 Gbit/s,
-/// 1 ms away: 1.2 times for an allgather of 256 KiB, 1.7 times for an allreduce of 1 MiB.
+/// and what is lost crosses again: it takes so many times longer. Measured with four hosts and four on a link of 1
+/// Gbit/s, 1 ms away: 1.2 times for an allgather of 256 KiB, 1.7 times for an allreduce of 1 MiB.
 const FLOODED: f64 = 1.4;
 
 /// A message of a round.

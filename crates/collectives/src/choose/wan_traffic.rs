@@ -1,4 +1,4 @@
-//! What crosses between clusters in a schedule.
+//! How much a schedule sends over the WAN, and how often one crossing waits for another.
 
 use crate::algorithm::{Algorithm, UNLIMITED_WINDOW};
 use crate::map::{ClusterMap, Rank};

@@ -217,7 +217,8 @@ fn hosts_in_two(ranks: usize) -> ClusterMap {
 #[test]
 fn mpich_s_long_reductions_cross_twice_and_no_byte_more_than_needed() {
     // Ranks halve with the nearest first (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
-    // Operations in MPICH", 2005, section 4.5): an eighth of each crosses. Going back, as much to all, half of it to a root.
+    // Operations in MPICH", 2005, section 4.5): an eighth of each crosses. Going back, as much to all, half of it to a
+    // root.
     let network = network(2).for_library(Library::Mpich);
     let native = |operation: &Operation| choose(operation, 1, &hosts_in_two(8), &network).candidates[0].clone();
     let allreduce = native(&Operation::Allreduce { len: 1 << 20, commutative: true });

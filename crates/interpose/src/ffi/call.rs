@@ -53,8 +53,8 @@ macro_rules! define_calls {
 collective_table!(define_calls);
 
 impl Call {
-    /// Whether there are schedules for it. There are none where a rank knows only its own part of the lengths: an MPI sends
-    /// each byte over the WAN once there, in one crossing, and so would they.
+    /// Whether there are schedules for it. There are none where a rank knows only its own part of the lengths: an MPI
+    /// sends each byte over the WAN once there, in one crossing, and so would they.
     pub fn has_schedules(&self) -> bool {
         matches!(
             self,

@@ -42,8 +42,8 @@ struct Blocks {
     /// Where the first in memory is; no elements.
     base: Memory,
     counts: *const c_int,
-    /// Displacements from `base`. (Not from the start of the buffer: Open MPI takes an operation for one in place when what
-    /// is sent and received begin at one address.)
+    /// Displacements from `base`. (Not from the start of the buffer: Open MPI takes an operation for one in place when
+    /// what is sent and received begin at one address.)
     starts: *const c_int,
 }
 

@@ -67,9 +67,9 @@ enum Route {
     Schedule(Comm, Result<Box<Operation>>),
     /// By the MPI's function.
     Native,
-    /// By the MPI's function that returns at once, since schedules that were started on this communicator of late must get
-    /// on meanwhile. (The two functions of MPI do not match each other, so whether schedules are under way cannot decide:
-    /// that differs from rank to rank.)
+    /// By the MPI's function that returns at once, since schedules that were started on this communicator of late must
+    /// get on meanwhile. (The two functions of MPI do not match each other, so whether schedules are under way cannot
+    /// decide: that differs from rank to rank.)
     NativeNonblocking,
 }
 

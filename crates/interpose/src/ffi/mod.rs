@@ -1,6 +1,7 @@
 //! The border to MPI, with all unsafe code of this crate.
 //!
-//! - The MPI library: its symbols ([`library`]), its functions ([`functions`]), what differs between binary interfaces ([`abi`]);
+//! - The MPI library: its symbols ([`library`]), its functions ([`functions`]), what differs between binary interfaces
+//!   ([`abi`]);
 //! - safe wrappers of its objects ([`objects`], [`requests`], [`mailbox`], [`memory`], [`datatype`], [`attribute`],
 //!   [`generalized_request`], [`cluster_collective`]), which the rest of the crate uses;
 //! - the program's calls: the functions in front of MPI's ([`exports`]), and how a collective call becomes a schedule

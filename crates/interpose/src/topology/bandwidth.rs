@@ -1,7 +1,7 @@
 //! Bandwidth inside of clusters and between them, measured by the leader of each host.
 //!
-//! A burst is a number of messages from some processes to others, which all begin when the first of them says so, and tell
-//! it when they have received theirs.
+//! A burst is a number of messages from some processes to others, which all begin when the first of them says so, and
+//! tell it when they have received theirs.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -14,12 +14,12 @@ const GO: i32 = 4;
 const BURST: i32 = 5;
 const DONE: i32 = 6;
 
-/// Messages of a process in a burst, and their length: 256 KiB, which take 2 ms at 1 Gbit/s and are enough to see past the
-/// first window of TCP.
+/// Messages of a process in a burst, and their length: 256 KiB, which take 2 ms at 1 Gbit/s and are enough to see past
+/// the first window of TCP.
 const MESSAGES: usize = 8;
 const BYTES: usize = 32 << 10;
-/// Where all hosts of a cluster send to another, each sends less, but no less than so many messages: what they share has a
-/// queue, which must not overflow.
+/// Where all hosts of a cluster send to another, each sends less, but no less than so many messages: what they share
+/// has a queue, which must not overflow.
 const FEWEST_MESSAGES: usize = 2;
 /// The best of so many bursts counts: the first finds cold windows, others may find a busy processor.
 const BURSTS: usize = 3;
@@ -118,8 +118,8 @@ fn between(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates)
     Ok(())
 }
 
-/// What all hosts of a cluster reach together, from what one reaches and so many hosts, which may be all: at least as much
-/// as one. Not known where some have met no limit, which others could.
+/// What all hosts of a cluster reach together, from what one reaches and so many hosts, which may be all: at least as
+/// much as one. Not known where some have met no limit, which others could.
 fn shared(one: u64, together: u64, hosts: usize, is_all: bool) -> Option<u64> {
     let is_limited = together < hosts as u64 * one / 10 * 9;
     (is_all || is_limited).then_some(together.max(one))

@@ -62,7 +62,8 @@ pub fn discover_clusters(abi: &'static Abi, comm: Comm, rank: usize, hosts: &[u6
     Ok(Some(Discovered { clusters, estimates }))
 }
 
-/// What is between given clusters, measured by the first rank of each, and what their hosts reach; rank 0 gets the answer.
+/// What is between given clusters, measured by the first rank of each, and what their hosts reach; rank 0 gets the
+/// answer.
 pub fn measure_between(
     abi: &'static Abi,
     comm: Comm,

@@ -32,8 +32,8 @@ enum Decision {
     Named = 2,
 }
 
-/// Finds out where ranks are; nothing when all are in one cluster, or when a part of the program is without this library. All ranks call
-/// this. The communicator is `world`'s twin.
+/// Finds out where ranks are; nothing when all are in one cluster, or when a part of the program is without this
+/// library. All ranks call this. The communicator is `world`'s twin.
 pub fn discover(abi: &'static Abi, named: Option<&NamedClusters>) -> Result<Option<(Comm, Topology, Vec<String>)>> {
     let world = Comm::world(abi);
     let (rank, ranks) = (world.rank()?, world.size()?);

@@ -1,4 +1,4 @@
-//! A table with names that are used again.
+//! A slab: values under small numbers, which are used again.
 
 /// Values under small numbers.
 #[derive(Debug)]

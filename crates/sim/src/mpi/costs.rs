@@ -38,7 +38,8 @@ pub struct Costs {
     pub read: Time,
     /// Reads that may be under way at a time.
     pub reads_in_flight: u32,
-    /// Longest one-sided write that is a message to the target's process, in bytes; longer ones are the adapters' business.
+    /// Longest one-sided write that is a message to the target's process, in bytes; longer ones are the adapters'
+    /// business.
     pub put_by_message: u64,
     /// Longest one-sided read that the target's process answers; it reads longer ones' memory by adapter.
     pub get_by_message: u64,

@@ -1,4 +1,4 @@
-//! The ends of a flow: who sends over it to whom, and what the sender has heard of it.
+//! The two ends of a flow: its sender and receiver, and what has been acknowledged.
 
 use std::collections::VecDeque;
 
@@ -7,8 +7,8 @@ use fishplate_engine::wire::Body;
 
 use crate::models::time::Time;
 
-/// Short frames that are parts of one offload frame come at once; the kernel's model passes them on one by one, each a few
-/// nanoseconds later.
+/// Short frames that are parts of one offload frame come at once; the kernel's model passes them on one by one, each a
+/// few nanoseconds later.
 const TOGETHER: Time = Time(100_000);
 
 /// Where a flow begins and ends.
@@ -73,8 +73,8 @@ impl FlowEnds {
         self.credit = newest(self.credit, credit);
     }
 
-    /// A frame has come, and the receiver is free at `free`: whether that takes a call of its own. A call takes in all that has
-    /// come until it begins.
+    /// A frame has come, and the receiver is free at `free`: whether that takes a call of its own. A call takes in all
+    /// that has come until it begins.
     pub fn fetch(&mut self, now: Time, free: Time) -> bool {
         let with_another = self.fetches_at.is_some_and(|begins| now <= begins + TOGETHER);
         match self.fetched.back_mut().filter(|_| with_another) {

@@ -1,4 +1,5 @@
-//! What takes a process's core from it now and then: interrupts, other programs, and the host of a virtual machine.
+//! Noise of the operating system: what takes a process's core from it now and then, such as interrupts, other programs,
+//! and the host of a virtual machine.
 //!
 //! Without any, processes that do the same would do it at the same time for ever, which no two do: much of what programs
 //! wait for begins with one of them being a little late.
@@ -9,7 +10,7 @@ use crate::models::time::Time;
 /// Half of what is memoryless is shorter than this part of the mean: ln 2.
 const HALF: f64 = std::f64::consts::LN_2;
 
-/// OsNoise of one core, at random.
+/// Interruptions of one core, at random.
 #[derive(Clone, Debug)]
 pub struct OsNoise {
     random: Random,

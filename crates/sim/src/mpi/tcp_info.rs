@@ -1,4 +1,4 @@
-//! What a kernel measures of a TCP connection between near hosts, and what a driver tells its engine of it (crates/rails:
+//! The TCP_INFO of a connection between near hosts, and what a driver reports of it to its engine (crates/rails:
 //! `endpoint/paths.rs`, `link/congestion.rs`).
 
 use fishplate_engine::Path;
@@ -33,8 +33,8 @@ impl Kernels {
         Kernels { connections: Vec::new(), random }
     }
 
-    /// The next pair of flows; TCP's, if there is something to say of it: how long a system call takes, and a round trip in
-    /// nanoseconds.
+    /// The next pair of flows; TCP's, if there is something to say of it: how long a system call takes, and a round
+    /// trip in nanoseconds.
     pub fn add_pair(&mut self, tcp: Option<(Time, u64)>) {
         let near = tcp.filter(|(_, round_trip_ns)| *round_trip_ns <= NEAR_NS);
         let mut new = || near.map(|(call, _)| Connection::new(call + Time(self.random.below(call.0.max(1)))));

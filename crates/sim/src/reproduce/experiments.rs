@@ -1,4 +1,4 @@
-//! Where rows find their values: testbeds with some parameters changed, and benchmarks on them.
+//! Simulated experiments, from which rows take their values: benchmarks on testbeds with some parameters changed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -38,8 +38,8 @@ struct Epoch {
 }
 
 impl Epoch {
-    /// Whether the target's process takes part: operations are messages, not the adapters' business. Then the last one says
-    /// that it is the last, and nothing follows it.
+    /// Whether the target's process takes part: operations are messages, not the adapters' business. Then the last one
+    /// says that it is the last, and nothing follows it.
     fn is_by_message(&self, mpi: &Mpi) -> bool {
         let Costs { put_by_message, get_by_message, .. } = mpi.costs();
         match self.how {

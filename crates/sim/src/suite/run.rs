@@ -14,8 +14,8 @@ use crate::testbed;
 /// Runs one benchmark at one size.
 ///
 /// # Errors
-/// When the stack is unknown, the number of ranks does not fit, an operation has no schedule as asked for, a pattern has no
-/// such neighbours, or ranks wait for ever.
+/// When the stack is unknown, the number of ranks does not fit, an operation has no schedule as asked for, a pattern
+/// has no such neighbours, or ranks wait for ever.
 pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result<Outcome, String> {
     Ok(sweep(machine, benchmark, std::slice::from_ref(options))?.remove(0))
 }

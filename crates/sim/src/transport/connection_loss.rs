@@ -1,4 +1,4 @@
-//! How connections end, and peers: one that fails costs its subchannel only, and is set up again.
+//! Loss of connections and peers: a connection that fails costs its subchannel only, and is set up again.
 
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{peer, vc};

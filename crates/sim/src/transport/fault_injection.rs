@@ -1,4 +1,4 @@
-//! Faults come true, and heal.
+//! Fault injection: faults begin, and heal.
 
 use super::faults::{Fault, Path};
 use super::ids::{ConnectionId, End, FlowId, HostId};

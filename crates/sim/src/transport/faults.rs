@@ -1,4 +1,4 @@
-//! What goes wrong, and when.
+//! Faults, and when they happen.
 
 use std::fmt;
 

@@ -55,8 +55,8 @@ fn with_faults(mut setup: Setup, more: Vec<(Time, Fault)>) -> Setup {
     setup
 }
 
-/// The setup of a seed for one thing only: two hosts, two rails at least, and one rail that is cut at a random moment while
-/// both hosts send.
+/// The setup of a seed for one thing only: two hosts, two rails at least, and one rail that is cut at a random moment
+/// while both hosts send.
 pub fn draw_cut(seed: u64) -> Setup {
     let mut setup = draw(seed);
     let mut random = Random::stream(seed, "cut");

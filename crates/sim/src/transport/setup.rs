@@ -1,4 +1,4 @@
-//! What a simulation is made of.
+//! The setup of a simulation: everything that a run depends on.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! When streams are set up while others carry, and when they are let go.
+//! The plan of a run: when additional streams are set up, and when they are shut down.
 
 use std::fmt;
 
@@ -50,8 +50,8 @@ impl StreamChanges {
         stream_changes
     }
 
-    /// A host sets up some streams, the other one too perhaps, and most of them are let go later, all at once. With a chance
-    /// of `severs` in a hundred all others fail then.
+    /// A host sets up some streams, the other one too perhaps, and most of them are let go later, all at once. With a
+    /// chance of `severs` in a hundred all others fail then.
     fn rise_and_fall(&mut self, random: &mut Random, shape: Shape, until: Time, severs: u64) {
         let by = random.index(shape.hosts);
         let to = (by + random.range(1, shape.hosts as u64) as usize) % shape.hosts;

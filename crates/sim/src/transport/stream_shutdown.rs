@@ -1,4 +1,4 @@
-//! Additional streams: how they are set up while others carry, and let go, as `crates/rails` does it.
+//! Additional streams: their set-up while others carry data, and their orderly shutdown, as `crates/rails` does it.
 
 use fishplate_engine::farewell::{Farewell, MOST_STREAMS, MOST_TO_A_PEER};
 use fishplate_engine::wire::Body;

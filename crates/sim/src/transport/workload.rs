@@ -1,4 +1,4 @@
-//! What users ask for, at random.
+//! The workload: commands of users, at random.
 
 use fishplate_engine::{Context, Envelope, INJECT_SIZE, Pattern, PeekAction, Refusal, Space};
 

@@ -1,4 +1,5 @@
-//! Blocking sends and receives: with schedules in flight they become non-blocking ones that the progress engine waits for.
+//! Blocking sends and receives: with schedules in flight they become non-blocking ones that the progress engine waits
+//! for.
 
 use std::ffi::c_int;
 use std::ptr;

@@ -44,8 +44,8 @@ pub enum NetworkEvent {
 /// What the network tells the owners of flows.
 #[derive(Clone, Copy, Debug)]
 pub enum Notice {
-    /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece; the time is
-    /// that at which the transport has sent them.
+    /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece; the
+    /// time is that at which the transport has sent them.
     Left(FlowId, u64, u64, Time),
     /// The first piece of a message that has several has arrived, where a process sees a stream.
     Begun(FlowId, u64),

@@ -1,4 +1,4 @@
-//! What arrives at a process.
+//! The receive path of a process: frames that arrive.
 
 use fishplate_engine::SubchannelId;
 use fishplate_engine::wire::{Body, Header};

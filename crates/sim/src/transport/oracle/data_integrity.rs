@@ -1,4 +1,5 @@
-//! Invariant 3: each byte of a message is written to its place exactly as sent, and never after the receive has completed.
+//! Invariant 3: each byte of a message is written to its place exactly as sent, and never after the receive has
+//! completed.
 
 use fishplate_engine::{Completion, Failure, Operation};
 

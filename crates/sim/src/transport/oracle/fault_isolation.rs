@@ -1,6 +1,6 @@
 //! Invariant 6: nothing that arrives can panic, and a bad peer costs its own channel only. So nobody who keeps to the
-//! protocol is ever blamed or given up. (A panic ends the run, and is reported by who runs it.) And what is let go is let go
-//! as was agreed: nothing comes over it after LEAVE, and nothing is lost with it.
+//! protocol is ever blamed or given up. (A panic ends the run, and is reported by who runs it.) And what is let go is
+//! let go as was agreed: nothing comes over it after LEAVE, and nothing is lost with it.
 
 use super::{Oracle, Scene, Seen, must};
 
