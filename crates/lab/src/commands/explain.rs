@@ -10,7 +10,7 @@ use fishplate_collectives::{
 };
 
 use crate::lab::{Delay, Size};
-use crate::show;
+use crate::output::text;
 use crate::testbed::Rate;
 
 /// Most ranks: times are modelled message by message.
@@ -190,16 +190,16 @@ impl Args {
 }
 
 fn told(choice: &Choice) -> String {
-    let mut table = show::table(&["candidate", "ms", "of native", "WAN bytes", "WAN crossings"], 1);
+    let mut table = text::table(&["candidate", "ms", "of native", "WAN bytes", "WAN crossings"], 1);
     let native_ns = choice.candidates[0].time_ns();
     for candidate in &choice.candidates {
         let mark = if candidate.algorithm == choice.algorithm { " (chosen)" } else { "" };
-        let ratio = if native_ns > 0.0 { show::digits(candidate.time_ns() / native_ns) } else { "-".into() };
+        let ratio = if native_ns > 0.0 { text::digits(candidate.time_ns() / native_ns) } else { "-".into() };
         table.add_row([
             format!("{}{mark}", candidate.algorithm),
             format!("{:.3}", candidate.time_ns() / 1e6),
             ratio,
-            show::thousands(candidate.wan_bytes),
+            text::thousands(candidate.wan_bytes),
             candidate.wan_crossings.to_string(),
         ]);
     }
@@ -220,7 +220,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::commands::cli::{Cli, Command};
 
     fn args(options: &[&str]) -> Args {
         let command = ["fishplate", "explain"].iter().chain(options);

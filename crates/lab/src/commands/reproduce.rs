@@ -9,9 +9,10 @@ use fishplate_sim::reproduce::{
     Curve, Experiments, FACTS, Fact, Judged, ROWS, judge, read_facts, sensitivity, why_not,
 };
 
-use crate::machines::{record as simulated, table};
-use crate::record::{self, Line, write::Writer};
+use crate::record::write::Writer;
+use crate::record::{self, Line};
 use crate::report::{self, Report};
+use crate::simulation::{print, record as simulated};
 
 /// Runs the papers' microbenchmarks on models of their machines, with the engine that carries real MPI.
 ///
@@ -65,7 +66,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return vary(&facts, args);
     }
     let (rows, curves) = judged(&facts, args)?;
-    print!("{}", table::text(&rows));
+    print!("{}", print::text(&rows));
     write(&rows, &curves, args)?;
     Ok(ExitCode::SUCCESS)
 }
