@@ -18,11 +18,12 @@ mod operation;
 mod schedule;
 mod step;
 
-pub use algorithm::{AT_ONCE, Algorithm, MAX_SEGMENTS, schedule};
+pub use algorithm::{Algorithm, MAX_SEGMENTS, UNLIMITED_WINDOW};
 pub use buffer::{Buffer, Slice};
-pub use choose::{Candidate, Choice, Part, choose};
+pub use build::schedule;
+pub use choose::{Candidate, Choice, Phase, choose};
 pub use map::{Cluster, ClusterMap, LocalRank, Place, Rank};
-pub use network::{Inside, Library, Network, Wan};
+pub use network::{IntraCluster, Library, Network, Wan};
 pub use operation::{Blocks, Exchange, Operation};
 pub use schedule::Schedule;
 pub use step::{Action, Local, MAX_TAGS, Step, StepId, Tag};

@@ -7,20 +7,17 @@
 //! One library serves all binary interfaces of MPI ([`mod@ffi`]). In a process that is no MPI program it does nothing.
 #![deny(unsafe_code)]
 
-mod clusters;
+mod call_statistics;
 mod communicator;
-mod distance;
-mod distances;
+mod deferred_free;
+mod diagnostics;
 mod execution;
 #[allow(unsafe_code)]
 mod ffi;
-mod flights;
-mod geography;
+mod operation_order;
 mod preference;
-mod rates;
+mod process_state;
+mod progress;
 mod settings;
-mod survey;
-mod talk;
-mod tell;
-mod usage;
-mod world;
+mod sync;
+mod topology;

@@ -1,9 +1,14 @@
-//! Which crate may depend on which, and where unsafe code may be (docs/architecture.md).
+//! Which crate may depend on which, which files may use each other, and where unsafe code may be (docs/architecture.md).
+
+#[path = "common/source_graph.rs"]
+mod source_graph;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use source_graph::{Graph, Module};
 
 /// Crates of the workspace with their folders, what of the workspace each may use, and where it may be unsafe.
 const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
@@ -28,6 +33,26 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
 /// Unsafe blocks elsewhere: files, how many, and why.
 const EXCEPTIONS: &[(&str, usize, &str)] =
     &[("crates/rails/src/endpoint/mod.rs", 1, "`Endpoint::open` hands its caller's promise about memory on")];
+
+/// Folders of one idea, whose files may use each other in circles: crate, folder ("" is the whole crate), and why.
+const ONE_IDEA: &[(&str, &str, &str)] = &[
+    ("ofi-abi", "", "structures of libfabric's headers, which point to each other"),
+    ("provider", "ffi", "tables of functions of libfabric's objects, which make each other"),
+];
+
+/// Uses that close a circle between files of different ideas: crate, file, what it uses, and why. None is to be added.
+const CIRCLES: &[(&str, &str, &str, &str)] = &[
+    ("engine", "channel/subchannel", "channel/watch", "liveness and frames of a subchannel are not apart yet"),
+    ("engine", "config", "policy/spec", "a configuration names policies, whose texts name what it allows"),
+    ("engine", "request", "wire/header", "requests and headers share the envelope of a message"),
+    ("rails", "counters", "endpoint", "counters are written from an endpoint, which has counters"),
+    ("rails", "link/receive", "link/sealed", "encrypted links receive by the loop of plain ones"),
+    ("provider", "address_vector", "endpoint", "objects of one domain know each other"),
+    ("provider", "completion_queue", "endpoint", "objects of one domain know each other"),
+    ("provider", "counter", "endpoint", "objects of one domain know each other"),
+    ("provider", "endpoint", "progress_thread", "an endpoint starts the thread that drives it"),
+    ("provider", "regions", "endpoint", "objects of one domain know each other"),
+];
 
 #[derive(Clone, Copy)]
 enum Unsafe {
@@ -62,6 +87,57 @@ fn crates_use_only_what_they_may() {
             assert!(fine, "{name} must not depend on {used}");
         }
     }
+}
+
+/// Files may not use each other in circles, but for a module and what is inside of it.
+#[test]
+fn files_do_not_use_each_other_in_circles() {
+    for (_, folder, ..) in HOUSE {
+        let mut graph = source_graph::read(&root().join("crates").join(folder).join("src"));
+        let module = |name: &str| if name == "lib" { Vec::new() } else { name.split('/').map(String::from).collect() };
+        let excepted = || CIRCLES.iter().filter(|(name, ..)| name == folder);
+        for (_, from, to, _) in excepted() {
+            let was_there = graph.get_mut(&module(from)).is_some_and(|used| used.remove(&module(to)));
+            assert!(was_there, "{folder}: {from} does not use {to} any more: take it out of CIRCLES");
+        }
+        let found = circles(folder, &graph);
+        assert!(found.is_empty(), "crate {folder}: files use each other in circles:\n{}", found.join("\n"));
+        for (_, idea, _) in ONE_IDEA.iter().filter(|(name, ..)| name == folder) {
+            let is_needed = all_circles(&graph).iter().any(|circle| is_inside(circle, idea));
+            assert!(is_needed, "{folder}: no circle is in \"{idea}\" any more: take it out of ONE_IDEA");
+        }
+        for (_, from, to, _) in excepted() {
+            let mut with_it = graph.clone();
+            with_it.get_mut(&module(from)).unwrap().insert(module(to));
+            let is_needed = !circles(folder, &with_it).is_empty();
+            assert!(is_needed, "{folder}: {from} and {to} are in no circle any more: take them out of CIRCLES");
+        }
+    }
+}
+
+/// The circles of a crate that no folder of one idea allows, each as text.
+fn circles(folder: &str, graph: &Graph) -> Vec<String> {
+    let is_one_idea =
+        |circle: &BTreeSet<Module>| ONE_IDEA.iter().any(|(name, idea, _)| *name == folder && is_inside(circle, idea));
+    let text =
+        |circle: BTreeSet<Module>| circle.iter().map(|file| source_graph::name(file)).collect::<Vec<_>>().join(" - ");
+    all_circles(graph).into_iter().filter(|circle| !is_one_idea(circle)).map(text).collect()
+}
+
+/// Circles among files of which none is inside of another, and those that close by way of a parent.
+fn all_circles(graph: &Graph) -> Vec<BTreeSet<Module>> {
+    let mut apart = graph.clone();
+    for (module, used) in &mut apart {
+        used.retain(|other| !source_graph::is_family(module, other));
+    }
+    let has_root =
+        |circle: &BTreeSet<Module>| circle.iter().any(|root| circle.iter().all(|file| file.starts_with(root)));
+    let through_parents = source_graph::circles(graph).into_iter().filter(|circle| !has_root(circle));
+    source_graph::circles(&apart).into_iter().chain(through_parents).collect()
+}
+
+fn is_inside(circle: &BTreeSet<Module>, folder: &str) -> bool {
+    circle.iter().all(|file| folder.is_empty() || file.first().is_some_and(|first| first == folder))
 }
 
 #[test]

@@ -9,9 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::stacks::wheels::{self, STAMP, Wheels};
-use crate::stacks::{self, Catalog, Source};
-use crate::tools;
+use crate::mpi::stacks::wheels::{self, STAMP, Wheels};
+use crate::mpi::stacks::wheels_variables;
+use crate::mpi::stacks::{self, Catalog, Source};
+use crate::system::programs;
 
 /// Installs MPI stacks into a folder of their own, for `fishplate run --mpi` and `fishplate demo`.
 ///
@@ -131,7 +132,7 @@ fn install(wheels: &'static Wheels, python: &str) -> Result<()> {
 }
 
 fn check_python(python: &str) -> Result<()> {
-    let path = if python.contains('/') { Some(PathBuf::from(python)) } else { tools::find(python) };
+    let path = if python.contains('/') { Some(PathBuf::from(python)) } else { programs::find(python) };
     let path = path.filter(|path| path.is_file());
     let Some(path) = path else { bail!("{python} was not found: install Python 3.10 or later, or give --python") };
     let mut probe = Command::new(&path);
@@ -152,8 +153,8 @@ fn try_out(wheels: &Wheels, folder: &Path) -> Result<String> {
     command.args(["-c", "from mpi4py import MPI; print(MPI.Get_library_version().split(chr(10))[0].strip())"]);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     // One rank needs no network.
-    command.envs(wheels.variables()?).env("I_MPI_FABRICS", "shm");
-    let version = tools::run_quietly(command, "")?;
+    command.envs(wheels_variables(wheels)?).env("I_MPI_FABRICS", "shm");
+    let version = programs::run_quietly(command, "")?;
     Ok(version.trim().trim_end_matches('\0').split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

@@ -1,4 +1,4 @@
-//! The program again, in namespaces of its own that vanish with it.
+//! Isolation: the program starts itself again in namespaces of its own, which vanish with it.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -16,8 +16,8 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Uid, getgid, getuid};
 use tempfile::TempDir;
 
-use crate::supervise::Signals;
-use crate::tools;
+use crate::system::child_process::Signals;
+use crate::system::programs;
 
 /// How the folder of a testbed begins.
 const FOLDER_PREFIX: &str = "fishplate-testbed-";
@@ -25,14 +25,15 @@ const FOLDER_PREFIX: &str = "fishplate-testbed-";
 const LOCK: &str = "lock";
 /// A folder younger than this may still be about to be locked.
 const SETTLING: Duration = Duration::from_secs(10);
-/// How long the part inside may take to clean up after a signal: it gives its own child [`crate::supervise::GRACE`].
+/// How long the part inside may take to clean up after a signal: it gives its own child
+/// [`crate::system::child_process::GRACE`].
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Starts this program with the same arguments and `--inside FOLDER`, as the first process of new namespaces: when it
 /// ends, or this process does, the kernel ends everything that it started.
 pub fn run_again_inside() -> Result<ExitCode> {
-    tools::iproute2("ip")?;
-    tools::iproute2("tc")?;
+    programs::iproute2("ip")?;
+    programs::iproute2("tc")?;
     remove_leftovers();
     let folder = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir().context("cannot make a temporary folder")?;
     let _lock = lock(&folder)?;
@@ -68,9 +69,9 @@ pub fn settle_alone() -> Result<()> {
 }
 
 fn bring_up_loopback() -> Result<()> {
-    let mut ip = Command::new(tools::iproute2("ip")?);
+    let mut ip = Command::new(programs::iproute2("ip")?);
     ip.args(["link", "set", "lo", "up"]);
-    tools::run_quietly(ip, "").context("cannot bring up the loopback interface of a new network namespace")?;
+    programs::run_quietly(ip, "").context("cannot bring up the loopback interface of a new network namespace")?;
     Ok(())
 }
 
