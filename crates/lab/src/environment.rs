@@ -43,7 +43,7 @@ pub struct Options {
     #[arg(long, value_name = "WAY")]
     pub collectives: Option<String>,
 
-    /// File to which every process appends its per-rail counters [FISHPLATE_STATS]
+    /// File to which every process appends its per-rail counters [FISHPLATE_STATS; default: none]
     #[arg(long, value_name = "FILE")]
     pub stats: Option<String>,
 
