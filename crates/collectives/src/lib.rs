@@ -16,11 +16,13 @@
 //! let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s: None };
 //! let network = Network::uniform(2, Inside::UNMEASURED, wan);
 //!
+//! // What the MPI does by itself comes first, then those that have schedules.
 //! let operation = Operation::Allreduce { len: 1, commutative: true };
-//! let algorithm = choose(&operation, 8, &map, &network).algorithm;
-//! assert_eq!(algorithm, Algorithm::Coordinators { segments: 1 });
+//! let choice = choose(&operation, 8, &map, &network);
+//! assert_eq!(choice.candidates[0].algorithm, Algorithm::Native);
 //!
-//! // Rank 0 speaks for its cluster: one message there, and one back.
+//! // With coordinators, rank 0 speaks for its cluster, by one message.
+//! let algorithm = Algorithm::Coordinators { segments: 1 };
 //! let steps = schedule(&operation, &map, algorithm, Rank(0), false).unwrap();
 //! let sends = steps.steps().iter().filter(|step| matches!(step.action, Action::Send { to: Rank(2), .. }));
 //! assert_eq!(sends.count(), 1);
