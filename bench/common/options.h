@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// That of the workspace (Cargo.toml); a test holds the two together.
 #define BENCH_VERSION "0.2.0"
 
 // A range from 1 byte to the largest size has 31 sizes; room for a few of them.

@@ -4,7 +4,9 @@
 //! Where the ranks of a communicator are in several clusters, schedules of [`fishplate_collectives`] are carried out with
 //! messages and with the MPI's own operations inside of clusters; all else is left to the MPI.
 //!
-//! One library serves all binary interfaces of MPI ([`mod@ffi`]). In a process that is no MPI program it does nothing.
+//! One library serves all binary interfaces of MPI (`src/ffi/`). In a process that is no MPI program it does nothing.
+//!
+//! It has no interface for Rust: `fishplate run` loads it (docs/interpose.md), and environment variables are its settings.
 #![deny(unsafe_code)]
 
 mod call_statistics;

@@ -56,9 +56,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let wanted = wanted(&args.stacks)?;
     let cache = stacks::cache_folder()?;
-    fs::create_dir_all(&cache).with_context(|| format!("cannot make the folder {}", cache.display()))?;
+    let cannot = |what| format!("cannot {what} {} (FISHPLATE_CACHE names another folder)", cache.display());
+    fs::create_dir_all(&cache).with_context(|| cannot("make the folder"))?;
     println!("MPI stacks go to {}; nothing else is changed.", cache.display());
-    let lock = File::create(cache.join("lock")).with_context(|| format!("cannot write to {}", cache.display()))?;
+    let lock = File::create(cache.join("lock")).with_context(|| cannot("write to"))?;
     if lock.try_lock().is_err() {
         println!("Waiting for another `fishplate setup` to end.");
         lock.lock().context("cannot lock the folder")?;

@@ -38,7 +38,7 @@ pub struct Options {
     #[arg(long, value_name = "ALGORITHM")]
     pub collectives: Option<String>,
 
-    /// File to which every process appends its per-rail counters [FISHPLATE_STATS]
+    /// File to which every process appends its per-rail counters [FISHPLATE_STATS; default: none]
     #[arg(long, value_name = "FILE")]
     pub stats: Option<String>,
 
