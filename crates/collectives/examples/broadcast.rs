@@ -21,14 +21,14 @@
 //! ```
 
 use fishplate_collectives::{
-    Action, Algorithm, ClusterMap, Inside, Library, Local, Network, Operation, Rank, Wan, choose, schedule,
+    Action, Algorithm, ClusterMap, IntraCluster, Library, Local, Network, Operation, Rank, Wan, choose, schedule,
 };
 
 fn main() {
     // Ranks 0 to 3 and 4 to 7, each on a host of its own; hosts of a cluster do not share what leads to the other one.
     let map = ClusterMap::of_clusters(&[0, 0, 0, 0, 1, 1, 1, 1]);
     let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s: Some(500_000_000) };
-    let network = Network::uniform(2, Inside::UNMEASURED, wan).for_library(Library::Mpich);
+    let network = Network::uniform(2, IntraCluster::UNMEASURED, wan).for_library(Library::Mpich);
 
     for bytes in [8, 8 << 10, 128 << 10, 4 << 20] {
         let operation = Operation::Broadcast { root: Rank(0), len: bytes };
