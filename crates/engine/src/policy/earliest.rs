@@ -6,14 +6,10 @@
 
 use arrayvec::ArrayVec;
 
-use super::view::finish_without_ns;
+use super::view::{WORTH_CHANGING_NS, finish_without_ns};
 use super::{Delivered, Multiplex, Plan, Stripe, View};
 use crate::config::MAX_SUBCHANNELS;
 
-/// A small message leaves the subchannel of the one before only if it arrives so much earlier elsewhere: changing
-/// over costs system calls on both sides and puts messages out of order. A window of 64 messages of 64 bytes, which
-/// takes 60 us at 1 Gbit/s, is faster over one rail than over two.
-pub const WORTH_CHANGING_NS: f64 = 100_000.0;
 /// When nothing is under way there: differences up to this are within the noise of what is known of near paths.
 const WORTH_CHANGING_IDLE_NS: f64 = 5_000.0;
 /// Pieces are not cut shorter than so much time on the wire, as each costs a header and a part of a system call.
