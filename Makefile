@@ -10,51 +10,85 @@ STACKS := mpich openmpi
 # As a shared library alone: what is a Rust library as well is not optimized as a whole.
 LIBRARY := $(CARGO) --config 'profile.release.lto="fat"' rustc --release --crate-type cdylib
 # Where cargo puts what it builds.
-TARGET = $${CARGO_TARGET_DIR:-target}/release
+TARGET = "$${CARGO_TARGET_DIR:-target}/release"
+# make V=1 shows every command, and what cargo says beyond warnings and errors.
+V ?= 0
+ifeq ($(V),1)
+QUIET :=
+else
+Q := @
+QUIET := --quiet
+endif
+export V
+# Once it is there, little is left to build.
+LONG = $(if $(wildcard $(FISHPLATE)),, (about 2 minutes))
 
-.PHONY: help build setup bench demo test test-code test-bench test-fuzz test-report test-mpi test-mpi4py-all test-cuts fuzz soak throughput clean
+.PHONY: help build setup bench demo check lint test test-code test-bench test-fuzz test-report test-mpi test-mpi4py-all
+.PHONY: test-cuts fuzz soak throughput clean
 .DEFAULT_GOAL := build
 
 help:
-	@echo 'make          the program and its two libraries: build/bin/fishplate, build/lib/fishplate/libfishplate-*.so'
-	@echo 'make setup    MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
-	@echo 'make bench    the MPI benchmark programs for each stack: build/bench/STACK/'
-	@echo 'make demo     MPI stacks over two unequal rails, side by side: a table and demo.html'
-	@echo 'make test     all tests'
-	@echo 'make test-cuts  random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
-	@echo 'make fuzz     hostile input, for some minutes'
-	@echo 'make soak     seeded faults in simulation for an hour; SECONDS=, FROM= (first seed)'
-	@echo 'make throughput  writes the table of simulated goodput anew, for review'
-	@echo 'make clean    removes build/ and what cargo built'
+	@echo 'make                  the program and its two libraries: build/bin/fishplate, build/lib/fishplate/libfishplate-*.so'
+	@echo 'make setup            MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
+	@echo 'make bench            the MPI benchmark programs for each stack: build/bench/STACK/'
+	@echo 'make demo             MPI stacks over two unequal rails, side by side: a table and demo.html'
+	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
+	@echo 'make lint             formatting, lints and documentation alone'
+	@echo 'make test             all tests: the five that follow'
+	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
+	@echo 'make test-fuzz          hostile input, for half a minute'
+	@echo 'make test-bench         benchmark programs, what needs no MPI'
+	@echo 'make test-report        a report in a headless Chromium'
+	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
+	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
+	@echo "make test-mpi4py-all  all of mpi4py's own suite"
+	@echo 'make fuzz             hostile input, for some minutes; SEED='
+	@echo 'make soak             seeded faults in simulation for an hour; SECONDS=, FROM= (first seed)'
+	@echo 'make throughput       writes the table of simulated goodput anew, for review'
+	@echo 'make clean            removes build/ and what cargo built'
+	@echo
+	@echo 'V=1 shows every command.'
 
 # Renamed into place, since running programs may have the old files open.
 build:
-	$(CARGO) build --release -p fishplate-lab
-	$(LIBRARY) -p fishplate-provider
-	$(LIBRARY) -p fishplate-interpose
-	@mkdir -p $(BUILD)/bin $(BUILD)/lib/fishplate
-	@cp $(TARGET)/fishplate $(FISHPLATE).new && mv $(FISHPLATE).new $(FISHPLATE)
-	@cp $(TARGET)/libfishplate_fi.so $(PROVIDER).new && mv $(PROVIDER).new $(PROVIDER)
-	@cp $(TARGET)/libfishplate_mpi.so $(INTERPOSER).new && mv $(INTERPOSER).new $(INTERPOSER)
+	@echo 'Fishplate: the program and its libraries$(LONG)'
+	$(Q)$(CARGO) build $(QUIET) --release -p fishplate-lab
+	$(Q)$(LIBRARY) $(QUIET) -p fishplate-provider
+	$(Q)$(LIBRARY) $(QUIET) -p fishplate-interpose
+	$(Q)mkdir -p $(BUILD)/bin $(BUILD)/lib/fishplate
+	$(Q)cp $(TARGET)/fishplate $(FISHPLATE).new && mv $(FISHPLATE).new $(FISHPLATE)
+	$(Q)cp $(TARGET)/libfishplate_fi.so $(PROVIDER).new && mv $(PROVIDER).new $(PROVIDER)
+	$(Q)cp $(TARGET)/libfishplate_mpi.so $(INTERPOSER).new && mv $(INTERPOSER).new $(INTERPOSER)
 
 setup: build
-	$(FISHPLATE) setup
+	$(Q)$(FISHPLATE) setup
 
 bench: setup $(STACKS:%=bench-%)
 
 .PHONY: $(STACKS:%=bench-%)
 $(STACKS:%=bench-%): bench-%: setup
-	$(MAKE) --no-print-directory -C bench MPICC="$$($(FISHPLATE) setup --where $*)/mpicc" OUT=$(BUILD)/bench/$*
+	@echo 'Benchmark programs for $*: build/bench/$*'
+	$(Q)$(MAKE) --no-print-directory -C bench MPICC="$$($(FISHPLATE) setup --where $*)/mpicc" OUT=$(BUILD)/bench/$*
 
 demo: bench
-	$(FISHPLATE) demo --output demo.html
+	$(Q)$(FISHPLATE) demo --output demo.html
 
 test: test-code test-fuzz test-bench test-report test-mpi
 
-test-code:
+# What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
+CHECKED := fishplate-collectives fishplate-engine fishplate-link ofi-abi
+check: lint
+	$(CARGO) test --quiet $(CHECKED:%=-p %)
+	$(CARGO) test --quiet -p fishplate-lab --test architecture --test documentation
+
+lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+
+test-code: lint
 	$(CARGO) test --workspace
+	tests/deny
 
 test-bench:
 	$(MAKE) --no-print-directory -C bench check OUT=$(BUILD)/bench

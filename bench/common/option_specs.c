@@ -3,6 +3,7 @@
 #include "parse.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 // Limits keep arithmetic on counts far from overflow and memory bounded.

@@ -1,16 +1,16 @@
-// The command line, one grammar for all programs; each program takes a part of it.
+// The options of all programs, and which of them a program takes.
 #ifndef FISHPLATE_BENCH_OPTIONS_H
 #define FISHPLATE_BENCH_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
+// That of the workspace (Cargo.toml); a test holds the two together.
 #define BENCH_VERSION "0.2.0"
 
 // A range from 1 byte to the largest size has 31 sizes; room for a few of them.
-enum { OPTIONS_MAX_SIZES = 128, OPTIONS_MAX_REPEATS = 1000, OPTIONS_MESSAGE_CAPACITY = 1024 };
+enum { OPTIONS_MAX_SIZES = 128, OPTIONS_MAX_REPEATS = 1000 };
 
 // An address in numbers; IPv6 with a zone takes at most 62 characters.
 enum { OPTIONS_TEXT_CAPACITY = 64 };
@@ -135,20 +135,5 @@ struct program {
     size_t least_size;
     bool needs_threads; // several threads call MPI
 };
-
-enum options_outcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
-
-// On OPTIONS_WRONG, `message` names the option, the value and what is allowed.
-enum options_outcome options_parse(const struct program *program, int argc, char **argv,
-                                   struct options *options,
-                                   char message[OPTIONS_MESSAGE_CAPACITY]);
-
-void options_print_help(const struct program *program, FILE *out);
-
-// A JSON object of the options that a program takes, as they are in force. What is not
-// given and has no default is null.
-void options_print_json(const struct program *program, const struct options *options, FILE *out);
-
-bool options_given(const struct options *options, enum option_id id);
 
 #endif

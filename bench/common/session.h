@@ -3,7 +3,7 @@
 #ifndef FISHPLATE_BENCH_SESSION_H
 #define FISHPLATE_BENCH_SESSION_H
 
-#include "options.h"
+#include "command_line.h"
 
 // Exit codes beside 0.
 enum { EXIT_USAGE = 2, EXIT_WRONG_DATA = 3, EXIT_MEMORY = 4, EXIT_NETWORK = 5 };
@@ -21,6 +21,10 @@ struct session {
 // Does not return when there is nothing to run: after --help, --version or an error,
 // which rank 0 prints.
 void session_start(struct session *session, const struct program *program, int argc, char **argv);
+
+// The same for programs of two ranks, no more and no less.
+void session_start_pair(struct session *session, const struct program *program, int argc,
+                        char **argv);
 
 // Ends every rank with exit code 2 unless `fits`; rank 0 says what is needed, for
 // instance "exactly 2 ranks". `fits` must be the same on every rank.

@@ -83,6 +83,13 @@ void session_require_ranks(const struct session *session, int fits, const char *
     end(EXIT_USAGE);
 }
 
+void session_start_pair(struct session *session, const struct program *program, int argc,
+                        char **argv)
+{
+    session_start(session, program, argc, argv);
+    session_require_ranks(session, session->ranks == 2, "exactly 2 ranks");
+}
+
 int session_finish(void)
 {
     fflush(stdout);

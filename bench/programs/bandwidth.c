@@ -14,8 +14,7 @@ static const struct program program = {
 int main(int argc, char **argv)
 {
     struct session session;
-    session_start(&session, &program, argc, argv);
-    session_require_ranks(&session, session.ranks == 2, "exactly 2 ranks");
+    session_start_pair(&session, &program, argc, argv);
     if (options_given(&session.options, OPTION_INTERVAL))
         interval_run(&session);
     else

@@ -99,8 +99,7 @@ int main(int argc, char **argv)
         .agree = agreement_slowest_of_all,
     };
     struct session session;
-    session_start(&session, &program, argc, argv);
-    session_require_ranks(&session, session.ranks == 2, "exactly 2 ranks");
+    session_start_pair(&session, &program, argc, argv);
     struct bandwidth_mt bandwidth = {.session = &session};
     bandwidth.lanes = allocate(session.options.threads * sizeof *bandwidth.lanes);
     sweep(&session, &benchmark, &bandwidth);

@@ -1,7 +1,5 @@
 // Ping-pong between two ranks: half of the round trip.
-#include "agreement.h"
 #include "ping_pong.h"
-#include "sweep.h"
 
 static const struct program program = {
     .name = "latency",
@@ -37,18 +35,13 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
 
 int main(int argc, char **argv)
 {
-    static const struct benchmark benchmark = {
-        SWEEP_LATENCY,
-        .method = "Half of the round trip of a ping-pong",
-        .open = open_size,
-        .batch = run_batch,
-        .value = ping_pong_half_us,
-        .close = close_size,
-        .agree = agreement_slowest_of_all,
-    };
+    struct benchmark benchmark = ping_pong_benchmark(
+        "Half of the round trip of a ping-pong");
+    benchmark.open = open_size;
+    benchmark.batch = run_batch;
+    benchmark.close = close_size;
     struct session session;
-    session_start(&session, &program, argc, argv);
-    session_require_ranks(&session, session.ranks == 2, "exactly 2 ranks");
+    session_start_pair(&session, &program, argc, argv);
     struct latency latency = {.session = &session};
     sweep(&session, &benchmark, &latency);
     return session_finish();

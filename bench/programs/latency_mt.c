@@ -1,7 +1,5 @@
 // Ping-pongs of several threads of two ranks, all at once.
-#include "agreement.h"
 #include "ping_pong.h"
-#include "sweep.h"
 #include "team.h"
 
 #include <stdlib.h>
@@ -73,18 +71,13 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
 
 int main(int argc, char **argv)
 {
-    static const struct benchmark benchmark = {
-        SWEEP_LATENCY,
-        .method = "Half of the round trip of ping-pongs between threads, all at once; their mean",
-        .open = open_size,
-        .batch = run_batch,
-        .value = ping_pong_half_us,
-        .close = close_size,
-        .agree = agreement_slowest_of_all,
-    };
+    struct benchmark benchmark = ping_pong_benchmark(
+        "Half of the round trip of ping-pongs between threads, all at once; their mean");
+    benchmark.open = open_size;
+    benchmark.batch = run_batch;
+    benchmark.close = close_size;
     struct session session;
-    session_start(&session, &program, argc, argv);
-    session_require_ranks(&session, session.ranks == 2, "exactly 2 ranks");
+    session_start_pair(&session, &program, argc, argv);
     struct latency_mt latency = {.session = &session};
     latency.players = allocate(session.options.threads * sizeof *latency.players);
     sweep(&session, &benchmark, &latency);

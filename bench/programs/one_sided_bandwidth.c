@@ -2,14 +2,12 @@
 
 #include "agreement.h"
 #include "one_sided_limit.h"
-#include "rate.h"
-#include "sweep.h"
+#include "rounds.h"
 #include "window.h"
 
 struct bandwidth {
-    const struct session *session;
+    struct rounds rounds;
     enum one_sided_kind kind;
-    bool both_ways;
     int roles; // of this rank
     struct one_sided one_sided;
 };
@@ -18,8 +16,11 @@ static uint64_t open_size(void *state, size_t size, uint64_t parameter)
 {
     (void)parameter;
     struct bandwidth *bandwidth = state;
-    one_sided_open(&bandwidth->one_sided, bandwidth->session, bandwidth->kind,
-                   window_fitting(bandwidth->session, size), size, bandwidth->roles);
+    const struct session *session = bandwidth->rounds.session;
+    one_sided_open(&bandwidth->one_sided, session, bandwidth->kind, window_fitting(session, size),
+                   size, bandwidth->roles);
+    bandwidth->rounds.size = size;
+    bandwidth->rounds.count = bandwidth->one_sided.count;
     return bandwidth->one_sided.count;
 }
 
@@ -32,8 +33,13 @@ static void close_size(void *state)
 static double rate(const void *state, uint64_t iterations, double seconds)
 {
     const struct bandwidth *bandwidth = state;
-    uint64_t operations = bandwidth->one_sided.count * iterations * (bandwidth->both_ways ? 2 : 1);
-    return megabytes_per_second(bandwidth->one_sided.size, operations, seconds);
+    return rounds_rate(&bandwidth->rounds, iterations, seconds);
+}
+
+static double run_round(void *state)
+{
+    struct bandwidth *bandwidth = state;
+    return one_sided_run(&bandwidth->one_sided, bandwidth->roles);
 }
 
 // Both ranks' times count: an origin may be done before the last bytes are at the target.
@@ -41,23 +47,16 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
 {
     struct bandwidth *bandwidth = state;
     one_sided_ready(&bandwidth->one_sided);
-    double seconds = 0.0;
-    for (uint64_t i = 0; i < count; i++) {
-        double round = one_sided_run(&bandwidth->one_sided, bandwidth->roles);
-        seconds += round;
-        if (bandwidth->session->rank == 0)
-            series_add(samples, rate(bandwidth, 1, round));
-    }
-    return seconds;
+    return rounds_batch(&bandwidth->rounds, count, samples, run_round, bandwidth);
 }
 
 int one_sided_bandwidth(const struct program *program, enum one_sided_kind kind, bool both_ways,
                         int argc, char **argv)
 {
     struct session session;
-    session_start(&session, program, argc, argv);
-    session_require_ranks(&session, session.ranks == 2, "exactly 2 ranks");
-    struct bandwidth bandwidth = {.session = &session, .kind = kind, .both_ways = both_ways};
+    session_start_pair(&session, program, argc, argv);
+    struct bandwidth bandwidth = {.rounds = {.session = &session, .both_ways = both_ways},
+                                  .kind = kind};
     bandwidth.roles = session.rank == 0 ? ONE_SIDED_ORIGIN : ONE_SIDED_TARGET;
     if (both_ways)
         bandwidth.roles = ONE_SIDED_ORIGIN | ONE_SIDED_TARGET;

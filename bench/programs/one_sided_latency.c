@@ -67,8 +67,7 @@ int one_sided_latency(const struct program *program, enum one_sided_kind kind, i
                       char **argv)
 {
     struct session session;
-    session_start(&session, program, argc, argv);
-    session_require_ranks(&session, session.ranks == 2, "exactly 2 ranks");
+    session_start_pair(&session, program, argc, argv);
     struct latency latency = {.session = &session, .kind = kind};
     const struct benchmark benchmark = {
         SWEEP_LATENCY,

@@ -219,8 +219,7 @@ int main(int argc, char **argv)
         .reported = report,
     };
     struct session session;
-    session_start(&session, &program, argc, argv);
-    session_require_ranks(&session, session.ranks == OVERLAP_RANKS, "exactly 2 ranks");
+    session_start_pair(&session, &program, argc, argv);
     bool both = session.options.ways == WAYS_BOTH;
     int side = session.options.side, rank = session.rank;
     struct overlap overlap = {

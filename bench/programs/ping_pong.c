@@ -1,5 +1,6 @@
 #include "ping_pong.h"
 
+#include "agreement.h"
 #include "rate.h"
 #include "verify.h"
 
@@ -87,4 +88,14 @@ double ping_pong_half_us(const void *state, uint64_t iterations, double seconds)
 {
     (void)state;
     return microseconds_each(2 * iterations, seconds);
+}
+
+struct benchmark ping_pong_benchmark(const char *method)
+{
+    return (struct benchmark){
+        SWEEP_LATENCY,
+        .method = method,
+        .value = ping_pong_half_us,
+        .agree = agreement_slowest_of_all,
+    };
 }

@@ -4,7 +4,7 @@
 
 #include "buffer.h"
 #include "session.h"
-#include "statistics.h"
+#include "sweep.h"
 
 #include <mpi.h>
 
@@ -35,5 +35,8 @@ double ping_pong_batch(struct ping_pong *ping_pong, uint64_t count, struct serie
 
 // The value of a benchmark: half of the round trip.
 double ping_pong_half_us(const void *state, uint64_t iterations, double seconds);
+
+// What all benchmarks of round trips have in common; they add how they open, run and close.
+struct benchmark ping_pong_benchmark(const char *method);
 
 #endif

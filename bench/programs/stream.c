@@ -1,13 +1,12 @@
 #include "stream.h"
 
 #include "agreement.h"
-#include "rate.h"
+#include "rounds.h"
 #include "sweep.h"
 #include "window.h"
 
 struct stream {
-    const struct session *session;
-    bool both_ways;
+    struct rounds rounds;
     struct window window;
 };
 
@@ -15,13 +14,15 @@ static uint64_t open_size(void *state, size_t size, uint64_t parameter)
 {
     (void)parameter;
     struct stream *stream = state;
-    int rank = stream->session->rank, peer = 1 - rank;
+    int rank = stream->rounds.session->rank, peer = 1 - rank;
     struct route route = {peer, peer, 0};
-    if (!stream->both_ways && rank == 0)
+    if (!stream->rounds.both_ways && rank == 0)
         route.from = MPI_PROC_NULL;
-    if (!stream->both_ways && rank == 1)
+    if (!stream->rounds.both_ways && rank == 1)
         route.to = MPI_PROC_NULL;
-    window_open(&stream->window, stream->session, route, size);
+    window_open(&stream->window, stream->rounds.session, route, size);
+    stream->rounds.size = size;
+    stream->rounds.count = stream->window.count;
     return stream->window.count;
 }
 
@@ -34,24 +35,23 @@ static void close_size(void *state)
 static double rate(const void *state, uint64_t iterations, double seconds)
 {
     const struct stream *stream = state;
-    uint64_t messages = stream->window.count * iterations * (stream->both_ways ? 2 : 1);
-    return megabytes_per_second(stream->window.size, messages, seconds);
+    return rounds_rate(&stream->rounds, iterations, seconds);
+}
+
+static double run_round(void *state)
+{
+    struct stream *stream = state;
+    return window_run(&stream->window);
 }
 
 static double run_batch(void *state, uint64_t count, struct series *samples)
 {
     struct stream *stream = state;
-    int rank = stream->session->rank;
+    const struct rounds *rounds = &stream->rounds;
     window_ready(&stream->window);
-    double seconds = 0.0;
-    for (uint64_t i = 0; i < count; i++) {
-        double round = window_run(&stream->window);
-        seconds += round;
-        if (rank == 0)
-            series_add(samples, rate(stream, 1, round));
-    }
+    double seconds = rounds_batch(rounds, count, samples, run_round, stream);
     // A receiver's rounds start with waiting for the sender.
-    return rank == 0 || stream->both_ways ? seconds : 0.0;
+    return rounds->session->rank == 0 || rounds->both_ways ? seconds : 0.0;
 }
 
 void stream_run(const struct session *session, bool both_ways)
@@ -66,6 +66,6 @@ void stream_run(const struct session *session, bool both_ways)
         .close = close_size,
         .agree = agreement_slowest_of_all,
     };
-    struct stream stream = {.session = session, .both_ways = both_ways};
+    struct stream stream = {.rounds = {.session = session, .both_ways = both_ways}};
     sweep(session, &benchmark, &stream);
 }

@@ -2,7 +2,7 @@
 #include "budget.h"
 #include "check.h"
 #include "clock_offset.h"
-#include "command_line.h"
+#include "command_line_test.h"
 #include "expect.h"
 #include "patterns.h"
 #include "schedule.h"

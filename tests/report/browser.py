@@ -20,6 +20,10 @@ def selenium():
     """Makes Selenium importable, from PyPI the first time."""
     folder = cache()
     if not (folder / "complete").exists():
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unittest.SkipTest(f"no folder for Selenium (FISHPLATE_CACHE names another one): {error}") from error
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]
         done = subprocess.run([*pip, "--upgrade", "--target", folder, SELENIUM], capture_output=True, text=True)
         if done.returncode != 0:

@@ -2,10 +2,6 @@
 
 use std::fmt;
 
-use crate::build;
-use crate::map::{ClusterMap, Rank};
-use crate::operation::Operation;
-use crate::schedule::Schedule;
 use crate::step::MAX_TAGS;
 
 /// Most segments that a message is cut into: enough for the part that does not overlap to be a few hundredths, few enough
@@ -13,7 +9,7 @@ use crate::step::MAX_TAGS;
 pub const MAX_SEGMENTS: u16 = MAX_TAGS;
 
 /// All sends start at once, whatever has been received.
-pub const AT_ONCE: u16 = u16::MAX;
+pub const UNLIMITED_WINDOW: u16 = u16::MAX;
 
 /// A way to carry out an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,8 +30,8 @@ pub enum Algorithm {
     /// Each rank sends over the WAN what it has for each rank there.
     Direct {
         /// By how many messages a rank's sends may be ahead of what it has received, so that many ranks do not flood the
-        /// WAN; from 1 to [`AT_ONCE`], which it is where an operation has no use for it.
-        ahead: u16,
+        /// WAN; from 1 to [`UNLIMITED_WINDOW`], which it is where an operation has no use for it.
+        window: u16,
     },
 }
 
@@ -47,22 +43,8 @@ impl fmt::Display for Algorithm {
             Algorithm::Coordinators { segments } => write!(f, "coordinators, {segments} segments"),
             Algorithm::Shared { segments: 1 } => f.write_str("shared"),
             Algorithm::Shared { segments } => write!(f, "shared, {segments} segments"),
-            Algorithm::Direct { ahead: AT_ONCE } => f.write_str("direct"),
-            Algorithm::Direct { ahead } => write!(f, "direct, {ahead} ahead"),
+            Algorithm::Direct { window: UNLIMITED_WINDOW } => f.write_str("direct"),
+            Algorithm::Direct { window } => write!(f, "direct, {window} ahead"),
         }
     }
-}
-
-/// What `rank` does for `operation` by `algorithm`. Nothing when there is no such schedule: the MPI does it.
-///
-/// `in_place`: what this rank contributes is in `Receive` already, in the way of `MPI_IN_PLACE` for that operation; other
-/// ranks need not do the same. At the root of a scatter: its own block stays where it is, in `Send`.
-pub fn schedule(
-    operation: &Operation,
-    map: &ClusterMap,
-    algorithm: Algorithm,
-    rank: Rank,
-    in_place: bool,
-) -> Option<Schedule> {
-    build::schedule(&build::Frame { map, rank, in_place }, operation, algorithm)
 }

@@ -28,7 +28,7 @@ pub struct Place {
 pub struct ClusterMap {
     clusters: Vec<Cluster>,
     members: Vec<Vec<Rank>>,
-    carriers: Vec<Vec<LocalRank>>,
+    host_leaders: Vec<Vec<LocalRank>>,
     /// The host of each rank, numbered through all clusters.
     hosts: Vec<usize>,
     host_count: usize,
@@ -40,7 +40,7 @@ impl ClusterMap {
         let mut map = ClusterMap {
             clusters: Vec::with_capacity(places.len()),
             members: Vec::new(),
-            carriers: Vec::new(),
+            host_leaders: Vec::new(),
             hosts: Vec::with_capacity(places.len()),
             host_count: 0,
         };
@@ -49,11 +49,11 @@ impl ClusterMap {
         for (rank, place) in places.iter().enumerate() {
             let index = *clusters.entry(place.cluster).or_insert_with(|| {
                 map.members.push(Vec::new());
-                map.carriers.push(Vec::new());
+                map.host_leaders.push(Vec::new());
                 map.members.len() - 1
             });
             let host = *hosts.entry(*place).or_insert_with(|| {
-                map.carriers[index].push(LocalRank(map.members[index].len()));
+                map.host_leaders[index].push(LocalRank(map.members[index].len()));
                 map.host_count += 1;
                 map.host_count - 1
             });
@@ -106,8 +106,8 @@ impl ClusterMap {
     }
 
     /// One rank of each host of a cluster: those that share the WAN.
-    pub fn carriers(&self, cluster: Cluster) -> &[LocalRank] {
-        &self.carriers[cluster.0]
+    pub fn host_leaders(&self, cluster: Cluster) -> &[LocalRank] {
+        &self.host_leaders[cluster.0]
     }
 
     /// The host of a rank, numbered through all clusters.
@@ -153,9 +153,9 @@ mod tests {
     }
 
     #[test]
-    fn a_carrier_is_the_first_rank_of_its_host() {
+    fn a_host_leader_is_the_first_rank_of_its_host() {
         let place = |host| Place { cluster: 0, host };
         let map = ClusterMap::new(&[place(5), place(5), place(6), place(5), place(7)]);
-        assert_eq!(map.carriers(Cluster(0)), [LocalRank(0), LocalRank(2), LocalRank(4)]);
+        assert_eq!(map.host_leaders(Cluster(0)), [LocalRank(0), LocalRank(2), LocalRank(4)]);
     }
 }

@@ -5,7 +5,7 @@ use crate::map::Cluster;
 /// Estimates of a network. Every rank must have the same, or ranks would choose differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    inside: Vec<Inside>,
+    inside: Vec<IntraCluster>,
     /// One cluster after the other, each with all.
     between: Vec<Wan>,
     library: Library,
@@ -20,9 +20,9 @@ pub enum Library {
     Other,
 }
 
-/// Inside of a cluster.
+/// The network inside of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inside {
+pub struct IntraCluster {
     /// One way of a short message between two ranks, in nanoseconds.
     pub latency_ns: u64,
     /// What one host sends to another, in bytes a second; between ranks of one host the copy rate counts.
@@ -33,10 +33,10 @@ pub struct Inside {
     pub copy_bytes_per_s: u64,
 }
 
-impl Inside {
+impl IntraCluster {
     /// What is assumed where nothing was measured: ranks of a cluster share memory or a local network, and only ratios to
     /// the WAN count, which are large.
-    pub const UNMEASURED: Inside = Inside {
+    pub const UNMEASURED: IntraCluster = IntraCluster {
         latency_ns: 10_000,
         bytes_per_s: 1_250_000_000,
         shared_bytes_per_s: None,
@@ -67,7 +67,7 @@ impl Network {
     ///
     /// # Panics
     /// When `between` is not as long as `inside` squared, or a rate is 0.
-    pub fn new(inside: Vec<Inside>, between: Vec<Wan>) -> Network {
+    pub fn new(inside: Vec<IntraCluster>, between: Vec<Wan>) -> Network {
         assert_eq!(between.len(), inside.len() * inside.len(), "a WAN between each two clusters");
         let shared = |rate: Option<u64>| rate.unwrap_or(u64::MAX);
         let rates_inside = inside
@@ -83,7 +83,8 @@ impl Network {
         Network { library, ..self }
     }
 
-    /// The same where all hosts of a cluster share links that carry what one host can send, unless it is known what they do.
+    /// The same where all hosts of a cluster share links that carry what one host can send, unless it is known what
+    /// they do.
     pub(crate) fn where_hosts_share(&self) -> Network {
         let mut network = self.clone();
         for wan in &mut network.between {
@@ -98,12 +99,12 @@ impl Network {
     }
 
     /// The same in and between all of so many clusters.
-    pub fn uniform(clusters: usize, inside: Inside, wan: Wan) -> Network {
+    pub fn uniform(clusters: usize, inside: IntraCluster, wan: Wan) -> Network {
         Network::new(vec![inside; clusters], vec![wan; clusters * clusters])
     }
 
-    /// Inside of a cluster.
-    pub fn inside(&self, cluster: Cluster) -> Inside {
+    /// The network inside of a cluster.
+    pub fn inside(&self, cluster: Cluster) -> IntraCluster {
         self.inside[cluster.0]
     }
 

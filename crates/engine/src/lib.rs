@@ -1,5 +1,53 @@
 //! The Fishplate protocol engine: virtual channels over several subchannels, scheduling policies, eager and
 //! rendezvous protocols, matching. Free of I/O: it reads no clock, opens no socket, touches no payload byte.
+//!
+//! Whoever drives an [`Engine`] gives it the time with every call, carries frames between engines, in order on each
+//! subchannel, and moves bytes where the engine says. `fishplate-rails` does it with sockets, `fishplate-sim` with
+//! modelled links; both use the same engine. [`Engine`] lists commands, events and polls; docs/architecture.md says why
+//! it is made like this.
+//!
+//! ```
+//! use fishplate_engine::{Config, Engine, Instant, RailId};
+//! # use fishplate_engine::{Context, Envelope, Payload, Pattern, RecvRequest, SendRequest, Space};
+//!
+//! let mut engines = [Engine::new(Config::default()), Engine::new(Config::default())];
+//! let vcs = engines.each_mut().map(Engine::open);
+//!
+//! // One rail between the two; each side learns what the other grants, and that its end takes 64 KiB.
+//! let grants = [engines[1].first_grant(vcs[1]), engines[0].first_grant(vcs[0])];
+//! let mut ends = Vec::new();
+//! for side in [0, 1] {
+//!     let end = engines[side].subchannel_up(vcs[side], RailId(0), None, grants[side]).unwrap();
+//!     engines[side].writable(end, 64 << 10);
+//!     ends.push(end);
+//! }
+//!
+//! // A message without bytes, so that nothing has to be moved.
+//! # let receive = RecvRequest {
+//! #     pattern: Pattern { space: Space::Message, source: None },
+//! #     buffer: Payload::EMPTY,
+//! #     multi_min_free: None,
+//! #     notify: true,
+//! #     context: Context(2),
+//! # };
+//! # let send = SendRequest {
+//! #     vc: vcs[0],
+//! #     envelope: Envelope::Message,
+//! #     data: None,
+//! #     payload: Payload::EMPTY,
+//! #     inject: false,
+//! #     notify: true,
+//! #     context: Context(1),
+//! # };
+//! engines[1].post_recv(receive);
+//! engines[0].post_send(send).unwrap();
+//! while let Some(frame) = engines[0].poll_transmit(Instant(0)) {
+//!     engines[1].handle_header(Instant(1000), ends[1], &frame.header).unwrap();
+//! }
+//! assert!(engines[1].poll_completion().is_some_and(|received| received.result.is_ok()));
+//! ```
+//!
+//! `examples/two_engines.rs` is a whole driver in virtual time, with two rails and a message that is cut over them.
 #![forbid(unsafe_code)]
 
 mod channel;

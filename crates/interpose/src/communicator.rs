@@ -1,30 +1,28 @@
-//! What belongs to a communicator of the program that spans clusters.
+//! A communicator of the program that spans clusters: its schedules, and the communicators that they use.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use fishplate_collectives::{Algorithm, ClusterMap, Network, Operation, Rank, Schedule, choose, schedule};
 
+use crate::call_statistics::{self, CallStatistics};
+use crate::deferred_free;
 use crate::ffi::Comm;
+use crate::operation_order::OperationOrder;
 use crate::preference::Preference;
-use crate::usage::{self, Usage};
-use crate::world;
+use crate::sync::lock;
 
-/// Operations on one communicator that can be under way at once; later ones start when earlier ones are done. With the
-/// tags of a schedule that fits in the tags that MPI guarantees (32767).
-const WINDOW: u64 = 256;
-
-/// So many blocking calls that are left to the MPI, after one that started a schedule and returned at once, let schedules
-/// get on: by the MPI's non-blocking form, which is slower (measured, three hosts 1 ms apart: a broadcast of 16 KiB takes
-/// 1.1 times as long). Later ones first finish what is under way.
-const MOST_BESIDE: u32 = 8;
+/// After a non-blocking call that started a schedule, so many blocking calls that are left to the MPI let schedules make
+/// progress: by the MPI's non-blocking form, which is slower (measured, three hosts 1 ms apart: a broadcast of 16 KiB
+/// takes 1.1 times as long). Later ones first complete the operations in flight.
+const PROGRESSING_CALLS: u32 = 8;
 
 /// Most plans that are kept: an application has a few operations of a few sizes.
 const MOST_PLANS: usize = 256;
 
 /// A communicator that spans clusters.
-pub struct Spanning {
+pub struct SpanningComm {
     /// Its ranks, for the messages of schedules.
     pub all: Comm,
     /// The ranks of this process's cluster.
@@ -34,12 +32,13 @@ pub struct Spanning {
     rank: Rank,
     network: Network,
     preference: Preference,
-    turns: Mutex<Turns>,
+    /// The order of its operations.
+    pub order: OperationOrder,
     plans: Mutex<HashMap<(Operation, usize, bool), Plan>>,
-    usage: Mutex<Usage>,
-    /// Blocking calls for the MPI until those that the program started at once are taken for over: known to all ranks, as
-    /// calls have an order.
-    beside: AtomicU32,
+    statistics: Mutex<CallStatistics>,
+    /// Blocking calls of the MPI that still let schedules make progress. The same on all ranks, since calls have an
+    /// order.
+    progressing_calls: AtomicU32,
 }
 
 /// How an operation is carried out.
@@ -50,36 +49,7 @@ struct Plan {
     schedule: Option<Arc<Schedule>>,
 }
 
-/// Who may do what when, among the operations on one communicator.
-#[derive(Default)]
-struct Turns {
-    /// The number of the next operation.
-    next: u64,
-    /// The operation that may start local steps: all ranks of a cluster must start these in the same order.
-    local: u64,
-    /// Operations that are not done.
-    open: BTreeSet<u64>,
-}
-
-/// The place of an operation among those on its communicator.
-pub struct Turn {
-    number: u64,
-    passed: bool,
-}
-
-impl Turn {
-    /// Tells apart operations that are under way at once.
-    pub fn window_slot(&self) -> i32 {
-        (self.number % WINDOW) as i32
-    }
-
-    /// Whether the next operation may start local steps.
-    pub fn is_passed(&self) -> bool {
-        self.passed
-    }
-}
-
-impl Spanning {
+impl SpanningComm {
     /// With communicators of our own.
     pub fn new(
         all: Comm,
@@ -88,19 +58,19 @@ impl Spanning {
         rank: Rank,
         network: Network,
         preference: Preference,
-    ) -> Spanning {
-        let usage = Mutex::new(Usage::of(&map));
-        Spanning {
+    ) -> SpanningComm {
+        let statistics = Mutex::new(CallStatistics::of(&map));
+        SpanningComm {
             all,
             cluster,
             map,
             rank,
             network,
             preference,
-            turns: Mutex::default(),
+            order: OperationOrder::default(),
             plans: Mutex::default(),
-            usage,
-            beside: AtomicU32::new(0),
+            statistics,
+            progressing_calls: AtomicU32::new(0),
         }
     }
 
@@ -125,18 +95,18 @@ impl Spanning {
                 plan
             }
         };
-        lock(&self.usage).count(name, plan.algorithm);
+        lock(&self.statistics).count(name, plan.algorithm);
         plan.schedule
     }
 
-    /// A schedule is started by a call that returns at once.
-    pub fn has_nonblocking(&self) {
-        self.beside.store(MOST_BESIDE, Ordering::Relaxed);
+    /// A non-blocking call starts a schedule.
+    pub fn note_nonblocking(&self) {
+        self.progressing_calls.store(PROGRESSING_CALLS, Ordering::Relaxed);
     }
 
-    /// Whether a blocking call that is left to the MPI, which this is, must let schedules get on meanwhile.
-    pub fn is_beside(&self) -> bool {
-        self.beside.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    /// Counts a blocking call that is left to the MPI; whether it must let schedules make progress meanwhile.
+    pub fn must_progress(&self) -> bool {
+        self.progressing_calls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
     fn plan(&self, operation: &Operation, element_bytes: usize, in_place: bool) -> Plan {
@@ -147,56 +117,18 @@ impl Spanning {
         Plan { algorithm, schedule }
     }
 
-    /// Tells how often which algorithm was used: one rank for all, as all decide the same.
-    pub fn tell_usage(&self) {
+    /// Reports how often each algorithm was used: rank 0 does it, since all ranks decide the same.
+    pub fn report_statistics(&self) {
         if self.rank == Rank(0) {
-            let nothing = Usage::of(&self.map);
-            usage::tell(std::mem::replace(&mut *lock(&self.usage), nothing));
+            let nothing = CallStatistics::of(&self.map);
+            call_statistics::add(std::mem::replace(&mut *lock(&self.statistics), nothing));
         }
-    }
-
-    /// The next operation's place.
-    pub fn turn(&self) -> Turn {
-        let mut turns = lock(&self.turns);
-        let number = turns.next;
-        turns.next += 1;
-        turns.open.insert(number);
-        Turn { number, passed: false }
-    }
-
-    /// Whether an operation is not too far ahead of the first that is not done.
-    pub fn may_start(&self, turn: &Turn) -> bool {
-        lock(&self.turns).open.first().is_none_or(|first| turn.number < first + WINDOW)
-    }
-
-    /// Whether an operation may start local steps.
-    pub fn has_turn(&self, turn: &Turn) -> bool {
-        lock(&self.turns).local == turn.number
-    }
-
-    /// An operation has no local steps to start any more.
-    pub fn pass_turn(&self, turn: &mut Turn) {
-        let mut turns = lock(&self.turns);
-        if turns.local == turn.number {
-            turns.local += 1;
-            turn.passed = true;
-        }
-    }
-
-    /// An operation is done.
-    pub fn leave(&self, turn: &Turn) {
-        lock(&self.turns).open.remove(&turn.number);
     }
 }
 
-impl Drop for Spanning {
+impl Drop for SpanningComm {
     fn drop(&mut self) {
-        self.tell_usage();
-        world::give_up([self.cluster, self.all]);
+        self.report_statistics();
+        deferred_free::defer([self.cluster, self.all]);
     }
-}
-
-/// A lock; a panic ends the process, so nobody sees what one leaves behind.
-pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

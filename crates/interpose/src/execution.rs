@@ -1,11 +1,12 @@
-//! A schedule being carried out with MPI's own operations.
+//! The execution of a schedule, by non-blocking operations of the MPI.
 
 use std::sync::Arc;
 
 use fishplate_collectives::{Action, Buffer, MAX_TAGS, Schedule, Slice};
 
-use crate::communicator::{Spanning, Turn};
+use crate::communicator::SpanningComm;
 use crate::ffi::{Abi, Error, Memory, Op, Requests, Result, Scratch};
+use crate::operation_order::Ticket;
 
 /// The memory of an operation.
 pub struct Buffers {
@@ -15,11 +16,11 @@ pub struct Buffers {
     pub receive: Memory,
 }
 
-/// A schedule under way.
+/// A schedule in execution.
 pub struct Execution {
     abi: &'static Abi,
-    communicator: Arc<Spanning>,
-    turn: Turn,
+    communicator: Arc<SpanningComm>,
+    ticket: Ticket,
     schedule: Arc<Schedule>,
     op: Option<Op>,
     buffers: Buffers,
@@ -28,10 +29,10 @@ pub struct Execution {
     scratch: Scratch,
     requests: Requests,
     states: Vec<State>,
-    /// Steps that are not done.
-    left: usize,
-    /// Local steps that are not started.
-    locals_left: usize,
+    /// Steps that are not complete.
+    steps_left: usize,
+    /// Collectives of the cluster that are not started.
+    cluster_collectives_left: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl Execution {
     /// Nothing is started yet.
     pub fn new(
         abi: &'static Abi,
-        communicator: Arc<Spanning>,
+        communicator: Arc<SpanningComm>,
         schedule: Arc<Schedule>,
         op: Option<Op>,
         buffers: Buffers,
@@ -54,15 +55,15 @@ impl Execution {
         let steps = schedule.steps();
         Execution {
             abi,
-            turn: communicator.turn(),
+            ticket: communicator.order.ticket(),
             op,
             buffers,
             temporary: scratch.memory(),
             scratch,
             requests: Requests::new(abi),
             states: vec![State::Waiting; steps.len()],
-            left: steps.len(),
-            locals_left: steps.iter().filter(|step| matches!(step.action, Action::Local(_))).count(),
+            steps_left: steps.len(),
+            cluster_collectives_left: steps.iter().filter(|step| matches!(step.action, Action::Local(_))).count(),
             schedule,
             communicator,
         }
@@ -73,9 +74,9 @@ impl Execution {
         self.abi
     }
 
-    /// Does what can be done now, without waiting; whether all is done.
+    /// Makes progress without waiting; whether all steps are complete.
     pub fn progress(&mut self) -> Result<bool> {
-        if !self.communicator.may_start(&self.turn) {
+        if !self.communicator.order.may_start(&self.ticket) {
             return Ok(false);
         }
         let mut done = Vec::new();
@@ -85,36 +86,37 @@ impl Execution {
             if done.is_empty() {
                 break;
             }
-            self.left -= done.len();
+            self.steps_left -= done.len();
             done.drain(..).for_each(|step| self.states[step] = State::Done);
         }
-        if self.locals_left == 0 {
-            self.communicator.pass_turn(&mut self.turn);
+        if self.cluster_collectives_left == 0 {
+            self.communicator.order.pass(&mut self.ticket);
         }
-        Ok(self.left == 0 && self.turn.is_passed())
+        Ok(self.steps_left == 0 && self.ticket.is_passed())
     }
 
-    /// Starts every step that may start. Whether one was done on the spot, so that others may start now.
+    /// Starts every step that may start. Whether one was completed at once, so that others may start now.
     fn start_steps(&mut self) -> Result<bool> {
         let schedule = self.schedule.clone();
         let mut done_here = false;
-        let mut locals_may_start = self.locals_left > 0 && self.communicator.has_turn(&self.turn);
+        let mut collectives_may_start =
+            self.cluster_collectives_left > 0 && self.communicator.order.may_start_cluster_collectives(&self.ticket);
         for (index, step) in schedule.steps().iter().enumerate() {
             if self.states[index] != State::Waiting {
                 continue;
             }
-            let is_local = matches!(step.action, Action::Local(_));
+            let is_collective = matches!(step.action, Action::Local(_));
             let is_ready = step.after.iter().all(|before| self.states[before.0] == State::Done);
-            if is_ready && (!is_local || locals_may_start) {
+            if is_ready && (!is_collective || collectives_may_start) {
                 self.states[index] = self.start(index, &step.action)?;
-                self.locals_left -= usize::from(is_local);
+                self.cluster_collectives_left -= usize::from(is_collective);
                 if self.states[index] == State::Done {
-                    self.left -= 1;
+                    self.steps_left -= 1;
                     done_here = true;
                 }
-            } else if is_local {
-                // Local steps start in their order.
-                locals_may_start = false;
+            } else if is_collective {
+                // Collectives of a cluster start in their order.
+                collectives_may_start = false;
             }
         }
         Ok(done_here)
@@ -127,7 +129,7 @@ impl Execution {
             Buffer::Receive => buffers.receive.part(slice),
             Buffer::Temporary => temporary.part(slice),
         };
-        let tag = |tag: u16| self.turn.window_slot() * i32::from(MAX_TAGS) + i32::from(tag);
+        let tag = |tag: u16| self.ticket.window_slot() * i32::from(MAX_TAGS) + i32::from(tag);
         let all = self.communicator.all;
         match action {
             Action::Send { to, from, tag: t } => self.requests.send(index, all, place(*from), to.0, tag(t.0))?,
@@ -156,6 +158,6 @@ impl Drop for Execution {
             std::mem::forget(std::mem::replace(&mut self.scratch, Scratch::new(0, self.buffers.receive.element())));
             std::mem::forget(std::mem::replace(&mut self.requests, Requests::new(self.abi)));
         }
-        self.communicator.leave(&self.turn);
+        self.communicator.order.retire(&self.ticket);
     }
 }

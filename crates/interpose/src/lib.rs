@@ -4,23 +4,22 @@
 //! Where the ranks of a communicator are in several clusters, schedules of [`fishplate_collectives`] are carried out with
 //! messages and with the MPI's own operations inside of clusters; all else is left to the MPI.
 //!
-//! One library serves all binary interfaces of MPI ([`mod@ffi`]). In a process that is no MPI program it does nothing.
+//! One library serves all binary interfaces of MPI (`src/ffi/`). In a process that is no MPI program it does nothing.
+//!
+//! It has no interface for Rust: `fishplate run` loads it (docs/interpose.md), and environment variables are its settings.
 #![deny(unsafe_code)]
 
-mod clusters;
+mod call_statistics;
 mod communicator;
-mod distance;
-mod distances;
+mod deferred_free;
+mod diagnostics;
 mod execution;
 #[allow(unsafe_code)]
 mod ffi;
-mod flights;
-mod geography;
+mod operation_order;
 mod preference;
-mod rates;
+mod process_state;
+mod progress;
 mod settings;
-mod survey;
-mod talk;
-mod tell;
-mod usage;
-mod world;
+mod sync;
+mod topology;

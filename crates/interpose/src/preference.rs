@@ -9,7 +9,7 @@ pub enum Preference {
     Cluster,
     /// The MPI's own, always: nothing is looked at.
     Native,
-    /// One way, wherever it can be gone; to compare.
+    /// One family of algorithms, wherever it has a schedule; for comparisons.
     Only(Family),
 }
 

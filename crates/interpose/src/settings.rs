@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::clusters::Clusters;
 use crate::preference::{ALLOWED, Preference};
+use crate::topology::NamedClusters;
 
 /// Variables of the environment.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct Settings {
     /// Which algorithms are wanted.
     pub preference: Preference,
     /// Who is near whom, where the user says so.
-    pub clusters: Option<Clusters>,
+    pub clusters: Option<NamedClusters>,
     /// Where to say what was used.
     pub log: Option<PathBuf>,
 }
@@ -44,7 +44,7 @@ impl Settings {
             },
         };
         let parse =
-            |value: String| Clusters::parse(&value).map_err(|allowed| wrong("FISHPLATE_CLUSTERS", value, allowed));
+            |value: String| NamedClusters::parse(&value).map_err(|allowed| wrong("FISHPLATE_CLUSTERS", value, allowed));
         let clusters = get("FISHPLATE_CLUSTERS").map(parse).transpose()?;
         Ok(Settings { preference, clusters, log: get("FISHPLATE_COLLECTIVES_LOG").map(PathBuf::from) })
     }

@@ -1,28 +1,24 @@
 //! The program `fishplate`.
+//!
+//! [`commands`] has a file for each subcommand: its options, and what it calls. What is done is in the other folders; in
+//! each of them `print` says how results are shown, by means of [`output`].
 #![forbid(unsafe_code)]
 
 mod bench;
-mod cli;
 mod commands;
 mod compare;
+mod counters;
 mod demo;
-mod environment;
 mod experiments;
-mod hand_on;
-mod interposer;
 mod lab;
-mod machines;
-mod page;
+mod mpi;
+mod output;
 mod record;
 mod report;
-mod show;
-mod stacks;
+mod simulation;
 mod statistics;
-mod stats;
-mod supervise;
+mod system;
 mod testbed;
-mod tools;
-mod traffic;
 mod validate;
 
 use std::process::ExitCode;
@@ -30,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = commands::Cli::parse();
     match commands::run(cli) {
         Ok(code) => code,
         Err(error) => {

@@ -1,9 +1,14 @@
-//! Which crate may depend on which, and where unsafe code may be (docs/architecture.md).
+//! Which crate may depend on which, which files may use each other, and where unsafe code may be (docs/architecture.md).
+
+#[path = "common/source_graph.rs"]
+mod source_graph;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use source_graph::{Graph, Module};
 
 /// Crates of the workspace with their folders, what of the workspace each may use, and where it may be unsafe.
 const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
@@ -28,6 +33,13 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
 /// Unsafe blocks elsewhere: files, how many, and why.
 const EXCEPTIONS: &[(&str, usize, &str)] =
     &[("crates/rails/src/endpoint/mod.rs", 1, "`Endpoint::open` hands its caller's promise about memory on")];
+
+/// Folders of one idea, whose files may use each other in circles: crate, folder ("" is the whole crate), and why.
+const ONE_IDEA: &[(&str, &str, &str)] =
+    &[("ofi-abi", "", "structures of libfabric's headers, which point to each other")];
+
+/// Uses that close a circle between files of different ideas: crate, file, what it uses, and why. None is to be added.
+const CIRCLES: &[(&str, &str, &str, &str)] = &[];
 
 #[derive(Clone, Copy)]
 enum Unsafe {
@@ -62,6 +74,67 @@ fn crates_use_only_what_they_may() {
             assert!(fine, "{name} must not depend on {used}");
         }
     }
+}
+
+/// Files may not use each other in circles, but for a module and what is inside of it.
+#[test]
+fn files_do_not_use_each_other_in_circles() {
+    let wrong: Vec<String> = HOUSE.iter().flat_map(|(_, folder, ..)| wrong_with_uses_in(folder)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Circles in a crate, and exceptions of it that are not needed.
+fn wrong_with_uses_in(folder: &str) -> Vec<String> {
+    let graph = source_graph::read(&root().join("crates").join(folder).join("src"));
+    let module = |name: &str| if name == "lib" { Vec::new() } else { name.split('/').map(String::from).collect() };
+    let excepted = CIRCLES.iter().filter(|(name, ..)| *name == folder);
+    let mut without = graph.clone();
+    let mut wrong = Vec::new();
+    for (_, from, to, _) in excepted.clone() {
+        if !without.get_mut(&module(from)).is_some_and(|used| used.remove(&module(to))) {
+            wrong.push(format!("{folder}: {from} does not use {to} any more: take it out of CIRCLES"));
+        }
+    }
+    let found = circles(folder, &without);
+    wrong.extend(found.iter().map(|circle| format!("{folder}: these files use each other in circles: {circle}")));
+    for (_, from, to, _) in excepted {
+        let mut with_it = without.clone();
+        with_it.entry(module(from)).or_default().insert(module(to));
+        if circles(folder, &with_it).len() == found.len() {
+            wrong.push(format!("{folder}: {from} and {to} are in no circle any more: take them out of CIRCLES"));
+        }
+    }
+    for (_, idea, _) in ONE_IDEA.iter().filter(|(name, ..)| *name == folder) {
+        if !all_circles(&without).iter().any(|circle| is_inside(circle, idea)) {
+            wrong.push(format!("{folder}: no circle is in \"{idea}\" any more: take it out of ONE_IDEA"));
+        }
+    }
+    wrong
+}
+
+/// The circles of a crate that no folder of one idea allows, each as text.
+fn circles(folder: &str, graph: &Graph) -> Vec<String> {
+    let is_one_idea =
+        |circle: &BTreeSet<Module>| ONE_IDEA.iter().any(|(name, idea, _)| *name == folder && is_inside(circle, idea));
+    let text =
+        |circle: BTreeSet<Module>| circle.iter().map(|file| source_graph::name(file)).collect::<Vec<_>>().join(" - ");
+    all_circles(graph).into_iter().filter(|circle| !is_one_idea(circle)).map(text).collect()
+}
+
+/// Circles among files of which none is inside of another, and those that close by way of a parent.
+fn all_circles(graph: &Graph) -> Vec<BTreeSet<Module>> {
+    let mut apart = graph.clone();
+    for (module, used) in &mut apart {
+        used.retain(|other| !source_graph::is_family(module, other));
+    }
+    let has_root =
+        |circle: &BTreeSet<Module>| circle.iter().any(|root| circle.iter().all(|file| file.starts_with(root)));
+    let through_parents = source_graph::circles(graph).into_iter().filter(|circle| !has_root(circle));
+    source_graph::circles(&apart).into_iter().chain(through_parents).collect()
+}
+
+fn is_inside(circle: &BTreeSet<Module>, folder: &str) -> bool {
+    circle.iter().all(|file| folder.is_empty() || file.first().is_some_and(|first| first == folder))
 }
 
 #[test]

@@ -92,15 +92,16 @@ fn nothing_stays_behind() {
     if !available(&fishplate) {
         return;
     }
-    let temporary = fishplate.path("tmp");
-    fs::create_dir(&temporary).unwrap();
+    // Short and without spaces, or testbeds would not take it (docs/testbed.md).
+    let temporary = tempfile::tempdir_in("/tmp").unwrap();
+    let temporary = temporary.path();
     for signal in ["INT", "TERM", "KILL"] {
-        let (mut child, marker) = start_sleeper(&fishplate, &temporary, signal);
+        let (mut child, marker) = start_sleeper(&fishplate, temporary, signal);
         let kill = std::process::Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
         assert!(kill.unwrap().success());
         child.wait().unwrap();
         await_absence(&marker);
-        let left = fs::read_dir(&temporary).unwrap().count();
+        let left = fs::read_dir(temporary).unwrap().count();
         // After SIGKILL only a folder is left, which a later run removes once it has settled.
         assert_eq!(left, usize::from(signal == "KILL"), "after SIG{signal}");
     }

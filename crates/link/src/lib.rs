@@ -1,5 +1,7 @@
 //! One direction of one link: how long each frame takes, and which do not arrive.
 //!
+//! `fishplate-longbow` passes real packets through it, `fishplate-sim` frames of a simulation.
+//!
 //! ```
 //! use fishplate_link::{Instant, Link, Offered, Rate, Settings};
 //!
@@ -13,6 +15,8 @@
 //!
 //! A link reads no clock: every call takes the time. Its random numbers come from a seed, so the same calls give the
 //! same result. It never looks into a frame: a frame is a token of the caller's and a size on the wire ([`ethernet`]).
+//!
+//! `examples/long_haul.rs` fills a long link faster than it drains.
 #![forbid(unsafe_code)]
 
 mod counters;

@@ -4,8 +4,6 @@ use rand_core::Rng;
 use rand_xorshift::XorShiftRng;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::check_probability;
-
 /// How a link loses frames.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -54,6 +52,14 @@ impl Loss {
             }
         }
     }
+}
+
+/// Refuses what is no probability.
+pub fn check_probability(what: &str, probability: f64) -> Result<(), String> {
+    if (0.0..=1.0).contains(&probability) {
+        return Ok(());
+    }
+    Err(format!("the probability {what} is from 0 to 1, not {probability}"))
 }
 
 /// Chance, and the state that bursts of loss keep.

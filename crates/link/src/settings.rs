@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::loss::Loss;
+use crate::loss::{Loss, check_probability};
 use crate::rate::Rate;
 
 /// Smallest queue that [`Settings::usual_queue_bytes`] gives: four of the longest offload frames, or a sender of
@@ -31,8 +31,8 @@ pub struct Settings {
     pub queue_bytes: Option<u64>,
     /// Which frames get lost on the way.
     pub loss: Loss,
-    /// Bytes of the longest packet that comes through, counted from its network header; longer ones get lost, and nobody is
-    /// told (RFC 2923, section 2.1). Nothing: all do.
+    /// Bytes of the longest packet that comes through, counted from its network header; longer ones get lost, and
+    /// nobody is told (RFC 2923, section 2.1). Nothing: all do.
     pub path_mtu: Option<u32>,
     /// Which frames are overtaken; nothing: none.
     pub reordering: Option<Reordering>,
@@ -82,14 +82,6 @@ impl Settings {
         }
         self.loss.check()
     }
-}
-
-/// Refuses what is no probability.
-pub fn check_probability(what: &str, probability: f64) -> Result<(), String> {
-    if (0.0..=1.0).contains(&probability) {
-        return Ok(());
-    }
-    Err(format!("the probability {what} is from 0 to 1, not {probability}"))
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Starts `command`, which calls [`crate::serve`] with its standard input and output, and waits until all rails of
-    /// the plan work.
+    /// Starts `command`, which calls [`crate::emulator_process`] with its standard input and output, and waits until
+    /// all rails of the plan work.
     ///
     /// # Errors
     /// If the plan cannot be carried out here, with what is missing.

@@ -3,11 +3,16 @@
 //!
 //! One process with one thread serves all rails of a laboratory ([`serve`]); another drives it over a pair of pipes or
 //! a socket, a line of JSON each way ([`Emulator`]). docs/longbow.md tells what is emulated and how exactly.
+//!
+//! `fishplate lab` is made of it. By itself it needs the right to make network namespaces; [`check()`] says what is missing.
+//! `examples/measure.rs` measures how exact it is on a machine.
 #![deny(unsafe_code)]
 
-mod check;
-mod control;
+mod backend_check;
+mod control_channel;
 mod emulator;
+mod emulator_process;
+mod event_loop;
 mod frame;
 mod lane;
 mod lateness;
@@ -17,17 +22,15 @@ mod netlink;
 mod nfqueue;
 mod offload;
 mod plan;
-mod pump;
-mod serve;
 mod sys;
 mod tap;
 mod wire;
 
-pub use check::check;
+pub use backend_check::check;
 pub use emulator::Emulator;
+pub use emulator_process::serve;
+pub use event_loop::EARLY_NS;
 pub use fishplate_link as link;
 pub use message::{LaneStatus, Lateness, Ready, Request, Response, Status};
 pub use offload::offload_limit_bytes;
 pub use plan::{Backend, Direction, End, Plan, Rail};
-pub use pump::EARLY_NS;
-pub use serve::serve;

@@ -4,6 +4,14 @@
 //! `fi_endpoint.3`, `fi_cq.3`, ...) are the documentation. C enumerations are integers here, since a caller may pass
 //! values that a Rust enumeration could not hold. Function pointers of operation tables cannot be null, so a provider
 //! that builds has filled every slot.
+//!
+//! `fishplate-provider` is written against it; any other libfabric provider in Rust could be. Where libfabric's headers are
+//! installed, a test compares every layout and constant with them.
+//!
+//! ```
+//! // Versions are numbers, the major one in the upper half.
+//! assert!(ofi_abi::fi_version(2, 5) > ofi_abi::fi_version(1, 20));
+//! ```
 #![allow(missing_docs, non_camel_case_types)]
 #![forbid(unsafe_code)]
 

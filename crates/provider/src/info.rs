@@ -13,7 +13,7 @@ use crate::errno::{Errno, Outcome};
 pub const NAME: &str = "fishplate";
 
 /// Version of the provider, as libfabric counts.
-pub const VERSION: u32 = fi_version(0, 1);
+pub const VERSION: u32 = fi_version(number(env!("CARGO_PKG_VERSION_MAJOR")), number(env!("CARGO_PKG_VERSION_MINOR")));
 
 /// Most pieces of memory of one operation.
 pub const IOV_LIMIT: usize = 8;
@@ -45,6 +45,13 @@ const QUEUE_SIZE: usize = 1024;
 const OBJECTS: usize = 1 << 16;
 /// Bytes of error data: a sentence.
 const MAX_ERR_DATA: usize = 512;
+
+const fn number(digits: &str) -> u32 {
+    match u32::from_str_radix(digits, 10) {
+        Ok(number) => number,
+        Err(_) => panic!("cargo gives numbers"),
+    }
+}
 
 /// What an application asks for. In the copied attributes pointers mean nothing.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,10 @@
 //! The libfabric provider `libfishplate-fi.so`: libfabric's objects on top of [`fishplate_rails::Endpoint`].
 //!
-//! The modules here are safe code; [`mod@ffi`] converts between them and C and holds everything unsafe.
-//! Locks are taken in this order: list of endpoints of a queue, registered memory of a domain, endpoint, address table or entries of a queue.
+//! Its one entry is [`fi_prov_ini`], which libfabric calls when it loads the library; it has no interface for Rust.
+//!
+//! The modules here are safe code; `src/ffi/` converts between them and C and holds everything unsafe.
+//! Locks are taken in this order: list of endpoints of a queue, registered memory of a domain, endpoint, address table or
+//! entries of a queue.
 #![deny(unsafe_code)]
 
 mod address_vector;

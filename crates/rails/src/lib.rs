@@ -1,5 +1,17 @@
 //! Real rails for the Fishplate engine: TCP sockets, one or more a network interface and peer, and the driver that
 //! pumps an engine over them.
+//!
+//! - [`Endpoint`]: an engine with its sockets. `fishplate-provider` opens one for each libfabric endpoint, and calls it
+//!   whenever MPI calls; nothing moves by itself.
+//! - [`discover`]: which network interfaces are rails, and why others are not (`fishplate rails`).
+//! - [`Settings`]: the environment variables.
+//! - [`live`]: the page that each process keeps for `fishplate top`.
+//!
+//! ```
+//! // What the user may set, and to what: the table of docs/settings.md.
+//! let timeout = fishplate_rails::settings::VARIABLES.iter().find(|variable| variable.name == "FISHPLATE_TIMEOUT");
+//! assert_eq!(timeout.unwrap().default, "30");
+//! ```
 #![deny(unsafe_code)]
 
 pub mod address;

@@ -5,8 +5,9 @@ mod requests;
 
 use std::io::Write;
 use std::net::{TcpStream, UdpSocket};
+use std::time::Instant;
 
-use common::{OFFER, STRANGER, eager, frame, open, prove, read, until};
+use common::{OFFER, PATIENCE, STRANGER, eager, frame, open, prove, read, until};
 use fishplate_engine::wire::{Body, Header, SendRef, decode};
 use fishplate_engine::{Context, Envelope, Failure, SendRequest, VcId};
 use fishplate_rails::{Endpoint, Settings};
@@ -120,11 +121,24 @@ impl Scripted {
         (peer, port, secret)
     }
 
-    /// So many messages go over the stream and are acknowledged one by one.
-    fn calm_down(&mut self, times: usize) {
-        for _ in 0..times {
+    /// The endpoint sends messages, which are acknowledged one by one, until one leaves as a datagram, which is not. That
+    /// datagram, and how many went over the stream before: more than usual where this machine takes long to acknowledge.
+    fn send_until_datagram(&mut self) -> (Vec<u8>, u32) {
+        let mut over_stream = 0;
+        loop {
+            let before = self.received;
+            let mut bytes = vec![0; 2000];
             self.make_send();
-            while !self.next_frame().0.body.is_counted() {}
+            while self.received == before {
+                if let Ok(len) = self.socket.recv(&mut bytes) {
+                    bytes.truncate(len);
+                    return (bytes, over_stream);
+                }
+                self.look_for_frame();
+            }
+            // One that was late has come over the stream as well.
+            while self.socket.recv(&mut bytes).is_ok() {}
+            over_stream += 1;
             self.acknowledge();
         }
     }
@@ -137,15 +151,26 @@ impl Scripted {
 
     /// The next frame of the stream with its bytes.
     fn next_frame(&mut self) -> (Header, Vec<u8>) {
-        let Scripted { endpoint, stream, came, .. } = self;
-        let (header, bytes) = until(endpoint, |_| {
-            came.extend(read(stream).expect("it is closed"));
-            let (header, len) = decode(came).unwrap()?;
-            let len = len + header.body.payload_len() as usize;
-            (came.len() >= len).then(|| (header, came.drain(..len).collect()))
-        });
+        let start = Instant::now();
+        loop {
+            if let Some(frame) = self.look_for_frame() {
+                return frame;
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not come");
+        }
+    }
+
+    /// A frame of the stream with its bytes, if one has come.
+    fn look_for_frame(&mut self) -> Option<(Header, Vec<u8>)> {
+        self.endpoint.progress();
+        self.came.extend(read(&self.stream).expect("it is closed"));
+        let (header, len) = decode(&self.came).unwrap()?;
+        let len = len + header.body.payload_len() as usize;
+        if self.came.len() < len {
+            return None;
+        }
         self.received += u32::from(header.body.is_counted());
-        (header, bytes)
+        Some((header, self.came.drain(..len).collect()))
     }
 
     /// The next datagram.
@@ -191,8 +216,8 @@ fn datagram(secret: u64, number: u32, frame: &[u8]) -> Vec<u8> {
 #[test]
 fn a_datagram_that_is_not_acknowledged_comes_over_the_stream() {
     let (mut peer, _, _) = Scripted::begin();
-    peer.make_send();
-    let (number, sent) = (peer.received, peer.next_datagram());
+    let (sent, _) = peer.send_until_datagram();
+    let number = peer.received;
     let (_, copy) = peer.next_frame();
     assert_eq!(sent, datagram(SECRET, number, &copy));
 }
@@ -223,20 +248,17 @@ fn without_anybody_who_watches_there_are_none() {
 #[test]
 fn after_a_lost_datagram_it_takes_longer_until_the_next() {
     let (mut peer, _, _) = Scripted::begin();
-    peer.make_send();
-    peer.next_datagram();
+    peer.send_until_datagram();
     while !peer.next_frame().0.body.is_counted() {}
     peer.acknowledge();
-    peer.calm_down(16);
-    peer.make_send();
-    peer.next_datagram();
+    let (_, over_stream) = peer.send_until_datagram();
+    assert!(over_stream >= 16, "{over_stream}");
 }
 
 #[test]
 fn the_stream_says_where_it_goes_on() {
     let (mut peer, _, _) = Scripted::begin();
-    peer.make_send();
-    peer.next_datagram();
+    peer.send_until_datagram();
     let number = peer.received + 1;
     peer.received = number;
     peer.acknowledge();
@@ -250,9 +272,8 @@ fn the_stream_says_where_it_goes_on() {
 #[test]
 fn a_frame_that_follows_brings_the_copy_along() {
     let (mut peer, _, _) = Scripted::begin();
+    let (sent, _) = peer.send_until_datagram();
     peer.make_send();
-    peer.make_send();
-    let sent = peer.next_datagram();
     let (_, copy) = peer.next_frame();
     assert_eq!(sent[12..], copy);
     assert!(matches!(peer.next_frame().0.body, Body::Eager { .. }));

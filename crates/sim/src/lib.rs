@@ -1,4 +1,5 @@
-//! Discrete-event simulation of Fishplate: the real protocol engine in virtual time.
+//! Discrete-event simulation of Fishplate: the real protocol engine in virtual time. `fishplate simulate`, `reproduce` and
+//! `validate` are its users; everything that happens is a function of the arguments and a seed.
 //!
 //! [`events`] is the core that every simulation here is built on; [`transport`] puts the engine through seeded faults,
 //! [`throughput`] says how fast it is over which rails.

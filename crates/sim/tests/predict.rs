@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use fishplate_collectives::Algorithm;
 use fishplate_sim::mpi::program::{self, Mpi, Task};
-use fishplate_sim::reproduce::{FACTS, Kind, Lab, ROWS, judge, read_facts};
+use fishplate_sim::reproduce::{Experiments, FACTS, Kind, ROWS, judge, read_facts};
 use fishplate_sim::suite::{Benchmark, Machine, Options, run, sweep};
 use fishplate_sim::testbed::{self, Description, Placement, SHIPPED, shipped};
 
@@ -60,11 +60,11 @@ fn every_row_has_its_program_and_every_program_its_row() {
 fn another_target_changes_no_simulated_value() {
     let mut facts = read_facts(FACTS).unwrap();
     let mut judged = || -> Vec<_> {
-        let lab = Lab::new(1);
+        let experiments = Experiments::new(1);
         let rows = ROWS.iter().filter(|row| QUICK.contains(&row.id));
         let all = rows.map(|row| {
             let fact = facts.iter().find(|fact| fact.id == row.id).unwrap();
-            judge(fact, (row.find)(&lab).unwrap())
+            judge(fact, (row.find)(&experiments).unwrap())
         });
         let all: Vec<_> = all.collect();
         for check in facts.iter_mut().flat_map(|fact| &mut fact.checks) {
@@ -86,7 +86,7 @@ fn another_target_changes_no_simulated_value() {
 #[test]
 fn adaptive_striping_settles_near_the_ratio_that_the_bus_allows() {
     let row = ROWS.iter().find(|row| row.id == "M15").unwrap();
-    let found = (row.find)(&Lab::new(1)).unwrap();
+    let found = (row.find)(&Experiments::new(1)).unwrap();
     let ratio = found["adaptive, share of rail 1 over that of rail 2"];
     assert!((1.7..2.3).contains(&ratio), "{ratio}");
 }
@@ -119,7 +119,7 @@ fn schedules_of_collectives_run_over_two_clusters() {
     let shared = Algorithm::Shared { segments: 1 };
     let mut runs = 0;
     for benchmark in [Barrier, Bcast, Reduce, Allreduce, Allgather, Alltoall] {
-        for algorithm in [coordinators, pieces, shared, Algorithm::Direct { ahead: 2 }] {
+        for algorithm in [coordinators, pieces, shared, Algorithm::Direct { window: 2 }] {
             let options =
                 Options { size: 20_000, algorithm: Some(algorithm), iterations: 1, warmup: 0, ..Options::default() };
             let testbed = Rc::new(Description::parse(shipped("wan-2008").unwrap()).unwrap().testbed().unwrap());
@@ -135,8 +135,8 @@ fn schedules_of_collectives_run_over_two_clusters() {
     assert_eq!(runs, 24);
 }
 
-/// Both ways at once, a process that answers reads itself has its work twice; an adapter that reads one after the other has
-/// time for the other side's.
+/// Both ways at once, a process that answers reads itself has its work twice; an adapter that reads one after the other
+/// has time for the other side's.
 #[test]
 fn reads_both_ways_cost_those_who_answer_them() {
     let gain = |testbed, size| {
@@ -170,7 +170,8 @@ fn emulated(rails: usize) -> Machine {
     Machine { testbed, stack: "earliest".into(), placement: Placement::new(2, 1, 1), seed: 1 }
 }
 
-/// A near rail that has carried enough without a queue takes everything: that is no slower than both, which cost more calls.
+/// A near rail that has carried enough without a queue takes everything: that is no slower than both, which cost more
+/// calls.
 #[test]
 fn what_a_program_has_learned_of_its_rails_it_keeps() {
     let long = Options { size: 256 << 10, iterations: 8, median: true, ..Options::default() };

@@ -1,6 +1,6 @@
 //! Alltoall.
 
-use super::Frame;
+use super::Context;
 use super::packing::Packing;
 use crate::buffer::{Buffer, Slice};
 use crate::map::{Cluster, LocalRank, Rank};
@@ -11,22 +11,22 @@ use crate::step::{Local, StepId, Tag};
 /// Each rank sends to every rank of the other clusters; inside, the cluster's own alltoall.
 ///
 /// In round k a rank sends to the one k ranks after it and receives from the one k ranks before it, so no rank is sent to
-/// by all at once. A send waits for a message of an earlier round, the one that `ahead` others have followed; so nobody
+/// by all at once. A send waits for a message of an earlier round, the one that `window` others have followed; so nobody
 /// waits for ever.
-pub fn direct(frame: &Frame, exchange: &Exchange, ahead: u16) -> Schedule {
+pub fn direct(context: &Context, exchange: &Exchange, window: u16) -> Schedule {
     let mut schedule = Schedule::default();
-    let outgoing = Outgoing::of(frame, &mut schedule, exchange);
-    let rounds = rounds(frame);
-    let mut receive = |from| schedule.receive(from, incoming(frame, exchange, from), Tag(0), &outgoing.ready);
+    let outgoing = Outgoing::of(context, &mut schedule, exchange);
+    let rounds = rounds(context);
+    let mut receive = |from| schedule.receive(from, incoming(context, exchange, from), Tag(0), &outgoing.ready);
     let received: Vec<(usize, StepId)> =
         rounds.clone().filter_map(|round| Some((round.number, receive(round.from?)))).collect();
     for (number, to) in rounds.filter_map(|round| Some((round.number, round.to?))) {
         let earlier = received.partition_point(|(round, _)| *round < number);
         let mut after = outgoing.ready.clone();
-        after.extend(received[..earlier.saturating_sub(usize::from(ahead))].last().map(|(_, step)| *step));
+        after.extend(received[..earlier.saturating_sub(usize::from(window))].last().map(|(_, step)| *step));
         schedule.send(to, outgoing.blocks[to.0], Tag(0), &after);
     }
-    alltoall_inside(frame, &mut schedule, exchange, &outgoing);
+    alltoall_inside(context, &mut schedule, exchange, &outgoing);
     schedule
 }
 
@@ -37,26 +37,26 @@ struct Round {
     from: Option<Rank>,
 }
 
-fn rounds<'a>(frame: &'a Frame) -> impl Iterator<Item = Round> + Clone + use<'a> {
-    let ranks = frame.map.ranks();
-    let far = move |rank| Some(Rank(rank % ranks)).filter(|rank| frame.map.cluster_of(*rank) != frame.cluster());
+fn rounds<'a>(context: &'a Context) -> impl Iterator<Item = Round> + Clone + use<'a> {
+    let ranks = context.map.ranks();
+    let far = move |rank| Some(Rank(rank % ranks)).filter(|rank| context.map.cluster_of(*rank) != context.cluster());
     (1..ranks).map(move |number| Round {
         number,
-        to: far(frame.rank.0 + number),
-        from: far(frame.rank.0 + ranks - number),
+        to: far(context.rank.0 + number),
+        from: far(context.rank.0 + ranks - number),
     })
 }
 
 /// What a cluster has for another crosses in one message between their coordinators, who gather and scatter inside.
-pub fn coordinators(frame: &Frame, exchange: &Exchange) -> Schedule {
+pub fn coordinators(context: &Context, exchange: &Exchange) -> Schedule {
     let mut schedule = Schedule::default();
-    let outgoing = Outgoing::of(frame, &mut schedule, exchange);
-    for cluster in frame.others() {
-        collect(frame, &mut schedule, exchange, &outgoing, cluster);
+    let outgoing = Outgoing::of(context, &mut schedule, exchange);
+    for cluster in context.others() {
+        collect(context, &mut schedule, exchange, &outgoing, cluster);
     }
-    alltoall_inside(frame, &mut schedule, exchange, &outgoing);
-    for cluster in frame.others() {
-        distribute(frame, &mut schedule, exchange, &outgoing, cluster);
+    alltoall_inside(context, &mut schedule, exchange, &outgoing);
+    for cluster in context.others() {
+        distribute(context, &mut schedule, exchange, &outgoing, cluster);
     }
     schedule
 }
@@ -68,14 +68,14 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    fn of(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange) -> Outgoing {
-        let ranks = (0..frame.map.ranks()).map(Rank);
-        if !frame.in_place {
-            let block = |to| Slice::new(Buffer::Send, exchange.send_start(to), exchange.len(frame.rank, to));
+    fn of(context: &Context, schedule: &mut Schedule, exchange: &Exchange) -> Outgoing {
+        let ranks = (0..context.map.ranks()).map(Rank);
+        if !context.in_place {
+            let block = |to| Slice::new(Buffer::Send, exchange.send_start(to), exchange.len(context.rank, to));
             return Outgoing { blocks: ranks.map(block).collect(), ready: Vec::new() };
         }
         // In place, what goes to a rank is where that rank's goes, and is as long.
-        let places = ranks.map(|to| incoming(frame, exchange, to)).collect();
+        let places = ranks.map(|to| incoming(context, exchange, to)).collect();
         let saved = Packing::temporary(schedule, places);
         let ready = saved.pack(schedule, &[]);
         Outgoing { blocks: saved.blocks, ready }
@@ -83,44 +83,44 @@ impl Outgoing {
 }
 
 /// Where the block of a rank goes.
-fn incoming(frame: &Frame, exchange: &Exchange, from: Rank) -> Slice {
-    Slice::new(Buffer::Receive, exchange.receive_start(from), exchange.len(from, frame.rank))
+fn incoming(context: &Context, exchange: &Exchange, from: Rank) -> Slice {
+    Slice::new(Buffer::Receive, exchange.receive_start(from), exchange.len(from, context.rank))
 }
 
-fn alltoall_inside(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange, outgoing: &Outgoing) {
-    let from = frame.members().iter().map(|peer| outgoing.blocks[peer.0]).collect();
-    let into = frame.members().iter().map(|peer| incoming(frame, exchange, *peer)).collect();
+fn alltoall_inside(context: &Context, schedule: &mut Schedule, exchange: &Exchange, outgoing: &Outgoing) {
+    let from = context.members().iter().map(|peer| outgoing.blocks[peer.0]).collect();
+    let into = context.members().iter().map(|peer| incoming(context, exchange, *peer)).collect();
     schedule.local(Local::Alltoall { from, into }, &outgoing.ready);
 }
 
 /// Gathers what this cluster has for another, and sends it.
-fn collect(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange, outgoing: &Outgoing, cluster: Cluster) {
-    let peers = frame.map.members(cluster);
+fn collect(context: &Context, schedule: &mut Schedule, exchange: &Exchange, outgoing: &Outgoing, cluster: Cluster) {
+    let peers = context.map.members(cluster);
     let mine = Packing::of(schedule, peers.iter().map(|peer| outgoing.blocks[peer.0]).collect());
     let mut packed = mine.pack(schedule, &outgoing.ready);
     packed.extend(&outgoing.ready);
-    let coordinator = frame.map.coordinator(frame.cluster());
+    let coordinator = context.map.coordinator(context.cluster());
     let mut gather = Local::Gather { root: LocalRank(0), from: mine.whole, blocks: None };
-    if frame.rank != coordinator {
+    if context.rank != coordinator {
         schedule.local(gather, &packed);
         return;
     }
-    let lens: Vec<usize> = frame.members().iter().map(|from| total(exchange, &[*from], peers)).collect();
+    let lens: Vec<usize> = context.members().iter().map(|from| total(exchange, &[*from], peers)).collect();
     let (whole, parts) = rows(schedule, &lens);
     if let Local::Gather { blocks, .. } = &mut gather {
         *blocks = Some(parts);
     }
     let gathered = schedule.local(gather, &packed);
-    schedule.send(frame.map.coordinator(cluster), whole, Tag(0), &[gathered]);
+    schedule.send(context.map.coordinator(cluster), whole, Tag(0), &[gathered]);
 }
 
 /// Receives what another cluster has for this one, and scatters it.
-fn distribute(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange, outgoing: &Outgoing, cluster: Cluster) {
-    let peers = frame.map.members(cluster);
-    let mine = Packing::of(schedule, peers.iter().map(|peer| incoming(frame, exchange, *peer)).collect());
-    let (blocks, mut here) = match frame.rank == frame.map.coordinator(frame.cluster()) {
+fn distribute(context: &Context, schedule: &mut Schedule, exchange: &Exchange, outgoing: &Outgoing, cluster: Cluster) {
+    let peers = context.map.members(cluster);
+    let mine = Packing::of(schedule, peers.iter().map(|peer| incoming(context, exchange, *peer)).collect());
+    let (blocks, mut here) = match context.rank == context.map.coordinator(context.cluster()) {
         true => {
-            let (blocks, ready) = turned(frame, schedule, exchange, cluster);
+            let (blocks, ready) = turned(context, schedule, exchange, cluster);
             (Some(blocks), ready)
         }
         false => (None, Vec::new()),
@@ -131,17 +131,22 @@ fn distribute(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange, outgo
 }
 
 /// Receives a cluster's blocks, which come sender by sender, and puts them receiver by receiver.
-fn turned(frame: &Frame, schedule: &mut Schedule, exchange: &Exchange, cluster: Cluster) -> (Vec<Slice>, Vec<StepId>) {
-    let peers = frame.map.members(cluster);
-    let arrived = schedule.temporary(total(exchange, peers, frame.members()));
-    let received = schedule.receive(frame.map.coordinator(cluster), arrived, Tag(0), &[]);
-    let lens: Vec<usize> = frame.members().iter().map(|to| total(exchange, peers, &[*to])).collect();
+fn turned(
+    context: &Context,
+    schedule: &mut Schedule,
+    exchange: &Exchange,
+    cluster: Cluster,
+) -> (Vec<Slice>, Vec<StepId>) {
+    let peers = context.map.members(cluster);
+    let arrived = schedule.temporary(total(exchange, peers, context.members()));
+    let received = schedule.receive(context.map.coordinator(cluster), arrived, Tag(0), &[]);
+    let lens: Vec<usize> = context.members().iter().map(|to| total(exchange, peers, &[*to])).collect();
     let (_, blocks) = rows(schedule, &lens);
     let mut ready = vec![received];
     let mut filled = vec![0; blocks.len()];
     let mut start = 0;
     for from in peers {
-        for (index, to) in frame.members().iter().enumerate() {
+        for (index, to) in context.members().iter().enumerate() {
             let len = exchange.len(*from, *to);
             let into = blocks[index].part(filled[index], len);
             ready.extend(schedule.copy(arrived.part(start, len), into, &[received]));

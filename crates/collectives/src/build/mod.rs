@@ -1,16 +1,19 @@
-//! Schedules, one file an operation.
+//! Schedules: one file an operation, with the algorithms that it has.
+//!
+//! [`partition`] cuts messages, [`packing`] joins blocks that cross together, [`combination`] reduces what clusters send
+//! each other. Other modules of this crate use [`schedule`] and [`keeps_order`], and [`partition`] for costs.
 
 mod allgather;
 mod allreduce;
 mod alltoall;
 mod barrier;
 mod broadcast;
+mod combination;
 mod gather;
-mod meeting;
 mod packing;
+pub mod partition;
 mod reduce;
 mod reduce_scatter;
-pub mod shares;
 
 use crate::algorithm::Algorithm;
 use crate::buffer::{Buffer, Slice};
@@ -21,7 +24,7 @@ use crate::step::StepId;
 
 /// Who a schedule is for.
 #[derive(Clone, Copy)]
-pub struct Frame<'a> {
+pub struct Context<'a> {
     /// Who is where.
     pub map: &'a ClusterMap,
     /// Whose schedule it is.
@@ -30,7 +33,7 @@ pub struct Frame<'a> {
     pub in_place: bool,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> Context<'a> {
     fn cluster(&self) -> Cluster {
         self.map.cluster_of(self.rank)
     }
@@ -49,7 +52,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Who speaks for a cluster in an operation with a root: the root for its own.
-    fn speaker(&self, cluster: Cluster, root: Rank) -> Rank {
+    fn representative(&self, cluster: Cluster, root: Rank) -> Rank {
         if self.map.cluster_of(root) == cluster { root } else { self.map.coordinator(cluster) }
     }
 
@@ -64,43 +67,57 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// What `rank` does for `operation` by `algorithm`. Nothing when there is no such schedule: the MPI does it.
+///
+/// `in_place`: what this rank contributes is in `Receive` already, in the way of `MPI_IN_PLACE` for that operation; other
+/// ranks need not do the same. At the root of a scatter: its own block stays where it is, in `Send`.
+pub fn schedule(
+    operation: &Operation,
+    map: &ClusterMap,
+    algorithm: Algorithm,
+    rank: Rank,
+    in_place: bool,
+) -> Option<Schedule> {
+    build(&Context { map, rank, in_place }, operation, algorithm)
+}
+
 /// The schedule of an operation by an algorithm, if there is one.
-pub fn schedule(frame: &Frame, operation: &Operation, algorithm: Algorithm) -> Option<Schedule> {
+fn build(context: &Context, operation: &Operation, algorithm: Algorithm) -> Option<Schedule> {
     use Algorithm::{Coordinators, Direct, Shared};
-    if !keeps_order(frame.map, operation) {
+    if !keeps_order(context.map, operation) {
         return None;
     }
     match (operation, algorithm) {
-        (Operation::Barrier, Direct { .. }) => Some(barrier::direct(frame)),
+        (Operation::Barrier, Direct { .. }) => Some(barrier::direct(context)),
         (Operation::Broadcast { root, len }, Coordinators { segments }) => {
-            Some(broadcast::coordinators(frame, *root, *len, segments))
+            Some(broadcast::coordinators(context, *root, *len, segments))
         }
         (Operation::Broadcast { root, len }, Shared { segments }) => {
-            Some(broadcast::shared(frame, *root, *len, segments))
+            Some(broadcast::shared(context, *root, *len, segments))
         }
         (Operation::Reduce { root, len, .. }, Coordinators { segments }) => {
-            Some(reduce::coordinators(frame, *root, *len, segments))
+            Some(reduce::coordinators(context, *root, *len, segments))
         }
         (Operation::Reduce { root, len, .. }, Shared { segments }) => {
-            Some(reduce::shared(frame, *root, *len, segments))
+            Some(reduce::shared(context, *root, *len, segments))
         }
         (Operation::Allreduce { len, .. }, Coordinators { segments }) => {
-            Some(allreduce::coordinators(frame, *len, segments))
+            Some(allreduce::coordinators(context, *len, segments))
         }
-        (Operation::Allreduce { len, .. }, Shared { segments }) => Some(allreduce::shared(frame, *len, segments)),
-        (Operation::ReduceScatter { blocks, .. }, Shared { .. }) => Some(reduce_scatter::shared(frame, blocks)),
-        (Operation::Allgather { blocks }, Coordinators { .. }) => Some(allgather::coordinators(frame, blocks)),
-        (Operation::Allgather { blocks }, Shared { .. }) => Some(allgather::shared(frame, blocks)),
+        (Operation::Allreduce { len, .. }, Shared { segments }) => Some(allreduce::shared(context, *len, segments)),
+        (Operation::ReduceScatter { blocks, .. }, Shared { .. }) => Some(reduce_scatter::shared(context, blocks)),
+        (Operation::Allgather { blocks }, Coordinators { .. }) => Some(allgather::coordinators(context, blocks)),
+        (Operation::Allgather { blocks }, Shared { .. }) => Some(allgather::shared(context, blocks)),
         (Operation::Gather { root, blocks }, Coordinators { .. }) => {
-            Some(gather::gather_coordinators(frame, *root, blocks))
+            Some(gather::gather_coordinators(context, *root, blocks))
         }
-        (Operation::Gather { root, blocks }, Direct { .. }) => Some(gather::gather_direct(frame, *root, blocks)),
+        (Operation::Gather { root, blocks }, Direct { .. }) => Some(gather::gather_direct(context, *root, blocks)),
         (Operation::Scatter { root, blocks }, Coordinators { .. }) => {
-            Some(gather::scatter_coordinators(frame, *root, blocks))
+            Some(gather::scatter_coordinators(context, *root, blocks))
         }
-        (Operation::Scatter { root, blocks }, Direct { .. }) => Some(gather::scatter_direct(frame, *root, blocks)),
-        (Operation::Alltoall { exchange }, Coordinators { .. }) => Some(alltoall::coordinators(frame, exchange)),
-        (Operation::Alltoall { exchange }, Direct { ahead }) => Some(alltoall::direct(frame, exchange, ahead)),
+        (Operation::Scatter { root, blocks }, Direct { .. }) => Some(gather::scatter_direct(context, *root, blocks)),
+        (Operation::Alltoall { exchange }, Coordinators { .. }) => Some(alltoall::coordinators(context, exchange)),
+        (Operation::Alltoall { exchange }, Direct { window }) => Some(alltoall::direct(context, exchange, window)),
         _ => None,
     }
 }

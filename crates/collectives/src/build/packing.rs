@@ -1,4 +1,4 @@
-//! Blocks that cross together.
+//! Packing of blocks that cross the WAN as one message.
 
 use crate::buffer::Slice;
 use crate::schedule::Schedule;

@@ -1,30 +1,30 @@
 //! Reduce.
 
-use super::Frame;
+use super::Context;
 use super::allreduce::{reduce_scatter, relative};
-use super::meeting::Meeting;
-use super::shares::{segments_of, shares};
+use super::combination::Combination;
+use super::partition::{segments_of, shares};
 use crate::buffer::{Buffer, Slice};
 use crate::map::Rank;
 use crate::schedule::Schedule;
 use crate::step::Local;
 
 /// Each cluster reduces to its coordinator, who sends to the root, segment by segment.
-pub fn coordinators(frame: &Frame, root: Rank, len: usize, segments: u16) -> Schedule {
+pub fn coordinators(context: &Context, root: Rank, len: usize, segments: u16) -> Schedule {
     let mut schedule = Schedule::default();
-    let speaker = frame.speaker(frame.cluster(), root);
+    let representative = context.representative(context.cluster(), root);
     for (tag, piece) in segments_of(Slice::new(Buffer::Receive, 0, len), segments) {
-        let own = (frame.rank == speaker).then(|| schedule.temporary(piece.len));
-        let reduce = Local::Reduce { root: frame.map.local(speaker), from: frame.operand(piece), into: own };
+        let own = (context.rank == representative).then(|| schedule.temporary(piece.len));
+        let reduce = Local::Reduce { root: context.map.local(representative), from: context.operand(piece), into: own };
         let ready = schedule.local(reduce, &[]);
         let Some(own) = own else { continue };
         let whole = Slice { start: 0, ..piece };
-        let meeting = Meeting { own, ready, target: piece, free: frame.until_read(ready), tag };
-        match frame.rank == root {
+        let combination = Combination { own, ready, target: piece, free: context.until_read(ready), tag };
+        match context.rank == root {
             true => {
-                meeting.combine(frame, &mut schedule, &|cluster| vec![(frame.map.coordinator(cluster), whole)]);
+                combination.combine(context, &mut schedule, &|cluster| vec![(context.map.coordinator(cluster), whole)]);
             }
-            false => meeting.send(&mut schedule, &[(root, whole)]),
+            false => combination.send(&mut schedule, &[(root, whole)]),
         }
     }
     schedule
@@ -32,31 +32,31 @@ pub fn coordinators(frame: &Frame, root: Rank, len: usize, segments: u16) -> Sch
 
 /// Each cluster reduces so that each of its hosts has a share of the result; the hosts send their shares to those of the
 /// root's cluster, who combine them, and the root gathers; segment by segment.
-pub fn shared(frame: &Frame, root: Rank, len: usize, segments: u16) -> Schedule {
+pub fn shared(context: &Context, root: Rank, len: usize, segments: u16) -> Schedule {
     let mut schedule = Schedule::default();
     let pieces = segments_of(Slice::new(Buffer::Receive, 0, len), segments);
     let mut inside = Vec::new();
     for (_, piece) in &pieces {
-        inside.push(reduce_scatter(frame, &mut schedule, *piece));
+        inside.push(reduce_scatter(context, &mut schedule, *piece));
     }
-    let home = frame.map.cluster_of(root);
+    let home = context.map.cluster_of(root);
     for ((tag, piece), (own, ready)) in pieces.into_iter().zip(inside) {
-        let blocks = shares(frame.map, frame.cluster(), piece);
-        let target = match frame.rank == root {
-            true => blocks[frame.local().0],
+        let blocks = shares(context.map, context.cluster(), piece);
+        let target = match context.rank == root {
+            true => blocks[context.local().0],
             false => schedule.temporary(own.len),
         };
-        let meeting = Meeting { own, ready, target, free: frame.until_read(ready), tag };
-        if frame.cluster() != home {
-            meeting.send(&mut schedule, &relative(frame, home, piece));
+        let combination = Combination { own, ready, target, free: context.until_read(ready), tag };
+        if context.cluster() != home {
+            combination.send(&mut schedule, &relative(context, home, piece));
             continue;
         }
         let mut done = vec![ready];
         if own.len > 0 {
-            done.extend(meeting.combine(frame, &mut schedule, &|cluster| relative(frame, cluster, piece)));
+            done.extend(combination.combine(context, &mut schedule, &|cluster| relative(context, cluster, piece)));
         }
-        let blocks = (frame.rank == root).then_some(blocks);
-        schedule.local(Local::Gather { root: frame.map.local(root), from: target, blocks }, &done);
+        let blocks = (context.rank == root).then_some(blocks);
+        schedule.local(Local::Gather { root: context.map.local(root), from: target, blocks }, &done);
     }
     schedule
 }

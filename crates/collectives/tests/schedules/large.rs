@@ -1,7 +1,7 @@
 //! Large cases, at random.
 
 use fishplate_collectives::{
-    Algorithm, Blocks, ClusterMap, Exchange, Inside, Network, Operation, Place, Rank, Wan, choose, schedule,
+    Algorithm, Blocks, ClusterMap, Exchange, IntraCluster, Network, Operation, Place, Rank, Wan, choose, schedule,
 };
 use proptest::prelude::*;
 
@@ -63,8 +63,8 @@ prop_compose! {
         rates in prop::array::uniform3(1_000_000u64..10_000_000_000),
         round_trip_ns in 1_000u64..100_000_000,
         shared_bytes_per_s in prop::option::of(1_000_000u64..10_000_000_000),
-    ) -> (Inside, Wan) {
-        let inside = Inside { latency_ns, bytes_per_s: rates[0], copy_bytes_per_s: rates[1], ..Inside::UNMEASURED };
+    ) -> (IntraCluster, Wan) {
+        let inside = IntraCluster { latency_ns, bytes_per_s: rates[0], copy_bytes_per_s: rates[1], ..IntraCluster::UNMEASURED };
         (inside, Wan { round_trip_ns, host_bytes_per_s: rates[2], shared_bytes_per_s })
     }
 }
@@ -78,11 +78,11 @@ proptest! {
         (kind, root) in (0usize..9, 0..MAX_RANKS),
         lens in prop::collection::vec(0usize..20, MAX_RANKS),
         (commutative, is_in_place) in any::<(bool, bool)>(),
-        (segments, ahead, seed) in (1u16..6, 1u16..6, any::<u64>()),
+        (segments, window, seed) in (1u16..6, 1u16..6, any::<u64>()),
     ) {
         let operation = operation(&map, kind, root, &lens, commutative);
         let case = Case { map: &map, operation: &operation, in_place: &|_| is_in_place };
-        for algorithm in [Algorithm::Coordinators { segments }, Algorithm::Shared { segments }, Algorithm::Direct { ahead }] {
+        for algorithm in [Algorithm::Coordinators { segments }, Algorithm::Shared { segments }, Algorithm::Direct { window }] {
             case.check(algorithm, seed);
         }
     }
@@ -101,8 +101,8 @@ proptest! {
         let choice = choose(&operation, element_bytes, &map, &network);
         prop_assert_eq!(&choice, &choose(&operation, element_bytes, &map, &network));
         for candidate in &choice.candidates {
-            let parts = candidate.parts.iter();
-            prop_assert!(parts.clone().all(|part| part.ns.is_finite() && part.ns >= 0.0), "{candidate:?}");
+            let phases = candidate.phases.iter();
+            prop_assert!(phases.clone().all(|phase| phase.time_ns.is_finite() && phase.time_ns >= 0.0), "{candidate:?}");
         }
         if choice.algorithm != Algorithm::Native {
             let time = |algorithm| choice.candidates.iter().find(|c| c.algorithm == algorithm).unwrap().time_ns();

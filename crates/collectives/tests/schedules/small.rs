@@ -1,6 +1,6 @@
 //! All small cases: every way to put up to six ranks into clusters, every root.
 
-use fishplate_collectives::{AT_ONCE, Algorithm, Blocks, ClusterMap, Exchange, Operation, Place, Rank};
+use fishplate_collectives::{Algorithm, Blocks, ClusterMap, Exchange, Operation, Place, Rank, UNLIMITED_WINDOW};
 
 use crate::case::Case;
 
@@ -29,7 +29,7 @@ pub fn maps(ranks: usize) -> Vec<ClusterMap> {
 
 fn algorithms() -> impl Iterator<Item = Algorithm> {
     let with = |segments| [Algorithm::Coordinators { segments }, Algorithm::Shared { segments }];
-    let direct = [1, 2, AT_ONCE].map(|ahead| Algorithm::Direct { ahead });
+    let direct = [1, 2, UNLIMITED_WINDOW].map(|window| Algorithm::Direct { window });
     [1, 3].into_iter().flat_map(with).chain(direct)
 }
 

@@ -1,8 +1,8 @@
 //! What crosses between clusters, as formulas; and that what is chosen says the same.
 
 use fishplate_collectives::{
-    AT_ONCE, Algorithm, Blocks, Candidate, ClusterMap, Exchange, Inside, Library, MAX_SEGMENTS, Network, Operation,
-    Place, Rank, Wan, choose, schedule,
+    Algorithm, Blocks, Candidate, ClusterMap, Exchange, IntraCluster, Library, MAX_SEGMENTS, Network, Operation, Place,
+    Rank, UNLIMITED_WINDOW, Wan, choose, schedule,
 };
 
 use crate::case::Case;
@@ -39,7 +39,7 @@ fn crosses(
 }
 
 const WHOLE: Algorithm = Algorithm::Coordinators { segments: 1 };
-const DIRECT: Algorithm = Algorithm::Direct { ahead: AT_ONCE };
+const DIRECT: Algorithm = Algorithm::Direct { window: UNLIMITED_WINDOW };
 
 fn others(map: &ClusterMap) -> usize {
     map.cluster_count() - 1
@@ -134,7 +134,7 @@ fn no_message_is_cut_into_more_segments_than_there_are_tags() {
 }
 
 fn network(clusters: usize) -> Network {
-    let inside = Inside { latency_ns: 20_000, bytes_per_s: 125_000_000, ..Inside::UNMEASURED };
+    let inside = IntraCluster { latency_ns: 20_000, bytes_per_s: 125_000_000, ..IntraCluster::UNMEASURED };
     let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s: None };
     Network::uniform(clusters, inside, wan)
 }
@@ -217,7 +217,8 @@ fn hosts_in_two(ranks: usize) -> ClusterMap {
 #[test]
 fn mpich_s_long_reductions_cross_twice_and_no_byte_more_than_needed() {
     // Ranks halve with the nearest first (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
-    // Operations in MPICH", 2005, section 4.5): an eighth of each crosses. Going back, as much to all, half of it to a root.
+    // Operations in MPICH", 2005, section 4.5): an eighth of each crosses. Going back, as much to all, half of it to a
+    // root.
     let network = network(2).for_library(Library::Mpich);
     let native = |operation: &Operation| choose(operation, 1, &hosts_in_two(8), &network).candidates[0].clone();
     let allreduce = native(&Operation::Allreduce { len: 1 << 20, commutative: true });
@@ -269,7 +270,7 @@ fn blocks_that_open_mpi_sends_all_at_once_are_left_to_it() {
 fn hosts_share_what_is_worth_it_even_over_one_link_for_all() {
     let chosen = |len, shared_bytes_per_s| {
         let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s };
-        let network = Network::uniform(2, Inside::UNMEASURED, wan);
+        let network = Network::uniform(2, IntraCluster::UNMEASURED, wan);
         choose(&Operation::Allreduce { len, commutative: true }, 1, &hosts_in_two(8), &network)
     };
     assert!(matches!(chosen(128 << 10, None).algorithm, Algorithm::Shared { .. }));
@@ -283,7 +284,11 @@ fn hosts_share_what_is_worth_it_even_over_one_link_for_all() {
 fn one_host_crosses_for_all_where_all_reach_no_more() {
     let chosen = |operation: &Operation, shared_bytes_per_s| {
         let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 110_000_000, shared_bytes_per_s };
-        let inside = Inside { bytes_per_s: 600_000_000, shared_bytes_per_s: Some(700_000_000), ..Inside::UNMEASURED };
+        let inside = IntraCluster {
+            bytes_per_s: 600_000_000,
+            shared_bytes_per_s: Some(700_000_000),
+            ..IntraCluster::UNMEASURED
+        };
         let network = Network::uniform(2, inside, wan).for_library(Library::Mpich);
         choose(operation, 1, &hosts_in_two(8), &network)
     };
@@ -315,12 +320,12 @@ fn ranks_that_exchange_directly_keep_the_wan_busy_and_do_not_flood_it() {
     // 125 kB are under way in one direction, and as much in the answers' time.
     let near = network(2);
     assert_eq!(direct(20_000, &near).algorithm, DIRECT);
-    assert_eq!(direct(30_000, &near).algorithm, Algorithm::Direct { ahead: 3 });
+    assert_eq!(direct(30_000, &near).algorithm, Algorithm::Direct { window: 3 });
     let large = direct(1 << 20, &near);
-    assert_eq!((large.algorithm, large.wan_crossings), (Algorithm::Direct { ahead: 1 }, 3));
-    let far = Network::uniform(2, Inside::UNMEASURED, TEN_TIMES_AS_FAR);
+    assert_eq!((large.algorithm, large.wan_crossings), (Algorithm::Direct { window: 1 }, 3));
+    let far = Network::uniform(2, IntraCluster::UNMEASURED, TEN_TIMES_AS_FAR);
     assert_eq!(direct(200_000, &far).algorithm, DIRECT);
-    assert_eq!(direct(300_000, &far).algorithm, Algorithm::Direct { ahead: 3 });
+    assert_eq!(direct(300_000, &far).algorithm, Algorithm::Direct { window: 3 });
 }
 
 const TEN_TIMES_AS_FAR: Wan =

@@ -1,22 +1,12 @@
 //! What differs between the binary interfaces of MPI libraries: size of handles, and values of constants.
-//!
-//! Handles are integers in MPICH's interface and pointers in the others. All are passed on as `usize`: on the machines
-//! of `SUPPORTED` an integer argument takes the place of a pointer, in registers as well as on the stack, and a function
-//! that expects an `int` looks at the lower half only. Where handles lie in memory, as in arrays of requests,
-//! [`Abi::handle_bytes`] counts.
 
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
 use fishplate_collectives::Library;
 
+use super::handle::{Handle, integer};
 use super::{functions, library};
-
-#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))))]
-compile_error!("the calling convention of this machine was not looked at: see src/ffi/abi.rs");
-
-/// A handle of an MPI object.
-pub type Handle = usize;
 
 /// A binary interface.
 pub struct Abi {
@@ -135,11 +125,6 @@ impl Abi {
     pub fn clean(&self, raw: Handle) -> Handle {
         if self.handle_bytes == size_of::<c_int>() { integer(raw as u32) } else { raw }
     }
-}
-
-/// A handle that is an integer, the way that calling conventions widen it.
-pub const fn integer(handle: u32) -> Handle {
-    handle as i32 as isize as usize
 }
 
 /// MPICH's, since 3.1 also that of Intel MPI, MVAPICH and others; from its `mpi.h`.

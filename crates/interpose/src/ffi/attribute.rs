@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use super::abi::Handle;
 use super::functions as mpi;
+use super::handle::Handle;
 use super::objects::{Comm, Result, check};
 
 /// Key of an attribute of type `Arc<T>`.

@@ -3,10 +3,11 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use super::abi::{Abi, Handle};
+use super::abi::Abi;
 use super::functions::{self as mpi, Address};
+use super::handle::Handle;
 use super::memory::Element;
-use super::objects::{Comm, Result, check, made};
+use super::objects::{Comm, Result, check, new_handle};
 
 /// A datatype.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +102,7 @@ impl Kept {
     /// Another handle of the same.
     pub(super) fn new(abi: &Abi, datatype: Datatype) -> Result<Kept> {
         // SAFETY: a valid datatype and a place for a handle.
-        made(abi, |place| unsafe { mpi::type_dup(datatype.handle, place) }).map(Kept)
+        new_handle(abi, |place| unsafe { mpi::type_dup(datatype.handle, place) }).map(Kept)
     }
 
     /// The same elements, by the handle that is kept.

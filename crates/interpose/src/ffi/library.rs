@@ -41,7 +41,10 @@ pub fn function(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
         return known;
     }
     let Some(found) = symbol(name) else {
-        crate::tell::tell(format_args!("no MPI library of this process has the function {}", name.to_string_lossy()));
+        crate::diagnostics::report(format_args!(
+            "no MPI library of this process has the function {}",
+            name.to_string_lossy()
+        ));
         std::process::abort();
     };
     cache.store(found, Ordering::Release);

@@ -1,4 +1,4 @@
-//! Messages of our own, with memory of our own.
+//! Messages between processes of this library, with memory of its own.
 
 use std::ffi::c_int;
 
@@ -9,18 +9,18 @@ use super::memory::Memory;
 use super::objects::{Comm, Result};
 use super::requests::Requests;
 
-/// Messages under way.
+/// Messages in flight.
 pub struct Mailbox {
     abi: &'static Abi,
     requests: Requests,
     /// By label; none where a message is done.
-    letters: Vec<Option<Vec<u8>>>,
+    messages: Vec<Option<Vec<u8>>>,
 }
 
 impl Mailbox {
     /// None yet.
     pub fn new(abi: &'static Abi) -> Mailbox {
-        Mailbox { abi, requests: Requests::new(abi), letters: Vec::new() }
+        Mailbox { abi, requests: Requests::new(abi), messages: Vec::new() }
     }
 
     /// Whether nothing is under way.
@@ -29,8 +29,8 @@ impl Mailbox {
     }
 
     /// Sends; gives a label.
-    pub fn send(&mut self, comm: Comm, letter: Vec<u8>, to: usize, tag: c_int) -> Result<usize> {
-        let (label, memory) = self.keep(letter);
+    pub fn send(&mut self, comm: Comm, message: Vec<u8>, to: usize, tag: c_int) -> Result<usize> {
+        let (label, memory) = self.keep(message);
         self.requests.send(label, comm, memory, to, tag)?;
         Ok(label)
     }
@@ -42,9 +42,9 @@ impl Mailbox {
         Ok(label)
     }
 
-    /// Takes part in a broadcast of so many bytes: the letter at the root, as many of anything elsewhere.
-    pub fn broadcast(&mut self, comm: Comm, letter: Vec<u8>, root: usize) -> Result<usize> {
-        let (label, memory) = self.keep(letter);
+    /// Takes part in a broadcast of so many bytes: the message at the root, as many of anything elsewhere.
+    pub fn broadcast(&mut self, comm: Comm, message: Vec<u8>, root: usize) -> Result<usize> {
+        let (label, memory) = self.keep(message);
         let (address, count) = (memory.address(), memory.count());
         let byte = self.abi.byte;
         // SAFETY: memory of that many bytes, kept until the broadcast is done.
@@ -58,19 +58,19 @@ impl Mailbox {
         self.requests.cancel()
     }
 
-    /// What is done: labels and letters.
-    pub fn done(&mut self) -> Result<Vec<(usize, Vec<u8>)>> {
+    /// What is done: labels and messages.
+    pub fn completed(&mut self) -> Result<Vec<(usize, Vec<u8>)>> {
         let mut labels = Vec::new();
         self.requests.complete(&mut labels)?;
-        Ok(labels.into_iter().filter_map(|label| Some((label, self.letters[label].take()?))).collect())
+        Ok(labels.into_iter().filter_map(|label| Some((label, self.messages[label].take()?))).collect())
     }
 
-    fn keep(&mut self, letter: Vec<u8>) -> (usize, Memory) {
-        self.letters.push(Some(letter));
-        let label = self.letters.len() - 1;
-        let memory = self.letters[label].as_mut().map(|letter| {
-            // SAFETY: the letter's own bytes, which stay where they are until it is taken out when done.
-            unsafe { Memory::new(letter.as_mut_ptr() as Address, letter.len(), byte(self.abi)) }
+    fn keep(&mut self, message: Vec<u8>) -> (usize, Memory) {
+        self.messages.push(Some(message));
+        let label = self.messages.len() - 1;
+        let memory = self.messages[label].as_mut().map(|message| {
+            // SAFETY: the message's own bytes, which stay where they are until it is taken out when done.
+            unsafe { Memory::new(message.as_mut_ptr() as Address, message.len(), byte(self.abi)) }
         });
         (label, memory.unwrap_or(Memory::none(byte(self.abi))))
     }
@@ -80,7 +80,7 @@ impl Drop for Mailbox {
     fn drop(&mut self) {
         if !self.requests.is_empty() {
             // MPI may still read and write there.
-            std::mem::forget(std::mem::take(&mut self.letters));
+            std::mem::forget(std::mem::take(&mut self.messages));
         }
     }
 }

@@ -5,8 +5,8 @@ use std::ptr;
 
 use fishplate_collectives::Slice;
 
-use super::abi::Handle;
 use super::functions::Address;
+use super::handle::Handle;
 
 /// Elements in memory, of the program or of [`Scratch`]; as long as MPI's rules for the program's call, or whoever owns
 /// the scratch, say.

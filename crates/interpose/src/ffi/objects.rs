@@ -6,8 +6,9 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use super::abi::{Abi, Handle, UNDEFINED};
+use super::abi::{Abi, UNDEFINED};
 use super::functions as mpi;
+use super::handle::Handle;
 use super::memory::Memory;
 
 /// An MPI error code.
@@ -23,7 +24,7 @@ pub(super) fn check(code: c_int) -> Result<()> {
 }
 
 /// Calls MPI with a place for a handle, and returns what MPI puts there.
-pub(super) fn made(abi: &Abi, call: impl FnOnce(mpi::Slot) -> c_int) -> Result<Handle> {
+pub(super) fn new_handle(abi: &Abi, call: impl FnOnce(mpi::Slot) -> c_int) -> Result<Handle> {
     let mut place: Handle = 0;
     check(call(ptr::from_mut(&mut place).cast()))?;
     Ok(abi.clean(place))
@@ -84,14 +85,14 @@ impl Comm {
     pub fn twin(self, abi: &Abi) -> Result<Comm> {
         let group = Group::of(abi, self)?;
         // SAFETY: valid handles, and a place for one.
-        let comm = made(abi, |place| unsafe { mpi::comm_create(self.0, group.0, place) })?;
+        let comm = new_handle(abi, |place| unsafe { mpi::comm_create(self.0, group.0, place) })?;
         Comm(comm).returning_errors(abi)
     }
 
     /// A new communicator of those ranks that give the same color; its errors are returned. All ranks must call this.
     pub fn split(self, abi: &Abi, color: usize, key: usize) -> Result<Comm> {
         // SAFETY: as above.
-        let comm = made(abi, |place| unsafe { mpi::comm_split(self.0, color as c_int, key as c_int, place) })?;
+        let comm = new_handle(abi, |place| unsafe { mpi::comm_split(self.0, color as c_int, key as c_int, place) })?;
         Comm(comm).returning_errors(abi)
     }
 
@@ -149,7 +150,7 @@ struct Group(Handle);
 impl Group {
     fn of(abi: &Abi, comm: Comm) -> Result<Group> {
         // SAFETY: a valid communicator, and a place for a handle.
-        made(abi, |place| unsafe { mpi::comm_group(comm.0, place) }).map(Group)
+        new_handle(abi, |place| unsafe { mpi::comm_group(comm.0, place) }).map(Group)
     }
 }
 

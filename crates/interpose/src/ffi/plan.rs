@@ -7,13 +7,14 @@ use std::ffi::c_int;
 
 use fishplate_collectives::{Blocks, Exchange, Operation, Rank};
 
-use super::abi::{Abi, Handle};
+use super::abi::Abi;
 use super::call::Call;
 use super::datatype::{Datatype, Kept, Scattered, byte};
-use super::finish::Finish;
 use super::functions::{Address, Counts};
+use super::handle::Handle;
 use super::memory::{Element, Memory, Scratch};
 use super::objects::{Comm, Error, Op, Result};
+use super::unpacking::Unpacking;
 use crate::execution::Buffers;
 
 /// An operation for schedules.
@@ -114,15 +115,15 @@ impl Planner<'_> {
     }
 
     /// Where data is, and what to do with it in the end. `Error` when packing fails.
-    pub fn memory(&self) -> Result<(Buffers, Finish)> {
-        let mut finish = Finish::on(self.comm);
+    pub fn memory(&self) -> Result<(Buffers, Unpacking)> {
+        let mut unpacking = Unpacking::on(self.comm);
         let n = self.ranks;
         let none = Memory::none(byte(self.abi));
         let part = |start, count, datatype| self.part(start, count, datatype).ok_or(Error(self.abi.error_other));
         let (send, receive) = match *self.call {
             Call::Bcast { buffer, count, datatype, root, .. } => {
                 let (is_root, part) = (root as usize == self.rank, part(buffer, count, datatype)?);
-                (none, self.bytes(part, 1, &mut finish, is_root, !is_root)?)
+                (none, self.bytes(part, 1, &mut unpacking, is_root, !is_root)?)
             }
             Call::Reduce { from, into, count, datatype, .. } | Call::Allreduce { from, into, count, datatype, .. } => {
                 let element = part(into, count, datatype)?.datatype.element();
@@ -138,30 +139,30 @@ impl Planner<'_> {
             }
             Call::Allgather { from, out_count, out_type, into, count, datatype, .. } => {
                 let receive = part(into, count, datatype)?;
-                (self.given(from, out_count, out_type, 1, &mut finish)?, self.taken(receive, n, &mut finish)?)
+                (self.given(from, out_count, out_type, 1, &mut unpacking)?, self.taken(receive, n, &mut unpacking)?)
             }
             Call::Allgatherv { from, out_count, out_type, into, counts, starts, datatype, .. } => {
-                let send = self.given(from, out_count, out_type, 1, &mut finish)?;
-                (send, self.taken_blocks(part(into, 0, datatype)?, counts, starts, &mut finish)?)
+                let send = self.given(from, out_count, out_type, 1, &mut unpacking)?;
+                (send, self.taken_blocks(part(into, 0, datatype)?, counts, starts, &mut unpacking)?)
             }
             Call::Gather { from, out_count, out_type, into, count, datatype, root, .. } => {
                 let is_root = root as usize == self.rank;
-                let receive = if is_root { self.taken(part(into, count, datatype)?, n, &mut finish)? } else { none };
-                (self.given(from, out_count, out_type, 1, &mut finish)?, receive)
+                let receive = if is_root { self.taken(part(into, count, datatype)?, n, &mut unpacking)? } else { none };
+                (self.given(from, out_count, out_type, 1, &mut unpacking)?, receive)
             }
             Call::Scatter { from, out_count, out_type, into, count, datatype, root, .. } => {
                 let is_root = root as usize == self.rank;
-                let send = if is_root { self.given(from, out_count, out_type, n, &mut finish)? } else { none };
+                let send = if is_root { self.given(from, out_count, out_type, n, &mut unpacking)? } else { none };
                 let stays = into as usize == self.abi.in_place;
-                (send, if stays { none } else { self.taken(part(into, count, datatype)?, 1, &mut finish)? })
+                (send, if stays { none } else { self.taken(part(into, count, datatype)?, 1, &mut unpacking)? })
             }
             Call::Alltoall { from, out_count, out_type, into, count, datatype, .. } => {
                 let receive = part(into, count, datatype)?;
-                (self.given(from, out_count, out_type, n, &mut finish)?, self.taken(receive, n, &mut finish)?)
+                (self.given(from, out_count, out_type, n, &mut unpacking)?, self.taken(receive, n, &mut unpacking)?)
             }
             _ => (none, none),
         };
-        Ok((Buffers { send, receive }, finish))
+        Ok((Buffers { send, receive }, unpacking))
     }
 
     fn reduction(
@@ -254,22 +255,22 @@ impl Planner<'_> {
         count: c_int,
         datatype: Handle,
         blocks: usize,
-        finish: &mut Finish,
+        unpacking: &mut Unpacking,
     ) -> Result<Memory> {
         if from as usize == self.abi.in_place {
             return Ok(Memory::none(byte(self.abi)));
         }
         let part = self.part(from, count, datatype).ok_or(Error(self.abi.error_other))?;
-        self.bytes(part, blocks, finish, true, false)
+        self.bytes(part, blocks, unpacking, true, false)
     }
 
     /// A receive buffer of `blocks` times the elements.
-    fn taken(&self, part: Part, blocks: usize, finish: &mut Finish) -> Result<Memory> {
-        self.bytes(part, blocks, finish, self.is_in_place(), true)
+    fn taken(&self, part: Part, blocks: usize, unpacking: &mut Unpacking) -> Result<Memory> {
+        self.bytes(part, blocks, unpacking, self.is_in_place(), true)
     }
 
     /// A buffer as bytes: itself, or bytes in one piece that it is packed into and unpacked from.
-    fn bytes(&self, part: Part, blocks: usize, finish: &mut Finish, pack: bool, unpack: bool) -> Result<Memory> {
+    fn bytes(&self, part: Part, blocks: usize, unpacking: &mut Unpacking, pack: bool, unpack: bool) -> Result<Memory> {
         let count = part.count as usize * blocks;
         let len = count * part.datatype.size;
         if part.datatype.is_dense() {
@@ -278,7 +279,7 @@ impl Planner<'_> {
         }
         let mut scratch = Scratch::new(len, byte(self.abi));
         let bytes = scratch.memory();
-        finish.staging.push(scratch);
+        unpacking.staging.push(scratch);
         // SAFETY: as above.
         let elements = unsafe { Scattered::new(part.start, count as c_int, part.datatype) };
         if pack {
@@ -286,14 +287,14 @@ impl Planner<'_> {
         }
         if unpack {
             let kept = Kept::new(self.abi, part.datatype)?;
-            finish.add(bytes, kept.hold(elements));
-            finish.kept = Some(kept);
+            unpacking.add(bytes, kept.hold(elements));
+            unpacking.kept = Some(kept);
         }
         Ok(bytes)
     }
 
     /// The receive buffer of a call with counts and starts.
-    fn taken_blocks(&self, part: Part, counts: Counts, starts: Counts, finish: &mut Finish) -> Result<Memory> {
+    fn taken_blocks(&self, part: Part, counts: Counts, starts: Counts, unpacking: &mut Unpacking) -> Result<Memory> {
         let datatype = part.datatype;
         let wrong = Error(self.abi.error_other);
         let (counts, starts) = (self.numbers(counts).ok_or(wrong)?, self.numbers(starts).ok_or(wrong)?);
@@ -305,7 +306,7 @@ impl Planner<'_> {
         }
         let mut scratch = Scratch::new(lens.iter().sum(), byte(self.abi));
         let bytes = scratch.memory();
-        finish.staging.push(scratch);
+        unpacking.staging.push(scratch);
         let kept = Kept::new(self.abi, datatype)?;
         for (rank, packed) in packed_starts(&lens).into_iter().enumerate() {
             let start = part.start.wrapping_byte_offset(starts[rank] as isize * datatype.extent);
@@ -319,9 +320,9 @@ impl Planner<'_> {
             if rank == self.rank && self.is_in_place() {
                 elements.pack(piece.address(), lens[rank], self.comm)?;
             }
-            finish.add(piece, kept.hold(elements));
+            unpacking.add(piece, kept.hold(elements));
         }
-        finish.kept = Some(kept);
+        unpacking.kept = Some(kept);
         Ok(bytes)
     }
 }

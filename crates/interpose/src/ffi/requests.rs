@@ -3,10 +3,11 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use super::abi::{Abi, Handle};
+use super::abi::Abi;
 use super::functions as mpi;
+use super::handle::Handle;
 use super::memory::Memory;
-use super::objects::{Comm, Result, check, made};
+use super::objects::{Comm, Result, check, new_handle};
 
 /// Requests, each with a label.
 pub struct Requests {
@@ -91,7 +92,7 @@ impl Requests {
     }
 
     pub(super) fn add(&mut self, label: usize, start: impl FnOnce(mpi::Slot) -> c_int) -> Result<()> {
-        let handle = made(self.abi, start)?;
+        let handle = new_handle(self.abi, start)?;
         if self.abi.is_complete(handle) {
             self.complete.push(label);
             return Ok(());

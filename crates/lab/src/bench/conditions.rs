@@ -1,10 +1,10 @@
-//! Where and when something is measured.
+//! The conditions of a measurement: machine, kernel, date.
 
 use std::fs;
 use std::process::Command;
 
 use crate::record::Machine;
-use crate::tools;
+use crate::system::programs;
 
 /// This machine.
 pub fn machine() -> Machine {
@@ -36,7 +36,7 @@ pub fn load() -> f64 {
 pub fn now() -> String {
     let mut date = Command::new("date");
     date.args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]);
-    tools::run_quietly(date, "").unwrap_or_default().trim().to_string()
+    programs::run_quietly(date, "").unwrap_or_default().trim().to_string()
 }
 
 /// How TCP avoids congestion here.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use nix::sys::signal::Signal;
 
-use crate::supervise::{GRACE, Signals, spawn};
+use crate::system::child_process::{GRACE, Signals, spawn};
 
 /// How many of the last lines of a program that failed are told.
 const LAST_LINES: usize = 6;
@@ -48,8 +48,8 @@ impl<F: FnMut(&str) -> Result<()>> Listener for F {
 }
 
 impl Executor<'_> {
-    /// Runs `command`, called `name`, for at most `limit`, while `listener` is told. The inner result says in words why it
-    /// failed.
+    /// Runs `command`, called `name`, for at most `limit`, while `listener` is told. The inner result says in words why
+    /// it failed.
     ///
     /// # Errors
     /// [`Interrupted`], and when outputs cannot be kept or `listener` fails.

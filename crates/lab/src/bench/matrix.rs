@@ -2,7 +2,7 @@
 
 use super::benchmark::Benchmark;
 use super::plan::Plan;
-use crate::stacks::Stack;
+use crate::mpi::stacks::Stack;
 
 /// One stack on one link with one benchmark in one round.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ pub fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, stack: &Stack) -
 mod tests {
     use super::*;
     use crate::bench::benchmark::Program;
-    use crate::stacks::Catalog;
+    use crate::mpi::stacks::Catalog;
 
     #[test]
     fn over_two_rounds_all_stacks_have_the_same_mean_turn() {
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(obstacle("lan").as_deref(), Some("the plan measures it on wan, far only"));
         assert_eq!(obstacle("far"), None);
         let others = Benchmark { stacks: vec!["mpich-ucx".into()], ..elsewhere.clone() };
-        let why = super::obstacle(&Plan::empty(), "far", &others, &catalog.find("openmpi-tcp").unwrap());
+        let why = crate::bench::matrix::obstacle(&Plan::empty(), "far", &others, &catalog.find("openmpi-tcp").unwrap());
         assert_eq!(why.as_deref(), Some("the plan measures it with mpich-ucx only"));
     }
 }

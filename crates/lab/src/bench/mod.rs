@@ -1,21 +1,22 @@
 //! `fishplate bench`: stacks x links x benchmarks, in turn, into a record (docs/bench.md).
 //!
-//! A [`plan`] says what; [`matrix`] in which order; a [`site`] is where: an [`emulated`] link or a network that is
-//! there. [`session`] measures cell after cell, each by [`execute`]; all of it goes to a record at once.
+//! A [`plan`] says what; [`matrix`] in which order; a [`site`] is where: an emulated link ([`emulated_link`]) or a
+//! network that is there. [`session`] measures cell after cell, each by [`execute`]; all of it goes to a record at
+//! once.
 
 mod benchmark;
 pub mod conditions;
-mod contender;
-mod course;
-mod emulated;
-mod estimate;
+mod duration;
+mod emulated_link;
 pub mod execute;
 mod link;
 mod matrix;
 mod plan;
+mod prepared_stack;
 mod programs;
 pub mod progress;
 mod sample;
+mod sample_recorder;
 mod selection;
 mod session;
 mod site;
@@ -27,14 +28,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use crate::mpi::stacks::Catalog;
 use crate::record::write::Writer;
 use crate::record::{self, Manifest, Record};
-use crate::stacks::Catalog;
-use crate::supervise::Signals;
-use contender::Contender;
-use emulated::{Emulated, Surroundings};
+use crate::system::child_process::Signals;
+use emulated_link::{Emulated, EmulationSetup};
 use execute::Executor;
 pub use plan::Plan;
+use prepared_stack::PreparedStack;
 use programs::Programs;
 pub use selection::Selection;
 pub use session::Summary;
@@ -111,26 +112,31 @@ impl Bench {
         eprintln!("compiling the benchmark programs");
         let programs = Programs::find(self.sources.as_deref())?;
         let stacks = self.plan.stacks.iter().map(|name| self.catalog.find(name)).collect::<Result<Vec<_>>>()?;
-        let mut contenders: Vec<_> = stacks.into_iter().map(|stack| Contender::prepare(stack, &programs)).collect();
-        let link = first_link(&self.plan, &contenders, &complete);
+        let mut prepared_stacks: Vec<_> =
+            stacks.into_iter().map(|stack| PreparedStack::prepare(stack, &programs)).collect();
+        let link = first_link(&self.plan, &prepared_stacks, &complete);
         let link = match (link, &kept) {
             (Some(link), _) => link,
             // What cannot be measured is worth a record too, but not a second time.
             (None, Some(_)) => return Ok(Summary::default()),
             (None, None) => self.plan.link_names()[0].clone(),
         };
-        let surroundings = folder.map(|folder| surroundings(folder, &contenders));
+        let surroundings = folder.map(|folder| surroundings(folder, &prepared_stacks));
         let open = |link: &str, known: Option<&record::Link>| self.open(link, known, surroundings.as_ref());
         let site = open(&link, None)?;
-        self.look_at(&mut contenders, &site, signals)?;
+        self.probe_all(&mut prepared_stacks, &site, signals)?;
         let writer = match kept {
             Some((writer, record)) => {
-                same_versions(&contenders, &record)?;
+                same_versions(&prepared_stacks, &record)?;
                 writer
             }
-            None => Writer::create(&self.record, &self.manifest(&contenders)?)?,
+            None => Writer::create(&self.record, &self.manifest(&prepared_stacks)?)?,
         };
-        self.measure(site, &open, Session { plan: &self.plan, contenders, signals, writer, complete, told, estimate })
+        self.measure(
+            site,
+            &open,
+            Session { plan: &self.plan, prepared_stacks, signals, writer, complete, told, estimate },
+        )
     }
 
     fn measure(&self, site: Site, open: &Open, mut session: Session) -> Result<Summary> {
@@ -154,7 +160,7 @@ impl Bench {
         Ok((writer, record))
     }
 
-    fn open(&self, link: &str, known: Option<&record::Link>, surroundings: Option<&Surroundings>) -> Result<Site> {
+    fn open(&self, link: &str, known: Option<&record::Link>, surroundings: Option<&EmulationSetup>) -> Result<Site> {
         if let Some(network) = &self.plan.network {
             return Ok(Site::Real(Real::new(network, &self.record)?));
         }
@@ -169,23 +175,23 @@ impl Bench {
     }
 
     /// Starts each stack once, and has options checked by the first that works.
-    fn look_at(&self, contenders: &mut [Contender], site: &Site, signals: &Signals) -> Result<()> {
+    fn probe_all(&self, prepared_stacks: &mut [PreparedStack], site: &Site, signals: &Signals) -> Result<()> {
         let executor = Executor { signals, folder: site.folder().to_path_buf() };
-        for contender in contenders.iter_mut() {
-            contender.probe(site, &executor, &self.plan)?;
-            if let Some(trouble) = &contender.trouble {
-                eprintln!("{} is left out: {trouble}", contender.stack.name);
+        for prepared in prepared_stacks.iter_mut() {
+            prepared.probe(site, &executor, &self.plan)?;
+            if let Some(trouble) = &prepared.trouble {
+                eprintln!("{} is left out: {trouble}", prepared.stack.name);
             }
         }
-        let usable = contenders.iter().find(|contender| contender.stack.mpi && contender.trouble.is_none());
-        usable.map_or(Ok(()), |contender| contender.check_options(site, &executor, &self.plan))
+        let usable = prepared_stacks.iter().find(|prepared| prepared.stack.mpi && prepared.trouble.is_none());
+        usable.map_or(Ok(()), |prepared| prepared.check_options(site, &executor, &self.plan))
     }
 
-    fn manifest(&self, contenders: &[Contender]) -> Result<Manifest> {
+    fn manifest(&self, prepared_stacks: &[PreparedStack]) -> Result<Manifest> {
         let plan = &self.plan;
-        let stack = |contender: &Contender| record::Stack {
-            name: contender.stack.name.clone(),
-            version: contender.version.clone(),
+        let stack = |prepared: &PreparedStack| record::Stack {
+            name: prepared.stack.name.clone(),
+            version: prepared.version.clone(),
         };
         let benchmark = |benchmark: &benchmark::Benchmark| record::Benchmark {
             name: benchmark.name.clone(),
@@ -205,7 +211,7 @@ impl Bench {
             title: plan.title.clone(),
             machine: conditions::machine(),
             load: conditions::load(),
-            stacks: contenders.iter().map(stack).collect(),
+            stacks: prepared_stacks.iter().map(stack).collect(),
             reference: plan.reference.clone(),
             links: plan.link_names(),
             benchmarks: plan.benchmarks.iter().map(benchmark).collect(),
@@ -217,20 +223,21 @@ impl Bench {
     }
 }
 
-fn surroundings(folder: PathBuf, contenders: &[Contender]) -> Surroundings {
-    let built = contenders.iter().find(|contender| contender.trouble.is_none());
-    let sockets = built.map(|contender| contender.programs.join("sockets")).unwrap_or_default();
-    let multipath = contenders.iter().any(|contender| contender.stack.arguments.iter().any(|word| word == "--mptcp"));
-    Surroundings { folder, sockets, multipath }
+fn surroundings(folder: PathBuf, prepared_stacks: &[PreparedStack]) -> EmulationSetup {
+    let built = prepared_stacks.iter().find(|prepared| prepared.trouble.is_none());
+    let sockets = built.map(|prepared| prepared.programs.join("sockets")).unwrap_or_default();
+    let multipath =
+        prepared_stacks.iter().any(|prepared| prepared.stack.arguments.iter().any(|word| word == "--mptcp"));
+    EmulationSetup { folder, sockets, multipath }
 }
 
 /// A record has one version of each stack.
-fn same_versions(contenders: &[Contender], record: &Record) -> Result<()> {
-    for contender in contenders {
-        let name = &contender.stack.name;
+fn same_versions(prepared_stacks: &[PreparedStack], record: &Record) -> Result<()> {
+    for prepared in prepared_stacks {
+        let name = &prepared.stack.name;
         let before = record.manifest.stacks.iter().find(|stack| stack.name == *name);
         let before = before.map(|stack| stack.version.as_str()).unwrap_or_default();
-        let now = contender.version.as_str();
+        let now = prepared.version.as_str();
         ensure!(
             before.is_empty() || now.is_empty() || before == now,
             "stack {name} is \"{now}\" now and was \"{before}\" in {}: begin another record",

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::benchmark::Benchmark;
 use super::link::Link;
-use crate::stacks::Catalog;
+use crate::mpi::stacks::Catalog;
 
 /// Plans that come with the program.
 const READY: [(&str, &str); 6] = [
@@ -47,7 +47,8 @@ pub struct Plan {
     /// How often each stack has its turn.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
-    /// Each round goes over all links, so that what changes with time changes all alike; else each link has all its rounds.
+    /// Each round goes over all links, so that what changes with time changes all alike; else each link has all its
+    /// rounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub links_in_turn: bool,
     /// Every byte is compared.

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::stacks::{self, Source, Stack};
-use crate::tools;
+use crate::mpi::stacks::{self, Source, Stack};
+use crate::system::programs;
 
 /// What `make` needs in the folder of sources.
 const MAKEFILE: &str = "Makefile";
@@ -71,7 +71,8 @@ impl Programs {
         let mut command = Command::new(&invocation.line[0]);
         command.args(&invocation.line[1..]);
         invocation.prepare(&mut command);
-        tools::run_quietly(command, "").with_context(|| format!("cannot compile the programs for {}", stack.name))?;
+        programs::run_quietly(command, "")
+            .with_context(|| format!("cannot compile the programs for {}", stack.name))?;
         Ok(())
     }
 }

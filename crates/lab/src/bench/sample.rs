@@ -96,9 +96,9 @@ fn rounded(seconds: f64) -> f64 {
 
 /// A sample in a few characters.
 pub fn shown(sample: &Sample) -> String {
-    let size = sample.size_bytes.map(crate::page::units::size);
+    let size = sample.size_bytes.map(crate::output::page::units::size);
     let at = size.map_or(String::new(), |size| format!(" at {size}"));
-    format!("{} {}{at}", crate::show::digits(sample.value), sample.unit)
+    format!("{} {}{at}", crate::output::text::digits(sample.value), sample.unit)
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use super::benchmark::{Benchmark, Program};
 use super::link::Link;
 use super::plan::{Network, Plan};
-use crate::stacks::Catalog;
-use crate::tools;
+use crate::mpi::stacks::Catalog;
+use crate::system::programs;
 
 /// The link of a plan that names none.
 const DEFAULT_LINK: &str = "lan=1000+250";
@@ -199,6 +199,6 @@ fn slurm_hosts() -> Result<Vec<String>> {
     };
     let mut command = Command::new("scontrol");
     command.args(["show", "hostnames", &list]);
-    let names = tools::run_quietly(command, "").context("--hosts slurm")?;
+    let names = programs::run_quietly(command, "").context("--hosts slurm")?;
     Ok(names.lines().map(|name| name.trim().to_string()).collect())
 }

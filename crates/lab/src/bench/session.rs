@@ -9,18 +9,18 @@ use anyhow::{Context, Result};
 
 use super::benchmark::Benchmark;
 use super::conditions;
-use super::contender::Contender;
-use super::course::Course;
-use super::estimate::{self, Estimate};
+use super::duration::{self, Estimate};
 use super::execute::Executor;
 use super::matrix::{self, Cell};
 use super::plan::Plan;
+use super::prepared_stack::PreparedStack;
 use super::progress::Progress;
+use super::sample_recorder::SampleRecorder;
 use super::site::Site;
+use crate::counters::stats_file;
 use crate::record::write::Writer;
 use crate::record::{self, Line, RailShare, Rails, Record, Skipped};
-use crate::stats;
-use crate::supervise::Signals;
+use crate::system::child_process::Signals;
 
 /// After so many failures in a row a cell is not tried in later rounds of the same run.
 const MOST_FAILURES: u32 = 2;
@@ -36,7 +36,7 @@ pub struct Session<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The stacks of the plan, in its order.
-    pub contenders: Vec<Contender>,
+    pub prepared_stacks: Vec<PreparedStack>,
     /// Signals that interrupt it.
     pub signals: &'a Signals,
     /// The record.
@@ -64,7 +64,7 @@ pub struct Summary {
 struct Task<'a> {
     cell: Cell,
     benchmark: &'a Benchmark,
-    contender: &'a Contender,
+    prepared: &'a PreparedStack,
 }
 
 impl Task<'_> {
@@ -96,11 +96,11 @@ impl Session<'_> {
     /// of later ones.
     pub fn run(&mut self, first: Site, open: &Open) -> Result<Summary> {
         let mut summary = Summary { skipped: self.skip_what_cannot_be()?, ..Summary::default() };
-        for contender in &self.contenders {
-            self.estimate.startup(&contender.stack.name, contender.startup);
+        for prepared in &self.prepared_stacks {
+            self.estimate.startup(&prepared.stack.name, prepared.startup);
         }
-        let contenders = std::mem::take(&mut self.contenders);
-        let tasks = tasks(self.plan, &contenders, &self.complete);
+        let prepared_stacks = std::mem::take(&mut self.prepared_stacks);
+        let tasks = tasks(self.plan, &prepared_stacks, &self.complete);
         eprintln!("{} cells to measure, about {}", tasks.len(), self.time_of(&tasks));
         let progress = Progress::start(tasks.len() as u64);
         let mut site = first;
@@ -141,7 +141,7 @@ impl Session<'_> {
 
     /// How long these take, for people.
     fn time_of(&self, tasks: &[Task]) -> String {
-        estimate::shown(tasks.iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum())
+        duration::shown(tasks.iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum())
     }
 
     /// The site of another link, which the record is told of if it is not among those measured.
@@ -160,10 +160,10 @@ impl Session<'_> {
         let mut count = 0;
         for link in self.plan.link_names() {
             for benchmark in &self.plan.benchmarks {
-                for contender in &self.contenders {
-                    let Some(reason) = obstacle(self.plan, &link, benchmark, contender) else { continue };
+                for prepared in &self.prepared_stacks {
+                    let Some(reason) = obstacle(self.plan, &link, benchmark, prepared) else { continue };
                     count += 1;
-                    let trio = (contender.stack.name.clone(), link.clone(), benchmark.name.clone());
+                    let trio = (prepared.stack.name.clone(), link.clone(), benchmark.name.clone());
                     if self.told.insert((trio.clone(), reason.clone())) {
                         self.writer.append(&skipped(trio, reason))?;
                     }
@@ -178,17 +178,17 @@ impl Session<'_> {
         let counters: PathBuf = site.folder().join("counters.jsonl");
         // It may not be there.
         let _ = fs::remove_file(&counters);
-        let (stack, benchmark) = (&task.contender.stack, task.benchmark);
+        let (stack, benchmark) = (&task.prepared.stack, task.benchmark);
         let counted = stack.fishplate.then_some(counters.as_path());
-        let invocation = site.invocation(stack, &task.contender.programs, benchmark, self.plan.checked, counted)?;
+        let invocation = site.invocation(stack, &task.prepared.programs, benchmark, self.plan.checked, counted)?;
         let limit = Duration::from_secs_f64(benchmark.timeout_s.unwrap_or(self.plan.timeout_s));
         let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
         let command = site.command(&invocation)?;
         site.emulator_cpu();
         let start = Instant::now();
-        let mut course = Course::new(&task.cell, benchmark, &mut self.writer, site.lab());
-        let ended = executor.run(benchmark.program.name(), command, limit, &mut course)?;
-        let said = course.finish()?;
+        let mut recorder = SampleRecorder::new(&task.cell, benchmark, &mut self.writer, site.lab());
+        let ended = executor.run(benchmark.program.name(), command, limit, &mut recorder)?;
+        let said = recorder.finish()?;
         let emulator_cpu = site.emulator_cpu();
         let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
         let Cell { stack, link, benchmark, round } = task.cell.clone();
@@ -211,11 +211,11 @@ impl Session<'_> {
 
     /// What each rail carried in a cell, where the stack counts that.
     fn append_rails(&mut self, cell: &Cell, counters: &std::path::Path) -> Result<()> {
-        let summary = stats::summarize(&stats::read(counters, 0).context("counters of the rails")?);
+        let summary = stats_file::summarize(&stats_file::read(counters, 0).context("counters of the rails")?);
         if summary.rails.is_empty() {
             return Ok(());
         }
-        let share = |rail: stats::Rail| RailShare {
+        let share = |rail: stats_file::Rail| RailShare {
             name: rail.name,
             bytes: rail.bytes,
             messages: rail.messages,
@@ -230,21 +230,21 @@ impl Session<'_> {
 }
 
 /// The link with cells to measure that comes first, if there are any.
-pub fn first_link(plan: &Plan, contenders: &[Contender], complete: &BTreeSet<Cell>) -> Option<String> {
-    tasks(plan, contenders, complete).first().map(|task| task.cell.link.clone())
+pub fn first_link(plan: &Plan, prepared_stacks: &[PreparedStack], complete: &BTreeSet<Cell>) -> Option<String> {
+    tasks(plan, prepared_stacks, complete).first().map(|task| task.cell.link.clone())
 }
 
 /// What is to be measured, in order.
-fn tasks<'a>(plan: &'a Plan, contenders: &'a [Contender], complete: &BTreeSet<Cell>) -> Vec<Task<'a>> {
+fn tasks<'a>(plan: &'a Plan, prepared_stacks: &'a [PreparedStack], complete: &BTreeSet<Cell>) -> Vec<Task<'a>> {
     let mut all = Vec::new();
     for (link, round) in visits(plan) {
         for benchmark in &plan.benchmarks {
-            for turn in matrix::turns(contenders.len(), round) {
-                let contender = &contenders[turn];
-                let (stack, name) = (contender.stack.name.clone(), benchmark.name.clone());
+            for turn in matrix::turns(prepared_stacks.len(), round) {
+                let prepared = &prepared_stacks[turn];
+                let (stack, name) = (prepared.stack.name.clone(), benchmark.name.clone());
                 let cell = Cell { stack, link: link.clone(), benchmark: name, round };
-                if !complete.contains(&cell) && obstacle(plan, &link, benchmark, contender).is_none() {
-                    all.push(Task { cell, benchmark, contender });
+                if !complete.contains(&cell) && obstacle(plan, &link, benchmark, prepared).is_none() {
+                    all.push(Task { cell, benchmark, prepared });
                 }
             }
         }
@@ -264,8 +264,8 @@ fn visits(plan: &Plan) -> Vec<(String, u32)> {
     }
 }
 
-fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, contender: &Contender) -> Option<String> {
-    matrix::obstacle(plan, link, benchmark, &contender.stack).or_else(|| contender.trouble.clone())
+fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, prepared: &PreparedStack) -> Option<String> {
+    matrix::obstacle(plan, link, benchmark, &prepared.stack).or_else(|| prepared.trouble.clone())
 }
 
 fn skipped((stack, link, benchmark): Trio, reason: String) -> Line {

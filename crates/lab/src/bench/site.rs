@@ -10,11 +10,11 @@ use anyhow::{Context, Result};
 
 use super::benchmark::Benchmark;
 use super::conditions;
-use super::emulated::Emulated;
+use super::emulated_link::Emulated;
 use super::plan::{Network, Plan};
 use crate::lab::Lab;
+use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
 use crate::record;
-use crate::stacks::{Hosts, Invocation, Job, Stack};
 
 /// Where programs run.
 pub enum Site {
@@ -143,7 +143,7 @@ impl Site {
 impl Real {
     /// `record`: beside which the outputs of programs go while they run, since all hosts see that folder.
     pub fn new(network: &Network, record: &Path) -> Result<Real> {
-        let mut scratch = crate::stacks::absolute(record)?.into_os_string();
+        let mut scratch = crate::mpi::stacks::absolute(record)?.into_os_string();
         scratch.push(".running");
         let scratch = PathBuf::from(scratch);
         // What a run that was killed left there is worth nothing.

@@ -1,10 +1,10 @@
 //! Plain sockets on an emulated link: their server, and multipath TCP.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::emulated::Surroundings;
 use crate::lab::Lab;
 use crate::testbed::rail_name;
 
@@ -17,9 +17,9 @@ pub fn server_host(lab: &Lab) -> usize {
 }
 
 /// The command line of the server.
-pub fn serve(surroundings: &Surroundings) -> Vec<OsString> {
-    let mut line: Vec<OsString> = vec![surroundings.sockets.clone().into(), "serve".into()];
-    if surroundings.multipath {
+pub fn serve(program: &Path, multipath: bool) -> Vec<OsString> {
+    let mut line: Vec<OsString> = vec![program.into(), "serve".into()];
+    if multipath {
         line.push("--mptcp".into());
     }
     line

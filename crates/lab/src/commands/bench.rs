@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::bench::execute::Interrupted;
 use crate::bench::{self, Bench, Selection, Summary};
 use crate::record;
-use crate::supervise::Signals;
+use crate::system::child_process::Signals;
 use crate::testbed::isolate;
 
 /// Exit code when all was tried and some cells failed.

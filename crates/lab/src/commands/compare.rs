@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
 
-use crate::compare::{self, Verdict, table};
+use crate::compare::{self, Verdict, print};
 use crate::record;
 
 /// Exit code when something is worse, or no longer there.
@@ -64,7 +64,7 @@ fn compare(args: &Args) -> Result<ExitCode> {
     }
     let threshold = args.threshold / 100.0;
     let comparison = compare::compare(&before, &after, threshold)?;
-    print!("{}", table::render(&comparison, threshold, args.all));
+    print!("{}", print::render(&comparison, threshold, args.all));
     let is_lost = !comparison.lost.is_empty() && !args.allow_missing;
     if comparison.count(Verdict::Worse) > 0 || is_lost {
         return Ok(ExitCode::from(WORSE));

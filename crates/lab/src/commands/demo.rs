@@ -7,17 +7,18 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::demo::measure::Plan;
-use crate::demo::{RAILS_MBIT, Results, SCHEMA, contenders, measure, page, table};
+use crate::demo::print::{page, table};
+use crate::demo::{RAILS_MBIT, Results, SCHEMA, measure, stacks};
 use crate::lab::{Lab, Topology};
-use crate::supervise::Signals;
+use crate::system::child_process::Signals;
 use crate::testbed::{Rate, isolate};
 
 /// Measures MPI stacks over two unequal rails, side by side; prints a table and writes a page.
 ///
 /// Makes two hosts and two rails of 1000 and 250 Mbit/s out of network namespaces (see `fishplate testbed`), and lets
 /// MPICH over libfabric tcp, MPICH over UCX, Open MPI over TCP (also with the rates told to it by hand), and MPICH over
-/// Fishplate take turns on them, each at its best settings. Needs `fishplate setup` and the benchmark programs: `make demo` does all. Takes about two minutes,
-/// changes nothing outside, leaves nothing behind.
+/// Fishplate take turns on them, each at its best settings. Needs `fishplate setup` and the benchmark programs: `make
+/// demo` does all. Takes about two minutes, changes nothing outside, leaves nothing behind.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -57,9 +58,9 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         ensure!(results.schema == SCHEMA, "{} has schema {}, not {SCHEMA}", file.display(), results.schema);
         return show(&results, &args);
     }
-    let programs = contenders::bench_folder(args.bench.as_deref())?;
-    for contender in contenders::all(RAILS_MBIT.len())? {
-        contender.invocation(&[])?;
+    let programs = stacks::bench_folder(args.bench.as_deref())?;
+    for demo_stack in stacks::all(RAILS_MBIT.len())? {
+        demo_stack.invocation(&[])?;
     }
     check_output(&args.output)?;
     let Some(folder) = inside else { return isolate::run_again_inside() };

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use fishplate_rails::settings::VARIABLES;
 
-use crate::environment::Options;
-use crate::tools;
+use crate::mpi::environment::Options;
+use crate::system::programs;
 
 /// Prints the environment that `fishplate run` sets, as lines for a shell.
 ///
@@ -30,7 +30,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         println!("{load}");
     }
     for (name, value) in environment.variables {
-        println!("export {name}={}", tools::shell_quote_always(&value));
+        println!("export {name}={}", programs::shell_quote_always(&value));
     }
     Ok(ExitCode::SUCCESS)
 }

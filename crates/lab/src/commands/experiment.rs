@@ -76,7 +76,7 @@ fn told(statement: &Statement) -> String {
 mod tests {
     use clap::Parser;
 
-    use crate::cli::Cli;
+    use crate::commands::cli::Cli;
 
     #[test]
     fn an_unknown_experiment_is_told_with_those_that_there_are() {

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use fishplate_collectives::{
-    Blocks, Candidate, Choice, ClusterMap, Exchange, Inside, Library, Network, Operation, Place, Rank, Wan, choose,
+    Blocks, Candidate, Choice, ClusterMap, Exchange, IntraCluster, Library, Network, Operation, Place, Rank, Wan,
+    choose,
 };
 
 use crate::lab::{Delay, Size};
-use crate::show;
+use crate::output::text;
 use crate::testbed::Rate;
 
 /// Most ranks: times are modelled message by message.
@@ -149,7 +150,7 @@ impl Args {
             Some(bytes_per_s) => Ok(bytes_per_s),
             None => bail!("{option}: a number of Mbit/s is needed"),
         };
-        let inside = Inside {
+        let inside = IntraCluster {
             latency_ns: self.inside_delay.ns,
             bytes_per_s: rate("--inside-rate", self.inside_rate)?,
             shared_bytes_per_s: bytes_per_s(self.inside_shared_rate),
@@ -189,16 +190,16 @@ impl Args {
 }
 
 fn told(choice: &Choice) -> String {
-    let mut table = show::table(&["candidate", "ms", "of native", "WAN bytes", "WAN crossings"], 1);
+    let mut table = text::table(&["candidate", "ms", "of native", "WAN bytes", "WAN crossings"], 1);
     let native_ns = choice.candidates[0].time_ns();
     for candidate in &choice.candidates {
         let mark = if candidate.algorithm == choice.algorithm { " (chosen)" } else { "" };
-        let ratio = if native_ns > 0.0 { show::digits(candidate.time_ns() / native_ns) } else { "-".into() };
+        let ratio = if native_ns > 0.0 { text::digits(candidate.time_ns() / native_ns) } else { "-".into() };
         table.add_row([
             format!("{}{mark}", candidate.algorithm),
             format!("{:.3}", candidate.time_ns() / 1e6),
             ratio,
-            show::thousands(candidate.wan_bytes),
+            text::thousands(candidate.wan_bytes),
             candidate.wan_crossings.to_string(),
         ]);
     }
@@ -209,9 +210,9 @@ fn told(choice: &Choice) -> String {
 }
 
 fn phases(candidate: &Candidate) -> String {
-    let parts = candidate.parts.iter().filter(|part| part.ns >= SHOWN_NS);
-    let parts: Vec<String> = parts.map(|part| format!("{} {:.3}", part.what, part.ns / 1e6)).collect();
-    format!("  {}: {}\n", candidate.algorithm, parts.join(", "))
+    let shown = candidate.phases.iter().filter(|phase| phase.time_ns >= SHOWN_NS);
+    let shown: Vec<String> = shown.map(|phase| format!("{} {:.3}", phase.name, phase.time_ns / 1e6)).collect();
+    format!("  {}: {}\n", candidate.algorithm, shown.join(", "))
 }
 
 #[cfg(test)]
@@ -219,7 +220,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::commands::cli::{Cli, Command};
 
     fn args(options: &[&str]) -> Args {
         let command = ["fishplate", "explain"].iter().chain(options);
@@ -247,7 +248,7 @@ mod tests {
     #[test]
     fn without_options_a_cluster_is_what_programs_take_it_for() {
         let network = args(&["bcast"]).network().unwrap();
-        assert_eq!(network.inside(fishplate_collectives::Cluster(0)), Inside::UNMEASURED);
+        assert_eq!(network.inside(fishplate_collectives::Cluster(0)), IntraCluster::UNMEASURED);
     }
 
     #[test]

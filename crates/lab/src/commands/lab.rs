@@ -10,7 +10,7 @@ use super::experiment;
 use crate::lab::control::{self, Description, Request, Response};
 use crate::lab::measure::Measured;
 use crate::lab::registry::Slot;
-use crate::lab::{Choice, Delay, Losing, Rail, Size, Topology, enter, start, table};
+use crate::lab::{Choice, Delay, LossSetting, Rail, Size, Topology, enter, print, start};
 use crate::testbed::Rate;
 
 /// Clusters of hosts on this machine, whose rails have rates, delays, queues and loss.
@@ -99,7 +99,7 @@ struct Up {
 
     /// Probability that a packet gets lost.
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
-    loss: Vec<Losing>,
+    loss: Vec<LossSetting>,
 
     /// Bytes of the longest packet that comes through; longer ones vanish, and hosts are not told.
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
@@ -241,7 +241,7 @@ fn set(args: Set) -> Result<()> {
 fn status(args: &Which) -> Result<()> {
     let slot = Slot::new(&args.name)?;
     let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("a strange answer") };
-    println!("{}", table::status(&status));
+    println!("{}", print::status(&status));
     for note in &status.notes {
         println!("note: {note}");
     }
@@ -259,7 +259,7 @@ fn measure(slot: &Slot, seconds: f64) -> Result<bool> {
     let Response::Measured { rails, emulator_cpu } = ask(slot, &Request::Measure(seconds))? else {
         bail!("a strange answer")
     };
-    println!("{}", table::measured(&rails));
+    println!("{}", print::measured(&rails));
     if let Some(share) = emulator_cpu {
         println!("the emulator took {:.1} % of a core meanwhile", share * 100.0);
     }

@@ -1,21 +1,26 @@
-//! One file a subcommand.
+//! The command line: one file a subcommand, with its options and what it calls. Nothing else in the program uses this.
+//!
+//! [`cli`] lists the subcommands. A command reads its options, has the work done (`bench`, `lab`, `validate`, ...), and
+//! prints or writes what that folder's `print` makes of the results. [`internal`] holds the hidden subcommands by which
+//! the program starts itself again.
 
 pub mod bench;
+mod cli;
 pub mod compare;
 pub mod demo;
 pub mod env;
 pub mod experiment;
 pub mod explain;
-pub mod inner;
+pub mod internal;
 pub mod lab;
-pub mod machine;
-mod pattern;
+mod pattern_options;
 pub mod rails;
 pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod setup;
 pub mod simulate;
+pub mod simulate_testbed;
 pub mod stacks;
 pub mod testbed;
 pub mod top;
@@ -25,7 +30,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::cli::{Cli, Command};
+pub use cli::Cli;
+use cli::Command;
 
 /// Does what was asked.
 pub fn run(cli: Cli) -> Result<ExitCode> {
@@ -46,15 +52,15 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Lab(args) => lab::run(args, cli.inside),
         Command::Testbed(args) => testbed::run(args, cli.inside),
         Command::Simulate(args) => simulate::run(&args),
-        Command::HoldHost(args) => inner::hold(args),
-        Command::EmulateLinks(args) => inner::emulate(args),
-        Command::LabDaemon(args) => inner::lab_daemon(args),
-        Command::EnterLabHost(args) => inner::enter_from_outside(args),
-        Command::ReflectDatagrams(args) => inner::reflect(args),
-        Command::MeasureRoundTrips(args) => inner::round_trips(args),
-        Command::EnterHost(args) => inner::enter(args),
-        Command::TieToParent(args) => inner::tie(args),
-        Command::ReceiveStreams(args) => inner::receive(args),
-        Command::SendStreams(args) => inner::send(args),
+        Command::HoldHost(args) => internal::hold(args),
+        Command::EmulateLinks(args) => internal::emulate(args),
+        Command::LabDaemon(args) => internal::lab_daemon(args),
+        Command::EnterLabHost(args) => internal::enter_from_outside(args),
+        Command::ReflectDatagrams(args) => internal::reflect(args),
+        Command::MeasureRoundTrips(args) => internal::round_trips(args),
+        Command::EnterHost(args) => internal::enter(args),
+        Command::TieToParent(args) => internal::tie(args),
+        Command::ReceiveStreams(args) => internal::receive(args),
+        Command::SendStreams(args) => internal::send(args),
     }
 }

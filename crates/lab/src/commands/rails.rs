@@ -8,12 +8,12 @@ use fishplate_rails::discover::{self, Interface, Verdict};
 use fishplate_rails::{Settings, probe};
 use serde::Serialize;
 
-use crate::show;
+use crate::output::text;
 
 /// Shows the rails that would be used, and why other interfaces would not.
 ///
-/// Follows FISHPLATE_RAILS. With --peer it also shows which rails have a route to a host, and how long a round trip takes:
-/// the host is asked for a TCP connection to port 9.
+/// Follows FISHPLATE_RAILS. With --peer it also shows which rails have a route to a host, and how long a round trip
+/// takes: the host is asked for a TCP connection to port 9.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -123,7 +123,7 @@ impl Row {
             (Some(reason), _, _) => format!("not used: {reason}"),
             (None, Some(Reach { error: Some(error), .. }), Some(peer)) => format!("rail; no way to {peer}: {error}"),
             (None, Some(Reach { round_trip_us: Some(us), .. }), Some(peer)) => {
-                format!("rail; has a route to {peer}, round trip {}", show::microseconds(*us))
+                format!("rail; has a route to {peer}, round trip {}", text::microseconds(*us))
             }
             (None, Some(_), Some(peer)) => format!("rail; has a route to {peer}, which does not answer"),
             _ => self.outage.map_or("rail".into(), |outage| format!("rail, but {outage} now")),
@@ -132,7 +132,7 @@ impl Row {
 }
 
 fn print_table(rows: &[Row], peer: Option<IpAddr>) {
-    let mut table = show::table(&["interface", "address", "speed", "MTU", "state"], usize::MAX);
+    let mut table = text::table(&["interface", "address", "speed", "MTU", "state"], usize::MAX);
     for row in rows {
         let addresses: Vec<String> = match row.address {
             Some(address) => vec![address.to_string()],

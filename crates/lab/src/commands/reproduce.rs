@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use fishplate_sim::reproduce::{Curve, FACTS, Fact, Judged, Lab, ROWS, judge, read_facts, sensitivity, why_not};
+use fishplate_sim::reproduce::{
+    Curve, Experiments, FACTS, Fact, Judged, ROWS, judge, read_facts, sensitivity, why_not,
+};
 
-use crate::machines::{record as simulated, table};
-use crate::record::{self, Line, write::Writer};
+use crate::record::write::Writer;
+use crate::record::{self, Line};
 use crate::report::{self, Report};
+use crate::simulation::{print, record as simulated};
 
 /// Runs the papers' microbenchmarks on models of their machines, with the engine that carries real MPI.
 ///
@@ -63,7 +66,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return vary(&facts, args);
     }
     let (rows, curves) = judged(&facts, args)?;
-    print!("{}", table::text(&rows));
+    print!("{}", print::text(&rows));
     write(&rows, &curves, args)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -75,7 +78,7 @@ fn papers(known: &[&str]) -> String {
 }
 
 fn judged(facts: &[Fact], args: &Args) -> Result<(Vec<Judged>, Vec<Curve>)> {
-    let lab = Lab::new(args.seed);
+    let experiments = Experiments::new(args.seed);
     let mut rows = Vec::new();
     for row in ROWS {
         let wanted = args.paper.as_ref().is_none_or(|paper| paper == row.paper);
@@ -83,10 +86,10 @@ fn judged(facts: &[Fact], args: &Args) -> Result<(Vec<Judged>, Vec<Curve>)> {
         if args.row.as_ref().is_some_and(|only| only != row.id) {
             continue;
         }
-        let values = (row.find)(&lab).map_err(|error| anyhow!("{}: {error}", row.id))?;
+        let values = (row.find)(&experiments).map_err(|error| anyhow!("{}: {error}", row.id))?;
         rows.push(judge(fact, values));
     }
-    Ok((rows, lab.take_curves()))
+    Ok((rows, experiments.take_curves()))
 }
 
 /// Record and page.

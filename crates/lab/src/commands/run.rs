@@ -8,10 +8,11 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, anyhow};
 use tempfile::TempDir;
 
-use crate::environment::Options;
-use crate::stats::{self, Summary};
-use crate::supervise::{self, Signals};
-use crate::{hand_on, show, stacks};
+use crate::counters::stats_file::{self, Summary};
+use crate::mpi::environment::Options;
+use crate::mpi::{forwarded_variables, stacks};
+use crate::output::text;
+use crate::system::child_process::{self, Signals};
 
 /// Runs an MPI program over all rails, then shows what each rail carried.
 ///
@@ -56,17 +57,17 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
         eprintln!("fishplate: on this host: {error}");
     }
     let signals = Signals::take()?;
-    let options = hand_on::options(&environment.prefix(), &args.command, &mut environment.variables);
+    let options = forwarded_variables::options(&environment.prefix(), &args.command, &mut environment.variables);
     let mut line: Vec<OsString> = environment.prefix().into_iter().map(OsString::from).collect();
     line.push(args.command[0].clone());
     line.extend(options);
     line.extend_from_slice(&args.command[1..]);
     let mut command = Command::new(&line[0]);
     // What the user has in the list is in ours as well, or among the options.
-    command.args(&line[1..]).env_remove(hand_on::LIST).envs(environment.variables);
-    let mut child = supervise::spawn(&mut command, &line[0]).map_err(|error| hint(error, &args))?;
+    command.args(&line[1..]).env_remove(forwarded_variables::LIST).envs(environment.variables);
+    let mut child = child_process::spawn(&mut command, &line[0]).map_err(|error| hint(error, &args))?;
     let ended = signals.wait(&mut child, None)?;
-    let summary = stats::summarize(&stats::read(&counters.file, counters.skip)?);
+    let summary = stats_file::summarize(&stats_file::read(&counters.file, counters.skip)?);
     if summary.processes > 0 {
         eprintln!("\n{}", describe(&summary));
     } else if ended.status.success() {
@@ -111,17 +112,17 @@ fn hint(error: anyhow::Error, args: &Args) -> anyhow::Error {
 
 fn describe(summary: &Summary) -> String {
     let mut table =
-        show::table(&["rail", "bytes", "messages", "share", "retransmitted", "round trip", "least", "rate"], 1);
+        text::table(&["rail", "bytes", "messages", "share", "retransmitted", "round trip", "least", "rate"], 1);
     for rail in &summary.rails {
         table.add_row([
             rail.name.clone(),
-            show::bytes(rail.bytes),
-            show::thousands(rail.messages),
+            text::bytes(rail.bytes),
+            text::thousands(rail.messages),
             format!("{:.1} %", rail.share * 100.0),
-            show::thousands(rail.retransmitted),
-            rail.rtt_us.map_or("-".into(), show::microseconds),
-            rail.min_rtt_us.map_or("-".into(), show::microseconds),
-            format!("{} MB/s", show::digits(rail.rate / 1e6)),
+            text::thousands(rail.retransmitted),
+            rail.rtt_us.map_or("-".into(), text::microseconds),
+            rail.min_rtt_us.map_or("-".into(), text::microseconds),
+            format!("{} MB/s", text::digits(rail.rate / 1e6)),
         ]);
     }
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });

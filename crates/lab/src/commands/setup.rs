@@ -9,9 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::stacks::wheels::{self, STAMP, Wheels};
-use crate::stacks::{self, Catalog, Source};
-use crate::tools;
+use crate::mpi::stacks::wheels::{self, STAMP, Wheels};
+use crate::mpi::stacks::wheels_variables;
+use crate::mpi::stacks::{self, Catalog, Source};
+use crate::system::programs;
 
 /// Installs MPI stacks into a folder of their own, for `fishplate run --mpi` and `fishplate demo`.
 ///
@@ -55,9 +56,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let wanted = wanted(&args.stacks)?;
     let cache = stacks::cache_folder()?;
-    fs::create_dir_all(&cache).with_context(|| format!("cannot make the folder {}", cache.display()))?;
+    let cannot = |what| format!("cannot {what} {} (FISHPLATE_CACHE names another folder)", cache.display());
+    fs::create_dir_all(&cache).with_context(|| cannot("make the folder"))?;
     println!("MPI stacks go to {}; nothing else is changed.", cache.display());
-    let lock = File::create(cache.join("lock")).with_context(|| format!("cannot write to {}", cache.display()))?;
+    let lock = File::create(cache.join("lock")).with_context(|| cannot("write to"))?;
     if lock.try_lock().is_err() {
         println!("Waiting for another `fishplate setup` to end.");
         lock.lock().context("cannot lock the folder")?;
@@ -131,7 +133,7 @@ fn install(wheels: &'static Wheels, python: &str) -> Result<()> {
 }
 
 fn check_python(python: &str) -> Result<()> {
-    let path = if python.contains('/') { Some(PathBuf::from(python)) } else { tools::find(python) };
+    let path = if python.contains('/') { Some(PathBuf::from(python)) } else { programs::find(python) };
     let path = path.filter(|path| path.is_file());
     let Some(path) = path else { bail!("{python} was not found: install Python 3.10 or later, or give --python") };
     let mut probe = Command::new(&path);
@@ -152,8 +154,8 @@ fn try_out(wheels: &Wheels, folder: &Path) -> Result<String> {
     command.args(["-c", "from mpi4py import MPI; print(MPI.Get_library_version().split(chr(10))[0].strip())"]);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     // One rank needs no network.
-    command.envs(wheels.variables()?).env("I_MPI_FABRICS", "shm");
-    let version = tools::run_quietly(command, "")?;
+    command.envs(wheels_variables(wheels)?).env("I_MPI_FABRICS", "shm");
+    let version = programs::run_quietly(command, "")?;
     Ok(version.trim().trim_end_matches('\0').split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

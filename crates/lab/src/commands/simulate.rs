@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use fishplate_sim::throughput;
 use fishplate_sim::transport::{self, Mutation, Outcome, Setup};
 
-use super::machine;
+use super::simulate_testbed;
 
 /// Runs the protocol in virtual time while rails fail, and checks that nothing is lost.
 ///
@@ -20,7 +20,7 @@ use super::machine;
 #[command(after_help = NOTES)]
 pub struct Args {
     #[command(flatten)]
-    machine: machine::Args,
+    machine: simulate_testbed::Args,
 
     /// Replay one seed, and tell everything that happens; with TESTBED: seed of all that is random
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "seconds", "throughput"])]
@@ -57,7 +57,7 @@ Examples:
 /// Does what was asked.
 pub fn run(args: &Args) -> Result<ExitCode> {
     if args.machine.wanted() {
-        return machine::run(&args.machine, args.seed.unwrap_or(1));
+        return simulate_testbed::run(&args.machine, args.seed.unwrap_or(1));
     }
     ensure!(args.seconds >= 0.0 && args.seconds.is_finite(), "--seconds is a length of time, not {}", args.seconds);
     if args.throughput {

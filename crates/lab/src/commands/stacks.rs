@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::show;
-use crate::stacks::{Catalog, Hosts, Job, Spread, Stack};
+use crate::lab::launch::REMOTE_SHELL;
+use crate::mpi::stacks::{Catalog, Hosts, Job, Spread, Stack};
+use crate::output::text;
 use crate::testbed::MANAGEMENT;
-use crate::testbed::launch::REMOTE_SHELL;
 
 /// Lists the stacks, or shows how one of them compiles and runs a program.
 ///
@@ -120,7 +120,7 @@ impl Args {
 }
 
 fn list(catalog: &Catalog) -> Result<String> {
-    let mut table = show::table(&["stack", "", "programs", "cannot", "state"], 5);
+    let mut table = text::table(&["stack", "", "programs", "cannot", "state"], 5);
     for stack in catalog.all()? {
         let lacks = [
             (!stack.mpi, "MPI"),

@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 
 use crate::lab::schedule::{Entry, Schedule};
 use crate::lab::{Lab, Rail, Topology};
-use crate::supervise::{self, Signals};
+use crate::system::child_process::{self, Signals};
 use crate::testbed::{Burst, MAX_RAILS, Rate, isolate, rail_names};
 
 /// Runs a command on hosts and rails that exist only for it.
@@ -74,14 +74,14 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let mut lab = Lab::build(&topology, &folder)?;
     let mut command = lab.command(0, &args.command);
     command.envs(lab.environment()?);
-    let mut child = supervise::spawn(&mut command, &args.command[0])?;
+    let mut child = child_process::spawn(&mut command, &args.command[0])?;
     std::thread::scope(|scope| {
         let (cancel, cancelled) = std::sync::mpsc::channel();
         if let Some(schedule) = args.schedule.clone() {
             let lab = &mut lab;
             scope.spawn(move || play(schedule, lab, &cancelled));
         }
-        let ended = signals.wait(&mut child, Some(supervise::GRACE));
+        let ended = signals.wait(&mut child, Some(child_process::GRACE));
         drop(cancel);
         Ok(ended?.exit_code())
     })

@@ -11,12 +11,13 @@ use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlt
 use crossterm::{cursor, execute, queue};
 use fishplate_rails::live::State;
 
-use crate::show;
-use crate::traffic::{Row, Watch};
+use crate::counters::live::{Row, Watch};
+use crate::output::text;
 
 /// Shows what the rails of running MPI programs carry: rates, shares, round trips, segments sent again.
 ///
-/// Shows all processes of this user on this machine, those in testbeds and labs as well; root sees everybody's. `q` ends it.
+/// Shows all processes of this user on this machine, those in testbeds and labs as well; root sees everybody's. `q`
+/// ends it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -129,9 +130,9 @@ fn text(rows: &[Row]) -> String {
     }
     let titles =
         ["host", "program", "rail", "state", "rank", "peers", "sent/s", "received/s", "share", "round trip", "resent"];
-    let mut table = show::table(&titles, 4);
+    let mut table = text::table(&titles, 4);
     for row in rows {
-        let rate = |rate: Option<f64>| rate.map_or("-".into(), |rate| show::bytes(rate as u64));
+        let rate = |rate: Option<f64>| rate.map_or("-".into(), |rate| text::bytes(rate as u64));
         table.add_row([
             row.host.clone(),
             row.program.clone(),
@@ -142,8 +143,8 @@ fn text(rows: &[Row]) -> String {
             rate(row.tx_rate),
             rate(row.rx_rate),
             row.share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0)),
-            row.rtt_us.map_or("-".into(), |rtt| format!("{} us", show::thousands(rtt))),
-            show::thousands(row.retransmitted_segments),
+            row.rtt_us.map_or("-".into(), |rtt| format!("{} us", text::thousands(rtt))),
+            text::thousands(row.retransmitted_segments),
         ]);
     }
     table.to_string()

@@ -1,6 +1,6 @@
-//! Two records: what changed beyond noise.
+//! Comparison of two records: what changed beyond noise. [`print`] shows it. `fishplate compare` calls this.
 
-pub mod table;
+pub mod print;
 
 use std::collections::BTreeMap;
 

@@ -8,17 +8,18 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::contenders::{self, Contender, FISHPLATE};
+use super::stacks::{self, DemoStack, FISHPLATE};
 use super::{Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, StackResults};
 use crate::bench::conditions;
 use crate::bench::execute::Executor;
 use crate::bench::progress::Progress;
+use crate::counters::stats_file;
 use crate::lab::Lab;
-use crate::page::units;
+use crate::lab::launch;
+use crate::output::page::units;
 use crate::statistics::Spread;
-use crate::stats;
-use crate::supervise::Signals;
-use crate::testbed::{launch, rail_name};
+use crate::system::child_process::Signals;
+use crate::testbed::rail_name;
 
 /// How long one program may take. The slowest here needs a tenth of it.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -66,8 +67,8 @@ impl Plan {
     }
 
     /// Number of steps that progress counts.
-    fn steps(&self, contenders: usize) -> u64 {
-        (self.rounds * (1 + contenders)) as u64
+    fn steps(&self, demo_stacks: usize) -> u64 {
+        (self.rounds * (1 + demo_stacks)) as u64
     }
 }
 
@@ -96,26 +97,26 @@ struct Bench<'a> {
 
 /// Measures all rounds.
 pub fn measure(testbed: &Lab, signals: &Signals, programs: &Path, plan: &Plan) -> Result<Results> {
-    let contenders = contenders::all(testbed.rails())?;
-    let mut results = empty_results(testbed, &contenders, plan)?;
+    let demo_stacks = stacks::all(testbed.rails())?;
+    let mut results = empty_results(testbed, &demo_stacks, plan)?;
     let bench = Bench {
         testbed,
         signals,
         programs: programs.to_path_buf(),
         launch: launch::environment(testbed)?,
-        progress: Progress::start(plan.steps(contenders.len())),
+        progress: Progress::start(plan.steps(demo_stacks.len())),
     };
     let mut counters = Vec::new();
     for round in 0..plan.rounds {
         bench.streams(&mut results, round, plan)?;
-        for (contender, stack) in contenders.iter().zip(&mut results.stacks) {
+        for (demo_stack, stack) in demo_stacks.iter().zip(&mut results.stacks) {
             if stack.failure.is_none() {
-                bench.turn(contender, stack, round, plan, &mut counters)?;
+                bench.turn(demo_stack, stack, round, plan, &mut counters)?;
             }
         }
     }
     bench.progress.finish();
-    results.shares = stats::summarize(&counters)
+    results.shares = stats_file::summarize(&counters)
         .rails
         .into_iter()
         .map(|r| Share { rail: r.name, bytes: r.bytes, share: r.share, retransmitted: r.retransmitted })
@@ -127,28 +128,28 @@ impl Bench<'_> {
     /// One turn of one stack. Its failure is a result; only an interruption ends the demonstration.
     fn turn(
         &self,
-        contender: &Contender,
+        demo_stack: &DemoStack,
         stack: &mut StackResults,
         round: usize,
         plan: &Plan,
-        counters: &mut Vec<stats::Line>,
+        counters: &mut Vec<stats_file::Line>,
     ) -> Result<()> {
         let mut fastest: Option<(u64, f64)> = None;
         for pass in &plan.passes {
-            self.say(round, plan, contender.name, pass.program);
+            self.say(round, plan, demo_stack.name, pass.program);
             let stats_file = self.testbed.folder().join("stats.jsonl");
             // It may not be there.
             let _ = fs::remove_file(&stats_file);
-            let lines = match self.run(contender, pass, &stats_file)? {
+            let lines = match self.run(demo_stack, pass, &stats_file)? {
                 Ok(lines) => lines,
                 Err(failure) => {
-                    self.done(round, plan, contender.name, &format!("failed: {failure}"));
+                    self.done(round, plan, demo_stack.name, &format!("failed: {failure}"));
                     stack.failure = Some(failure);
                     return Ok(());
                 }
             };
-            if pass.large && contender.name == FISHPLATE {
-                counters.extend(stats::read(&stats_file, 0)?);
+            if pass.large && demo_stack.name == FISHPLATE {
+                counters.extend(stats_file::read(&stats_file, 0)?);
             }
             for line in lines {
                 if let Some(version) = line.mpi_library {
@@ -164,16 +165,16 @@ impl Bench<'_> {
             }
         }
         let said = fastest.map_or(String::new(), |(size, mbps)| format!("{mbps:.1} MB/s at {}", units::size(size)));
-        self.done(round, plan, contender.name, &said);
+        self.done(round, plan, demo_stack.name, &said);
         Ok(())
     }
 
     /// Runs one program. The outer error ends the demonstration.
-    fn run(&self, contender: &Contender, pass: &Pass, stats: &Path) -> Result<Result<Vec<BenchLine>, String>> {
-        let program = self.programs.join(contender.folder()).join(pass.program);
+    fn run(&self, demo_stack: &DemoStack, pass: &Pass, stats: &Path) -> Result<Result<Vec<BenchLine>, String>> {
+        let program = self.programs.join(demo_stack.folder()).join(pass.program);
         let mut words = vec![program.to_string_lossy().into_owned()];
         words.extend(pass.options.iter().cloned());
-        let invocation = contender.invocation(&words)?;
+        let invocation = demo_stack.invocation(&words)?;
         let line: Vec<_> = invocation.line.iter().map(Into::into).collect();
         let mut command = self.testbed.command(0, &line);
         invocation.prepare(&mut command);
@@ -214,14 +215,14 @@ impl Bench<'_> {
     }
 }
 
-fn empty_results(testbed: &Lab, contenders: &[Contender], plan: &Plan) -> Result<Results> {
-    let stack = |contender: &Contender| -> Result<StackResults> {
+fn empty_results(testbed: &Lab, demo_stacks: &[DemoStack], plan: &Plan) -> Result<Results> {
+    let stack = |demo_stack: &DemoStack| -> Result<StackResults> {
         Ok(StackResults {
-            name: contender.name.into(),
-            rails: contender.rails.into(),
-            told: contender.told,
+            name: demo_stack.name.into(),
+            rails: demo_stack.rails.into(),
+            told: demo_stack.told,
             version: String::new(),
-            command: contender.invocation(&["bandwidth".into()])?.shown(),
+            command: demo_stack.invocation(&["bandwidth".into()])?.shown(),
             latency: Vec::new(),
             bandwidth: BTreeMap::new(),
             failure: None,
@@ -233,7 +234,7 @@ fn empty_results(testbed: &Lab, contenders: &[Contender], plan: &Plan) -> Result
         conditions: conditions(testbed, plan)?,
         rails: RAILS_MBIT.iter().enumerate().map(rail).collect(),
         sum: Vec::new(),
-        stacks: contenders.iter().map(stack).collect::<Result<_>>()?,
+        stacks: demo_stacks.iter().map(stack).collect::<Result<_>>()?,
         shares: Vec::new(),
     })
 }

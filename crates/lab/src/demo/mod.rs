@@ -1,10 +1,9 @@
-//! MPI stacks over two unequal rails, side by side: what is measured, and how it is shown.
+//! The demonstration: MPI stacks over two unequal rails, side by side. [`measure`] runs the [`stacks`], [`print`] shows
+//! the results. `fishplate demo` calls this.
 
-pub mod chart;
-pub mod contenders;
 pub mod measure;
-pub mod page;
-pub mod table;
+pub mod print;
+pub mod stacks;
 
 use std::collections::BTreeMap;
 
@@ -112,12 +111,12 @@ impl Results {
 
     /// The product.
     pub fn fishplate(&self) -> Option<&StackResults> {
-        self.stacks.iter().find(|stack| stack.name == contenders::FISHPLATE)
+        self.stacks.iter().find(|stack| stack.name == stacks::FISHPLATE)
     }
 
     /// The fastest of the others at a size, with its bandwidth, among those that were told the rates or were not.
     pub fn best_other(&self, size: u64, told: bool) -> Option<(&StackResults, Spread)> {
-        let eligible = |stack: &&StackResults| stack.name != contenders::FISHPLATE && stack.told == told;
+        let eligible = |stack: &&StackResults| stack.name != stacks::FISHPLATE && stack.told == told;
         let others = self.stacks.iter().filter(eligible);
         let measured = others.filter_map(|stack| Some((stack, Spread::of(stack.bandwidth.get(&size)?)?)));
         measured.max_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))

@@ -1,7 +1,7 @@
 //! endapps-2006: one port, two striped ports, one fast port, at a tenth of the rates.
 
 use super::judgement::{Fact, Judgement, found, near};
-use super::values::{At, Values};
+use super::medians::{At, Values};
 
 /// Where throughput is at its peak. Shorter windows profit from the bursts that a rail lets through.
 const LARGE: u64 = 1 << 20;
@@ -79,7 +79,7 @@ fn application(_: &Values) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::synthetic::{Given, verdicts};
+    use crate::experiments::test_records::{Given, verdicts};
 
     fn given(latency_us: [f64; 3], mb_per_s: [f64; 3]) -> Vec<Given> {
         let mut all = Vec::new();

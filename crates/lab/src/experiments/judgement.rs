@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::values::Values;
+use super::medians::Values;
 use crate::record::{Statement, Verdict};
 
 /// What was published, and what decides whether it holds.

@@ -1,21 +1,21 @@
 //! Ready experiments: a plan each, and the published statements that its values are held against
-//! (docs/experiments.md).
+//! (docs/experiments.md). `fishplate lab run` calls this.
 
 mod endapps;
 mod judgement;
+mod medians;
 mod multirail;
 #[cfg(test)]
-mod synthetic;
-mod values;
+mod test_records;
 mod wan;
 
 use anyhow::Result;
 
 use crate::bench::{Plan, ready_plan};
+use crate::mpi::stacks::Catalog;
 use crate::record::{Record, Statement, Verdict};
-use crate::stacks::Catalog;
 use judgement::Fact;
-use values::Values;
+use medians::Values;
 
 /// An experiment.
 pub struct Experiment {
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn without_values_nothing_is_judged() {
         for name in names() {
-            let statements = find(name).unwrap().statements(&synthetic::record(name, &[]));
+            let statements = find(name).unwrap().statements(&test_records::record(name, &[]));
             assert!(statements.iter().all(|statement| statement.verdict == Verdict::CannotBeTested), "{name}");
         }
     }

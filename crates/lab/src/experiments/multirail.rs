@@ -1,7 +1,7 @@
 //! multirail-2004: two rails of which one message can use both.
 
 use super::judgement::{Fact, Judgement, found, near};
-use super::values::{At, Values};
+use super::medians::{At, Values};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -151,7 +151,7 @@ fn application(_: &Values) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::synthetic::{Given, verdicts};
+    use crate::experiments::test_records::{Given, verdicts};
 
     /// One rail carries 48 MB/s, two of them twice as much.
     fn as_published() -> Vec<Given> {

@@ -1,7 +1,7 @@
 //! wan-2008: one rail whose delay grows.
 
 use super::judgement::{Fact, Judgement, found};
-use super::values::{At, Values};
+use super::medians::{At, Values};
 
 const KIB: u64 = 1 << 10;
 const LARGE: u64 = 4 << 20;
@@ -139,7 +139,7 @@ fn application(_: &Values) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::synthetic::{Given, verdicts};
+    use crate::experiments::test_records::{Given, verdicts};
 
     const TESTED: [&str; 7] = ["W4", "W5", "W6", "W8", "W10", "W11", "W12"];
 

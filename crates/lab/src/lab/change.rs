@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::rail::{Losing, Rail};
+use super::rail::{LossSetting, Rail};
 use super::units::{Delay, Size};
 use crate::testbed::{Rate, rail_name};
 
@@ -33,7 +33,7 @@ pub struct Update {
     rate: Option<Rate>,
     delay: Option<Delay>,
     jitter: Option<Delay>,
-    loss: Option<Losing>,
+    loss: Option<LossSetting>,
     path_mtu: Option<Option<u32>>,
     queue: Option<Option<Size>>,
 }
@@ -145,7 +145,7 @@ mod tests {
     fn a_change_leaves_the_rest() {
         let rail = Rail { queue: Some(Size { bytes: 1000 }), ..Rail::of_rate(Rate::Mbit(100)) };
         let (_, Change::Rail(update)) = parse_change("r0=delay=1ms,loss=0.5").unwrap() else { panic!() };
-        let expected = Rail { delay: Delay::of_ns(1_000_000), loss: Losing::independent(0.5), ..rail };
+        let expected = Rail { delay: Delay::of_ns(1_000_000), loss: LossSetting::independent(0.5), ..rail };
         assert_eq!(update.applied_to(rail), expected);
         let mut rail = rail;
         for (word, path_mtu) in [("r0=path-mtu=1300", Some(1300)), ("r0=path-mtu=any", None)] {

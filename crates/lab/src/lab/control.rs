@@ -1,4 +1,4 @@
-//! What is said between a lab's daemon and the commands: a line of JSON each way, one to a connection.
+//! Requests of commands to a lab's daemon, and its responses: a line of JSON each way, one request to a connection.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

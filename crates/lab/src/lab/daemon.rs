@@ -16,7 +16,7 @@ use super::change::{Change, Target, parse_change};
 use super::control::{DescribedHost, DescribedLink, Description, Request, Response, Status};
 use super::measure::Measured;
 use super::registry::Slot;
-use super::schedule::{Playing, Schedule};
+use super::schedule::{RunningSchedule, Schedule};
 use super::{Lab, Topology, enter};
 
 /// How long a command may take to ask: it does so at once.
@@ -30,7 +30,7 @@ struct Daemon {
     listener: UnixListener,
     signals: SignalFd,
     measured: Vec<Measured>,
-    scheduled: Playing,
+    scheduled: RunningSchedule,
 }
 
 /// Is a lab, until it is told to end or gets a signal. Says "ready" on standard output once it is up.
@@ -47,7 +47,7 @@ pub fn run(slot: &Slot, topology: &Topology) -> Result<()> {
     lab.environment()?;
     let listener = UnixListener::bind(slot.socket()).context("cannot listen")?;
     listener.set_nonblocking(true).context("cannot listen")?;
-    let mut daemon = Daemon { lab, listener, signals, measured: Vec::new(), scheduled: Playing::default() };
+    let mut daemon = Daemon { lab, listener, signals, measured: Vec::new(), scheduled: RunningSchedule::default() };
     enter::untie()?;
     writeln!(std::io::stdout(), "ready").context("nobody waits for this lab")?;
     daemon.serve()

@@ -10,8 +10,8 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
 use super::control::{DescribedHost, Description};
-use crate::supervise::{self, Signals};
-use crate::testbed::launch::RAILS;
+use super::launch::RAILS;
+use crate::system::child_process::{self, Signals};
 
 /// Runs a command on a host of the lab whose daemon is process `daemon`, as this process numbers it. Passes on
 /// signals and the exit code. Before any thread is started.
@@ -26,7 +26,7 @@ pub fn run(daemon: i32, lab: &Description, host: &DescribedHost, line: &[OsStrin
     // The user's choice of rails comes before the lab's.
     let kept = |name: &str| name == RAILS && std::env::var_os(name).is_some();
     command.envs(lab.environment.iter().filter(|(name, _)| !kept(name)).map(|(name, value)| (name, value)));
-    let mut child = supervise::spawn(&mut command, &line[0])?;
+    let mut child = child_process::spawn(&mut command, &line[0])?;
     Ok(signals.wait(&mut child, None)?.exit_code())
 }
 

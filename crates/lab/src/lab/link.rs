@@ -158,6 +158,16 @@ impl Link {
     }
 }
 
+impl Topology {
+    /// Numbers of the links that a target names.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn find(&self, target: &Target) -> Result<Vec<usize>> {
+        find(&links(self), target)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! What rails are really like: rates and round trips by plain sockets, beside what was asked.
+//! Measured properties of rails: rates and round trips by plain sockets, beside what was asked for.
 
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use super::Lab;
 use super::link::{At, Kind};
 use super::probe::RoundTrips;
 use super::rail::Rail;
-use crate::tools;
+use crate::system::programs;
 
 /// TCP payload at 1500 bytes of IP: 40 of headers, 12 of timestamps.
 const PAYLOAD_BYTES: f64 = 1448.0;
@@ -194,10 +194,10 @@ impl Lab {
     fn probe(&self, host: usize, words: &[String]) -> Result<Child> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
         let mut line: Vec<OsString> = Vec::new();
-        if let Some(chrt) = tools::find("chrt").filter(|chrt| {
+        if let Some(chrt) = programs::find("chrt").filter(|chrt| {
             let mut tried = Command::new(chrt);
             tried.args(["-r", "10", "true"]);
-            tools::run_quietly(tried, "").is_ok()
+            programs::run_quietly(tried, "").is_ok()
         }) {
             line.extend([chrt.into(), "-r".into(), "10".into()]);
         }

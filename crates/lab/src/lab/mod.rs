@@ -7,9 +7,11 @@ pub mod change;
 pub mod control;
 mod daemon;
 pub mod enter;
+pub mod launch;
 mod link;
 pub mod measure;
 mod network;
+pub mod print;
 pub mod probe;
 mod rail;
 pub mod registry;
@@ -17,7 +19,6 @@ pub mod schedule;
 mod shape;
 pub mod start;
 pub mod stream;
-pub mod table;
 mod topology;
 mod units;
 
@@ -28,13 +29,13 @@ use std::process::Command;
 use anyhow::{Result, anyhow};
 use fishplate_longbow::{Backend, Status};
 
-use self::change::{Change, Target};
-use self::link::Link;
-use self::shape::Emulation;
 use crate::testbed::host::Host;
-use crate::testbed::{launch, orphans};
+use crate::testbed::orphans;
+use change::{Change, Target};
+use link::Link;
+use shape::Emulation;
 
-pub use rail::{Losing, Rail};
+pub use rail::{LossSetting, Rail};
 pub use topology::{Choice, Cluster, Topology, Wan};
 pub use units::{Delay, Size};
 

@@ -13,9 +13,9 @@ use anyhow::{Context, Result, ensure};
 
 use super::Lab;
 use super::link::{At, End, Kind, Link};
+use crate::system::programs;
 use crate::testbed::host::Host;
 use crate::testbed::{MANAGEMENT, rail_name};
-use crate::tools;
 
 /// How long links may take to come up; the kernel's own delay is at most a second.
 const CARRIER_LIMIT: Duration = Duration::from_secs(5);
@@ -148,8 +148,8 @@ impl Lab {
     fn await_carriers(&self) -> Result<()> {
         let deadline = Instant::now() + CARRIER_LIMIT;
         for host in self.hosts.iter().chain(&self.switches) {
-            let line = [tools::iproute2("ip")?.into(), "-brief".into(), "link".into()];
-            while tools::run_quietly(host.command(&line), "")?.contains("DOWN") {
+            let line = [programs::iproute2("ip")?.into(), "-brief".into(), "link".into()];
+            while programs::run_quietly(host.command(&line), "")?.contains("DOWN") {
                 ensure!(Instant::now() < deadline, "the links of host {} do not come up", host.name);
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -162,9 +162,9 @@ impl Lab {
         if let Some(host) = self.holder(at) {
             return host.batch(tool, lines);
         }
-        let mut command = Command::new(tools::iproute2(tool)?);
+        let mut command = Command::new(programs::iproute2(tool)?);
         command.args(["-batch", "-"]);
-        tools::run_quietly(command, lines)?;
+        programs::run_quietly(command, lines)?;
         Ok(())
     }
 
@@ -213,5 +213,5 @@ fn port_lines(bridge: &str, port: &str) -> String {
 fn write_settings(host: &Host, settings: &[(&str, &str)]) -> Result<()> {
     let script = settings.iter().map(|(name, value)| format!("echo '{value}' > /proc/sys/net/{name}\n"));
     let line = ["/bin/sh".into(), "-ec".into(), script.collect::<String>().into()];
-    tools::run_quietly(host.command(&line), "").map(drop)
+    programs::run_quietly(host.command(&line), "").map(drop)
 }

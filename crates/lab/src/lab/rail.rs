@@ -1,4 +1,4 @@
-//! What a rail is asked to be.
+//! The properties that are asked of a rail: rate, delay, loss, queue.
 
 use std::fmt;
 
@@ -22,8 +22,8 @@ pub struct Rail {
     #[serde(skip_serializing_if = "Delay::is_zero")]
     pub jitter: Delay,
     /// Which packets get lost.
-    #[serde(skip_serializing_if = "Losing::is_none")]
-    pub loss: Losing,
+    #[serde(skip_serializing_if = "LossSetting::is_none")]
+    pub loss: LossSetting,
     /// Bytes of the longest packet that comes through; nothing: all do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_mtu: Option<u32>,
@@ -38,7 +38,7 @@ pub struct Rail {
 /// Loss of packets: a probability, or bursts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
-pub struct Losing(pub Loss);
+pub struct LossSetting(pub Loss);
 
 #[derive(Serialize, Deserialize)]
 #[serde(
@@ -89,10 +89,10 @@ impl Rail {
     }
 }
 
-impl Losing {
+impl LossSetting {
     /// Each packet with this probability.
-    pub fn independent(probability: f64) -> Losing {
-        Losing(if probability == 0.0 { Loss::None } else { Loss::Independent { probability } })
+    pub fn independent(probability: f64) -> LossSetting {
+        LossSetting(if probability == 0.0 { Loss::None } else { Loss::Independent { probability } })
     }
 
     /// Whether nothing gets lost.
@@ -101,29 +101,29 @@ impl Losing {
     }
 }
 
-impl std::str::FromStr for Losing {
+impl std::str::FromStr for LossSetting {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Losing, String> {
+    fn from_str(text: &str) -> Result<LossSetting, String> {
         let probability = text.parse().ok().filter(|probability| (0.0..=1.0).contains(probability));
         let wrong = || format!("\"{text}\" is no loss; a loss is a probability from 0 to 1, such as 0.01");
-        probability.map(Losing::independent).ok_or_else(wrong)
+        probability.map(LossSetting::independent).ok_or_else(wrong)
     }
 }
 
-impl From<Written> for Losing {
-    fn from(written: Written) -> Losing {
+impl From<Written> for LossSetting {
+    fn from(written: Written) -> LossSetting {
         match written {
-            Written::Probability(probability) => Losing::independent(probability),
+            Written::Probability(probability) => LossSetting::independent(probability),
             Written::Bursts(Bursts { good_to_bad, bad_to_good, loss_good, loss_bad }) => {
-                Losing(Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad })
+                LossSetting(Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad })
             }
         }
     }
 }
 
-impl From<Losing> for Written {
-    fn from(losing: Losing) -> Written {
+impl From<LossSetting> for Written {
+    fn from(losing: LossSetting) -> Written {
         match losing.0 {
             Loss::None => Written::Probability(0.0),
             Loss::Independent { probability } => Written::Probability(probability),
@@ -156,7 +156,7 @@ impl fmt::Display for Rail {
     }
 }
 
-impl fmt::Display for Losing {
+impl fmt::Display for LossSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Loss::None => f.write_str("0"),

@@ -31,7 +31,7 @@ pub struct Entry {
 
 /// A schedule that has begun; the default is one that is over.
 #[derive(Default)]
-pub struct Playing {
+pub struct RunningSchedule {
     /// Changes to come.
     left: VecDeque<(Instant, Entry)>,
 }
@@ -40,13 +40,13 @@ const FORM: &str = "a schedule reads like \"3s r0=250; 6s r0=1000,delay=10ms r1=
 
 impl Schedule {
     /// Begins now.
-    pub fn begin(self) -> Playing {
+    pub fn begin(self) -> RunningSchedule {
         let start = Instant::now();
-        Playing { left: self.entries.into_iter().map(|entry| (start + entry.at, entry)).collect() }
+        RunningSchedule { left: self.entries.into_iter().map(|entry| (start + entry.at, entry)).collect() }
     }
 }
 
-impl Playing {
+impl RunningSchedule {
     /// How long until the next change; nothing: there is none.
     pub fn wait(&self) -> Option<Duration> {
         self.left.front().map(|(at, _)| at.saturating_duration_since(Instant::now()))
@@ -143,6 +143,6 @@ mod tests {
         assert_eq!([0, 1].map(|_| playing.due().unwrap().target.rail), [0, 1]);
         assert_eq!((playing.due(), playing.left()), (None, 1));
         assert!(playing.wait().unwrap() > Duration::from_secs(900));
-        assert_eq!(Playing::default().wait(), None);
+        assert_eq!(RunningSchedule::default().wait(), None);
     }
 }

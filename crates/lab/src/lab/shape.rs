@@ -1,4 +1,4 @@
-//! What links are like: rates by the kernel's shaper (HTB), all else by the emulator.
+//! Traffic shaping: rates by the kernel's shaper (HTB); delay, loss and queues by the emulator.
 
 use std::process::Command;
 

@@ -8,16 +8,16 @@ use anyhow::{Context, Result, bail};
 
 use super::registry::Slot;
 use super::{Topology, daemon, enter};
+use crate::system::programs;
 use crate::testbed::isolate;
-use crate::tools;
 
 /// What is to be built, for the daemon.
 const PLAN: &str = "topology.json";
 
 /// Brings a lab up, which lives on. Before any thread is started.
 pub fn start(slot: &Slot, topology: &Topology) -> Result<()> {
-    tools::iproute2("ip")?;
-    tools::iproute2("tc")?;
+    programs::iproute2("ip")?;
+    programs::iproute2("tc")?;
     let lock = slot.take()?;
     let started = start_daemon(slot, topology, lock);
     if started.is_err() {

@@ -8,8 +8,6 @@ use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::change::Target;
-use super::link;
 use super::rail::Rail;
 use crate::testbed::{MAX_RAILS, Rate};
 
@@ -146,14 +144,6 @@ impl Topology {
     pub fn clusters_of(&self, wan: &Wan) -> [usize; 2] {
         let number = |name: &String| self.clusters.iter().position(|cluster| cluster.name == *name).unwrap_or(0);
         [number(&wan.between[0]), number(&wan.between[1])]
-    }
-
-    /// Numbers of the links that a target names.
-    ///
-    /// # Errors
-    /// When there are none.
-    pub fn find(&self, target: &Target) -> Result<Vec<usize>> {
-        link::find(&link::links(self), target)
     }
 
     /// Says what cannot be built.

@@ -1,4 +1,6 @@
-//! The record of a measurement: JSON lines, one a thing that was found out (docs/record.md).
+//! The record of a measurement: JSON lines (docs/record.md). `bench`, `simulation` and `validate` write records;
+//! `report`,
+//! `compare`, `experiments` and `validate` read them.
 
 mod read;
 mod schema;

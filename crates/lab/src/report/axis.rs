@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-use crate::page::axis::Base;
-use crate::page::units;
+use crate::output::page::axis::Base;
+use crate::output::page::units;
 use crate::record::{Benchmark, Link, Rail, Sample};
 
 /// Unit of a time that passes.

@@ -1,15 +1,15 @@
-//! What records say: a page, a CSV file, a Markdown text. The same records give the same bytes.
+//! Reports of records. The same records give the same bytes.
+//!
+//! [`model`] puts samples in order along an [`axis`]; [`comparison`] compares stacks, [`missing`] lists what is not in
+//! the records, [`rail_sums`] adds up what rails carried. [`print`] has the forms of a report. Commands and `validate`
+//! call this.
 
 mod axis;
 mod comparison;
-mod csv;
-mod figures;
-mod gaps;
-mod html;
-mod markdown;
+mod missing;
 pub mod model;
-mod tables;
-mod words;
+mod print;
+mod rail_sums;
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ use crate::record::{self, Link, Record};
 use comparison::Comparison;
 use model::{Model, Panel, Points};
 
-pub use self::csv::render as csv;
-pub use html::{render as html, render_with as html_with};
-pub use markdown::render as markdown;
+pub use print::csv::render as csv;
+pub use print::html::{render as html, render_with as html_with};
+pub use print::markdown::render as markdown;
 
 /// How ratios and intervals come about, for readers.
 const METHOD: &str = "Ratios compare a stack with the reference in the same round, since stacks take turns within a \

@@ -16,7 +16,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
 use super::isolate;
-use crate::{supervise, tools};
+use crate::system::{child_process, programs};
 
 /// What every address of a testbed begins with; private (RFC 1918) and rarely used.
 const NETWORK: [u8; 2] = [10, 77];
@@ -93,13 +93,13 @@ impl Host {
     /// The shell words with which a script runs something here.
     pub fn shell_prefix(&self) -> Result<String> {
         let program = self.program.to_str().context("the path of this program is not UTF-8")?;
-        Ok(format!("{} enter-host {} --", crate::tools::shell_quote(program), self.proc_id))
+        Ok(format!("{} enter-host {} --", crate::system::programs::shell_quote(program), self.proc_id))
     }
 
     /// Runs an iproute2 program here with a batch of lines.
     pub fn batch(&self, tool: &str, lines: &str) -> Result<()> {
-        let tool = tools::iproute2(tool)?;
-        tools::run_quietly(self.command(&[tool.into(), "-batch".into(), "-".into()]), lines)?;
+        let tool = programs::iproute2(tool)?;
+        programs::run_quietly(self.command(&[tool.into(), "-batch".into(), "-".into()]), lines)?;
         Ok(())
     }
 }
@@ -137,9 +137,9 @@ pub fn hold(name: &str) -> Result<()> {
     let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), None::<&str>);
     // Shared memory that another host could open would be no emulation; and it goes away with this process.
     let _ = mount(Some("tmpfs"), "/dev/shm", Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, None::<&str>);
-    let mut ip = Command::new(tools::iproute2("ip")?);
+    let mut ip = Command::new(programs::iproute2("ip")?);
     ip.args(["link", "set", "lo", "up"]);
-    tools::run_quietly(ip, "")?;
+    programs::run_quietly(ip, "")?;
 
     let own = std::fs::read_link("/proc/self").context("cannot read /proc/self")?;
     println!("{}", own.display());
@@ -163,5 +163,5 @@ pub fn enter(holder: u32, command: &[OsString]) -> Result<Infallible> {
         setns(namespace, kind).context("cannot enter a host")?;
     }
     std::env::set_current_dir(&folder).with_context(|| format!("cannot return to {}", folder.display()))?;
-    supervise::become_command(command)
+    child_process::become_command(command)
 }

@@ -1,9 +1,9 @@
-//! The program again, in namespaces of its own that vanish with it.
+//! Isolation: the program starts itself again in namespaces of its own, which vanish with it.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -16,25 +16,30 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Uid, getgid, getuid};
 use tempfile::TempDir;
 
-use crate::supervise::Signals;
-use crate::tools;
+use crate::system::child_process::Signals;
+use crate::system::programs;
 
 /// How the folder of a testbed begins.
 const FOLDER_PREFIX: &str = "fishplate-testbed-";
 /// File in that folder which its testbed keeps locked.
 const LOCK: &str = "lock";
+/// Longest path of a temporary folder that is used: MPI libraries put sockets below it, whose names have 108 bytes at
+/// most (unix(7)) and 40 or so of their own.
+const LONGEST_TEMPORARY: usize = 64;
 /// A folder younger than this may still be about to be locked.
 const SETTLING: Duration = Duration::from_secs(10);
-/// How long the part inside may take to clean up after a signal: it gives its own child [`crate::supervise::GRACE`].
+/// How long the part inside may take to clean up after a signal: it gives its own child
+/// [`crate::system::child_process::GRACE`].
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Starts this program with the same arguments and `--inside FOLDER`, as the first process of new namespaces: when it
 /// ends, or this process does, the kernel ends everything that it started.
 pub fn run_again_inside() -> Result<ExitCode> {
-    tools::iproute2("ip")?;
-    tools::iproute2("tc")?;
+    programs::iproute2("ip")?;
+    programs::iproute2("tc")?;
     remove_leftovers();
-    let folder = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir().context("cannot make a temporary folder")?;
+    let folder = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir_in(temporary());
+    let folder = folder.context("cannot make a temporary folder")?;
     let _lock = lock(&folder)?;
 
     let program = std::env::current_exe().context("cannot find this program's own file")?;
@@ -68,9 +73,9 @@ pub fn settle_alone() -> Result<()> {
 }
 
 fn bring_up_loopback() -> Result<()> {
-    let mut ip = Command::new(tools::iproute2("ip")?);
+    let mut ip = Command::new(programs::iproute2("ip")?);
     ip.args(["link", "set", "lo", "up"]);
-    tools::run_quietly(ip, "").context("cannot bring up the loopback interface of a new network namespace")?;
+    programs::run_quietly(ip, "").context("cannot bring up the loopback interface of a new network namespace")?;
     Ok(())
 }
 
@@ -115,6 +120,15 @@ fn refused(errno: Errno) -> anyhow::Error {
     anyhow::anyhow!("cannot make namespaces: {}", errno.desc())
 }
 
+/// Where testbeds have their folders: `$TMPDIR`, unless MPI launchers could not start what is there.
+fn temporary() -> PathBuf {
+    let folder = std::env::temp_dir();
+    let text = folder.to_string_lossy();
+    // Launchers cut the name of a remote shell at spaces.
+    let fits = text.len() <= LONGEST_TEMPORARY && !text.contains(char::is_whitespace);
+    if fits { folder } else { "/tmp".into() }
+}
+
 fn lock(folder: &TempDir) -> Result<File> {
     let file = File::create(folder.path().join(LOCK)).context("cannot create a lock file")?;
     file.lock().context("cannot lock a file")?;
@@ -123,7 +137,7 @@ fn lock(folder: &TempDir) -> Result<File> {
 
 /// Removes folders of testbeds that were killed. (Their namespaces went with them.)
 fn remove_leftovers() {
-    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
+    let Ok(entries) = fs::read_dir(temporary()) else { return };
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with(FOLDER_PREFIX) && is_abandoned(&entry.path()) {
             // Best effort: what cannot be removed now can be the next time.

@@ -4,17 +4,17 @@
 //! removes every process, link and mount when it ends, even by SIGKILL. In there each host is a process that holds a
 //! network and a host name ([`host`]).
 
-pub mod burst;
 pub mod host;
 pub mod isolate;
-pub mod launch;
 pub mod orphans;
 pub mod rate;
+pub mod shaper_burst;
 
-pub use burst::Burst;
 pub use rate::Rate;
+pub use shaper_burst::Burst;
 
-/// The interface of the network that is no rail, on every host. A bridge, since no stack takes bridges for rails by itself.
+/// The interface of the network that is no rail, on every host. A bridge, since no stack takes bridges for rails by
+/// itself.
 pub const MANAGEMENT: &str = "mgmt";
 
 /// Most rails: as many as an endpoint of the provider has.

@@ -1,4 +1,4 @@
-//! What commands leave running when they end, such as launchers' helpers that are about to remove their files.
+//! Orphaned processes that a command leaves running at its end, such as launchers' helpers that still remove their files.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! How fast a rail is.
+//! The rate of a rail.
 
 use std::fmt;
 use std::str::FromStr;

@@ -6,10 +6,10 @@ use anyhow::{Context, Result, anyhow, ensure};
 use fishplate_sim::suite::Machine;
 use fishplate_sim::testbed::{Emulation, Placement, Testbed};
 
-use super::calibrate::Calibrated;
+use super::parameter::Calibrated;
 use crate::bench::Plan;
 use crate::lab::Choice;
-use crate::machines;
+use crate::simulation;
 
 /// The testbed that stands for this kind of machine.
 const TESTBED: &str = "emulated";
@@ -26,7 +26,7 @@ const SEED: u64 = 1;
 pub fn of(plan: &Plan, calibrated: &[Calibrated], link: &str, stack: &str, ranks: u32) -> Result<Machine> {
     let asked = plan.links.iter().find(|known| known.name == link);
     let asked = asked.with_context(|| format!("the plan has no link {link}"))?;
-    let mut testbed = machines::open(TESTBED)?.testbed().map_err(|error| anyhow!("{TESTBED}: {error}"))?;
+    let mut testbed = simulation::open(TESTBED)?.testbed().map_err(|error| anyhow!("{TESTBED}: {error}"))?;
     let rate_alone = asked.rails.iter().all(|rail| rail.is_rate_alone()) && asked.emulator == Choice::Auto;
     let model = testbed.rail.first().cloned().context("the testbed has no rail")?;
     testbed.rail = Vec::new();

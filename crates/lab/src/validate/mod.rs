@@ -1,22 +1,23 @@
 //! Measured against simulated: the modelled machine `emulated`, set up as the links of a record are, against what was
-//! measured on these (docs/validate.md).
+//! measured on these (docs/validate.md). [`calibrate`] sets [`parameter`]s of the model, [`simulate`] predicts all other
+//! [`point`]s, [`accuracy`] judges, [`print`] shows. `fishplate validate` calls this.
 
+mod accuracy;
 mod calibrate;
-mod judge;
 mod machine;
-mod page;
+mod parameter;
 mod point;
+mod print;
 mod simulate;
-mod table;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::bench;
 use crate::record::Record;
-pub use calibrate::Calibrated;
-pub use judge::Verdict;
+pub use accuracy::Verdict;
+pub use parameter::Calibrated;
 pub use point::Point;
-pub use table::text;
+pub use print::table::text;
 
 /// The plan that is measured.
 pub const PLAN: &str = "validate";
@@ -53,7 +54,7 @@ impl Validation {
 
     /// A page with the table and curves of both.
     pub fn page(&self, record: &Record) -> Result<String> {
-        page::render(self, record)
+        print::page::render(self, record)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was measured, a point for each benchmark, link, stack, size and time.
+//! Points of a record: a measured value for each benchmark, link, stack, size and time.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,12 @@
-//! Points, simulated.
+//! Simulation of the points that were measured.
 
 use anyhow::{Context, Result, anyhow};
 use fishplate_sim::models::time::Time;
 use fishplate_sim::suite::{Benchmark, Options, intervals, run, sweep};
 use fishplate_sim::testbed::Change;
 
-use super::calibrate::Calibrated;
 use super::machine;
+use super::parameter::Calibrated;
 use super::point::Point;
 use crate::bench::Plan;
 use crate::lab::change;

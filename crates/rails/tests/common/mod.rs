@@ -11,7 +11,7 @@ use fishplate_rails::handshake::{Initiator, Offer, Step};
 use fishplate_rails::{Address, Endpoint, Settings};
 
 /// How long a test waits for what must come: long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 pub const OFFER: Offer = Offer { rail: 0, stream: 0, grant: 1 << 20 };
 pub const STRANGER: EndpointId = EndpointId(0xBAD);
 

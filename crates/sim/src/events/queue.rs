@@ -1,4 +1,4 @@
-//! What is going to happen, in order.
+//! The event queue: future events in order of time.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

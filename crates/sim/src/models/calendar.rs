@@ -1,4 +1,4 @@
-//! What happens when: the events of a simulation, the earliest first, those of one time in the order in which they
+//! The event calendar of a simulation: events by time, the earliest first, those of one time in the order in which they
 //! were entered.
 
 use std::cmp::Reverse;

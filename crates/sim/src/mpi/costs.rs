@@ -14,7 +14,7 @@ pub struct Costs {
     /// A system call that finds something to receive: what has come while the core was busy is taken in with it.
     pub fetch: Time,
     /// What takes the core from the process: how far apart, and how long, in the mean.
-    pub interruptions: (Time, Time),
+    pub noise: (Time, Time),
     /// From so many sends in a row on, without a look at the network, frames are held back until there is one, and go out
     /// together.
     pub burst: Option<u32>,
@@ -38,7 +38,8 @@ pub struct Costs {
     pub read: Time,
     /// Reads that may be under way at a time.
     pub reads_in_flight: u32,
-    /// Longest one-sided write that is a message to the target's process, in bytes; longer ones are the adapters' business.
+    /// Longest one-sided write that is a message to the target's process, in bytes; longer ones are the adapters'
+    /// business.
     pub put_by_message: u64,
     /// Longest one-sided read that the target's process answers; it reads longer ones' memory by adapter.
     pub get_by_message: u64,
@@ -70,7 +71,7 @@ impl Costs {
 
     /// Whether chance plays a part.
     pub fn varies(&self) -> bool {
-        self.interruptions.1 > Time::default()
+        self.noise.1 > Time::default()
     }
 
     /// Whether frames that are handed over together leave with one system call.

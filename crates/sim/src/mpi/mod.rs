@@ -2,9 +2,9 @@
 
 pub mod collectives;
 pub mod costs;
-mod ends;
-mod interruptions;
-mod kernel;
+mod flow_ends;
+mod os_noise;
 pub mod program;
 pub mod rank;
+mod tcp_info;
 pub mod world;

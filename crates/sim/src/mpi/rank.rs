@@ -3,7 +3,7 @@
 use fishplate_engine::{Config, Engine, Instant, Path, RailId, SubchannelId, VcId};
 
 use super::costs::Costs;
-use super::interruptions::Interruptions;
+use super::os_noise::OsNoise;
 use crate::events::Random;
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
@@ -81,7 +81,7 @@ pub struct Rank {
     pub is_guarded: bool,
     /// What is done now that thread does, beside the program.
     pub is_by_thread: bool,
-    interruptions: Interruptions,
+    noise: OsNoise,
 }
 
 /// What a subchannel sends over.
@@ -119,7 +119,7 @@ impl Rank {
             news: Vec::new(),
             is_guarded: false,
             is_by_thread: false,
-            interruptions: Interruptions::new(random, costs.interruptions),
+            noise: OsNoise::new(random, costs.noise),
         }
     }
 
@@ -173,7 +173,7 @@ impl Rank {
         if self.is_by_thread {
             return now + cost;
         }
-        self.core_free = self.interruptions.pass(self.core_free.later(now)) + cost;
+        self.core_free = self.noise.pass(self.core_free.later(now)) + cost;
         self.core_free
     }
 

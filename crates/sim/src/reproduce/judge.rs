@@ -1,7 +1,7 @@
 //! Paper against simulation.
 
-use super::facts::{Check, Fact, Kind};
-use super::lab::Values;
+use super::experiments::Values;
+use super::published::{Check, Fact, Kind};
 
 /// What became of a row.
 #[derive(Clone, Debug, PartialEq)]

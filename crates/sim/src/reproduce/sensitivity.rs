@@ -1,8 +1,8 @@
 //! What assumptions matter: each is set to the ends of its range, and rows that change are told.
 
-use super::facts::Fact;
+use super::experiments::Experiments;
 use super::judge::judge;
-use super::lab::Lab;
+use super::published::Fact;
 use super::rows::ROWS;
 use crate::testbed::{Description, SHIPPED};
 
@@ -50,13 +50,13 @@ pub fn sensitivity(
         if rows.is_empty() {
             continue;
         }
-        let holds = |lab: &Lab| -> Result<Vec<bool>, String> {
-            rows.iter().map(|(row, fact)| Ok(judge(fact, (row.find)(lab)?).holds())).collect()
+        let holds = |experiments: &Experiments| -> Result<Vec<bool>, String> {
+            rows.iter().map(|(row, fact)| Ok(judge(fact, (row.find)(experiments)?).holds())).collect()
         };
-        let usual = holds(&Lab::new(seed))?;
+        let usual = holds(&Experiments::new(seed))?;
         for (path, parameter) in Description::parse(text)?.parameters()? {
             for end in parameter.range.into_iter().flatten().filter(|end| *end != parameter.value) {
-                let changed = holds(&Lab::changed(testbed, &path, end, seed))?;
+                let changed = holds(&Experiments::changed(testbed, &path, end, seed))?;
                 let differ = rows.iter().zip(usual.iter().zip(&changed)).filter(|(_, (before, now))| before != now);
                 let flips = differ.map(|((row, _), (_, now))| Flip { id: row.id.into(), holds: *now }).collect();
                 let varied = Varied { testbed, path: path.clone(), assumed: parameter.value, value: end, flips };

@@ -4,7 +4,8 @@ use fishplate_collectives::{Blocks, Cluster, ClusterMap, Exchange, Operation, Ra
 
 use super::benchmark::Benchmark;
 use super::exchange::us;
-use super::run::{Findings, Options, typical};
+use super::options::Options;
+use super::timing::{Measurements, typical};
 use crate::models::time::Time;
 use crate::mpi::collectives::{
     Group, allreduce, alltoall, barrier, barrier_by_host, broadcast, reduce, ring, scheduled,
@@ -44,7 +45,7 @@ pub(super) fn plan(
     steps.map(Some).ok_or_else(|| format!("{} has no schedule \"{algorithm}\" here", benchmark.name()))
 }
 
-pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, map: &ClusterMap, found: &Findings) {
+pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, map: &ClusterMap, found: &Measurements) {
     let all = Group::all(mpi);
     let cluster = cluster(mpi, map);
     // Whether there is one was seen before the run.
@@ -74,7 +75,7 @@ pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, map:
 }
 
 /// An iteration takes what it takes the ranks on average.
-fn add_shares(found: &Findings, times: &[Time], ranks: u32) {
+fn add_shares(found: &Measurements, times: &[Time], ranks: u32) {
     let mut found = found.borrow_mut();
     for (iteration, time) in times.iter().enumerate() {
         if found.len() == iteration {

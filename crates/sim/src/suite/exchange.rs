@@ -1,6 +1,7 @@
 //! Two-sided benchmarks.
 
-use super::run::{Course, Findings, Options};
+use super::options::Options;
+use super::timing::{IterationTimes, Measurements};
 use crate::models::time::Time;
 use crate::mpi::collectives::{Group, barrier};
 use crate::mpi::program::Mpi;
@@ -22,7 +23,7 @@ pub(super) fn mb_s(bytes: u64, time: Time) -> f64 {
     bytes as f64 / time.as_ns() * 1e3
 }
 
-pub(super) async fn latency(mpi: &Mpi, options: &Options, found: &Findings) {
+pub(super) async fn latency(mpi: &Mpi, options: &Options, found: &Measurements) {
     if let Some(time) = ping_pong(mpi, 0, 1, options).await {
         found.borrow_mut().push((0, us(time)));
     }
@@ -31,10 +32,10 @@ pub(super) async fn latency(mpi: &Mpi, options: &Options, found: &Findings) {
 /// Half of the mean round trip, known to the first.
 async fn ping_pong(mpi: &Mpi, first: u32, second: u32, options: &Options) -> Option<Time> {
     let size = options.size;
-    let mut course = Course::default();
+    let mut iteration_times = IterationTimes::default();
     for iteration in 0..options.warmup + options.iterations {
         if iteration >= options.warmup {
-            course.mark(mpi.time());
+            iteration_times.mark(mpi.time());
         }
         if mpi.rank() == first {
             mpi.send(second, DATA, size).await;
@@ -44,8 +45,8 @@ async fn ping_pong(mpi: &Mpi, first: u32, second: u32, options: &Options) -> Opt
             mpi.send(first, DATA, size).await;
         }
     }
-    course.mark(mpi.time());
-    let half = Time(course.each(options).0 / 2);
+    iteration_times.mark(mpi.time());
+    let half = Time(iteration_times.each(options).0 / 2);
     (mpi.rank() == first).then_some(half)
 }
 
@@ -75,22 +76,22 @@ async fn window(mpi: &Mpi, options: &Options, to: Option<u32>, from: Option<u32>
 
 /// Warm-up and windows; how long those that count took.
 pub(super) async fn windows(mpi: &Mpi, options: &Options, to: Option<u32>, from: Option<u32>) -> Time {
-    let mut course = Course::default();
+    let mut iteration_times = IterationTimes::default();
     for iteration in 0..options.warmup + options.iterations {
         if iteration >= options.warmup {
-            course.mark(mpi.time());
+            iteration_times.mark(mpi.time());
         }
         window(mpi, options, to, from).await;
     }
-    course.mark(mpi.time());
-    Time(course.each(options).0 * u64::from(options.iterations))
+    iteration_times.mark(mpi.time());
+    Time(iteration_times.each(options).0 * u64::from(options.iterations))
 }
 
 fn bytes(options: &Options) -> u64 {
     options.size * u64::from(options.window) * u64::from(options.iterations)
 }
 
-pub(super) async fn bandwidth(mpi: &Mpi, options: &Options, both: bool, found: &Findings) {
+pub(super) async fn bandwidth(mpi: &Mpi, options: &Options, both: bool, found: &Measurements) {
     let other = Some(1 - mpi.rank());
     let (sends, receives) = (both || mpi.rank() == 0, both || mpi.rank() == 1);
     let time = windows(mpi, options, other.filter(|_| sends), other.filter(|_| receives)).await;
@@ -111,7 +112,7 @@ fn partners(mpi: &Mpi, options: &Options) -> (Option<u32>, Option<u32>) {
 }
 
 /// Each sending rank finds its own rate; the value is their sum.
-pub(super) async fn message_rate(mpi: &Mpi, options: &Options, found: &Findings) {
+pub(super) async fn message_rate(mpi: &Mpi, options: &Options, found: &Measurements) {
     let (to, from) = partners(mpi, options);
     barrier(mpi, &Group::all(mpi), READY).await;
     let time = windows(mpi, options, to, from).await;
@@ -123,7 +124,7 @@ pub(super) async fn message_rate(mpi: &Mpi, options: &Options, found: &Findings)
 
 /// As many messages under way as there may be, without windows: the rate at which each receiver gets them, from the
 /// first to the last, summed up.
-pub(super) async fn stream(mpi: &Mpi, options: &Options, found: &Findings) {
+pub(super) async fn stream(mpi: &Mpi, options: &Options, found: &Measurements) {
     let (to, from) = partners(mpi, options);
     let count = options.window * options.iterations;
     barrier(mpi, &Group::all(mpi), READY).await;
@@ -157,7 +158,7 @@ pub(super) async fn stream(mpi: &Mpi, options: &Options, found: &Findings) {
     }
 }
 
-pub(super) async fn nhop(mpi: &Mpi, options: &Options, found: &Findings) {
+pub(super) async fn nhop(mpi: &Mpi, options: &Options, found: &Measurements) {
     for peer in 1..mpi.ranks() {
         if (mpi.rank() == 0 || mpi.rank() == peer)
             && let Some(time) = ping_pong(mpi, 0, peer, options).await
@@ -168,7 +169,7 @@ pub(super) async fn nhop(mpi: &Mpi, options: &Options, found: &Findings) {
 }
 
 /// Mean over the ranks, for each displacement.
-pub(super) async fn displaced_ring(mpi: &Mpi, options: &Options, found: &Findings) {
+pub(super) async fn displaced_ring(mpi: &Mpi, options: &Options, found: &Measurements) {
     let ranks = mpi.ranks();
     for displacement in 1..=ranks / 2 {
         barrier(mpi, &Group::all(mpi), READY).await;

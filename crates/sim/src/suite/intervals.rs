@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use super::competing_traffic::Second;
 use super::exchange::mb_s;
-use super::over_time::Second;
-use super::run::{Findings, Machine};
+use super::options::Machine;
+use super::timing::Measurements;
 use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Task};
 use crate::testbed::{self, Change};
@@ -28,7 +29,7 @@ pub fn intervals(
 ) -> Result<Vec<Second>, String> {
     let stack = machine.testbed.stack(&machine.stack)?;
     let world = testbed::changing_world(&machine.testbed, stack, &machine.placement, machine.seed, changes)?;
-    let found = Findings::default();
+    let found = Measurements::default();
     // What the header of a window says: it is the last one.
     let last = Rc::new(Cell::new(false));
     let program = |mpi: Mpi| -> Task {
@@ -61,7 +62,7 @@ async fn receive(
     mpi: &Mpi,
     (size, window): (u64, u32),
     (interval, duration): (Time, Time),
-    (found, last): (&Findings, &Cell<bool>),
+    (found, last): (&Measurements, &Cell<bool>),
 ) {
     let (mut bytes, mut reported, mut next, mut over) = (0, Time::default(), interval, false);
     while !over {

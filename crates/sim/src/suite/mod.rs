@@ -2,17 +2,19 @@
 
 mod benchmark;
 mod collective;
+mod competing_traffic;
 mod exchange;
 mod intervals;
 mod neighbours;
 mod one_sided;
-mod over_time;
+mod options;
 mod patterns;
 mod run;
+mod timing;
 
 pub use benchmark::{Benchmark, Unit};
+pub use competing_traffic::{Disturbance, Second, over_time};
 pub use intervals::intervals;
 pub use neighbours::Neighbourhood;
-pub use over_time::{Disturbance, Second, over_time};
-pub use patterns::Pattern;
-pub use run::{Machine, Options, Outcome, run, sweep};
+pub use options::{Machine, Options, Outcome, Pattern};
+pub use run::{run, sweep};

@@ -2,7 +2,8 @@
 
 use super::benchmark::Benchmark;
 use super::exchange::{mb_s, us};
-use super::run::{Findings, Options};
+use super::options::Options;
+use super::timing::Measurements;
 use crate::models::time::Time;
 use crate::mpi::costs::Costs;
 use crate::mpi::program::{Mpi, Task, join};
@@ -37,8 +38,8 @@ struct Epoch {
 }
 
 impl Epoch {
-    /// Whether the target's process takes part: operations are messages, not the adapters' business. Then the last one says
-    /// that it is the last, and nothing follows it.
+    /// Whether the target's process takes part: operations are messages, not the adapters' business. Then the last one
+    /// says that it is the last, and nothing follows it.
     fn is_by_message(&self, mpi: &Mpi) -> bool {
         let Costs { put_by_message, get_by_message, .. } = mpi.costs();
         match self.how {
@@ -128,7 +129,7 @@ async fn origin_and_target(mpi: &Mpi, other: u32, epoch: Epoch) {
     join(vec![acts, serves]).await;
 }
 
-pub(super) async fn latency(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Findings) {
+pub(super) async fn latency(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Measurements) {
     let other = 1 - mpi.rank();
     let epoch = Epoch { how: access(benchmark), count: 1, size: options.size };
     let mut start = mpi.time();
@@ -152,7 +153,7 @@ pub(super) async fn latency(benchmark: Benchmark, mpi: &Mpi, options: &Options, 
     }
 }
 
-pub(super) async fn bandwidth(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Findings) {
+pub(super) async fn bandwidth(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Measurements) {
     let both = matches!(benchmark, Benchmark::PutBibandwidth | Benchmark::GetBibandwidth);
     let other = 1 - mpi.rank();
     let epoch = Epoch { how: access(benchmark), count: options.window, size: options.size };

@@ -1,8 +1,10 @@
-//! What programs do all day: compute and exchange, or compute while something is under way. A computation calls no MPI.
+//! Communication patterns of applications: compute and exchange, or compute while a transfer is in flight. A computation
+//! calls no MPI.
 
 use super::exchange::us;
-use super::neighbours::{Neighbour, Neighbourhood};
-use super::run::{Findings, Options, typical};
+use super::neighbours::Neighbour;
+use super::options::Options;
+use super::timing::{Measurements, typical};
 use crate::events::Random;
 use crate::models::time::Time;
 use crate::mpi::collectives::{Group, barrier};
@@ -15,28 +17,8 @@ const TRIALS: usize = 9;
 /// How much longer than that a computation is, unless told.
 const SPARE: f64 = 1.25;
 
-/// How a pattern runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pattern {
-    /// The computation. None: nothing in `exchange`, and a quarter longer than the transfer takes alone in `overlap`.
-    pub compute: Option<Time>,
-    /// By up to so much longer, random for each rank and iteration.
-    pub imbalance: Time,
-    /// With whom each rank exchanges.
-    pub neighbours: Neighbourhood,
-    /// A send ends before the next begins.
-    pub blocking: bool,
-}
-
-impl Default for Pattern {
-    fn default() -> Self {
-        let neighbours = Neighbourhood::Grid(1);
-        Pattern { compute: None, imbalance: Time::default(), neighbours, blocking: true }
-    }
-}
-
 /// Receives, sends and a wait with all neighbours, after a computation.
-pub(super) async fn exchange(mpi: &Mpi, options: &Options, seed: u64, found: &Findings) {
+pub(super) async fn exchange(mpi: &Mpi, options: &Options, seed: u64, found: &Measurements) {
     let pattern = &options.pattern;
     let neighbours = pattern.neighbours.of(mpi);
     let mut random = Random::stream(seed, &format!("imbalance of rank {}", mpi.rank()));
@@ -72,7 +54,7 @@ async fn with_all(mpi: &Mpi, neighbours: &[Neighbour], options: &Options) {
 }
 
 /// What is left to wait for of a transfer both ways after a computation.
-pub(super) async fn overlap(mpi: &Mpi, options: &Options, found: &Findings) {
+pub(super) async fn overlap(mpi: &Mpi, options: &Options, found: &Measurements) {
     let compute = match options.pattern.compute {
         Some(time) => time,
         None => Time((alone(mpi, options).await.0 as f64 * SPARE) as u64),

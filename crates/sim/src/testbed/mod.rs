@@ -176,7 +176,7 @@ impl Stack {
             call: ns(&self.call_ns),
             transmit: optional(&self.transmit_ns),
             fetch: optional(&self.fetch_ns),
-            interruptions: (optional(&self.interruption_every_ns), optional(&self.interruption_ns)),
+            noise: (optional(&self.interruption_every_ns), optional(&self.interruption_ns)),
             burst: self.burst_messages.as_ref().map(|most| most.value as u32),
             eager_send: ns(&self.eager_send_ns),
             eager_receive: ns(&self.eager_receive_ns),

@@ -1,9 +1,9 @@
-//! What goes wrong, and when.
+//! Faults, and when they happen.
 
 use std::fmt;
 
 use super::ids::HostId;
-use super::swarm::Shape;
+use super::shape::Shape;
 use crate::events::{Duration, Random, Time};
 
 /// Two hosts and a rail between them.

@@ -1,4 +1,4 @@
-//! Names of what a simulation is made of.
+//! Identifiers of hosts and connections.
 
 use std::fmt;
 

@@ -1,26 +1,33 @@
 //! The transport in simulation: real engines, a driver loop like the real one, modelled rails, seeded faults, oracles.
+//!
+//! [`run()`] runs a [`Setup`]: a [`world`] of hosts ([`driver`], [`connection`], [`flow`]), whose users draw commands
+//! from a [`mix`] ([`workload`], [`commands`]), while faults happen ([`faults`], [`fault_injection`]) and connections
+//! break and close ([`connection_loss`], [`stream_shutdown`]). [`oracle`] checks the invariants; [`random_setup`] draws
+//! a setup.
 
 mod commands;
 mod connection;
+mod connection_loss;
 mod data;
 mod driver;
-mod failing;
-mod farewell;
+mod fault_injection;
 mod faults;
 mod flow;
 mod frame;
-mod growth;
 mod hostile;
 mod ids;
-mod injury;
 mod ledger;
 mod memory;
+mod mix;
 mod mutation;
 mod oracle;
+mod random_setup;
 mod run;
 mod setup;
+mod shape;
 mod stream;
-mod swarm;
+mod stream_changes;
+mod stream_shutdown;
 mod trace;
 mod workload;
 mod world;
@@ -28,12 +35,12 @@ mod world;
 pub use data::Contents;
 pub use faults::{Fault, Path};
 pub use flow::Socket;
-pub use growth::{Change, Streams};
 pub use ids::HostId;
+pub use mix::Mix;
 pub use mutation::Mutation;
 pub use oracle::Violation;
+pub use random_setup::{draw, draw_cut};
 pub use run::{Outcome, run};
 pub use setup::{Rail, Setup};
 pub use stream::{Stream, goodput};
-pub use swarm::{draw, draw_cut};
-pub use workload::Mix;
+pub use stream_changes::{Change, Streams};

@@ -1,4 +1,4 @@
-//! What a simulation is made of.
+//! The setup of a simulation: everything that a run depends on.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use fishplate_link::{Rate, Settings};
 use super::data::Contents;
 use super::faults::Fault;
 use super::flow::Socket;
-use super::growth::Change;
 use super::ids::HostId;
+use super::mix::Mix;
 use super::mutation::Mutation;
-use super::workload::Mix;
+use super::stream_changes::Change;
 use crate::events::Time;
 
 /// A rail, the same between all hosts and both ways.

@@ -1,12 +1,12 @@
-//! What users ask for, at random.
+//! The workload: commands of users, at random.
 
 use fishplate_engine::{Context, Envelope, INJECT_SIZE, Pattern, PeekAction, Refusal, Space};
 
 use super::commands::{Exposure, Outgoing};
 use super::ids::HostId;
 use super::ledger::{Command, Target, vc};
+use super::mix::Kind;
 use super::world::World;
-use crate::events::{Duration, Random};
 
 /// Tags in use: few, so that there is something to match.
 const TAGS: u64 = 4;
@@ -16,110 +16,6 @@ const IGNORED: u64 = 0xff00;
 const USUAL_LIMIT: u64 = 65_536;
 /// Any tag.
 const ANY_TAG: Space = Space::Tagged { tag: 0, ignore: u64::MAX };
-
-/// How commands are mixed: relative frequencies, and sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mix {
-    /// All together.
-    pub commands: u64,
-    /// How often each is drawn: sends,
-    pub sends: u64,
-    /// receives,
-    pub receives: u64,
-    /// receives that take several messages,
-    pub multi_receives: u64,
-    /// looks at what has come,
-    pub peeks: u64,
-    /// receives of what was claimed by a look,
-    pub claims: u64,
-    /// cancellations of receives,
-    pub cancels: u64,
-    /// reads and writes of remote memory,
-    pub accesses: u64,
-    /// ends of registered memory.
-    pub ends: u64,
-    /// In a hundred, to the own host.
-    pub to_self: u64,
-    /// Length of the longest message, in bytes.
-    pub longest: u64,
-    /// Longest time from one command of a host to its next.
-    pub pause: Duration,
-}
-
-/// A kind of command.
-#[derive(Clone, Copy)]
-enum Kind {
-    Send,
-    Receive,
-    MultiReceive,
-    Peek,
-    Claim,
-    Cancel,
-    Access,
-    End,
-}
-
-impl Mix {
-    /// Users do nothing.
-    pub const NOTHING: Mix = Mix {
-        commands: 0,
-        sends: 0,
-        receives: 0,
-        multi_receives: 0,
-        peeks: 0,
-        claims: 0,
-        cancels: 0,
-        accesses: 0,
-        ends: 0,
-        to_self: 0,
-        longest: 0,
-        pause: Duration::ZERO,
-    };
-
-    /// Some mix: each kind may be frequent, rare, or not there at all.
-    pub fn draw(random: &mut Random) -> Mix {
-        let mut frequency = |usual: u64| usual * random.pick(&[0, 1, 1, 1, 2, 5]);
-        let (multi_receives, peeks, claims) = (frequency(3), frequency(5), frequency(4));
-        let (cancels, accesses, ends) = (frequency(4), frequency(12), frequency(3));
-        let balance = random.pick(&[20, 32, 32, 44]);
-        let longest = random.pick(&[300, 20_000, 200_000, 200_000, 5 << 20]);
-        Mix {
-            commands: if longest > 1 << 20 { random.range(50, 200) } else { random.range(100, 600) },
-            sends: 64 - balance,
-            receives: balance,
-            multi_receives,
-            peeks,
-            claims,
-            cancels,
-            accesses,
-            ends,
-            to_self: random.pick(&[0, 8]),
-            longest,
-            pause: random.pick(&[Duration::us(2), Duration::us(40), Duration::us(40), Duration::ms(2)]),
-        }
-    }
-
-    fn kind(&self, random: &mut Random) -> Kind {
-        let kinds = [
-            (Kind::Send, self.sends),
-            (Kind::Receive, self.receives),
-            (Kind::MultiReceive, self.multi_receives),
-            (Kind::Peek, self.peeks),
-            (Kind::Claim, self.claims),
-            (Kind::Cancel, self.cancels),
-            (Kind::Access, self.accesses),
-            (Kind::End, self.ends),
-        ];
-        let mut dice = random.below(kinds.iter().map(|(_, frequency)| frequency).sum());
-        for (kind, frequency) in kinds {
-            if dice < frequency {
-                return kind;
-            }
-            dice -= frequency;
-        }
-        Kind::Send
-    }
-}
 
 impl World {
     /// The user of `host` does something.

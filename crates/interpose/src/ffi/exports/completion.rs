@@ -1,42 +1,42 @@
-//! Calls that complete or test requests: schedules under way get on in all of them.
+//! Calls that wait for requests or test them: schedules in flight make progress in all of them.
 
 use std::ffi::c_int;
 
-use crate::ffi::abi::Handle;
 use crate::ffi::functions::{self as mpi, Address, Int, Out, Slot};
-use crate::flights;
+use crate::ffi::handle::Handle;
+use crate::progress;
 
 /// Defines calls that wait: with schedules under way they test again and again instead.
 macro_rules! waiting {
-    ($($ours:ident = $native:ident ($($argument:ident: $type:ty),*), by |$flag:ident| $look:expr;)*) => {$(
+    ($($ours:ident = $native_blocking:ident ($($argument:ident: $type:ty),*), by |$flag:ident| $look:expr;)*) => {$(
         #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
         ///
         /// # Safety
         /// As MPI says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
-            if flights::is_empty() {
+            if progress::is_empty() {
                 // SAFETY: the program's arguments, handed on.
-                return unsafe { mpi::$native($($argument),*) };
+                return unsafe { mpi::$native_blocking($($argument),*) };
             }
             // SAFETY: as above; the flag is our own.
-            flights::wait_for(|$flag| unsafe { $look })
+            progress::wait_for(|$flag| unsafe { $look })
         }
     )*};
 }
 
 /// Defines calls that look once.
 macro_rules! looking {
-    ($($ours:ident = $native:ident ($($argument:ident: $type:ty),*);)*) => {$(
+    ($($ours:ident = $native_blocking:ident ($($argument:ident: $type:ty),*);)*) => {$(
         #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
         ///
         /// # Safety
         /// As MPI says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
-            flights::progress();
+            progress::advance();
             // SAFETY: the program's arguments, handed on.
-            unsafe { mpi::$native($($argument),*) }
+            unsafe { mpi::$native_blocking($($argument),*) }
         }
     )*};
 }

@@ -3,10 +3,11 @@
 
 use std::ffi::c_int;
 
+use super::collective::*;
 use super::messages::{MPI_Mrecv, MPI_Recv, MPI_Rsend, MPI_Send, MPI_Sendrecv, MPI_Ssend};
-use crate::ffi::abi::{ERROR_COUNT, Handle};
-use crate::ffi::call::*;
+use crate::ffi::abi::ERROR_COUNT;
 use crate::ffi::functions::{self as mpi, Address, Int, Slot};
+use crate::ffi::handle::Handle;
 use crate::ffi::library;
 
 /// MPI_Count.

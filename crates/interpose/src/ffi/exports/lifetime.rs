@@ -1,11 +1,10 @@
-//! Begin and end, of the program and of communicators.
+//! Initialization and finalization, and the creation and freeing of communicators.
 
 use std::ffi::c_int;
 
-use crate::ffi::abi::Handle;
 use crate::ffi::functions::{self as mpi, Address, Counts, Int, Out, Slot};
-use crate::flights;
-use crate::world;
+use crate::ffi::handle::Handle;
+use crate::{deferred_free, process_state, progress};
 
 /// In front of MPI's `MPI_Init`.
 ///
@@ -16,7 +15,7 @@ pub unsafe extern "C" fn MPI_Init(argc: Address, argv: Address) -> c_int {
     // SAFETY: the program's arguments, handed on.
     let code = unsafe { mpi::init(argc, argv) };
     if code == 0 {
-        world::wake();
+        process_state::start();
     }
     code
 }
@@ -30,7 +29,7 @@ pub unsafe extern "C" fn MPI_Init_thread(argc: Address, argv: Address, required:
     // SAFETY: as above.
     let code = unsafe { mpi::init_thread(argc, argv, required, provided) };
     if code == 0 {
-        world::wake();
+        process_state::start();
     }
     code
 }
@@ -41,7 +40,7 @@ pub unsafe extern "C" fn MPI_Init_thread(argc: Address, argv: Address, required:
 /// As MPI says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Finalize() -> c_int {
-    world::sleep();
+    process_state::stop();
     // SAFETY: the program has called it.
     unsafe { mpi::finalize() }
 }
@@ -54,7 +53,7 @@ pub unsafe extern "C" fn MPI_Finalize() -> c_int {
 pub unsafe extern "C" fn MPI_Comm_free(comm: Slot) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::comm_free(comm) };
-    world::bury();
+    deferred_free::free_deferred();
     code
 }
 
@@ -66,22 +65,22 @@ pub unsafe extern "C" fn MPI_Comm_free(comm: Slot) -> c_int {
 pub unsafe extern "C" fn MPI_Comm_disconnect(comm: Slot) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::comm_disconnect(comm) };
-    world::bury();
+    deferred_free::free_deferred();
     code
 }
 
 /// Defines calls of the MPI that wait for other ranks, before which schedules under way are finished.
 macro_rules! finishing {
-    ($($ours:ident = $native:ident ($($argument:ident: $type:ty),*);)*) => {$(
+    ($($ours:ident = $native_blocking:ident ($($argument:ident: $type:ty),*);)*) => {$(
         #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
         ///
         /// # Safety
         /// As MPI says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
-            flights::finish();
+            progress::finish_all();
             // SAFETY: the program's arguments, handed on.
-            unsafe { mpi::$native($($argument),*) }
+            unsafe { mpi::$native_blocking($($argument),*) }
         }
     )*};
 }

@@ -1,25 +1,27 @@
-//! Messages that are sent or received by calls that wait: with schedules under way, they wait by our loop.
+//! Blocking sends and receives: with schedules in flight they become non-blocking ones that the progress engine waits
+//! for.
 
 use std::ffi::c_int;
 use std::ptr;
 
-use crate::ffi::abi::{Abi, Handle};
+use crate::ffi::abi::Abi;
 use crate::ffi::functions::{self as mpi, Address, Int, Slot};
+use crate::ffi::handle::Handle;
 use crate::ffi::library;
-use crate::flights;
+use crate::progress;
 
 /// Defines calls that start what the program asks for, and wait.
 macro_rules! waiting {
-    ($($ours:ident = $native:ident, by $start:ident, ($($argument:ident: $type:ty),*) $($status:ident)?;)*) => {$(
+    ($($ours:ident = $native_blocking:ident, by $start:ident, ($($argument:ident: $type:ty),*) $($status:ident)?;)*) => {$(
         #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
         ///
         /// # Safety
         /// As MPI says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours($($argument: $type,)* $($status: Address)?) -> c_int {
-            if flights::is_empty() {
+            if progress::is_empty() {
                 // SAFETY: the program's arguments, handed on.
-                return unsafe { mpi::$native($($argument,)* $($status)?) };
+                return unsafe { mpi::$native_blocking($($argument,)* $($status)?) };
             }
             let mut request: Handle = 0;
             let slot: Slot = ptr::from_mut(&mut request).cast();
@@ -56,7 +58,7 @@ pub unsafe extern "C" fn MPI_Sendrecv_replace(
     status: Address,
 ) -> c_int {
     // MPI has the form that returns at once since version 4.
-    if flights::is_empty() || library::symbol(c"PMPI_Isendrecv_replace").is_none() {
+    if progress::is_empty() || library::symbol(c"PMPI_Isendrecv_replace").is_none() {
         // SAFETY: the program's arguments, handed on.
         return unsafe { mpi::sendrecv_replace(buffer, count, datatype, to, out_tag, from, in_tag, comm, status) };
     }
@@ -86,7 +88,7 @@ pub unsafe extern "C" fn MPI_Sendrecv(
     comm: Handle,
     status: Address,
 ) -> c_int {
-    if flights::is_empty() {
+    if progress::is_empty() {
         // SAFETY: the program's arguments, handed on.
         return unsafe {
             mpi::sendrecv(out, out_count, out_type, to, out_tag, into, in_count, in_type, from, in_tag, comm, status)
@@ -115,5 +117,5 @@ fn ignored() -> Address {
 
 fn wait(request: Slot, status: Address) -> c_int {
     // SAFETY: the place of a handle that MPI has just made, and the program's place for a status.
-    flights::wait_for(|flag| unsafe { mpi::test(request, flag, status) })
+    progress::wait_for(|flag| unsafe { mpi::test(request, flag, status) })
 }

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::{Address, Counts, Int, Slot};
-use crate::ffi::abi::Handle;
+use crate::ffi::handle::Handle;
 
 functions! {
     ibarrier = c"PMPI_Ibarrier" (comm: Handle, request: Slot);

@@ -9,9 +9,9 @@ use super::calendar::Calendar;
 use super::flow::{Acknowledged, Flow, FlowId, Message};
 use super::path::{Hop, Path, Place};
 use super::shaper::Shaper;
+use super::slab::Slab;
 use super::socket::Socket;
 use super::station::{Job, Station};
-use super::table::Table;
 use super::time::Time;
 
 /// Longest piece, in bytes. Messages are cut finely enough for stations to work on different pieces of one at the same
@@ -44,8 +44,8 @@ pub enum NetworkEvent {
 /// What the network tells the owners of flows.
 #[derive(Clone, Copy, Debug)]
 pub enum Notice {
-    /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece; the time is
-    /// that at which the transport has sent them.
+    /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece; the
+    /// time is that at which the transport has sent them.
     Left(FlowId, u64, u64, Time),
     /// The first piece of a message that has several has arrived, where a process sees a stream.
     Begun(FlowId, u64),
@@ -90,8 +90,8 @@ pub struct Network {
     gates: Vec<Gate>,
     adapters: Vec<Adapter>,
     flows: Vec<Flow>,
-    messages: Table<Message>,
-    chunks: Table<Chunk>,
+    messages: Slab<Message>,
+    chunks: Slab<Chunk>,
     notices: Vec<Notice>,
 }
 

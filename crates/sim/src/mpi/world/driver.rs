@@ -6,9 +6,9 @@ use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use super::{Event, Frame, World};
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
-use crate::mpi::ends::Ends;
-use crate::mpi::kernel::LOOK_AFTER;
+use crate::mpi::flow_ends::FlowEnds;
 use crate::mpi::rank::{Rank, Request};
+use crate::mpi::tcp_info::LOOK_AFTER;
 
 /// How often the thread that watches over a process looks, and how long something may wait before it sees to it
 /// (crates/provider: `progress_thread.rs`).
@@ -99,7 +99,7 @@ impl World {
         let has_all = self.network.flush(&mut self.calendar, flow);
         self.hear();
         if let Some(budget) = self.ways.budget().filter(|_| has_all) {
-            let Ends { from, from_subchannel, .. } = self.ends[flow.0 as usize];
+            let FlowEnds { from, from_subchannel, .. } = self.ends[flow.0 as usize];
             self.ranks[from as usize].engine.writable(from_subchannel, budget);
             self.attend(from);
         }
@@ -114,7 +114,7 @@ impl World {
 
     /// Something has left an adapter that has no socket in front: it takes as much more.
     pub(super) fn left(&mut self, flow: FlowId, bytes: u64) {
-        let Ends { from, from_subchannel, .. } = self.ends[flow.0 as usize];
+        let FlowEnds { from, from_subchannel, .. } = self.ends[flow.0 as usize];
         let Some(budget) = self.ways.budget().filter(|_| !self.network.has_socket(flow)) else { return };
         let process = &mut self.ranks[from as usize];
         let out = process.out(from_subchannel);

@@ -1,15 +1,15 @@
 //! A run of one MPI program: processes over a network in virtual time.
 
-mod arriving;
 mod driver;
+mod receive;
 
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Config, Extent, Payload, Region, Registration, SendKey};
 
 use super::costs::Costs;
-use super::ends::Ends;
-use super::kernel::Kernels;
+use super::flow_ends::FlowEnds;
 use super::rank::{Rank, Way};
+use super::tcp_info::Kernels;
 use crate::events::Random;
 use crate::models::calendar::Calendar;
 use crate::models::flow::{Flow, FlowId};
@@ -109,7 +109,7 @@ pub struct World {
     calendar: Calendar<Event>,
     network: Network,
     ranks: Vec<Rank>,
-    ends: Vec<Ends>,
+    ends: Vec<FlowEnds>,
     kernels: Kernels,
     frames: Vec<Frame>,
     free_frames: Vec<u32>,
@@ -248,8 +248,8 @@ impl World {
             ) else {
                 return;
             };
-            self.ends.push(Ends::new((from, near), (to, far)));
-            self.ends.push(Ends::new((to, far), (from, near)));
+            self.ends.push(FlowEnds::new((from, near), (to, far)));
+            self.ends.push(FlowEnds::new((to, far), (from, near)));
             let call = self.ranks[from as usize].costs.transmit;
             self.kernels.add_pair(self.kind.acknowledges.then_some((call, way_ns)));
         }

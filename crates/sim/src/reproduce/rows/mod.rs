@@ -5,7 +5,7 @@ mod multirail;
 mod pecnit;
 mod wan;
 
-use super::lab::{Lab, Values};
+use super::experiments::{Experiments, Values};
 
 /// A row.
 pub struct Row {
@@ -14,10 +14,10 @@ pub struct Row {
     /// The paper.
     pub paper: &'static str,
     /// Simulates it.
-    pub find: fn(&Lab) -> Result<Values, String>,
+    pub find: fn(&Experiments) -> Result<Values, String>,
 }
 
-const fn row(id: &'static str, paper: &'static str, find: fn(&Lab) -> Result<Values, String>) -> Row {
+const fn row(id: &'static str, paper: &'static str, find: fn(&Experiments) -> Result<Values, String>) -> Row {
     Row { id, paper, find }
 }
 

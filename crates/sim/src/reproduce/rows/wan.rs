@@ -2,7 +2,7 @@
 
 use fishplate_collectives::Algorithm;
 
-use super::super::lab::{Lab, Ranks, Setting, Values, values};
+use super::super::experiments::{Experiments, Ranks, Setting, Values, values};
 use crate::suite::{Benchmark, Options};
 
 const KIB: u64 = 1 << 10;
@@ -19,34 +19,40 @@ fn far<'a>(stack: &'a str, with: &'a [(&'a str, &'a str)]) -> Setting<'a> {
     Setting { testbed: "wan-2008", stack, with, ranks: Ranks::APART }
 }
 
-fn streamed(lab: &Lab, figure: &'static str, stack: &str, delay: &str, sizes: &[u64]) -> Result<Vec<f64>, String> {
-    lab.curve(figure, &far(stack, &[(DELAY, delay)]), Benchmark::Stream, (sizes, &Options::default()))
+fn streamed(
+    experiments: &Experiments,
+    figure: &'static str,
+    stack: &str,
+    delay: &str,
+    sizes: &[u64],
+) -> Result<Vec<f64>, String> {
+    experiments.curve(figure, &far(stack, &[(DELAY, delay)]), Benchmark::Stream, (sizes, &Options::default()))
 }
 
-pub fn datagrams(lab: &Lab) -> Result<Values, String> {
+pub fn datagrams(experiments: &Experiments) -> Result<Values, String> {
     let sizes = [64, 256, 512, KIB, 2 * KIB];
-    let curve = streamed(lab, "figure 2a", "verbs-ud", "0", &sizes)?;
+    let curve = streamed(experiments, "figure 2a", "verbs-ud", "0", &sizes)?;
     Ok(values([("peak, MB/s", curve.into_iter().fold(0.0, f64::max))]))
 }
 
-pub fn datagrams_over_distance(lab: &Lab) -> Result<Values, String> {
-    let of = |delay| streamed(lab, "figure 2a", "verbs-ud", delay, &[512, 2 * KIB]);
+pub fn datagrams_over_distance(experiments: &Experiments) -> Result<Values, String> {
+    let of = |delay| streamed(experiments, "figure 2a", "verbs-ud", delay, &[512, 2 * KIB]);
     let (near, far) = (of("0")?, of("10000")?);
     Ok(values([("10 ms / no delay, 512 B", far[0] / near[0]), ("10 ms / no delay, 2 KiB", far[1] / near[1])]))
 }
 
-pub fn connection(lab: &Lab) -> Result<Values, String> {
+pub fn connection(experiments: &Experiments) -> Result<Values, String> {
     let sizes = [KIB, 4 * KIB, 64 * KIB, MIB, 4 * MIB];
-    let curve = streamed(lab, "figure 2b", "verbs-rc", "0", &sizes)?;
+    let curve = streamed(experiments, "figure 2b", "verbs-rc", "0", &sizes)?;
     Ok(values([("peak, MB/s", curve.into_iter().fold(0.0, f64::max))]))
 }
 
-pub fn connection_over_distance(lab: &Lab) -> Result<Values, String> {
+pub fn connection_over_distance(experiments: &Experiments) -> Result<Values, String> {
     let sizes = [KIB, 4 * KIB, 64 * KIB, MIB, 4 * MIB];
     let mut found = Values::new();
     let mut near = Vec::new();
     for (delay, told) in DELAYS {
-        let curve = streamed(lab, "figure 2b", "verbs-rc", delay, &sizes)?;
+        let curve = streamed(experiments, "figure 2b", "verbs-rc", delay, &sizes)?;
         found.insert(format!("4 MiB at {told}, MB/s"), curve[4]);
         if delay == "0" {
             near = curve;
@@ -59,31 +65,37 @@ pub fn connection_over_distance(lab: &Lab) -> Result<Values, String> {
 }
 
 /// TCP over IPoIB: so many streams between two hosts, in MB/s.
-fn tcp(lab: &Lab, figure: &'static str, stack: &str, streams: u32, with: &[(&str, &str)]) -> Result<f64, String> {
+fn tcp(
+    experiments: &Experiments,
+    figure: &'static str,
+    stack: &str,
+    streams: u32,
+    with: &[(&str, &str)],
+) -> Result<f64, String> {
     let ranks = Ranks { count: 2 * streams, per_node: streams, clusters: 2 };
     let options = Options { window: 24, ..Options::default() };
     let setting = Setting { ranks, ..far(stack, with) };
-    Ok(lab.curve(figure, &setting, Benchmark::Stream, (&[TCP_MESSAGE], &options))?[0])
+    Ok(experiments.curve(figure, &setting, Benchmark::Stream, (&[TCP_MESSAGE], &options))?[0])
 }
 
-pub fn windows(lab: &Lab) -> Result<Values, String> {
+pub fn windows(experiments: &Experiments) -> Result<Values, String> {
     let mut found = Values::new();
     let window = "transport.ipoib-ud.window_bytes";
     for (bytes, told) in [("65536", "64K"), ("262144", "256K"), ("1048576", "1M")] {
-        let at = |delay| tcp(lab, "figure 3a", "ipoib-ud", 1, &[(window, bytes), (DELAY, delay)]);
+        let at = |delay| tcp(experiments, "figure 3a", "ipoib-ud", 1, &[(window, bytes), (DELAY, delay)]);
         let (near, middle, far) = (at("0")?, at("1000")?, at("10000")?);
         found.insert(format!("window {told} at 1 ms, MB/s"), middle);
         found.insert(format!("window {told}, 10 ms / no delay"), far / near);
         if told == "1M" {
-            let verbs = streamed(lab, "figure 2a", "verbs-ud", "0", &[2 * KIB])?[0];
+            let verbs = streamed(experiments, "figure 2a", "verbs-ud", "0", &[2 * KIB])?[0];
             found.insert("peak / verbs UD".into(), near / verbs);
         }
     }
     Ok(found)
 }
 
-pub fn streams(lab: &Lab) -> Result<Values, String> {
-    let of = |streams, delay| tcp(lab, "figure 3b", "ipoib-ud", streams, &[(DELAY, delay)]);
+pub fn streams(experiments: &Experiments) -> Result<Values, String> {
+    let of = |streams, delay| tcp(experiments, "figure 3b", "ipoib-ud", streams, &[(DELAY, delay)]);
     let peak = of(1, "0")?;
     let (one, eight) = (of(1, "1000")?, of(8, "1000")?);
     let (one_far, eight_far) = (of(1, "10000")?, of(8, "10000")?);
@@ -94,14 +106,14 @@ pub fn streams(lab: &Lab) -> Result<Values, String> {
     ]))
 }
 
-pub fn connected_ip(lab: &Lab) -> Result<Values, String> {
-    let connected = tcp(lab, "figure 4a", "ipoib-rc", 1, &[(DELAY, "0")])?;
-    let datagrams = tcp(lab, "figure 3a", "ipoib-ud", 1, &[(DELAY, "0")])?;
+pub fn connected_ip(experiments: &Experiments) -> Result<Values, String> {
+    let connected = tcp(experiments, "figure 4a", "ipoib-rc", 1, &[(DELAY, "0")])?;
+    let datagrams = tcp(experiments, "figure 3a", "ipoib-ud", 1, &[(DELAY, "0")])?;
     Ok(values([("peak, MB/s", connected), ("IPoIB-UD, MB/s", datagrams)]))
 }
 
-pub fn connected_streams(lab: &Lab) -> Result<Values, String> {
-    let of = |streams, delay| tcp(lab, "figure 4b", "ipoib-rc", streams, &[(DELAY, delay)]);
+pub fn connected_streams(experiments: &Experiments) -> Result<Values, String> {
+    let of = |streams, delay| tcp(experiments, "figure 4b", "ipoib-rc", streams, &[(DELAY, delay)]);
     let peak = of(1, "0")?;
     Ok(values([
         ("1 stream, 100 us / no delay", of(1, "100")? / peak),
@@ -110,23 +122,25 @@ pub fn connected_streams(lab: &Lab) -> Result<Values, String> {
     ]))
 }
 
-pub fn mpi_peak(lab: &Lab) -> Result<Values, String> {
+pub fn mpi_peak(experiments: &Experiments) -> Result<Values, String> {
     let sizes = [KIB, 8 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB];
     let near = [(DELAY, "0")];
-    let curve = lab.curve("figure 5a", &far("mvapich2", &near), Benchmark::Bandwidth, (&sizes, &Options::default()))?;
+    let curve =
+        experiments.curve("figure 5a", &far("mvapich2", &near), Benchmark::Bandwidth, (&sizes, &Options::default()))?;
     Ok(values([("peak, MB/s", curve.into_iter().fold(0.0, f64::max))]))
 }
 
-pub fn threshold(lab: &Lab) -> Result<Values, String> {
+pub fn threshold(experiments: &Experiments) -> Result<Values, String> {
     let sizes = [KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 256 * KIB];
     let at = [(DELAY, "1000")];
-    let of = |stack| lab.curve("figure 5b", &far(stack, &at), Benchmark::Bandwidth, (&sizes, &Options::default()));
+    let of =
+        |stack| experiments.curve("figure 5b", &far(stack, &at), Benchmark::Bandwidth, (&sizes, &Options::default()));
     let gains: Vec<f64> = of("mvapich2-64k")?.iter().zip(of("mvapich2")?).map(|(new, old)| new / old).collect();
     let greatest = gains[2..6].iter().copied().fold(0.0, f64::max);
     Ok(values([("gain at 8 KiB", gains[2]), ("greatest gain of 8 to 64 KiB", greatest)]))
 }
 
-pub fn pairs(lab: &Lab) -> Result<Values, String> {
+pub fn pairs(experiments: &Experiments) -> Result<Values, String> {
     let mut found = Values::new();
     for (size, told) in [(8, "8 B"), (16 * KIB, "16 KiB")] {
         for (delay, at) in [("100", "100 us"), ("1000", "1 ms"), ("10000", "10 ms")] {
@@ -135,7 +149,7 @@ pub fn pairs(lab: &Lab) -> Result<Values, String> {
                 let with = [(DELAY, delay)];
                 let setting = Setting { ranks, ..far("mvapich2", &with) };
                 let options = Options { size, ..Options::default() };
-                lab.value(&setting, Benchmark::MessageRate, &options)
+                experiments.value(&setting, Benchmark::MessageRate, &options)
             };
             found.insert(format!("{told} at {at}, 8 pairs / 1"), of(8)? / of(1)?);
         }
@@ -143,7 +157,7 @@ pub fn pairs(lab: &Lab) -> Result<Values, String> {
     Ok(found)
 }
 
-pub fn broadcast(lab: &Lab) -> Result<Values, String> {
+pub fn broadcast(experiments: &Experiments) -> Result<Values, String> {
     let mut found = Values::new();
     let ranks = Ranks { count: PROCESSES, per_node: 2, clusters: 2 };
     let hierarchical = Some(Algorithm::Coordinators { segments: 1 });
@@ -152,7 +166,7 @@ pub fn broadcast(lab: &Lab) -> Result<Values, String> {
             let options = Options { algorithm, aligned: true, iterations: 2, warmup: 1, ..Options::default() };
             let with = [(DELAY, *delay)];
             let setting = Setting { ranks, ..far("mvapich2", &with) };
-            lab.curve(figure, &setting, Benchmark::Bcast, (&[KIB, 16 * KIB, 128 * KIB], &options))
+            experiments.curve(figure, &setting, Benchmark::Bcast, (&[KIB, 16 * KIB, 128 * KIB], &options))
         };
         let (original, new) = (of(None)?, of(hierarchical)?);
         let told = if *told == "1 ms" { "1000 us" } else { told };
@@ -162,9 +176,9 @@ pub fn broadcast(lab: &Lab) -> Result<Values, String> {
     Ok(found)
 }
 
-pub fn newer_adapter(lab: &Lab) -> Result<Values, String> {
+pub fn newer_adapter(experiments: &Experiments) -> Result<Values, String> {
     let sizes = [KIB, 16 * KIB];
-    let of = |stack| streamed(lab, "figure 10", stack, "1000", &sizes);
+    let of = |stack| streamed(experiments, "figure 10", stack, "1000", &sizes);
     let (older, newer) = (of("verbs-rc")?, of("verbs-rc-connectx")?);
     Ok(values([
         ("1 KiB, older, MB/s", older[0]),

@@ -1,12 +1,12 @@
 //! The invariants, one file each. An oracle sees everything that happens and says when it must not have.
 
-mod bounds;
-mod conduct;
-mod content;
-mod lease;
-mod once;
-mod order;
-mod progress;
+mod data_integrity;
+mod exactly_once;
+mod fault_isolation;
+mod liveness;
+mod matching_order;
+mod memory_bounds;
+mod send_buffer_use;
 
 use std::fmt;
 
@@ -105,13 +105,13 @@ impl fmt::Display for Violation {
 /// One of each.
 pub fn all() -> Vec<Box<dyn Oracle>> {
     vec![
-        Box::new(conduct::Conduct),
-        Box::new(once::Once),
-        Box::new(lease::Lease),
-        Box::new(content::Content),
-        Box::new(order::Order::default()),
-        Box::new(bounds::Bounds),
-        Box::new(progress::Progress),
+        Box::new(fault_isolation::Conduct),
+        Box::new(exactly_once::Once),
+        Box::new(send_buffer_use::Lease),
+        Box::new(data_integrity::Content),
+        Box::new(matching_order::Order::default()),
+        Box::new(memory_bounds::Bounds),
+        Box::new(liveness::Progress),
     ]
 }
 

@@ -1,0 +1,74 @@
+//! How often each algorithm was used: the file that `FISHPLATE_COLLECTIVES_LOG` names.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Mutex;
+
+use fishplate_collectives::{Algorithm, ClusterMap};
+
+use crate::sync::lock;
+
+/// Counts of one communicator.
+#[derive(Clone, Debug)]
+pub struct CallStatistics {
+    clusters: Vec<usize>,
+    calls: BTreeMap<(&'static str, &'static str), u64>,
+}
+
+impl CallStatistics {
+    /// None yet.
+    pub fn of(map: &ClusterMap) -> CallStatistics {
+        let clusters = map.clusters().map(|cluster| map.members(cluster).len()).collect();
+        CallStatistics { clusters, calls: BTreeMap::new() }
+    }
+
+    /// An operation was carried out.
+    pub fn count(&mut self, operation: &'static str, algorithm: Algorithm) {
+        let name = match algorithm {
+            Algorithm::Native => "native",
+            Algorithm::Coordinators { .. } => "coordinators",
+            Algorithm::Shared { .. } => "shared",
+            Algorithm::Direct { .. } => "direct",
+        };
+        *self.calls.entry((operation, name)).or_default() += 1;
+    }
+}
+
+/// Ranks in each cluster, operation, algorithm.
+type Key = (Vec<usize>, &'static str, &'static str);
+
+/// Counts of all communicators.
+static TOTALS: Mutex<BTreeMap<Key, u64>> = Mutex::new(BTreeMap::new());
+
+/// Adds the counts of a communicator to the totals, which [`write`] writes.
+pub fn add(statistics: CallStatistics) {
+    let mut totals = lock(&TOTALS);
+    for ((operation, algorithm), calls) in statistics.calls {
+        *totals.entry((statistics.clusters.clone(), operation, algorithm)).or_default() += calls;
+    }
+}
+
+/// Writes a line of JSON for each kind of communicator, operation and algorithm.
+pub fn write(file: &Path) {
+    let mut text = String::new();
+    for ((clusters, operation, algorithm), calls) in std::mem::take(&mut *lock(&TOTALS)) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            r#"{{"clusters":{clusters:?},"operation":"{operation}","algorithm":"{algorithm}","calls":{calls}}}"#
+        );
+    }
+    append(file, &text);
+}
+
+/// Appends lines to a file that others may append to as well.
+pub fn append(file: &Path, lines: &str) {
+    let written =
+        OpenOptions::new().create(true).append(true).open(file).and_then(|mut f| f.write_all(lines.as_bytes()));
+    if let Err(error) = written {
+        crate::diagnostics::report(format_args!("cannot write to {}: {error}", file.display()));
+    }
+}

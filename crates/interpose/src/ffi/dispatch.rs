@@ -1,0 +1,112 @@
+//! Which collective calls go to a schedule and which to the MPI.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use super::abi::Abi;
+use super::call::Call;
+use super::functions::{self as mpi, Slot};
+use super::generalized_request::GeneralizedRequest;
+use super::objects::{Comm, Result};
+use super::plan::Planner;
+use crate::communicator::SpanningComm;
+use crate::execution::Execution;
+use crate::process_state;
+use crate::progress::{self, Operation};
+
+/// A call that returns when the operation is complete.
+pub fn blocking(call: &Call) -> c_int {
+    match route(call, true) {
+        Route::Schedule(comm, operation) => match operation.and_then(progress::run) {
+            Ok(()) => 0,
+            Err(error) => comm.raise(error),
+        },
+        Route::Native => {
+            progress::finish_all();
+            call.native_blocking()
+        }
+        Route::NativeNonblocking => {
+            let mut request = 0usize;
+            let slot = std::ptr::from_mut(&mut request).cast();
+            // SAFETY: a place for a handle.
+            let code = unsafe { call.native_nonblocking(slot) };
+            if code == 0 { wait(slot) } else { code }
+        }
+    }
+}
+
+/// A call that returns at once.
+///
+/// # Safety
+/// `request` must be a place for a handle.
+pub unsafe fn nonblocking(call: &Call, request: Slot) -> c_int {
+    let Route::Schedule(comm, operation) = route(call, false) else {
+        // SAFETY: the caller's promise.
+        return unsafe { call.native_nonblocking(request) };
+    };
+    let started = operation.and_then(|operation| {
+        let abi = operation.abi();
+        // SAFETY: the caller's promise.
+        let generalized_request = unsafe { GeneralizedRequest::start(abi, request) }?;
+        progress::start(operation, generalized_request);
+        Ok(())
+    });
+    started.map_or_else(|error| comm.raise(error), |()| 0)
+}
+
+/// Waits for a request of the MPI's own; no status is wanted.
+pub fn wait(request: Slot) -> c_int {
+    let ignore = Abi::get().map_or(0, |abi| abi.status_ignore) as mpi::Address;
+    // SAFETY: the place of a valid handle, and one for a flag.
+    progress::wait_for(|flag| unsafe { mpi::test(request, flag, ignore) })
+}
+
+/// How a call is carried out. All ranks of its communicator go the same way.
+enum Route {
+    /// By a schedule.
+    Schedule(Comm, Result<Box<Operation>>),
+    /// By the MPI's function.
+    Native,
+    /// By the MPI's function that returns at once, since schedules that were started on this communicator of late must
+    /// get on meanwhile. (The two functions of MPI do not match each other, so whether schedules are under way cannot
+    /// decide: that differs from rank to rank.)
+    NativeNonblocking,
+}
+
+fn route(call: &Call, is_blocking: bool) -> Route {
+    let Some(world) = process_state::get() else { return Route::Native };
+    let abi = world.abi;
+    let comm = Comm(abi.clean(call.comm()));
+    let spanning = if comm.0 == abi.comm_null { None } else { world.lookup(comm, is_blocking && call.has_schedules()) };
+    let Some(spanning) = spanning else { return Route::Native };
+    match scheduled(abi, call, comm, &spanning, is_blocking) {
+        Some(operation) => {
+            if !is_blocking {
+                spanning.note_nonblocking();
+            }
+            Route::Schedule(comm, operation)
+        }
+        None if is_blocking && spanning.must_progress() => Route::NativeNonblocking,
+        None => Route::Native,
+    }
+}
+
+fn scheduled(
+    abi: &'static Abi,
+    call: &Call,
+    comm: Comm,
+    spanning: &Arc<SpanningComm>,
+    is_blocking: bool,
+) -> Option<Result<Box<Operation>>> {
+    let planner = Planner { abi, call, comm, ranks: spanning.map.ranks(), rank: spanning.rank().0 };
+    let plan = planner.plan()?;
+    if !is_blocking && plan.op.is_some_and(|op| !op.is_own(abi)) {
+        // The program may free its operation before we are done with it.
+        return None;
+    }
+    let schedule = spanning.schedule(plan.operation, plan.element.bytes, plan.in_place)?;
+    Some(planner.memory().map(|(buffers, unpacking)| {
+        let execution = Execution::new(abi, spanning.clone(), schedule, plan.op, buffers);
+        Box::new(Operation::new(execution, unpacking))
+    }))
+}

@@ -1,0 +1,66 @@
+//! Requests that the program waits for, and that we complete.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use super::abi::Abi;
+use super::functions as mpi;
+use super::handle::Handle;
+use super::objects::{Error, Result, check};
+
+/// A generalized request of MPI.
+pub struct GeneralizedRequest {
+    request: Handle,
+    /// What the program gets from the call that completes it.
+    code: Arc<AtomicI32>,
+}
+
+impl GeneralizedRequest {
+    /// Starts one and puts its handle where the program wants it.
+    ///
+    /// # Safety
+    /// `slot` must be a place for a handle.
+    pub(super) unsafe fn start(abi: &Abi, slot: mpi::Slot) -> Result<GeneralizedRequest> {
+        let code = Arc::new(AtomicI32::new(0));
+        let extra = Arc::into_raw(code.clone()).cast_mut().cast();
+        let (query, free, cancel) = (query as *mut c_void, free as *mut c_void, cancel as *mut c_void);
+        // SAFETY: functions as MPI wants them, and a place for a handle as the caller says.
+        check(unsafe { mpi::grequest_start(query, free, cancel, extra, slot) })?;
+        let mut request: Handle = 0;
+        // SAFETY: MPI has just put a handle there.
+        unsafe { ptr::copy_nonoverlapping(slot.cast::<u8>(), ptr::from_mut(&mut request).cast(), abi.handle_bytes) };
+        Ok(GeneralizedRequest { request: abi.clean(request), code })
+    }
+
+    /// Completes it: the program's next look at it finds it done.
+    pub fn complete(self, result: Result<()>) {
+        self.code.store(result.err().map_or(0, |Error(code)| code), Ordering::Release);
+        // SAFETY: a request that was started, and is completed once as `self` is used up.
+        unsafe { mpi::grequest_complete(self.request) };
+    }
+}
+
+unsafe extern "C" fn query(extra: *mut c_void, status: *mut c_void) -> c_int {
+    // SAFETY: `start` made the pointer so, and `free` has not been called.
+    let code = unsafe { &*extra.cast::<AtomicI32>() }.load(Ordering::Acquire);
+    if let Some(abi) = Abi::get() {
+        // SAFETY: MPI gives a status to fill in.
+        unsafe { mpi::status_set_elements(status, abi.byte, 0) };
+        // SAFETY: as above.
+        unsafe { mpi::status_set_cancelled(status, 0) };
+    }
+    code
+}
+
+unsafe extern "C" fn free(extra: *mut c_void) -> c_int {
+    // SAFETY: `start` made the pointer so, and MPI calls this once.
+    drop(unsafe { Arc::from_raw(extra.cast::<AtomicI32>()) });
+    0
+}
+
+/// Collective operations cannot be cancelled.
+unsafe extern "C" fn cancel(_: *mut c_void, _: c_int) -> c_int {
+    0
+}

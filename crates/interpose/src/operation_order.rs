@@ -1,0 +1,78 @@
+//! The order of the operations on one communicator: how many may be in flight, and whose cluster collectives may start.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use crate::sync::lock;
+
+/// Operations on one communicator that may be in flight at once; later ones start when earlier ones are complete. Each
+/// has a range of tags to itself, and all ranges fit in the tags that MPI guarantees (32767).
+const WINDOW: u64 = 256;
+
+/// The operations on one communicator.
+#[derive(Default)]
+pub struct OperationOrder(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// The number of the next operation.
+    next: u64,
+    /// The operation that may start collectives of its cluster: all ranks of a cluster must start these in the same
+    /// order.
+    cluster_collectives: u64,
+    /// Operations that are not complete.
+    in_flight: BTreeSet<u64>,
+}
+
+/// The place of one operation in the order.
+pub struct Ticket {
+    number: u64,
+    passed: bool,
+}
+
+impl Ticket {
+    /// Tells apart operations that are in flight at once; from 0 to the window's end.
+    pub fn window_slot(&self) -> i32 {
+        (self.number % WINDOW) as i32
+    }
+
+    /// Whether the next operation may start collectives of its cluster.
+    pub fn is_passed(&self) -> bool {
+        self.passed
+    }
+}
+
+impl OperationOrder {
+    /// The next operation's ticket.
+    pub fn ticket(&self) -> Ticket {
+        let mut state = lock(&self.0);
+        let number = state.next;
+        state.next += 1;
+        state.in_flight.insert(number);
+        Ticket { number, passed: false }
+    }
+
+    /// Whether an operation is within the window that begins with the first incomplete one.
+    pub fn may_start(&self, ticket: &Ticket) -> bool {
+        lock(&self.0).in_flight.first().is_none_or(|first| ticket.number < first + WINDOW)
+    }
+
+    /// Whether an operation may start collectives of its cluster.
+    pub fn may_start_cluster_collectives(&self, ticket: &Ticket) -> bool {
+        lock(&self.0).cluster_collectives == ticket.number
+    }
+
+    /// An operation has started all collectives of its cluster: the next operation may start its own.
+    pub fn pass(&self, ticket: &mut Ticket) {
+        let mut state = lock(&self.0);
+        if state.cluster_collectives == ticket.number {
+            state.cluster_collectives += 1;
+            ticket.passed = true;
+        }
+    }
+
+    /// An operation is complete, or given up.
+    pub fn retire(&self, ticket: &Ticket) {
+        lock(&self.0).in_flight.remove(&ticket.number);
+    }
+}

@@ -1,0 +1,133 @@
+//! The progress engine: non-blocking operations in flight, and calls that wait.
+//!
+//! MPI demands that operations in flight make progress during any call that waits. Schedules make progress only when they
+//! are polled, so calls that wait do that: they poll what they wait for and every schedule, in a loop.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, TryLockError};
+use std::thread;
+
+use crate::execution::Execution;
+use crate::ffi::{Abi, GeneralizedRequest, Result, Unpacking};
+use crate::sync::lock;
+
+/// An operation with its memory, from its start to its end.
+pub struct Operation {
+    execution: Execution,
+    unpacking: Unpacking,
+}
+
+/// An operation that the program has a request for.
+struct InFlight {
+    operation: Box<Operation>,
+    request: GeneralizedRequest,
+}
+
+static IN_FLIGHT: Mutex<Vec<InFlight>> = Mutex::new(Vec::new());
+/// Length of `IN_FLIGHT`; can be read without the lock.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Fruitless polls after which a process yields its processor: there may be more ranks than processors, and those that
+/// are waited for need one.
+const POLLS_BEFORE_YIELD: u32 = 8;
+
+impl Operation {
+    /// Not started yet.
+    pub fn new(execution: Execution, unpacking: Unpacking) -> Operation {
+        Operation { execution, unpacking }
+    }
+
+    /// The MPI's interface.
+    pub fn abi(&self) -> &'static Abi {
+        self.execution.abi()
+    }
+
+    /// Makes progress; the result when it is complete.
+    fn advance(&mut self) -> Option<Result<()>> {
+        match self.execution.progress() {
+            Ok(false) => None,
+            Ok(true) => Some(self.unpacking.unpack()),
+            Err(error) => {
+                // MPI may still use the memory.
+                std::mem::forget(std::mem::take(&mut self.unpacking));
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// Whether no operation is in flight.
+pub fn is_empty() -> bool {
+    COUNT.load(Ordering::Acquire) == 0
+}
+
+/// Starts an operation; the request is completed when it is complete.
+pub fn start(mut operation: Box<Operation>, request: GeneralizedRequest) {
+    if let Some(result) = operation.advance() {
+        request.complete(result);
+        return;
+    }
+    let mut operations = lock(&IN_FLIGHT);
+    operations.push(InFlight { operation, request });
+    COUNT.store(operations.len(), Ordering::Release);
+}
+
+/// Makes progress on all operations in flight.
+pub fn advance() {
+    if is_empty() {
+        return;
+    }
+    // Another thread may be doing it.
+    let mut operations = match IN_FLIGHT.try_lock() {
+        Ok(operations) => operations,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => return,
+    };
+    let mut index = 0;
+    while index < operations.len() {
+        match operations[index].operation.advance() {
+            // In order: later operations may wait for earlier ones.
+            Some(result) => {
+                let operation_in_flight = operations.remove(index);
+                operation_in_flight.request.complete(result);
+            }
+            None => index += 1,
+        }
+    }
+    COUNT.store(operations.len(), Ordering::Release);
+}
+
+/// Completes all operations in flight, before a call of the MPI that waits and during which they make no progress.
+pub fn finish_all() {
+    wait(|| is_empty().then_some(()));
+}
+
+/// Runs an operation to its completion.
+pub fn run(mut operation: Box<Operation>) -> Result<()> {
+    wait(|| operation.advance())
+}
+
+/// Polls until there is an answer.
+pub fn wait<T>(mut poll: impl FnMut() -> Option<T>) -> T {
+    let mut fruitless = 0;
+    loop {
+        if let Some(answer) = poll() {
+            return answer;
+        }
+        advance();
+        fruitless += 1;
+        if fruitless > POLLS_BEFORE_YIELD {
+            thread::yield_now();
+        }
+    }
+}
+
+/// Waits by the non-blocking form of what the program called: `poll` sets its flag when that is done.
+pub fn wait_for(mut poll: impl FnMut(&mut c_int) -> c_int) -> c_int {
+    wait(|| {
+        let mut flag = 0;
+        let code = poll(&mut flag);
+        (code != 0 || flag != 0).then_some(code)
+    })
+}

@@ -1,0 +1,196 @@
+//! Bandwidth inside of clusters and between them, measured by the leader of each host.
+//!
+//! A burst is a number of messages from some processes to others, which all begin when the first of them says so, and
+//! tell it when they have received theirs.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::estimates::{Estimates, IntraCluster};
+use super::probe::Prober;
+use crate::ffi::{Mailbox, Result};
+
+const GO: i32 = 4;
+const BURST: i32 = 5;
+const DONE: i32 = 6;
+
+/// Messages of a process in a burst, and their length: 256 KiB, which take 2 ms at 1 Gbit/s and are enough to see past
+/// the first window of TCP.
+const MESSAGES: usize = 8;
+const BYTES: usize = 32 << 10;
+/// Where all hosts of a cluster send to another, each sends less, but no less than so many messages: what they share
+/// has a queue, which must not overflow.
+const FEWEST_MESSAGES: usize = 2;
+/// The best of so many bursts counts: the first finds cold windows, others may find a busy processor.
+const BURSTS: usize = 3;
+/// IntraCluster of a cluster they are short, and a busy processor counts for more.
+const BURSTS_INSIDE: usize = 10;
+/// The delay inside is measured for so long.
+const LATENCY_TIME: Duration = Duration::from_millis(3);
+/// So many hosts of a cluster take part at most.
+const MOST_HOSTS: usize = 16;
+
+/// The ranks that measure for a cluster.
+#[derive(Debug, PartialEq, Eq)]
+pub struct HostLeaders {
+    /// The lowest rank of each host.
+    ranks: Vec<usize>,
+    /// There are no more hosts.
+    is_all: bool,
+}
+
+impl HostLeaders {
+    /// Of each cluster; `hosts` and `clusters` of each rank, numbered from 0.
+    pub fn of_clusters(hosts: &[u64], clusters: &[u64]) -> Vec<HostLeaders> {
+        let count = clusters.iter().max().map_or(0, |highest| highest + 1);
+        let of = |cluster| {
+            let mut known = BTreeSet::new();
+            let members = (0..hosts.len()).filter(|rank| clusters[*rank] == cluster);
+            let mut ranks: Vec<usize> = members.filter(|rank| known.insert(hosts[*rank])).collect();
+            let is_all = ranks.len() <= MOST_HOSTS;
+            ranks.truncate(MOST_HOSTS);
+            HostLeaders { ranks, is_all }
+        };
+        (0..count).map(of).collect()
+    }
+
+    /// Who leads.
+    pub fn first(&self) -> usize {
+        self.ranks[0]
+    }
+}
+
+/// Measures; the first rank of the first cluster learns all. Round trips between clusters must be known to the first of
+/// each.
+pub fn measure(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
+    if clusters.iter().any(|cluster| cluster.ranks.contains(&prober.rank)) {
+        inside(prober, clusters, estimates)?;
+        between(prober, clusters, estimates)?;
+    }
+    Ok(())
+}
+
+/// IntraCluster of all clusters at once, as operations that span them have it.
+fn inside(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
+    let reader = [clusters[0].first()];
+    let mut found = IntraCluster::default();
+    for cluster in clusters.iter().filter(|cluster| cluster.ranks.len() > 1 && cluster.ranks.contains(&prober.rank)) {
+        let (first, second) = (cluster.ranks[0], cluster.ranks[1]);
+        if prober.rank == first {
+            found.latency_ns = prober.round_trips_ns(&[second], LATENCY_TIME)?[0] / 2;
+        } else if prober.rank == second {
+            prober.answer_pings(first)?;
+        }
+        found.bytes_per_s = best(prober, &[(first, second)], MESSAGES, 2 * found.latency_ns, BURSTS_INSIDE)?;
+        let next = cluster.ranks.iter().cycle().skip(1);
+        let ring: Vec<(usize, usize)> = cluster.ranks.iter().copied().zip(next.copied()).collect();
+        // One way for the word to begin, the last message, and the word that it has come.
+        found.shared_bytes_per_s = best(prober, &ring, MESSAGES, 3 * found.latency_ns, BURSTS_INSIDE)?;
+    }
+    for (index, cluster) in clusters.iter().enumerate().filter(|(_, cluster)| cluster.ranks.len() > 1) {
+        if let [numbers] = prober.broadcast(cluster.first(), &reader, found.numbers().to_vec())?.as_chunks().0 {
+            estimates.set_intra_cluster(index, IntraCluster::of(*numbers));
+        }
+    }
+    Ok(())
+}
+
+/// Between each two clusters, one pair after the other: first one host of each, then all.
+fn between(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
+    let pairs = (0..clusters.len()).flat_map(|from| (from + 1..clusters.len()).map(move |to| (from, to)));
+    for (from, to) in pairs {
+        let round_trip_ns = estimates.round_trip_ns(from as u64, to as u64);
+        let told = |pairs: &[(usize, usize)], messages| {
+            let rate = best(prober, pairs, messages, round_trip_ns, BURSTS)?;
+            Ok(prober.broadcast(pairs[0].0, &[clusters[0].first()], vec![rate])?[0])
+        };
+        let one = told(&[(clusters[from].first(), clusters[to].first())], MESSAGES)?;
+        estimates.set_rate(from, to, one);
+        let (few, many) = if clusters[from].ranks.len() < clusters[to].ranks.len() { (from, to) } else { (to, from) };
+        let (few, many) = (&clusters[few], &clusters[many]);
+        let hosts = many.ranks.len();
+        if hosts > 1 {
+            let lanes: Vec<_> = many.ranks.iter().copied().zip(few.ranks.iter().copied().cycle()).collect();
+            let together = told(&lanes, (2 * MESSAGES / hosts).max(FEWEST_MESSAGES))?;
+            estimates.set_shared(from, to, shared(one, together, hosts, many.is_all));
+        }
+    }
+    Ok(())
+}
+
+/// What all hosts of a cluster reach together, from what one reaches and so many hosts, which may be all: at least as
+/// much as one. Not known where some have met no limit, which others could.
+fn shared(one: u64, together: u64, hosts: usize, is_all: bool) -> Option<u64> {
+    let is_limited = together < hosts as u64 * one / 10 * 9;
+    (is_all || is_limited).then_some(together.max(one))
+}
+
+/// Bytes a second, of all pairs together, at the first sender. `beyond_ns` is what a burst of nothing would take.
+fn best(prober: &Prober, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64, bursts: usize) -> Result<u64> {
+    let mut rate = 0;
+    for _ in 0..bursts {
+        rate = rate.max(burst(prober, pairs, messages, beyond_ns)?);
+    }
+    Ok(rate)
+}
+
+/// This process's part. Nobody sends to more than one.
+fn burst(prober: &Prober, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64) -> Result<u64> {
+    let Prober { abi, comm, rank } = *prober;
+    let first = pairs[0].0;
+    let target = pairs.iter().find(|(from, _)| *from == rank).map(|(_, to)| *to);
+    let sources = pairs.iter().filter(|(_, to)| *to == rank).map(|(from, _)| *from);
+    let receivers: BTreeSet<usize> = pairs.iter().map(|(_, to)| *to).filter(|to| *to != first).collect();
+    let mut mailbox = Mailbox::new(abi);
+    let begin = Instant::now();
+    if rank == first {
+        for (other, _) in &pairs[1..] {
+            mailbox.send(comm, vec![0], *other, GO)?;
+        }
+        for other in &receivers {
+            mailbox.receive(comm, 1, *other, DONE)?;
+        }
+    } else if target.is_some() {
+        mailbox.receive(comm, 1, first, GO)?;
+        prober.wait(&mut mailbox, |_| {})?;
+    }
+    for source in sources.flat_map(|source| std::iter::repeat_n(source, messages)) {
+        mailbox.receive(comm, BYTES, source, BURST)?;
+    }
+    for target in target.into_iter().flat_map(|target| std::iter::repeat_n(target, messages)) {
+        mailbox.send(comm, vec![0; BYTES], target, BURST)?;
+    }
+    prober.wait(&mut mailbox, |_| {})?;
+    if rank != first {
+        if receivers.contains(&rank) {
+            mailbox.send(comm, vec![0], first, DONE)?;
+            prober.wait(&mut mailbox, |_| {})?;
+        }
+        return Ok(0);
+    }
+    let transfer_ns = (begin.elapsed().as_nanos() as u64).saturating_sub(beyond_ns).max(1);
+    Ok((pairs.len() * messages * BYTES) as u64 * 1_000_000_000 / transfer_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_rank_of_each_host_measures() {
+        let clusters = HostLeaders::of_clusters(&[0, 0, 1, 2, 2, 3], &[0, 0, 1, 0, 0, 1]);
+        let cluster = |ranks: &[usize]| HostLeaders { ranks: ranks.to_vec(), is_all: true };
+        assert_eq!(clusters, [cluster(&[0, 3]), cluster(&[2, 5])]);
+        let hosts: Vec<u64> = (0..20).collect();
+        let clusters = HostLeaders::of_clusters(&hosts, &[0; 20]);
+        assert_eq!((clusters[0].ranks.len(), clusters[0].is_all), (16, false));
+    }
+
+    #[test]
+    fn what_hosts_share_is_known_if_all_have_tried_or_some_have_met_the_limit() {
+        assert_eq!(shared(100, 120, 4, true), Some(120));
+        assert_eq!(shared(100, 80, 4, true), Some(100), "what they lost does not count");
+        assert_eq!(shared(100, 390, 4, true), Some(390));
+        assert_eq!((shared(100, 1590, 16, false), shared(100, 700, 16, false)), (None, Some(700)));
+    }
+}

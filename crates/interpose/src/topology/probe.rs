@@ -1,0 +1,116 @@
+//! Round trips between processes, measured by short messages, and small data that one process tells others.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::estimates::{to_bytes, to_numbers};
+use super::proximity::NEAR_NS;
+use crate::ffi::{Abi, Comm, Mailbox, Result};
+
+/// Round trips of which the shortest counts: at least so many, since the first pays for the connection;
+const FEWEST_PINGS: usize = 8;
+/// then more while there is time, up to so many.
+const MOST_PINGS: usize = 64;
+/// The time for them while a process seems far: it may only be busy.
+const MOST_TIME: Duration = Duration::from_millis(100);
+/// How long a process polls for the next message without sleeping. Then it sleeps between polls: where there are more
+/// processes than processors, others need one to answer.
+const YIELD_TIME: Duration = Duration::from_micros(100);
+const SLEEP: Duration = Duration::from_micros(20);
+const PING: i32 = 1;
+const PONG: i32 = 2;
+const NUMBERS: i32 = 3;
+
+/// A process that measures, or answers one that does.
+#[derive(Clone, Copy)]
+pub struct Prober {
+    /// The MPI's interface.
+    pub abi: &'static Abi,
+    /// Used for nothing else meanwhile.
+    pub comm: Comm,
+    /// This process.
+    pub rank: usize,
+}
+
+impl Prober {
+    /// The shortest round trips to some processes, who [`Prober::answer_pings`]; for so long at least, if they are near.
+    pub fn round_trips_ns(&self, to: &[usize], least: Duration) -> Result<Vec<u64>> {
+        let mut best_ns = vec![u64::MAX; to.len()];
+        let begin = Instant::now();
+        for count in 1.. {
+            let seems_far = best_ns.iter().any(|time_ns| *time_ns > NEAR_NS);
+            let patience = if seems_far { MOST_TIME } else { least };
+            let is_last = count >= FEWEST_PINGS && (count >= MOST_PINGS || begin.elapsed() >= patience);
+            self.ping(to, is_last, &mut best_ns)?;
+            if is_last {
+                break;
+            }
+        }
+        Ok(best_ns)
+    }
+
+    fn ping(&self, to: &[usize], is_last: bool, best_ns: &mut [u64]) -> Result<()> {
+        let mut mailbox = Mailbox::new(self.abi);
+        let (mut answers, mut sent) = (Vec::new(), Vec::new());
+        for other in to {
+            answers.push(mailbox.receive(self.comm, 1, *other, PONG)?);
+        }
+        for other in to {
+            sent.push(Instant::now());
+            mailbox.send(self.comm, vec![u8::from(is_last)], *other, PING)?;
+        }
+        self.wait(&mut mailbox, |label| {
+            if let Some(index) = answers.iter().position(|answer_pings| *answer_pings == label) {
+                best_ns[index] = best_ns[index].min(sent[index].elapsed().as_nanos() as u64);
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Answers the pings of a process that measures round trips.
+    pub fn answer_pings(&self, to: usize) -> Result<()> {
+        loop {
+            let mut mailbox = Mailbox::new(self.abi);
+            mailbox.receive(self.comm, 1, to, PING)?;
+            let is_last = self.wait(&mut mailbox, |_| {})? != [0];
+            mailbox.send(self.comm, vec![0], to, PONG)?;
+            self.wait(&mut mailbox, |_| {})?;
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Numbers that one process has, for others: at these and at that one, the numbers; elsewhere, what was given.
+    pub fn broadcast(&self, from: usize, to: &[usize], numbers: Vec<u64>) -> Result<Vec<u64>> {
+        let mut mailbox = Mailbox::new(self.abi);
+        if self.rank == from {
+            for other in to.iter().filter(|other| **other != from) {
+                mailbox.send(self.comm, to_bytes(&numbers), *other, NUMBERS)?;
+            }
+        } else if to.contains(&self.rank) {
+            mailbox.receive(self.comm, numbers.len() * size_of::<u64>(), from, NUMBERS)?;
+            return Ok(to_numbers(&self.wait(&mut mailbox, |_| {})?));
+        }
+        self.wait(&mut mailbox, |_| {})?;
+        Ok(numbers)
+    }
+
+    /// The last message, when all is done; `seen` is told the labels as messages come.
+    pub fn wait(&self, mailbox: &mut Mailbox, mut seen: impl FnMut(usize)) -> Result<Vec<u8>> {
+        let mut last = Vec::new();
+        let begin = Instant::now();
+        while !mailbox.is_empty() {
+            for (label, message) in mailbox.completed()? {
+                seen(label);
+                last = message;
+            }
+            if begin.elapsed() < YIELD_TIME {
+                thread::yield_now();
+            } else {
+                thread::sleep(SLEEP);
+            }
+        }
+        Ok(last)
+    }
+}

@@ -1,0 +1,144 @@
+//! Estimates of how long cells take: as long as the same cell before, else as its options say.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::benchmark::Benchmark;
+use super::matrix::Cell;
+use crate::record;
+
+/// What programs measure for, in seconds a size, unless told.
+const SECONDS: f64 = 0.5;
+/// The same where iterations are counted; mostly they are few.
+const SECONDS_OF_ITERATIONS: f64 = 0.1;
+/// Time for warming up, as part of the time that is measured.
+const WARM_UP: f64 = 0.1;
+/// What stress takes, which has no sizes.
+const SECONDS_OF_STRESS: f64 = 1.0;
+
+/// What is known of durations.
+#[derive(Default)]
+pub struct Estimate {
+    /// Seconds that a stack takes to start, in which nothing is measured.
+    startup: BTreeMap<String, f64>,
+    /// Sum and number of the seconds of complete cells, by stack, link, benchmark.
+    seen: BTreeMap<(String, String, String), (f64, u32)>,
+}
+
+impl Estimate {
+    /// Starting `stack` takes so long.
+    pub fn startup(&mut self, stack: &str, took: Duration) {
+        self.startup.insert(stack.to_string(), took.as_secs_f64());
+    }
+
+    /// A cell took so long.
+    pub fn took(&mut self, cell: &record::Cell) {
+        let key = (cell.stack.clone(), cell.link.clone(), cell.benchmark.clone());
+        let (sum, count) = self.seen.entry(key).or_default();
+        *sum += cell.seconds;
+        *count += 1;
+    }
+
+    /// Seconds that a cell will take.
+    pub fn of(&self, cell: &Cell, benchmark: &Benchmark) -> f64 {
+        let key = (cell.stack.clone(), cell.link.clone(), cell.benchmark.clone());
+        if let Some((sum, count)) = self.seen.get(&key) {
+            return sum / f64::from(*count);
+        }
+        self.startup.get(&cell.stack).copied().unwrap_or_default() + seconds_asked(benchmark)
+    }
+}
+
+/// What a benchmark's options ask for.
+fn seconds_asked(benchmark: &Benchmark) -> f64 {
+    let options = &benchmark.options;
+    let number = |name: &str| options.value(name).and_then(|value| value.parse::<f64>().ok());
+    if let Some(duration) = number("--duration") {
+        return duration;
+    }
+    let Some(default_sizes) = benchmark.program.default_sizes() else {
+        return if benchmark.program.name() == "stress" { SECONDS_OF_STRESS } else { SECONDS };
+    };
+    let otherwise = if number("--iterations").is_some() { SECONDS_OF_ITERATIONS } else { SECONDS };
+    let each = number("--seconds").unwrap_or(otherwise) * (1.0 + WARM_UP);
+    let sizes = count_sizes(options.value("--sizes").unwrap_or(default_sizes));
+    each * sizes as f64 * number("--repeats").unwrap_or(1.0)
+}
+
+/// How many sizes a list has, such as `0,1:64K`. Their meaning is the programs' own; this only counts.
+fn count_sizes(list: &str) -> u32 {
+    let count = |part: &str| {
+        let Some((first, last)) = part.split_once(':') else { return 1 };
+        match (bytes(first), bytes(last)) {
+            (Some(first), Some(last)) if first > 0 && last >= first => (last / first).ilog2() + 1,
+            _ => 1,
+        }
+    };
+    list.split(',').map(count).sum()
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.chars().last()? {
+        'K' | 'k' => (&text[..text.len() - 1], 10),
+        'M' | 'm' => (&text[..text.len() - 1], 20),
+        'G' | 'g' => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_shl(shift)
+}
+
+/// Seconds in words.
+pub fn shown(seconds: f64) -> String {
+    match seconds.round() as u64 {
+        seconds @ 0..100 => format!("{seconds} s"),
+        seconds @ 100..5940 => format!("{} min", (seconds + 30) / 60),
+        seconds => format!("{} h {} min", (seconds + 30) / 3600, (seconds + 30) % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::benchmark::Program;
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-9
+    }
+
+    #[test]
+    fn sizes_are_counted() {
+        assert_eq!(count_sizes("1,64,1K,4M"), 4);
+        assert_eq!(count_sizes("1:4M"), 23);
+        assert_eq!(count_sizes("0,1:64K"), 18);
+        assert_eq!(count_sizes("3:10"), 2);
+    }
+
+    #[test]
+    fn what_was_seen_is_better_than_what_was_asked() {
+        let words = "--sizes 1,2 --seconds 1 --repeats 3".split(' ').map(String::from).collect();
+        let benchmark = Benchmark::of(Program::try_from("latency".to_string()).unwrap(), words);
+        let cell = Cell { stack: "a".into(), link: "l".into(), benchmark: "latency".into(), round: 1 };
+        let mut estimate = Estimate::default();
+        estimate.startup("a", Duration::from_secs(2));
+        assert!(near(estimate.of(&cell, &benchmark), 2.0 + 6.6), "{}", estimate.of(&cell, &benchmark));
+        for seconds in [4.0, 6.0] {
+            estimate.took(&record::Cell {
+                stack: "a".into(),
+                link: "l".into(),
+                benchmark: "latency".into(),
+                round: 0,
+                load: 0.0,
+                emulator_cpu: None,
+                seconds,
+            });
+        }
+        assert!(near(estimate.of(&cell, &benchmark), 5.0));
+    }
+
+    #[test]
+    fn seconds_read_well() {
+        assert_eq!(shown(12.4), "12 s");
+        assert_eq!(shown(150.0), "3 min");
+        assert_eq!(shown(7_260.0), "2 h 1 min");
+    }
+}

@@ -1,0 +1,59 @@
+//! The subcommands of `fishplate`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// All network rails of a machine as one transport for unmodified MPI programs.
+#[derive(Parser)]
+#[command(name = "fishplate", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    /// Set by the program when it starts itself again inside its own namespaces: the folder of that testbed.
+    #[arg(long, hide = true, value_name = "FOLDER")]
+    pub inside: Option<PathBuf>,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Subcommand)]
+pub enum Command {
+    Setup(super::setup::Args),
+    Stacks(super::stacks::Args),
+    Rails(super::rails::Args),
+    Run(super::run::Args),
+    Top(super::top::Args),
+    Env(super::env::Args),
+    Bench(Box<super::bench::Args>),
+    Report(super::report::Args),
+    Reproduce(super::reproduce::Args),
+    Validate(super::validate::Args),
+    Compare(super::compare::Args),
+    Explain(super::explain::Args),
+    Demo(super::demo::Args),
+    Lab(super::lab::Args),
+    Testbed(super::testbed::Args),
+    Simulate(super::simulate::Args),
+    #[command(hide = true)]
+    HoldHost(super::internal::HoldHost),
+    #[command(hide = true)]
+    EmulateLinks(super::internal::EmulateLinks),
+    #[command(hide = true)]
+    LabDaemon(super::internal::LabDaemon),
+    #[command(hide = true)]
+    EnterLabHost(super::internal::EnterHost),
+    #[command(hide = true)]
+    ReflectDatagrams(super::internal::ReflectDatagrams),
+    #[command(hide = true)]
+    MeasureRoundTrips(super::internal::MeasureRoundTrips),
+    #[command(hide = true)]
+    EnterHost(super::internal::EnterHost),
+    #[command(hide = true)]
+    TieToParent(super::internal::TieToParent),
+    #[command(hide = true)]
+    ReceiveStreams(super::internal::ReceiveStreams),
+    #[command(hide = true)]
+    SendStreams(super::internal::SendStreams),
+}

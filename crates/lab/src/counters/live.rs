@@ -1,0 +1,123 @@
+//! Counters of running processes: rates of their rails, from two readings of the pages that they publish.
+
+use std::collections::BTreeMap;
+
+use fishplate_rails::live::{self, Page, State};
+use serde::Serialize;
+
+/// One rail of one process, now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The process's rank, where its launcher says.
+    pub rank: Option<u32>,
+    /// Its host.
+    pub host: String,
+    /// Its number there.
+    pub pid: u32,
+    /// Its program.
+    pub program: String,
+    /// Peers that it is connected to.
+    pub peers: u32,
+    /// The rail.
+    pub rail: String,
+    /// How it is.
+    pub state: State,
+    /// Connections over it.
+    pub links: u32,
+    /// Bytes a second sent since the look before; null where the process has not called its MPI since.
+    pub tx_rate: Option<f64>,
+    /// Bytes a second received.
+    pub rx_rate: Option<f64>,
+    /// Part of all that the process has sent and received since the look before, 0 to 1; null where that is nothing.
+    pub share: Option<f64>,
+    /// Smoothed round trip time of its slowest connection, in microseconds.
+    pub rtt_us: Option<u64>,
+    /// TCP segments sent again since the start.
+    pub retransmitted_segments: u64,
+}
+
+/// Looks at the pages of processes again and again.
+#[derive(Default)]
+pub struct Watch {
+    before: BTreeMap<String, Page>,
+}
+
+impl Watch {
+    /// All rails now.
+    pub fn look(&mut self) -> Vec<Row> {
+        self.compare(live::pages())
+    }
+
+    fn compare(&mut self, pages: Vec<(String, Page)>) -> Vec<Row> {
+        let rows = pages.iter().flat_map(|(name, page)| rows(page, self.before.get(name))).collect();
+        self.before = pages.into_iter().collect();
+        rows
+    }
+}
+
+fn rows(page: &Page, before: Option<&Page>) -> Vec<Row> {
+    let seconds = before.map(|before| page.seconds - before.seconds).filter(|seconds| *seconds > 0.0);
+    let moved: Vec<(u64, u64)> = page
+        .rails
+        .iter()
+        .enumerate()
+        .map(|(at, rail)| {
+            let old = before.and_then(|before| before.rails.get(at));
+            let since = |now: u64, before: Option<u64>| now.saturating_sub(before.unwrap_or(now));
+            (since(rail.tx_bytes, old.map(|old| old.tx_bytes)), since(rail.rx_bytes, old.map(|old| old.rx_bytes)))
+        })
+        .collect();
+    let total: u64 = moved.iter().map(|(sent, received)| sent + received).sum();
+    let row = |(rail, (sent, received)): (&live::Rail, (u64, u64))| Row {
+        rank: page.rank,
+        host: page.host.clone(),
+        pid: page.pid,
+        program: page.program.clone(),
+        peers: page.peers,
+        rail: rail.name.clone(),
+        state: rail.state,
+        links: rail.links,
+        tx_rate: seconds.map(|seconds| sent as f64 / seconds),
+        rx_rate: seconds.map(|seconds| received as f64 / seconds),
+        share: (total > 0).then(|| (sent + received) as f64 / total as f64),
+        rtt_us: rail.rtt_us,
+        retransmitted_segments: rail.retransmitted_segments,
+    };
+    page.rails.iter().zip(moved).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(seconds: f64, bytes: [(u64, u64); 2]) -> (String, Page) {
+        let rail = |(at, (tx_bytes, rx_bytes)): (usize, (u64, u64))| live::Rail {
+            name: format!("r{at}"),
+            address: "10.0.0.1".parse().unwrap(),
+            state: State::Up,
+            links: 1,
+            tx_bytes,
+            rx_bytes,
+            tx_messages: 0,
+            rx_messages: 0,
+            rtt_us: Some(10),
+            retransmitted_segments: 0,
+        };
+        let rails = bytes.into_iter().enumerate().map(rail).collect();
+        let (schema, host, program) = (live::SCHEMA.into(), "a".into(), "x".into());
+        ("one".into(), Page { schema, host, pid: 1, rank: Some(0), program, seconds, peers: 1, rails })
+    }
+
+    #[test]
+    fn rates_and_shares_are_those_since_the_look_before() {
+        let mut watch = Watch::default();
+        let first = watch.compare(vec![page(10.0, [(5000, 0), (0, 0)])]);
+        assert_eq!((first[0].tx_rate, first[0].share), (None, None));
+        let second = watch.compare(vec![page(12.0, [(8000, 0), (0, 1000)])]);
+        assert_eq!((second[0].tx_rate, second[0].rx_rate, second[0].share), (Some(1500.0), Some(0.0), Some(0.75)));
+        assert_eq!((second[1].tx_rate, second[1].rx_rate, second[1].share), (Some(0.0), Some(500.0), Some(0.25)));
+        // It computes and has not shown anything new.
+        let third = watch.compare(vec![page(12.0, [(8000, 0), (0, 1000)])]);
+        assert_eq!((third[0].tx_rate, third[0].share), (None, None));
+    }
+}

@@ -1,0 +1,84 @@
+//! The stacks that are compared, each at its best settings.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+
+use super::RAILS_MBIT;
+use crate::mpi::stacks::{Catalog, Invocation, Job, Source, Stack};
+use crate::testbed::rail_name;
+
+/// Name of Fishplate among these stacks.
+pub const FISHPLATE: &str = "Fishplate";
+
+/// A stack with settings.
+pub struct DemoStack {
+    /// Name.
+    pub name: &'static str,
+    /// Which rails it is given.
+    pub rails: &'static str,
+    /// Whether its settings tell it the rates of the rails, which nobody else knows.
+    pub told: bool,
+    stack: Stack,
+    /// Rails that it is told; without any it finds them.
+    told_rails: Vec<String>,
+}
+
+/// All of them, in the order of their turns. `rails` is their number.
+pub fn all(rails: usize) -> Result<Vec<DemoStack>> {
+    let catalog = Catalog::load(&[])?;
+    let names: Vec<String> = (0..rails).map(rail_name).collect();
+    let demo_stack = |name, stack: &str, rails| -> Result<DemoStack> {
+        Ok(DemoStack { name, rails, told: false, stack: catalog.find(stack)?, told_rails: names.clone() })
+    };
+    let mut by_hand = demo_stack("Open MPI, rates by hand", "openmpi-tcp", "both rails, told each rate")?;
+    by_hand.told = true;
+    // It weighs rails by the speeds that their drivers report, which virtual ones do not.
+    by_hand.stack.arguments.extend(RAILS_MBIT.iter().enumerate().flat_map(|(rail, mbit)| {
+        ["--mca".to_string(), format!("btl_tcp_bandwidth_{}", rail_name(rail)), mbit.to_string()]
+    }));
+    let fishplate = demo_stack(FISHPLATE, "fishplate-mpich", "both rails, found by itself")?;
+    Ok(vec![
+        demo_stack("MPICH, libfabric tcp", "mpich-tcp", "best rail")?,
+        demo_stack("MPICH, UCX", "mpich-ucx", "both rails")?,
+        demo_stack("Open MPI, tcp", "openmpi-tcp", "both rails")?,
+        by_hand,
+        DemoStack { told_rails: Vec::new(), ..fishplate },
+    ])
+}
+
+impl DemoStack {
+    /// Two ranks of `program`, on the hosts that the testbed's environment tells `mpiexec`.
+    pub fn invocation(&self, program: &[String]) -> Result<Invocation> {
+        self.stack.run(&Job { ranks: 2, rails: self.told_rails.clone(), program: program.to_vec(), ..Job::default() })
+    }
+
+    /// The folder of its programs within a folder of benchmark programs.
+    pub fn folder(&self) -> &str {
+        if let Source::Wheels(wheels) = &self.stack.source { &wheels.name } else { &self.stack.name }
+    }
+}
+
+/// The folder with the benchmark programs, one folder a stack in it.
+pub fn bench_folder(given: Option<&Path>) -> Result<PathBuf> {
+    let folder = match given {
+        Some(given) => given.to_path_buf(),
+        None => {
+            let program = env::current_exe()?;
+            let build = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+            build.join("bench")
+        }
+    };
+    for demo_stack in all(RAILS_MBIT.len())? {
+        for name in ["latency", "bandwidth"] {
+            let file = folder.join(demo_stack.folder()).join(name);
+            ensure!(
+                file.is_file(),
+                "the benchmark program {} is missing: `make bench` builds it (or say where with --bench)",
+                file.display()
+            );
+        }
+    }
+    Ok(folder)
+}

@@ -1,0 +1,124 @@
+//! The environment in which an MPI program uses Fishplate.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow};
+use fishplate_rails::Settings;
+
+use super::forwarded_variables;
+use super::interposer;
+use super::provider_library::{fishplate, provider_folder, utf8};
+use super::stacks::{self, Catalog, Stack};
+
+/// Settings that can be given on the command line; each wins over its variable.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Interfaces (or their addresses) to use as rails [FISHPLATE_RAILS; default: found by themselves]
+    #[arg(long, value_name = "NAME,...")]
+    pub rails: Option<String>,
+
+    /// TCP connections a rail and peer (auto: as many as needed) [FISHPLATE_STREAMS; default: auto]
+    #[arg(long, value_name = "N|auto")]
+    pub streams: Option<String>,
+
+    /// How a long message is cut over the rails [FISHPLATE_STRIPING; default: earliest]
+    #[arg(long, value_name = "POLICY")]
+    pub striping: Option<String>,
+
+    /// How whole messages are spread over the rails [FISHPLATE_MULTIPLEXING; default: earliest]
+    #[arg(long, value_name = "POLICY")]
+    pub multiplexing: Option<String>,
+
+    /// Encrypt what passes over the rails: on or off, the same for all processes [FISHPLATE_ENCRYPTION; default: off]
+    #[arg(long, value_name = "SWITCH", num_args = 0..=1, default_missing_value = "on")]
+    pub encryption: Option<String>,
+
+    /// Collective operations by clusters, or native: the MPI's own [FISHPLATE_COLLECTIVES; default: cluster]
+    #[arg(long, value_name = "ALGORITHM")]
+    pub collectives: Option<String>,
+
+    /// File to which every process appends its per-rail counters [FISHPLATE_STATS; default: none]
+    #[arg(long, value_name = "FILE")]
+    pub stats: Option<String>,
+
+    /// Use this stack's programs and settings (`fishplate stacks` lists them)
+    #[arg(long, value_name = "STACK")]
+    pub mpi: Option<String>,
+
+    /// File, or folder of files, that describes stacks of your own (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub stacks: Vec<PathBuf>,
+}
+
+/// Variables to set, and what they mean.
+pub struct Environment {
+    /// Names and values.
+    pub variables: Vec<(String, String)>,
+    /// The settings that result.
+    pub settings: Settings,
+    /// The stack that was asked for.
+    pub stack: Option<Stack>,
+}
+
+impl Environment {
+    /// Words in front of a command line that shall run in it.
+    pub fn prefix(&self) -> Vec<String> {
+        self.stack.as_ref().map_or(Vec::new(), |stack| stack.source.prefix(&self.variables))
+    }
+}
+
+impl Options {
+    /// Checks everything that can be checked here, and names the variables to set.
+    pub fn environment(&self) -> Result<Environment> {
+        let settings = self.settings()?;
+        let stack = self.stack()?;
+        let mut variables = match &stack {
+            Some(stack) => stack.environment_variables()?,
+            None => fishplate()?,
+        };
+        for (name, _, value) in self.given() {
+            if let Some(value) = value {
+                let absolute = |value: &str| utf8(stacks::absolute(Path::new(value))?);
+                let value = if name == "FISHPLATE_STATS" { absolute(value)? } else { value.clone() };
+                variables.push((name.to_string(), value));
+            }
+        }
+        variables.extend(interposer::variables(self.collectives.as_deref(), &provider_folder()?)?);
+        let names = forwarded_variables::names(&variables);
+        variables.push((forwarded_variables::LIST.to_string(), names));
+        Ok(Environment { variables, settings, stack })
+    }
+
+    /// The stack that was asked for.
+    fn stack(&self) -> Result<Option<Stack>> {
+        let find = |name: &String| Catalog::load(&self.stacks)?.find_with_fishplate(name);
+        self.mpi.as_ref().map(find).transpose()
+    }
+
+    fn settings(&self) -> Result<Settings> {
+        let given = self.given();
+        let find = |asked: &str| given.iter().find(|(name, _, _)| *name == asked).and_then(|(_, _, value)| *value);
+        let lookup = |name: &'static str| {
+            find(name).cloned().or_else(|| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+        };
+        Settings::from_lookup(lookup).map_err(|error| {
+            let option = given.iter().find(|(name, _, value)| *name == error.name && value.is_some());
+            match option {
+                Some((_, option, _)) => anyhow!("{option}: {error}"),
+                None => anyhow!("{error}"),
+            }
+        })
+    }
+
+    fn given(&self) -> [(&'static str, &'static str, Option<&String>); 6] {
+        [
+            ("FISHPLATE_RAILS", "--rails", self.rails.as_ref()),
+            ("FISHPLATE_STREAMS", "--streams", self.streams.as_ref()),
+            ("FISHPLATE_STRIPING", "--striping", self.striping.as_ref()),
+            ("FISHPLATE_MULTIPLEXING", "--multiplexing", self.multiplexing.as_ref()),
+            ("FISHPLATE_ENCRYPTION", "--encryption", self.encryption.as_ref()),
+            ("FISHPLATE_STATS", "--stats", self.stats.as_ref()),
+        ]
+    }
+}

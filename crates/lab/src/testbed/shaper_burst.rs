@@ -1,0 +1,49 @@
+//! The burst of a shaper: how many bytes it lets pass at once.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// Bucket of the shaper as time at the full rate: what timers may be late by (15 to 50 us here) with room to spare.
+const BUCKET_US: u64 = 200;
+/// Smallest bucket in bytes: two frames.
+const MIN_BUCKET: u64 = 3_028;
+/// Bucket of one packet in bytes: an Ethernet frame of 1514 bytes fits, and two do not.
+const PACKET_BUCKET: u64 = 2_048;
+
+/// What a rail of a limited rate that has idled lets pass at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Burst {
+    /// 200 us at its rate: late timers cost nothing of it.
+    #[default]
+    Default,
+    /// A packet, or a frame that segmentation offload will cut, as a network interface does.
+    Packet,
+}
+
+impl Burst {
+    /// Bytes of the shaper's bucket.
+    pub fn bucket_bytes(self, mbit: u32) -> u64 {
+        match self {
+            Burst::Default => (u64::from(mbit) * BUCKET_US / 8).max(MIN_BUCKET),
+            Burst::Packet => PACKET_BUCKET,
+        }
+    }
+
+    /// Whether nothing was asked.
+    pub fn is_default(&self) -> bool {
+        *self == Burst::Default
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bucket_follows_the_rate_unless_it_is_of_a_packet() {
+        let buckets = |burst: Burst| [1000, 10].map(|mbit| burst.bucket_bytes(mbit));
+        assert_eq!(buckets(Burst::Default), [25_000, 3_028]);
+        assert_eq!(buckets(Burst::Packet), [2_048, 2_048]);
+    }
+}

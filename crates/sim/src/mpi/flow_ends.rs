@@ -1,0 +1,120 @@
+//! The two ends of a flow: its sender and receiver, and what has been acknowledged.
+
+use std::collections::VecDeque;
+
+use fishplate_engine::SubchannelId;
+use fishplate_engine::wire::Body;
+
+use crate::models::time::Time;
+
+/// Short frames that are parts of one offload frame come at once; the kernel's model passes them on one by one, each a
+/// few nanoseconds later.
+const TOGETHER: Time = Time(100_000);
+
+/// Where a flow begins and ends.
+#[derive(Clone, Debug)]
+pub struct FlowEnds {
+    /// The sending process.
+    pub from: u32,
+    /// Its subchannel.
+    pub from_subchannel: SubchannelId,
+    /// The receiving process.
+    pub to: u32,
+    /// Its subchannel.
+    pub to_subchannel: SubchannelId,
+    /// Counted frames that the sender's adapter has heard of.
+    pub acknowledged: u32,
+    /// Frames that the receiver's kernel has.
+    pub reached: u32,
+    /// When the receiver's last call that took frames in began, or begins.
+    fetches_at: Option<Time>,
+    /// Frames of each such call that the receiver has not handled, in the order of calls.
+    fetched: VecDeque<u32>,
+    /// Credit that the peer has returned, as heard last.
+    pub credit: u32,
+    /// What the last frame belonged to, and how often that has changed.
+    carried: Option<Carried>,
+    group: u32,
+}
+
+/// What several frames in a row may belong to: one message, one descriptor of an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carried {
+    /// A message by its position.
+    Message(u32),
+    /// What the receiver has made a place for.
+    Receive(u64),
+    /// A write.
+    Write(u64),
+}
+
+impl FlowEnds {
+    /// Of a new flow between two subchannels, each with its process.
+    pub fn new((from, from_subchannel): (u32, SubchannelId), (to, to_subchannel): (u32, SubchannelId)) -> FlowEnds {
+        FlowEnds {
+            from,
+            from_subchannel,
+            to,
+            to_subchannel,
+            acknowledged: 0,
+            reached: 0,
+            fetches_at: None,
+            fetched: VecDeque::new(),
+            credit: 0,
+            carried: None,
+            group: 0,
+        }
+    }
+
+    /// The peer acknowledges and returns credit. The adapter may have heard of more than the peer's process knew when it
+    /// wrote this.
+    pub fn told(&mut self, ack: u32, credit: u32) {
+        self.acknowledged = newest(self.acknowledged, ack);
+        self.credit = newest(self.credit, credit);
+    }
+
+    /// A frame has come, and the receiver is free at `free`: whether that takes a call of its own. A call takes in all
+    /// that has come until it begins.
+    pub fn fetch(&mut self, now: Time, free: Time) -> bool {
+        let with_another = self.fetches_at.is_some_and(|begins| now <= begins + TOGETHER);
+        match self.fetched.back_mut().filter(|_| with_another) {
+            Some(frames) => *frames += 1,
+            None => self.fetched.push_back(1),
+        }
+        if !with_another {
+            self.fetches_at = Some(free.later(now));
+        }
+        !with_another
+    }
+
+    /// The receiver handles a frame. Whether it is the last of what a call has taken in.
+    pub fn handles(&mut self) -> bool {
+        let Some(frames) = self.fetched.front_mut() else { return true };
+        *frames -= 1;
+        let is_last = *frames == 0;
+        if is_last {
+            self.fetched.pop_front();
+        }
+        is_last
+    }
+
+    /// The group that a frame belongs to.
+    pub fn group(&mut self, body: &Body) -> u32 {
+        let carried = match body {
+            Body::RequestToSend { seq, early: 1.., .. } | Body::EarlyData { seq, .. } => Some(Carried::Message(seq.0)),
+            Body::Stripe { receive, .. } => Some(Carried::Receive(receive.0)),
+            Body::Write { write, .. } => Some(Carried::Write(write.0)),
+            _ => None,
+        };
+        if carried.is_none() || carried != self.carried {
+            self.group = self.group.wrapping_add(1);
+        }
+        self.carried = carried;
+        self.group
+    }
+}
+
+/// The later of two counts modulo 2^32.
+fn newest(a: u32, b: u32) -> u32 {
+    if b.wrapping_sub(a) < u32::MAX / 2 { b } else { a }
+}

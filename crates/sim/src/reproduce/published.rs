@@ -1,0 +1,84 @@
+//! The table of published results. Only [`super::judge`] reads it.
+
+use serde::Deserialize;
+
+/// How far a simulated number may be from the paper's, unless a check says otherwise.
+const USUAL_TOLERANCE: f64 = 0.1;
+
+/// The table that comes with the program.
+pub const FACTS: &str = include_str!("../../facts.toml");
+
+/// How a row may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Kind {
+    /// Calibration: parameters were set by it.
+    C,
+    /// Prediction.
+    P,
+    /// Ordering or trend, predicted as well.
+    O,
+}
+
+/// One published fact.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    /// `M4`.
+    pub id: String,
+    /// `multirail-2004`.
+    pub paper: String,
+    /// How it may be used.
+    pub kind: Kind,
+    /// In words.
+    pub text: String,
+    /// What has to hold.
+    pub checks: Vec<Check>,
+}
+
+/// One condition on a value.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The value's name.
+    pub what: String,
+    /// The published number.
+    #[serde(default)]
+    pub near: Option<f64>,
+    /// No less.
+    #[serde(default)]
+    pub least: Option<f64>,
+    /// No more.
+    #[serde(default)]
+    pub most: Option<f64>,
+    /// More than this other value.
+    #[serde(default)]
+    pub above: Option<String>,
+    /// About this other value.
+    #[serde(default)]
+    pub comparable: Option<String>,
+    /// Relative, for `near` and `comparable`.
+    #[serde(default)]
+    tolerance: Option<f64>,
+}
+
+impl Check {
+    /// Relative.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance.unwrap_or(USUAL_TOLERANCE)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    row: Vec<Fact>,
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// When it is none.
+pub fn read(text: &str) -> Result<Vec<Fact>, String> {
+    let table: Table = toml::from_str(text).map_err(|error| error.to_string())?;
+    Ok(table.row)
+}

@@ -1,0 +1,111 @@
+//! Fault injection: faults begin, and heal.
+
+use super::faults::{Fault, Path};
+use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::trace::Note;
+use super::world::{Event, World};
+use crate::events::{Duration, Time};
+
+impl World {
+    /// Something goes wrong.
+    pub(super) fn fault(&mut self, fault: Fault) {
+        let text = fault.to_string();
+        self.trace.note(self.queue.now(), &Note::Fault(&text));
+        match fault {
+            Fault::Cut { path } => {
+                self.on(path).into_iter().for_each(|connection| self.cut(connection));
+            }
+            Fault::Silence { path } => {
+                for connection in self.on(path) {
+                    self.connections[connection.0].is_silent = true;
+                    self.cut(connection);
+                }
+            }
+            Fault::Stall { path, both_ways, lasts } => {
+                let ends = if both_ways { &End::BOTH[..] } else { &End::BOTH[..1] };
+                self.on(path).into_iter().for_each(|connection| self.stall(connection, ends, lasts));
+            }
+            Fault::Slow { path, factor, more_delay, lasts } => {
+                for connection in self.on(path) {
+                    self.slow(connection, factor, more_delay);
+                    self.queue.after(lasts, Event::Heal(connection));
+                }
+            }
+            Fault::Flap { path, times, lasts } => {
+                for connection in self.on(path) {
+                    for time in 0..times {
+                        self.queue.after(Duration(2 * time * lasts.0), Event::Stall(connection, lasts));
+                    }
+                }
+            }
+            Fault::Sever { a, b } => self.sever(a, b),
+            Fault::Death { host } => self.die(host),
+            Fault::Away { host, lasts } => {
+                let back = self.queue.now() + lasts;
+                let away_until = &mut self.hosts[host.0].away_until;
+                *away_until = back.max(*away_until);
+                self.queue.at(back, Event::Back(host));
+            }
+        }
+    }
+
+    /// The open connections of a path.
+    fn on(&self, path: Path) -> Vec<ConnectionId> {
+        let Path { a, b, rail } = path;
+        let connections = self.connections.iter().enumerate();
+        let on_path = connections.filter(|(_, it)| it.rail == rail && it.is_between(a, b) && it.is_open());
+        on_path.map(|(at, _)| ConnectionId(at)).collect()
+    }
+
+    pub(super) fn stall(&mut self, connection: ConnectionId, ends: &[End], lasts: Duration) {
+        let until = self.queue.now() + lasts;
+        for from in ends.iter().copied() {
+            self.flow(FlowId { connection, from }).stall(until);
+            self.queue.at(until, Event::Flow(FlowId { connection, from }));
+        }
+    }
+
+    fn slow(&mut self, connection: ConnectionId, factor: u64, more_delay: Duration) {
+        let now = self.queue.now();
+        for from in End::BOTH {
+            let flow = FlowId { connection, from };
+            if !self.flow(flow).is_cut() {
+                self.flow(flow).slow(now, factor, more_delay);
+                // What was on its way may come sooner than was thought, and what had come must be told of.
+                self.queue.at(now, Event::Flow(flow));
+            }
+        }
+    }
+
+    pub(super) fn heal(&mut self, connection: ConnectionId) {
+        let now = self.queue.now();
+        for from in End::BOTH {
+            let flow = FlowId { connection, from };
+            if !self.flow(flow).is_cut() {
+                self.flow(flow).heal(now);
+                self.queue.at(now, Event::Flow(flow));
+            }
+        }
+    }
+
+    /// The process of a host ends: its system closes its connections.
+    pub(super) fn die(&mut self, host: HostId) {
+        if std::mem::replace(&mut self.hosts[host.0].is_dead, true) {
+            return;
+        }
+        self.ledger.outlaws.insert(host);
+        (0..self.setup.hosts).for_each(|peer| self.ledger.part(host, HostId(peer)));
+        let ends: Vec<_> = self.hosts[host.0].links.iter().flatten().copied().collect();
+        ends.into_iter().for_each(|(connection, end)| self.close(connection, end));
+    }
+
+    /// Everything that can heal does, at once.
+    pub(super) fn heal_all(&mut self) {
+        self.trace.note(self.queue.now(), &Note::Fault("everything heals"));
+        (0..self.connections.len()).for_each(|at| self.heal(ConnectionId(at)));
+        for host in 0..self.hosts.len() {
+            self.hosts[host].away_until = Time::START;
+            self.queue.after(Duration::ZERO, Event::Back(HostId(host)));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Additional streams: their set-up while others carry data, and their orderly shutdown, as `crates/rails` does it.
+
+use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
+use fishplate_engine::retire::Retirement;
+use fishplate_engine::wire::Body;
+use fishplate_engine::{Payload, Source, Transmit};
+
+use super::connection::ConnectionEnd;
+use super::data::Data;
+use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::ledger::peer;
+use super::mutation::Mutation;
+use super::oracle::Seen;
+use super::stream_changes::{Change, Streams};
+use super::trace::Note;
+use super::world::{Event, World};
+use crate::events::{Duration, Time};
+
+/// A driver looks after what is let go every so often.
+const TICK: Duration = Duration::ms(5);
+
+impl World {
+    /// A host changes how many streams it has.
+    pub(super) fn change(&mut self, at: usize) {
+        let (_, change) = self.setup.changes[at];
+        let (Change::More(streams) | Change::Fewer(streams)) = change;
+        let Streams { by, to, .. } = streams;
+        let away_until = self.hosts[by.0].away_until;
+        if away_until > self.queue.now() {
+            self.queue.at(away_until, Event::Change(at));
+            return;
+        }
+        if !self.may_connect(by, to) {
+            return;
+        }
+        match change {
+            Change::More(_) => self.set_up_more(streams),
+            Change::Fewer(_) => self.let_go(streams),
+        }
+    }
+
+    fn set_up_more(&mut self, Streams { by, to, rail }: Streams) {
+        let (from, into) = (self.open_links(by, to), self.open_links(to, by));
+        let on_rail = into.iter().filter(|(connection, _)| self.connections[connection.0].rail == rail).count();
+        let has_room = from.len().max(into.len()) < MAX_TO_A_PEER && on_rail < usize::from(MAX_STREAMS);
+        if has_room && !from.is_empty() && !into.is_empty() {
+            self.connect(by, to, rail, true);
+            self.progress(by);
+            self.progress(to);
+        }
+    }
+
+    fn let_go(&mut self, Streams { by, to, rail }: Streams) {
+        let links = self.open_links(by, to);
+        let own = links.into_iter().find(|(connection, end)| {
+            let connection = &self.connections[connection.0];
+            let is_own = connection.is_additional && *end == End(0) && connection.rail == rail;
+            is_own && !connection.ends[end.0].farewell.has_begun()
+        });
+        if let Some((connection, end)) = own {
+            self.leave(connection, end);
+            self.progress(by);
+        }
+    }
+
+    /// The links of a host to a peer that it has not closed.
+    fn open_links(&self, host: HostId, peer: HostId) -> Vec<(ConnectionId, End)> {
+        let links = self.hosts[host.0].links[peer.0].iter().copied();
+        links.filter(|(connection, end)| !self.connections[connection.0].ends[end.0].is_closed).collect()
+    }
+
+    /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
+    fn leave(&mut self, connection: ConnectionId, end: End) {
+        let now = self.queue.now();
+        let (host, subchannel) = self.connections[connection.0].at(end);
+        let engine = &mut self.hosts[host.0].engine;
+        if self.setup.mutation != Some(Mutation::LeaveUnmeant) && !engine.retire(subchannel) {
+            return;
+        }
+        let header = engine.bare_header(now.into(), subchannel, Body::Leave);
+        self.connections[connection.0].ends[end.0].farewell.leave_sent = true;
+        self.hosts[host.0].forgets = self.setup.mutation == Some(Mutation::OrphanForgotten);
+        let source = Source::User(Payload::EMPTY);
+        self.transmit(host, Transmit { subchannel, header, source, copy: false });
+        self.flush(connection, end);
+    }
+
+    /// The peer lets a link go. False: it must not.
+    pub(super) fn hear_farewell(&mut self, connection: ConnectionId, end: End) -> bool {
+        let connection = &mut self.connections[connection.0];
+        let is_own = end == End(0);
+        connection.ends[end.0].farewell.receive_leave(connection.is_additional, is_own)
+    }
+
+    /// A driver looks after what is let go.
+    pub(super) fn tick(&mut self, host: HostId) {
+        let away_until = self.hosts[host.0].away_until;
+        if away_until > self.queue.now() {
+            self.queue.at(away_until, Event::Tick(host));
+            return;
+        }
+        self.hosts[host.0].ticks = false;
+        if !self.hosts[host.0].is_dead {
+            self.go_on_leaving(host);
+            self.progress(host);
+        }
+    }
+
+    /// If there is something that a driver has to do with what is let go, it does so at its next tick.
+    pub(super) fn plan_tick(&mut self, host: HostId) {
+        let is_needed = || self.leaving(host).any(|(connection, end)| self.has_next_step(connection, end));
+        if !self.setup.changes.is_empty() && !self.hosts[host.0].ticks && is_needed() {
+            self.hosts[host.0].ticks = true;
+            let after = Duration(self.chance.of_any_size(TICK.0));
+            self.queue.after(after, Event::Tick(host));
+        }
+    }
+
+    /// The links of a host that either side wants to let go.
+    fn leaving(&self, host: HostId) -> impl Iterator<Item = (ConnectionId, End)> {
+        let links = self.hosts[host.0].links.iter().flatten().copied();
+        links.filter(|(connection, end)| {
+            let end = &self.connections[connection.0].ends[end.0];
+            !end.is_closed && end.farewell.has_begun() && !end.farewell.is_shut
+        })
+    }
+
+    fn has_next_step(&self, connection: ConnectionId, end: End) -> bool {
+        let farewell = self.connections[connection.0].ends[end.0].farewell;
+        if farewell.leave_sent { self.may_shut(connection, end) } else { self.may_answer(connection, end) }
+    }
+
+    /// Whether the peer lets a link go that does not carry alone.
+    fn may_answer(&self, connection: ConnectionId, end: End) -> bool {
+        let host = self.connections[connection.0].ends[end.0].host;
+        let links = self.open_links(host, self.across(connection, end));
+        let carries =
+            |(connection, end): &(ConnectionId, End)| !self.connections[connection.0].ends[end.0].farewell.leave_sent;
+        let answers = self.setup.mutation != Some(Mutation::LeaveUnanswered);
+        answers && links.iter().filter(|link| carries(link)).count() > 1
+    }
+
+    /// Whether both sides have let go of a link that this one has set up, and nothing is under way.
+    fn may_shut(&self, connection: ConnectionId, end: End) -> bool {
+        let at = &self.connections[connection.0];
+        let is_own = end == End(0) && at.ends[end.0].farewell.leave_received;
+        let is_drained = self.hosts[at.ends[end.0].host.0].engine.is_drained(at.ends[end.0].subchannel);
+        is_own && (is_drained || self.setup.mutation == Some(Mutation::ShutEarly)) && at.flows[end.0].is_flushed()
+    }
+
+    /// Answers those that let a link go, and shuts what is drained.
+    fn go_on_leaving(&mut self, host: HostId) {
+        let leaving: Vec<(ConnectionId, End)> = self.leaving(host).collect();
+        for (connection, end) in leaving {
+            if !self.has_next_step(connection, end) {
+                continue;
+            }
+            if self.connections[connection.0].ends[end.0].farewell.leave_sent {
+                self.connections[connection.0].ends[end.0].farewell.is_shut = true;
+                self.shut(connection, end);
+            } else {
+                self.leave(connection, end);
+            }
+        }
+    }
+
+    /// No more is sent; what was sent arrives.
+    fn shut(&mut self, connection: ConnectionId, end: End) {
+        let now = self.queue.now();
+        let host = self.connections[connection.0].ends[end.0].host;
+        self.trace.note(now, &Note::Shut(connection, host));
+        let flow = FlowId { connection, from: end };
+        let nothing = Data::blank(self.setup.contents, 0);
+        self.flow(flow).shut(now, nothing);
+        self.watch(flow);
+    }
+
+    /// The peer has shut a link.
+    pub(super) fn link_ended(&mut self, connection: ConnectionId, end: End) {
+        let now = self.queue.now();
+        let Retirement { leave_sent, leave_received, is_shut } = self.connections[connection.0].ends[end.0].farewell;
+        if !leave_sent || !leave_received {
+            return self.link_failed(connection, end, "the connection was closed without a goodbye");
+        }
+        let (host, subchannel) = self.connections[connection.0].at(end);
+        let ConnectionEnd { counted, acknowledged, .. } = self.connections[connection.0].ends[end.0];
+        let is_drained = counted == acknowledged;
+        self.let_go += 1;
+        self.see(Seen::LetGo { host, peer: peer(subchannel.vc), is_drained });
+        let at = &mut self.connections[connection.0].ends[end.0];
+        at.is_closed = true;
+        at.receiving = None;
+        if !is_shut {
+            self.shut(connection, end);
+        }
+        self.hosts[host.0].engine.subchannel_down(now.into(), subchannel, "it was let go");
+        self.act(host);
+    }
+
+    /// All connections between two hosts fail that nobody lets go.
+    pub(super) fn sever(&mut self, a: HostId, b: HostId) {
+        for at in 0..self.connections.len() {
+            let connection = &self.connections[at];
+            let is_left = connection.ends.iter().any(|end| end.farewell.has_begun());
+            if connection.is_between(a, b) && connection.is_open() && !is_left {
+                self.cut(ConnectionId(at));
+            }
+        }
+    }
+
+    /// When everything has ended, nothing is left of what was to go.
+    pub(super) fn look_for_lingering(&mut self) {
+        for host in (0..self.setup.hosts).map(HostId) {
+            let lingering: Vec<(ConnectionId, End)> = self.leaving(host).collect();
+            for (connection, end) in lingering {
+                let peer = self.across(connection, end);
+                self.see(Seen::Lingers { host, peer });
+            }
+        }
+    }
+}
+
+impl World {
+    /// When the last of what is planned happens.
+    pub(super) fn last_planned(&self) -> Time {
+        let fault = self.setup.faults.last().map(|(at, _)| *at);
+        let change = self.setup.changes.last().map(|(at, _)| *at);
+        fault.max(change).unwrap_or(Time::START)
+    }
+}
