@@ -72,6 +72,17 @@ class Programs(MpiTest):
         for _ in range(5):
             self.passes(2, "leaver")
 
+    def test_a_process_that_is_disturbed(self):
+        for progress in ["auto", "thread", "calls"]:
+            self.passes(2, "disturbed", "signals", FISHPLATE_PROGRESS=progress)
+            self.passes(2, "disturbed", "fork", FISHPLATE_PROGRESS=progress)
+            self.passes(2, "disturbed", "stopped", "5", FISHPLATE_PROGRESS=progress)
+
+    def test_what_was_posted_arrives_although_its_sender_never_calls_mpi_again(self):
+        for progress in ["auto", "thread"]:
+            with tempfile.TemporaryDirectory() as folder:
+                self.passes(2, "disturbed", "computing", folder, FISHPLATE_PROGRESS=progress)
+
     def test_a_message_of_1_gib(self):
         ran = self.mpi(2, bench("stress"), "--single", "1G", "--json", timeout=300)
         [result] = self.succeeds(ran).json()
