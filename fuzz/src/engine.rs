@@ -13,7 +13,7 @@ pub const ENDS: &[&str] = &[
     "wrong credit",
     "over the grant",
     "sequence number out of range",
-    "wrong clearance",
+    "wrong CTS",
     "stripe out of place",
 ];
 
@@ -25,7 +25,7 @@ pub fn run(bytes: &[u8]) -> &'static str {
         Some(ProtocolViolation::Credit) => "wrong credit",
         Some(ProtocolViolation::Grant) => "over the grant",
         Some(ProtocolViolation::Sequence) => "sequence number out of range",
-        Some(ProtocolViolation::ClearToSend) => "wrong clearance",
+        Some(ProtocolViolation::ClearToSend) => "wrong CTS",
         Some(ProtocolViolation::Stripe) => "stripe out of place",
         Some(ProtocolViolation::Refusal) => "wrong refusal",
         // What an attack is too short for; the engine's tests have one of its own for each.

@@ -64,7 +64,7 @@ pub enum InterruptedMessage {
 /// The reply to an RTS or to a read.
 struct Reply {
     body: Body,
-    charge: CreditReturn,
+    credit_return: CreditReturn,
 }
 
 /// The credit that the peer gets back when a reply is sent.
@@ -194,8 +194,8 @@ impl VirtualChannel {
     }
 
     /// Queues the CTS of a message.
-    pub fn enqueue_clear_to_send(&mut self, send: SendRef, receive: ReceiveRef, len: u64, charge: CreditReturn) {
-        self.replies.push_back(Reply { body: Body::ClearToSend { send, receive, len }, charge });
+    pub fn enqueue_clear_to_send(&mut self, send: SendRef, receive: ReceiveRef, len: u64, credit_return: CreditReturn) {
+        self.replies.push_back(Reply { body: Body::ClearToSend { send, receive, len }, credit_return });
     }
 
     /// Whether as many replies wait as the peer's grant accounts for, as it does not read.

@@ -57,7 +57,7 @@ fn a_message_that_is_copied_on_arrival_takes_no_stripes() {
 }
 
 #[test]
-fn clearances_that_cannot_be_sent_are_bounded() {
+fn cts_frames_that_cannot_be_sent_are_bounded() {
     let mut victim = Victim::new(1);
     victim.recv(Pattern { space: TAGGED, source: None }, 100, Some(1));
     victim.engine.writable(victim.subchannels[0], 0);

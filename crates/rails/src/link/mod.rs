@@ -71,7 +71,7 @@ pub struct Link {
     /// The peer has said that it closes.
     pub goodbye_received: bool,
     /// Its graceful shutdown, if that has begun.
-    pub farewell: Retirement,
+    pub retirement: Retirement,
     /// Bytes that it had been given to send when the path was sampled last.
     pub sampled_at_bytes: u64,
     /// What the kernel said then.
@@ -134,7 +134,7 @@ impl Counts {
 impl Link {
     /// The peer retires the link. False: it must not.
     pub fn peer_retires(&mut self) -> bool {
-        self.farewell.receive_leave(self.name.is_additional(), !self.name.by_peer)
+        self.retirement.receive_leave(self.name.is_additional(), !self.name.by_peer)
     }
 
     /// Whether what is sent over it comes through, for all that is known. That something comes from the peer does not tell:
@@ -207,7 +207,7 @@ impl Link {
             read_deferred: false,
             has_ended: false,
             goodbye_received: false,
-            farewell: Retirement::default(),
+            retirement: Retirement::default(),
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
             startup_pacing: StartupPacing::default(),

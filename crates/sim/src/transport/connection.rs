@@ -27,7 +27,7 @@ pub struct ConnectionEnd {
     pub counted: u32,
     pub acknowledged: u32,
     /// How far it is let go.
-    pub farewell: Retirement,
+    pub retirement: Retirement,
 }
 
 /// A connection of two hosts over one rail.
@@ -53,7 +53,7 @@ impl Connection {
         socket: Socket,
         seed: u64,
     ) -> Connection {
-        let farewell = Retirement::default();
+        let retirement = Retirement::default();
         let ends = ends.map(|(host, subchannel)| ConnectionEnd {
             host,
             subchannel,
@@ -61,7 +61,7 @@ impl Connection {
             is_closed: false,
             counted: 0,
             acknowledged: 0,
-            farewell,
+            retirement,
         });
         let flows = [seed, !seed].map(|seed| Flow::new(link.clone(), socket, seed));
         Connection { ends, rail, is_additional, is_silent: false, flows, scheduled: [None; 2] }

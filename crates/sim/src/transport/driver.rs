@@ -38,7 +38,7 @@ impl World {
         self.hosts[host.0].looked_at = now;
         if !self.forgets_timeouts() {
             self.hosts[host.0].engine.handle_timeout(now.into());
-            self.nudge(host);
+            self.probe_overdue(host);
         }
         self.pump(host);
         self.hosts[host.0].engine.buffer_sends(now.into());
@@ -50,7 +50,7 @@ impl World {
     }
 
     /// As a driver does with each tick.
-    fn nudge(&mut self, host: HostId) {
+    fn probe_overdue(&mut self, host: HostId) {
         let now = self.queue.now();
         let Host { links, engine, .. } = &mut self.hosts[host.0];
         for (connection, end) in links.iter().flatten() {
@@ -121,14 +121,14 @@ impl World {
             Ok(None) => return self.blame(connection, end, "its header has no end"),
             Err(malformed) => return self.blame(connection, end, &malformed.to_string()),
         };
-        if header.body == Body::Leave && !self.hear_farewell(connection, end) {
+        if header.body == Body::Leave && !self.receive_leave(connection, end) {
             return self.blame(connection, end, "it lets go of a connection that has to stay");
         }
         self.connections[connection.0].ends[end.0].acknowledged = header.ack;
         self.look_for_strays(connection, end, &header);
         let placement = match self.hosts[host.0].engine.handle_header(now.into(), subchannel, &header) {
             Ok(placement) => placement,
-            Err(misbehaviour) => return self.blame(connection, end, &misbehaviour.to_string()),
+            Err(violation) => return self.blame(connection, end, &violation.to_string()),
         };
         self.act(host);
         let len = u64::from(header.body.payload_len());
@@ -150,8 +150,8 @@ impl World {
 
     /// After LEAVE nothing comes that is counted but refusals.
     fn look_for_strays(&mut self, connection: ConnectionId, end: End, header: &Header) {
-        let ConnectionEnd { host, farewell, .. } = self.connections[connection.0].ends[end.0];
-        if farewell.leave_received && header.body.is_counted() && !matches!(header.body, Body::Refused { .. }) {
+        let ConnectionEnd { host, retirement, .. } = self.connections[connection.0].ends[end.0];
+        if retirement.leave_received && header.body.is_counted() && !matches!(header.body, Body::Refused { .. }) {
             let from = self.across(connection, end);
             self.see(Seen::Strayed { from, to: host });
         }

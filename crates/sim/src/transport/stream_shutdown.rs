@@ -55,7 +55,7 @@ impl World {
         let own = links.into_iter().find(|(connection, end)| {
             let connection = &self.connections[connection.0];
             let is_own = connection.is_additional && *end == End(0) && connection.rail == rail;
-            is_own && !connection.ends[end.0].farewell.has_begun()
+            is_own && !connection.ends[end.0].retirement.has_begun()
         });
         if let Some((connection, end)) = own {
             self.leave(connection, end);
@@ -78,7 +78,7 @@ impl World {
             return;
         }
         let header = engine.bare_header(now.into(), subchannel, Body::Leave);
-        self.connections[connection.0].ends[end.0].farewell.leave_sent = true;
+        self.connections[connection.0].ends[end.0].retirement.leave_sent = true;
         self.hosts[host.0].forgets = self.setup.mutation == Some(Mutation::OrphanForgotten);
         let source = Source::User(Payload::EMPTY);
         self.transmit(host, Transmit { subchannel, header, source, copy: false });
@@ -86,10 +86,10 @@ impl World {
     }
 
     /// The peer lets a link go. False: it must not.
-    pub(super) fn hear_farewell(&mut self, connection: ConnectionId, end: End) -> bool {
+    pub(super) fn receive_leave(&mut self, connection: ConnectionId, end: End) -> bool {
         let connection = &mut self.connections[connection.0];
         let is_own = end == End(0);
-        connection.ends[end.0].farewell.receive_leave(connection.is_additional, is_own)
+        connection.ends[end.0].retirement.receive_leave(connection.is_additional, is_own)
     }
 
     /// A driver looks after what is let go.
@@ -121,13 +121,13 @@ impl World {
         let links = self.hosts[host.0].links.iter().flatten().copied();
         links.filter(|(connection, end)| {
             let end = &self.connections[connection.0].ends[end.0];
-            !end.is_closed && end.farewell.has_begun() && !end.farewell.is_shut
+            !end.is_closed && end.retirement.has_begun() && !end.retirement.is_shut
         })
     }
 
     fn has_next_step(&self, connection: ConnectionId, end: End) -> bool {
-        let farewell = self.connections[connection.0].ends[end.0].farewell;
-        if farewell.leave_sent { self.may_shut(connection, end) } else { self.may_answer(connection, end) }
+        let retirement = self.connections[connection.0].ends[end.0].retirement;
+        if retirement.leave_sent { self.may_shut(connection, end) } else { self.may_answer(connection, end) }
     }
 
     /// Whether the peer lets a link go that does not carry alone.
@@ -135,7 +135,7 @@ impl World {
         let host = self.connections[connection.0].ends[end.0].host;
         let links = self.open_links(host, self.across(connection, end));
         let carries =
-            |(connection, end): &(ConnectionId, End)| !self.connections[connection.0].ends[end.0].farewell.leave_sent;
+            |(connection, end): &(ConnectionId, End)| !self.connections[connection.0].ends[end.0].retirement.leave_sent;
         let answers = self.setup.mutation != Some(Mutation::LeaveUnanswered);
         answers && links.iter().filter(|link| carries(link)).count() > 1
     }
@@ -143,7 +143,7 @@ impl World {
     /// Whether both sides have let go of a link that this one has set up, and nothing is under way.
     fn may_shut(&self, connection: ConnectionId, end: End) -> bool {
         let at = &self.connections[connection.0];
-        let is_own = end == End(0) && at.ends[end.0].farewell.leave_received;
+        let is_own = end == End(0) && at.ends[end.0].retirement.leave_received;
         let is_drained = self.hosts[at.ends[end.0].host.0].engine.is_drained(at.ends[end.0].subchannel);
         is_own && (is_drained || self.setup.mutation == Some(Mutation::ShutEarly)) && at.flows[end.0].is_flushed()
     }
@@ -155,8 +155,8 @@ impl World {
             if !self.has_next_step(connection, end) {
                 continue;
             }
-            if self.connections[connection.0].ends[end.0].farewell.leave_sent {
-                self.connections[connection.0].ends[end.0].farewell.is_shut = true;
+            if self.connections[connection.0].ends[end.0].retirement.leave_sent {
+                self.connections[connection.0].ends[end.0].retirement.is_shut = true;
                 self.shut(connection, end);
             } else {
                 self.leave(connection, end);
@@ -178,7 +178,7 @@ impl World {
     /// The peer has shut a link.
     pub(super) fn link_ended(&mut self, connection: ConnectionId, end: End) {
         let now = self.queue.now();
-        let Retirement { leave_sent, leave_received, is_shut } = self.connections[connection.0].ends[end.0].farewell;
+        let Retirement { leave_sent, leave_received, is_shut } = self.connections[connection.0].ends[end.0].retirement;
         if !leave_sent || !leave_received {
             return self.link_failed(connection, end, "the connection was closed without a goodbye");
         }
@@ -201,7 +201,7 @@ impl World {
     pub(super) fn sever(&mut self, a: HostId, b: HostId) {
         for at in 0..self.connections.len() {
             let connection = &self.connections[at];
-            let is_left = connection.ends.iter().any(|end| end.farewell.has_begun());
+            let is_left = connection.ends.iter().any(|end| end.retirement.has_begun());
             if connection.is_between(a, b) && connection.is_open() && !is_left {
                 self.cut(ConnectionId(at));
             }

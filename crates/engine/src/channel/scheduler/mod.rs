@@ -98,9 +98,9 @@ impl VirtualChannel {
     fn reply(&mut self, now: Instant) -> Option<Transmit> {
         self.replies.front()?;
         let index = self.nearest(now)?;
-        let Reply { body, charge } = self.replies.pop_front()?;
+        let Reply { body, credit_return } = self.replies.pop_front()?;
         // Not earlier: replies that wait are memory, for which the peer is charged.
-        match charge {
+        match credit_return {
             CreditReturn::RequestToSend => self.peer_grant.release_request(),
             CreditReturn::Message => self.peer_grant.release_eager(MESSAGE_CHARGE),
             CreditReturn::Nothing => {}

@@ -140,7 +140,7 @@ impl VirtualChannel {
     /// Queues the refusal of a read, whose record this becomes.
     pub fn refuse_read(&mut self, receive: ReceiveRef, why: Refusal) {
         let body = Body::Refused { what: Access::Read(receive), why };
-        self.replies.push_back(Reply { body, charge: CreditReturn::RequestToSend });
+        self.replies.push_back(Reply { body, credit_return: CreditReturn::RequestToSend });
     }
 
     /// A write that came over subchannel `index` is refused.

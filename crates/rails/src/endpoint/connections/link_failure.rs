@@ -18,7 +18,7 @@ impl Endpoint {
         let link = &self.links[at];
         let peer = &mut self.peers[link.subchannel.vc.0 as usize];
         peer.is_closing |= link.goodbye_received;
-        if link.farewell.is_mutual() {
+        if link.retirement.is_mutual() {
             return self.link_closed(at, "it was let go", now);
         }
         if !link.goodbye_received || link.receive.is_within_frame() {
@@ -90,7 +90,7 @@ impl Endpoint {
     /// Whether a link to a peer is left that is not being let go.
     fn has_usable_link(&self, vc: VcId) -> bool {
         let mut links = self.peers[vc.0 as usize].links.iter().flatten();
-        links.any(|at| !self.links[*at].farewell.has_begun())
+        links.any(|at| !self.links[*at].retirement.has_begun())
     }
 
     /// No link to a peer is left: now both sides reconnect, over all rails at once, without back-off.

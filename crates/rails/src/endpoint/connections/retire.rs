@@ -15,7 +15,7 @@ impl Endpoint {
         if !self.engine.retire(link.subchannel) {
             return;
         }
-        link.farewell.leave_sent = true;
+        link.retirement.leave_sent = true;
         let header = self.engine.bare_header(now, link.subchannel, Body::Leave);
         link.transmit.push_header(&header);
         self.mark_dirty(at);
@@ -23,18 +23,18 @@ impl Endpoint {
 
     /// Answers peers that retire a link, and shuts links that have drained.
     pub(in crate::endpoint) fn service_retiring_links(&mut self) {
-        let leaving = self.links.iter().filter(|(_, link)| link.farewell.has_begun() && !link.farewell.is_shut);
+        let leaving = self.links.iter().filter(|(_, link)| link.retirement.has_begun() && !link.retirement.is_shut);
         let leaving: Vec<usize> = leaving.map(|(at, _)| at).collect();
         for at in leaving {
             let link = &mut self.links[at];
-            if !link.farewell.leave_sent {
+            if !link.retirement.leave_sent {
                 let now = self.clock.now();
                 self.retire_link(at, now);
                 continue;
             }
             let is_drained = self.engine.is_drained(link.subchannel) && link.transmit.is_empty();
-            if link.farewell.leave_received && !link.name.by_peer && is_drained {
-                link.farewell.is_shut = true;
+            if link.retirement.leave_received && !link.name.by_peer && is_drained {
+                link.retirement.is_shut = true;
                 let _ = link.socket.shutdown(Shutdown::Write);
             }
         }

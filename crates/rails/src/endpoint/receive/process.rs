@@ -80,8 +80,8 @@ impl Endpoint {
                 self.apply_memory_actions();
                 Some(placement)
             }
-            Err(misbehaviour) => {
-                self.protocol_violation(at, &misbehaviour.to_string());
+            Err(violation) => {
+                self.protocol_violation(at, &violation.to_string());
                 None
             }
         }

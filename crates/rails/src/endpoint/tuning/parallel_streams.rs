@@ -93,7 +93,7 @@ impl Endpoint {
         };
         let mut limited = 0;
         for link in self.links_of(bundle) {
-            if link.farewell.has_begun() {
+            if link.retirement.has_begun() {
                 sample.is_changing = true;
                 continue;
             }
@@ -169,7 +169,7 @@ impl Endpoint {
         let links = self.peers[bundle.vc.0 as usize].links.iter().flatten().copied();
         let own = links.filter(|at| {
             let link = &self.links[*at];
-            bundle.has(link) && link.name.is_additional() && !link.name.by_peer && !link.farewell.has_begun()
+            bundle.has(link) && link.name.is_additional() && !link.name.by_peer && !link.retirement.has_begun()
         });
         let chosen: Vec<usize> = own.take(usize::from(count)).collect();
         for at in chosen {

@@ -38,7 +38,7 @@ impl Endpoint {
     /// Whether so many frames went out at once. Nothing does if something waits to be sent, or the link ends.
     fn send_padding(&mut self, at: usize, frames: u32, now: Instant) -> bool {
         let Some(link) = self.links.get_mut(at) else { return false };
-        if link.blocked || !link.transmit.is_empty() || link.farewell.has_begun() {
+        if link.blocked || !link.transmit.is_empty() || link.retirement.has_begun() {
             return false;
         }
         for _ in 0..frames {
