@@ -21,6 +21,6 @@ pub const MIN_GRANT: u64 = 64 << 10;
 /// Most subchannels of one rail between two peers, whoever has set them up. TCP over a path that loses one segment in
 /// 10,000 gets the rate of a long rail by as many.
 pub const MAX_STREAMS: u8 = 16;
-/// No more are set up while others carry when two peers have so many: what is left of those that a channel can have is for
+/// No more are set up while others are live when two peers have so many: what is left of those that a channel can have is for
 /// rails that come back.
 pub const MAX_TO_A_PEER: usize = MAX_SUBCHANNELS - 8;

@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn reserved_bits_are_refused() {
         let mut bytes = [0; MAX_HEADER_LEN];
-        Header::without_news(Body::Ack).encode(&mut bytes);
+        Header::without_acknowledgement(Body::Ack).encode(&mut bytes);
         bytes[1] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Flags(1)));
         bytes[1] = 0;
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
         assert_eq!(decode(&[16]), Err(Malformed::Kind(16)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
-        Header::without_news(Body::Refused { what, why }).encode(&mut bytes);
+        Header::without_acknowledgement(Body::Refused { what, why }).encode(&mut bytes);
         bytes[COMMON_LEN + 8] = 4;
         assert_eq!(decode(&bytes), Err(Malformed::Refusal(4)));
     }

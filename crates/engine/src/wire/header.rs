@@ -278,8 +278,8 @@ impl Body {
 }
 
 impl Header {
-    /// Without news of acknowledgement and credit, as those of frames between drivers are.
-    pub fn without_news(body: Body) -> Header {
+    /// Without acknowledgement and credit, as those of frames between drivers are.
+    pub fn without_acknowledgement(body: Body) -> Header {
         Header { ack: 0, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body }
     }
 

@@ -179,7 +179,7 @@ fn credit_that_was_told_over_a_rail_that_ends_is_told_again() {
         let (buffer, context) = (Payload::EMPTY, Context(u64::from(seq)));
         engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
         let body = Body::Eager { seq: MessageSeq(seq), envelope: Envelope::Message, data: None, len: 0, prompt: false };
-        let header = Header::without_news(body);
+        let header = Header::without_acknowledgement(body);
         engine.handle_header(Instant(0), one, &header).unwrap();
     }
     let told = |engine: &mut Engine| {

@@ -14,7 +14,7 @@ use victim::{ANNOUNCED, GRANT, KEY, MEMORY_LEN, Victim};
 const TAGGED: Space = Space::Tagged { tag: 1, ignore: 0 };
 
 fn plain(body: Body) -> Header {
-    Header::without_news(body)
+    Header::without_acknowledgement(body)
 }
 
 fn eager(seq: u32, len: u32, prompt: bool) -> Header {

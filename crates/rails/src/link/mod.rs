@@ -171,7 +171,7 @@ impl Link {
     /// The stream goes on with another frame than the peer expects, if there is a `number`.
     pub fn resume(&mut self, number: Option<u32>) {
         if let Some(number) = number {
-            self.transmit.push_header(&Header::without_news(Body::Resume { number }));
+            self.transmit.push_header(&Header::without_acknowledgement(Body::Resume { number }));
         }
     }
 

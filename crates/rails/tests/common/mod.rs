@@ -76,7 +76,7 @@ pub fn prove(endpoint: &mut Endpoint, nonce: u8, offer: Offer) -> (TcpStream, Ve
 /// A frame, with `payload` bytes of its payload.
 pub fn frame(body: Body, payload: usize) -> Vec<u8> {
     let mut bytes = [0; MAX_HEADER_LEN];
-    let len = Header::without_news(body).encode(&mut bytes);
+    let len = Header::without_acknowledgement(body).encode(&mut bytes);
     [&bytes[..len], &vec![7; payload]].concat()
 }
 

@@ -9,14 +9,14 @@ use crate::time::Instant;
 /// Bytes in flight, and when the last of them leaves.
 #[derive(Clone, Debug, Default)]
 pub struct InFlight {
-    /// Bytes handed over and not acknowledged.
+    /// Bytes sent and not acknowledged.
     in_flight: u64,
     /// When, at the estimated rate, all bytes will have passed the bottleneck.
     busy_until: Instant,
 }
 
 impl InFlight {
-    /// Bytes handed over and not acknowledged.
+    /// Bytes sent and not acknowledged.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }

@@ -42,7 +42,7 @@ pub struct PathEstimate {
     pub min_rtt_ns: u64,
     /// Bytes per second.
     pub rate: f64,
-    /// Bytes handed over and not acknowledged.
+    /// Bytes sent and not acknowledged.
     pub in_flight: u64,
     /// Bytes that may be in flight at a time; `u64::MAX`: not known.
     pub window: u64,

@@ -36,7 +36,7 @@ impl PacketTrain {
         !after_pause && first <= self.end.0 && !self.is_long()
     }
 
-    /// So many bytes more have arrived by `end`. The first of them could not be there before `first`, and was handed over
+    /// So many bytes more have arrived by `end`. The first of them could not be there before `first`, and was sent
     /// after a pause or not. How long the train took so far.
     pub fn extend(&mut self, first: Instant, after_pause: bool, end: TimeRange, bytes: u64) -> Elapsed {
         if after_pause || first > self.end.0 {

@@ -24,7 +24,7 @@ pub struct PeerClock {
 }
 
 impl PeerClock {
-    /// A frame that was handed over at `handed`, and found nothing ahead of it, was there at `said_at_us` by the peer's
+    /// A frame that was sent at `handed`, and found nothing ahead of it, was there at `said_at_us` by the peer's
     /// clock, and has waited for `waited_us`.
     pub fn sample(&mut self, now: Instant, handed: Instant, round_trip_ns: u64, (said_at_us, waited_us): (u32, u16)) {
         if waited_us > MAX_WAIT_US {
@@ -40,7 +40,7 @@ impl PeerClock {
         self.present_least_us = Some(self.present_least_us.map_or(late_us, |min_us| min_us.min(late_us)));
     }
 
-    /// A frame that was handed over at `handed` was there at `said_at_us` by the peer's clock, and may have been there for
+    /// A frame that was sent at `handed` was there at `said_at_us` by the peer's clock, and may have been there for
     /// `waited_us`. When it would have been acknowledged, at the earliest and at the latest, had that taken no longer than
     /// the way of a frame to an idle peer and back, `round_trip_ns`. `None`: nothing is known of that clock.
     pub fn arrival(
@@ -70,7 +70,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What the peer's clock, which starts close to its end, says when a frame handed over at `at_ms` has taken `took_us`.
+    /// What the peer's clock, which starts close to its end, says when a frame sent at `at_ms` has taken `took_us`.
     fn said_at_us(at_ms: u64, took_us: u32) -> u32 {
         (u32::MAX - 1_000_000).wrapping_add(Instant(at_ms * MS).wrapping_us()).wrapping_add(took_us)
     }

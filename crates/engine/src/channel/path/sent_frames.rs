@@ -29,7 +29,7 @@ impl SentFrame {
 pub struct AckedFrames {
     /// The oldest of all.
     pub oldest: SentFrame,
-    /// When the first was handed over.
+    /// When the first was sent.
     pub first: Instant,
     /// The last.
     pub newest: SentFrame,

@@ -139,7 +139,7 @@ impl Subchannel {
         self.in_flight.push_back(Frame { body, owner, repetition: 0, sent, kernel_acked_after: None });
     }
 
-    /// The frames that were handed over since `since` leave only `now`.
+    /// The frames that were sent since `since` leave only `now`.
     pub fn held_frames_sent(&mut self, since: Instant, now: Instant) {
         let first = self.in_flight.partition_point(|frame| frame.sent.at < since);
         let held = self.in_flight.range_mut(first..);
@@ -254,7 +254,7 @@ impl Subchannel {
         Ok(())
     }
 
-    /// The peer's kernel has the first `frames` of all that were handed over, and did not have the last of them when
+    /// The peer's kernel has the first `frames` of all that were sent, and did not have the last of them when
     /// the driver `queried` before.
     pub fn kernel_acknowledged(&mut self, arrived_after: Instant, now: Instant, frames: u32) {
         let acked = (frames.wrapping_sub(self.acked) as usize).min(self.in_flight.len());

@@ -79,7 +79,7 @@ impl Endpoint {
         let Some(datagrams) = &link.datagrams else { return };
         let Ok(body) = datagrams.offer() else { return };
         datagrams.send_probe();
-        link.transmit.push_header(&Header::without_news(body));
+        link.transmit.push_header(&Header::without_acknowledgement(body));
         self.mark_dirty(at);
     }
 

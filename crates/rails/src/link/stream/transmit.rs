@@ -281,7 +281,7 @@ mod tests {
         let memory = UserMemory::of_test();
         let (mut ending, staying) = (vec![1u8; 5000], vec![2u8; 4000]);
         let mut queue = TransmitQueue::default();
-        let header = Header::without_news(Body::Ack);
+        let header = Header::without_acknowledgement(Body::Ack);
         for bytes in [&ending, &staying, &ending] {
             let source = Source::User(Payload::One(extent(bytes)));
             queue.push(&header, &source, false, &memory, &BounceBuffers::default());

@@ -120,7 +120,7 @@ impl Estimate {
         PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(now), in_flight, window: self.window() }
     }
 
-    /// Bytes handed over and not acknowledged.
+    /// Bytes sent and not acknowledged.
     pub fn in_flight(&self) -> u64 {
         self.in_flight.in_flight()
     }
@@ -130,7 +130,7 @@ impl Estimate {
         self.in_flight.queued_ahead(now, &self.rate)
     }
 
-    /// A frame of so many bytes is handed over.
+    /// A frame of so many bytes is sent.
     pub fn sent(&mut self, now: Instant, bytes: u64) -> SentFrame {
         self.in_flight.add(now, bytes, &self.rate)
     }

@@ -27,7 +27,7 @@ impl Estimate {
     }
 
     /// Of frames behind which none are in flight.
-    /// The peer's clock is ahead by half a round trip, so that it says when the news are here.
+    /// The peer's clock is ahead by half a round trip, so that it says when the acknowledgement is here.
     fn measure_all(&mut self, came: (Instant, Instant), frames: &[SentFrame], ack_delay_ns: u64) {
         let (now, round_trip_ns) = (came.1, self.min_rtt_ns());
         // Some frame has found the path empty.
