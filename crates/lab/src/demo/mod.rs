@@ -1,4 +1,4 @@
-//! The demonstration: MPI stacks over two unequal rails, side by side. [`measure`] runs the [`stacks`], [`print`] shows
+//! The demonstration: MPI stacks over two unequal rails, side by side. [`measure`] runs the [`stacks`], [`mod@print`] shows
 //! the results. `fishplate demo` calls this.
 
 pub mod measure;
