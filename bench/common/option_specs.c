@@ -25,6 +25,8 @@
 #define FIELD(name) offsetof(struct options, name)
 
 const struct option_spec option_specs[OPTION_COUNT] = {
+    [OPTION_CLASS] = {"--class", KIND_CHOICE, FIELD(problem_class), 0, 0, "S|W|A|B|C",
+                      "size of the problem (default S)", false},
     [OPTION_SIZES] = {"--sizes", KIND_SIZES, FIELD(sizes), 0, 0, "LIST",
                       "message sizes: 1,64,1K,4M or ranges of powers of two, 1:4M", false},
     [OPTION_ITERATIONS] = {"--iterations", KIND_COUNT, FIELD(iterations), 1, MAX_COUNT, "N",
