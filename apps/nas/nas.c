@@ -17,12 +17,12 @@ void nas_expect(struct nas *nas, const char *name, double value, double expected
 {
     double error = fabs(value - expected) / fabs(expected);
     // Not the negation: no number fits nothing.
-    add_finding(nas, (struct nas_finding){name, value, expected, error, error <= tolerance});
+    add_finding(nas, (struct nas_finding){false, name, value, expected, error, error <= tolerance});
 }
 
 void nas_expect_true(struct nas *nas, const char *name, bool holds)
 {
-    add_finding(nas, (struct nas_finding){name, holds, 1.0, holds ? 0.0 : 1.0, holds});
+    add_finding(nas, (struct nas_finding){true, name, holds, 1.0, holds ? 0.0 : 1.0, holds});
 }
 
 const char *nas_power_of_two(const struct nas *nas)

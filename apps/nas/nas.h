@@ -18,8 +18,9 @@
 
 enum { NAS_CLASSES = CLASS_C + 1 };
 
-// A value held against the published one.
+// A value held against the published one, or what must hold (1 of 1).
 struct nas_finding {
+    bool is_condition;
     const char *name;
     double value, expected;
     double error; // relative to what is expected

@@ -96,6 +96,10 @@ static void print_findings(const struct nas *nas)
 {
     for (int i = 0; i < nas->finding_count; i++) {
         const struct nas_finding *finding = &nas->findings[i];
+        if (finding->is_condition) {
+            printf("  %-20s %s\n", finding->name, finding->fits ? "yes" : "WRONG");
+            continue;
+        }
         printf("  %-20s %22.14e  expected %22.14e  relative error %.1e%s\n", finding->name,
                finding->value, finding->expected, finding->error, finding->fits ? "" : "  WRONG");
     }
