@@ -1,8 +1,10 @@
 #include "cg_matrix.h"
 
-#include "nas.h"
+#include "buffer.h"
+#include "lcg.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 #include "is_problem.h"
 
-#include "nas.h"
+#include "options.h"
 
 // RNR-94-007, section 2.6, for A and B; 02-007 and the reference implementation's published
 // ranks for the others. Buckets tell nothing about the result.
-const struct is_problem is_problems[NAS_CLASSES] = {
+const struct is_problem is_problems[] = {
     [CLASS_S] = {16, 11, 9,
                  {{48427, 0, 1, 0},
                   {17148, 18, 1, 0},
