@@ -1,12 +1,11 @@
 #include "mg_source.h"
 
+#include "buffer.h"
 #include "lcg.h"
 
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "buffer.h"
 
 enum { CHARGES = 10 };
 

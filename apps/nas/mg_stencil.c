@@ -33,7 +33,7 @@ void subtract_laplacian(const struct level *level, struct row_sums *sums, const 
 {
     // RNR-94-007: A is -8/3 in the centre, 0 on faces, 1/6 on edges, 1/12 in corners.
     const double centre = -8.0 / 3.0, edge = 1.0 / 6.0, corner = 1.0 / 12.0;
-    const double *restrict faces = sums->faces, *restrict edges = sums->edges;
+    const double *faces = sums->faces, *edges = sums->edges;
     int nx = level->axes[X].points;
     for (int z = 1; z <= level->axes[Z].points; z++)
         for (int y = 1; y <= level->axes[Y].points; y++) {
@@ -52,7 +52,7 @@ void subtract_laplacian(const struct level *level, struct row_sums *sums, const 
 void smooth(const struct level *level, struct row_sums *sums, const struct smoother *weights)
 {
     const double centre = weights->centre, face = weights->face, edge = weights->edge;
-    const double *restrict faces = sums->faces, *restrict edges = sums->edges;
+    const double *faces = sums->faces, *edges = sums->edges;
     int nx = level->axes[X].points;
     for (int z = 1; z <= level->axes[Z].points; z++)
         for (int y = 1; y <= level->axes[Y].points; y++) {
@@ -68,7 +68,7 @@ void smooth(const struct level *level, struct row_sums *sums, const struct smoot
 
 void restrict_residual(const struct level *fine, const struct level *coarse, struct row_sums *sums)
 {
-    const double *restrict faces = sums->faces, *restrict edges = sums->edges;
+    const double *faces = sums->faces, *edges = sums->edges;
     const struct axis *axes = coarse->axes;
     for (int z = 1; z <= axes[Z].points; z++)
         for (int y = 1; y <= axes[Y].points; y++) {
@@ -101,7 +101,7 @@ static void mean_row(const struct level *coarse, int y, int z, double *restrict 
 
 void add_interpolated(const struct level *coarse, const struct level *fine, struct row_sums *sums)
 {
-    const double *restrict mean = sums->faces;
+    const double *mean = sums->faces;
     int points = coarse->axes[X].points, shift = coarse->axes[X].shift;
     int last = fine->axes[X].points + 1;
     for (int z = 0; z <= fine->axes[Z].points + 1; z++)
