@@ -292,7 +292,7 @@ int main(int argc, char **argv)
 {
     static const struct nas_kernel kernel = {
         .program = {.name = "ft",
-                    .purpose = "NAS FT: 3D Fourier transforms, transposed by alltoall; run time in s",
+                    .purpose = "NAS FT: 3D Fourier transforms with an alltoall; run time in s",
                     .takes = NAS_TAKES},
         .ranks_needed = ranks_needed,
         .memory = memory,

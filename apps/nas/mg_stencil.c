@@ -25,7 +25,8 @@ static void add_rows(const struct level *level, struct row_sums *sums, const dou
     double *restrict faces = sums->faces, *restrict edges = sums->edges;
     for (size_t i = 0; i < length; i++) {
         faces[i] = (south[i] + north[i]) + (below[i] + above[i]);
-        edges[i] = (below[i - length] + below[i + length]) + (above[i - length] + above[i + length]);
+        edges[i] = (below[i - length] + below[i + length])
+            + (above[i - length] + above[i + length]);
     }
 }
 
