@@ -1,5 +1,5 @@
 // FT: a partial differential equation solved by three-dimensional Fourier transforms.
-// RNR-94-007, section 2.2.4; the decomposition into slabs and its transposition: NAS-95-020.
+// RNR-94-007, kernel FT; the decomposition into slabs and its transposition: NAS-95-020.
 #include "fft.h"
 #include "ft_problem.h"
 

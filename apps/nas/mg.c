@@ -1,5 +1,5 @@
 // MG: multigrid V-cycles for Poisson's equation on a periodic cube.
-// RNR-94-007, section 2.2.2; its decomposition and exchange of faces: NAS-95-020.
+// RNR-94-007, kernel MG; its decomposition and exchange of faces: NAS-95-020.
 #include "halo.h"
 #include "mg_level.h"
 #include "mg_source.h"

@@ -1,5 +1,5 @@
 // The right-hand side: +1 at the ten largest and -1 at the ten smallest of random numbers, one for
-// each point, x running fastest, then y, then z. RNR-94-007, section 2.2.2.
+// each point, x running fastest, then y, then z. RNR-94-007, kernel MG.
 #ifndef FISHPLATE_APPS_MG_SOURCE_H
 #define FISHPLATE_APPS_MG_SOURCE_H
 

@@ -1,4 +1,4 @@
-// The operators of multigrid on one level or between two: RNR-94-007, section 2.2.2. Each weighs 27
+// The operators of multigrid on one level or between two: RNR-94-007, kernel MG. Each weighs 27
 // points by their distance from one: itself, 6 faces, 12 edges, 8 corners.
 //
 // What is read beside a rank's own points has to be in the outer layers of the arrays.
