@@ -44,8 +44,8 @@ void cg_grid_destroy(struct cg_grid *grid)
     grid->incoming = NULL;
 }
 
-static void exchange(const struct cg_grid *grid, const double *sent, int send_count, int receive_count,
-                     int column, int tag)
+static void exchange(const struct cg_grid *grid, const double *sent, int send_count,
+                     int receive_count, int column, int tag)
 {
     int with = grid->rank - grid->column + column;
     comm_sendrecv(sent, send_count, MPI_DOUBLE, with, tag, grid->incoming, receive_count,

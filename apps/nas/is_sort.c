@@ -77,7 +77,8 @@ static void share_buckets(struct is_sort *sort)
             sort->before = (int)sum;
         }
         sort->send_offsets[rank] = bucket == 0 ? 0 : sort->bucket_places[bucket - 1];
-        while (bucket < sort->buckets && (rank == sort->ranks - 1 || sum < keys * (rank + 1) / sort->ranks))
+        int64_t share = keys * (rank + 1) / sort->ranks;
+        while (bucket < sort->buckets && (rank == sort->ranks - 1 || sum < share))
             sum += sort->all_counts[bucket++];
         int end = bucket == 0 ? 0 : sort->bucket_places[bucket - 1];
         sort->send_counts[rank] = end - sort->send_offsets[rank];

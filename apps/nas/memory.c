@@ -36,7 +36,8 @@ void memory_require(const struct session *session, uint64_t bytes)
         lacking = needed > there;
         if (lacking)
             fprintf(stderr,
-                    "%s: rank %d: no memory: %d rank%s of this host need %.1f MB, %.1f MB are there\n",
+                    "%s: rank %d: no memory: %d rank%s of this host need %.0f MB; there are "
+                    "%.0f MB\n",
                     session->program->name, session->rank, ranks, ranks == 1 ? "" : "s",
                     (double)needed / 1e6, (double)there / 1e6);
     }

@@ -115,7 +115,8 @@ static void print_text(const struct nas *nas, const struct outcome *outcome)
     printf("\nIn MPI, mean of ranks%12.4f s  %.1f %%\n", comm->mean,
            100.0 * comm->mean / outcome->over_ranks.mean);
     printf("In MPI, greatest     %12.4f s\n", comm->max);
-    printf("Messages             %12" PRIu64 "    %" PRIu64 " bytes\n", sums->messages, sums->bytes);
+    printf("Messages             %12" PRIu64 "    %" PRIu64 " bytes\n", sums->messages,
+           sums->bytes);
     printf("Collective calls     %12" PRIu64 "    %" PRIu64 " bytes\n", sums->collectives,
            sums->collective_bytes);
     printf("%s\n", outcome->verified ? "Verified" : "NOT VERIFIED");
