@@ -36,9 +36,9 @@ void memory_require(const struct session *session, uint64_t bytes)
         lacking = needed > there;
         if (lacking)
             fprintf(stderr,
-                    "%s: rank %d: no memory: %d rank%s of this host need %.0f MB; there are "
+                    "%s: rank %d: no memory: %d rank%s of this host need%s %.0f MB; there are "
                     "%.0f MB\n",
-                    session->program->name, session->rank, ranks, ranks == 1 ? "" : "s",
+                    session->program->name, session->rank, ranks, ranks == 1 ? "" : "s", ranks == 1 ? "s" : "",
                     (double)needed / 1e6, (double)there / 1e6);
     }
     MPI_Allreduce(&lacking, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

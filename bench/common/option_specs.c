@@ -36,7 +36,7 @@ const struct option_spec option_specs[OPTION_COUNT] = {
     [OPTION_WARMUP] = {"--warmup", KIND_COUNT, FIELD(warmup), 0, MAX_COUNT, "N",
                        "iterations not counted, per size (default: about a tenth more)", true},
     [OPTION_REPEATS] = {"--repeats", KIND_COUNT, FIELD(repeats), 1, OPTIONS_MAX_REPEATS, "N",
-                        "measure each size N times; the median is the value (default 1)", false},
+                        "measure everything N times; the median is the value (default 1)", false},
     [OPTION_WINDOW] = {"--window", KIND_COUNT, FIELD(window), 1, MAX_WINDOW, "W",
                        "messages before an acknowledgement (default 64)", false},
     [OPTION_BANDWIDTH] = {"--bandwidth", KIND_FLAG, FIELD(bandwidth), 0, 0, NULL,

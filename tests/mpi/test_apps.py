@@ -78,6 +78,15 @@ class Apps(MpiTest):
         self.refuses(f"{app('ep')} --sizes 8", "ep: unknown option '--sizes'; allowed: --class, --repeats, --json")
         self.refuses(f"{three} {app('cg')}", "cg: started with 3 ranks; allowed: a power of two")
 
+    def test_too_little_memory_is_told_before_it_is_taken(self):
+        with tempfile.TemporaryDirectory() as folder:
+            little = Path(folder) / "meminfo"
+            little.write_text("MemTotal: 200000 kB\nMemAvailable: 100000 kB\n")
+            script = f"mount --bind {little} /proc/meminfo && exec {app('is')} --class B"
+            ran = self.run_command(["unshare", "-rm", "sh", "-c", script])
+        self.assertEqual(ran.code, 4, str(ran))
+        self.says(ran, "is: rank 0: no memory: 1 rank of this host need.* MB; there are 102 MB")
+
     def test_repeats_are_told_and_their_median_is_the_value(self):
         ran = self.run_command([app("is"), "--repeats", "3", "--json"])
         [line] = ran.json()
