@@ -30,14 +30,14 @@ LONG = $(if $(wildcard $(FISHPLATE)),, (about 2 minutes))
 help:
 	@echo 'make                  the program and its two libraries: build/bin/fishplate, build/lib/fishplate/libfishplate-*.so'
 	@echo 'make setup            MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
-	@echo 'make bench            the MPI benchmark programs for each stack: build/bench/STACK/'
+	@echo 'make bench            the MPI benchmark programs and applications for each stack: build/{bench,apps}/STACK/'
 	@echo 'make demo             MPI stacks over two unequal rails, side by side: a table and demo.html'
 	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
 	@echo 'make test             all tests: the five that follow'
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
-	@echo 'make test-bench         benchmark programs, what needs no MPI'
+	@echo 'make test-bench         benchmark programs and applications, what needs no MPI'
 	@echo 'make test-report        a report in a headless Chromium'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
@@ -69,6 +69,8 @@ bench: setup $(STACKS:%=bench-%)
 $(STACKS:%=bench-%): bench-%: setup
 	@echo 'Benchmark programs for $*: build/bench/$*'
 	$(Q)$(MAKE) --no-print-directory -C bench MPICC="$$($(FISHPLATE) setup --where $*)/mpicc" OUT=$(BUILD)/bench/$*
+	@echo 'Applications for $*: build/apps/$*'
+	$(Q)$(MAKE) --no-print-directory -C apps MPICC="$$($(FISHPLATE) setup --where $*)/mpicc" OUT=$(BUILD)/apps/$*
 
 demo: bench
 	$(Q)$(FISHPLATE) demo --output demo.html
@@ -92,6 +94,7 @@ test-code: lint
 
 test-bench:
 	$(MAKE) --no-print-directory -C bench check OUT=$(BUILD)/bench
+	$(MAKE) --no-print-directory -C apps check OUT=$(BUILD)/apps
 
 # Hostile input, as much as fits into half a minute (fuzz/README.md).
 test-fuzz:

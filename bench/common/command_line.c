@@ -11,6 +11,7 @@ static void set_defaults(const struct program *program, struct options *options)
 {
     // The bytes travel from rank 0 to the others, so padding is defined too.
     memset(options, 0, sizeof *options);
+    options->problem_class = CLASS_S;
     options->seconds = 0.5;
     options->repeats = 1;
     options->window = 64;

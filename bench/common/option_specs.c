@@ -25,6 +25,8 @@
 #define FIELD(name) offsetof(struct options, name)
 
 const struct option_spec option_specs[OPTION_COUNT] = {
+    [OPTION_CLASS] = {"--class", KIND_CHOICE, FIELD(problem_class), 0, 0, "S|W|A|B|C",
+                      "size of the problem (default S)", false},
     [OPTION_SIZES] = {"--sizes", KIND_SIZES, FIELD(sizes), 0, 0, "LIST",
                       "message sizes: 1,64,1K,4M or ranges of powers of two, 1:4M", false},
     [OPTION_ITERATIONS] = {"--iterations", KIND_COUNT, FIELD(iterations), 1, MAX_COUNT, "N",
@@ -34,7 +36,7 @@ const struct option_spec option_specs[OPTION_COUNT] = {
     [OPTION_WARMUP] = {"--warmup", KIND_COUNT, FIELD(warmup), 0, MAX_COUNT, "N",
                        "iterations not counted, per size (default: about a tenth more)", true},
     [OPTION_REPEATS] = {"--repeats", KIND_COUNT, FIELD(repeats), 1, OPTIONS_MAX_REPEATS, "N",
-                        "measure each size N times; the median is the value (default 1)", false},
+                        "measure everything N times; the median is the value (default 1)", false},
     [OPTION_WINDOW] = {"--window", KIND_COUNT, FIELD(window), 1, MAX_WINDOW, "W",
                        "messages before an acknowledgement (default 64)", false},
     [OPTION_BANDWIDTH] = {"--bandwidth", KIND_FLAG, FIELD(bandwidth), 0, 0, NULL,

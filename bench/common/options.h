@@ -16,6 +16,7 @@ enum { OPTIONS_MAX_SIZES = 128, OPTIONS_MAX_REPEATS = 1000 };
 enum { OPTIONS_TEXT_CAPACITY = 64 };
 
 enum option_id {
+    OPTION_CLASS,
     OPTION_SIZES,
     OPTION_ITERATIONS,
     OPTION_SECONDS,
@@ -81,10 +82,14 @@ enum ways { WAYS_BOTH, WAYS_ONE };
 // Who computes while a transfer is under way; in the order of the words of --side.
 enum side { SIDE_BOTH, SIDE_SENDER, SIDE_RECEIVER };
 
+// Problem sizes of the NAS parallel benchmarks; in the order of the words of --class.
+enum problem_class { CLASS_S, CLASS_W, CLASS_A, CLASS_B, CLASS_C };
+
 // What a computation does to its processor; in the order of the words of --compute-by.
 enum compute_by { COMPUTE_BY_SPIN, COMPUTE_BY_SLEEP };
 
 struct options {
+    int problem_class; // enum problem_class
     size_t sizes[OPTIONS_MAX_SIZES];
     uint64_t size_count;
     uint64_t iterations; // 0: automatic

@@ -39,6 +39,11 @@ def bench(program, mpi="mpich"):
     return BUILD / "bench" / mpi / program
 
 
+def app(name, mpi="mpich"):
+    """An application; `tests/run` builds those for MPICH."""
+    return BUILD / "apps" / mpi / name
+
+
 def program(name, mpi="mpich"):
     """A test program; all are there for MPICH, some for Open MPI."""
     return (PROGRAMS if mpi == "mpich" else PROGRAMS / mpi) / name

@@ -1,4 +1,4 @@
-//! A benchmark of a plan: a program of `bench/` with options.
+//! A benchmark of a plan: a program of `bench/` or `apps/` with options.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ enum Ranks {
     Two,
     Even,
     TwoOrMore,
+    OneOrMore,
+    PowerOfTwo,
 }
 
 /// What a program needs beside MPI.
@@ -23,6 +25,8 @@ enum Needs {
     Threads,
     /// It measures what lies below MPI.
     NoMpi,
+    /// It is a whole application, of `apps/`.
+    App,
 }
 
 /// What has to be known of a program in order to run it.
@@ -38,8 +42,8 @@ const fn traits(name: &'static str, ranks: Ranks, needs: Needs, sizes: Option<&'
     Traits { name, ranks, needs, sizes }
 }
 
-/// All programs (docs/benchmarks.md).
-const PROGRAMS: [Traits; 26] = [
+/// All programs (docs/benchmarks.md, docs/apps.md).
+const PROGRAMS: [Traits; 31] = [
     traits("latency", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bibandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
@@ -66,6 +70,11 @@ const PROGRAMS: [Traits; 26] = [
     traits("reduce", Ranks::TwoOrMore, Needs::Nothing, Some("4:1M")),
     traits("sockets_latency", Ranks::Two, Needs::NoMpi, Some("1:4M")),
     traits("sockets_bandwidth", Ranks::Two, Needs::NoMpi, Some("1:4M")),
+    traits("ep", Ranks::OneOrMore, Needs::App, None),
+    traits("is", Ranks::OneOrMore, Needs::App, None),
+    traits("cg", Ranks::PowerOfTwo, Needs::App, None),
+    traits("mg", Ranks::PowerOfTwo, Needs::App, None),
+    traits("ft", Ranks::PowerOfTwo, Needs::App, None),
 ];
 
 /// Name of a program.
@@ -154,6 +163,11 @@ impl Program {
         self.traits().needs == Needs::NoMpi
     }
 
+    /// Whether it is an application: it has a class of problems, and ends when that is solved.
+    pub fn is_app(&self) -> bool {
+        self.traits().needs == Needs::App
+    }
+
     /// The command of `sockets` that measures the same below MPI.
     pub fn sockets_command(&self) -> Option<&str> {
         let name = self.0.strip_prefix("sockets_").unwrap_or(&self.0);
@@ -214,6 +228,8 @@ impl Benchmark {
             Ranks::Two => (self.ranks == 2, "exactly 2 ranks"),
             Ranks::Even => (self.ranks >= 2 && self.ranks.is_multiple_of(2), "an even number of ranks"),
             Ranks::TwoOrMore => (self.ranks >= 2, "at least 2 ranks"),
+            Ranks::OneOrMore => (self.ranks >= 1, "at least 1 rank"),
+            Ranks::PowerOfTwo => (self.ranks.is_power_of_two(), "a power of two of ranks"),
         };
         ensure!(fits, "benchmark {}: {} needs {allowed}, not {}", self.name, self.program.0, self.ranks);
         let given = |option: &str| self.options.0.iter().any(|word| word == option);
@@ -243,7 +259,7 @@ impl Benchmark {
 
     /// Measures each size for so long, where there is a choice.
     pub fn set_seconds(&mut self, seconds: f64) {
-        if self.program.0 != "stress" && !self.is_over_time() {
+        if self.program.0 != "stress" && !self.program.is_app() && !self.is_over_time() {
             self.options.remove("--iterations");
             self.options.set("--seconds", &seconds.to_string());
         }
@@ -320,6 +336,10 @@ mod tests {
         stress.set_sizes("8");
         stress.set_seconds(0.5);
         assert!(stress.options.0.is_empty());
+        let mut app = benchmark("is", "--class W");
+        app.set_sizes("8");
+        app.set_seconds(0.5);
+        assert_eq!(app.arguments(true).join(" "), "--class W --json");
         let mut over_time = benchmark("bandwidth", "--interval 1 --sizes 4");
         over_time.set_sizes("8");
         over_time.set_seconds(0.5);
@@ -342,6 +362,8 @@ mod tests {
         assert!(error("latency", 4).contains("benchmark latency: latency needs exactly 2 ranks, not 4"));
         assert!(error("message_rate", 3).contains("an even number"));
         assert!(error("bcast", 1).contains("at least 2"));
+        assert!(error("cg", 3).contains("a power of two"));
+        assert!(Benchmark { ranks: 1, ..benchmark("ep", "") }.check().is_ok());
         assert!(benchmark("bcast", "--json").check().unwrap_err().to_string().contains("--json"));
     }
 }

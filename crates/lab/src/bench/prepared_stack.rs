@@ -96,7 +96,11 @@ impl PreparedStack {
                 continue;
             }
             checked.push(this);
-            let alone = Benchmark { ranks: 1, ..benchmark.clone() };
+            let mut alone = Benchmark { ranks: 1, ..benchmark.clone() };
+            if benchmark.program.is_app() {
+                // One rank is enough for an application, which would begin.
+                alone.options.0.push("--help".into());
+            }
             let invocation = site.invocation(&self.stack, &self.programs, &alone, plan.checked, None)?;
             let limit = Duration::from_secs_f64(plan.timeout_s);
             let name = benchmark.program.name();

@@ -1,4 +1,4 @@
-//! The benchmark programs, compiled by each stack's own compiler.
+//! The benchmark programs and the applications, compiled by each stack's own compiler.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,6 +14,10 @@ use crate::system::programs;
 const MAKEFILE: &str = "Makefile";
 /// Sources that tell the folder from others.
 const LANDMARK: &str = "programs/latency.c";
+
+/// The folder of the applications: of their sources beside that of the benchmark programs, and of what is made of them
+/// in the folder of those.
+pub const APPS: &str = "apps";
 
 /// Sources and where their programs go.
 pub struct Programs {
@@ -67,12 +71,18 @@ impl Programs {
         let lock =
             File::create(folder.join("lock")).with_context(|| format!("cannot write to {}", folder.display()))?;
         lock.lock().context("cannot lock a file")?;
-        let invocation = stack.compile(&self.sources, &folder)?;
-        let mut command = Command::new(&invocation.line[0]);
-        command.args(&invocation.line[1..]);
-        invocation.prepare(&mut command);
-        programs::run_quietly(command, "")
-            .with_context(|| format!("cannot compile the programs for {}", stack.name))?;
-        Ok(())
+        make(stack, &self.sources, &folder)?;
+        let apps = self.sources.with_file_name(APPS);
+        // Copies of the benchmark programs alone are as good for all but these.
+        if stack.mpi && apps.join(MAKEFILE).is_file() { make(stack, &apps, &folder.join(APPS)) } else { Ok(()) }
     }
+}
+
+fn make(stack: &Stack, sources: &Path, out: &Path) -> Result<()> {
+    let invocation = stack.compile(sources, out)?;
+    let mut command = Command::new(&invocation.line[0]);
+    command.args(&invocation.line[1..]);
+    invocation.prepare(&mut command);
+    programs::run_quietly(command, "").with_context(|| format!("cannot compile the programs for {}", stack.name))?;
+    Ok(())
 }

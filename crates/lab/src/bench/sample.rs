@@ -17,6 +17,9 @@ fn usual() -> [(&'static str, Value); 2] {
     [("streams", 1.into()), ("start", "barrier".into())]
 }
 
+/// What the time in MPI is called.
+const COMMUNICATION: &str = "communication_time";
+
 /// Kind of the lines, and option, of a run over time.
 const INTERVAL: &str = "interval";
 /// The end of an interval, in seconds since the begin.
@@ -41,6 +44,14 @@ pub struct BenchLine {
     checked: bool,
     window: Option<u64>,
     percentiles: Option<BTreeMap<String, f64>>,
+    /// Of applications: in MPI, over the ranks.
+    communication_seconds: Option<Communication>,
+}
+
+/// Time in MPI.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Communication {
+    mean: f64,
 }
 
 impl BenchLine {
@@ -49,6 +60,12 @@ impl BenchLine {
         let parsed: BenchLine = serde_json::from_str(line).ok()?;
         // `stress` has one line, of its own kind; runs over time have one for each interval.
         ["result", "stress", INTERVAL].contains(&parsed.kind.as_str()).then_some(parsed)
+    }
+
+    /// What an application also tells: the time in MPI, mean over the ranks, as a value of its own.
+    pub fn communication(&self) -> Option<BenchLine> {
+        let seconds = self.communication_seconds?.mean;
+        Some(BenchLine { metric: COMMUNICATION.into(), value: seconds, ..self.clone() })
     }
 
     /// As a record has it. `sized`: the size is of messages.
@@ -137,6 +154,16 @@ mod tests {
         let sample = BenchLine::parse(&line).unwrap().sample(&cell(), 2, true);
         assert_eq!(sample.options["time"], Value::from(0.3));
         assert!(BenchLine::parse(&line.replace("\"kind\":\"interval\"", "\"kind\":\"interval_total\"")).is_none());
+    }
+
+    #[test]
+    fn time_in_mpi_is_a_value_of_its_own() {
+        let line = LINE.replace('\n', "");
+        assert!(BenchLine::parse(&line).unwrap().communication().is_none());
+        let more = "\"communication_seconds\":{\"min\":1.0,\"mean\":2.5,\"max\":3.0},\"kind\"";
+        let communication = BenchLine::parse(&line.replacen("\"kind\"", more, 1)).unwrap().communication().unwrap();
+        let sample = communication.sample(&cell(), 2, false);
+        assert_eq!((sample.metric.as_str(), sample.value), ("communication_time", 2.5));
     }
 
     #[test]

@@ -59,6 +59,10 @@ impl Listener for SampleRecorder<'_> {
             self.running = schedule.begin();
         }
         let sized = self.benchmark.program.default_sizes().is_some();
+        if let Some(communication) = line.communication() {
+            let sample = communication.sample(self.cell, self.benchmark.ranks, sized);
+            self.writer.append(&Line::Sample(sample))?;
+        }
         let sample = line.sample(self.cell, self.benchmark.ranks, sized);
         self.said = Some(sample::shown(&sample));
         self.writer.append(&Line::Sample(sample))

@@ -12,6 +12,7 @@ use super::benchmark::Benchmark;
 use super::conditions;
 use super::emulated_link::Emulated;
 use super::plan::{Network, Plan};
+use super::programs::APPS;
 use crate::lab::Lab;
 use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
 use crate::record;
@@ -121,6 +122,7 @@ impl Site {
             (Site::Emulated(emulated), Some(what)) if !stack.mpi => {
                 vec![word(programs.join("sockets")), what.to_string(), emulated.peer().to_string()]
             }
+            _ if benchmark.program.is_app() => vec![word(programs.join(APPS).join(benchmark.program.name()))],
             _ => vec![word(programs.join(benchmark.program.name()))],
         }
     }

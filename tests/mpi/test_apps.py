@@ -1,0 +1,102 @@
+"""The applications: each verifies its result on 1, 2 and 4 ranks, counts what it sends, and is run by `fishplate bench`."""
+
+import json
+import shlex
+import tempfile
+from pathlib import Path
+
+from support import FISHPLATE, MpiTest, app, stack, testbed
+
+NAS = ["ep", "is", "cg", "mg", "ft"]
+RANKS = [1, 2, 4]
+CALLS = ("messages", "bytes", "collectives", "collective_bytes")
+
+
+def cg_on_four(n, iterations):
+    """By the specification: 25 steps and a residual, each a product. On a grid of two by two ranks a product is a sum
+    over a row of the grid and a transposition, for which the two on the diagonal send nothing; the numbers are summed
+    over a row too: two in each step, three beside the steps, of which one is of two numbers."""
+    products, numbers = 26, 2 * 25 + 3
+    vectors = products * (4 + 2)
+    messages = iterations * (vectors + 4 * numbers)
+    return messages, iterations * (vectors * n // 2 * 8 + 4 * (numbers + 1) * 8), 0, 0
+
+
+def is_on_four(log2_keys, buckets):
+    """Ten times the buckets' counts with the five tested keys, a count for each rank, and all keys."""
+    each_time = 4 * (buckets + 5) * 4 + 4 * 4 * 4 + (1 << log2_keys) * 4
+    return 0, 0, 10 * 3 * 4, 10 * each_time
+
+
+# What is sent on four ranks, by calculation.
+ON_FOUR = {"ep": (0, 0, 8, 4 * 12 * 8), "is": is_on_four(16, 512), "cg": cg_on_four(1400, 15)}
+
+
+class Apps(MpiTest):
+    def run_all(self, ranks):
+        """The lines of all programs in one testbed, class S."""
+        runs = [f"mpiexec -n {ranks} {app(name)} --class S --json" for name in NAS]
+        inside = [FISHPLATE, "run", "--mpi", "mpich", "--", "sh", "-ec", "\n".join(runs)]
+        ran = self.run_command([*testbed("--rails", "0,0", "--"), *inside])
+        self.assertEqual(ran.code, 0, str(ran))
+        lines = {line["benchmark"]: line for line in ran.json()}
+        self.assertEqual(list(lines), NAS, str(ran))
+        return lines
+
+    def test_class_s_is_verified(self):
+        for ranks in RANKS:
+            for name, line in self.run_all(ranks).items():
+                with self.subTest(name, ranks=ranks):
+                    self.is_told(line, ranks)
+                    if ranks == 4 and name in ON_FOUR:
+                        self.assertEqual(tuple(line[key] for key in CALLS), ON_FOUR[name])
+
+    def is_told(self, line, ranks):
+        text = json.dumps(line)
+        self.assertEqual((line["kind"], line["metric"], line["unit"]), ("result", "run_time", "s"), text)
+        self.assertEqual((line["ranks"], line["options"]["class"], line["checked"]), (ranks, "S", True), text)
+        self.assertEqual(line["value"], line["repeat_values"][0], text)
+        inside = line["communication_seconds"]
+        self.assertLessEqual(inside["min"], inside["mean"], text)
+        self.assertLessEqual(inside["mean"], inside["max"], text)
+        self.assertLessEqual(inside["max"], line["value"] * 1.001, text)
+
+    def refuses(self, command, *texts):
+        """Exit code 2 and one message."""
+        ran = self.run_command(shlex.split(command))
+        self.assertEqual(ran.code, 2, str(ran))
+        self.says(ran, *texts)
+
+    def test_what_is_wrong_is_told(self):
+        three = f"{stack('mpich')}/mpiexec -n 3"
+        self.refuses(f"{app('is')} --class D", "is: --class: 'D'; allowed: S.W.A.B.C")
+        self.refuses(f"{app('ep')} --sizes 8", "ep: unknown option '--sizes'; allowed: --class, --repeats, --json")
+        self.refuses(f"{three} {app('cg')}", "cg: started with 3 ranks; allowed: a power of two")
+
+    def test_too_little_memory_is_told_before_it_is_taken(self):
+        with tempfile.TemporaryDirectory() as folder:
+            little = Path(folder) / "meminfo"
+            little.write_text("MemTotal: 200000 kB\nMemAvailable: 100000 kB\n")
+            script = f"mount --bind {little} /proc/meminfo && exec {app('is')} --class B"
+            ran = self.run_command(["unshare", "-rm", "sh", "-c", script])
+        self.assertEqual(ran.code, 4, str(ran))
+        self.says(ran, "is: rank 0: no memory: 1 rank of this host need.* MB; there are 102 MB")
+
+    def test_repeats_are_told_and_their_median_is_the_value(self):
+        ran = self.run_command([app("is"), "--repeats", "3", "--json"])
+        [line] = ran.json()
+        self.assertEqual((len(line["repeat_values"]), line["iterations"]), (3, 3), str(ran))
+        self.assertEqual(line["value"], sorted(line["repeat_values"])[1], str(ran))
+
+    def test_bench_runs_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            record = Path(folder) / "record.jsonl"
+            asked = ["--stacks", "mpich-tcp", "--benchmarks", "is:--class=S", "--links", "lan=400+100", "--rounds", "1"]
+            ran = self.run_command([FISHPLATE, "bench", *asked, "--record", record], 300)
+            self.assertEqual(ran.code, 0, str(ran))
+            lines = [json.loads(line) for line in record.read_text().splitlines()]
+            samples = {line["metric"]: line for line in lines if line["kind"] == "sample"}
+            self.assertEqual(set(samples), {"run_time", "communication_time"}, str(ran))
+            for sample in samples.values():
+                self.assertEqual((sample["unit"], sample["size_bytes"], sample["options"]["class"]), ("s", None, "S"))
+            self.assertLess(samples["communication_time"]["value"], samples["run_time"]["value"])
