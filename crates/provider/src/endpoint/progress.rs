@@ -13,7 +13,7 @@ use super::{Endpoint, State};
 use crate::completion::{entry, failed_entry};
 use crate::errno::{Errno, Outcome};
 use crate::error_report;
-use crate::progress_thread::{LONG_TURN, Next, Served};
+use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
 use crate::shared_processor::is_processor_shared;
 
 /// Rounds in a row that hand out completions without a look at the network. Calls that complete at once (receives of
@@ -45,7 +45,7 @@ impl Served for Endpoint {
             transport.flush_held();
         }
         if transport.owes_acknowledgement() {
-            let patience = if is_processor_shared() { LONG_TURN } else { least };
+            let patience = if is_processor_shared() { MAX_SCHEDULING_WAIT } else { least };
             transport.send_acknowledgements(patience.as_nanos() as u64);
         }
         transport.service_deferred();
@@ -54,7 +54,7 @@ impl Served for Endpoint {
             if !owes_acknowledgement && !transport.has_deferred_work() {
                 thread.nothing_to_do();
             }
-            return if owes_acknowledgement && !is_urgent(transport) { Next::LongTurn } else { Next::Soon };
+            return if owes_acknowledgement && !is_urgent(transport) { Next::AfterScheduling } else { Next::Soon };
         }
         state.progress_while_away(is_free)
     }
@@ -105,20 +105,20 @@ impl State {
         if !is_away {
             self.seen_calls = (transport.progress_calls(), now);
         }
-        let is_shared = is_processor_shared() && (!is_away || now - since < LONG_TURN);
+        let is_shared = is_processor_shared() && (!is_away || now - since < MAX_SCHEDULING_WAIT);
         if !is_away && !is_shared {
             // While there is something to watch over, nobody should have to wake the thread for it.
-            return if is_urgent(transport) { Next::Soon } else { Next::Present };
+            return if is_urgent(transport) { Next::Soon } else { Next::InMpi };
         }
         let is_free = is_away && is_free();
         if is_full || (is_shared && !is_free) {
             transport.flush_posted();
             let waits = transport.has_blocked_sends() || is_urgent(transport);
-            return if waits { Next::Soon } else { Next::LongTurn };
+            return if waits { Next::Soon } else { Next::AfterScheduling };
         }
         transport.progress_in_background();
         self.seen_calls.0 = transport.progress_calls();
-        Next::News { paced: !is_free }
+        Next::Readable { paced: !is_free }
     }
 
     /// Wakes the progress thread if there is something for it.

@@ -181,7 +181,7 @@ impl Endpoint {
         let links: Vec<usize> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
         links.into_iter().for_each(|at| self.remove_link(at));
         self.attempts.retain(|_, attempt| attempt.vc != vc);
-        self.bundles.retain(|bundle| !bundle.is_to(vc));
+        self.stream_groups.retain(|group| !group.is_to(vc));
         self.peers[vc.0 as usize].role = Role::Lost;
     }
 

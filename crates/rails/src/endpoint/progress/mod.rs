@@ -96,7 +96,7 @@ impl Endpoint {
                 if event.ended
                     && let Some(link) = self.links.get_mut(at)
                 {
-                    link.has_ended = true;
+                    link.hung_up = true;
                 }
                 event.readable && !self.defer_read(at) && self.read_link(at, now)
             }

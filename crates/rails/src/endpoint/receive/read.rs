@@ -28,19 +28,19 @@ impl Endpoint {
                     if self.active_link == Some(at) {
                         self.poll_interval.active_link_had_data();
                     }
-                    let looked = std::mem::replace(&mut link.looked_at, now);
-                    let (subchannel, has_ended, is_open) = (link.subchannel, link.has_ended, link.is_delivering(now));
-                    self.engine.arrived_after(subchannel, self.known_empty_at(was_in_set, looked));
+                    let polled_before = std::mem::replace(&mut link.polled_at, now);
+                    let (subchannel, hung_up, is_open) = (link.subchannel, link.hung_up, link.is_delivering(now));
+                    self.engine.arrived_after(subchannel, self.known_empty_at(was_in_set, polled_before));
                     if is_open {
                         self.engine.made_progress(now, subchannel);
                     }
                     self.set_active_link(at);
-                    if !self.process_received(at, now) || (filled == Filled::Drained && !has_ended) {
+                    if !self.process_received(at, now) || (filled == Filled::Drained && !hung_up) {
                         return true;
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    link.looked_at = now;
+                    link.polled_at = now;
                     return moved;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
