@@ -126,11 +126,11 @@ impl Follower {
 
 /// `how`, and the last words on the error output, or on the output where there are none.
 fn with_words(how: String, err: &Path, out: &Path) -> String {
-    let said = |path: &Path| {
+    let last_output = |path: &Path| {
         let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         last_words(&text)
     };
-    match [said(err), said(out)].into_iter().find(|words| !words.is_empty()) {
+    match [last_output(err), last_output(out)].into_iter().find(|words| !words.is_empty()) {
         Some(words) => format!("{how}: {words}"),
         None => how,
     }

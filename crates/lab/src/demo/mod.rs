@@ -67,7 +67,8 @@ pub struct StackResults {
     /// Which rails it was given.
     pub rails: String,
     /// Whether somebody told it the rates of the rails.
-    pub told: bool,
+    #[serde(rename = "told")]
+    pub rates_given: bool,
     /// Version of the MPI library, as it says itself.
     pub version: String,
     /// The command line that measured it.
@@ -115,8 +116,8 @@ impl Results {
     }
 
     /// The fastest of the others at a size, with its bandwidth, among those that were told the rates or were not.
-    pub fn best_other(&self, size: u64, told: bool) -> Option<(&StackResults, Spread)> {
-        let eligible = |stack: &&StackResults| stack.name != stacks::FISHPLATE && stack.told == told;
+    pub fn best_other(&self, size: u64, rates_given: bool) -> Option<(&StackResults, Spread)> {
+        let eligible = |stack: &&StackResults| stack.name != stacks::FISHPLATE && stack.rates_given == rates_given;
         let others = self.stacks.iter().filter(eligible);
         let measured = others.filter_map(|stack| Some((stack, Spread::of(stack.bandwidth.get(&size)?)?)));
         measured.max_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))

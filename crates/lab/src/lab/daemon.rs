@@ -99,8 +99,8 @@ impl Daemon {
         let mut line = serde_json::to_vec(&response)?;
         line.push(b'\n');
         // At the end, nobody need be there any more.
-        let told = stream.write_all(&line).context("the command is gone");
-        if last { Ok(true) } else { told.map(|()| false) }
+        let written = stream.write_all(&line).context("the command is gone");
+        if last { Ok(true) } else { written.map(|()| false) }
     }
 
     fn answer(&mut self, request: Request) -> Result<Response> {

@@ -45,11 +45,11 @@ pub fn panel(report: &Report, panel: &Panel) -> String {
     let link = panel.link.map(|link| report.model.links[link].clone());
     let varying = report.model.varying(panel.benchmark);
     let conditions = panel.conditions();
-    let told =
+    let shown_options =
         conditions.iter().filter(|(name, _)| varying.contains(*name)).map(|(name, value)| condition(name, &value.0));
     let metrics = report.model.panels.keys().filter(|other| other.benchmark == panel.benchmark);
     let metric = metrics.into_iter().any(|other| other.metric != panel.metric).then(|| panel.metric.replace('_', " "));
-    let all: Vec<String> = link.into_iter().chain(metric).chain(told).collect();
+    let all: Vec<String> = link.into_iter().chain(metric).chain(shown_options).collect();
     if all.is_empty() { "all links".into() } else { all.join(", ") }
 }
 
