@@ -117,7 +117,7 @@ impl PreparedStack {
     }
 }
 
-/// What a program told of what it is.
+/// What a program printed of its version.
 #[derive(Default)]
 struct StartupOutput {
     library: Option<String>,

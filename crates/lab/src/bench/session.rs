@@ -144,7 +144,7 @@ impl Session<'_> {
         duration::shown(tasks.iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum())
     }
 
-    /// The site of another link, which the record is told of if it is not among those measured.
+    /// The site of another link, which is added to the record if it is not among those measured.
     fn arrive(&mut self, link: &str, open: &Open, measured: &mut BTreeMap<String, record::Link>) -> Result<Site> {
         let known = measured.get(link);
         let site = open(link, known)?;

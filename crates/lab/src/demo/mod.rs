@@ -1,4 +1,4 @@
-//! The demonstration: MPI stacks over two unequal rails, side by side. [`measure`] runs the [`stacks`], [`print`] shows
+//! The demonstration: MPI stacks over two unequal rails, side by side. [`measure`] runs the [`stacks`], [`print`](mod@print) shows
 //! the results. `fishplate demo` calls this.
 
 pub mod measure;
@@ -66,7 +66,7 @@ pub struct StackResults {
     pub name: String,
     /// Which rails it was given.
     pub rails: String,
-    /// Whether somebody told it the rates of the rails.
+    /// Whether its settings contain the rates of the rails.
     #[serde(rename = "told")]
     pub rates_given: bool,
     /// Version of the MPI library, as it says itself.
@@ -115,7 +115,7 @@ impl Results {
         self.stacks.iter().find(|stack| stack.name == stacks::FISHPLATE)
     }
 
-    /// The fastest of the others at a size, with its bandwidth, among those that were told the rates or were not.
+    /// The fastest of the others at a size, with its bandwidth, among those that were given the rates or were not.
     pub fn best_other(&self, size: u64, rates_given: bool) -> Option<(&StackResults, Spread)> {
         let eligible = |stack: &&StackResults| stack.name != stacks::FISHPLATE && stack.rates_given == rates_given;
         let others = self.stacks.iter().filter(eligible);

@@ -18,10 +18,10 @@ pub struct DemoStack {
     pub name: &'static str,
     /// Which rails it is given.
     pub rails: &'static str,
-    /// Whether its settings tell it the rates of the rails, which nobody else knows.
+    /// Whether its settings contain the rates of the rails, which no other stack gets.
     pub rates_given: bool,
     stack: Stack,
-    /// Rails that it is told; without any it finds them.
+    /// Rails that are passed to it; without any it finds them.
     passed_rails: Vec<String>,
 }
 

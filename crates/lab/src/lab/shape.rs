@@ -17,7 +17,7 @@ pub struct Emulation {
     pub backend: Backend,
     /// Names of its links.
     pub links: Vec<String>,
-    /// When the processor time was last told, in seconds: busy, running.
+    /// Processor time when it was last reported, in seconds: busy, running.
     pub last_usage: (f64, f64),
 }
 

@@ -1,8 +1,8 @@
 //! Short frames beside a link's stream: a UDP socket of its own, connected to the peer's. Between near hosts a datagram
 //! costs the kernel less time than a segment of TCP.
 //!
-//! A datagram is 8 bytes of secret, which the peer has told over the stream; 4 bytes, the number of the frame; and the
-//! frame. One without a frame shows that they come through.
+//! A datagram is 8 bytes of secret, which the peer has sent over the stream; 4 bytes, the number of the frame; and the
+//! frame. One without a frame is a probe: it shows that datagrams arrive.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -51,9 +51,9 @@ pub struct Datagrams {
 /// A datagram that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramKind {
-    /// Somebody else's.
+    /// Not from the peer.
     Foreign,
-    /// It shows that they come through.
+    /// It shows that datagrams arrive.
     Probe,
     /// A frame of this number.
     Frame(u32),

@@ -1,8 +1,8 @@
 //! The transport in simulation: real engines, a driver loop like the real one, modelled rails, seeded faults, oracles.
 //!
-//! [`run()`] runs a [`Setup`]: a [`world`] of hosts ([`driver`], [`connection`], [`flow`]), whose users draw commands
-//! from a [`mix`] ([`workload`], [`commands`]), while faults happen ([`faults`], [`fault_injection`]) and connections
-//! break and close ([`connection_loss`], [`stream_shutdown`]). [`oracle`] checks the invariants; [`random_setup`] draws
+//! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `connection`, `flow`), whose users draw commands
+//! from a `mix` (`workload`, `commands`), while faults happen (`faults`, `fault_injection`) and connections
+//! break and close (`connection_loss`, `stream_shutdown`). `oracle` checks the invariants; `random_setup` draws
 //! a setup.
 
 mod commands;

@@ -144,7 +144,7 @@ pub fn conditions(report: &Report, number: usize) -> Vec<(String, String)> {
     if !manifest.seeds.is_empty() {
         facts.push(("Seeds", named(manifest.seeds.iter().map(|(name, seed)| format!("{name} {seed}")).collect())));
     }
-    // The plan is for `--resume`; what matters of it to people is told elsewhere.
+    // The plan is for `--resume`; the report shows what matters of it elsewhere.
     let options: Vec<_> = manifest.options.iter().filter(|(name, _)| *name != crate::bench::PLAN).collect();
     if !options.is_empty() {
         facts.push(("Options", named(options.into_iter().map(|(name, v)| format!("{name} {v}")).collect())));

@@ -19,7 +19,7 @@ impl Endpoint {
             moved |= read;
         }
         if let Some(datagrams) = self.links.get(at).and_then(|link| link.datagrams.as_ref()) {
-            // There may be more, of which the poll set will not tell again. (It is not in the set if this fails.)
+            // There may be more, which the poll set will not report again. (It is not in the set if this fails.)
             let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, datagrams_token(at));
         }
         moved

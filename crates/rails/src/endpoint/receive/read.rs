@@ -10,13 +10,13 @@ use crate::endpoint::Endpoint;
 use crate::link::Filled;
 
 impl Endpoint {
-    /// Reads a link until it has nothing more, or others must have their turn.
+    /// Reads a link until it has no more data, or up to the limit of one call.
     pub(in crate::endpoint) fn read_link(&mut self, at: usize, now: Instant) -> bool {
         let mut moved = false;
         for _ in 0..MOST_READS {
             let Some(link) = self.links.get_mut(at) else { return moved };
             link.read_in_call = self.calls;
-            // What was put off had come before the poll set was asked last.
+            // A deferred read is of data from before the last poll.
             let was_in_set = link.in_poll_set && !std::mem::take(&mut link.read_deferred);
             match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
                 Ok(Filled::End) => {
@@ -50,7 +50,7 @@ impl Endpoint {
                 }
             }
         }
-        // There may be more, of which the poll set will not tell again.
+        // There may be more data, which the poll set will not report again.
         self.rearm(at);
         moved
     }

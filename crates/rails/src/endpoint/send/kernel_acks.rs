@@ -37,7 +37,7 @@ impl Endpoint {
         self.awaiting_kernel_acks = awaiting_kernel_acks;
     }
 
-    /// The same of one link. Whether it has more under way.
+    /// The same of one link. Returns whether it has more in flight.
     fn query_kernel_acks_of(&mut self, at: usize, now: Instant) -> bool {
         let Some(link) = self.links.get_mut(at) else { return false };
         let polled_before = std::mem::replace(&mut link.kernel_acks.queried_at, now);
