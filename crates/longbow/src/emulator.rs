@@ -19,7 +19,7 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Starts `command`, which calls [`crate::serve`] with its standard input and output, and waits until
+    /// Starts `command`, which calls `emulator_process` with its standard input and output, and waits until
     /// all rails of the plan work.
     ///
     /// # Errors

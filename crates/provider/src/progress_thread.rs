@@ -1,5 +1,6 @@
-//! The progress thread of an endpoint: it does what cannot wait until the application calls MPI again. It sends what a burst
-//! holds back and acknowledgements that peers wait for, and goes on with what was posted. It sleeps unless there may be such.
+//! The progress thread of an endpoint: it does what cannot wait until the application calls MPI again. It sends frames of a
+//! burst that are held back and acknowledgements that peers wait for, and makes progress on posted operations. While there is
+//! nothing of this kind, it sleeps.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,28 +18,28 @@ use crate::ffi::signals::without_signals;
 use crate::idle_processors::IdleProcessors;
 use crate::shared_processor::SharedProcessor;
 
-/// How often the thread looks, and how long something may be held back before it lets it go; so nothing waits longer than
+/// How often the thread runs, and how long a frame may be held back before it sends it; so nothing waits longer than
 /// about twice this. Far more than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
 const PERIOD: Duration = Duration::from_millis(1);
-/// How often it looks while it waits for news: nothing depends on that but how soon it finds out that a processor is free.
+/// How often it runs while it waits for readable sockets: only for finding out that a processor has become idle.
 const LONG_PERIOD: Duration = Duration::from_millis(10);
-/// Where ranks share a processor, one that has not called MPI for less than this may just wait for its turn: some dozens of
-/// ranks take less than a millisecond each. Until then it is left alone, as a thread that takes the processor from ranks, or
-/// loses it with the endpoint locked, keeps all of them waiting.
-pub const LONG_TURN: Duration = Duration::from_millis(50);
-/// Looks at nothing before it sleeps: waking it costs a system call, which should be rare.
-const PATIENCE: u32 = 50;
+/// Where ranks share a processor, one that has not called MPI for less than this may just wait to be scheduled: some dozens
+/// of ranks take less than a millisecond each. Until then the thread does not progress it: a thread that takes the processor
+/// from ranks, or is preempted with the endpoint locked, delays all of them.
+pub const MAX_SCHEDULING_WAIT: Duration = Duration::from_millis(50);
+/// Rounds without work before it sleeps: waking it costs a system call, which should be rare.
+const MAX_IDLE_ROUNDS: u32 = 50;
 /// Enough for a system call and its way there.
 const STACK_BYTES: usize = 128 << 10;
 
-/// All that may run.
+/// All progress threads of the process.
 static THREADS: Mutex<Vec<Weak<ProgressThread>>> = Mutex::new(Vec::new());
 
 /// The progress thread of one endpoint.
 pub struct ProgressThread {
     shared: Arc<Shared>,
     handle: Mutex<Option<JoinHandle<()>>>,
-    /// The process that has the thread: a child that was forked off has not.
+    /// The process that has the thread; a forked child does not.
     process: u32,
 }
 
@@ -51,44 +52,44 @@ struct Shared {
     bell: OwnedFd,
 }
 
-/// When the thread looks again.
+/// When the thread runs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// After [`PERIOD`].
     Soon,
-    /// The application is in MPI: after twice as long as the last time that it was, up to [`LONG_PERIOD`].
-    Present,
-    /// Once there are news from the network; in case others need the processor, not before [`PERIOD`] is over.
-    News {
-        /// It waits that long first.
+    /// The application is in MPI: after twice as long as before, up to [`LONG_PERIOD`].
+    InMpi,
+    /// Once a socket is readable; where no processor is idle, not before [`PERIOD`] is over.
+    Readable {
+        /// It waits for [`PERIOD`] first.
         paced: bool,
     },
-    /// After [`LONG_TURN`], unless it is woken.
-    LongTurn,
+    /// After [`MAX_SCHEDULING_WAIT`], unless it is woken.
+    AfterScheduling,
 }
 
 /// What a progress thread serves: an endpoint.
 pub trait Served: Send + Sync + 'static {
-    /// Does what cannot wait any longer: what has been due for `least`, and progress if the application is away and a
-    /// processor `is_free`. Says when to come again.
+    /// Sends what has been due for `least`, and makes progress if the application is not in MPI and a processor `is_free`.
+    /// Returns when to run next.
     fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next;
 
-    /// A descriptor that is readable while sockets are ready and the application is away.
+    /// A descriptor that is readable while sockets are ready and the application is not in MPI.
     fn readiness_fd(&self) -> Option<Arc<OwnedFd>>;
 
-    /// The process ends and has left the endpoint open.
+    /// The process exits with the endpoint open.
     fn close_at_exit(&self);
 }
 
 impl ProgressThread {
-    /// Starts to watch over `endpoint`.
+    /// Starts the thread of `endpoint`.
     pub fn start(endpoint: &Arc<impl Served>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let (ended, asleep, working) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
         let shared = Arc::new(Shared { ended, asleep, working, bell });
         let (theirs, watched) = (shared.clone(), Arc::downgrade(endpoint));
         let builder = thread::Builder::new().name("fishplate".into()).stack_size(STACK_BYTES);
-        let handle = without_signals(|| builder.spawn(move || theirs.watch(&watched, progress)))?;
+        let handle = without_signals(|| builder.spawn(move || theirs.run(&watched, progress)))?;
         let process = std::process::id();
         let started = Arc::new(ProgressThread { shared, handle: Mutex::new(Some(handle)), process });
         let mut threads = lock_plain(&THREADS);
@@ -135,43 +136,43 @@ pub fn end_all() {
 }
 
 impl Shared {
-    fn watch(&self, endpoint: &Weak<impl Served>, progress: Progress) {
-        let (mut quiet, mut next) = (0, Next::Soon);
+    fn run(&self, endpoint: &Weak<impl Served>, progress: Progress) {
+        let (mut idle_rounds, mut next) = (0, Next::Soon);
         let (mut idle, mut shared) = (IdleProcessors::default(), SharedProcessor::default());
-        let mut present = PERIOD;
+        let mut in_mpi_period = PERIOD;
         while !self.ended.load(Ordering::Relaxed) {
-            present = if next == Next::Present { (2 * present).min(LONG_PERIOD) } else { PERIOD };
-            self.pause(next, present, endpoint);
+            in_mpi_period = if next == Next::InMpi { (2 * in_mpi_period).min(LONG_PERIOD) } else { PERIOD };
+            self.pause(next, in_mpi_period, endpoint);
             next = Next::Soon;
-            quiet += 1;
+            idle_rounds += 1;
             if self.working.load(Ordering::Relaxed)
                 && let Some(endpoint) = endpoint.upgrade()
             {
-                quiet = 0;
+                idle_rounds = 0;
                 shared.look();
                 next = endpoint.service(PERIOD, || progress == Progress::Thread || idle.is_any());
             }
-            if quiet >= PATIENCE {
+            if idle_rounds >= MAX_IDLE_ROUNDS {
                 self.sleep();
-                quiet = 0;
+                idle_rounds = 0;
             }
         }
         // None is left unless the application has not closed it.
         endpoint.upgrade().iter().for_each(|endpoint| endpoint.close_at_exit());
     }
 
-    fn pause(&self, next: Next, present: Duration, endpoint: &Weak<impl Served>) {
+    fn pause(&self, next: Next, in_mpi_period: Duration, endpoint: &Weak<impl Served>) {
         match next {
-            Next::Present => self.sleep_for(None, Some(present)),
+            Next::InMpi => self.sleep_for(None, Some(in_mpi_period)),
             Next::Soon => self.wait(None, Some(PERIOD)),
-            Next::LongTurn => self.sleep_for(None, Some(LONG_TURN)),
-            Next::News { paced } => {
-                let news = endpoint.upgrade().and_then(|endpoint| endpoint.readiness_fd());
-                if paced || news.is_none() {
+            Next::AfterScheduling => self.sleep_for(None, Some(MAX_SCHEDULING_WAIT)),
+            Next::Readable { paced } => {
+                let readiness = endpoint.upgrade().and_then(|endpoint| endpoint.readiness_fd());
+                if paced || readiness.is_none() {
                     self.wait(None, Some(PERIOD));
                 }
-                if news.is_some() {
-                    self.sleep_for(news.as_deref(), Some(LONG_PERIOD));
+                if readiness.is_some() {
+                    self.sleep_for(readiness.as_deref(), Some(LONG_PERIOD));
                 }
             }
         }
@@ -187,18 +188,19 @@ impl Shared {
         self.asleep.store(false, Ordering::SeqCst);
     }
 
-    /// Until the bell rings, there are news, or `most` has passed; [`ProgressThread::wake`] rings if it is for something soon.
-    fn sleep_for(&self, news: Option<&OwnedFd>, most: Option<Duration>) {
+    /// Until the bell rings, a socket is readable, or `most` has passed; [`ProgressThread::wake`] rings if it is for something
+    /// soon.
+    fn sleep_for(&self, readiness: Option<&OwnedFd>, most: Option<Duration>) {
         self.asleep.store(true, Ordering::SeqCst);
-        self.wait(news, most);
+        self.wait(readiness, most);
         self.asleep.store(false, Ordering::SeqCst);
     }
 
-    fn wait(&self, news: Option<&OwnedFd>, most: Option<Duration>) {
+    fn wait(&self, readiness: Option<&OwnedFd>, most: Option<Duration>) {
         let most = most.map(|most| Timespec { tv_sec: 0, tv_nsec: most.subsec_nanos().into() });
         let bell = PollFd::new(&self.bell, PollFlags::IN);
-        let _ = match news {
-            Some(news) => poll(&mut [bell, PollFd::new(news, PollFlags::IN)], most.as_ref()),
+        let _ = match readiness {
+            Some(readiness) => poll(&mut [bell, PollFd::new(readiness, PollFlags::IN)], most.as_ref()),
             None => poll(&mut [bell], most.as_ref()),
         };
         let _ = read(&self.bell, &mut [0; 8]);

@@ -1,8 +1,8 @@
-//! What a process shows of itself while it runs: a small file that only its user can read, and `fishplate top` does. See
+//! Live diagnostics of a running process: a small file that only its user can read, as `fishplate top` does. See
 //! `docs/top.md`.
 //!
-//! The file lives in memory (`/dev/shm`), is locked while its process lives, and goes with it. What a killed process leaves
-//! is known by the missing lock.
+//! The file is in memory (`/dev/shm`), is locked while its process runs, and removed at its end. A file without a lock was
+//! left by a killed process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -18,14 +18,14 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "fishplate-live/1";
 /// How the files begin.
 const PREFIX: &str = "fishplate-live-";
-/// Where they are: the first of these that is there. The first is no disk, which could make a process wait.
+/// Their folder: the first of these that exists. The first is not on a disk, for which a process might wait.
 const FOLDERS: [&str; 2] = ["dev/shm", "tmp"];
 /// Length of a file in bytes: eight rails with the longest names, and room for more fields.
 const PAGE_LEN: usize = 4096;
 /// How often a page that changes under its reader is read again.
 const MOST_READS: usize = 5;
 
-/// What a process shows.
+/// The page of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// [`SCHEMA`].
@@ -53,7 +53,7 @@ pub struct Rail {
     pub name: String,
     /// The address that is used on it.
     pub address: IpAddr,
-    /// How it is.
+    /// Its state.
     pub state: State,
     /// Connections over it.
     pub links: u32,
@@ -71,7 +71,7 @@ pub struct Rail {
     pub retransmitted_segments: u64,
 }
 
-/// How a rail is.
+/// State of a rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -81,23 +81,23 @@ pub enum State {
     Connecting,
     /// Those that it had have failed, and none has come back.
     Failed,
-    /// Nobody has asked for any.
+    /// No connection was needed so far.
     Idle,
     /// Those that it had have ended.
     Ended,
 }
 
-/// A process's own page.
+/// The file with a process's own page.
 #[derive(Debug)]
-pub struct Board {
+pub struct StatusFile {
     file: File,
     path: PathBuf,
     owner: u32,
 }
 
-impl Board {
-    /// Begins to show a process; `name` is a random number.
-    pub fn open(name: u64) -> io::Result<Board> {
+impl StatusFile {
+    /// Creates the file; `name` is a random number.
+    pub fn open(name: u64) -> io::Result<StatusFile> {
         let mut folders = FOLDERS.iter().map(|folder| Path::new("/").join(folder));
         let Some(folder) = folders.find(|folder| folder.is_dir()) else { return Err(io::ErrorKind::NotFound.into()) };
         let path = folder.join(format!("{PREFIX}{name:016x}"));
@@ -108,10 +108,10 @@ impl Board {
             let _ = fs::remove_file(&unlocked);
             return Err(error);
         }
-        Ok(Board { file, path, owner: std::process::id() })
+        Ok(StatusFile { file, path, owner: std::process::id() })
     }
 
-    /// Shows `page`.
+    /// Writes `page`.
     pub fn write(&self, page: &Page) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(page)?;
         if bytes.len() > PAGE_LEN {
@@ -122,7 +122,7 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for StatusFile {
     fn drop(&mut self) {
         // Not a child that was forked.
         if std::process::id() == self.owner {
@@ -146,7 +146,7 @@ pub fn pages() -> Vec<(String, Page)> {
     pages
 }
 
-/// A way into each other mount namespace in which this user has a process: testbeds, labs, containers.
+/// The root of each other mount namespace in which this user has a process: testbeds, labs, containers.
 fn other_roots() -> impl Iterator<Item = PathBuf> {
     let mut known: BTreeSet<PathBuf> = fs::read_link("/proc/self/ns/mnt").into_iter().collect();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
@@ -155,7 +155,7 @@ fn other_roots() -> impl Iterator<Item = PathBuf> {
         .map(|process| process.join("root"))
 }
 
-/// The page in a file, unless its process has ended or it is none.
+/// The page in a file, unless its process has ended or the file has none.
 fn page(path: &Path) -> Option<Page> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
     if file.try_lock_shared().is_ok() {
@@ -213,17 +213,17 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let pid = std::process::id();
         let name = u64::from(pid) << 32 | 0x7e57;
-        let board = Board::open(name).unwrap();
-        board.write(&shown(pid)).unwrap();
+        let status_file = StatusFile::open(name).unwrap();
+        status_file.write(&shown(pid)).unwrap();
         assert_eq!(find(pid), Some(shown(pid)), "the largest page has room");
-        assert_eq!(fs::metadata(&board.path).unwrap().permissions().mode() & 0o777, 0o600);
-        let path = board.path.clone();
-        let Board { file, .. } = &board;
+        assert_eq!(fs::metadata(&status_file.path).unwrap().permissions().mode() & 0o777, 0o600);
+        let path = status_file.path.clone();
+        let StatusFile { file, .. } = &status_file;
         // What the kernel does when a process is killed.
         file.unlock().unwrap();
         assert_eq!(find(pid), None);
         assert!(!path.exists());
-        let again = Board::open(name).unwrap();
+        let again = StatusFile::open(name).unwrap();
         assert!(path.exists());
         drop(again);
         assert!(!path.exists());

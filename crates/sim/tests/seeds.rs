@@ -5,15 +5,15 @@ use fishplate_sim::transport::{draw, draw_cut, run};
 
 #[test]
 fn the_invariants_hold_and_everything_ends() {
-    let (mut operations, mut let_go) = (0, 0);
+    let (mut operations, mut retired) = (0, 0);
     for seed in 0..200 {
         let outcome = run(draw(seed), false);
         operations += outcome.operations;
-        let_go += outcome.let_go;
+        retired += outcome.retired;
         assert_eq!(outcome.violation, None, "replay: fishplate simulate --seed {seed}");
     }
     // Otherwise the seeds do nothing.
-    assert!(operations > 40_000 && let_go > 1_000, "{operations} operations, {let_go} ends of connections let go");
+    assert!(operations > 40_000 && retired > 1_000, "{operations} operations, {retired} ends of connections let go");
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Emulated {
     pub fn build(plan: &Plan, link: &Link, surroundings: EmulationSetup) -> Result<Emulated> {
         let mut emulated = Emulated::start(plan, link, surroundings)?;
         let lab = &mut emulated.lab;
-        // The share is told from here on.
+        // The share of processor time counts from here on.
         lab.emulator_cpu();
         let measured = lab.measure(MEASURED_S).with_context(|| format!("link {} cannot be measured", link.name))?;
         emulated.measured.emulator_cpu = lab.emulator_cpu();

@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 
 use crate::system::child_process::{GRACE, Signals, spawn};
 
-/// How many of the last lines of a program that failed are told.
+/// How many of the last lines of a program that failed are reported.
 const LAST_LINES: usize = 6;
 /// How much of them, in characters from their end.
 const LAST_CHARACTERS: usize = 800;
@@ -30,7 +30,7 @@ pub struct Executor<'a> {
     pub folder: PathBuf,
 }
 
-/// Who is told what a program says.
+/// Receives the output of a program.
 pub trait Listener {
     /// A line of its output, as it comes.
     fn line(&mut self, line: &str) -> Result<()>;
@@ -48,7 +48,7 @@ impl<F: FnMut(&str) -> Result<()>> Listener for F {
 }
 
 impl Executor<'_> {
-    /// Runs `command`, called `name`, for at most `limit`, while `listener` is told. The inner result says in words why
+    /// Runs `command`, called `name`, for at most `limit`, and passes its output to `listener`. The inner result says in words why
     /// it failed.
     ///
     /// # Errors
@@ -126,11 +126,11 @@ impl Follower {
 
 /// `how`, and the last words on the error output, or on the output where there are none.
 fn with_words(how: String, err: &Path, out: &Path) -> String {
-    let said = |path: &Path| {
+    let last_output = |path: &Path| {
         let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         last_words(&text)
     };
-    match [said(err), said(out)].into_iter().find(|words| !words.is_empty()) {
+    match [last_output(err), last_output(out)].into_iter().find(|words| !words.is_empty()) {
         Some(words) => format!("{how}: {words}"),
         None => how,
     }

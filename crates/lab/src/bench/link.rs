@@ -156,7 +156,7 @@ mod tests {
         assert_eq!((link.topology(7, 3).hosts(), link.topology(7, 3).seed), (3, 3));
         assert_eq!(link.best_first(), [0, 1], "100 and 50 Mbit/s on the whole way");
         let mut recorded = link.recorded();
-        let told = |link: &record::Link| -> Vec<(String, Option<f64>, Option<f64>)> {
+        let summary = |link: &record::Link| -> Vec<(String, Option<f64>, Option<f64>)> {
             link.rails.iter().map(|rail| (rail.name.clone(), rail.delay_us, rail.measured_mbit)).collect()
         };
         let round_trip = RoundTrips { mean_us: 2100.04, p99_us: 2200.0 };
@@ -173,7 +173,7 @@ mod tests {
         link.add_measured(&mut recorded, &[measured]);
         let expected =
             [("a.r0", 0.0, None), ("a.r1", 0.0, None), ("a-b.r0", 1000.0, None), ("a-b.r1", 0.0, Some(50.0))];
-        assert_eq!(told(&recorded), expected.map(|(name, delay, mbit)| (name.into(), Some(delay), mbit)));
+        assert_eq!(summary(&recorded), expected.map(|(name, delay, mbit)| (name.into(), Some(delay), mbit)));
         assert_eq!(recorded.rails[3].round_trip_us, Some(RoundTrip { mean: 2100.0, p99: 2200.0 }));
     }
 

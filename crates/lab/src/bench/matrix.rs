@@ -23,7 +23,7 @@ pub fn turns(stacks: usize, round: u32) -> Vec<usize> {
     if round.is_multiple_of(2) { (0..stacks).collect() } else { (0..stacks).rev().collect() }
 }
 
-/// Why a stack cannot be measured with a benchmark, as far as can be told beforehand.
+/// Why a stack cannot be measured with a benchmark, as far as is known beforehand.
 pub fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, stack: &Stack) -> Option<String> {
     let program = &benchmark.program;
     if !benchmark.links.is_empty() && !benchmark.links.iter().any(|name| name == link) {

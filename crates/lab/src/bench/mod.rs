@@ -108,7 +108,8 @@ impl Bench {
     /// Measures. `folder` is that of the testbed, where there is one.
     pub fn run(&self, folder: Option<PathBuf>, signals: &Signals) -> Result<Summary> {
         let kept = if self.resume { Some(self.go_on()?) } else { None };
-        let (complete, told, estimate) = kept.as_ref().map(|(_, record)| session::known(record)).unwrap_or_default();
+        let (complete, reported, estimate) =
+            kept.as_ref().map(|(_, record)| session::resumed(record)).unwrap_or_default();
         eprintln!("compiling the benchmark programs");
         let programs = Programs::find(self.sources.as_deref())?;
         let stacks = self.plan.stacks.iter().map(|name| self.catalog.find(name)).collect::<Result<Vec<_>>>()?;
@@ -135,7 +136,7 @@ impl Bench {
         self.measure(
             site,
             &open,
-            Session { plan: &self.plan, prepared_stacks, signals, writer, complete, told, estimate },
+            Session { plan: &self.plan, prepared_stacks, signals, writer, complete, reported, estimate },
         )
     }
 
@@ -179,11 +180,11 @@ impl Bench {
         let executor = Executor { signals, folder: site.folder().to_path_buf() };
         for prepared in prepared_stacks.iter_mut() {
             prepared.probe(site, &executor, &self.plan)?;
-            if let Some(trouble) = &prepared.trouble {
-                eprintln!("{} is left out: {trouble}", prepared.stack.name);
+            if let Some(failure) = &prepared.failure {
+                eprintln!("{} is left out: {failure}", prepared.stack.name);
             }
         }
-        let usable = prepared_stacks.iter().find(|prepared| prepared.stack.mpi && prepared.trouble.is_none());
+        let usable = prepared_stacks.iter().find(|prepared| prepared.stack.mpi && prepared.failure.is_none());
         usable.map_or(Ok(()), |prepared| prepared.check_options(site, &executor, &self.plan))
     }
 
@@ -224,7 +225,7 @@ impl Bench {
 }
 
 fn surroundings(folder: PathBuf, prepared_stacks: &[PreparedStack]) -> EmulationSetup {
-    let built = prepared_stacks.iter().find(|prepared| prepared.trouble.is_none());
+    let built = prepared_stacks.iter().find(|prepared| prepared.failure.is_none());
     let sockets = built.map(|prepared| prepared.programs.join("sockets")).unwrap_or_default();
     let multipath =
         prepared_stacks.iter().any(|prepared| prepared.stack.arguments.iter().any(|word| word == "--mptcp"));

@@ -328,8 +328,8 @@ mod tests {
         let plan = Plan::parse(PLAN, "a").unwrap();
         assert_eq!(plan.difference(&plan).unwrap(), None);
         let other = Plan::parse(&PLAN.replace("--sizes 8", "--sizes 9"), "b").unwrap();
-        let told = plan.difference(&other).unwrap().unwrap();
-        assert_eq!(told, "`benchmarks[0].options` is [\"--sizes\",\"8\"] there, [\"--sizes\",\"9\"] here");
+        let difference = plan.difference(&other).unwrap().unwrap();
+        assert_eq!(difference, "`benchmarks[0].options` is [\"--sizes\",\"8\"] there, [\"--sizes\",\"9\"] here");
         let more = Plan { reference: Some("mpich-tcp".into()), ..plan.clone() };
         assert!(plan.difference(&more).unwrap().unwrap().starts_with("`reference` is null there"));
     }

@@ -34,7 +34,7 @@ pub struct PreparedStack {
     /// How long a program takes in which next to nothing is measured.
     pub startup: Duration,
     /// Why it cannot be used.
-    pub trouble: Option<String>,
+    pub failure: Option<String>,
 }
 
 impl PreparedStack {
@@ -42,14 +42,14 @@ impl PreparedStack {
     pub fn prepare(stack: Stack, programs: &Programs) -> PreparedStack {
         let ready = stack.check_launcher().and_then(|()| stack.check_compiler());
         let ready = ready.and_then(|()| programs.compile(&stack));
-        let trouble = ready.err().map(|problem| format!("{problem:#}").trim().replace('\n', " | "));
+        let failure = ready.err().map(|problem| format!("{problem:#}").trim().replace('\n', " | "));
         let programs = programs.folder(&stack);
-        PreparedStack { stack, programs, version: String::new(), startup: Duration::ZERO, trouble }
+        PreparedStack { stack, programs, version: String::new(), startup: Duration::ZERO, failure }
     }
 
     /// Starts it once: its version, and how long that takes.
     pub fn probe(&mut self, site: &Site, executor: &Executor, plan: &Plan) -> Result<()> {
-        if self.trouble.is_some() {
+        if self.failure.is_some() {
             return Ok(());
         }
         if !self.stack.mpi {
@@ -60,7 +60,7 @@ impl PreparedStack {
         for attempt in 1..=ATTEMPTS {
             match self.start_once(site, executor, plan)? {
                 Ok(()) => return Ok(()),
-                Err(trouble) if attempt == ATTEMPTS => self.trouble = Some(format!("it does not start: {trouble}")),
+                Err(failure) if attempt == ATTEMPTS => self.failure = Some(format!("it does not start: {failure}")),
                 Err(_) => {}
             }
         }
@@ -74,15 +74,15 @@ impl PreparedStack {
         let invocation = site.invocation(&self.stack, &self.programs, &benchmark, false, None)?;
         let mut command = site.command(&invocation)?;
         command.envs(VERBOSE);
-        let mut told = StartupOutput::default();
+        let mut output = StartupOutput::default();
         let start = Instant::now();
         let mut read = |line: &str| {
-            told.read(line);
+            output.read(line);
             Ok(())
         };
         let ended = executor.run("latency", command, Duration::from_secs_f64(plan.timeout_s), &mut read)?;
         self.startup = start.elapsed();
-        self.version = told.version();
+        self.version = output.version();
         Ok(ended)
     }
 
@@ -105,15 +105,15 @@ impl PreparedStack {
             let limit = Duration::from_secs_f64(plan.timeout_s);
             let name = benchmark.program.name();
             let ended = executor.run(name, site.command(&invocation)?, limit, &mut |_: &str| Ok(()))?;
-            if let Err(said) = ended
-                && said.contains(REFUSED_OPTION)
-                && !said.contains(ONE_RANK_ONLY)
+            if let Err(message) = ended
+                && message.contains(REFUSED_OPTION)
+                && !message.contains(ONE_RANK_ONLY)
             {
-                let said = said.split(" | ").find(|line| line.contains(REFUSED_OPTION)).unwrap_or(&said);
+                let message = message.split(" | ").find(|line| line.contains(REFUSED_OPTION)).unwrap_or(&message);
                 bail!(
                     "benchmark {}: {}",
                     benchmark.name,
-                    said.trim_start_matches(|c| c != ':').trim_start_matches(": ")
+                    message.trim_start_matches(|c| c != ':').trim_start_matches(": ")
                 );
             }
         }
@@ -121,7 +121,7 @@ impl PreparedStack {
     }
 }
 
-/// What a program told of what it is.
+/// What a program printed of its version.
 #[derive(Default)]
 struct StartupOutput {
     library: Option<String>,
@@ -152,9 +152,9 @@ mod tests {
     use super::*;
 
     fn version(lines: &[&str]) -> String {
-        let mut told = StartupOutput::default();
-        lines.iter().for_each(|line| told.read(line));
-        told.version()
+        let mut output = StartupOutput::default();
+        lines.iter().for_each(|line| output.read(line));
+        output.version()
     }
 
     #[test]

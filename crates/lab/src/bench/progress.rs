@@ -27,7 +27,7 @@ impl Progress {
     }
 
     /// What is going on now.
-    pub fn say(&self, what: &str) {
+    pub fn show(&self, what: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(what.to_string());
         }

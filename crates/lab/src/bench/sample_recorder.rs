@@ -27,7 +27,7 @@ pub struct SampleRecorder<'a> {
     waiting: Option<Schedule>,
     running: RunningSchedule,
     /// The last sample, for people.
-    said: Option<String>,
+    summary: Option<String>,
 }
 
 impl<'a> SampleRecorder<'a> {
@@ -39,7 +39,7 @@ impl<'a> SampleRecorder<'a> {
         lab: Option<&'a mut Lab>,
     ) -> SampleRecorder<'a> {
         let waiting = benchmark.schedule.clone();
-        SampleRecorder { cell, benchmark, writer, lab, waiting, running: RunningSchedule::default(), said: None }
+        SampleRecorder { cell, benchmark, writer, lab, waiting, running: RunningSchedule::default(), summary: None }
     }
 
     /// After the program's end: rails are as before. Returns its last sample.
@@ -47,7 +47,7 @@ impl<'a> SampleRecorder<'a> {
         if let (Some(lab), Some(_)) = (self.lab, &self.benchmark.schedule) {
             lab.restore().context("cannot undo the changes of a schedule")?;
         }
-        Ok(self.said)
+        Ok(self.summary)
     }
 }
 
@@ -64,7 +64,7 @@ impl Listener for SampleRecorder<'_> {
             self.writer.append(&Line::Sample(sample))?;
         }
         let sample = line.sample(self.cell, self.benchmark.ranks, sized);
-        self.said = Some(sample::shown(&sample));
+        self.summary = Some(sample::shown(&sample));
         self.writer.append(&Line::Sample(sample))
     }
 

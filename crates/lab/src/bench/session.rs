@@ -44,7 +44,7 @@ pub struct Session<'a> {
     /// Cells that are complete.
     pub complete: BTreeSet<Cell>,
     /// What the record says of cells that are not measured, with the reasons.
-    pub told: BTreeSet<(Trio, String)>,
+    pub reported: BTreeSet<(Trio, String)>,
     /// How long cells take.
     pub estimate: Estimate,
 }
@@ -75,7 +75,7 @@ impl Task<'_> {
 }
 
 /// What the record has already.
-pub fn known(record: &Record) -> (BTreeSet<Cell>, BTreeSet<(Trio, String)>, Estimate) {
+pub fn resumed(record: &Record) -> (BTreeSet<Cell>, BTreeSet<(Trio, String)>, Estimate) {
     let mut estimate = Estimate::default();
     record.cells.iter().for_each(|cell| estimate.took(cell));
     let cell = |cell: &record::Cell| Cell {
@@ -84,11 +84,11 @@ pub fn known(record: &Record) -> (BTreeSet<Cell>, BTreeSet<(Trio, String)>, Esti
         benchmark: cell.benchmark.clone(),
         round: cell.round,
     };
-    let told = |skipped: &Skipped| {
+    let reported = |skipped: &Skipped| {
         let trio = (skipped.stack.clone(), skipped.link.clone(), skipped.benchmark.clone());
         (trio, skipped.reason.clone())
     };
-    (record.cells.iter().map(cell).collect(), record.skipped.iter().map(told).collect(), estimate)
+    (record.cells.iter().map(cell).collect(), record.skipped.iter().map(reported).collect(), estimate)
 }
 
 impl Session<'_> {
@@ -115,17 +115,17 @@ impl Session<'_> {
                 site = self.arrive(&here, open, &mut measured)?;
             }
             let name = name(&task.cell, self.plan);
-            progress.say(&format!("{} left: {name}", self.time_of(&tasks[number..])));
+            progress.show(&format!("{} left: {name}", self.time_of(&tasks[number..])));
             let failed = failures.entry(task.trio()).or_default();
             if *failed >= MOST_FAILURES {
                 progress.done(&format!("{name}: not tried again"));
                 continue;
             }
             match self.measure(&mut site, task)? {
-                Ok(said) => {
+                Ok(shown) => {
                     *failed = 0;
                     summary.measured += 1;
-                    progress.done(&format!("{name}: {said}"));
+                    progress.done(&format!("{name}: {shown}"));
                 }
                 Err(why) => {
                     *failed += 1;
@@ -144,7 +144,7 @@ impl Session<'_> {
         duration::shown(tasks.iter().map(|task| self.estimate.of(&task.cell, task.benchmark)).sum())
     }
 
-    /// The site of another link, which the record is told of if it is not among those measured.
+    /// The site of another link, which is added to the record if it is not among those measured.
     fn arrive(&mut self, link: &str, open: &Open, measured: &mut BTreeMap<String, record::Link>) -> Result<Site> {
         let known = measured.get(link);
         let site = open(link, known)?;
@@ -164,7 +164,7 @@ impl Session<'_> {
                     let Some(reason) = obstacle(self.plan, &link, benchmark, prepared) else { continue };
                     count += 1;
                     let trio = (prepared.stack.name.clone(), link.clone(), benchmark.name.clone());
-                    if self.told.insert((trio.clone(), reason.clone())) {
+                    if self.reported.insert((trio.clone(), reason.clone())) {
                         self.writer.append(&skipped(trio, reason))?;
                     }
                 }
@@ -188,18 +188,18 @@ impl Session<'_> {
         let start = Instant::now();
         let mut recorder = SampleRecorder::new(&task.cell, benchmark, &mut self.writer, site.lab());
         let ended = executor.run(benchmark.program.name(), command, limit, &mut recorder)?;
-        let said = recorder.finish()?;
+        let summary = recorder.finish()?;
         let emulator_cpu = site.emulator_cpu();
         let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
         let Cell { stack, link, benchmark, round } = task.cell.clone();
-        let failure = match (ended, said) {
-            (Ok(()), Some(said)) => {
+        let failure = match (ended, summary) {
+            (Ok(()), Some(summary)) => {
                 self.append_rails(&task.cell, &counters)?;
                 let cell =
                     record::Cell { stack, link, benchmark, round, load: conditions::load(), emulator_cpu, seconds };
                 self.estimate.took(&cell);
                 self.writer.append(&Line::Cell(cell))?;
-                return Ok(Ok(format!("{said} ({seconds:.1} s)")));
+                return Ok(Ok(format!("{summary} ({seconds:.1} s)")));
             }
             (Ok(()), None) => format!("{} printed no results", task.benchmark.program.name()),
             (Err(failure), _) => failure,
@@ -265,7 +265,7 @@ fn visits(plan: &Plan) -> Vec<(String, u32)> {
 }
 
 fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, prepared: &PreparedStack) -> Option<String> {
-    matrix::obstacle(plan, link, benchmark, &prepared.stack).or_else(|| prepared.trouble.clone())
+    matrix::obstacle(plan, link, benchmark, &prepared.stack).or_else(|| prepared.failure.clone())
 }
 
 fn skipped((stack, link, benchmark): Trio, reason: String) -> Line {

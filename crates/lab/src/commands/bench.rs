@@ -79,7 +79,7 @@ pub fn carry_out(bench: &Bench, inside: Option<PathBuf>, then: &dyn Fn() -> Resu
     }
     match bench.run(inside, &signals) {
         Ok(summary) => {
-            let code = told(&summary, bench);
+            let code = print_summary(&summary, bench);
             then()?;
             Ok(code)
         }
@@ -108,7 +108,7 @@ impl Args {
     }
 }
 
-fn told(summary: &Summary, bench: &Bench) -> ExitCode {
+fn print_summary(summary: &Summary, bench: &Bench) -> ExitCode {
     let Summary { measured, failed, skipped } = summary;
     println!(
         "{measured} cells measured, {failed} failed, {skipped} cannot be measured; record: {}",

@@ -56,7 +56,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
 fn conclude(experiment: &Experiment, file: &Path, page: &Path) -> Result<()> {
     let (mut writer, record) = Writer::resume(file)?;
     for statement in experiment.statements(&record) {
-        println!("{}", told(&statement));
+        println!("{}", describe(&statement));
         writer.append(&Line::Statement(statement))?;
     }
     let report = Report::of(vec![record::read(file)?], None, None)?;
@@ -65,7 +65,7 @@ fn conclude(experiment: &Experiment, file: &Path, page: &Path) -> Result<()> {
     Ok(())
 }
 
-fn told(statement: &Statement) -> String {
+fn describe(statement: &Statement) -> String {
     let Statement { id, verdict, why, values, .. } = statement;
     let values: Vec<String> = values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     let decided = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };

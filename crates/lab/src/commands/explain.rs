@@ -119,7 +119,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let map = args.map()?;
     let network = args.network()?;
     let choice = choose(&args.operation(&map)?, 1, &map, &network);
-    println!("{}", told(&choice));
+    println!("{}", describe(&choice));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -189,7 +189,7 @@ impl Args {
     }
 }
 
-fn told(choice: &Choice) -> String {
+fn describe(choice: &Choice) -> String {
     let mut table = text::table(&["candidate", "ms", "of native", "WAN bytes", "WAN crossings"], 1);
     let native_ns = choice.candidates[0].time_ns();
     for candidate in &choice.candidates {
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn all_that_matters_is_told() {
-        let text = told(&choice(&["bcast", "--size", "128K", "--root", "3"]));
+        let text = describe(&choice(&["bcast", "--size", "128K", "--root", "3"]));
         for part in ["native", "coordinators", "(chosen)", "131 072", "WAN crossings", "delay of the WAN 1.000"] {
             assert!(text.contains(part), "no {part} in:\n{text}");
         }
@@ -270,12 +270,12 @@ mod tests {
     fn operands_in_order_are_left_to_the_mpi_where_clusters_interleave() {
         let choice = choice(&["reduce", "--ordered", "--interleaved"]);
         assert_eq!((choice.algorithm.to_string().as_str(), choice.candidates.len()), ("native", 1));
-        assert!(told(&choice).contains("must stay in rank order"));
+        assert!(describe(&choice).contains("must stay in rank order"));
     }
 
     #[test]
     fn what_makes_no_sense_is_an_error() {
-        for (options, said) in [
+        for (options, expected) in [
             (&["--clusters", "4,0"] as &[_], "--clusters: each cluster has at least one rank"),
             (&["--clusters", "1000,25"], "--clusters: 1025 ranks are more than 1024"),
             (&["--ranks-per-host", "0"], "--ranks-per-host: at least 1"),
@@ -286,7 +286,7 @@ mod tests {
             (&["--copy-rate", "unshaped"], "--copy-rate: a number of Mbit/s is needed"),
         ] {
             let error = run(args(&[&["alltoall"], options].concat())).unwrap_err().to_string();
-            assert_eq!(error, said);
+            assert_eq!(error, expected);
         }
     }
 }

@@ -263,11 +263,11 @@ fn measure(slot: &Slot, seconds: f64) -> Result<bool> {
     if let Some(share) = emulator_cpu {
         println!("the emulator took {:.1} % of a core meanwhile", share * 100.0);
     }
-    let complaints: Vec<String> = rails.iter().flat_map(Measured::complaints).collect();
-    for complaint in &complaints {
-        eprintln!("warning: {complaint} (is the machine busy?)");
+    let deviations: Vec<String> = rails.iter().flat_map(Measured::deviations).collect();
+    for deviation in &deviations {
+        eprintln!("warning: {deviation} (is the machine busy?)");
     }
-    Ok(complaints.is_empty())
+    Ok(deviations.is_empty())
 }
 
 fn exec(args: &Exec) -> Result<ExitCode> {

@@ -124,8 +124,8 @@ fn vary(facts: &[Fact], args: &Args) -> Result<ExitCode> {
         let flips: Vec<String> =
             flips.map(|flip| format!("{} {}", flip.id, if flip.holds { "holds" } else { "does not hold" })).collect();
         flipped += usize::from(!flips.is_empty());
-        let told = if flips.is_empty() { "nothing changes".into() } else { flips.join(", ") };
-        println!("{} {} = {} instead of {}: {told}", varied.testbed, varied.path, varied.value, varied.assumed);
+        let changes = if flips.is_empty() { "nothing changes".into() } else { flips.join(", ") };
+        println!("{} {} = {} instead of {}: {changes}", varied.testbed, varied.path, varied.value, varied.assumed);
     });
     let varied = varied.map_err(|error| anyhow!("{error}"))?;
     println!("{} variations, {flipped} of which change a row", varied.len());

@@ -1,4 +1,4 @@
-//! Comparison of two records: what changed beyond noise. [`mod@print`] shows it. `fishplate compare` calls this.
+//! Comparison of two records: what changed beyond noise. [`print`](mod@print) shows it. `fishplate compare` calls this.
 
 pub mod print;
 

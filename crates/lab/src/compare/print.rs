@@ -8,8 +8,8 @@ use crate::output::text;
 
 /// The table and the sentences under it.
 pub fn render(comparison: &Comparison, threshold: f64, all: bool) -> String {
-    let told = |c: &&Compared| all || matches!(c.verdict, Verdict::Worse | Verdict::Better);
-    let rows: Vec<&Compared> = comparison.compared.iter().filter(told).collect();
+    let is_shown = |c: &&Compared| all || matches!(c.verdict, Verdict::Worse | Verdict::Better);
+    let rows: Vec<&Compared> = comparison.compared.iter().filter(is_shown).collect();
     let mut text = String::new();
     if !rows.is_empty() {
         let names = varying(comparison);
@@ -81,8 +81,8 @@ fn place(point: &Point, names: &BTreeSet<&str>) -> String {
     if names.contains("ranks") {
         parts.push(format!("ranks {}", point.ranks));
     }
-    let told = point.options.iter().filter(|(name, _)| names.contains(name.as_str()));
-    parts.extend(told.map(|(name, value)| format!("{name} {value}")));
+    let options = point.options.iter().filter(|(name, _)| names.contains(name.as_str()));
+    parts.extend(options.map(|(name, value)| format!("{name} {value}")));
     parts.join(", ")
 }
 

@@ -136,14 +136,14 @@ impl Bench<'_> {
     ) -> Result<()> {
         let mut fastest: Option<(u64, f64)> = None;
         for pass in &plan.passes {
-            self.say(round, plan, demo_stack.name, pass.program);
+            self.report(round, plan, demo_stack.name, pass.program);
             let stats_file = self.testbed.folder().join("stats.jsonl");
             // It may not be there.
             let _ = fs::remove_file(&stats_file);
             let lines = match self.run(demo_stack, pass, &stats_file)? {
                 Ok(lines) => lines,
                 Err(failure) => {
-                    self.done(round, plan, demo_stack.name, &format!("failed: {failure}"));
+                    self.report_result(round, plan, demo_stack.name, &format!("failed: {failure}"));
                     stack.failure = Some(failure);
                     return Ok(());
                 }
@@ -164,8 +164,8 @@ impl Bench<'_> {
                 }
             }
         }
-        let said = fastest.map_or(String::new(), |(size, mbps)| format!("{mbps:.1} MB/s at {}", units::size(size)));
-        self.done(round, plan, demo_stack.name, &said);
+        let result = fastest.map_or(String::new(), |(size, mbps)| format!("{mbps:.1} MB/s at {}", units::size(size)));
+        self.report_result(round, plan, demo_stack.name, &result);
         Ok(())
     }
 
@@ -194,7 +194,7 @@ impl Bench<'_> {
     /// What the rails themselves carry, each alone and all at once.
     fn streams(&self, results: &mut Results, round: usize, plan: &Plan) -> Result<()> {
         let name = "plain TCP streams";
-        self.say(round, plan, name, "sum of the rails");
+        self.report(round, plan, name, "sum of the rails");
         let rails: Vec<usize> = (0..self.testbed.rails()).collect();
         for rail in &rails {
             let rates = self.testbed.streams(&[*rail], plan.stream_seconds)?;
@@ -202,15 +202,15 @@ impl Bench<'_> {
         }
         let sum: f64 = self.testbed.streams(&rails, plan.stream_seconds)?.iter().sum();
         results.sum.push(sum);
-        self.done(round, plan, name, &format!("{sum:.1} MB/s over both rails"));
+        self.report_result(round, plan, name, &format!("{sum:.1} MB/s over both rails"));
         Ok(())
     }
 
-    fn say(&self, round: usize, plan: &Plan, name: &str, what: &str) {
-        self.progress.say(&format!("round {} of {}: {name}, {what}", round + 1, plan.rounds));
+    fn report(&self, round: usize, plan: &Plan, name: &str, what: &str) {
+        self.progress.show(&format!("round {} of {}: {name}, {what}", round + 1, plan.rounds));
     }
 
-    fn done(&self, round: usize, plan: &Plan, name: &str, result: &str) {
+    fn report_result(&self, round: usize, plan: &Plan, name: &str, result: &str) {
         self.progress.done(&format!("round {} of {}: {name}: {result}", round + 1, plan.rounds));
     }
 }
@@ -220,7 +220,7 @@ fn empty_results(testbed: &Lab, demo_stacks: &[DemoStack], plan: &Plan) -> Resul
         Ok(StackResults {
             name: demo_stack.name.into(),
             rails: demo_stack.rails.into(),
-            told: demo_stack.told,
+            rates_given: demo_stack.rates_given,
             version: String::new(),
             command: demo_stack.invocation(&["bandwidth".into()])?.shown(),
             latency: Vec::new(),

@@ -1,4 +1,4 @@
-//! The demonstration: MPI stacks over two unequal rails, side by side. [`measure`] runs the [`stacks`], [`mod@print`] shows
+//! The demonstration: MPI stacks over two unequal rails, side by side. [`measure`] runs the [`stacks`], [`print`](mod@print) shows
 //! the results. `fishplate demo` calls this.
 
 pub mod measure;
@@ -66,8 +66,9 @@ pub struct StackResults {
     pub name: String,
     /// Which rails it was given.
     pub rails: String,
-    /// Whether somebody told it the rates of the rails.
-    pub told: bool,
+    /// Whether its settings contain the rates of the rails.
+    #[serde(rename = "told")]
+    pub rates_given: bool,
     /// Version of the MPI library, as it says itself.
     pub version: String,
     /// The command line that measured it.
@@ -114,9 +115,9 @@ impl Results {
         self.stacks.iter().find(|stack| stack.name == stacks::FISHPLATE)
     }
 
-    /// The fastest of the others at a size, with its bandwidth, among those that were told the rates or were not.
-    pub fn best_other(&self, size: u64, told: bool) -> Option<(&StackResults, Spread)> {
-        let eligible = |stack: &&StackResults| stack.name != stacks::FISHPLATE && stack.told == told;
+    /// The fastest of the others at a size, with its bandwidth, among those that were given the rates or were not.
+    pub fn best_other(&self, size: u64, rates_given: bool) -> Option<(&StackResults, Spread)> {
+        let eligible = |stack: &&StackResults| stack.name != stacks::FISHPLATE && stack.rates_given == rates_given;
         let others = self.stacks.iter().filter(eligible);
         let measured = others.filter_map(|stack| Some((stack, Spread::of(stack.bandwidth.get(&size)?)?)));
         measured.max_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))

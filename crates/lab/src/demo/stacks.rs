@@ -18,11 +18,11 @@ pub struct DemoStack {
     pub name: &'static str,
     /// Which rails it is given.
     pub rails: &'static str,
-    /// Whether its settings tell it the rates of the rails, which nobody else knows.
-    pub told: bool,
+    /// Whether its settings contain the rates of the rails, which no other stack gets.
+    pub rates_given: bool,
     stack: Stack,
-    /// Rails that it is told; without any it finds them.
-    told_rails: Vec<String>,
+    /// Rails that are passed to it; without any it finds them.
+    passed_rails: Vec<String>,
 }
 
 /// All of them, in the order of their turns. `rails` is their number.
@@ -30,10 +30,10 @@ pub fn all(rails: usize) -> Result<Vec<DemoStack>> {
     let catalog = Catalog::load(&[])?;
     let names: Vec<String> = (0..rails).map(rail_name).collect();
     let demo_stack = |name, stack: &str, rails| -> Result<DemoStack> {
-        Ok(DemoStack { name, rails, told: false, stack: catalog.find(stack)?, told_rails: names.clone() })
+        Ok(DemoStack { name, rails, rates_given: false, stack: catalog.find(stack)?, passed_rails: names.clone() })
     };
     let mut by_hand = demo_stack("Open MPI, rates by hand", "openmpi-tcp", "both rails, told each rate")?;
-    by_hand.told = true;
+    by_hand.rates_given = true;
     // It weighs rails by the speeds that their drivers report, which virtual ones do not.
     by_hand.stack.arguments.extend(RAILS_MBIT.iter().enumerate().flat_map(|(rail, mbit)| {
         ["--mca".to_string(), format!("btl_tcp_bandwidth_{}", rail_name(rail)), mbit.to_string()]
@@ -44,14 +44,14 @@ pub fn all(rails: usize) -> Result<Vec<DemoStack>> {
         demo_stack("MPICH, UCX", "mpich-ucx", "both rails")?,
         demo_stack("Open MPI, tcp", "openmpi-tcp", "both rails")?,
         by_hand,
-        DemoStack { told_rails: Vec::new(), ..fishplate },
+        DemoStack { passed_rails: Vec::new(), ..fishplate },
     ])
 }
 
 impl DemoStack {
     /// Two ranks of `program`, on the hosts that the testbed's environment tells `mpiexec`.
     pub fn invocation(&self, program: &[String]) -> Result<Invocation> {
-        self.stack.run(&Job { ranks: 2, rails: self.told_rails.clone(), program: program.to_vec(), ..Job::default() })
+        self.stack.run(&Job { ranks: 2, rails: self.passed_rails.clone(), program: program.to_vec(), ..Job::default() })
     }
 
     /// The folder of its programs within a folder of benchmark programs.

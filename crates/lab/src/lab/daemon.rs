@@ -33,7 +33,7 @@ struct Daemon {
     scheduled: RunningSchedule,
 }
 
-/// Is a lab, until it is told to end or gets a signal. Says "ready" on standard output once it is up.
+/// Is a lab, until it gets a request to end or a signal. Says "ready" on standard output once it is up.
 pub fn run(slot: &Slot, topology: &Topology) -> Result<()> {
     let mut set = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
@@ -99,8 +99,8 @@ impl Daemon {
         let mut line = serde_json::to_vec(&response)?;
         line.push(b'\n');
         // At the end, nobody need be there any more.
-        let told = stream.write_all(&line).context("the command is gone");
-        if last { Ok(true) } else { told.map(|()| false) }
+        let written = stream.write_all(&line).context("the command is gone");
+        if last { Ok(true) } else { written.map(|()| false) }
     }
 
     fn answer(&mut self, request: Request) -> Result<Response> {
@@ -112,7 +112,7 @@ impl Daemon {
             Request::Schedule(text) => Response::Done(self.schedule(&text)?),
             Request::Status => Response::Status(Box::new(self.status())),
             Request::Measure(seconds) => {
-                // The share is told from here on.
+                // The share of processor time counts from here on.
                 self.lab.emulator_cpu();
                 self.measured = self.lab.measure(seconds)?;
                 Response::Measured { rails: self.measured.clone(), emulator_cpu: self.lab.emulator_cpu() }

@@ -60,18 +60,18 @@ struct Path {
 
 impl Measured {
     /// What is off by more than it should.
-    pub fn complaints(&self) -> Vec<String> {
+    pub fn deviations(&self) -> Vec<String> {
         let name = format!("{}.r{}", self.place, self.rail);
-        let mut complaints = Vec::new();
+        let mut deviations = Vec::new();
         let off = |asked: f64| self.measured_mbit / asked - 1.0;
         if let Some(asked) = self.asked_mbit.filter(|asked| !self.lossy && off(*asked).abs() > RATE_TOLERANCE) {
-            complaints.push(format!("{name}: its rate is off by {:+.1} %", off(asked) * 100.0));
+            deviations.push(format!("{name}: its rate is off by {:+.1} %", off(asked) * 100.0));
         }
         let added = self.round_trip.mean_us - self.plain.mean_us - self.asked_round_trip_us;
         if added.abs() > self.asked_round_trip_us * ROUND_TRIP_TOLERANCE + ROUND_TRIP_TOLERANCE_US {
-            complaints.push(format!("{name}: its round trip is off by {added:+.0} us"));
+            deviations.push(format!("{name}: its round trip is off by {added:+.0} us"));
         }
-        complaints
+        deviations
     }
 }
 
@@ -172,7 +172,7 @@ impl Lab {
     fn round_trips(&self, path: &Path, address: IpAddr, seconds: f64) -> Result<RoundTrips> {
         let mut reflector = self.probe(path.to, &["reflect-datagrams".into(), address.to_string()])?;
         let line = ["measure-round-trips".into(), address.to_string(), seconds.to_string()];
-        let found = self.probe(path.from, &line).and_then(heard);
+        let found = self.probe(path.from, &line).and_then(read_result);
         end(&mut reflector);
         found
     }
@@ -184,7 +184,7 @@ impl Lab {
         let receive = [vec!["receive-streams".into(), warm_up, seconds.to_string()], addresses.clone()].concat();
         let receiver = self.probe(to, &receive)?;
         let mut sender = self.probe(from, &[vec!["send-streams".into()], addresses].concat())?;
-        let rates = heard(receiver);
+        let rates = read_result(receiver);
         end(&mut sender);
         rates
     }
@@ -210,7 +210,7 @@ impl Lab {
 }
 
 /// What a probe says at its end.
-fn heard<T: for<'a> Deserialize<'a>>(probe: Child) -> Result<T> {
+fn read_result<T: for<'a> Deserialize<'a>>(probe: Child) -> Result<T> {
     let output = probe.wait_with_output().context("cannot wait for a measurement")?;
     if !output.status.success() {
         bail!("{}", String::from_utf8_lossy(&output.stderr).trim().trim_start_matches("fishplate: "));

@@ -209,8 +209,8 @@ impl Lab {
         let status = self.emulator_status(false).ok()??;
         let emulation = self.emulation.as_mut()?;
         let (busy, running) = (status.user_s + status.system_s, status.running_s);
-        let share = (busy - emulation.told.0) / (running - emulation.told.1).max(f64::MIN_POSITIVE);
-        emulation.told = (busy, running);
+        let share = (busy - emulation.last_usage.0) / (running - emulation.last_usage.1).max(f64::MIN_POSITIVE);
+        emulation.last_usage = (busy, running);
         Some(share)
     }
 }

@@ -182,7 +182,7 @@ impl Lab {
         }
     }
 
-    /// How `ip link add` is told where a device goes.
+    /// Arguments of `ip link add` for the place of a device.
     fn place_words(&self, end: &End) -> String {
         match self.holder(end.at) {
             Some(host) => format!("{} netns {}", end.interface, host.pid()),

@@ -17,8 +17,8 @@ pub struct Emulation {
     pub backend: Backend,
     /// Names of its links.
     pub links: Vec<String>,
-    /// When the processor time was last told, in seconds: busy, running.
-    pub told: (f64, f64),
+    /// Processor time when it was last reported, in seconds: busy, running.
+    pub last_usage: (f64, f64),
 }
 
 impl Lab {
@@ -67,7 +67,7 @@ impl Lab {
                 self.notes.push(note.clone());
             }
         }
-        self.emulation = Some(Emulation { emulator, backend, links, told: (0.0, 0.0) });
+        self.emulation = Some(Emulation { emulator, backend, links, last_usage: (0.0, 0.0) });
         Ok(())
     }
 

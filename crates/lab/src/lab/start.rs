@@ -40,12 +40,12 @@ fn start_daemon(slot: &Slot, topology: &Topology, lock: File) -> Result<()> {
     drop(command);
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
-        BufReader::new(stdout).read_line(&mut line).context("cannot hear from a lab")?;
+        BufReader::new(stdout).read_line(&mut line).context("cannot read from a lab")?;
     }
     if line.trim() != "ready" {
         child.wait().context("cannot wait for a lab")?;
-        let told = fs::read_to_string(slot.log()).unwrap_or_default();
-        bail!("{}", told.trim().trim_start_matches("fishplate: "));
+        let log = fs::read_to_string(slot.log()).unwrap_or_default();
+        bail!("{}", log.trim().trim_start_matches("fishplate: "));
     }
     Ok(())
 }

@@ -59,6 +59,6 @@ fn is_open_mpi(prefix: &[String], launcher: &OsStr, variables: &[(String, String
     let Some(program) = line.next() else { return false };
     let mut command = Command::new(program);
     command.args(line).envs(variables.iter().cloned()).stdin(Stdio::null()).stderr(Stdio::null());
-    let said = command.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    said.is_ok_and(|said| NAMES.iter().any(|name| said.contains(name)))
+    let output = command.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    output.is_ok_and(|output| NAMES.iter().any(|name| output.contains(name)))
 }

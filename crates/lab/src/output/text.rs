@@ -5,7 +5,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, Tab
 /// The only line of a table: under its titles.
 const RULE: LineStyle = LineStyle::new('─', '─', '─', '─');
 
-/// A table with these column titles; the first column is text, the others, unless told otherwise, numbers.
+/// A table with these column titles; the first column is text, the others, by default, numbers.
 pub fn table(titles: &[&str], numbers_from: usize) -> Table {
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(RULE)).set_content_arrangement(ContentArrangement::Dynamic);

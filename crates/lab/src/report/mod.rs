@@ -1,7 +1,7 @@
 //! Reports of records. The same records give the same bytes.
 //!
 //! [`model`] puts samples in order along an [`axis`]; [`comparison`] compares stacks, [`missing`] lists what is not in
-//! the records, [`rail_sums`] adds up what rails carried. [`mod@print`] has the forms of a report. Commands and `validate`
+//! the records, [`rail_sums`] adds up what rails carried. [`print`](mod@print) has the forms of a report. Commands and `validate`
 //! call this.
 
 mod axis;

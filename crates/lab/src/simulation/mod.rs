@@ -1,4 +1,4 @@
-//! Simulated machines: what `fishplate simulate TESTBED` and `fishplate reproduce` have in common. [`mod@print`] shows
+//! Simulated machines: what `fishplate simulate TESTBED` and `fishplate reproduce` have in common. [`print`](mod@print) shows
 //! paper against simulation; [`record`] writes simulated values as a record.
 
 pub mod print;

@@ -36,7 +36,7 @@ pub fn text(rows: &[Judged]) -> String {
     text + &summary(rows)
 }
 
-/// How many rows hold. Calibration is told apart: it is no success.
+/// How many rows hold. Calibrated rows are listed apart: they are no success.
 fn summary(rows: &[Judged]) -> String {
     let mut text = String::new();
     for (kind, name) in

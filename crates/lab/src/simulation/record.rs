@@ -106,14 +106,14 @@ pub fn samples(curves: &[Curve]) -> Vec<Sample> {
 /// A judged row.
 pub fn statement(row: &Judged, why_not: Option<&str>) -> Statement {
     let verdict = if row.holds() { Verdict::Holds } else { Verdict::DoesNotHold };
-    let told: Vec<String> = row
+    let values: Vec<String> = row
         .checks
         .iter()
         .map(|check| {
             format!("{}: {} (paper: {})", check.check.what, check.simulated.map_or("-".into(), number), check.paper())
         })
         .collect();
-    let mut why = told.join("; ");
+    let mut why = values.join("; ");
     if row.fact.kind == Kind::C {
         why.insert_str(0, "calibration, no success: ");
     }

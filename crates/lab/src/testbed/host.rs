@@ -55,7 +55,7 @@ impl Host {
         let mut holder = command.spawn().context("cannot start a host")?;
         let mut line = String::new();
         if let Some(stdout) = holder.stdout.take() {
-            BufReader::new(stdout).read_line(&mut line).context("cannot hear from a host")?;
+            BufReader::new(stdout).read_line(&mut line).context("cannot read from a host")?;
         }
         match line.trim().parse() {
             Ok(proc_id) => Ok(Host { name, index, holder, proc_id, program }),

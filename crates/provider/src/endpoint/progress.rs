@@ -13,7 +13,7 @@ use super::{Endpoint, State};
 use crate::completion::{entry, failed_entry};
 use crate::errno::{Errno, Outcome};
 use crate::error_report;
-use crate::progress_thread::{LONG_TURN, Next, Served};
+use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
 use crate::shared_processor::is_processor_shared;
 
 /// Rounds in a row that hand out completions without a look at the network. Calls that complete at once (receives of
@@ -33,9 +33,9 @@ impl Endpoint {
 }
 
 impl Served for Endpoint {
-    /// Sends what has been held back for `least` or longer, and acknowledgements that have been due for as long. If the
-    /// application has not been in MPI since the last time, what it has posted goes on. Tells the progress thread when to come
-    /// again. Whoever is in a call may be posting more of a burst, and acknowledges: then nothing is done.
+    /// Sends frames that have been held back for `least` or longer, and acknowledgements that have been due for as long. If
+    /// the application has not called MPI since the last time, makes progress on its operations. Returns when the progress
+    /// thread is to run next. Does nothing while the application is in a call, which may post more of a burst.
     fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
         let Ok(mut state) = self.state.try_lock() else { return Next::Soon };
         let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
@@ -45,8 +45,8 @@ impl Served for Endpoint {
             transport.flush_held();
         }
         if transport.owes_acknowledgement() {
-            let patience = if is_processor_shared() { LONG_TURN } else { least };
-            transport.send_acknowledgements(patience.as_nanos() as u64);
+            let due_for = if is_processor_shared() { MAX_SCHEDULING_WAIT } else { least };
+            transport.send_acknowledgements(due_for.as_nanos() as u64);
         }
         transport.service_deferred();
         if *progress == Progress::Calls || !(transport.has_blocked_sends() || transport.has_pending_operations()) {
@@ -54,17 +54,17 @@ impl Served for Endpoint {
             if !owes_acknowledgement && !transport.has_deferred_work() {
                 thread.nothing_to_do();
             }
-            return if owes_acknowledgement && !is_urgent(transport) { Next::LongTurn } else { Next::Soon };
+            return if owes_acknowledgement && !is_urgent(transport) { Next::AfterScheduling } else { Next::Soon };
         }
         state.progress_while_away(is_free)
     }
 
-    /// Becomes readable when there are news from the network while the application is away.
+    /// Becomes readable when sockets are ready while the application is not in MPI.
     fn readiness_fd(&self) -> Option<Arc<OwnedFd>> {
         self.state.try_lock().ok()?.readiness_fd.clone()
     }
 
-    /// The process ends and has left the endpoint open: what peers wait for goes out. Not while another thread is in a call.
+    /// The process exits with the endpoint open: sends what peers wait for. Not while another thread is in a call.
     fn close_at_exit(&self) {
         let Ok(mut state) = self.state.try_lock() else { return };
         state.transport.take().into_iter().for_each(Transport::close_at_exit);
@@ -73,7 +73,7 @@ impl Served for Endpoint {
 
 impl State {
     fn progress(&mut self, id: u32) -> bool {
-        // What completed during a call is handed out without a look at the network.
+        // Operations that completed during a call are reported without polling the network.
         let handed_out = self.deliver_completions(id);
         if handed_out && self.skipped < MOST_SKIPPED {
             self.skipped += 1;
@@ -83,7 +83,7 @@ impl State {
         self.deliver_completions(id) | handed_out | moved
     }
 
-    /// Moves data, unless a completion queue is full: then nothing is taken from the network that would add to it.
+    /// Polls the network, unless a completion queue is full and could not take more completions.
     pub fn poll_network(&mut self) -> bool {
         self.skipped = 0;
         let full = self.tx.is_full() || self.rx.is_full();
@@ -93,9 +93,9 @@ impl State {
         moved
     }
 
-    /// Goes on with what was posted, if the application is away. Where no processor `is_free` that takes nothing but what it
-    /// would take later, and not often; but if ranks share a processor, one that is not there may just wait for its turn, as
-    /// long as that takes.
+    /// Makes progress if the application is not in MPI: at once where a processor `is_free`, else at most once a period. If
+    /// ranks share a processor, a rank that is not in MPI may just wait to be scheduled; then only for one that has not called
+    /// MPI for [`MAX_SCHEDULING_WAIT`].
     fn progress_while_away(&mut self, is_free: impl FnOnce() -> bool) -> Next {
         let is_full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = &mut self.transport else { return Next::Soon };
@@ -105,20 +105,20 @@ impl State {
         if !is_away {
             self.seen_calls = (transport.progress_calls(), now);
         }
-        let is_shared = is_processor_shared() && (!is_away || now - since < LONG_TURN);
+        let is_shared = is_processor_shared() && (!is_away || now - since < MAX_SCHEDULING_WAIT);
         if !is_away && !is_shared {
-            // While there is something to watch over, nobody should have to wake the thread for it.
-            return if is_urgent(transport) { Next::Soon } else { Next::Present };
+            // While operations are pending, the thread stays awake, so that no call has to wake it.
+            return if is_urgent(transport) { Next::Soon } else { Next::InMpi };
         }
         let is_free = is_away && is_free();
         if is_full || (is_shared && !is_free) {
             transport.flush_posted();
             let waits = transport.has_blocked_sends() || is_urgent(transport);
-            return if waits { Next::Soon } else { Next::LongTurn };
+            return if waits { Next::Soon } else { Next::AfterScheduling };
         }
         transport.progress_in_background();
         self.seen_calls.0 = transport.progress_calls();
-        Next::News { paced: !is_free }
+        Next::Readable { paced: !is_free }
     }
 
     /// Wakes the progress thread if there is something for it.

@@ -12,19 +12,19 @@ use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
 use crate::link_name::FIRST_ADDITIONAL;
 use crate::socket;
 
-/// Wait before the second try, or after a failure, in nanoseconds; it doubles with each further one.
-pub const FIRST_PAUSE_NS: u64 = 50_000_000;
-/// Longest wait between tries, in nanoseconds.
-const LONGEST_PAUSE_NS: u64 = 2_000_000_000;
-/// How long a try may take, in nanoseconds: longer than a lost SYN and its repetition over a long way.
-const TRY_FOR_NS: u64 = 5_000_000_000;
+/// Backoff before the second try, or after a failure, in nanoseconds; it doubles with each further one.
+pub const MIN_BACKOFF_NS: u64 = 50_000_000;
+/// Longest backoff between tries, in nanoseconds.
+const MAX_BACKOFF_NS: u64 = 2_000_000_000;
+/// How long a try may take, in nanoseconds: longer than a lost SYN and its retransmission over a distance.
+const CONNECT_TIMEOUT_NS: u64 = 5_000_000_000;
 /// The same for a rail that has failed: the next SYN comes sooner than the kernel would repeat one, so that a rail that
 /// comes back is used soon.
-const RECONNECT_FOR_NS: u64 = 1_000_000_000;
-/// And so many round trips, where they are known: SYN, two messages each way, and some that get lost.
-const RECONNECT_ROUND_TRIPS: u64 = 8;
-/// Longest wait between tries of a rail that has failed, in nanoseconds.
-const LONGEST_PAUSE_OF_RECONNECT_NS: u64 = 500_000_000;
+const RECONNECT_TIMEOUT_NS: u64 = 1_000_000_000;
+/// And so many round trips more, where they are known: SYN, two messages each way, and some losses.
+const RECONNECT_TIMEOUT_ROUND_TRIPS: u64 = 8;
+/// Longest backoff of a rail that has failed, in nanoseconds.
+const MAX_RECONNECT_BACKOFF_NS: u64 = 500_000_000;
 
 /// The attempt.
 #[derive(Debug)]
@@ -37,14 +37,14 @@ pub struct Attempt {
     pub stream: u8,
     /// The peer's end.
     pub remote: SocketAddr,
-    /// It had come about before, and failed.
+    /// The connection was established before, and failed.
     pub is_reconnect: bool,
     /// The next try is for a connection with short segments.
     is_short: bool,
     state: State,
-    pause_ns: u64,
-    longest_pause_ns: u64,
-    try_for_ns: u64,
+    backoff_ns: u64,
+    max_backoff_ns: u64,
+    timeout_ns: u64,
     deadline: Instant,
     /// Why the last try failed.
     pub error: Option<AttemptError>,
@@ -53,19 +53,19 @@ pub struct Attempt {
 #[derive(Debug)]
 enum State {
     /// Until the deadline.
-    Pausing,
+    BackingOff,
     Connecting(TcpStream),
-    Proving(TcpStream, Box<Initiator>, Vec<u8>),
+    Handshake(TcpStream, Box<Initiator>, Vec<u8>),
 }
 
 /// Why a try failed.
 #[derive(Debug)]
 pub enum AttemptError {
-    /// The network or the peer's kernel said so.
+    /// An error from the network or the peer's kernel.
     Network(io::Error),
-    /// Nothing came back in time.
+    /// No answer in time.
     TimedOut,
-    /// The peer was reached, but did not fit.
+    /// The handshake failed.
     Handshake(HandshakeError),
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for AttemptError {
 }
 
 impl AttemptError {
-    /// Trying again is pointless. A token that was right before (`is_reconnect`) has been changed on the way.
+    /// Another try is pointless. Not so for a wrong token that was right before (`is_reconnect`): the path has corrupted it.
     pub fn is_final(&self, is_reconnect: bool) -> bool {
         match self {
             AttemptError::Network(_)
@@ -91,7 +91,7 @@ impl AttemptError {
         }
     }
 
-    /// The peer's own connection is to be kept.
+    /// The peer keeps the connection that it has set up itself.
     pub fn is_yield(&self) -> bool {
         matches!(self, AttemptError::Handshake(HandshakeError::Refused(Refusal::Yield)))
     }
@@ -104,7 +104,7 @@ pub struct Established {
     pub socket: TcpStream,
     /// What the peer grants, in bytes.
     pub grant: u64,
-    /// Frames that came behind the last message of the handshake.
+    /// Bytes received after the last message of the handshake.
     pub early: Vec<u8>,
     /// What it is encrypted with, if it is.
     pub keys: Option<Box<Keys>>,
@@ -120,22 +120,22 @@ impl Attempt {
             remote,
             is_reconnect: false,
             is_short: false,
-            state: State::Pausing,
-            pause_ns: FIRST_PAUSE_NS,
-            longest_pause_ns: LONGEST_PAUSE_NS,
-            try_for_ns: TRY_FOR_NS,
+            state: State::BackingOff,
+            backoff_ns: MIN_BACKOFF_NS,
+            max_backoff_ns: MAX_BACKOFF_NS,
+            timeout_ns: CONNECT_TIMEOUT_NS,
             deadline: now,
             error: None,
         }
     }
 
     /// The same for a connection that has failed, after a pause; `rtt_ns`: of its path, 0 if not known.
-    pub fn reconnecting(self, pause_ns: u64, rtt_ns: u64) -> Self {
+    pub fn reconnecting(self, backoff_ns: u64, rtt_ns: u64) -> Self {
         Attempt {
             is_reconnect: true,
-            longest_pause_ns: LONGEST_PAUSE_OF_RECONNECT_NS,
-            try_for_ns: RECONNECT_FOR_NS + RECONNECT_ROUND_TRIPS * rtt_ns,
-            deadline: self.deadline.plus_ns(pause_ns),
+            max_backoff_ns: MAX_RECONNECT_BACKOFF_NS,
+            timeout_ns: RECONNECT_TIMEOUT_NS + RECONNECT_TIMEOUT_ROUND_TRIPS * rtt_ns,
+            deadline: self.deadline.plus_ns(backoff_ns),
             ..self
         }
     }
@@ -150,9 +150,9 @@ impl Attempt {
         self.stream >= FIRST_ADDITIONAL
     }
 
-    /// Does not wait any longer for the next try.
+    /// Ends the backoff.
     pub fn retry_now(&mut self, now: Instant) {
-        if matches!(self.state, State::Pausing) {
+        if matches!(self.state, State::BackingOff) {
             self.deadline = self.deadline.min(now);
         }
     }
@@ -165,16 +165,16 @@ impl Attempt {
 
     /// Whether it is time to try (again).
     pub fn is_due(&self, now: Instant) -> bool {
-        matches!(self.state, State::Pausing) && self.deadline <= now
+        matches!(self.state, State::BackingOff) && self.deadline <= now
     }
 
-    /// Whether a try has taken too long.
-    pub fn is_late(&self, now: Instant) -> bool {
-        !matches!(self.state, State::Pausing) && self.deadline <= now
+    /// Whether a try has timed out.
+    pub fn has_timed_out(&self, now: Instant) -> bool {
+        !matches!(self.state, State::BackingOff) && self.deadline <= now
     }
 
-    /// Starts a try; the socket is to be watched.
-    pub fn try_now(
+    /// Starts a try; the socket is to be added to the poll set.
+    pub fn start_connecting(
         &mut self,
         local: std::net::IpAddr,
         device: Option<&str>,
@@ -184,20 +184,20 @@ impl Attempt {
         let connecting = socket::connect(local, device, self.remote, congestion, self.is_short);
         let stream = connecting.map_err(AttemptError::Network)?;
         self.state = State::Connecting(stream);
-        self.deadline = now.plus_ns(self.try_for_ns);
+        self.deadline = now.plus_ns(self.timeout_ns);
         match &self.state {
             State::Connecting(stream) => Ok(stream),
             _ => Err(AttemptError::TimedOut),
         }
     }
 
-    /// The socket has become ready. `start` makes a handshake for a connection that has come about.
+    /// The socket is ready. `start` begins the handshake once it is connected.
     pub fn advance(
         &mut self,
         start: impl FnOnce() -> Result<(Initiator, Vec<u8>), HandshakeError>,
     ) -> Result<Option<Established>, AttemptError> {
-        match std::mem::replace(&mut self.state, State::Pausing) {
-            State::Pausing => Ok(None),
+        match std::mem::replace(&mut self.state, State::BackingOff) {
+            State::BackingOff => Ok(None),
             State::Connecting(stream) => {
                 if let Some(error) = stream.take_error().map_err(AttemptError::Network)? {
                     return Err(AttemptError::Network(error));
@@ -208,20 +208,20 @@ impl Attempt {
                 }
                 let (initiator, hello) = start().map_err(AttemptError::Handshake)?;
                 write_whole(&stream, &hello).map_err(AttemptError::Network)?;
-                self.state = State::Proving(stream, Box::new(initiator), Vec::new());
+                self.state = State::Handshake(stream, Box::new(initiator), Vec::new());
                 Ok(None)
             }
-            State::Proving(stream, initiator, received) => self.prove(stream, initiator, received),
+            State::Handshake(stream, initiator, received) => self.prove(stream, initiator, received),
         }
     }
 
-    /// The try has failed; the next comes after a pause. Nor do short packets come through, then.
+    /// The try has failed; the next comes after a backoff, with segments of the usual length.
     pub fn pause(&mut self, error: AttemptError, now: Instant) {
-        self.state = State::Pausing;
+        self.state = State::BackingOff;
         self.is_short = false;
         self.error = Some(error);
-        self.deadline = now.plus_ns(self.pause_ns);
-        self.pause_ns = (self.pause_ns * 2).min(self.longest_pause_ns);
+        self.deadline = now.plus_ns(self.backoff_ns);
+        self.backoff_ns = (self.backoff_ns * 2).min(self.max_backoff_ns);
     }
 
     fn prove(
@@ -240,7 +240,7 @@ impl Attempt {
                 }
                 Step::Wait if !open => return Err(AttemptError::Network(io::ErrorKind::ConnectionReset.into())),
                 Step::Wait => {
-                    self.state = State::Proving(stream, initiator, received);
+                    self.state = State::Handshake(stream, initiator, received);
                     return Ok(None);
                 }
             }

@@ -29,7 +29,7 @@ pub struct UnprovenConnections {
 }
 
 impl UnprovenConnections {
-    /// Nobody, at so many listeners.
+    /// None, at so many listeners.
     pub fn new(listeners: usize) -> UnprovenConnections {
         UnprovenConnections { incoming: Slab::new(), accepted: vec![0; listeners] }
     }
@@ -90,19 +90,19 @@ mod tests {
     /// Files of a process that may have four unproven connections.
     const FILES: usize = 16;
 
-    struct Door {
+    struct TestListener {
         listener: TcpListener,
-        /// The other ends.
-        strangers: Vec<TcpStream>,
+        /// The other ends of its connections.
+        clients: Vec<TcpStream>,
     }
 
-    impl Door {
-        fn open() -> Door {
-            Door { listener: TcpListener::bind("127.0.0.1:0").unwrap(), strangers: Vec::new() }
+    impl TestListener {
+        fn open() -> TestListener {
+            TestListener { listener: TcpListener::bind("127.0.0.1:0").unwrap(), clients: Vec::new() }
         }
 
-        fn knock(&mut self, since: u64) -> Incoming {
-            self.strangers.push(TcpStream::connect(self.listener.local_addr().unwrap()).unwrap());
+        fn connect(&mut self, since: u64) -> Incoming {
+            self.clients.push(TcpStream::connect(self.listener.local_addr().unwrap()).unwrap());
             let (stream, remote) = self.listener.accept().unwrap();
             stream.set_nonblocking(true).unwrap();
             Incoming::new(stream, remote, Instant(since), Acceptor::new(ME, TOKEN, [since as u8; 16], false))
@@ -112,20 +112,20 @@ mod tests {
     #[test]
     fn a_flood_closes_its_own_connections_and_not_that_of_a_peer() {
         use std::io::Write;
-        let (mut door, mut unproven) = (Door::open(), UnprovenConnections::new(1));
-        let (peer, _) = unproven.add(door.knock(0), FILES);
+        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(1));
+        let (peer, _) = unproven.add(listener.connect(0), FILES);
         let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new() };
         let offer = Offer { rail: 0, stream: 0, grant: 0 };
         let (_, hello) = Initiator::start(EndpointId(5), &address, [1; 16], offer, false).unwrap();
-        door.strangers[0].write_all(&hello).unwrap();
+        listener.clients[0].write_all(&hello).unwrap();
         while !unproven.get_mut(peer).unwrap().has_named_us() {
             assert!(unproven.get_mut(peer).unwrap().advance().unwrap().is_none());
         }
         let mut closed = Vec::new();
         for at in 1..=100 {
-            closed.extend(unproven.add(door.knock(at), FILES).1);
+            closed.extend(unproven.add(listener.connect(at), FILES).1);
         }
-        let flood: Vec<_> = door.strangers[1..].iter().map(|stranger| stranger.local_addr().unwrap()).collect();
+        let flood: Vec<_> = listener.clients[1..].iter().map(|client| client.local_addr().unwrap()).collect();
         // In the order in which they came, but for the three newest.
         assert_eq!(closed, flood[..97]);
         assert!(unproven.get_mut(peer).is_some());
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn nobody_stays_unproven_for_long() {
-        let (mut door, mut unproven) = (Door::open(), UnprovenConnections::new(1));
-        let (at, _) = unproven.add(door.knock(7), FILES);
+        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(1));
+        let (at, _) = unproven.add(listener.connect(7), FILES);
         unproven.tick(Instant(6 + UNPROVEN_FOR_NS));
         assert!(unproven.get_mut(at).is_some());
         unproven.tick(Instant(7 + UNPROVEN_FOR_NS));

@@ -40,7 +40,7 @@ use progress::poll_interval::PollInterval;
 use progress::token::listener_token;
 use send::batching::HeldLinks;
 use status_page::StatusPage;
-use tuning::parallel_streams::Bundle;
+use tuning::parallel_streams::StreamGroup;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
 pub struct Endpoint {
@@ -62,7 +62,7 @@ pub struct Endpoint {
     attempts: Slab<Attempt>,
     unproven: UnprovenConnections,
     /// Streams that may become more.
-    bundles: Vec<Bundle>,
+    stream_groups: Vec<StreamGroup>,
     /// By number of the virtual channel.
     peers: Vec<Peer>,
     by_id: HashMap<EndpointId, VcId>,
@@ -156,7 +156,7 @@ impl Endpoint {
             links: Slab::new(),
             attempts: Slab::new(),
             unproven: UnprovenConnections::new(rails.len()),
-            bundles: Vec::new(),
+            stream_groups: Vec::new(),
             peers: Vec::new(),
             by_id: HashMap::new(),
             held: HeldLinks::default(),

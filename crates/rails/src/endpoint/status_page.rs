@@ -3,40 +3,41 @@
 use fishplate_engine::Instant;
 
 use super::Endpoint;
-use crate::live::{self, Board, Page, State};
+use crate::live::{self, Page, State, StatusFile};
 use crate::process;
 
-/// How often the page is written at most, in nanoseconds: as often as an eye follows.
+/// The page is written at most so often, in nanoseconds: a reader does not see more.
 const EVERY_NS: u64 = 100_000_000;
-/// What showing may cost: one part in so many of the time, however many connections there are.
+/// Writing it takes at most one part in so many of the time, however many connections there are.
 const PART_OF_TIME: u64 = 200;
 
 /// The page of an endpoint, and when it is due.
 pub struct StatusPage {
-    board: Option<Board>,
+    file: Option<StatusFile>,
     program: String,
     due: Instant,
 }
 
 impl StatusPage {
-    /// Shows an endpoint, named by a random number. Without a place to show it, nothing is shown.
+    /// The page of an endpoint, named by a random number. If its file cannot be created, there is none.
     pub fn begin(wanted: bool, name: u64) -> StatusPage {
-        let open = || Board::open(name).inspect_err(|error| log::info!("`fishplate top` will not show this: {error}"));
-        let board = if wanted { open().ok() } else { None };
-        StatusPage { board, program: live::program(), due: Instant(0) }
+        let open =
+            || StatusFile::open(name).inspect_err(|error| log::info!("`fishplate top` will not show this: {error}"));
+        let file = if wanted { open().ok() } else { None };
+        StatusPage { file, program: live::program(), due: Instant(0) }
     }
 }
 
 impl Endpoint {
     /// Writes the page when it is due.
     pub(super) fn write_status_page(&mut self, now: Instant) {
-        if self.status_page.board.is_none() || now < self.status_page.due {
+        if self.status_page.file.is_none() || now < self.status_page.due {
             return;
         }
         let page = self.page(now);
-        if let Some(Err(error)) = self.status_page.board.as_ref().map(|board| board.write(&page)) {
+        if let Some(Err(error)) = self.status_page.file.as_ref().map(|file| file.write(&page)) {
             log::info!("`fishplate top` will not show this any more: {error}");
-            self.status_page.board = None;
+            self.status_page.file = None;
         }
         let took_ns = self.clock.now().since_ns(now);
         self.status_page.due = now.plus_ns(EVERY_NS.max(took_ns * PART_OF_TIME));

@@ -23,7 +23,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Connected, the first one having begun, and their streams looked after.
+    /// Connected by the first one, with the number of streams managed.
     pub fn open() -> Pair {
         let (rails, congestion) = (vec!["lo".into()], Some("reno".into()));
         let settings = Settings { rails, top: false, congestion, ..Settings::default() };

@@ -1,8 +1,8 @@
 //! Short frames beside a link's stream: a UDP socket of its own, connected to the peer's. Between near hosts a datagram
 //! costs the kernel less time than a segment of TCP.
 //!
-//! A datagram is 8 bytes of secret, which the peer has told over the stream; 4 bytes, the number of the frame; and the
-//! frame. One without a frame shows that they come through.
+//! A datagram is 8 bytes of secret, which the peer has sent over the stream; 4 bytes, the number of the frame; and the
+//! frame. One without a frame is a probe: it shows that datagrams arrive.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -21,39 +21,39 @@ use crate::sys::memory::UserMemory;
 pub const MOST_BYTES: usize = 1280 - 40 - 8;
 /// What precedes the frame.
 const PREFIX: usize = 12;
-/// Calls from one look at the stream to the next, while the peer's frames come as datagrams; and the other way round.
-const OTHER_EVERY: u32 = 8;
+/// While the peer's frames come as datagrams, the stream is polled in one of so many calls; and the other way round.
+const OTHER_SOCKET_EVERY: u32 = 8;
 
 /// The datagrams of a link.
 pub struct Datagrams {
     socket: UdpSocket,
-    /// What the peer's begin with.
+    /// The secret that the peer's datagrams begin with.
     own_secret: u64,
-    /// What ours begin with, once the peer has said so.
+    /// The secret that ours begin with, once the peer has sent it.
     secret: Option<u64>,
-    /// Ours come through.
+    /// Ours reach the peer.
     is_open: bool,
-    /// The peer's come through.
+    /// The peer's reach us.
     pub peer_reaches_us: bool,
     /// The one that left last; a copy while it is not acknowledged.
     last: Vec<u8>,
     receive: ReceiveState,
     /// The peer's last frame came as one.
     is_preferred: bool,
-    /// Number of the look at them or at the stream.
-    turn: u32,
-    /// When they were looked at last.
-    pub looked_at: Instant,
+    /// Polls of either socket so far.
+    polls: u32,
+    /// When they were polled last.
+    pub polled_at: Instant,
     /// In the list of links that may have a copy to send.
     pub listed: bool,
 }
 
-/// A datagram that has come.
+/// A datagram that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramKind {
-    /// Somebody else's.
+    /// Not from the peer.
     Foreign,
-    /// It shows that they come through.
+    /// It shows that datagrams arrive.
     Probe,
     /// A frame of this number.
     Frame(u32),
@@ -73,8 +73,8 @@ impl Datagrams {
             last: Vec::with_capacity(MOST_BYTES),
             receive: ReceiveState::of_datagrams(MOST_BYTES + 1),
             is_preferred: false,
-            turn: 0,
-            looked_at: Instant(0),
+            polls: 0,
+            polled_at: Instant(0),
             listed: false,
         })
     }
@@ -85,18 +85,18 @@ impl Datagrams {
         Ok(Body::Datagrams { port, secret: self.own_secret, received: self.peer_reaches_us })
     }
 
-    /// The peer takes them at `remote` under a secret, and `hears` those that have been sent.
-    pub fn accept(&mut self, remote: SocketAddr, secret: u64, hears: bool) -> io::Result<()> {
+    /// The peer receives datagrams at `remote` under a secret, and `receives_ours` those that have been sent.
+    pub fn accept(&mut self, remote: SocketAddr, secret: u64, receives_ours: bool) -> io::Result<()> {
         if self.secret != Some(secret) {
             self.socket.connect(remote)?;
             self.secret = Some(secret);
         }
-        self.is_open |= hears;
+        self.is_open |= receives_ours;
         self.send_probe();
         Ok(())
     }
 
-    /// Shows the peer that they come through, if it takes any.
+    /// Sends a datagram without a frame, if the peer receives any: it shows that the path is open.
     pub fn send_probe(&self) {
         if let Some(secret) = self.secret {
             // One that does not leave is as good as lost.
@@ -171,10 +171,10 @@ impl Datagrams {
         debug_assert!(matches!(placed, Ok(Some(Arrived::Payload(_)))));
     }
 
-    /// Whether it is their turn to be looked at, not the stream's.
-    pub fn is_turn(&mut self) -> bool {
-        self.turn = self.turn.wrapping_add(1);
-        self.is_preferred != self.turn.is_multiple_of(OTHER_EVERY)
+    /// Whether the datagrams are polled in this call, not the stream.
+    pub fn polls_datagrams_next(&mut self) -> bool {
+        self.polls = self.polls.wrapping_add(1);
+        self.is_preferred != self.polls.is_multiple_of(OTHER_SOCKET_EVERY)
     }
 
     /// A frame came over the stream: so will the next.

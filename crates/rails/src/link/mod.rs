@@ -40,11 +40,11 @@ pub struct Link {
     pub remote: SocketAddr,
     /// Its name among those of the two endpoints.
     pub name: LinkName,
-    /// Where it is on its way to the congestion control that it keeps.
+    /// Its phase in choosing a congestion control.
     pub congestion_phase: CongestionPhase,
-    /// What is to be sent.
+    /// Its transmit queue.
     pub transmit: TransmitQueue,
-    /// What is being received.
+    /// State of its receive path.
     pub receive: ReceiveState,
     /// Sequence numbers of sent frames, and whether they go as datagrams.
     pub send_sequence: SendSequence,
@@ -60,15 +60,15 @@ pub struct Link {
     pub dirty: bool,
     /// Number of the progress call in which it was read last.
     pub read_in_call: u64,
-    /// When it was read last.
-    pub looked_at: Instant,
+    /// When it was read or polled last.
+    pub polled_at: Instant,
     /// It is in the poll set.
     pub in_poll_set: bool,
     /// The poll set has reported it, and it has not been read since.
     pub read_deferred: bool,
-    /// The poll set has reported its end.
-    pub has_ended: bool,
-    /// The peer has said that it closes.
+    /// The poll set has reported a hang-up.
+    pub hung_up: bool,
+    /// The peer has sent its goodbye.
     pub goodbye_received: bool,
     /// Its graceful shutdown, if that has begun.
     pub retirement: Retirement,
@@ -82,9 +82,9 @@ pub struct Link {
     pub probe_rtt: ProbeRttAvoidance,
     /// Its window has limited it of late.
     pub is_window_limited: bool,
-    /// The kernel repeats what is not answered at least every second.
+    /// The kernel retransmits at least every second.
     pub probes_often: bool,
-    /// Since when the kernel has been waiting for the peer's.
+    /// Since when the kernel has been waiting for an answer of the peer's kernel.
     pub unanswered_since: Option<Instant>,
     /// Since when the peer's kernel has acknowledged nothing of what was sent.
     pub stuck_since: Option<Instant>,
@@ -92,8 +92,8 @@ pub struct Link {
     pub counts: Counts,
 }
 
-/// What is sent does not come through if nothing of it was acknowledged for so long, in nanoseconds: the kernel has repeated
-/// it after 0.2 and 0.6 s.
+/// A link does not deliver if nothing that was sent is acknowledged for so long, in nanoseconds: the kernel has retransmitted
+/// after 0.2 and 0.6 s.
 const STUCK_NS: u64 = 1_000_000_000;
 
 /// A link that has carried so many bytes has carried long packets.
@@ -132,13 +132,13 @@ impl Counts {
 }
 
 impl Link {
-    /// The peer retires the link. False: it must not.
-    pub fn peer_retires(&mut self) -> bool {
+    /// The peer has sent LEAVE for the link. False: it must not.
+    pub fn peer_leaves(&mut self) -> bool {
         self.retirement.receive_leave(self.name.is_additional(), !self.name.by_peer)
     }
 
-    /// Whether what is sent over it comes through, for all that is known. That something comes from the peer does not tell:
-    /// paths may fail in one direction.
+    /// Whether frames reach the peer, as far as is known. Frames from the peer do not show that: paths may fail in one
+    /// direction.
     pub fn is_delivering(&self, now: Instant) -> bool {
         self.stuck_since.is_none_or(|since| now.since_ns(since) < STUCK_NS)
     }
@@ -163,7 +163,7 @@ impl Link {
         true
     }
 
-    /// What BBR knows, if it is what the link keeps.
+    /// BBR's state, if the link stays with BBR.
     pub fn bbr(&self) -> Option<Bbr> {
         if matches!(self.congestion_phase, CongestionPhase::Settled) { bbr(self.socket.as_fd()) } else { None }
     }
@@ -202,10 +202,10 @@ impl Link {
             blocked: false,
             dirty: false,
             read_in_call: 0,
-            looked_at: Instant(0),
+            polled_at: Instant(0),
             in_poll_set: true,
             read_deferred: false,
-            has_ended: false,
+            hung_up: false,
             goodbye_received: false,
             retirement: Retirement::default(),
             sampled_at_bytes: 0,

@@ -6,9 +6,9 @@ use crate::sys::tcp_info::TcpInfo;
 /// Buffers limit a connection when they did for this part of the time in which it had something to send.
 const BUFFERS_PART: f64 = 0.5;
 
-/// Whether between two looks the connection could have sent more over its path with a longer window: the congestion window
-/// was full while bytes waited, or the buffer at either end was, and no queue says that the path is full. A peer that does
-/// not read leaves nothing under way.
+/// Whether between two samples the connection could have sent more with a longer window: the congestion window was full
+/// while bytes waited, or the buffer at either end was, and the round trip shows no queue on the path. With a peer that
+/// does not read, nothing is in flight.
 pub fn limits(before: &TcpInfo, now: &TcpInfo) -> bool {
     if now.shows_queue() || now.unacknowledged == 0 {
         return false;
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    /// More waits than the window lets out.
+    /// The window is full while bytes wait.
     fn full() -> TcpInfo {
         let (min_rtt_ns, rtt_ns) = (20 * MS, 21 * MS);
         TcpInfo { min_rtt_ns, rtt_ns, window: 40, unacknowledged: 40, unsent_bytes: 100_000, ..TcpInfo::default() }

@@ -11,7 +11,7 @@ fn limited(now: Instant, acknowledged: u64) -> Sample {
         now,
         streams: 1,
         is_changing: false,
-        is_wanted: true,
+        has_backlog: true,
         is_limited: true,
         acknowledged,
         rail_acknowledged: acknowledged,
@@ -22,7 +22,7 @@ fn limited(now: Instant, acknowledged: u64) -> Sample {
 
 /// A path on which one stream gets so much, and all together no more than the path has.
 struct Path {
-    growth: Growth,
+    stream_count: StreamCount,
     now: Instant,
     streams: u8,
     acknowledged: f64,
@@ -35,26 +35,35 @@ struct Path {
 
 impl Path {
     fn new(most_streams: u8, per_stream: f64, most: f64) -> Path {
-        let growth = Growth::new(most_streams);
-        Path { growth, now: Instant(0), streams: 1, acknowledged: 0.0, per_stream, most, min_rtt_ns: 20 * MS, peak: 1 }
+        let stream_count = StreamCount::new(most_streams);
+        Path {
+            stream_count,
+            now: Instant(0),
+            streams: 1,
+            acknowledged: 0.0,
+            per_stream,
+            most,
+            min_rtt_ns: 20 * MS,
+            peak: 1,
+        }
     }
 
     /// Messages wait, or do not, for so long.
-    fn run(&mut self, for_ns: u64, is_wanted: bool) -> u8 {
+    fn run(&mut self, for_ns: u64, has_backlog: bool) -> u8 {
         for _ in 0..for_ns / TICK_NS {
             self.now = self.now.plus_ns(TICK_NS);
             let could = self.per_stream * f64::from(self.streams);
-            if is_wanted {
+            if has_backlog {
                 self.acknowledged += could.min(self.most) * TICK_NS as f64 / 1e9;
             }
             let sample = Sample {
                 streams: self.streams,
-                is_wanted,
-                is_limited: is_wanted && could < self.most,
+                has_backlog,
+                is_limited: has_backlog && could < self.most,
                 min_rtt_ns: self.min_rtt_ns,
                 ..limited(self.now, self.acknowledged as u64)
             };
-            self.streams = self.growth.decide(&sample).unwrap_or(self.streams);
+            self.streams = self.stream_count.decide(&sample).unwrap_or(self.streams);
             self.peak = self.peak.max(self.streams);
         }
         self.streams
@@ -78,49 +87,49 @@ fn a_near_path_stays_at_one() {
 
 #[test]
 fn a_rail_that_carries_what_its_driver_says_stays_at_one() {
-    let mut growth = Growth::new(8);
+    let mut stream_count = StreamCount::new(8);
     for tick in 1..10_000 {
         let (now, acknowledged) = (Instant(tick * TICK_NS), tick * 600_000);
         let sample = Sample { speed: Some(125e6), ..limited(now, acknowledged) };
-        assert_eq!(growth.decide(&sample), None);
+        assert_eq!(stream_count.decide(&sample), None);
     }
 }
 
 #[test]
 fn a_rail_that_many_peers_fill_together_stays_at_one() {
-    let mut growth = Growth::new(8);
+    let mut stream_count = StreamCount::new(8);
     for tick in 1..10_000 {
         let now = Instant(tick * TICK_NS);
         let sample = Sample { speed: Some(125e6), rail_acknowledged: tick * 600_000, ..limited(now, tick * 60_000) };
-        assert_eq!(growth.decide(&sample), None);
+        assert_eq!(stream_count.decide(&sample), None);
     }
 }
 
 #[test]
 fn a_peer_that_does_not_read_is_no_reason_to_grow() {
-    let mut growth = Growth::new(8);
+    let mut stream_count = StreamCount::new(8);
     for tick in 1..10_000 {
         // It computes for two seconds and reads for 100 ms.
         let (times, since) = (tick / 420, tick % 420);
         let acknowledged = (times * 20 + since.min(20)) * 100_000;
         let sample = Sample { is_limited: since < 20, ..limited(Instant(tick * TICK_NS), acknowledged) };
-        assert_eq!(growth.decide(&sample), None, "tick {tick}");
+        assert_eq!(stream_count.decide(&sample), None, "tick {tick}");
     }
 }
 
 #[test]
 fn what_has_come_up_is_judged_though_more_could_not_be_set_up() {
-    let mut growth = Growth::new(4);
+    let mut stream_count = StreamCount::new(4);
     let (mut streams, mut acknowledged, mut wishes) = (1, 0, Vec::new());
     for tick in 1..2_000 {
         let now = Instant(tick * TICK_NS);
         acknowledged += u64::from(streams) * 50_000;
-        let Some(wanted) = growth.decide(&Sample { streams, ..limited(now, acknowledged) }) else { continue };
+        let Some(wanted) = stream_count.decide(&Sample { streams, ..limited(now, acknowledged) }) else { continue };
         wishes.push(wanted);
         // The fourth is refused the first time.
         streams = if wishes == [2, 4] { 3 } else { wanted };
         if streams < wanted {
-            growth.failed(streams, now);
+            stream_count.failed(streams, now);
         }
     }
     assert_eq!(wishes, [2, 4, 4], "all within 10 s: nothing was paused");
@@ -129,13 +138,13 @@ fn what_has_come_up_is_judged_though_more_could_not_be_set_up() {
 #[test]
 fn what_does_not_pay_is_taken_back_and_tried_again_ever_more_rarely() {
     // The windows seem to limit, but something else does.
-    let mut growth = Growth::new(8);
+    let mut stream_count = StreamCount::new(8);
     let (mut streams, mut tries) = (1, Vec::new());
     for tick in 1..40_000 {
         let now = Instant(tick * TICK_NS);
         let acknowledged = tick * 50_000;
         let sample = Sample { streams, ..limited(now, acknowledged) };
-        let Some(wanted) = growth.decide(&sample) else { continue };
+        let Some(wanted) = stream_count.decide(&sample) else { continue };
         assert_eq!(wanted, 3 - streams);
         if wanted == 2 {
             tries.push(now.0);
@@ -193,7 +202,7 @@ fn streams_that_cannot_be_set_up_are_tried_again_later() {
     path.run(1_000 * MS, true);
     assert_eq!(path.peak, 2);
     (path.streams, path.peak) = (1, 1);
-    path.growth.failed(path.streams, path.now);
+    path.stream_count.failed(path.streams, path.now);
     path.run(9_000 * MS, true);
     assert_eq!(path.peak, 1);
     path.run(3_000 * MS, true);
@@ -202,12 +211,12 @@ fn streams_that_cannot_be_set_up_are_tried_again_later() {
 
 #[test]
 fn a_search_for_the_least_round_trip_is_no_limit() {
-    let mut growth = Growth::new(8);
+    let mut stream_count = StreamCount::new(8);
     for tick in 1..20_000u64 {
         // BBR's: 200 ms and two round trips every 10 s.
         let is_limited = tick % 2000 < 48;
         let (now, acknowledged) = (Instant(tick * TICK_NS), tick * 100_000);
         let sample = Sample { is_limited, ..limited(now, acknowledged) };
-        assert_eq!(growth.decide(&sample), None);
+        assert_eq!(stream_count.decide(&sample), None);
     }
 }

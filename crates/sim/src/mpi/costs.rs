@@ -49,7 +49,7 @@ pub struct Costs {
 
 impl Costs {
     /// Of handing a frame over.
-    pub fn out(&self, body: &Body) -> Time {
+    pub fn send_cost(&self, body: &Body) -> Time {
         match body {
             Body::Eager { len, .. } | Body::EarlyData { len, .. } => self.eager_send + self.copy(u64::from(*len)),
             Body::RequestToSend { .. } | Body::ClearToSend { .. } => self.control + self.register,
@@ -60,7 +60,7 @@ impl Costs {
     }
 
     /// Of a frame that has come. One-sided operations are the adapter's business.
-    pub fn inward(&self, body: &Body) -> Time {
+    pub fn receive_cost(&self, body: &Body) -> Time {
         match body {
             Body::Eager { len, .. } | Body::EarlyData { len, .. } => self.eager_receive + self.copy(u64::from(*len)),
             Body::RequestToSend { .. } | Body::ClearToSend { .. } | Body::Refused { .. } => self.control,

@@ -22,15 +22,15 @@ pub struct FlowEnds {
     pub to: u32,
     /// Its subchannel.
     pub to_subchannel: SubchannelId,
-    /// Counted frames that the sender's adapter has heard of.
+    /// Counted frames whose acknowledgement the sender's adapter has received.
     pub acknowledged: u32,
     /// Frames that the receiver's kernel has.
     pub reached: u32,
-    /// When the receiver's last call that took frames in began, or begins.
+    /// When the receiver's last read call begins or began.
     fetches_at: Option<Time>,
-    /// Frames of each such call that the receiver has not handled, in the order of calls.
+    /// Frames of each read call that the receiver has not handled, in the order of calls.
     fetched: VecDeque<u32>,
-    /// Credit that the peer has returned, as heard last.
+    /// Credit as the peer advertised it last.
     pub credit: u32,
     /// What the last frame belonged to, and how often that has changed.
     carried: Option<Carried>,
@@ -42,7 +42,7 @@ pub struct FlowEnds {
 enum Carried {
     /// A message by its position.
     Message(u32),
-    /// What the receiver has made a place for.
+    /// The data of a matched receive.
     Receive(u64),
     /// A write.
     Write(u64),
@@ -66,15 +66,14 @@ impl FlowEnds {
         }
     }
 
-    /// The peer acknowledges and returns credit. The adapter may have heard of more than the peer's process knew when it
-    /// wrote this.
-    pub fn told(&mut self, ack: u32, credit: u32) {
+    /// The peer acknowledges and advertises credit. The adapter may know of later ones than this header has.
+    pub fn acknowledgement_received(&mut self, ack: u32, credit: u32) {
         self.acknowledged = newest(self.acknowledged, ack);
         self.credit = newest(self.credit, credit);
     }
 
-    /// A frame has come, and the receiver is free at `free`: whether that takes a call of its own. A call takes in all
-    /// that has come until it begins.
+    /// A frame has arrived, and the receiver is free at `free`. Returns whether it needs a read call of its own: a call
+    /// reads everything that has arrived before it begins.
     pub fn fetch(&mut self, now: Time, free: Time) -> bool {
         let with_another = self.fetches_at.is_some_and(|begins| now <= begins + TOGETHER);
         match self.fetched.back_mut().filter(|_| with_another) {
@@ -87,8 +86,8 @@ impl FlowEnds {
         !with_another
     }
 
-    /// The receiver handles a frame. Whether it is the last of what a call has taken in.
-    pub fn handles(&mut self) -> bool {
+    /// The receiver has handled a frame. Returns whether it was the last of its read call.
+    pub fn handled_is_last(&mut self) -> bool {
         let Some(frames) = self.fetched.front_mut() else { return true };
         *frames -= 1;
         let is_last = *frames == 0;

@@ -118,7 +118,7 @@ impl Mpi {
     /// Computes for so long: nothing goes on for this rank but what kernels do, and the thread that watches over it.
     pub async fn compute(&self, time: Time) {
         if time > Time::default() {
-            self.world.borrow_mut().goes_away(self.rank, time);
+            self.world.borrow_mut().begin_compute(self.rank, time);
             self.spend(time).await;
         }
     }
@@ -184,7 +184,7 @@ impl Mpi {
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
         let process = world.rank(self.rank);
-        process.posts();
+        process.count_send();
         let request = process.new_request();
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
         let eager = awaits == Awaits::Memory && self.is_eager(bytes);
@@ -202,7 +202,7 @@ impl Mpi {
         if eager {
             world.rank(self.rank).complete(request);
         }
-        world.attend(self.rank);
+        world.drive(self.rank);
         request
     }
 
@@ -218,13 +218,13 @@ impl Mpi {
         let context = Context(u64::from(request.0));
         let buffer = memory(bytes);
         process.engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
-        world.has_received(self.rank);
+        world.receive_posted(self.rank);
         request
     }
 
     /// Waits for requests.
     pub async fn wait_all(&self, requests: &[Request]) {
-        self.world.borrow_mut().look(self.rank);
+        self.world.borrow_mut().progress(self.rank);
         let wait = self.world.borrow_mut().rank(self.rank).begin_wait(requests);
         let is_over = || self.world.borrow_mut().rank(self.rank).end_wait(wait);
         poll_fn(|_| if is_over() { Poll::Ready(()) } else { Poll::Pending }).await;
@@ -299,7 +299,7 @@ impl Mpi {
             let posted = process.engine.post_write(write);
             debug_assert!(posted.is_ok());
         }
-        world.attend(self.rank);
+        world.drive(self.rank);
         request
     }
 
@@ -317,7 +317,7 @@ impl Mpi {
                 process.engine.post_read(ReadRequest { vc, from, buffer: memory(bytes), notify: true, context });
             debug_assert!(posted.is_ok());
         }
-        world.attend(self.rank);
+        world.drive(self.rank);
         request
     }
 

@@ -8,14 +8,14 @@ use crate::events::Random;
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
 
-/// What is held back of a burst is worth a system call when it has so many bytes, as in the driver.
+/// Frames of a burst that are held back are sent once they have so many bytes, as in the driver.
 const WORTH_A_CALL: u64 = 64 << 10;
 
 /// A request of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request(pub u32);
 
-/// Names a wait: several can be under way, as parts of a program may run at the same time.
+/// Identifies a wait. A rank can have several, as parts of a program may run concurrently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait(u32);
 
@@ -27,14 +27,14 @@ enum State {
     Done,
 }
 
-/// What a process's sockets have for it.
+/// An event of a process's socket.
 #[derive(Clone, Copy, Debug)]
-pub enum News {
-    /// A frame, over this flow.
+pub enum SocketEvent {
+    /// A frame has arrived over this flow.
     Delivered(FlowId, u32),
-    /// The beginning of one.
-    Begun(FlowId, u32),
-    /// Room for what is to be sent.
+    /// The header of a frame has arrived, its payload has not.
+    HeaderArrived(FlowId, u32),
+    /// The socket's buffer has room again.
     Writable(FlowId),
 }
 
@@ -53,40 +53,40 @@ pub struct Rank {
     /// Ranks by virtual channel.
     peers: Vec<u32>,
     /// Flows by virtual channel and subchannel.
-    flows: Vec<Vec<Out>>,
+    flows: Vec<Vec<SendQueue>>,
     requests: Vec<State>,
     free: Vec<u32>,
-    /// Requests that each wait still waits for.
+    /// Number of incomplete requests of each wait.
     waits: Vec<u32>,
     free_waits: Vec<Wait>,
-    /// When the engine is to be asked again, if that is entered.
+    /// When the engine's next timeout event comes, if one is in the calendar.
     pub timer: Option<Time>,
     /// Sends in a row.
     burst: u32,
-    /// Frames that are held back, with their flows, in order.
+    /// Batching: frames that are held back, with their flows, in order.
     held: Vec<(FlowId, u32)>,
     /// Their bytes.
     held_bytes: u64,
-    /// A wait has ended, and its program has not been told.
+    /// A wait has ended, and its program has not been woken yet.
     is_woken: bool,
-    /// When its driver looks at its connections.
-    pub next_look: Time,
-    /// Its program computes, and calls nothing until then.
+    /// When its driver samples its connections next.
+    pub next_sample: Time,
+    /// Its program computes, and does not call MPI, until then.
     pub computes_until: Time,
-    /// It computes, or has since it looked at the network last: nobody looks.
-    pub is_away: bool,
-    /// What it has not seen for that.
-    pub news: Vec<News>,
-    /// The thread that watches over it is to look.
-    pub is_guarded: bool,
-    /// What is done now that thread does, beside the program.
-    pub is_by_thread: bool,
+    /// It computes, or has not called MPI since it did: nobody polls the network.
+    pub is_computing: bool,
+    /// Socket events that wait until it polls.
+    pub pending_events: Vec<SocketEvent>,
+    /// Its progress thread has an event in the calendar.
+    pub is_thread_scheduled: bool,
+    /// The present work is the progress thread's, not the program's.
+    pub runs_in_thread: bool,
     noise: OsNoise,
 }
 
-/// What a subchannel sends over.
+/// The send queue of a subchannel.
 #[derive(Clone, Copy, Debug)]
-pub struct Out {
+pub struct SendQueue {
     /// The flow.
     pub flow: FlowId,
     /// Bytes handed to it that have not left the adapter.
@@ -94,7 +94,7 @@ pub struct Out {
 }
 
 impl Rank {
-    /// A process among `ranks`; `random`: when its core is taken from it.
+    /// A process among `ranks`; `random` is for the interruptions of its core.
     pub fn new(config: Config, costs: Costs, ranks: usize, random: Random) -> Self {
         Rank {
             engine: Engine::new(config),
@@ -113,12 +113,12 @@ impl Rank {
             held: Vec::new(),
             held_bytes: 0,
             is_woken: false,
-            next_look: Time::default(),
+            next_sample: Time::default(),
             computes_until: Time::default(),
-            is_away: false,
-            news: Vec::new(),
-            is_guarded: false,
-            is_by_thread: false,
+            is_computing: false,
+            pending_events: Vec::new(),
+            is_thread_scheduled: false,
+            runs_in_thread: false,
             noise: OsNoise::new(random, costs.noise),
         }
     }
@@ -128,7 +128,7 @@ impl Rank {
         self.channels[peer as usize]
     }
 
-    /// The policies towards the first peer, for people.
+    /// The policies towards the first peer, as text.
     pub fn explain(&self) -> String {
         if self.peers.is_empty() { String::new() } else { self.engine.explain(VcId(0)) }
     }
@@ -143,68 +143,68 @@ impl Rank {
     }
 
     /// Adds a subchannel over `flow`.
-    pub fn add_subchannel(&mut self, vc: VcId, flow: FlowId, way: Way) -> Option<SubchannelId> {
-        let subchannel = self.engine.subchannel_up(vc, RailId(way.rail), Some(way.speed), way.grant).ok()?;
-        let rtt_ns = way.round_trip_ns;
+    pub fn add_subchannel(&mut self, vc: VcId, flow: FlowId, spec: SubchannelSpec) -> Option<SubchannelId> {
+        let subchannel = self.engine.subchannel_up(vc, RailId(spec.rail), Some(spec.speed), spec.grant).ok()?;
+        let rtt_ns = spec.round_trip_ns;
         let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
         self.engine.path_measured(Instant(0), subchannel, path);
-        self.engine.writable(subchannel, way.budget);
-        self.flows[vc.0 as usize].push(Out { flow, queued: 0 });
+        self.engine.writable(subchannel, spec.budget);
+        self.flows[vc.0 as usize].push(SendQueue { flow, queued: 0 });
         Some(subchannel)
     }
 
-    /// What a subchannel sends over.
-    pub fn out(&mut self, subchannel: SubchannelId) -> &mut Out {
+    /// The send queue of a subchannel.
+    pub fn send_queue(&mut self, subchannel: SubchannelId) -> &mut SendQueue {
         &mut self.flows[subchannel.vc.0 as usize][usize::from(subchannel.index)]
     }
 
     /// All subchannels with their flows.
     pub fn subchannels(&self) -> Vec<(SubchannelId, FlowId)> {
         let channels = self.flows.iter().enumerate();
-        let of = |(vc, outs): (usize, &Vec<Out>)| {
+        let of = |(vc, outs): (usize, &Vec<SendQueue>)| {
             let name = move |index: usize| SubchannelId { vc: VcId(vc as u32), index: index as u8 };
             outs.iter().enumerate().map(|(index, out)| (name(index), out.flow)).collect::<Vec<_>>()
         };
         channels.flat_map(of).collect()
     }
 
-    /// Takes the core for `cost` from `now` on, or once it is free. Returns when that ends.
+    /// Occupies the core for `cost` from `now` on, or once it is free. Returns when that ends.
     pub fn work(&mut self, now: Time, cost: Time) -> Time {
-        if self.is_by_thread {
+        if self.runs_in_thread {
             return now + cost;
         }
         self.core_free = self.noise.pass(self.core_free.later(now)) + cost;
         self.core_free
     }
 
-    /// The program sends.
-    pub fn posts(&mut self) {
+    /// The program has posted a send.
+    pub fn count_send(&mut self) {
         self.burst += 1;
     }
 
-    /// Frames are handed over for sending. What goes out now, if anything.
-    pub fn hand_over(&mut self, frames: Vec<(FlowId, u32)>, bytes: u64) -> Vec<(FlowId, u32)> {
+    /// Queues frames of a burst. Returns those that are to be sent now, if any.
+    pub fn queue_frames(&mut self, frames: Vec<(FlowId, u32)>, bytes: u64) -> Vec<(FlowId, u32)> {
         self.held.extend(frames);
         self.held_bytes += bytes;
         let goes_on = self.costs.burst.is_some_and(|at_once| self.burst > at_once);
-        if goes_on && self.held_bytes < WORTH_A_CALL { Vec::new() } else { self.let_go() }
+        if goes_on && self.held_bytes < WORTH_A_CALL { Vec::new() } else { self.take_held() }
     }
 
-    /// Whether anything is held back.
-    pub fn holds_back(&self) -> bool {
+    /// Whether frames are held back.
+    pub fn has_held_frames(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// All that was held back.
-    fn let_go(&mut self) -> Vec<(FlowId, u32)> {
+    /// All frames that were held back.
+    fn take_held(&mut self) -> Vec<(FlowId, u32)> {
         self.held_bytes = 0;
         std::mem::take(&mut self.held)
     }
 
-    /// The program looks at the network: a burst is over. What was held back goes out.
-    pub fn looks(&mut self) -> Vec<(FlowId, u32)> {
+    /// The program makes progress, so the burst is over. Returns the frames that were held back.
+    pub fn end_burst(&mut self) -> Vec<(FlowId, u32)> {
         self.burst = 0;
-        self.let_go()
+        self.take_held()
     }
 
     /// A new request.
@@ -217,7 +217,7 @@ impl Rank {
         Request(self.requests.len() as u32 - 1)
     }
 
-    /// A request has ended.
+    /// A request is complete.
     pub fn complete(&mut self, request: Request) {
         let state = &mut self.requests[request.0 as usize];
         let State::Awaited(wait) = *state else {
@@ -231,7 +231,7 @@ impl Rank {
         self.is_woken |= *left == 0;
     }
 
-    /// The program waits for requests; what has ended already is forgotten.
+    /// The program waits for requests; those that are complete already are freed.
     pub fn begin_wait(&mut self, requests: &[Request]) -> Wait {
         let wait = self.free_waits.pop().unwrap_or_else(|| {
             self.waits.push(0);
@@ -250,7 +250,7 @@ impl Rank {
         wait
     }
 
-    /// Whether all that a wait waits for has ended; if so, the wait is over.
+    /// Whether all requests of a wait are complete; if so, the wait is over.
     pub fn end_wait(&mut self, wait: Wait) -> bool {
         let over = self.waits[wait.0 as usize] == 0;
         if over {
@@ -259,23 +259,23 @@ impl Rank {
         over
     }
 
-    /// Whether a wait has ended since this was asked last.
+    /// Whether a wait has ended since the last call.
     pub fn take_woken(&mut self) -> bool {
         std::mem::take(&mut self.is_woken)
     }
 }
 
-/// What the engine is told of a subchannel.
+/// Parameters of a new subchannel.
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
+pub struct SubchannelSpec {
     /// Which rail.
     pub rail: u8,
     /// Bytes per second.
     pub speed: f64,
-    /// Without any load.
+    /// Round trip without load.
     pub round_trip_ns: u64,
-    /// Bytes that may be handed to it before they have left.
+    /// Capacity of its send queue, in bytes.
     pub budget: u64,
-    /// Bytes of unexpected messages that the peer takes.
+    /// The peer's grant: bytes of unexpected messages that it takes.
     pub grant: u64,
 }

@@ -1,4 +1,4 @@
-//! A testbed's network, and the ways between its ranks.
+//! A testbed's network, and the flows between its ranks.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,8 +15,8 @@ use crate::models::path::{Cost, Hop, Path, Place};
 use crate::models::socket::Socket;
 use crate::models::station::Turn;
 use crate::models::time::Time;
-use crate::mpi::rank::Way;
-use crate::mpi::world::Ways;
+use crate::mpi::rank::SubchannelSpec;
+use crate::mpi::world::Topology;
 
 /// Adapter memory of a shared-memory "adapter".
 const SHM_MEMORY: u64 = 1 << 20;
@@ -28,7 +28,7 @@ const UNSENT_PART: f64 = 0.25;
 /// but no more than so many bytes.
 const MOST_UNSENT: f64 = 1024.0 * 1024.0;
 
-/// The ways of one stack over one testbed.
+/// The network of one stack over one testbed.
 pub struct Fabric {
     testbed: Rc<Testbed>,
     stack: Stack,
@@ -67,7 +67,7 @@ impl Fabric {
                     queue_bytes: Some(u64::MAX),
                     ..Settings::default()
                 };
-                (0..2).map(|way| network.add_link(Link::new(settings.clone(), seed + way))).collect()
+                (0..2).map(|direction| network.add_link(Link::new(settings.clone(), seed + direction))).collect()
             }
         };
         let emulator = network.add_station();
@@ -260,7 +260,7 @@ impl Fabric {
         flow
     }
 
-    fn shm_way(&self, node: usize) -> (Flow, Way) {
+    fn shm_subchannel(&self, node: usize) -> (Flow, SubchannelSpec) {
         let (adapter, place) = self.shm[node];
         let host = &self.testbed.host;
         let copy =
@@ -276,23 +276,28 @@ impl Fabric {
             flight: Time::default(),
         };
         let limits = Limits { messages: u32::MAX, bytes: UNLIMITED };
-        self.way(0, host.shm_mb_s.value * 1e6, Flow::new(adapter, path, limits, Acknowledged::ByReceiver))
+        self.subchannel(0, host.shm_mb_s.value * 1e6, Flow::new(adapter, path, limits, Acknowledged::ByReceiver))
     }
 
-    fn way(&self, rail: usize, speed: f64, flow: Flow) -> (Flow, Way) {
+    fn subchannel(&self, rail: usize, speed: f64, flow: Flow) -> (Flow, SubchannelSpec) {
         let round_trip = flow.path.latency() + flow.path.back;
         let budget = self.stack.queue_bytes.as_ref().map_or(UNLIMITED, |queue| queue.value as u64);
-        let way =
-            Way { rail: rail as u8, speed, round_trip_ns: round_trip.0 / 1000, budget, grant: self.stack.grant() };
-        (flow, way)
+        let spec = SubchannelSpec {
+            rail: rail as u8,
+            speed,
+            round_trip_ns: round_trip.0 / 1000,
+            budget,
+            grant: self.stack.grant(),
+        };
+        (flow, spec)
     }
 }
 
-impl Ways for Fabric {
-    fn ways(&mut self, _network: &mut Network, from: u32, to: u32) -> Vec<(Flow, Way)> {
+impl Topology for Fabric {
+    fn subchannels_between(&mut self, _network: &mut Network, from: u32, to: u32) -> Vec<(Flow, SubchannelSpec)> {
         let [near, far] = [from, to].map(|rank| self.placement.node_of(rank));
         if near == far {
-            return vec![self.shm_way(near)];
+            return vec![self.shm_subchannel(near)];
         }
         let acknowledged =
             if self.transport.kind == Kind::Ud { Acknowledged::WhenLeft } else { Acknowledged::ByReceiver };
@@ -303,14 +308,14 @@ impl Ways for Fabric {
         if let Some((_, _, rail)) = self.bound.iter().find(|(a, b, _)| [(*a, *b), (*b, *a)].contains(&(from, to))) {
             rails = vec![self.stack.rails[usize::from(*rail) % count]];
         }
-        let way = |rail: usize| {
+        let subchannel = |rail: usize| {
             let path = self.path(rail, near, far);
             let speed = self.testbed.rail[rail].speed();
             let adapter = self.slots[near][rail].adapter;
             let flow = Flow::new(adapter, path, self.limits(), acknowledged);
-            self.way(rail, speed, self.connection(rail, flow))
+            self.subchannel(rail, speed, self.connection(rail, flow))
         };
-        rails.into_iter().map(way).collect()
+        rails.into_iter().map(subchannel).collect()
     }
 
     fn bind(&mut self, a: u32, b: u32, rail: u8) {

@@ -72,7 +72,7 @@ fn setup(delay: Duration, rates: [u64; 2], loss: f64, striping: Striping) -> Set
     let loss = if loss > 0.0 { Loss::Independent { probability: loss } } else { Loss::None };
     let rail = |mbit| Rail {
         link: Settings { rate: Some(Rate::mbit(mbit)), delay_ns: delay.0, loss, ..Settings::default() },
-        told: true,
+        rate_known: true,
     };
     let config = Config { striping, ..Config::default() };
     // As the driver's sockets are, with the kernel's usual limit of 6 MiB for a window.

@@ -8,7 +8,7 @@ use fishplate_engine::{
 use super::ids::HostId;
 use super::ledger::{Access, Command, MARGIN, Peek, Receive, Send, Target, vc};
 use super::mutation::Mutation;
-use super::trace::{Note, Words};
+use super::trace::{Note, Text};
 use super::world::World;
 
 /// A message to send.
@@ -35,7 +35,7 @@ impl World {
         let Outgoing { to, envelope, len, inject, notify } = outgoing;
         let context = self.ledger.next();
         self.note_command(host, context, || format!("send {outgoing:?}"));
-        let region = self.memories[host.0].lend_payload(context.0, len);
+        let region = self.memories[host.0].allocate_payload(context.0, len);
         let lent = (!inject).then_some(region);
         let send =
             Send { from: host, to, envelope, len, notify, region: lent, ended: !notify, taken: None, claimed: false };
@@ -49,11 +49,11 @@ impl World {
                     self.hosts[host.0].engine.offer_for_buffering(key);
                 }
                 self.posted(host, inject.then_some((key, region)));
-                if notify && self.mutates(Mutation::CompletionEarly) {
+                if notify && self.applies_mutation(Mutation::CompletionEarly) {
                     self.complete_early(host, context);
                 }
             }
-            Err(error) => self.not_taken(host, to, &error),
+            Err(error) => self.post_refused(host, to, &error),
         }
     }
 
@@ -76,7 +76,7 @@ impl World {
         min_free: Option<u64>,
         context: Context,
     ) -> (RecvRequest, Region) {
-        let region = self.memories[host.0].lend_blank(len);
+        let region = self.memories[host.0].allocate_blank(len);
         let buffer = self.pieces(region, len, min_free.is_none());
         (RecvRequest { pattern, buffer, multi_min_free: min_free, notify: true, context }, region)
     }
@@ -122,13 +122,13 @@ impl World {
     }
 
     /// Reads or writes memory of a peer that is registered for this.
-    pub(super) fn access(&mut self, host: HostId, exposure: Exposure, (inject, notify, tells): (bool, bool, bool)) {
+    pub(super) fn access(&mut self, host: HostId, exposure: Exposure, (inject, notify, with_data): (bool, bool, bool)) {
         let Exposure { to, len, is_write, wrong } = exposure;
         let context = self.ledger.next();
-        self.note_command(host, context, || format!("access {exposure:?}, inject: {inject}, tells: {tells}"));
+        self.note_command(host, context, || format!("access {exposure:?}, inject: {inject}, tells: {with_data}"));
         let (target, remote) = self.expose(context, exposure);
         let memory = &mut self.memories[host.0];
-        let local = if is_write { memory.lend_payload(context.0, len) } else { memory.lend_blank(len) };
+        let local = if is_write { memory.allocate_payload(context.0, len) } else { memory.allocate_blank(len) };
         self.ledger.add(Command::Access(Access {
             from: host,
             to,
@@ -138,13 +138,13 @@ impl World {
             wrong,
             local: (!inject).then_some(local),
             target: Target::Registered(target),
-            tells,
-            told: false,
+            with_data,
+            reported: false,
             succeeded: false,
             ended: !notify && wrong.is_none(),
         }));
         let payload = self.pieces(local, len, true);
-        let (vc, data) = (vc(to), tells.then_some(context.0));
+        let (vc, data) = (vc(to), with_data.then_some(context.0));
         let engine = &mut self.hosts[host.0].engine;
         let posted = if is_write {
             let request = WriteRequest { vc, to: remote, data, payload, inject, notify, context };
@@ -156,7 +156,7 @@ impl World {
             Ok(key) => self.posted(host, key.filter(|_| inject).map(|key| (key, local))),
             Err(error) => {
                 self.end_exposure(context);
-                self.not_taken(host, to, &error);
+                self.post_refused(host, to, &error);
             }
         }
     }
@@ -167,9 +167,9 @@ impl World {
         let base = self.random.pick(&[0, 0x7fff_0000]);
         let memory = &mut self.memories[to.0];
         let region = if is_write {
-            memory.lend_blank(len + 2 * MARGIN)
+            memory.allocate_blank(len + 2 * MARGIN)
         } else {
-            memory.lend_with_margin(context.0, len, MARGIN)
+            memory.allocate_with_margin(context.0, len, MARGIN)
         };
         let right = wrong != Some(Refusal::Rights);
         let (readable, writable) = (right && !is_write, right && is_write);
@@ -197,7 +197,7 @@ impl World {
         self.note_command(host, context, || "end of registered memory".into());
         self.hosts[host.0].engine.deregister(context.0);
         self.act(host);
-        let data = self.memories[host.0].take_back(region);
+        let data = self.memories[host.0].reclaim(region);
         if let Some(Command::Access(access)) = self.ledger.get_mut(context) {
             access.target = Target::Ended(data);
         }
@@ -208,11 +208,11 @@ impl World {
     fn posted(&mut self, host: HostId, injected: Option<(SendKey, Region)>) {
         self.pump(host);
         if let Some((key, region)) = injected {
-            if !self.mutates(Mutation::InjectNotCopied) {
+            if !self.applies_mutation(Mutation::InjectNotCopied) {
                 self.hosts[host.0].engine.detach(key);
             }
             self.act(host);
-            self.memories[host.0].take_back(region);
+            self.memories[host.0].reclaim(region);
         }
         self.progress(host);
     }
@@ -237,10 +237,10 @@ impl World {
         self.completed(host, &completion);
     }
 
-    fn not_taken(&mut self, host: HostId, to: HostId, error: &PostError) {
-        self.ledger.take_last_back();
-        if !self.ledger.are_parted(host, to) {
-            self.found("completes-once", format!("{host} cannot post to {to}: {error:?}"));
+    fn post_refused(&mut self, host: HostId, to: HostId, error: &PostError) {
+        self.ledger.remove_last();
+        if !self.ledger.may_lose_each_other(host, to) {
+            self.report("completes-once", format!("{host} cannot post to {to}: {error:?}"));
         }
     }
 
@@ -258,7 +258,7 @@ impl World {
         self.operations += 1;
         // The text is for readers; the numbers are enough for the hash.
         let what = if self.trace.is_logged() { what() } else { String::new() };
-        self.trace.note(self.queue.now(), &Note::Command(host, context.0, Words(&what)));
+        self.trace.note(self.queue.now(), &Note::Command(host, context.0, Text(&what)));
     }
 }
 

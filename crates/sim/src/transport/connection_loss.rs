@@ -2,28 +2,28 @@
 
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{peer, vc};
-use super::oracle::Seen;
+use super::oracle::Observation;
 use super::trace::Note;
 use super::world::{Event, World};
 use crate::events::Duration;
 
-/// Longest time until an end of a connection hears that it was reset.
-const MOST_UNAWARE: Duration = Duration::ms(1);
-/// What a kernel waits for an answer before it gives a silent connection up.
-const KERNEL_PATIENCE: Duration = Duration::s(30);
+/// Longest time until an end of a connection receives a reset.
+const MAX_RESET_DELAY: Duration = Duration::ms(1);
+/// How long a kernel waits for an acknowledgement before it gives a silent connection up.
+const TCP_USER_TIMEOUT: Duration = Duration::s(30);
 /// Longest pause before a connection that failed is set up again.
-const MOST_PAUSE: Duration = Duration::ms(300);
+const MAX_RECONNECT_DELAY: Duration = Duration::ms(300);
 
 impl World {
-    /// An end hears that its connection is broken; what had come is read first.
-    pub(super) fn broken(&mut self, connection: ConnectionId, end: End) {
+    /// An end learns that its connection is broken; what has arrived is read first.
+    pub(super) fn connection_broken(&mut self, connection: ConnectionId, end: End) {
         let (host, _) = self.connections[connection.0].at(end);
         if self.hosts[host.0].is_dead {
             return;
         }
-        let away_until = self.hosts[host.0].away_until;
-        if away_until > self.queue.now() {
-            self.queue.at(away_until, Event::Broken(connection, end));
+        let computes_until = self.hosts[host.0].computes_until;
+        if computes_until > self.queue.now() {
+            self.queue.at(computes_until, Event::Broken(connection, end));
             return;
         }
         let flow = FlowId { connection, from: end.other() };
@@ -34,7 +34,7 @@ impl World {
         self.progress(host);
     }
 
-    /// A connection has failed. What it carried goes over others, or waits for one.
+    /// A connection has failed. Failover: its unacknowledged frames go over others, or wait for one.
     pub(super) fn link_failed(&mut self, connection: ConnectionId, end: End, why: &str) {
         let (host, subchannel) = self.connections[connection.0].at(end);
         if self.connections[connection.0].ends[end.0].is_closed {
@@ -46,14 +46,14 @@ impl World {
         self.hosts[host.0].engine.subchannel_down(now.into(), subchannel, why);
         self.act(host);
         let is_over = self.connections[connection.0].ends.iter().all(|end| end.is_closed);
-        // One that was set up while others carried is not missed.
+        // An additional stream is not set up again.
         if is_over && !self.connections[connection.0].is_additional {
-            let pause = self.chance.up_to(MOST_PAUSE);
+            let pause = self.chance.up_to(MAX_RECONNECT_DELAY);
             self.queue.after(pause, Event::Reconnect(connection));
         }
     }
 
-    /// A connection that has failed is set up again, if both hosts still want it.
+    /// Sets a failed connection up again, unless a host is dead or has lost the other.
     pub(super) fn reconnect(&mut self, connection: ConnectionId) {
         let [a, b] = End::BOTH.map(|end| self.connections[connection.0].at(end).0);
         if self.may_connect(a, b) {
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// Whether two hosts are there and want each other.
+    /// Whether two hosts are alive and have not lost each other.
     pub(super) fn may_connect(&self, a: HostId, b: HostId) -> bool {
         let is_over = |host: HostId, peer: HostId| {
             let host = &self.hosts[host.0];
@@ -72,8 +72,8 @@ impl World {
         !is_over(a, b) && !is_over(b, a)
     }
 
-    /// Closes the connections that the engine gives up, and forgets the peers that it does.
-    pub(super) fn end_what_the_engine_gives_up(&mut self, host: HostId) {
+    /// Closes the connections and loses the peers that the engine has given up.
+    pub(super) fn close_what_the_engine_gave_up(&mut self, host: HostId) {
         while let Some(subchannel) = self.hosts[host.0].engine.poll_failed_subchannel() {
             let links = &self.hosts[host.0].links[peer(subchannel.vc).0];
             if let Some((connection, end)) = links.get(usize::from(subchannel.index)).copied() {
@@ -82,14 +82,14 @@ impl World {
             }
         }
         while let Some(vc) = self.hosts[host.0].engine.poll_lost_peer() {
-            self.lose(host, peer(vc), "no rail has come back");
+            self.lose_peer(host, peer(vc), "no rail has come back");
         }
     }
 
-    /// Closes everything that `host` has of `peer` and ends its operations.
-    pub(super) fn lose(&mut self, host: HostId, peer: HostId, why: &str) {
+    /// Closes all connections of `host` to `peer`; its operations fail.
+    pub(super) fn lose_peer(&mut self, host: HostId, peer: HostId, why: &str) {
         self.trace.note(self.queue.now(), &Note::Lost(host, peer, why));
-        self.see(Seen::Lost(host, peer));
+        self.observe(Observation::Lost(host, peer));
         self.hosts[host.0].lost.insert(peer);
         for (connection, end) in self.hosts[host.0].links[peer.0].clone() {
             self.close(connection, end);
@@ -98,7 +98,7 @@ impl World {
         self.act(host);
     }
 
-    /// A driver closes its end. The other hears of it, if anything gets through.
+    /// A driver closes its end. The other is reset, unless the connection is silent.
     pub(super) fn close(&mut self, connection: ConnectionId, end: End) {
         let at = &mut self.connections[connection.0].ends[end.0];
         if std::mem::replace(&mut at.is_closed, true) {
@@ -109,7 +109,7 @@ impl World {
         self.flow(FlowId { connection, from: end }).close();
     }
 
-    /// Breaks a connection both ways, at any byte of what is on its way.
+    /// Breaks both directions of a connection, at any byte of what is in flight.
     pub(super) fn cut(&mut self, connection: ConnectionId) {
         let now = self.queue.now();
         for end in End::BOTH {
@@ -120,7 +120,7 @@ impl World {
                 flow.cut(now, bytes);
             }
             if !self.connections[connection.0].ends[end.0].is_closed {
-                let after = if is_silent { KERNEL_PATIENCE } else { self.chance.up_to(MOST_UNAWARE) };
+                let after = if is_silent { TCP_USER_TIMEOUT } else { self.chance.up_to(MAX_RESET_DELAY) };
                 self.queue.after(after, Event::Broken(connection, end));
             }
         }

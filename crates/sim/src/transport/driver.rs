@@ -10,40 +10,40 @@ use super::frame::{Encoded, Frame, Load, Segment};
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{peer, vc};
 use super::mutation::Mutation;
-use super::oracle::Seen;
-use super::trace::{Note, Words};
+use super::oracle::Observation;
+use super::trace::{Note, Text};
 use super::world::{Event, Host, World};
 use crate::events::Duration;
 
 /// Bytes that a link takes from the engine at a time, reads of one link in one call, rounds of sending in one call: as in
 /// `crates/rails`.
 const BUDGET: u64 = 256 << 10;
-const MOST_READS: usize = 16;
-const MOST_ROUNDS: usize = 8;
+const MAX_READS: usize = 16;
+const MAX_ROUNDS: usize = 8;
 /// From one call of a busy driver to the next.
 const LOOP: Duration = Duration(200);
 
 impl World {
-    /// The driver of `host` is called, if its user is there.
+    /// The user of `host` calls the driver, unless it computes.
     pub(super) fn progress(&mut self, host: HostId) {
         let now = self.queue.now();
-        if self.hosts[host.0].is_dead || self.hosts[host.0].away_until > now {
+        if self.hosts[host.0].is_dead || self.hosts[host.0].computes_until > now {
             return;
         }
-        let news = std::mem::take(&mut self.hosts[host.0].news);
-        for (connection, end) in news {
+        let ready = std::mem::take(&mut self.hosts[host.0].ready);
+        for (connection, end) in ready {
             self.read(connection, end);
             self.flush(connection, end);
         }
-        self.hosts[host.0].looked_at = now;
-        if !self.forgets_timeouts() {
+        self.hosts[host.0].polled_at = now;
+        if !self.drops_timeouts() {
             self.hosts[host.0].engine.handle_timeout(now.into());
             self.probe_overdue(host);
         }
         self.pump(host);
         self.hosts[host.0].engine.buffer_sends(now.into());
         self.act(host);
-        self.end_what_the_engine_gives_up(host);
+        self.close_what_the_engine_gave_up(host);
         self.complete(host);
         self.set_timer(host);
         self.plan_tick(host);
@@ -59,13 +59,13 @@ impl World {
         }
     }
 
-    fn forgets_timeouts(&self) -> bool {
+    fn drops_timeouts(&self) -> bool {
         self.setup.mutation == Some(Mutation::TimeoutForgotten)
     }
 
     fn set_timer(&mut self, host: HostId) {
         let now = self.queue.now();
-        let Some(at) = self.hosts[host.0].engine.poll_timeout().filter(|_| !self.forgets_timeouts()) else { return };
+        let Some(at) = self.hosts[host.0].engine.poll_timeout().filter(|_| !self.drops_timeouts()) else { return };
         let at = now.max(at.into());
         if self.hosts[host.0].timer.is_none_or(|timer| timer > at) {
             self.hosts[host.0].timer = Some(at);
@@ -73,21 +73,21 @@ impl World {
         }
     }
 
-    /// Reads what has come over a connection, up to the limit of one call.
+    /// Reads from a connection, up to the limit of one call.
     pub(super) fn read(&mut self, connection: ConnectionId, end: End) {
         let host = self.connections[connection.0].ends[end.0].host;
         let flow = FlowId { connection, from: end.other() };
         let had_room = self.flow(flow).has_room();
-        for _ in 0..MOST_READS {
+        for _ in 0..MAX_READS {
             if self.connections[connection.0].ends[end.0].is_closed {
                 return;
             }
             let Some(segment) = self.flow(flow).read() else { break };
             let subchannel = self.connections[connection.0].ends[end.0].subchannel;
-            let looked_at = self.hosts[host.0].looked_at;
-            self.hosts[host.0].engine.arrived_after(subchannel, looked_at.into());
+            let polled_at = self.hosts[host.0].polled_at;
+            self.hosts[host.0].engine.arrived_after(subchannel, polled_at.into());
             self.hosts[host.0].engine.made_progress(self.queue.now().into(), subchannel);
-            self.take_in(connection, end, segment);
+            self.receive_segment(connection, end, segment);
         }
         if self.flow(flow).has_unread() {
             // The rest in the next call.
@@ -99,36 +99,36 @@ impl World {
         }
     }
 
-    fn take_in(&mut self, connection: ConnectionId, end: End, segment: Segment) {
+    fn receive_segment(&mut self, connection: ConnectionId, end: End, segment: Segment) {
         if let Some(encoded) = segment.header
-            && !self.take_header(connection, end, &encoded)
+            && !self.receive_header(connection, end, &encoded)
         {
             return;
         }
-        self.take_payload(connection, end, &segment.data);
+        self.receive_payload(connection, end, &segment.data);
         if segment.is_end {
             self.link_ended(connection, end);
         }
     }
 
     /// False if the connection is gone.
-    fn take_header(&mut self, connection: ConnectionId, end: End, encoded: &Encoded) -> bool {
+    fn receive_header(&mut self, connection: ConnectionId, end: End, encoded: &Encoded) -> bool {
         let now = self.queue.now();
         let (host, subchannel) = self.connections[connection.0].at(end);
         self.trace.note(now, &Note::Came(connection, host, encoded.bytes()));
         let header = match wire::decode(encoded.bytes()) {
             Ok(Some((header, _))) => header,
-            Ok(None) => return self.blame(connection, end, "its header has no end"),
-            Err(malformed) => return self.blame(connection, end, &malformed.to_string()),
+            Ok(None) => return self.protocol_violation(connection, end, "its header has no end"),
+            Err(malformed) => return self.protocol_violation(connection, end, &malformed.to_string()),
         };
         if header.body == Body::Leave && !self.receive_leave(connection, end) {
-            return self.blame(connection, end, "it lets go of a connection that has to stay");
+            return self.protocol_violation(connection, end, "it lets go of a connection that has to stay");
         }
         self.connections[connection.0].ends[end.0].acknowledged = header.ack;
-        self.look_for_strays(connection, end, &header);
+        self.check_after_leave(connection, end, &header);
         let placement = match self.hosts[host.0].engine.handle_header(now.into(), subchannel, &header) {
             Ok(placement) => placement,
-            Err(violation) => return self.blame(connection, end, &violation.to_string()),
+            Err(violation) => return self.protocol_violation(connection, end, &violation.to_string()),
         };
         self.act(host);
         let len = u64::from(header.body.payload_len());
@@ -138,26 +138,26 @@ impl World {
             let Host { engine, granted, .. } = &mut self.hosts[host.0];
             let granted_bytes = granted[from.0].max(engine.grant(vc(from)) + engine.requested(vc(from)));
             granted[from.0] = granted_bytes;
-            self.see(Seen::Held { host, peer: from, granted_bytes });
+            self.observe(Observation::Held { host, peer: from, granted_bytes });
         }
-        let placement = if self.mutates(Mutation::PayloadLost) { Placement::Discard } else { placement };
-        let shifts = matches!(header.body, Body::Stripe { .. }) && self.mutates(Mutation::StripeAside);
+        let placement = if self.applies_mutation(Mutation::PayloadLost) { Placement::Discard } else { placement };
+        let shifts = matches!(header.body, Body::Stripe { .. }) && self.applies_mutation(Mutation::StripeAside);
         let done = u64::from(shifts);
         let receiving = (len > 0).then_some(Receiving { placement, len: len + done, done });
         self.connections[connection.0].ends[end.0].receiving = receiving;
         true
     }
 
-    /// After LEAVE nothing comes that is counted but refusals.
-    fn look_for_strays(&mut self, connection: ConnectionId, end: End, header: &Header) {
+    /// Checks that after LEAVE no counted frame arrives but refusals.
+    fn check_after_leave(&mut self, connection: ConnectionId, end: End, header: &Header) {
         let ConnectionEnd { host, retirement, .. } = self.connections[connection.0].ends[end.0];
         if retirement.leave_received && header.body.is_counted() && !matches!(header.body, Body::Refused { .. }) {
             let from = self.across(connection, end);
-            self.see(Seen::Strayed { from, to: host });
+            self.observe(Observation::SentAfterLeave { from, to: host });
         }
     }
 
-    fn take_payload(&mut self, connection: ConnectionId, end: End, data: &Data) {
+    fn receive_payload(&mut self, connection: ConnectionId, end: End, data: &Data) {
         let (host, subchannel) = self.connections[connection.0].at(end);
         let Some(receiving) = &mut self.connections[connection.0].ends[end.0].receiving else { return };
         let memory = &mut self.memories[host.0];
@@ -176,23 +176,23 @@ impl World {
         }
     }
 
-    /// A peer does not keep to the protocol.
-    fn blame(&mut self, connection: ConnectionId, end: End, why: &str) -> bool {
+    /// A peer has violated the protocol: it is lost.
+    fn protocol_violation(&mut self, connection: ConnectionId, end: End, why: &str) -> bool {
         let host = self.connections[connection.0].ends[end.0].host;
         let peer = self.across(connection, end);
-        self.see(Seen::Blamed(host, peer, why));
+        self.observe(Observation::ProtocolViolation(host, peer, why));
         self.trace.note(self.queue.now(), &Note::Broken(connection, host, why));
-        self.lose(host, peer, why);
+        self.lose_peer(host, peer, why);
         false
     }
 
-    /// Sends what the engine has to send and the sockets take.
+    /// Sends the engine's frames while sockets are writable.
     pub(super) fn pump(&mut self, host: HostId) {
         let now = self.queue.now();
         if self.hosts[host.0].is_dead {
             return;
         }
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let mut dirty = Vec::new();
             while let Some(transmit) = self.hosts[host.0].engine.poll_transmit(now.into()) {
                 dirty.extend(self.transmit(host, transmit));
@@ -215,14 +215,14 @@ impl World {
         if self.connections[connection.0].ends[end.0].is_closed {
             return None;
         }
-        if self.is_forgotten(host, &header) {
+        if self.is_dropped_by_mutation(host, &header) {
             return None;
         }
         self.connections[connection.0].ends[end.0].counted += u32::from(header.body.is_counted());
         let header = self.mutated(header);
         let encoded = Encoded::new(&header);
         let bit = self.chance.below(8 * MIN_FLIPPED) as usize;
-        let encoded = if self.mutates(Mutation::BitFlip) { encoded.with_flipped_bit(bit) } else { encoded };
+        let encoded = if self.applies_mutation(Mutation::BitFlip) { encoded.with_flipped_bit(bit) } else { encoded };
         self.trace.note(self.queue.now(), &Note::Sent(connection, host, encoded.bytes()));
         let len = source.len();
         // What is in a bounce buffer is copied behind the header, as all is that has to be.
@@ -233,10 +233,10 @@ impl World {
             self.transmit_hostile(flow, header, load, len);
             return Some((connection, end));
         }
-        if header.body == Body::Ack || !self.mutates(Mutation::FrameLost) {
+        if header.body == Body::Ack || !self.applies_mutation(Mutation::FrameLost) {
             self.flow(flow).push(Frame::new(encoded, load, len));
         }
-        if len == 0 && self.mutates(Mutation::FrameTwice) {
+        if len == 0 && self.applies_mutation(Mutation::FrameTwice) {
             let nothing = Data::blank(self.setup.contents, 0);
             self.flow(flow).push(Frame::new(encoded, Load::Copied(nothing), 0));
         }
@@ -244,7 +244,7 @@ impl World {
     }
 
     /// The first message after a link was let go: one that had waited for that, if any had. Only a planted bug forgets it.
-    fn is_forgotten(&mut self, host: HostId, header: &Header) -> bool {
+    fn is_dropped_by_mutation(&mut self, host: HostId, header: &Header) -> bool {
         let is_message = matches!(header.body, Body::Eager { .. } | Body::RequestToSend { .. });
         is_message && std::mem::take(&mut self.hosts[host.0].forgets)
     }
@@ -252,7 +252,7 @@ impl World {
     /// A header with a planted bug.
     fn mutated(&mut self, mut header: Header) -> Header {
         if let Body::Eager { seq, envelope, .. } | Body::RequestToSend { seq, envelope, .. } = &mut header.body {
-            if self.mutates(Mutation::WrongTag) && matches!(envelope, fishplate_engine::Envelope::Tagged(_)) {
+            if self.applies_mutation(Mutation::WrongTag) && matches!(envelope, fishplate_engine::Envelope::Tagged(_)) {
                 *envelope = fishplate_engine::Envelope::Tagged(0x203);
             }
             if self.setup.mutation == Some(Mutation::SwappedSequence) {
@@ -275,10 +275,10 @@ impl World {
             self.hosts[host.0].engine.writable(subchannel, BUDGET);
         }
         self.check_memory(host);
-        self.watch(flow);
+        self.schedule(flow);
     }
 
-    /// Does with memory what the engine asks for.
+    /// Carries out the engine's memory actions.
     pub(super) fn act(&mut self, host: HostId) {
         while let Some(action) = self.hosts[host.0].engine.poll_memory() {
             match &action {
@@ -298,7 +298,7 @@ impl World {
                         flow.detach(ended, &mut self.memories[host.0]);
                     }
                 }
-                MemoryAction::Release(_) if self.mutates(Mutation::BounceKept) => {}
+                MemoryAction::Release(_) if self.applies_mutation(Mutation::BounceKept) => {}
                 action => self.memories[host.0].act(action),
             }
         }
@@ -306,8 +306,8 @@ impl World {
     }
 
     fn check_memory(&mut self, host: HostId) {
-        if let Some(trespass) = self.memories[host.0].trespasses.pop() {
-            self.see(Seen::Trespassed(host, trespass));
+        if let Some(access) = self.memories[host.0].invalid_accesses.pop() {
+            self.observe(Observation::InvalidAccess(host, access));
         }
     }
 
@@ -316,12 +316,12 @@ impl World {
         while let Some(completion) = self.hosts[host.0].engine.poll_completion() {
             if self.observes(completion.operation)
                 || self.is_forged(&completion)
-                || self.mutates(Mutation::CompletionLost)
+                || self.applies_mutation(Mutation::CompletionLost)
             {
                 continue;
             }
             self.completed(host, &completion);
-            if self.mutates(Mutation::CompletionTwice) {
+            if self.applies_mutation(Mutation::CompletionTwice) {
                 self.completed(host, &completion);
             }
             if self.violation.is_some() {
@@ -337,16 +337,17 @@ impl World {
 
     pub(super) fn completed(&mut self, host: HostId, completion: &Completion) {
         let mut completion = completion.clone();
-        if completion.operation == fishplate_engine::Operation::Recv && self.mutates(Mutation::CompletionWrongOperation)
+        if completion.operation == fishplate_engine::Operation::Recv
+            && self.applies_mutation(Mutation::CompletionWrongOperation)
         {
             completion.result = Err(fishplate_engine::Failure::Cancelled);
         }
         let words = if self.trace.is_logged() { describe(&completion) } else { String::new() };
-        let note = Note::Ended(host, completion.context.0, completion.len, Words(&words));
+        let note = Note::Ended(host, completion.context.0, completion.len, Text(&words));
         self.trace.note(self.queue.now(), &note);
-        self.see(Seen::Completed(host, &completion));
+        self.observe(Observation::Completed(host, &completion));
         if let Some(region) = self.ledger.complete(host, &completion) {
-            self.memories[host.0].take_back(region);
+            self.memories[host.0].reclaim(region);
         }
     }
 }

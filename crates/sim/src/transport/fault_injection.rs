@@ -7,7 +7,7 @@ use super::world::{Event, World};
 use crate::events::{Duration, Time};
 
 impl World {
-    /// Something goes wrong.
+    /// A fault begins.
     pub(super) fn fault(&mut self, fault: Fault) {
         let text = fault.to_string();
         self.trace.note(self.queue.now(), &Note::Fault(&text));
@@ -39,11 +39,11 @@ impl World {
                 }
             }
             Fault::Sever { a, b } => self.sever(a, b),
-            Fault::Death { host } => self.die(host),
+            Fault::Death { host } => self.kill(host),
             Fault::Away { host, lasts } => {
                 let back = self.queue.now() + lasts;
-                let away_until = &mut self.hosts[host.0].away_until;
-                *away_until = back.max(*away_until);
+                let computes_until = &mut self.hosts[host.0].computes_until;
+                *computes_until = back.max(*computes_until);
                 self.queue.at(back, Event::Back(host));
             }
         }
@@ -71,7 +71,7 @@ impl World {
             let flow = FlowId { connection, from };
             if !self.flow(flow).is_cut() {
                 self.flow(flow).slow(now, factor, more_delay);
-                // What was on its way may come sooner than was thought, and what had come must be told of.
+                // What is in flight may arrive earlier now, so the next event is scheduled anew.
                 self.queue.at(now, Event::Flow(flow));
             }
         }
@@ -89,12 +89,12 @@ impl World {
     }
 
     /// The process of a host ends: its system closes its connections.
-    pub(super) fn die(&mut self, host: HostId) {
+    pub(super) fn kill(&mut self, host: HostId) {
         if std::mem::replace(&mut self.hosts[host.0].is_dead, true) {
             return;
         }
-        self.ledger.outlaws.insert(host);
-        (0..self.setup.hosts).for_each(|peer| self.ledger.part(host, HostId(peer)));
+        self.ledger.hostile_hosts.insert(host);
+        (0..self.setup.hosts).for_each(|peer| self.ledger.allow_peer_loss(host, HostId(peer)));
         let ends: Vec<_> = self.hosts[host.0].links.iter().flatten().copied().collect();
         ends.into_iter().for_each(|(connection, end)| self.close(connection, end));
     }
@@ -104,7 +104,7 @@ impl World {
         self.trace.note(self.queue.now(), &Note::Fault("everything heals"));
         (0..self.connections.len()).for_each(|at| self.heal(ConnectionId(at)));
         for host in 0..self.hosts.len() {
-            self.hosts[host].away_until = Time::START;
+            self.hosts[host].computes_until = Time::START;
             self.queue.after(Duration::ZERO, Event::Back(HostId(host)));
         }
     }

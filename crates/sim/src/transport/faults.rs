@@ -25,7 +25,7 @@ pub enum Fault {
         /// Where.
         path: Path,
     },
-    /// The connections carry nothing any more, and nobody is told.
+    /// The connections carry nothing any more, without an error.
     Silence {
         /// Where.
         path: Path,

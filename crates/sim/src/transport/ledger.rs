@@ -1,4 +1,4 @@
-//! What was asked for, and what has come of it.
+//! All commands of the users, and their results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,14 +16,14 @@ pub struct Send {
     pub to: HostId,
     pub envelope: Envelope,
     pub len: u64,
-    /// Its end is told even if it succeeds.
+    /// It has a completion even if it succeeds.
     pub notify: bool,
     /// Lent until the end; not for an injected one.
     pub region: Option<Region>,
     pub ended: bool,
-    /// The receive or peek that took it: its context, which is its place in the order of commands.
+    /// Context of the receive or peek that matched it, which is its place in the order of commands.
     pub taken: Option<Context>,
-    /// A peek has taken it, for a receive to come.
+    /// A peek has claimed it for a later receive.
     pub claimed: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Receive {
     pub cancelled: bool,
 }
 
-/// A look at what has come.
+/// A peek at the unexpected messages.
 #[derive(Clone, Debug)]
 pub struct Peek {
     pub host: HostId,
@@ -62,9 +62,9 @@ pub struct Access {
     /// Lent until the end; not for an injected write.
     pub local: Option<Region>,
     pub target: Target,
-    /// The target's user has to hear of it.
-    pub tells: bool,
-    pub told: bool,
+    /// It carries data, so the target's user is notified.
+    pub with_data: bool,
+    pub reported: bool,
     pub succeeded: bool,
     pub ended: bool,
 }
@@ -94,14 +94,14 @@ pub enum Command {
 pub struct Ledger {
     /// The context of each is its position.
     commands: Vec<Command>,
-    /// Contexts of claims that are not settled, by host.
+    /// Contexts of claims without a receive so far, by host.
     pub claims: BTreeMap<HostId, Vec<(Context, u64)>>,
-    /// Hosts that may lose each other, as nothing is left between them, or one does not keep to the protocol.
+    /// Hosts that may lose each other, as no path is left between them, or one violates the protocol.
     parted: BTreeSet<(HostId, HostId)>,
     /// Senders can announce whatever they have; else those behind the oldest may have to wait.
     pub announces_all: bool,
     /// Hosts of which nothing is expected: dead, or not keeping to the protocol.
-    pub outlaws: BTreeSet<HostId>,
+    pub hostile_hosts: BTreeSet<HostId>,
     /// The one of these that does not keep to the protocol.
     pub hostile: Option<HostId>,
 }
@@ -121,8 +121,8 @@ impl Ledger {
         self.commands.push(command);
     }
 
-    /// The last command was not taken.
-    pub fn take_last_back(&mut self) {
+    /// The engine has refused the last command.
+    pub fn remove_last(&mut self) {
         self.commands.pop();
     }
 
@@ -184,33 +184,33 @@ impl Ledger {
     }
 
     /// `a` and `b` may lose each other.
-    pub fn part(&mut self, a: HostId, b: HostId) {
+    pub fn allow_peer_loss(&mut self, a: HostId, b: HostId) {
         self.parted.extend([(a, b), (b, a)]);
     }
 
-    pub fn are_parted(&self, a: HostId, b: HostId) -> bool {
+    pub fn may_lose_each_other(&self, a: HostId, b: HostId) -> bool {
         self.parted.contains(&(a, b))
     }
 
-    /// Whether everything must be right with a message between these.
+    /// Whether neither of these is dead or hostile, so that all guarantees hold for their messages.
     pub fn is_sound(&self, a: HostId, b: HostId) -> bool {
-        !self.outlaws.contains(&a) && !self.outlaws.contains(&b)
+        !self.hostile_hosts.contains(&a) && !self.hostile_hosts.contains(&b)
     }
 
-    /// Whether what a completion of `host` tells of comes from somebody who keeps to the protocol.
+    /// Whether the source of a completion of `host` is not a hostile host.
     pub fn is_sound_source(&self, host: HostId, completion: &Completion) -> bool {
         completion.source.is_none_or(|source| self.is_sound(host, peer(source)))
     }
 
-    /// An operation of `host` has ended. Memory that its user has back by it.
+    /// An operation of `host` is complete. Returns memory that belongs to its user again.
     pub fn complete(&mut self, host: HostId, completion: &Completion) -> Option<Region> {
         match completion.operation {
             Operation::RemoteWrite => {
-                self.told(completion);
+                self.mark_reported(completion);
                 return None;
             }
             Operation::Peek => {
-                self.found(host, completion);
+                self.peek_completed(host, completion);
                 return None;
             }
             _ => {}
@@ -227,44 +227,44 @@ impl Ledger {
             }
             // A claimed message was dropped.
             Command::Peek(_) => {
-                self.take(completion);
+                self.received(completion);
                 None
             }
             Command::Receive(receive) => {
                 let ends = !receive.multi || completion.buffer_released;
                 receive.ended |= ends;
                 let region = receive.region;
-                self.take(completion);
+                self.received(completion);
                 ends.then_some(region)
             }
         }
     }
 
-    fn told(&mut self, completion: &Completion) {
+    fn mark_reported(&mut self, completion: &Completion) {
         let Some(id) = completion.data else { return };
         if let Some(Command::Access(access)) = self.get_mut(Context(id))
             && completion.source == Some(vc(access.from))
         {
-            access.told = true;
+            access.reported = true;
         }
     }
 
-    /// The send whose message a completion tells of. Who does not keep to the protocol may name another's.
-    fn told_of(&mut self, completion: &Completion) -> Option<&mut Send> {
+    /// The send whose message a completion reports. A hostile host may name another's.
+    fn reported_send(&mut self, completion: &Completion) -> Option<&mut Send> {
         match self.get_mut(Context(completion.data?)) {
             Some(Command::Send(send)) if completion.source == Some(vc(send.from)) => Some(send),
             _ => None,
         }
     }
 
-    fn take(&mut self, completion: &Completion) {
-        if let Some(send) = self.told_of(completion) {
+    fn received(&mut self, completion: &Completion) {
+        if let Some(send) = self.reported_send(completion) {
             send.taken.get_or_insert(completion.context);
             send.claimed = false;
         }
     }
 
-    fn found(&mut self, host: HostId, completion: &Completion) {
+    fn peek_completed(&mut self, host: HostId, completion: &Completion) {
         let Some(Command::Peek(peek)) = self.get_mut(completion.context) else { return };
         peek.ended = true;
         let then = peek.then;
@@ -272,7 +272,7 @@ impl Ledger {
         if then == PeekAction::Leave || completion.result.is_err() {
             return;
         }
-        if let Some(send) = self.told_of(completion) {
+        if let Some(send) = self.reported_send(completion) {
             send.taken = Some(completion.context);
             send.claimed = then == PeekAction::Claim;
         }

@@ -1,4 +1,4 @@
-//! The memory of one host: what its user lends to operations, and the buffers of its driver.
+//! The memory of one host: user buffers in operations, and the bounce buffers of its driver.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::data::{Contents, Data};
 use super::ids::HostId;
 
 /// Memory of the user.
-struct Lent {
+struct UserBuffer {
     data: Data,
     /// The user has it back.
     returned: bool,
@@ -23,65 +23,71 @@ struct Bounce {
     len: u64,
 }
 
-/// The driver touched memory that was not its to touch.
+/// An access of the driver that is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trespass {
-    /// It read what the user has back.
+pub enum InvalidAccess {
+    /// It read a buffer that belongs to the user again.
     Read(Extent),
-    /// It wrote there.
+    /// It wrote to one.
     Write(Extent),
-    /// It used a bounce buffer that is not there, or made one that is.
+    /// It used a bounce buffer that does not exist, or created one that does.
     Bounce(BounceId),
 }
 
 /// All memory of one host.
 pub struct Memory {
     contents: Contents,
-    lent: Vec<Lent>,
+    buffers: Vec<UserBuffer>,
     bounces: BTreeMap<u32, Bounce>,
     most_bounces: usize,
-    /// What went wrong since it was looked at last.
-    pub trespasses: Vec<Trespass>,
+    /// Accesses that were not allowed and are not reported yet.
+    pub invalid_accesses: Vec<InvalidAccess>,
 }
 
 impl Memory {
     /// Nothing yet.
     pub fn new(contents: Contents) -> Memory {
-        Memory { contents, lent: Vec::new(), bounces: BTreeMap::new(), most_bounces: 0, trespasses: Vec::new() }
+        Memory {
+            contents,
+            buffers: Vec::new(),
+            bounces: BTreeMap::new(),
+            most_bounces: 0,
+            invalid_accesses: Vec::new(),
+        }
     }
 
     /// Fresh memory.
-    pub fn lend_blank(&mut self, len: u64) -> Region {
-        self.lend(Data::blank(self.contents, len))
+    pub fn allocate_blank(&mut self, len: u64) -> Region {
+        self.allocate(Data::blank(self.contents, len))
     }
 
     /// Memory with the payload of operation `id`.
-    pub fn lend_payload(&mut self, id: u64, len: u64) -> Region {
-        self.lend(Data::payload(self.contents, id, len))
+    pub fn allocate_payload(&mut self, id: u64, len: u64) -> Region {
+        self.allocate(Data::payload(self.contents, id, len))
     }
 
     /// The payload of operation `id` of `len` bytes, with fresh memory of `margin` bytes on both sides.
-    pub fn lend_with_margin(&mut self, id: u64, len: u64, margin: u64) -> Region {
+    pub fn allocate_with_margin(&mut self, id: u64, len: u64, margin: u64) -> Region {
         let mut data = Data::blank(self.contents, len + 2 * margin);
         data.overwrite(margin, &Data::payload(self.contents, id, len));
-        self.lend(data)
+        self.allocate(data)
     }
 
-    fn lend(&mut self, data: Data) -> Region {
-        self.lent.push(Lent { data, returned: false });
-        Region(self.lent.len() as u64 - 1)
+    fn allocate(&mut self, data: Data) -> Region {
+        self.buffers.push(UserBuffer { data, returned: false });
+        Region(self.buffers.len() as u64 - 1)
     }
 
-    /// The user has `region` back, and uses it for something else; what was in it.
-    pub fn take_back(&mut self, region: Region) -> Data {
-        let lent = &mut self.lent[region.0 as usize];
-        lent.returned = true;
-        std::mem::replace(&mut lent.data, Data::blank(self.contents, 0))
+    /// `region` belongs to the user again, who uses it for something else. Returns its contents.
+    pub fn reclaim(&mut self, region: Region) -> Data {
+        let buffer = &mut self.buffers[region.0 as usize];
+        buffer.returned = true;
+        std::mem::replace(&mut buffer.data, Data::blank(self.contents, 0))
     }
 
-    /// What the user sees in memory that he has lent.
-    pub fn look(&self, region: Region) -> &Data {
-        &self.lent[region.0 as usize].data
+    /// Contents of a user buffer.
+    pub fn contents(&self, region: Region) -> &Data {
+        &self.buffers[region.0 as usize].data
     }
 
     /// Reads for the driver.
@@ -98,12 +104,12 @@ impl Memory {
     fn gather_user(&mut self, payload: &Payload, from: u64, len: u64) -> Data {
         let mut gathered = Data::blank(self.contents, 0);
         for extent in payload.slice(from, len).extents().iter().filter(|extent| extent.len > 0) {
-            let lent = &self.lent[extent.region.0 as usize];
-            if lent.returned {
-                self.trespasses.push(Trespass::Read(*extent));
+            let buffer = &self.buffers[extent.region.0 as usize];
+            if buffer.returned {
+                self.invalid_accesses.push(InvalidAccess::Read(*extent));
                 gathered.append(&Data::blank(self.contents, extent.len));
             } else {
-                gathered.append(&lent.data.slice(extent.offset, extent.len));
+                gathered.append(&buffer.data.slice(extent.offset, extent.len));
             }
         }
         gathered
@@ -113,11 +119,11 @@ impl Memory {
     pub fn scatter(&mut self, to: &Payload, from: u64, data: &Data) {
         let mut done = 0;
         for extent in to.slice(from, data.len()).extents().iter().filter(|extent| extent.len > 0) {
-            let lent = &mut self.lent[extent.region.0 as usize];
-            if lent.returned {
-                self.trespasses.push(Trespass::Write(*extent));
+            let buffer = &mut self.buffers[extent.region.0 as usize];
+            if buffer.returned {
+                self.invalid_accesses.push(InvalidAccess::Write(*extent));
             } else {
-                lent.data.overwrite(extent.offset, &data.slice(done, extent.len));
+                buffer.data.overwrite(extent.offset, &data.slice(done, extent.len));
             }
             done += extent.len;
         }
@@ -133,13 +139,13 @@ impl Memory {
     pub fn fill_bounce(&mut self, id: BounceId, more: &Data) {
         match self.bounces.get_mut(&id.0) {
             Some(bounce) => bounce.data.append(more),
-            None => self.trespasses.push(Trespass::Bounce(id)),
+            None => self.invalid_accesses.push(InvalidAccess::Bounce(id)),
         }
     }
 
     fn add_bounce(&mut self, id: BounceId, bounce: Bounce) {
         if self.bounces.insert(id.0, bounce).is_some() {
-            self.trespasses.push(Trespass::Bounce(id));
+            self.invalid_accesses.push(InvalidAccess::Bounce(id));
         }
         self.most_bounces = self.most_bounces.max(self.bounces.len());
     }
@@ -164,7 +170,7 @@ impl Memory {
             }
             MemoryAction::Copy { from, to } => {
                 let Some(bounce) = self.bounces.get(&from.0) else {
-                    self.trespasses.push(Trespass::Bounce(*from));
+                    self.invalid_accesses.push(InvalidAccess::Bounce(*from));
                     return;
                 };
                 let data = bounce.data.clone();
@@ -172,7 +178,7 @@ impl Memory {
             }
             MemoryAction::Release(id) => {
                 if self.bounces.remove(&id.0).is_none() {
-                    self.trespasses.push(Trespass::Bounce(*id));
+                    self.invalid_accesses.push(InvalidAccess::Bounce(*id));
                 }
             }
             MemoryAction::Discard(_) | MemoryAction::Detach(_) => {}
@@ -180,7 +186,7 @@ impl Memory {
     }
 
     fn missing(&mut self, id: BounceId, len: u64) -> Data {
-        self.trespasses.push(Trespass::Bounce(id));
+        self.invalid_accesses.push(InvalidAccess::Bounce(id));
         Data::blank(self.contents, len)
     }
 }

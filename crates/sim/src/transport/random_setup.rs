@@ -110,7 +110,7 @@ fn rail(random: &mut Random) -> Rail {
         loss,
         ..Settings::default()
     };
-    Rail { link, told: random.percent(50) }
+    Rail { link, rate_known: random.percent(50) }
 }
 
 fn socket(random: &mut Random, longest: u64) -> Socket {

@@ -1,4 +1,4 @@
-//! A run: users do what they do while things go wrong, then everything heals and has to end.
+//! A run: users give commands while faults are injected, then all faults heal and every operation has to complete.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,34 +6,34 @@ use fishplate_engine::{Context, Envelope, Pattern, Space};
 
 use super::ids::HostId;
 use super::ledger::Target;
-use super::oracle::{Seen, Violation};
+use super::oracle::{Observation, Violation};
 use super::setup::Setup;
 use super::world::World;
 use crate::events::{Duration, Time};
 
-/// What is still to happen after everything has healed has this time for it.
+/// Time for everything to complete after all faults have healed.
 const PATIENCE: Duration = Duration::s(1000);
 
 /// What has come of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What was asked for, all together.
+    /// Commands in all.
     pub operations: u64,
-    /// Ends of connections that were set up while others carried, let go, and shut as was agreed.
-    pub let_go: u64,
+    /// Ends of additional streams that were retired and shut down in order.
+    pub retired: u64,
     /// Events of the simulation.
     pub events: u64,
     /// How long it took in virtual time.
     pub took: Duration,
-    /// Of everything that happened.
+    /// Hash of the trace.
     pub trace: u64,
-    /// What was wrong first, if anything.
+    /// The first violation, if any.
     pub violation: Option<Violation>,
-    /// Lines to read, if they were wanted.
+    /// The log, if it was wanted.
     pub log: String,
 }
 
-/// Runs it. With `logged`, what happened is told in lines.
+/// Runs it. With `logged`, the outcome has the log.
 pub fn run(setup: Setup, logged: bool) -> Outcome {
     let mut world = World::new(setup, logged);
     // A panic of the engine is one of the things that are looked for; the world is only looked at after it.
@@ -41,11 +41,11 @@ pub fn run(setup: Setup, logged: bool) -> Outcome {
     if let Err(panic) = ended {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        world.found("conduct", format!("a panic: {}", text.unwrap_or_default()));
+        world.report("conduct", format!("a panic: {}", text.unwrap_or_default()));
     }
     Outcome {
         operations: world.operations,
-        let_go: world.let_go,
+        retired: world.retired,
         events: world.queue.scheduled(),
         took: world.queue.now() - Time::START,
         trace: world.trace.hash(),
@@ -74,7 +74,7 @@ impl World {
     fn run_out(&mut self) {
         let until = self.queue.now() + PATIENCE;
         while self.step(until) {}
-        self.see(Seen::Settled);
+        self.observe(Observation::Settled);
     }
 
     /// Lets every message find a receive, then ends what is left over; all must then have ended.
@@ -91,7 +91,7 @@ impl World {
         self.run_out();
         self.receive_the_rest();
         // Who does not keep to the protocol owes answers for ever, unless he ends.
-        self.setup.hostile.into_iter().for_each(|host| self.die(host));
+        self.setup.hostile.into_iter().for_each(|host| self.kill(host));
         self.run_out();
         self.cancel_the_rest();
         self.run_out();
@@ -99,8 +99,8 @@ impl World {
         let open: Vec<Context> = open.map(|(context, _)| context).collect();
         open.into_iter().for_each(|context| self.end_exposure(context));
         self.run_out();
-        self.look_for_lingering();
-        self.see(Seen::Finished);
+        self.check_retirements();
+        self.observe(Observation::Finished);
     }
 
     fn receive_the_rest(&mut self) {
@@ -108,14 +108,16 @@ impl World {
         while self.violation.is_none() {
             let ledger = &self.ledger;
             let open = ledger.sends().map(|(_, send)| send).filter(|send| {
-                send.taken.is_none() && ledger.is_sound(send.from, send.to) && !ledger.are_parted(send.from, send.to)
+                send.taken.is_none()
+                    && ledger.is_sound(send.from, send.to)
+                    && !ledger.may_lose_each_other(send.from, send.to)
             });
             let open: Vec<_> = open.map(|send| (send.to, send.from, send.envelope, send.len)).collect();
             if open.is_empty() {
                 return;
             }
             if open.len() >= before {
-                self.found("progress", format!("{} messages find no receive", open.len()));
+                self.report("progress", format!("{} messages find no receive", open.len()));
                 return;
             }
             before = open.len();

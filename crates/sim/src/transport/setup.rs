@@ -19,8 +19,8 @@ use crate::events::Time;
 pub struct Rail {
     /// The link.
     pub link: Settings,
-    /// Engines are told the rate.
-    pub told: bool,
+    /// Engines know the rate from the driver.
+    pub rate_known: bool,
 }
 
 /// Everything that a run depends on.
@@ -82,7 +82,7 @@ impl fmt::Display for Rail {
             self.link.jitter_ns / 1_000,
             self.link.loss
         )?;
-        if self.told { Ok(()) } else { write!(f, ", rate not told") }
+        if self.rate_known { Ok(()) } else { write!(f, ", rate not told") }
     }
 }
 

@@ -31,8 +31,8 @@ const TO: HostId = HostId(1);
 pub fn goodput(setup: Setup, stream: Stream) -> f64 {
     let mut world = World::new(setup, false);
     world.observed = Some(0);
-    let source = world.memories[FROM.0].lend_payload(0, stream.message_bytes);
-    let sink = world.memories[TO.0].lend_blank(stream.message_bytes);
+    let source = world.memories[FROM.0].allocate_payload(0, stream.message_bytes);
+    let sink = world.memories[TO.0].allocate_blank(stream.message_bytes);
     let payload = |region| Payload::One(Extent { region, offset: 0, len: stream.message_bytes });
     (0..stream.under_way).for_each(|_| world.stream_message(payload(source), payload(sink)));
     let mut arrived = 0;

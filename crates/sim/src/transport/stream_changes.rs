@@ -7,7 +7,7 @@ use super::ids::HostId;
 use super::shape::Shape;
 use crate::events::{Duration, Random, Time};
 
-/// Longest time from the moment in which a stream is let go to that in which all others between the hosts fail.
+/// Longest time from the retirement of a stream to the failure of all others between the hosts.
 const MOST_UNTIL_SEVERED: Duration = Duration::ms(5);
 
 /// A host changes how many connections it has to another over a rail.
@@ -15,14 +15,14 @@ const MOST_UNTIL_SEVERED: Duration = Duration::ms(5);
 pub enum Change {
     /// It sets one up.
     More(Streams),
-    /// It lets one go of those that it has set up while others carried, if there is any.
+    /// It retires one of its additional streams, if there is any.
     Fewer(Streams),
 }
 
 /// The streams that a host has set up to another over a rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
-    /// Who sets them up, and lets them go.
+    /// Who sets them up, and retires them.
     pub by: HostId,
     /// The other host.
     pub to: HostId,
@@ -35,7 +35,7 @@ pub struct Streams {
 pub struct StreamChanges {
     /// What hosts do.
     pub changes: Vec<(Time, Change)>,
-    /// What goes wrong while they do.
+    /// Faults meanwhile.
     pub faults: Vec<(Time, Fault)>,
 }
 
@@ -50,7 +50,7 @@ impl StreamChanges {
         stream_changes
     }
 
-    /// A host sets up some streams, the other one too perhaps, and most of them are let go later, all at once. With a
+    /// A host sets up some streams, the other one too perhaps, and most of them are retired later, all at once. With a
     /// chance of `severs` in a hundred all others fail then.
     fn rise_and_fall(&mut self, random: &mut Random, shape: Shape, until: Time, severs: u64) {
         let by = random.index(shape.hosts);

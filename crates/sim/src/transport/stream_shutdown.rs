@@ -10,36 +10,36 @@ use super::data::Data;
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::peer;
 use super::mutation::Mutation;
-use super::oracle::Seen;
+use super::oracle::Observation;
 use super::stream_changes::{Change, Streams};
 use super::trace::Note;
 use super::world::{Event, World};
 use crate::events::{Duration, Time};
 
-/// A driver looks after what is let go every so often.
+/// How often a driver services retiring links.
 const TICK: Duration = Duration::ms(5);
 
 impl World {
-    /// A host changes how many streams it has.
-    pub(super) fn change(&mut self, at: usize) {
+    /// A planned change: a host sets up a stream, or retires one.
+    pub(super) fn change_streams(&mut self, at: usize) {
         let (_, change) = self.setup.changes[at];
         let (Change::More(streams) | Change::Fewer(streams)) = change;
         let Streams { by, to, .. } = streams;
-        let away_until = self.hosts[by.0].away_until;
-        if away_until > self.queue.now() {
-            self.queue.at(away_until, Event::Change(at));
+        let computes_until = self.hosts[by.0].computes_until;
+        if computes_until > self.queue.now() {
+            self.queue.at(computes_until, Event::Change(at));
             return;
         }
         if !self.may_connect(by, to) {
             return;
         }
         match change {
-            Change::More(_) => self.set_up_more(streams),
-            Change::Fewer(_) => self.let_go(streams),
+            Change::More(_) => self.add_stream(streams),
+            Change::Fewer(_) => self.retire_stream(streams),
         }
     }
 
-    fn set_up_more(&mut self, Streams { by, to, rail }: Streams) {
+    fn add_stream(&mut self, Streams { by, to, rail }: Streams) {
         let (from, into) = (self.open_links(by, to), self.open_links(to, by));
         let on_rail = into.iter().filter(|(connection, _)| self.connections[connection.0].rail == rail).count();
         let has_room = from.len().max(into.len()) < MAX_TO_A_PEER && on_rail < usize::from(MAX_STREAMS);
@@ -50,7 +50,7 @@ impl World {
         }
     }
 
-    fn let_go(&mut self, Streams { by, to, rail }: Streams) {
+    fn retire_stream(&mut self, Streams { by, to, rail }: Streams) {
         let links = self.open_links(by, to);
         let own = links.into_iter().find(|(connection, end)| {
             let connection = &self.connections[connection.0];
@@ -58,7 +58,7 @@ impl World {
             is_own && !connection.ends[end.0].retirement.has_begun()
         });
         if let Some((connection, end)) = own {
-            self.leave(connection, end);
+            self.send_leave(connection, end);
             self.progress(by);
         }
     }
@@ -69,8 +69,8 @@ impl World {
         links.filter(|(connection, end)| !self.connections[connection.0].ends[end.0].is_closed).collect()
     }
 
-    /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
-    fn leave(&mut self, connection: ConnectionId, end: End) {
+    /// Retires a link, unless it is the last to the peer: sends LEAVE, and after that nothing but acknowledgements.
+    fn send_leave(&mut self, connection: ConnectionId, end: End) {
         let now = self.queue.now();
         let (host, subchannel) = self.connections[connection.0].at(end);
         let engine = &mut self.hosts[host.0].engine;
@@ -85,30 +85,30 @@ impl World {
         self.flush(connection, end);
     }
 
-    /// The peer lets a link go. False: it must not.
+    /// The peer retires a link. False: it must not.
     pub(super) fn receive_leave(&mut self, connection: ConnectionId, end: End) -> bool {
         let connection = &mut self.connections[connection.0];
         let is_own = end == End(0);
         connection.ends[end.0].retirement.receive_leave(connection.is_additional, is_own)
     }
 
-    /// A driver looks after what is let go.
+    /// A driver's tick: it services retiring links.
     pub(super) fn tick(&mut self, host: HostId) {
-        let away_until = self.hosts[host.0].away_until;
-        if away_until > self.queue.now() {
-            self.queue.at(away_until, Event::Tick(host));
+        let computes_until = self.hosts[host.0].computes_until;
+        if computes_until > self.queue.now() {
+            self.queue.at(computes_until, Event::Tick(host));
             return;
         }
         self.hosts[host.0].ticks = false;
         if !self.hosts[host.0].is_dead {
-            self.go_on_leaving(host);
+            self.continue_retirement(host);
             self.progress(host);
         }
     }
 
-    /// If there is something that a driver has to do with what is let go, it does so at its next tick.
+    /// Schedules a tick if the retirement of a link can continue.
     pub(super) fn plan_tick(&mut self, host: HostId) {
-        let is_needed = || self.leaving(host).any(|(connection, end)| self.has_next_step(connection, end));
+        let is_needed = || self.retiring(host).any(|(connection, end)| self.has_next_step(connection, end));
         if !self.setup.changes.is_empty() && !self.hosts[host.0].ticks && is_needed() {
             self.hosts[host.0].ticks = true;
             let after = Duration(self.chance.of_any_size(TICK.0));
@@ -116,8 +116,8 @@ impl World {
         }
     }
 
-    /// The links of a host that either side wants to let go.
-    fn leaving(&self, host: HostId) -> impl Iterator<Item = (ConnectionId, End)> {
+    /// The links of a host that either side has begun to retire.
+    fn retiring(&self, host: HostId) -> impl Iterator<Item = (ConnectionId, End)> {
         let links = self.hosts[host.0].links.iter().flatten().copied();
         links.filter(|(connection, end)| {
             let end = &self.connections[connection.0].ends[end.0];
@@ -127,11 +127,11 @@ impl World {
 
     fn has_next_step(&self, connection: ConnectionId, end: End) -> bool {
         let retirement = self.connections[connection.0].ends[end.0].retirement;
-        if retirement.leave_sent { self.may_shut(connection, end) } else { self.may_answer(connection, end) }
+        if retirement.leave_sent { self.may_shut(connection, end) } else { self.may_accept_retirement(connection, end) }
     }
 
-    /// Whether the peer lets a link go that does not carry alone.
-    fn may_answer(&self, connection: ConnectionId, end: End) -> bool {
+    /// Whether to answer the peer's LEAVE: the link is not the last one in use.
+    fn may_accept_retirement(&self, connection: ConnectionId, end: End) -> bool {
         let host = self.connections[connection.0].ends[end.0].host;
         let links = self.open_links(host, self.across(connection, end));
         let carries =
@@ -140,7 +140,7 @@ impl World {
         answers && links.iter().filter(|link| carries(link)).count() > 1
     }
 
-    /// Whether both sides have let go of a link that this one has set up, and nothing is under way.
+    /// Whether both sides have sent LEAVE on a link that this one has set up, and nothing is in flight.
     fn may_shut(&self, connection: ConnectionId, end: End) -> bool {
         let at = &self.connections[connection.0];
         let is_own = end == End(0) && at.ends[end.0].retirement.leave_received;
@@ -148,34 +148,34 @@ impl World {
         is_own && (is_drained || self.setup.mutation == Some(Mutation::ShutEarly)) && at.flows[end.0].is_flushed()
     }
 
-    /// Answers those that let a link go, and shuts what is drained.
-    fn go_on_leaving(&mut self, host: HostId) {
-        let leaving: Vec<(ConnectionId, End)> = self.leaving(host).collect();
-        for (connection, end) in leaving {
+    /// Answers LEAVE, and shuts links down that are drained.
+    fn continue_retirement(&mut self, host: HostId) {
+        let retiring: Vec<(ConnectionId, End)> = self.retiring(host).collect();
+        for (connection, end) in retiring {
             if !self.has_next_step(connection, end) {
                 continue;
             }
             if self.connections[connection.0].ends[end.0].retirement.leave_sent {
                 self.connections[connection.0].ends[end.0].retirement.is_shut = true;
-                self.shut(connection, end);
+                self.shut_down(connection, end);
             } else {
-                self.leave(connection, end);
+                self.send_leave(connection, end);
             }
         }
     }
 
-    /// No more is sent; what was sent arrives.
-    fn shut(&mut self, connection: ConnectionId, end: End) {
+    /// Shuts the sending side down; what was sent arrives.
+    fn shut_down(&mut self, connection: ConnectionId, end: End) {
         let now = self.queue.now();
         let host = self.connections[connection.0].ends[end.0].host;
         self.trace.note(now, &Note::Shut(connection, host));
         let flow = FlowId { connection, from: end };
         let nothing = Data::blank(self.setup.contents, 0);
         self.flow(flow).shut(now, nothing);
-        self.watch(flow);
+        self.schedule(flow);
     }
 
-    /// The peer has shut a link.
+    /// The peer has shut a link down.
     pub(super) fn link_ended(&mut self, connection: ConnectionId, end: End) {
         let now = self.queue.now();
         let Retirement { leave_sent, leave_received, is_shut } = self.connections[connection.0].ends[end.0].retirement;
@@ -185,19 +185,19 @@ impl World {
         let (host, subchannel) = self.connections[connection.0].at(end);
         let ConnectionEnd { counted, acknowledged, .. } = self.connections[connection.0].ends[end.0];
         let is_drained = counted == acknowledged;
-        self.let_go += 1;
-        self.see(Seen::LetGo { host, peer: peer(subchannel.vc), is_drained });
+        self.retired += 1;
+        self.observe(Observation::Retired { host, peer: peer(subchannel.vc), is_drained });
         let at = &mut self.connections[connection.0].ends[end.0];
         at.is_closed = true;
         at.receiving = None;
         if !is_shut {
-            self.shut(connection, end);
+            self.shut_down(connection, end);
         }
         self.hosts[host.0].engine.subchannel_down(now.into(), subchannel, "it was let go");
         self.act(host);
     }
 
-    /// All connections between two hosts fail that nobody lets go.
+    /// All connections between two hosts fail, except for those that are being retired.
     pub(super) fn sever(&mut self, a: HostId, b: HostId) {
         for at in 0..self.connections.len() {
             let connection = &self.connections[at];
@@ -208,20 +208,20 @@ impl World {
         }
     }
 
-    /// When everything has ended, nothing is left of what was to go.
-    pub(super) fn look_for_lingering(&mut self) {
+    /// Checks at the end of a run that all retirements are complete.
+    pub(super) fn check_retirements(&mut self) {
         for host in (0..self.setup.hosts).map(HostId) {
-            let lingering: Vec<(ConnectionId, End)> = self.leaving(host).collect();
-            for (connection, end) in lingering {
+            let unfinished: Vec<(ConnectionId, End)> = self.retiring(host).collect();
+            for (connection, end) in unfinished {
                 let peer = self.across(connection, end);
-                self.see(Seen::Lingers { host, peer });
+                self.observe(Observation::NotRetired { host, peer });
             }
         }
     }
 }
 
 impl World {
-    /// When the last of what is planned happens.
+    /// When the last planned event happens.
     pub(super) fn last_planned(&self) -> Time {
         let fault = self.setup.faults.last().map(|(at, _)| *at);
         let change = self.setup.changes.last().map(|(at, _)| *at);

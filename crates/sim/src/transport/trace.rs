@@ -11,37 +11,37 @@ use crate::events::Time;
 /// Something that happened.
 #[derive(Clone, Debug, Hash)]
 pub enum Note<'a> {
-    /// A user asks for something.
-    Command(HostId, u64, Words<'a>),
+    /// A user gives a command.
+    Command(HostId, u64, Text<'a>),
     /// A frame is handed to a driver.
     Sent(ConnectionId, HostId, &'a [u8]),
-    /// A header has come.
+    /// A header has arrived.
     Came(ConnectionId, HostId, &'a [u8]),
-    /// A payload is in its place.
+    /// A payload has been placed.
     Placed(ConnectionId, HostId),
     /// An operation ends, with so many bytes.
-    Ended(HostId, u64, u64, Words<'a>),
-    /// A connection is there, over a rail.
+    Ended(HostId, u64, u64, Text<'a>),
+    /// A connection has been set up, over a rail.
     Up(ConnectionId, HostId, HostId, usize),
-    /// An end of a connection hears that it is broken.
+    /// An end of a connection learns that it is broken.
     Broken(ConnectionId, HostId, &'a str),
     /// A host gives up a peer.
     Lost(HostId, HostId, &'a str),
-    /// Something goes wrong, as planned, or right again.
+    /// A fault begins or ends.
     Fault(&'a str),
     /// An end of a connection shuts it in good order.
     Shut(ConnectionId, HostId),
 }
 
-/// For readers alone: made only where there are any, and so no part of what tells runs apart.
+/// Text for the log alone: it is built only if there is a log, and no part of the hash.
 #[derive(Clone, Copy, Debug)]
-pub struct Words<'a>(pub &'a str);
+pub struct Text<'a>(pub &'a str);
 
-impl Hash for Words<'_> {
+impl Hash for Text<'_> {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-impl fmt::Display for Words<'_> {
+impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
@@ -51,7 +51,7 @@ impl fmt::Display for Words<'_> {
 #[derive(Debug, Default)]
 pub struct Trace {
     hash: Fnv,
-    /// Lines, if anybody wants to read them.
+    /// The log, if it is wanted.
     log: Option<String>,
 }
 
@@ -102,7 +102,7 @@ impl Trace {
         }
     }
 
-    /// Whether anybody reads lines.
+    /// Whether there is a log.
     pub fn is_logged(&self) -> bool {
         self.log.is_some()
     }

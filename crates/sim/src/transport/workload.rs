@@ -114,9 +114,9 @@ impl World {
             self.random.percent(10).then(|| self.random.pick(&[Refusal::Key, Refusal::Bounds, Refusal::Rights]));
         // Nothing is asked of a peer for a read of no bytes.
         let wrong = wrong.filter(|_| is_write || len > 0 || to == host);
-        let tells = is_write && self.random.percent(30);
+        let with_data = is_write && self.random.percent(30);
         let notify = self.random.percent(90);
-        self.access(host, Exposure { to, len, is_write, wrong }, (inject, notify, tells));
+        self.access(host, Exposure { to, len, is_write, wrong }, (inject, notify, with_data));
     }
 
     fn end_any_exposure(&mut self, host: HostId) {

@@ -10,7 +10,7 @@ use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{Ledger, peer, vc};
 use super::memory::Memory;
 use super::mutation::Mutation;
-use super::oracle::{self, Oracle, Scene, Seen, Violation};
+use super::oracle::{self, Observation, Oracle, Scene, Violation};
 use super::setup::Setup;
 use super::trace::{Note, Trace};
 use crate::events::{Duration, EventQueue, Random, Time};
@@ -23,23 +23,23 @@ const MUTATION_EVERY: u64 = 10;
 /// What is going to happen.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
-    /// Something on a flow: an arrival, or room.
+    /// A flow has data, or is writable.
     Flow(FlowId),
-    /// The sender of a flow learns that bytes have arrived.
+    /// The sender of a flow receives a kernel acknowledgement.
     Acknowledged(FlowId, u64),
-    /// An engine wants to be called.
+    /// The timeout of an engine.
     Timer(HostId),
-    /// A driver looks after what is let go.
+    /// A driver services retiring links.
     Tick(HostId),
-    /// A user is back from computing.
+    /// A user has computed, and calls the driver again.
     Back(HostId),
-    /// A user asks for something.
+    /// A user gives a command.
     Command(HostId),
-    /// An end of a connection hears that it is broken.
+    /// An end of a connection learns that it is broken.
     Broken(ConnectionId, End),
-    /// Something goes wrong: position in the setup.
+    /// A fault begins: position in the setup.
     Fault(usize),
-    /// A host sets up a stream, or lets one go: position in the setup.
+    /// A host sets up a stream, or retires one: position in the setup.
     Change(usize),
     /// A connection stalls again.
     Stall(ConnectionId, Duration),
@@ -54,8 +54,8 @@ pub(super) struct Host {
     pub engine: Engine,
     /// By peer, then by number of the subchannel.
     pub links: Vec<Vec<(ConnectionId, End)>>,
-    /// Connections with something to read, or with room.
-    pub news: BTreeSet<(ConnectionId, End)>,
+    /// Connections that are readable or writable.
+    pub ready: BTreeSet<(ConnectionId, End)>,
     /// When the next timer event comes.
     pub timer: Option<Time>,
     /// A tick is to come.
@@ -63,9 +63,9 @@ pub(super) struct Host {
     /// A planted bug is about to forget a message.
     pub forgets: bool,
     /// The user computes until then.
-    pub away_until: Time,
-    /// What comes now was not there then.
-    pub looked_at: Time,
+    pub computes_until: Time,
+    /// When it polled last: what it reads now may have arrived since.
+    pub polled_at: Time,
     pub is_dead: bool,
     /// Peers that it has given up.
     pub lost: BTreeSet<HostId>,
@@ -81,7 +81,7 @@ pub(super) struct World {
     pub queue: EventQueue<Event>,
     /// What users do.
     pub random: Random,
-    /// What happens to them.
+    /// Draws faults and delays.
     pub chance: Random,
     pub hosts: Vec<Host>,
     pub memories: Vec<Memory>,
@@ -90,11 +90,11 @@ pub(super) struct World {
     pub trace: Trace,
     /// Commands so far.
     pub operations: u64,
-    /// Ends of connections that were let go and shut as was agreed.
-    pub let_go: u64,
+    /// Ends of connections that were retired and shut down in order.
+    pub retired: u64,
     /// Receives so far, where completions are only counted.
     pub observed: Option<u64>,
-    /// The first thing that was wrong.
+    /// The first violation.
     pub violation: Option<Violation>,
     oracles: Vec<Box<dyn Oracle>>,
 }
@@ -114,9 +114,9 @@ impl World {
         (0..setup.hosts).for_each(|host| queue.at(Time::START, Event::Command(HostId(host))));
         let mut ledger = Ledger::new(setup.config.max_announced >= MAX_ANNOUNCED);
         if let Some(hostile) = setup.hostile {
-            ledger.outlaws.insert(hostile);
+            ledger.hostile_hosts.insert(hostile);
             ledger.hostile = Some(hostile);
-            (0..setup.hosts).for_each(|host| ledger.part(hostile, HostId(host)));
+            (0..setup.hosts).for_each(|host| ledger.allow_peer_loss(hostile, HostId(host)));
         }
         let mut world = World {
             queue,
@@ -128,7 +128,7 @@ impl World {
             ledger,
             trace: Trace::new(logged),
             operations: 0,
-            let_go: 0,
+            retired: 0,
             observed: None,
             violation: None,
             oracles: oracle::all(),
@@ -163,13 +163,13 @@ impl World {
                 Some(link) => *link = (id, end),
                 None => links.push((id, end)),
             }
-            self.hosts[host.0].news.insert((id, end));
+            self.hosts[host.0].ready.insert((id, end));
         }
     }
 
     fn subchannel_up(&mut self, host: HostId, peer: HostId, rail: usize) -> Option<SubchannelId> {
         let Setup { rails, mutation, .. } = &self.setup;
-        let speed = rails[rail].link.rate.filter(|_| rails[rail].told).map(|rate| rate.bits_per_s() as f64 / 8.0);
+        let speed = rails[rail].link.rate.filter(|_| rails[rail].rate_known).map(|rate| rate.bits_per_s() as f64 / 8.0);
         let grant = self.hosts[peer.0].engine.first_grant(vc(host));
         let grant = if *mutation == Some(Mutation::GrantDoubled) { 2 * grant } else { grant };
         let rtt_ns = 2 * rails[rail].link.delay_ns;
@@ -187,7 +187,7 @@ impl World {
             return false;
         }
         if self.queue.scheduled() > MOST_EVENTS {
-            self.see(Seen::Endless);
+            self.observe(Observation::Endless);
             return false;
         }
         let Some(event) = self.queue.pop_until(until) else { return false };
@@ -206,9 +206,9 @@ impl World {
             Event::Tick(host) => self.tick(host),
             Event::Back(host) => self.progress(host),
             Event::Command(host) => self.command_event(host),
-            Event::Broken(connection, end) => self.broken(connection, end),
+            Event::Broken(connection, end) => self.connection_broken(connection, end),
             Event::Fault(at) => self.fault(self.setup.faults[at].1),
-            Event::Change(at) => self.change(at),
+            Event::Change(at) => self.change_streams(at),
             Event::Stall(connection, lasts) => self.stall(connection, &End::BOTH, lasts),
             Event::Heal(connection) => self.heal(connection),
             Event::Reconnect(connection) => self.reconnect(connection),
@@ -218,12 +218,12 @@ impl World {
 
     fn command_event(&mut self, host: HostId) {
         let now = self.queue.now();
-        let Host { is_dead, away_until, commands_left, .. } = self.hosts[host.0];
+        let Host { is_dead, computes_until, commands_left, .. } = self.hosts[host.0];
         if is_dead || commands_left == 0 {
             return;
         }
-        if away_until > now {
-            self.queue.at(away_until, Event::Command(host));
+        if computes_until > now {
+            self.queue.at(computes_until, Event::Command(host));
             return;
         }
         self.hosts[host.0].commands_left -= 1;
@@ -243,20 +243,20 @@ impl World {
         flow.arrive(now);
         let is_paced = flow.is_paced();
         if let Some((bytes, after)) = flow.take_acknowledgement() {
-            self.moved(id);
+            self.acknowledged_by_kernel(id);
             if is_paced {
                 self.queue.after(after, Event::Acknowledged(id, bytes));
             }
         }
         if self.flow(id).has_unread() {
-            self.news(id.connection, id.from.other());
+            self.mark_ready(id.connection, id.from.other());
         }
         self.unblock(id);
-        self.watch(id);
+        self.schedule(id);
     }
 
-    /// The kernel of a sender has heard that bytes have arrived.
-    fn moved(&mut self, flow: FlowId) {
+    /// The kernel of a sender receives an acknowledgement.
+    fn acknowledged_by_kernel(&mut self, flow: FlowId) {
         let now = self.queue.now();
         let connection = &self.connections[flow.connection.0];
         let (host, subchannel) = connection.at(flow.from);
@@ -268,21 +268,21 @@ impl World {
     /// The sender of a flow tries again, if it waits for room.
     pub fn unblock(&mut self, id: FlowId) {
         if self.flow(id).is_blocked && self.flow(id).has_room() {
-            self.news(id.connection, id.from);
+            self.mark_ready(id.connection, id.from);
         }
     }
 
-    /// An end of a connection has something to do.
-    fn news(&mut self, connection: ConnectionId, end: End) {
+    /// An end of a connection is readable or writable.
+    fn mark_ready(&mut self, connection: ConnectionId, end: End) {
         let host = self.connections[connection.0].ends[end.0].host;
         if !self.connections[connection.0].ends[end.0].is_closed {
-            self.hosts[host.0].news.insert((connection, end));
+            self.hosts[host.0].ready.insert((connection, end));
             self.progress(host);
         }
     }
 
     /// Schedules the next event of a flow.
-    pub fn watch(&mut self, id: FlowId) {
+    pub fn schedule(&mut self, id: FlowId) {
         let now = self.queue.now();
         let Some(at) = self.flow(id).next_event(now) else { return };
         let scheduled = &mut self.connections[id.connection.0].scheduled[id.from.0];
@@ -296,31 +296,31 @@ impl World {
         &mut self.connections[id.connection.0].flows[id.from.0]
     }
 
-    /// Whether a planted bug shows now.
-    pub fn mutates(&mut self, mutation: Mutation) -> bool {
+    /// Whether the planted bug is to show now.
+    pub fn applies_mutation(&mut self, mutation: Mutation) -> bool {
         self.setup.mutation == Some(mutation) && self.chance.below(MUTATION_EVERY) == 0
     }
 
-    /// All oracles see something.
-    pub fn see(&mut self, seen: Seen<'_>) {
+    /// Passes an observation to all oracles.
+    pub fn observe(&mut self, observation: Observation<'_>) {
         if self.violation.is_some() {
             return;
         }
-        let quiet: Vec<bool> = match seen {
-            Seen::Finished => self.hosts.iter().map(|host| host.engine.is_quiet()).collect(),
+        let quiet: Vec<bool> = match observation {
+            Observation::Finished => self.hosts.iter().map(|host| host.engine.is_quiet()).collect(),
             _ => Vec::new(),
         };
         let scene = Scene { ledger: &self.ledger, memories: &self.memories, quiet: &quiet };
         for oracle in &mut self.oracles {
-            if let Err(what) = oracle.see(seen, scene) {
+            if let Err(what) = oracle.observe(observation, scene) {
                 self.violation = Some(Violation { oracle: oracle.name(), what });
                 return;
             }
         }
     }
 
-    /// The simulation itself has found something wrong.
-    pub fn found(&mut self, oracle: &'static str, what: String) {
+    /// Reports a violation that the simulation itself has found.
+    pub fn report(&mut self, oracle: &'static str, what: String) {
         self.violation.get_or_insert(Violation { oracle, what });
     }
 
@@ -339,12 +339,12 @@ impl Host {
         Host {
             engine,
             links: vec![Vec::new(); setup.hosts],
-            news: BTreeSet::new(),
+            ready: BTreeSet::new(),
             timer: None,
             ticks: false,
             forgets: false,
-            away_until: Time::START,
-            looked_at: Time::START,
+            computes_until: Time::START,
+            polled_at: Time::START,
             is_dead: false,
             lost: BTreeSet::new(),
             granted: vec![0; setup.hosts],

@@ -44,7 +44,7 @@ fn head(results: &Results) -> Markup {
     let large = fishplate.and_then(|stack| Spread::of(stack.bandwidth.get(&LARGE)?));
     let ratio = fishplate.and_then(|stack| results.ratio(stack, LARGE));
     let other = results.best_other(LARGE, false);
-    let told = results.best_other(LARGE, true);
+    let rates_given = results.best_other(LARGE, true);
     html! {
         header {
             p .mark { "Fishplate" }
@@ -57,7 +57,7 @@ fn head(results: &Results) -> Markup {
                     strong { (bars::percent(ratio.median)) } " of what they carry together, "
                     strong { (format!("{:.2} times", large.median / speed.median)) }
                     " as much as the best other stack that has to find out by itself (" (best.name) ", " (best.rails) "). "
-                    @if let Some((_, speed)) = told {
+                    @if let Some((_, speed)) = rates_given {
                         "Open MPI gets " (format!("{:.1} MB/s", speed.median)) " when told the rate of every rail by hand."
                     }
                 }
@@ -65,7 +65,7 @@ fn head(results: &Results) -> Markup {
             ul .tiles {
                 @if let Some(large) = large { (tile("Fishplate", large.median, "own")) }
                 @if let Some((best, speed)) = other { (tile(&best.name, speed.median, "")) }
-                @if let Some((_, speed)) = told { (tile("Open MPI, rates by hand", speed.median, "")) }
+                @if let Some((_, speed)) = rates_given { (tile("Open MPI, rates by hand", speed.median, "")) }
                 @if let Some(sum) = sum { (tile("sum of the rails", sum.median, "")) }
             }
             p .note { "at messages of " (size_name(LARGE)) ", one direction" }
@@ -186,7 +186,7 @@ mod tests {
         let stack = |name: &str, mbps: f64| StackResults {
             name: name.into(),
             rails: "both <rails>".into(),
-            told: false,
+            rates_given: false,
             version: "1 & 2".into(),
             command: "mpiexec".into(),
             latency: vec![9.0],

@@ -13,10 +13,10 @@ use super::wheels;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RailUse {
-    /// All that it is told.
+    /// All rails.
     #[default]
     All,
-    /// One: it is told the best.
+    /// One: the best is passed to it.
     Best,
 }
 
@@ -45,7 +45,7 @@ pub struct Description {
     pub arguments: Option<Vec<String>>,
     /// Its MPI loads Fishplate.
     pub fishplate: Option<bool>,
-    /// Which rails it is told.
+    /// Which rails are passed to it.
     pub rails: Option<RailUse>,
     /// False: plain programs.
     pub mpi: Option<bool>,

@@ -33,8 +33,8 @@ impl Stack {
     /// Runs `job`.
     pub fn run(&self, job: &Job) -> Result<Invocation> {
         self.check_launcher()?;
-        let told = if self.rails == RailUse::Best { job.rails.len().min(1) } else { job.rails.len() };
-        let mut variables = self.variables(&job.rails[..told], job.oversubscribed)?;
+        let count = if self.rails == RailUse::Best { job.rails.len().min(1) } else { job.rails.len() };
+        let mut variables = self.variables(&job.rails[..count], job.oversubscribed)?;
         if self.fishplate {
             variables.extend(interposer::preloaded(&variables, &provider_library::provider_folder()?)?);
         }

@@ -1,4 +1,4 @@
-//! How launchers want to be told what to start where.
+//! Command lines of launchers: what to start where.
 
 use std::path::PathBuf;
 

@@ -24,7 +24,7 @@ pub struct Stack {
     pub launcher: Launcher,
     /// Its MPI loads Fishplate.
     pub fishplate: bool,
-    /// Which rails it is told.
+    /// Which rails are passed to it.
     pub rails: RailUse,
     /// False: plain programs.
     pub mpi: bool,

@@ -30,7 +30,7 @@ pub struct Wheels {
     pub requirements: Vec<String>,
     /// Under which conditions it may be used.
     pub licence: String,
-    /// What comes over the network, in megabytes, as PyPI told for x86-64.
+    /// Size of the download in megabytes, from PyPI for x86-64.
     pub download_mb: u32,
     /// How its `mpiexec` wants its arguments.
     pub launcher: Launcher,

@@ -39,7 +39,7 @@ pub fn values(title: &str, width: f64, unit: &str, bars: &[Bar]) -> Markup {
                     rect .bar x=(left) y=(f(y - 8.0)) width=(f(x(bar.spread.median) - left)) height="16" {}
                     line .whisker x1=(least) x2=(greatest) y1=(f(y)) y2=(f(y)) {}
                     path d=(palette::mark(bar.stack, x(bar.spread.median), y)) {}
-                    text .value x=(f(x(bar.spread.greatest) + 12.0)) y=(f(y + 4.5)) { (chart::told(&bar.spread, unit)) }
+                    text .value x=(f(x(bar.spread.greatest) + 12.0)) y=(f(y + 4.5)) { (chart::format_spread(&bar.spread, unit)) }
                 }
             }
         }

@@ -152,7 +152,7 @@ impl Chart<'_> {
                 polyline points=(path.join(" ")) {}
                 @for (place, spread) in &line.points {
                     @let (x, y) = (frame.x(*place), frame.y(spread.median));
-                    @let value = told(spread, self.unit);
+                    @let value = format_spread(spread, self.unit);
                     @let place = (self.x.name)(*place);
                     path d=(palette::mark(line.stack, x, y)) data-x=(f(x)) data-place=(place) data-value=(value) {
                         title { (line.name) ", " (place) ": " (value) }
@@ -182,7 +182,7 @@ impl Chart<'_> {
 }
 
 /// A value with its spread, in words.
-pub fn told(spread: &Spread, unit: &str) -> String {
+pub fn format_spread(spread: &Spread, unit: &str) -> String {
     let median = units::quantity(spread.median, unit);
     if spread.least == spread.greatest {
         return median;
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn values_are_told_with_their_spread() {
         let spread = Spread { median: 1000.0, least: 990.0, greatest: 1200.0 };
-        assert_eq!(told(&spread, "us"), "1.00 ms (990 us–1.20 ms)");
-        assert_eq!(told(&Spread { median: 5.0, least: 5.0, greatest: 5.0 }, "us"), "5.00 us");
+        assert_eq!(format_spread(&spread, "us"), "1.00 ms (990 us–1.20 ms)");
+        assert_eq!(format_spread(&Spread { median: 5.0, least: 5.0, greatest: 5.0 }, "us"), "5.00 us");
     }
 }

@@ -45,11 +45,11 @@ pub fn panel(report: &Report, panel: &Panel) -> String {
     let link = panel.link.map(|link| report.model.links[link].clone());
     let varying = report.model.varying(panel.benchmark);
     let conditions = panel.conditions();
-    let told =
+    let shown_options =
         conditions.iter().filter(|(name, _)| varying.contains(*name)).map(|(name, value)| condition(name, &value.0));
     let metrics = report.model.panels.keys().filter(|other| other.benchmark == panel.benchmark);
     let metric = metrics.into_iter().any(|other| other.metric != panel.metric).then(|| panel.metric.replace('_', " "));
-    let all: Vec<String> = link.into_iter().chain(metric).chain(told).collect();
+    let all: Vec<String> = link.into_iter().chain(metric).chain(shown_options).collect();
     if all.is_empty() { "all links".into() } else { all.join(", ") }
 }
 
@@ -144,7 +144,7 @@ pub fn conditions(report: &Report, number: usize) -> Vec<(String, String)> {
     if !manifest.seeds.is_empty() {
         facts.push(("Seeds", named(manifest.seeds.iter().map(|(name, seed)| format!("{name} {seed}")).collect())));
     }
-    // The plan is for `--resume`; what matters of it to people is told elsewhere.
+    // The plan is for `--resume`; the report shows what matters of it elsewhere.
     let options: Vec<_> = manifest.options.iter().filter(|(name, _)| *name != crate::bench::PLAN).collect();
     if !options.is_empty() {
         facts.push(("Options", named(options.into_iter().map(|(name, v)| format!("{name} {v}")).collect())));

@@ -70,7 +70,8 @@ fn values(text: &mut String, report: &Report) {
         titles.extend(report.model.stacks.iter().cloned());
         let row = |place: &Place| {
             let stacks = 0..report.model.stacks.len();
-            let value = |stack| labels::spread(points, *place, stack).map(|spread| chart::told(&spread, &panel.unit));
+            let value =
+                |stack| labels::spread(points, *place, stack).map(|spread| chart::format_spread(&spread, &panel.unit));
             let mut cells = vec![labels::place(report, panel, Some(*place))];
             cells.extend(stacks.map(|stack| value(stack).unwrap_or_else(|| labels::NONE.into())));
             cells

@@ -113,7 +113,7 @@ pub fn values(report: &Report, panel: &crate::report::Panel, points: &crate::rep
                         td .number {
                             @match labels::spread(points, *place, stack) {
                                 Some(spread) => {
-                                    (chart::told(&spread, &panel.unit))
+                                    (chart::format_spread(&spread, &panel.unit))
                                     @if let Some(p99) = labels::p99(points, *place, stack).filter(|_| panel.lower_is_better) {
                                         br; small { "p99 " (units::quantity(p99, &panel.unit)) }
                                     }

@@ -56,13 +56,16 @@ pub fn text(validation: &Validation) -> String {
 
 /// What comes of it, in sentences.
 pub fn summary(verdict: &Verdict) -> Vec<String> {
-    let told = |found: &Deviations| {
+    let describe = |found: &Deviations| {
         let (median, ninth) = (100.0 * found.median, 100.0 * found.ninth);
         format!("{} points; median deviation {median:.1} %, 90th percentile {ninth:.1} %", found.points)
     };
     let mut lines = Vec::new();
     lines.push(
-        verdict.predicted.as_ref().map_or("predicted: nothing".into(), |found| format!("predicted: {}", told(found))),
+        verdict
+            .predicted
+            .as_ref()
+            .map_or("predicted: nothing".into(), |found| format!("predicted: {}", describe(found))),
     );
     if let (Some(all), Some(predicted)) = (&verdict.all, &verdict.predicted)
         && all.points > predicted.points
@@ -70,7 +73,7 @@ pub fn summary(verdict: &Verdict) -> Vec<String> {
         let (left_out, most) = (all.points - predicted.points, 100.0 * STEADY);
         lines.push(format!(
             "left out: {left_out} points whose rounds differ by more than {most:.0} %; with them: {}",
-            told(all)
+            describe(all)
         ));
     }
     lines.push(format!("{} points set the model, and count for nothing", verdict.calibration));

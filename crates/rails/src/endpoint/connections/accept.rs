@@ -32,7 +32,7 @@ impl Endpoint {
                     self.admit(stream, remote, now);
                 }
                 Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
-                    // Out of files or memory, mostly. The listener tells of those that wait only once.
+                    // Out of files or memory, mostly. The poll set reports waiting connections only once.
                     self.accept_paused = true;
                     return any;
                 }

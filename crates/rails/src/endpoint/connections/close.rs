@@ -24,8 +24,8 @@ impl Endpoint {
         self.finish();
     }
 
-    /// The process ends and has not closed it: acknowledgements that are owed go out, as peers may wait for them, and
-    /// counters are written. Peers do not hear that this was in good order.
+    /// The process exits with the endpoint open: acknowledgements that are due are sent, as peers may wait for them, and
+    /// counters are written. There is no goodbye to peers.
     pub fn close_at_exit(mut self) {
         self.flush_held();
         let now = self.clock.now();

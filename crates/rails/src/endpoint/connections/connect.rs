@@ -64,23 +64,24 @@ impl Endpoint {
         let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
         for at in keys {
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
-            if attempt.is_late(now) {
+            if attempt.has_timed_out(now) {
                 self.attempt_failed(at, AttemptError::TimedOut, now);
             } else if attempt.is_due(now) {
-                self.try_now(at, now);
+                self.start_connecting(at, now);
             }
         }
         self.lose_silent_initiators(now);
     }
 
-    fn try_now(&mut self, at: usize, now: Instant) {
+    fn start_connecting(&mut self, at: usize, now: Instant) {
         let attempt = &self.attempts[at];
         let has_failed = attempt.is_reconnect || attempt.error.is_some();
         let device = self.device(RailId(attempt.rail), attempt.remote.ip(), has_failed).map(str::to_string);
         let attempt = &mut self.attempts[at];
         let rail = &self.rails[usize::from(attempt.rail)];
-        let watched =
-            attempt.try_now(rail.ip, device.as_deref(), self.congestion.initial_algorithm(), now).and_then(|stream| {
+        let watched = attempt
+            .start_connecting(rail.ip, device.as_deref(), self.congestion.initial_algorithm(), now)
+            .and_then(|stream| {
                 self.poller.add(stream.as_fd(), Kind::Stream, attempt_token(at)).map_err(AttemptError::Network)
             });
         if let Err(error) = watched {

@@ -2,7 +2,7 @@
 
 use fishplate_engine::Instant;
 
-use crate::connect::outgoing::FIRST_PAUSE_NS;
+use crate::connect::outgoing::MIN_BACKOFF_NS;
 
 /// Longest wait before a rail that has failed often is tried again, in nanoseconds.
 const LONGEST_PAUSE_NS: f64 = 10e9;
@@ -30,7 +30,7 @@ impl FlapDamping {
             self.failures = self.failures * now.decay_since(self.last, HALF_LIFE_NS) + 1.0;
             self.last = now;
         }
-        (FIRST_PAUSE_NS as f64 * (self.failures - 1.0).exp2()).min(LONGEST_PAUSE_NS) as u64
+        (MIN_BACKOFF_NS as f64 * (self.failures - 1.0).exp2()).min(LONGEST_PAUSE_NS) as u64
     }
 }
 
@@ -57,6 +57,6 @@ mod tests {
     fn streams_that_fail_together_are_one_failure() {
         let mut flap_damping = FlapDamping::default();
         let pauses = [0, 1, 2, 100].map(|ms| flap_damping.failed(Instant(ms * 1_000_000)));
-        assert_eq!(pauses, [FIRST_PAUSE_NS; 4]);
+        assert_eq!(pauses, [MIN_BACKOFF_NS; 4]);
     }
 }

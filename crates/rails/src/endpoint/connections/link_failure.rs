@@ -87,7 +87,7 @@ impl Endpoint {
         format!("rail {} ({} to {}): {cause}", rail.name, rail.ip, link.remote)
     }
 
-    /// Whether a link to a peer is left that is not being let go.
+    /// Whether there is a link to the peer that is not being retired.
     fn has_usable_link(&self, vc: VcId) -> bool {
         let mut links = self.peers[vc.0 as usize].links.iter().flatten();
         links.any(|at| !self.links[*at].retirement.has_begun())
@@ -103,7 +103,7 @@ impl Endpoint {
                 attempts.filter(|attempt| attempt.vc == vc).for_each(|attempt| attempt.retry_now(now));
             }
             Role::Acceptor if peer.address.is_some() && !peer.is_closing => self.reconnect(vc, now),
-            // Whoever has set the links up does so again, or this side hears no more of it.
+            // The side that has set the links up tries again; if it does not, the peer is lost.
             _ => peer.since = now,
         }
     }
@@ -181,7 +181,7 @@ impl Endpoint {
         let links: Vec<usize> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
         links.into_iter().for_each(|at| self.remove_link(at));
         self.attempts.retain(|_, attempt| attempt.vc != vc);
-        self.bundles.retain(|bundle| !bundle.is_to(vc));
+        self.stream_groups.retain(|group| !group.is_to(vc));
         self.peers[vc.0 as usize].role = Role::Lost;
     }
 

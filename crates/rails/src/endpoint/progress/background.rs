@@ -1,4 +1,4 @@
-//! Progress while the application is away from MPI, by the calls of a thread that watches over the endpoint.
+//! Progress while the application is not in MPI, by calls of the progress thread.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use crate::endpoint::Endpoint;
 
 impl Endpoint {
-    /// Number of progress calls so far: where it stays the same, the application is away.
+    /// Number of progress calls so far: if it stays the same, the application is not in MPI.
     pub fn progress_calls(&self) -> u64 {
         self.calls
     }

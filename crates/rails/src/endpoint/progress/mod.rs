@@ -1,7 +1,7 @@
 //! The progress loop: moves bytes between sockets, memory and the engine.
 //!
 //! [`Endpoint::progress`] polls the active link and, now and then, all others (`poll_set`, `poll_interval`, `token`), handles
-//! timers, and lets the send path pump. `background` is what the progress thread calls while the application is away.
+//! timers, and lets the send path pump. `background` is for the progress thread, while the application is not in MPI.
 //!
 //! Called by the user, who is the provider; nothing here blocks or starts a thread.
 
@@ -19,7 +19,7 @@ use crate::sys::poll::Ready;
 
 use token::{Token, datagrams_token, link_token};
 
-/// How often attempts to connect, and the kernel's measurements of paths, are looked at, in nanoseconds.
+/// How often attempts to connect are serviced, and paths sampled, in nanoseconds.
 const TICK_NS: u64 = 5_000_000;
 
 impl Endpoint {
@@ -47,7 +47,7 @@ impl Endpoint {
             self.service_unproven(now);
             self.write_status_page(now);
             self.service_attempts(now);
-            // Before the engine gives anything up: after a while away, only the kernel knows what has moved.
+            // Before the engine gives anything up: after a long computation, only the kernel knows what has been acknowledged.
             self.sample_paths(now);
             self.retransmit_datagrams(now);
         }
@@ -96,7 +96,7 @@ impl Endpoint {
                 if event.ended
                     && let Some(link) = self.links.get_mut(at)
                 {
-                    link.has_ended = true;
+                    link.hung_up = true;
                 }
                 event.readable && !self.defer_read(at) && self.read_link(at, now)
             }

@@ -16,19 +16,19 @@ impl Endpoint {
         let Some(at) = self.active_link else { return false };
         let Some(link) = self.links.get_mut(at) else { return false };
         let Some(datagrams) = &mut link.datagrams else { return self.poll_active_stream(at, now) };
-        // In turns, while calls follow each other closely; a program that calls rarely has both looked at.
-        let is_late = |looked_at: Instant| now.since_ns(looked_at) >= LONGEST_INTERVAL_NS;
-        let is_turn = datagrams.is_turn();
-        let looks_at_datagrams = is_turn || is_late(datagrams.looked_at);
-        let looks_at_stream = !is_turn || link.read_deferred || is_late(link.looked_at);
-        let moved = looks_at_datagrams && self.read_datagram(at, now) == Some(true);
-        moved || (looks_at_stream && self.poll_active_stream(at, now))
+        // Alternately, while calls follow each other closely; for a program that calls rarely, both are polled.
+        let is_late = |polled_at: Instant| now.since_ns(polled_at) >= LONGEST_INTERVAL_NS;
+        let polls_datagrams_next = datagrams.polls_datagrams_next();
+        let polls_datagrams = polls_datagrams_next || is_late(datagrams.polled_at);
+        let polls_stream = !polls_datagrams_next || link.read_deferred || is_late(link.polled_at);
+        let moved = polls_datagrams && self.read_datagram(at, now) == Some(true);
+        moved || (polls_stream && self.poll_active_stream(at, now))
     }
 
     fn poll_active_stream(&mut self, at: usize, now: Instant) -> bool {
         let Some(link) = self.links.get_mut(at) else { return false };
         if !is_readable(link.socket.as_fd()) {
-            link.looked_at = now;
+            link.polled_at = now;
             link.read_in_call = self.calls;
             return false;
         }
@@ -63,9 +63,9 @@ impl Endpoint {
         }
     }
 
-    /// When a socket is known to have been empty of what it has now, if it was read before at `looked_at`.
-    pub(in crate::endpoint) fn known_empty_at(&self, is_watched: bool, looked_at: Instant) -> Instant {
-        if is_watched { looked_at.max(self.poll_interval.last_poll()) } else { looked_at }
+    /// Last time when a socket, polled at `polled_at`, is known not to have had the data that it has now.
+    pub(in crate::endpoint) fn known_empty_at(&self, is_watched: bool, polled_at: Instant) -> Instant {
+        if is_watched { polled_at.max(self.poll_interval.last_poll()) } else { polled_at }
     }
 
     /// Takes the active link out of the poll set while no other has data: membership costs time with every packet that comes,

@@ -19,7 +19,7 @@ impl Endpoint {
             moved |= read;
         }
         if let Some(datagrams) = self.links.get(at).and_then(|link| link.datagrams.as_ref()) {
-            // There may be more, of which the poll set will not tell again. (It is not in the set if this fails.)
+            // There may be more, which the poll set will not report again. (It is not in the set if this fails.)
             let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, datagrams_token(at));
         }
         moved
@@ -30,11 +30,11 @@ impl Endpoint {
         let link = self.links.get_mut(at)?;
         let datagrams = link.datagrams.as_mut()?;
         let came = datagrams.fill();
-        let looked = std::mem::replace(&mut datagrams.looked_at, now);
+        let polled_before = std::mem::replace(&mut datagrams.polled_at, now);
         match came {
             Ok(DatagramKind::Frame(number)) => {
                 let (subchannel, is_watched) = (link.subchannel, link.in_poll_set);
-                self.engine.arrived_after(subchannel, self.known_empty_at(is_watched, looked));
+                self.engine.arrived_after(subchannel, self.known_empty_at(is_watched, polled_before));
                 self.engine.made_progress(now, subchannel);
                 if self.active_link == Some(at) {
                     self.poll_interval.active_link_had_data();

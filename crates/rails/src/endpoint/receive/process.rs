@@ -71,7 +71,7 @@ impl Endpoint {
         header.ack = link.send_sequence.acknowledged(header.ack, now);
         link.counts.rx_messages += u64::from(carries_data(&header.body));
         link.goodbye_received |= matches!(header.body, Body::Bye);
-        if matches!(header.body, Body::Leave) && !link.peer_retires() {
+        if matches!(header.body, Body::Leave) && !link.peer_leaves() {
             self.protocol_violation(at, "it lets go of a connection that has to stay");
             return None;
         }

@@ -10,13 +10,13 @@ use crate::endpoint::Endpoint;
 use crate::link::Filled;
 
 impl Endpoint {
-    /// Reads a link until it has nothing more, or others must have their turn.
+    /// Reads a link until it has no more data, or up to the limit of one call.
     pub(in crate::endpoint) fn read_link(&mut self, at: usize, now: Instant) -> bool {
         let mut moved = false;
         for _ in 0..MOST_READS {
             let Some(link) = self.links.get_mut(at) else { return moved };
             link.read_in_call = self.calls;
-            // What was put off had come before the poll set was asked last.
+            // A deferred read is of data from before the last poll.
             let was_in_set = link.in_poll_set && !std::mem::take(&mut link.read_deferred);
             match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
                 Ok(Filled::End) => {
@@ -28,19 +28,19 @@ impl Endpoint {
                     if self.active_link == Some(at) {
                         self.poll_interval.active_link_had_data();
                     }
-                    let looked = std::mem::replace(&mut link.looked_at, now);
-                    let (subchannel, has_ended, is_open) = (link.subchannel, link.has_ended, link.is_delivering(now));
-                    self.engine.arrived_after(subchannel, self.known_empty_at(was_in_set, looked));
+                    let polled_before = std::mem::replace(&mut link.polled_at, now);
+                    let (subchannel, hung_up, is_open) = (link.subchannel, link.hung_up, link.is_delivering(now));
+                    self.engine.arrived_after(subchannel, self.known_empty_at(was_in_set, polled_before));
                     if is_open {
                         self.engine.made_progress(now, subchannel);
                     }
                     self.set_active_link(at);
-                    if !self.process_received(at, now) || (filled == Filled::Drained && !has_ended) {
+                    if !self.process_received(at, now) || (filled == Filled::Drained && !hung_up) {
                         return true;
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    link.looked_at = now;
+                    link.polled_at = now;
                     return moved;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -50,7 +50,7 @@ impl Endpoint {
                 }
             }
         }
-        // There may be more, of which the poll set will not tell again.
+        // There may be more data, which the poll set will not report again.
         self.rearm(at);
         moved
     }

@@ -1,7 +1,7 @@
 //! Datagrams beside streams: to which peers, which frames, and the retransmission of those that are not acknowledged.
 //!
-//! They are for near peers with request-response traffic. Either side tells over the stream where it takes datagrams, and
-//! sends a probe; frames follow only once probes come through.
+//! They are for near peers with request-response traffic. Each side announces over the stream where it receives datagrams, and
+//! sends a probe; frames follow only once probes have arrived.
 
 use std::net::SocketAddr;
 
@@ -70,7 +70,7 @@ impl Endpoint {
         }
     }
 
-    /// Tells the peer where datagrams are taken, if they are, and whether its own come through.
+    /// Announces to the peer where datagrams are received, if they are, and whether its own arrive.
     pub(in crate::endpoint) fn offer_datagrams(&mut self, at: usize) {
         if self.links[at].datagrams.is_none() {
             self.open_datagrams(at);

@@ -37,14 +37,14 @@ impl Endpoint {
         self.awaiting_kernel_acks = awaiting_kernel_acks;
     }
 
-    /// The same of one link. Whether it has more under way.
+    /// The same of one link. Returns whether it has more in flight.
     fn query_kernel_acks_of(&mut self, at: usize, now: Instant) -> bool {
         let Some(link) = self.links.get_mut(at) else { return false };
-        let looked = std::mem::replace(&mut link.kernel_acks.queried_at, now);
+        let polled_before = std::mem::replace(&mut link.kernel_acks.queried_at, now);
         let Ok(queued) = unacknowledged(link.socket.as_fd()) else { return false };
         let bytes = link.transmit.taken().saturating_sub(link.transmit.len() + u64::from(queued));
         if let Some(frames) = link.kernel_acks.acknowledged(bytes) {
-            self.engine.kernel_acknowledged((looked, now), link.subchannel, frames);
+            self.engine.kernel_acknowledged((polled_before, now), link.subchannel, frames);
         }
         link.kernel_acks.listed = link.kernel_acks.is_waiting();
         link.kernel_acks.listed

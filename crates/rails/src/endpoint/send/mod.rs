@@ -4,7 +4,7 @@
 //! while the engine has frames and flushes the queues. `batching` holds a queue back while a burst of sends goes on.
 //! `kernel_acks` asks the kernel how much of a stream the peer's kernel has acknowledged.
 //!
-//! Called by the progress loop, by `post` and, while the application is away, by the progress thread.
+//! Called by the progress loop, by `post` and, while the application is not in MPI, by the progress thread.
 
 pub(in crate::endpoint) mod batching;
 mod datagrams;

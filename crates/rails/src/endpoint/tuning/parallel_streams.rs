@@ -16,18 +16,18 @@ use crate::connect::unproven::PART_OF_FILES;
 use crate::endpoint::Endpoint;
 use crate::link::Link;
 use crate::link_name::FIRST_ADDITIONAL;
-use crate::streams::{Growth, Sample, Streams};
+use crate::streams::{Sample, StreamCount, Streams};
 use crate::sys::limits::open_files;
 
 /// The streams between a rail and one address of a peer.
-pub struct Bundle {
+pub struct StreamGroup {
     vc: VcId,
     rail: RailId,
     remote: IpAddr,
-    growth: Growth,
+    stream_count: StreamCount,
 }
 
-impl Bundle {
+impl StreamGroup {
     /// Whether it leads to this peer.
     pub fn is_to(&self, vc: VcId) -> bool {
         self.vc == vc
@@ -44,33 +44,33 @@ impl Bundle {
 }
 
 impl Endpoint {
-    /// From now on the streams over which link `at` runs are looked after, if the user lets them grow.
+    /// Manages the number of streams beside link `at` from now on, if the setting is automatic.
     pub(in crate::endpoint) fn manage_streams_of(&mut self, at: usize) {
         let Streams::Automatic { most } = self.settings.streams else { return };
         let link = &self.links[at];
-        if !self.bundles.iter().any(|bundle| bundle.has(link)) {
+        if !self.stream_groups.iter().any(|group| group.has(link)) {
             let (vc, rail, remote) = (link.subchannel.vc, link.rail, link.remote.ip());
-            self.bundles.push(Bundle { vc, rail, remote, growth: Growth::new(most) });
+            self.stream_groups.push(StreamGroup { vc, rail, remote, stream_count: StreamCount::new(most) });
         }
     }
 
-    /// Sets up streams and lets them go, as what was sampled suggests.
+    /// Sets up and retires streams, depending on the samples.
     pub(in crate::endpoint) fn adjust_streams(&mut self, now: Instant) {
-        if !self.bundles.is_empty() {
-            self.adjust_bundles(now);
+        if !self.stream_groups.is_empty() {
+            self.adjust_stream_groups(now);
         }
         self.service_retiring_links();
     }
 
-    fn adjust_bundles(&mut self, now: Instant) {
+    fn adjust_stream_groups(&mut self, now: Instant) {
         let mut acknowledged = vec![0; self.rails.len()];
         for (_, link) in &self.links {
             acknowledged[usize::from(link.rail.0)] += link.sampled.acknowledged_bytes;
         }
-        for at in 0..self.bundles.len() {
-            let rail = usize::from(self.bundles[at].rail.0);
+        for at in 0..self.stream_groups.len() {
+            let rail = usize::from(self.stream_groups[at].rail.0);
             let Some(sample) = self.sample_streams(at, acknowledged[rail], now) else { continue };
-            match self.bundles[at].growth.decide(&sample) {
+            match self.stream_groups[at].stream_count.decide(&sample) {
                 Some(wanted) if wanted > sample.streams => self.add_streams(at, wanted - sample.streams, now),
                 Some(wanted) => self.retire_streams(at, sample.streams - wanted, now),
                 None => {}
@@ -79,26 +79,26 @@ impl Endpoint {
     }
 
     fn sample_streams(&self, at: usize, rail_acknowledged: u64, now: Instant) -> Option<Sample> {
-        let bundle = &self.bundles[at];
+        let group = &self.stream_groups[at];
         let mut sample = Sample {
             now,
             streams: 0,
-            is_changing: self.attempts.iter().any(|(_, attempt)| bundle.is_tried_by(attempt)),
-            is_wanted: false,
+            is_changing: self.attempts.iter().any(|(_, attempt)| group.is_tried_by(attempt)),
+            has_backlog: false,
             is_limited: false,
             acknowledged: 0,
             rail_acknowledged,
             min_rtt_ns: u64::MAX,
-            speed: self.rails[usize::from(bundle.rail.0)].speed,
+            speed: self.rails[usize::from(group.rail.0)].speed,
         };
         let mut limited = 0;
-        for link in self.links_of(bundle) {
+        for link in self.links_of(group) {
             if link.retirement.has_begun() {
                 sample.is_changing = true;
                 continue;
             }
             sample.streams += 1;
-            sample.is_wanted |= link.blocked || link.sampled.unsent_bytes > 0;
+            sample.has_backlog |= link.blocked || link.sampled.unsent_bytes > 0;
             limited += u8::from(link.is_window_limited);
             sample.acknowledged += link.sampled.acknowledged_bytes;
             sample.min_rtt_ns = sample.min_rtt_ns.min(link.sampled.min_rtt_ns);
@@ -109,16 +109,16 @@ impl Endpoint {
 
     /// Starts to set up `count` more streams.
     pub(in crate::endpoint) fn add_streams(&mut self, at: usize, count: u8, now: Instant) {
-        let bundle = &self.bundles[at];
-        let (vc, rail) = (bundle.vc, bundle.rail);
+        let group = &self.stream_groups[at];
+        let (vc, rail) = (group.vc, group.rail);
         let port = self.peers[vc.0 as usize].address.as_ref().map(|address| address.port);
         let Some(port) = port.filter(|_| self.has_room_for(vc, usize::from(count))) else {
-            return self.growth_failed(at, now);
+            return self.set_up_failed(at, now);
         };
-        let remote = (bundle.remote, port).into();
-        let own = self.links_of(bundle).filter(|link| link.name.is_additional() && !link.name.by_peer);
+        let remote = (group.remote, port).into();
+        let own = self.links_of(group).filter(|link| link.name.is_additional() && !link.name.by_peer);
         let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
-        let is_short = self.links_of(bundle).all(Link::has_short_segments);
+        let is_short = self.links_of(group).all(Link::has_short_segments);
         for _ in 0..count {
             let Some(stream) = (FIRST_ADDITIONAL..=u8::MAX).find(|stream| !taken.contains(stream)) else { return };
             taken.push(stream);
@@ -131,30 +131,30 @@ impl Endpoint {
     /// An additional stream could not be set up: it is not tried again soon.
     pub(in crate::endpoint) fn additional_failed(&mut self, at: usize, now: Instant) {
         let attempt = self.attempts.remove(at);
-        let Some(at) = self.bundles.iter().position(|bundle| bundle.is_tried_by(&attempt)) else { return };
-        if !self.attempts.iter().any(|(_, other)| self.bundles[at].is_tried_by(other)) {
-            self.growth_failed(at, now);
+        let Some(at) = self.stream_groups.iter().position(|group| group.is_tried_by(&attempt)) else { return };
+        if !self.attempts.iter().any(|(_, other)| self.stream_groups[at].is_tried_by(other)) {
+            self.set_up_failed(at, now);
         }
     }
 
-    fn growth_failed(&mut self, at: usize, now: Instant) {
-        let streams = self.links_of(&self.bundles[at]).count();
-        self.bundles[at].growth.failed(streams as u8, now);
+    fn set_up_failed(&mut self, at: usize, now: Instant) {
+        let streams = self.links_of(&self.stream_groups[at]).count();
+        self.stream_groups[at].stream_count.failed(streams as u8, now);
     }
 
-    fn links_of(&self, bundle: &Bundle) -> impl Iterator<Item = &Link> {
-        let links = self.peers[bundle.vc.0 as usize].links.iter().flatten();
-        links.map(|link| &self.links[*link]).filter(|link| bundle.has(link))
+    fn links_of(&self, group: &StreamGroup) -> impl Iterator<Item = &Link> {
+        let links = self.peers[group.vc.0 as usize].links.iter().flatten();
+        links.map(|link| &self.links[*link]).filter(|link| group.has(link))
     }
 
-    /// Whether so many more connections to a peer leave enough for others, and for the program.
+    /// Whether so many more connections to a peer stay within the limits.
     fn has_room_for(&self, vc: VcId, count: usize) -> bool {
         let of_peer = self.peers[vc.0 as usize].links.iter().flatten().count() + count;
         let all = self.links.len() + self.attempts.len() + count;
         of_peer <= MAX_TO_A_PEER && all <= open_files() / PART_OF_FILES
     }
 
-    /// Whether the peer may set up another stream over the way that a connection of its takes.
+    /// Whether the peer may set up another stream beside a connection of its.
     pub(in crate::endpoint) fn accepts_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
         let peer = &self.peers[vc.0 as usize];
         let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
@@ -163,13 +163,13 @@ impl Endpoint {
         is_wanted && same < usize::from(MAX_STREAMS) && self.has_room_for(vc, 1)
     }
 
-    /// Begins to let go of `count` streams that this side has set up.
+    /// Begins to retire `count` streams that this side has set up.
     pub(in crate::endpoint) fn retire_streams(&mut self, at: usize, count: u8, now: Instant) {
-        let bundle = &self.bundles[at];
-        let links = self.peers[bundle.vc.0 as usize].links.iter().flatten().copied();
+        let group = &self.stream_groups[at];
+        let links = self.peers[group.vc.0 as usize].links.iter().flatten().copied();
         let own = links.filter(|at| {
             let link = &self.links[*at];
-            bundle.has(link) && link.name.is_additional() && !link.name.by_peer && !link.retirement.has_begun()
+            group.has(link) && link.name.is_additional() && !link.name.by_peer && !link.retirement.has_begun()
         });
         let chosen: Vec<usize> = own.take(usize::from(count)).collect();
         for at in chosen {

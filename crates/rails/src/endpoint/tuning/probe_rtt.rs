@@ -12,7 +12,7 @@ use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 impl Endpoint {
     /// Pauses or resumes link `at`, given what BBR and the kernel say. None is paused where no progress thread would resume it
-    /// while the user is away.
+    /// while the application is not in MPI.
     pub(in crate::endpoint) fn update_probe_rtt(&mut self, at: usize, bbr: &Bbr, info: &TcpInfo, now: Instant) {
         let link = &mut self.links[at];
         let was_paused = link.probe_rtt.is_paused();
@@ -89,7 +89,7 @@ mod tests {
         end.pause_link(at);
     }
 
-    /// BBR would have looked at it long ago.
+    /// ProbeRTT would have been due long ago.
     fn rest_too_long(pair: &mut Pair, at: usize) {
         let begin = Monotonic::now();
         pair.ends[0].links[at].probe_rtt = ProbeRttAvoidance::paused_until(Instant(0));

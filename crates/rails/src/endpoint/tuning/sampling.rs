@@ -1,4 +1,4 @@
-//! Samples `TCP_INFO` of the links: the engine is told, and the rules of window warm-up, pacing and streams act on it.
+//! Samples `TCP_INFO` of the links: for the engine, and for window warm-up, pacing and streams.
 
 use std::os::fd::AsFd;
 
@@ -13,7 +13,7 @@ use crate::sys::tcp_info::{TcpInfo, tcp_info};
 /// 1 Gbit/s 130 ms, in which a queue would have shown many times over.
 const AMPLE_AFTER: u64 = 16 << 20;
 
-/// A link has failed when the kernel waits for the peer's and hears nothing for so long, in nanoseconds: longer than a
+/// A link has failed when the peer's kernel does not answer for so long, in nanoseconds: longer than a
 /// few repetitions of what was lost. A peer that computes does answer, its kernel does.
 const SILENT_FOR_NS: u64 = 3_000_000_000;
 
@@ -78,7 +78,7 @@ impl Endpoint {
     }
 }
 
-/// What the engine hears of it.
+/// The path as the engine gets it.
 pub(in crate::endpoint) fn path(info: &TcpInfo) -> Path {
     Path {
         rtt_ns: info.rtt_ns,

@@ -1,4 +1,4 @@
-//! Window warm-up and path probes by padding: frames without news, for what TCP and BBR learn from segments.
+//! Window warm-up and path probes by padding: frames without content, from whose segments TCP and BBR measure the path.
 
 use std::os::fd::AsFd;
 

@@ -11,7 +11,7 @@
 //!   over from it, forgets neither while the link idles, and does not take a lost segment for a queue.
 //!
 //! The kernel counts a congestion window in segments, however short. Hence window warm-up: once a distant link has sent more
-//! than an initial window, padding (short frames without news) fills the window while the link has nothing else to send, and
+//! than an initial window, padding (short frames without content) fills the window while the link has nothing else to send, and
 //! doubles it with each round trip, until it is open. The receiver's window, of 64 KiB to begin with, opens by two full segments with
 //! each of these that is long enough for the memory that it takes (net/ipv4/tcp_input.c of Linux, `tcp_grow_window`), as
 //! far as there is room.
@@ -161,7 +161,7 @@ impl CongestionPhase {
         matches!(self, CongestionPhase::Near { queued, .. } if *queued < QUEUED_BYTES)
     }
 
-    /// Whether it has to be looked at although the link has sent nothing.
+    /// Whether to sample it although the link has sent nothing.
     pub fn is_opening_window(&self) -> bool {
         matches!(self, CongestionPhase::Distant { padding, .. } if (1..MOST_PADDING).contains(padding))
     }

@@ -126,9 +126,9 @@ impl ProbeRttAvoidance {
     /// Whether what it has carried of late, and has still to carry, makes it busy.
     fn is_loaded(&self, now: Instant, bbr: &Bbr, info: &TcpInfo, waiting: u64) -> bool {
         let (from, acknowledged) = self.counted_from;
-        let under_way = u64::from(info.unacknowledged) * u64::from(info.segment_bytes);
+        let in_flight = u64::from(info.unacknowledged) * u64::from(info.segment_bytes);
         let bytes =
-            info.acknowledged_bytes.saturating_sub(acknowledged) + under_way + u64::from(info.unsent_bytes) + waiting;
+            info.acknowledged_bytes.saturating_sub(acknowledged) + in_flight + u64::from(info.unsent_bytes) + waiting;
         // BBR takes what a sender of short messages asks of the path for its rate, but leaves it its window, which is up to
         // three times what the path holds; more over a short one, but then a queue shows in the round trip.
         let round_trip_ns = info.rtt_ns.max(bbr.min_rtt_ns()).max(1);
@@ -183,35 +183,35 @@ mod tests {
         TcpInfo { acknowledged_bytes, unacknowledged, ..path }
     }
 
-    /// Milliseconds, since BBR's clock was set, in which a link rests that has so many segments under way when it does not
-    /// and runs empty 30 ms after it has begun to; `bbr`: what BBR says then.
-    fn rest(busy: u32, bbr: impl Fn(u64) -> Bbr) -> Vec<u64> {
-        let (mut avoidance, mut rested) = (ProbeRttAvoidance::default(), Vec::<u64>::new());
+    /// Milliseconds, since BBR's clock was set, in which a link is paused. It has so many segments in flight otherwise, and
+    /// has drained 30 ms after the pause has begun; `bbr`: BBR's state at a time.
+    fn pauses(busy: u32, bbr: impl Fn(u64) -> Bbr) -> Vec<u64> {
+        let (mut avoidance, mut paused_ms) = (ProbeRttAvoidance::default(), Vec::<u64>::new());
         for ms in (0..10_200).step_by(5) {
             if avoidance.is_paused() {
-                rested.push(ms);
+                paused_ms.push(ms);
             }
-            let is_empty = avoidance.is_paused() && ms >= rested[0] + 30;
+            let is_empty = avoidance.is_paused() && ms >= paused_ms[0] + 30;
             avoidance.update(Instant((1000 + ms) * MS), &bbr(ms), &info(ms, if is_empty { 0 } else { busy }), 0);
         }
-        rested
+        paused_ms
     }
 
     #[test]
-    fn a_busy_link_has_run_empty_when_bbr_would_look_and_hears_of_what_it_sends_next_soon_after() {
-        let rested = rest(1000, |_| CONTENT);
-        let (first, last) = (rested[0], rested[rested.len() - 1]);
+    fn a_busy_link_has_drained_when_probe_rtt_is_due() {
+        let paused_ms = pauses(1000, |_| CONTENT);
+        let (first, last) = (paused_ms[0], paused_ms[paused_ms.len() - 1]);
         assert!((9_940..=9_965).contains(&first) && (9_985..=10_000).contains(&last), "{first} to {last}");
     }
 
     #[test]
-    fn a_link_that_would_not_notice_does_not_rest() {
-        assert!(rest(PROBE_RTT_SEGMENTS, |_| CONTENT).is_empty());
+    fn a_link_with_a_small_window_is_not_paused() {
+        assert!(pauses(PROBE_RTT_SEGMENTS, |_| CONTENT).is_empty());
     }
 
     #[test]
-    fn a_link_with_short_messages_is_idle_often_enough_not_to_rest() {
-        let rests_with = |bytes_per_ms: u64, waiting| {
+    fn a_link_with_short_messages_is_not_paused() {
+        let pauses_with = |bytes_per_ms: u64, waiting| {
             let mut avoidance = ProbeRttAvoidance::default();
             (0..10_200).any(|ms| {
                 let waiting = if ms > 9_900 { waiting } else { 0 };
@@ -219,13 +219,13 @@ mod tests {
                 avoidance.is_paused()
             })
         };
-        assert!(!rests_with(9_000, 0) && rests_with(12_000, 0));
-        assert!(rests_with(9_000, 4_000_000), "a long one has begun");
+        assert!(!pauses_with(9_000, 0) && pauses_with(12_000, 0));
+        assert!(pauses_with(9_000, 4_000_000), "a long one has begun");
     }
 
     #[test]
     fn a_long_window_over_a_short_path_is_full_where_there_is_a_queue() {
-        let rests_with = |rtt_ns, bytes_per_ms| {
+        let pauses_with = |rtt_ns, bytes_per_ms| {
             let mut avoidance = ProbeRttAvoidance::default();
             (0..10_200).any(|ms| {
                 let info = TcpInfo { rtt_ns, window: 172, ..carried(ms * bytes_per_ms, 129) };
@@ -233,54 +233,57 @@ mod tests {
                 avoidance.is_paused()
             })
         };
-        assert!(rests_with(2 * MS, 100_000) && !rests_with(2 * MS, 8_000));
-        assert!(!rests_with(MS / 10, 100_000), "it carries less than a tenth of what its window lets through");
+        assert!(pauses_with(2 * MS, 100_000) && !pauses_with(2 * MS, 8_000));
+        assert!(!pauses_with(MS / 10, 100_000), "it carries less than a tenth of what its window lets through");
     }
 
     #[test]
-    fn a_new_least_round_trip_puts_a_rest_off_and_ends_one() {
+    fn a_new_minimal_round_trip_delays_a_pause_and_ends_one() {
         let lower_from = |at| move |ms| if ms < at { CONTENT } else { Bbr { min_rtt_us: 19_990, ..CONTENT } };
-        assert!(rest(1000, lower_from(9_000)).is_empty());
-        let rested = rest(1000, lower_from(9_980));
-        assert_eq!(rested.last(), Some(&9_980), "from {}", rested[0]);
+        assert!(pauses(1000, lower_from(9_000)).is_empty());
+        let paused_ms = pauses(1000, lower_from(9_980));
+        assert_eq!(paused_ms.last(), Some(&9_980), "from {}", paused_ms[0]);
     }
 
     #[test]
-    fn a_link_that_idles_between_long_messages_rests_before_the_next_one() {
+    fn a_link_that_idles_between_long_messages_is_paused_before_the_next_one() {
         let mut avoidance = ProbeRttAvoidance::default();
-        let mut rested = Vec::new();
+        let mut paused_ms = Vec::new();
         for ms in (0..10_200).step_by(5) {
             // 35 ms each 100 ms, but none from 9.9 s on.
             let is_busy = ms % 100 < 35 && ms < 9_900;
             if is_busy || avoidance.needs_sampling(Instant(ms * MS)) {
                 avoidance.update(Instant(ms * MS), &CONTENT, &info(ms, if is_busy { 1000 } else { 0 }), 0);
             }
-            rested.extend(avoidance.is_paused().then_some(ms));
+            paused_ms.extend(avoidance.is_paused().then_some(ms));
         }
-        assert_eq!((rested[0], rested.last()), (9_955, Some(&9_990)));
+        assert_eq!((paused_ms[0], paused_ms.last()), (9_955, Some(&9_990)));
         assert!(!avoidance.needs_sampling(Instant(10_200 * MS)));
     }
 
     #[test]
-    fn a_look_of_bbrs_puts_a_rest_off() {
-        assert!(rest(1000, |ms| Bbr { is_probe_rtt: (5_000..5_200).contains(&ms), ..CONTENT }).is_empty());
+    fn probe_rtt_delays_the_next_pause() {
+        assert!(pauses(1000, |ms| Bbr { is_probe_rtt: (5_000..5_200).contains(&ms), ..CONTENT }).is_empty());
     }
 
     #[test]
-    fn what_does_not_run_empty_goes_on_and_rests_again_ten_seconds_later() {
+    fn a_link_that_does_not_drain_resumes_and_is_paused_again_ten_seconds_later() {
         let mut avoidance = ProbeRttAvoidance::default();
-        let mut rested = Vec::new();
+        let mut paused_ms = Vec::new();
         for ms in (0..30_000).step_by(5) {
             avoidance.update(Instant(ms * MS), &CONTENT, &info(ms, 1000), 0);
-            rested.extend(avoidance.is_paused().then_some(ms));
+            paused_ms.extend(avoidance.is_paused().then_some(ms));
         }
-        assert!(rested.iter().all(|ms| (9_950..10_050).contains(ms) || (19_950..20_100).contains(ms)), "{rested:?}");
-        assert!((30..=40).contains(&rested.len()), "{rested:?}");
+        assert!(
+            paused_ms.iter().all(|ms| (9_950..10_050).contains(ms) || (19_950..20_100).contains(ms)),
+            "{paused_ms:?}"
+        );
+        assert!((30..=40).contains(&paused_ms.len()), "{paused_ms:?}");
     }
 
     #[test]
-    fn what_waits_is_given_time_to_leave_unless_it_takes_long_or_nobody_knows() {
-        let rests_with = |waiting, delivery_rate| {
+    fn the_pause_includes_the_time_to_drain_the_transmit_queue_unless_that_is_long_or_unknown() {
+        let pauses_with = |waiting, delivery_rate| {
             let mut avoidance = ProbeRttAvoidance::default();
             for ms in 0..10_000 {
                 avoidance.update(Instant(ms * MS), &CONTENT, &TcpInfo { delivery_rate, ..info(ms, 1000) }, waiting);
@@ -290,13 +293,13 @@ mod tests {
             }
             None
         };
-        let alone = rests_with(0, 100_000_000).unwrap();
-        let (behind, long) = (rests_with(4_000_000, 100_000_000).unwrap(), rests_with(6_000_000, 100_000_000));
+        let alone = pauses_with(0, 100_000_000).unwrap();
+        let (behind, long) = (pauses_with(4_000_000, 100_000_000).unwrap(), pauses_with(6_000_000, 100_000_000));
         assert!((38..=42).contains(&(alone - behind)), "{behind} to {alone}");
-        assert_eq!((long, rests_with(4_000_000, 0)), (None, None));
+        assert_eq!((long, pauses_with(4_000_000, 0)), (None, None));
     }
 
-    /// Milliseconds of a rest that is due after 60 of them in which padding goes out, with so many segments under way and so
+    /// Milliseconds of a pause, with ProbeRTT due after 60, in which probes are sent, with so many segments in flight and so
     /// many bytes waiting.
     fn padded(unacknowledged: u32, waiting: u64) -> Vec<u64> {
         let mut avoidance =
@@ -307,23 +310,23 @@ mod tests {
     }
 
     #[test]
-    fn padding_goes_out_once_each_round_trip_of_a_rest() {
+    fn probes_are_sent_once_a_round_trip_during_a_pause() {
         assert_eq!(padded(0, 0), [26, 52, 78]);
         assert!(padded(0, 1).is_empty(), "something else is about to leave");
         assert!(
             !ProbeRttAvoidance::default().should_probe(Instant(60 * MS), &CONTENT, &info(0, 0), 0),
-            "it does not rest"
+            "it is not paused"
         );
     }
 
     #[test]
-    fn what_the_peer_does_not_acknowledge_is_followed_by_padding_long_before_bbr_would_look() {
+    fn a_delayed_acknowledgement_is_followed_by_a_probe_before_probe_rtt_is_due() {
         assert_eq!(padded(1, 0), [26]);
         assert!(padded(PROBE_RTT_SEGMENTS + 1, 0).is_empty(), "it is still on its way");
     }
 
     #[test]
-    fn it_ends_without_a_look_too() {
+    fn an_overdue_pause_ends_without_a_sample() {
         let mut avoidance = ProbeRttAvoidance::default();
         avoidance.update(Instant(0), &CONTENT, &info(0, 1000), 0);
         avoidance.update(Instant(9_960 * MS), &CONTENT, &info(9_960, 1000), 0);

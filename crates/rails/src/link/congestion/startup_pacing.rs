@@ -12,7 +12,7 @@ use crate::sys::tcp_info::TcpInfo;
 /// Pacing rate over delivery rate, at most: the gain with which BBR probes for bandwidth later. At 1.5 the last frames of a message of
 /// 1 MiB over 1 ms were lost now and then, and BBR took the path for a tenth of what it is.
 const GAIN: f64 = 1.25;
-/// So many bytes have to be acknowledged between two looks for their round trip to tell of a queue: it is long also where
+/// So many bytes have to be acknowledged between two samples for their round trip to show a queue: it is long also where
 /// processes share a core, and shorter messages make BBR take the path for a fraction of what it is.
 const LEAST_BYTES: u64 = 384 << 10;
 /// A pace that bounds nothing.

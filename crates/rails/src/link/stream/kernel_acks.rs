@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use fishplate_engine::Instant;
 
-/// Frames with less payload, in bytes, are not tracked: they tell nothing of a path's rate.
+/// Frames with less payload, in bytes, are not tracked: they do not show a path's rate.
 const LEAST_PAYLOAD: u64 = 4 << 10;
 /// Most frames that are tracked; the peer's engine acknowledges the others.
 const MOST_TRACKED: usize = 256;
@@ -24,7 +24,7 @@ pub struct KernelAcks {
 }
 
 impl KernelAcks {
-    /// A frame with so much payload, the last of `frames`, ends at `end`. True if it is looked for.
+    /// A frame with so much payload, the last of `frames`, ends at `end`. True if it is tracked.
     pub fn track(&mut self, frames: u32, payload: u64, end: u64) -> bool {
         let is_tracked = payload >= LEAST_PAYLOAD && self.tracked.len() < MOST_TRACKED;
         if is_tracked {

@@ -40,7 +40,7 @@ pub enum Destination {
 /// What has come.
 #[derive(Debug)]
 pub enum Arrived {
-    /// A header; tell with [`ReceiveState::expect_payload`] where its payload goes, if it has one.
+    /// A header. If it has a payload, call [`ReceiveState::expect_payload`] with its place.
     Header(Header),
     /// The payload of the last header is whole: its length.
     Payload(u64),

@@ -8,7 +8,7 @@ use fishplate_engine::{Config, Extent, Payload, Region, Registration, SendKey};
 
 use super::costs::Costs;
 use super::flow_ends::FlowEnds;
-use super::rank::{Rank, Way};
+use super::rank::{Rank, SubchannelSpec};
 use super::tcp_info::Kernels;
 use crate::events::Random;
 use crate::models::calendar::Calendar;
@@ -17,7 +17,7 @@ use crate::models::network::{Network, NetworkEvent, Notice};
 use crate::models::path::Place;
 use crate::models::time::Time;
 
-/// Frames that are under way count in acknowledgements or not; the lowest bit of a frame's token says so.
+/// Lowest bit of a frame's token: the frame is counted in acknowledgements.
 const COUNTED: u64 = 1;
 /// Memory that a rank lets others access, in bytes: no address is real.
 const WINDOW_BYTES: u64 = 1 << 40;
@@ -36,24 +36,24 @@ pub enum Event {
         /// Which frame.
         frame: u32,
     },
-    /// A process has handed its kernel what it has for a flow.
+    /// A process has written a flow's queue to the socket.
     Flush(FlowId),
-    /// A process has read the header of a frame of which more is to come.
-    Begin {
+    /// A process has read the header of a frame whose payload is incomplete.
+    HeaderRead {
         /// Over which flow it came.
         flow: FlowId,
         /// Which frame.
         frame: u32,
     },
-    /// A process has taken in a frame.
+    /// A process has read a frame.
     Handle {
         /// Over which flow it came.
         flow: FlowId,
         /// Which frame.
         frame: u32,
     },
-    /// An acknowledgement of the engine's own has arrived.
-    Aside {
+    /// An acknowledgement frame of the engine has arrived, past the network.
+    Acknowledgement {
         /// Over which flow.
         flow: FlowId,
         /// Which frame.
@@ -61,10 +61,10 @@ pub enum Event {
     },
     /// A program goes on.
     Wake(u32),
-    /// The engine of a process asked for this time.
+    /// The engine's timeout of a process.
     Timeout(u32),
-    /// The thread that watches over a process that computes looks.
-    Guard(u32),
+    /// The progress thread of a process that computes runs.
+    ProgressThread(u32),
 }
 
 impl From<NetworkEvent> for Event {
@@ -78,23 +78,23 @@ impl From<NetworkEvent> for Event {
 struct Frame {
     header: Header,
     bytes: u64,
-    /// The receiver has had its header.
-    has_begun: bool,
+    /// The receiver has read its header.
+    header_read: bool,
 }
 
-/// Ways between ranks: what a testbed builds.
-pub trait Ways {
+/// The network between ranks, as a testbed builds it.
+pub trait Topology {
     /// The flows from one rank to another, one a rail, in the order of rails.
-    fn ways(&mut self, network: &mut Network, from: u32, to: u32) -> Vec<(Flow, Way)>;
+    fn subchannels_between(&mut self, network: &mut Network, from: u32, to: u32) -> Vec<(Flow, SubchannelSpec)>;
 
     /// Two ranks use one rail only: that at this position.
     fn bind(&mut self, a: u32, b: u32, rail: u8);
 
-    /// Bytes that may be handed to a subchannel before they have left its adapter, where that is limited.
+    /// Capacity of a subchannel's send queue in bytes, where that is limited.
     fn budget(&self) -> Option<u64>;
 }
 
-/// What an MPI library is to its network.
+/// How an MPI library uses its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Frames have headers on the wire: what stands for verbs or sockets has none of its own.
@@ -113,11 +113,11 @@ pub struct World {
     kernels: Kernels,
     frames: Vec<Frame>,
     free_frames: Vec<u32>,
-    ways: Box<dyn Ways>,
+    topology: Box<dyn Topology>,
     notices: Vec<Notice>,
     ready: Vec<u32>,
     kind: Kind,
-    /// Messages, stripes and control frames that processes handed over.
+    /// Messages, stripes and control frames that processes sent.
     pub frames_sent: u64,
 }
 
@@ -125,7 +125,7 @@ impl World {
     /// Processes that all are configured alike, with what is random from a seed.
     pub fn new(
         network: Network,
-        ways: Box<dyn Ways>,
+        topology: Box<dyn Topology>,
         (ranks, seed): (u32, u64),
         config: &Config,
         (costs, kind): (Costs, Kind),
@@ -147,7 +147,7 @@ impl World {
             kernels: Kernels::new(Random::stream(seed, "least round trips")),
             frames: Vec::new(),
             free_frames: Vec::new(),
-            ways,
+            topology,
             notices: Vec::new(),
             ready: Vec::new(),
             kind,
@@ -167,7 +167,7 @@ impl World {
 
     /// Two ranks, not connected yet, use one rail only: that at this position of their stack.
     pub fn bind(&mut self, a: u32, b: u32, rail: u8) {
-        self.ways.bind(a, b, rail);
+        self.topology.bind(a, b, rail);
     }
 
     /// A process.
@@ -206,22 +206,22 @@ impl World {
         match event {
             Event::Network(event) => {
                 self.network.handle(&mut self.calendar, event);
-                self.hear();
+                self.process_notices();
             }
             Event::Post { flow, frame } => {
-                self.posted(flow, frame);
+                self.frame_posted(flow, frame);
                 let Frame { header, bytes, .. } = self.frames[frame as usize];
                 let token = u64::from(frame) << 1 | if header.body.is_counted() { COUNTED } else { 0 };
                 let group = self.ends[flow.0 as usize].group(&header.body);
                 self.network.post(&mut self.calendar, flow, (token, group), bytes);
-                self.hear();
+                self.process_notices();
             }
-            Event::Handle { flow, frame } | Event::Aside { flow, frame } => self.handle_frame(flow, frame),
+            Event::Handle { flow, frame } | Event::Acknowledgement { flow, frame } => self.handle_frame(flow, frame),
             Event::Flush(flow) => self.flush(flow),
-            Event::Begin { flow, frame } => self.begin_frame(flow, frame),
+            Event::HeaderRead { flow, frame } => self.handle_early_header(flow, frame),
             Event::Wake(rank) => self.make_ready(rank),
-            Event::Timeout(rank) => self.time_out(rank),
-            Event::Guard(rank) => self.look_after(rank),
+            Event::Timeout(rank) => self.handle_timeout_event(rank),
+            Event::ProgressThread(rank) => self.run_progress_thread(rank),
         }
         true
     }
@@ -236,22 +236,22 @@ impl World {
             return;
         }
         let back = self.ranks[to as usize].open(from, false);
-        let there = self.ways.ways(&mut self.network, from, to);
-        let here = self.ways.ways(&mut self.network, to, from);
-        for ((flow, way), (back_flow, back_way)) in there.into_iter().zip(here) {
-            let way_ns = way.round_trip_ns;
+        let there = self.topology.subchannels_between(&mut self.network, from, to);
+        let here = self.topology.subchannels_between(&mut self.network, to, from);
+        for ((flow, spec), (back_flow, back_spec)) in there.into_iter().zip(here) {
+            let rtt_ns = spec.round_trip_ns;
             let flow = self.network.add_flow(flow);
             let back_flow = self.network.add_flow(back_flow);
             let (Some(near), Some(far)) = (
-                self.ranks[from as usize].add_subchannel(vc, flow, way),
-                self.ranks[to as usize].add_subchannel(back, back_flow, back_way),
+                self.ranks[from as usize].add_subchannel(vc, flow, spec),
+                self.ranks[to as usize].add_subchannel(back, back_flow, back_spec),
             ) else {
                 return;
             };
             self.ends.push(FlowEnds::new((from, near), (to, far)));
             self.ends.push(FlowEnds::new((to, far), (from, near)));
             let call = self.ranks[from as usize].costs.transmit;
-            self.kernels.add_pair(self.kind.acknowledges.then_some((call, way_ns)));
+            self.kernels.add_pair(self.kind.acknowledges.then_some((call, rtt_ns)));
         }
     }
 

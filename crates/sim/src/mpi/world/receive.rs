@@ -8,25 +8,25 @@ use crate::models::flow::FlowId;
 use crate::models::network::Notice;
 use crate::models::time::Time;
 use crate::mpi::flow_ends::FlowEnds;
-use crate::mpi::rank::News;
+use crate::mpi::rank::SocketEvent;
 
 impl World {
-    pub(super) fn hear(&mut self) {
+    pub(super) fn process_notices(&mut self) {
         let mut notices = std::mem::take(&mut self.notices);
         self.network.take_notices(&mut notices);
         for notice in notices.drain(..) {
             match notice {
                 Notice::Left(flow, _, bytes, sent) => {
                     let now = self.calendar.now();
-                    self.kernels.came(now, flow, (sent, self.network.queue_back(now, flow)), bytes);
-                    self.left(flow, bytes);
+                    self.kernels.arrived(now, flow, (sent, self.network.queue_back(now, flow)), bytes);
+                    self.frame_left(flow, bytes);
                 }
                 Notice::Begun(flow, token) => {
-                    self.tell(self.ends[flow.0 as usize].to, News::Begun(flow, (token >> 1) as u32))
+                    self.deliver(self.ends[flow.0 as usize].to, SocketEvent::HeaderArrived(flow, (token >> 1) as u32))
                 }
-                Notice::Writable(flow) => self.tell(self.ends[flow.0 as usize].from, News::Writable(flow)),
+                Notice::Writable(flow) => self.deliver(self.ends[flow.0 as usize].from, SocketEvent::Writable(flow)),
                 Notice::Delivered(flow, token) => {
-                    self.tell(self.ends[flow.0 as usize].to, News::Delivered(flow, (token >> 1) as u32))
+                    self.deliver(self.ends[flow.0 as usize].to, SocketEvent::Delivered(flow, (token >> 1) as u32))
                 }
                 Notice::Acknowledged(flow, token) => self.acknowledged(flow, token & COUNTED != 0),
             }
@@ -34,82 +34,82 @@ impl World {
         self.notices = notices;
     }
 
-    /// A process hears what its sockets have, once it looks at the network.
-    fn tell(&mut self, rank: u32, news: News) {
+    /// Delivers a socket event to a process, at once if it is in MPI, else when it polls next.
+    fn deliver(&mut self, rank: u32, event: SocketEvent) {
         let process = &mut self.ranks[rank as usize];
-        if process.is_away {
-            return process.news.push(news);
+        if process.is_computing {
+            return process.pending_events.push(event);
         }
-        self.hears(news);
+        self.handle_socket_event(event);
     }
 
-    pub(super) fn hears(&mut self, news: News) {
-        match news {
-            News::Delivered(flow, frame) => self.delivered(flow, frame),
-            News::Begun(flow, frame) => self.begun(flow, frame),
-            News::Writable(flow) => self.writable(flow),
+    pub(super) fn handle_socket_event(&mut self, event: SocketEvent) {
+        match event {
+            SocketEvent::Delivered(flow, frame) => self.frame_arrived(flow, frame),
+            SocketEvent::HeaderArrived(flow, frame) => self.header_arrived(flow, frame),
+            SocketEvent::Writable(flow) => self.writable(flow),
         }
     }
 
-    /// The process takes the frame in once its core is free.
-    fn delivered(&mut self, flow: FlowId, frame: u32) {
-        let cost = self.ranks[self.ends[flow.0 as usize].to as usize].costs;
-        let at = self.take(flow, cost.inward(&self.frames[frame as usize].header.body));
+    /// A frame has arrived: the process reads it once its core is free.
+    fn frame_arrived(&mut self, flow: FlowId, frame: u32) {
+        let costs = self.ranks[self.ends[flow.0 as usize].to as usize].costs;
+        let at = self.read_cost(flow, costs.receive_cost(&self.frames[frame as usize].header.body));
         self.calendar.enter(at, Event::Handle { flow, frame });
     }
 
-    /// It reads the header of one whose payload is still to come.
-    fn begun(&mut self, flow: FlowId, frame: u32) {
-        let at = self.take(flow, Time::default());
-        self.calendar.enter(at, Event::Begin { flow, frame });
+    /// A header has arrived: the process reads it before the payload is complete.
+    fn header_arrived(&mut self, flow: FlowId, frame: u32) {
+        let at = self.read_cost(flow, Time::default());
+        self.calendar.enter(at, Event::HeaderRead { flow, frame });
     }
 
-    /// When a process has read from a flow, and done what takes so long.
-    fn take(&mut self, flow: FlowId, cost: Time) -> Time {
+    /// Charges the core for a read of a flow and `cost` of handling. Returns when that is done.
+    fn read_cost(&mut self, flow: FlowId, cost: Time) -> Time {
         let now = self.calendar.now();
         let ends = &mut self.ends[flow.0 as usize];
         let process = &mut self.ranks[ends.to as usize];
         let calls = ends.fetch(now, process.core_free);
         let fetch = if calls { process.costs.fetch } else { Time::default() };
         let cost = cost + fetch;
-        // Frames are handled in the order in which they came: what costs nothing waits for what came before.
+        // Frames are handled in order of arrival, so also one that costs nothing waits for those before it.
         let is_free = cost == Time::default() && !self.kind.acknowledges;
         if is_free { now } else { process.work(now, cost) }
     }
 
-    pub(super) fn begin_frame(&mut self, flow: FlowId, frame: u32) {
+    pub(super) fn handle_early_header(&mut self, flow: FlowId, frame: u32) {
         let FlowEnds { to, to_subchannel, .. } = self.ends[flow.0 as usize];
         let frame = &mut self.frames[frame as usize];
-        frame.has_begun = true;
+        frame.header_read = true;
         let header = frame.header;
-        self.take_header(to, to_subchannel, &header);
-        self.taken(flow);
+        self.handle_header(to, to_subchannel, &header);
+        self.frame_handled(flow);
     }
 
     pub(super) fn handle_frame(&mut self, flow: FlowId, frame: u32) {
-        let Frame { mut header, has_begun, .. } = self.frames[frame as usize];
+        let Frame { mut header, header_read, .. } = self.frames[frame as usize];
         self.free_frames.push(frame);
         let FlowEnds { to, to_subchannel, .. } = self.ends[flow.0 as usize];
         if self.kind.acknowledges {
-            if !has_begun {
-                self.take_header(to, to_subchannel, &header);
+            if !header_read {
+                self.handle_header(to, to_subchannel, &header);
             }
-            self.place(to, to_subchannel, &header);
-            return self.taken(flow);
+            self.complete_payload(to, to_subchannel, &header);
+            return self.frame_handled(flow);
         }
         // The other direction's flow is its neighbour: they are made in pairs.
-        let heard = &mut self.ends[(flow.0 ^ 1) as usize];
-        heard.told(header.ack, header.credit);
-        header.ack = heard.acknowledged;
-        self.take_in(to, to_subchannel, &header);
+        let reverse = &mut self.ends[(flow.0 ^ 1) as usize];
+        reverse.acknowledgement_received(header.ack, header.credit);
+        header.ack = reverse.acknowledged;
+        self.receive_frame(to, to_subchannel, &header);
     }
 
-    /// A driver sends what there is to send once it has handled all that it has read with one call.
-    fn taken(&mut self, flow: FlowId) {
+    /// A driver sends once it has handled all frames that it has read with one call.
+    fn frame_handled(&mut self, flow: FlowId) {
         let ends = &mut self.ends[flow.0 as usize];
-        if ends.handles() {
+        if ends.handled_is_last() {
             let rank = ends.to;
-            self.attend(rank);
+            self.drive(rank);
         }
     }
 
@@ -120,7 +120,7 @@ impl World {
         }
         let ends = &mut self.ends[flow.0 as usize];
         if self.kind.acknowledges {
-            // The driver hears of it when it asks the kernel.
+            // The driver reads it from the kernel.
             ends.reached = ends.reached.wrapping_add(1);
             let (from, subchannel, frames) = (ends.from, ends.from_subchannel, ends.reached);
             let now = self.calendar.now().instant();
@@ -131,16 +131,16 @@ impl World {
         let FlowEnds { from, from_subchannel, acknowledged: ack, credit, .. } = *ends;
         let said_at_us = self.calendar.now().instant().wrapping_us();
         let header = Header { ack, ack_delay_us: 0, said_at_us, credit, repetition: 0, body: Body::Ack };
-        self.take_in(from, from_subchannel, &header);
+        self.receive_frame(from, from_subchannel, &header);
     }
 
-    fn take_in(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
-        self.take_header(rank, subchannel, header);
-        self.place(rank, subchannel, header);
-        self.attend(rank);
+    fn receive_frame(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
+        self.handle_header(rank, subchannel, header);
+        self.complete_payload(rank, subchannel, header);
+        self.drive(rank);
     }
 
-    fn take_header(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
+    fn handle_header(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
         let now = self.calendar.now().instant();
         let process = &mut self.ranks[rank as usize];
         if self.kind.acknowledges {
@@ -151,8 +151,8 @@ impl World {
         debug_assert!(taken.is_ok(), "engines of one build understand each other: {taken:?}");
     }
 
-    /// The payload of a frame, if it has one, is where it belongs.
-    fn place(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
+    /// The payload of a frame, if it has one, has been placed.
+    fn complete_payload(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
         if header.body.payload_len() > 0 && header.body.is_counted() {
             let now = self.calendar.now().instant();
             self.ranks[rank as usize].engine.payload_placed(now, subchannel);

@@ -3,11 +3,11 @@
 
 use fishplate_engine::{Completion, Failure, Operation};
 
-use super::{Oracle, Scene, Seen, must};
+use super::{Observation, Oracle, Scene, must};
 use crate::transport::data::Data;
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Access, Command, MARGIN, Receive, Send, Target, is_loss};
-use crate::transport::memory::Trespass;
+use crate::transport::memory::InvalidAccess;
 
 pub struct Content;
 
@@ -16,13 +16,15 @@ impl Oracle for Content {
         "content"
     }
 
-    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match seen {
-            Seen::Trespassed(host, Trespass::Write(extent)) if !scene.ledger.outlaws.contains(&host) => {
+    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+        match observation {
+            Observation::InvalidAccess(host, InvalidAccess::Write(extent))
+                if !scene.ledger.hostile_hosts.contains(&host) =>
+            {
                 Err(format!("{host} writes to memory that its user has back: {extent:?}"))
             }
-            Seen::Completed(host, completion) => completed(host, completion, scene),
-            Seen::Finished => finished(scene),
+            Observation::Completed(host, completion) => completed(host, completion, scene),
+            Observation::Finished => finished(scene),
             _ => Ok(()),
         }
     }
@@ -33,7 +35,7 @@ fn completed(host: HostId, completion: &Completion, scene: Scene<'_>) -> Result<
     if completion.operation == Operation::RemoteWrite {
         let Some((id, access)) = completion.data.and_then(|id| Some((id, ledger.access(id)?))) else { return Ok(()) };
         let whole = !ledger.is_sound_source(host, completion) || is_written(id, access, scene);
-        return must(whole, || format!("write {id} is told of before it is there"));
+        return must(whole, || format!("write {id} is reported before it has arrived"));
     }
     match ledger.get(completion.context) {
         Some(Command::Receive(receive)) => {
@@ -46,7 +48,7 @@ fn completed(host: HostId, completion: &Completion, scene: Scene<'_>) -> Result<
         }
         Some(Command::Access(access)) if completion.result.is_ok() && ledger.is_sound(access.from, access.to) => {
             let id = completion.context.0;
-            let read = || access.local.is_none_or(|local| scene.memories[access.from.0].look(local).is_payload(id));
+            let read = || access.local.is_none_or(|local| scene.memories[access.from.0].contents(local).is_payload(id));
             let right = if access.is_write { is_written(id, access, scene) } else { read() };
             must(right, || format!("access {id} of {} bytes is damaged", access.len))
         }
@@ -67,14 +69,14 @@ fn received(
     let expected = if excess > 0 { Err(Failure::Truncated { excess }) } else { Ok(()) };
     let right = (completion.len, &completion.result) == (message.len.min(room), &expected);
     must(right, || format!("message {id} of {} bytes ends as {completion:?}", message.len))?;
-    let landed = scene.memories[receive.host.0].look(receive.region).slice(offset, completion.len);
+    let landed = scene.memories[receive.host.0].contents(receive.region).slice(offset, completion.len);
     must(landed.is_payload(id), || format!("message {id} of {} bytes is damaged", message.len))
 }
 
 /// Whether the target's memory is as it must be after the write, also around it.
 fn is_written(id: u64, access: &Access, scene: Scene<'_>) -> bool {
     let data: &Data = match &access.target {
-        Target::Registered(region) => scene.memories[access.to.0].look(*region),
+        Target::Registered(region) => scene.memories[access.to.0].contents(*region),
         Target::Ended(data) => data,
     };
     let around = [data.slice(0, MARGIN), data.slice(MARGIN + access.len, MARGIN)];

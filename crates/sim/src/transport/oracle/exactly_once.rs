@@ -2,7 +2,7 @@
 
 use fishplate_engine::{Completion, Failure, Operation};
 
-use super::{Oracle, Scene, Seen, must};
+use super::{Observation, Oracle, Scene, must};
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Access, Command, Ledger, Peek, Receive, Send, Target, is_loss, peer};
 
@@ -13,10 +13,10 @@ impl Oracle for Once {
         "completes-once"
     }
 
-    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match seen {
-            Seen::Completed(host, completion) => completed(host, completion, scene.ledger),
-            Seen::Finished => finished(scene.ledger),
+    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+        match observation {
+            Observation::Completed(host, completion) => completed(host, completion, scene.ledger),
+            Observation::Finished => finished(scene.ledger),
             _ => Ok(()),
         }
     }
@@ -25,7 +25,7 @@ impl Oracle for Once {
 fn completed(host: HostId, completion: &Completion, ledger: &Ledger) -> Result<(), String> {
     let context = completion.context.0;
     if completion.operation == Operation::RemoteWrite {
-        return told(host, completion, ledger);
+        return notified(host, completion, ledger);
     }
     let command = ledger.get(completion.context).ok_or_else(|| format!("operation {context} was never posted"))?;
     match command {
@@ -41,7 +41,7 @@ fn sent(host: HostId, send: &Send, completion: &Completion, ledger: &Ledger) -> 
     must(host == send.from && completion.operation == Operation::Send, || format!("send {context} ends as no send"))?;
     must(send.notify || completion.result.is_err(), || format!("nobody asked to hear of send {context}"))?;
     must(!send.ended || !send.notify, || format!("send {context} ends twice"))?;
-    let excused = is_loss(&completion.result) && ledger.are_parted(send.from, send.to);
+    let excused = is_loss(&completion.result) && ledger.may_lose_each_other(send.from, send.to);
     must(completion.result.is_ok() || excused, || format!("send {context} fails: {:?}", completion.result))
 }
 
@@ -51,7 +51,7 @@ fn received(host: HostId, receive: &Receive, completion: &Completion, ledger: &L
     must(right, || format!("receive {context} ends as no receive"))?;
     must(!receive.ended, || format!("receive {context} ends twice"))?;
     let from = completion.source.or(receive.pattern.source).map(peer);
-    let lost = from.is_some_and(|from| ledger.are_parted(host, from));
+    let lost = from.is_some_and(|from| ledger.may_lose_each_other(host, from));
     let excused = match &completion.result {
         Ok(()) | Err(Failure::Truncated { .. }) => true,
         Err(Failure::Cancelled) => receive.cancelled,
@@ -90,18 +90,18 @@ fn accessed(host: HostId, access: &Access, completion: &Completion, ledger: &Led
             let ended = matches!(access.target, Target::Ended(_)) && *why == fishplate_engine::Refusal::Key;
             access.wrong == Some(*why) || ended || !sound
         }
-        Err(Failure::PeerLost(_)) => ledger.are_parted(access.from, access.to),
+        Err(Failure::PeerLost(_)) => ledger.may_lose_each_other(access.from, access.to),
         Err(_) => false,
     };
     must(excused, || format!("access {context} ends with {:?}", completion.result))
 }
 
-fn told(host: HostId, completion: &Completion, ledger: &Ledger) -> Result<(), String> {
+fn notified(host: HostId, completion: &Completion, ledger: &Ledger) -> Result<(), String> {
     if completion.source.is_some_and(|vc| !ledger.is_sound(host, peer(vc))) {
         return Ok(());
     }
     let access = completion.data.and_then(|id| ledger.access(id));
-    let right = access.is_some_and(|access| access.tells && !access.told && access.to == host);
+    let right = access.is_some_and(|access| access.with_data && !access.reported && access.to == host);
     must(right, || format!("{host} hears of write {:?}, or again", completion.data))
 }
 
@@ -112,13 +112,15 @@ fn finished(ledger: &Ledger) -> Result<(), String> {
             Command::Receive(receive) => (receive.host, receive.ended),
             Command::Peek(peek) => (peek.host, peek.ended),
             Command::Access(access) => {
-                let whole = access.succeeded && access.tells && ledger.is_sound(access.from, access.to);
-                let heard = access.told || !whole || ledger.are_parted(access.from, access.to);
-                must(heard, || format!("{} never hears of write {}", access.to, context.0))?;
+                let whole = access.succeeded && access.with_data && ledger.is_sound(access.from, access.to);
+                let reported = access.reported || !whole || ledger.may_lose_each_other(access.from, access.to);
+                must(reported, || format!("{} is never notified of write {}", access.to, context.0))?;
                 (access.from, access.ended)
             }
         };
-        must(ended || ledger.outlaws.contains(&host), || format!("operation {} never ends: {command:?}", context.0))?;
+        must(ended || ledger.hostile_hosts.contains(&host), || {
+            format!("operation {} never ends: {command:?}", context.0)
+        })?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! protocol is ever blamed or given up. (A panic ends the run, and is reported by who runs it.) And what is let go is
 //! let go as was agreed: nothing comes over it after LEAVE, and nothing is lost with it.
 
-use super::{Oracle, Scene, Seen, must};
+use super::{Observation, Oracle, Scene, must};
 
 pub struct Conduct;
 
@@ -11,20 +11,22 @@ impl Oracle for Conduct {
         "conduct"
     }
 
-    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match seen {
-            Seen::Blamed(host, peer, why) => {
+    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+        match observation {
+            Observation::ProtocolViolation(host, peer, why) => {
                 must(!scene.ledger.is_sound(host, peer), || format!("{host} blames {peer}: {why}"))
             }
-            Seen::Lost(host, peer) => {
-                must(scene.ledger.are_parted(host, peer), || format!("{host} gives {peer} up, which is there"))
+            Observation::Lost(host, peer) => {
+                must(scene.ledger.may_lose_each_other(host, peer), || format!("{host} gives {peer} up, which is there"))
             }
-            Seen::Strayed { from, to } => {
+            Observation::SentAfterLeave { from, to } => {
                 must(!scene.ledger.is_sound(from, to), || format!("{from} goes on over what it has let go, to {to}"))
             }
-            Seen::LetGo { host, peer, is_drained } => must(is_drained || !scene.ledger.is_sound(host, peer), || {
-                format!("{host} has to repeat what it sent to {peer} over a connection that was let go")
-            }),
+            Observation::Retired { host, peer, is_drained } => {
+                must(is_drained || !scene.ledger.is_sound(host, peer), || {
+                    format!("{host} has to repeat what it sent to {peer} over a connection that was let go")
+                })
+            }
             _ => Ok(()),
         }
     }

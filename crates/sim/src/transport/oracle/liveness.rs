@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Oracle, Scene, Seen, must};
+use super::{Observation, Oracle, Scene, must};
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Receive, Send, accepts, peer};
 
@@ -13,14 +13,14 @@ impl Oracle for Progress {
         "progress"
     }
 
-    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match seen {
-            Seen::Endless => Err("it never ends".into()),
-            Seen::Settled => nothing_matches(scene),
-            Seen::Lingers { host, peer } => must(scene.ledger.are_parted(host, peer), || {
+    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+        match observation {
+            Observation::Endless => Err("it never ends".into()),
+            Observation::Settled => nothing_matches(scene),
+            Observation::NotRetired { host, peer } => must(scene.ledger.may_lose_each_other(host, peer), || {
                 format!("{host} keeps a connection to {peer} that was to go")
             }),
-            Seen::Finished => all_quiet(scene),
+            Observation::Finished => all_quiet(scene),
             _ => Ok(()),
         }
     }
@@ -31,7 +31,7 @@ impl Oracle for Progress {
 fn nothing_matches(scene: Scene<'_>) -> Result<(), String> {
     let ledger = scene.ledger;
     let is_open = |send: &Send| {
-        send.taken.is_none() && ledger.is_sound(send.from, send.to) && !ledger.are_parted(send.from, send.to)
+        send.taken.is_none() && ledger.is_sound(send.from, send.to) && !ledger.may_lose_each_other(send.from, send.to)
     };
     let may_be_kept = |receive: &Receive| {
         let from = receive.pattern.source.map(peer);
@@ -52,7 +52,7 @@ fn nothing_matches(scene: Scene<'_>) -> Result<(), String> {
 fn all_quiet(scene: Scene<'_>) -> Result<(), String> {
     for (at, quiet) in scene.quiet.iter().enumerate() {
         let host = HostId(at);
-        must(*quiet || scene.ledger.outlaws.contains(&host), || format!("the engine of {host} is not quiet"))?;
+        must(*quiet || scene.ledger.hostile_hosts.contains(&host), || format!("the engine of {host} is not quiet"))?;
     }
     Ok(())
 }

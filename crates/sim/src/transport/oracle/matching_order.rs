@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fishplate_engine::{Completion, Context, Envelope, Operation, Pattern};
 
-use super::{Oracle, Scene, Seen, must};
+use super::{Observation, Oracle, Scene, must};
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Command, Ledger, Send, accepts, is_loss, peer};
 
@@ -19,12 +19,12 @@ impl Oracle for Order {
         "matches-in-order"
     }
 
-    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match seen {
-            Seen::Completed(host, completion) if completion.operation == Operation::Recv => {
+    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+        match observation {
+            Observation::Completed(host, completion) if completion.operation == Operation::Recv => {
                 self.received(host, completion, scene.ledger)
             }
-            Seen::Settled => settled(scene.ledger),
+            Observation::Settled => settled(scene.ledger),
             _ => Ok(()),
         }
     }
@@ -54,7 +54,7 @@ impl Order {
 fn settled(ledger: &Ledger) -> Result<(), String> {
     let mut pairs: BTreeMap<(HostId, HostId), Vec<(Context, &Send)>> = BTreeMap::new();
     for (context, send) in ledger.sends() {
-        let is_whole = ledger.is_sound(send.from, send.to) && !ledger.are_parted(send.from, send.to);
+        let is_whole = ledger.is_sound(send.from, send.to) && !ledger.may_lose_each_other(send.from, send.to);
         if is_whole {
             pairs.entry((send.from, send.to)).or_default().push((context, send));
         }

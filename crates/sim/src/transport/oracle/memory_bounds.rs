@@ -1,8 +1,8 @@
 //! Invariant 5: memory held for a peer is bounded by what it was granted and asked for, whatever that peer sends.
 
-use super::{Oracle, Scene, Seen, must};
+use super::{Observation, Oracle, Scene, must};
 use crate::transport::ids::HostId;
-use crate::transport::memory::Trespass;
+use crate::transport::memory::InvalidAccess;
 
 pub struct Bounds;
 
@@ -11,14 +11,16 @@ impl Oracle for Bounds {
         "bounds"
     }
 
-    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match seen {
-            Seen::Held { host, peer, granted_bytes } => {
+    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+        match observation {
+            Observation::Held { host, peer, granted_bytes } => {
                 let held = scene.memories[host.0].held_for(peer);
                 must(held <= granted_bytes, || format!("{host} keeps {held} bytes for {peer}, of {granted_bytes}"))
             }
-            Seen::Trespassed(host, Trespass::Bounce(id)) => Err(format!("{host} uses {id:?} out of its life")),
-            Seen::Finished => finished(scene),
+            Observation::InvalidAccess(host, InvalidAccess::Bounce(id)) => {
+                Err(format!("{host} uses {id:?} out of its life"))
+            }
+            Observation::Finished => finished(scene),
             _ => Ok(()),
         }
     }
@@ -27,8 +29,8 @@ impl Oracle for Bounds {
 /// Nothing is kept for messages that were all received. What had come whole from a lost peer may stay.
 fn finished(scene: Scene<'_>) -> Result<(), String> {
     let hosts = (0..scene.memories.len()).map(HostId);
-    for host in hosts.clone().filter(|host| !scene.ledger.outlaws.contains(host)) {
-        if hosts.clone().any(|peer| scene.ledger.are_parted(host, peer)) {
+    for host in hosts.clone().filter(|host| !scene.ledger.hostile_hosts.contains(host)) {
+        if hosts.clone().any(|peer| scene.ledger.may_lose_each_other(host, peer)) {
             continue;
         }
         let (bounces, _) = scene.memories[host.0].bounces();

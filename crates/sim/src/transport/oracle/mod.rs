@@ -14,16 +14,16 @@ use fishplate_engine::Completion;
 
 use super::ids::HostId;
 use super::ledger::Ledger;
-use super::memory::{Memory, Trespass};
+use super::memory::{InvalidAccess, Memory};
 
 /// What has happened.
 #[derive(Clone, Copy, Debug)]
-pub enum Seen<'a> {
-    /// A user hears of the end of an operation.
+pub enum Observation<'a> {
+    /// A user takes the completion of an operation.
     Completed(HostId, &'a Completion),
-    /// A driver touches memory that is not lent to it.
-    Trespassed(HostId, Trespass),
-    /// Payload of messages without a receive is kept.
+    /// A driver accesses memory that belongs to the user.
+    InvalidAccess(HostId, InvalidAccess),
+    /// Payload of unexpected messages is kept.
     Held {
         /// Where.
         host: HostId,
@@ -32,19 +32,19 @@ pub enum Seen<'a> {
         /// What that peer was granted.
         granted_bytes: u64,
     },
-    /// A host judges that a peer breaks the protocol.
-    Blamed(HostId, HostId, &'a str),
+    /// A host reports that a peer violates the protocol.
+    ProtocolViolation(HostId, HostId, &'a str),
     /// A host gives a peer up.
     Lost(HostId, HostId),
-    /// Something comes over a connection after its sender has said that nothing does.
-    Strayed {
+    /// A frame that is counted arrives over a connection after its sender's LEAVE.
+    SentAfterLeave {
         /// From whom.
         from: HostId,
         /// To whom.
         to: HostId,
     },
-    /// A connection ends that both sides have let go.
-    LetGo {
+    /// A connection ends that both sides have retired.
+    Retired {
         /// At whose end.
         host: HostId,
         /// Who is at the other.
@@ -52,18 +52,18 @@ pub enum Seen<'a> {
         /// Nothing waits for acknowledgement.
         is_drained: bool,
     },
-    /// A connection that was to go is still there in the end.
-    Lingers {
+    /// The retirement of a connection is not complete at the end of the run.
+    NotRetired {
         /// At whose end.
         host: HostId,
         /// Who is at the other.
         peer: HostId,
     },
-    /// Nothing moves any more, and nothing should have to: everything has had its time.
+    /// No event is left: everything that can complete is complete.
     Settled,
     /// More events than any run needs.
     Endless,
-    /// All that was to happen has.
+    /// The run is over.
     Finished,
 }
 
@@ -78,13 +78,13 @@ pub struct Scene<'a> {
     pub quiet: &'a [bool],
 }
 
-/// Watches over one invariant.
+/// Checks one invariant.
 pub trait Oracle {
-    /// What the invariant is called.
+    /// Name of the invariant.
     fn name(&self) -> &'static str;
 
-    /// Something has happened. What is wrong with it, if anything.
-    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String>;
+    /// Checks an observation. An error says how it violates the invariant.
+    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String>;
 }
 
 /// An invariant does not hold.

@@ -1,7 +1,7 @@
 //! Invariant 4: a user buffer is never read after its send has completed.
 
-use super::{Oracle, Scene, Seen};
-use crate::transport::memory::Trespass;
+use super::{Observation, Oracle, Scene};
+use crate::transport::memory::InvalidAccess;
 
 pub struct Lease;
 
@@ -10,10 +10,12 @@ impl Oracle for Lease {
         "lease"
     }
 
-    fn see(&mut self, seen: Seen<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match seen {
+    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+        match observation {
             // Acknowledgements mean nothing to who does not send what its engine says.
-            Seen::Trespassed(host, Trespass::Read(extent)) if !scene.ledger.outlaws.contains(&host) => {
+            Observation::InvalidAccess(host, InvalidAccess::Read(extent))
+                if !scene.ledger.hostile_hosts.contains(&host) =>
+            {
                 Err(format!("{host} reads memory that its user has back: {extent:?}"))
             }
             _ => Ok(()),

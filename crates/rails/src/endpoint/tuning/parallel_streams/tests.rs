@@ -33,7 +33,7 @@ fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
     pair.retire_streams(0, 1);
     pair.retire_streams(1, 1);
     pair.exchange_until(1);
-    // It is nobody's to let go.
+    // Neither side may retire it.
     pair.retire_streams(0, 1);
     pair.exchange_until(1);
     pair.close();
