@@ -9,12 +9,12 @@
 //! says how to carry them out.
 //!
 //! ```
-//! use fishplate_collectives::{Action, Algorithm, ClusterMap, Inside, Network, Operation, Rank, Wan, choose, schedule};
+//! use fishplate_collectives::{Action, Algorithm, ClusterMap, IntraCluster, Network, Operation, Rank, Wan, choose, schedule};
 //!
 //! // Two clusters of two ranks, 1 ms apart.
 //! let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);
 //! let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s: None };
-//! let network = Network::uniform(2, Inside::UNMEASURED, wan);
+//! let network = Network::uniform(2, IntraCluster::UNMEASURED, wan);
 //!
 //! // What the MPI does by itself comes first, then those that have schedules.
 //! let operation = Operation::Allreduce { len: 1, commutative: true };

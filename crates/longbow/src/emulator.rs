@@ -13,7 +13,7 @@ use crate::plan::{Direction, Plan};
 
 /// A running emulator. It ends when this is dropped, or when this process ends, however it does.
 pub struct Emulator {
-    talk: Talk<BufReader<ChildStdout>, ChildStdin>,
+    requests: RequestChannel<BufReader<ChildStdout>, ChildStdin>,
     child: Child,
     ready: Ready,
 }
@@ -32,13 +32,13 @@ impl Emulator {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("an emulator without standard input and output");
         };
-        let mut talk = Talk { from: BufReader::new(output), to: input };
-        let ready = match talk.ask(plan) {
+        let mut requests = RequestChannel { from: BufReader::new(output), to: input };
+        let ready = match requests.ask(plan) {
             Ok(Response::Ready(ready)) => Ok(ready),
             Ok(other) => Err(anyhow::anyhow!("the emulator answered {other:?} to its plan")),
             Err(error) => Err(error),
         };
-        let mut emulator = Emulator { talk, child, ready: Ready { realtime: false, notes: Vec::new() } };
+        let mut emulator = Emulator { requests, child, ready: Ready { realtime: false, notes: Vec::new() } };
         emulator.ready = ready?;
         Ok(emulator)
     }
@@ -59,7 +59,7 @@ impl Emulator {
     /// If there is no such rail, if the settings cannot be, or if the emulator is gone.
     pub fn set(&mut self, rail: &str, direction: Direction, settings: &Settings) -> Result<()> {
         let request = Request::Set { rail: rail.to_string(), direction, settings: settings.clone() };
-        match self.talk.ask(&request)? {
+        match self.requests.ask(&request)? {
             Response::Done => Ok(()),
             other => bail!("the emulator answered {other:?} to a change"),
         }
@@ -70,7 +70,7 @@ impl Emulator {
     /// # Errors
     /// If the emulator is gone.
     pub fn status(&mut self, reset: bool) -> Result<Status> {
-        match self.talk.ask(&Request::Status { reset })? {
+        match self.requests.ask(&Request::Status { reset })? {
             Response::Status(status) => Ok(status),
             other => bail!("the emulator answered {other:?} when asked for its status"),
         }
@@ -86,12 +86,12 @@ impl Drop for Emulator {
 }
 
 /// Questions and answers, a line each.
-struct Talk<R, W> {
+struct RequestChannel<R, W> {
     from: R,
     to: W,
 }
 
-impl<R: BufRead, W: Write> Talk<R, W> {
+impl<R: BufRead, W: Write> RequestChannel<R, W> {
     fn ask(&mut self, question: &impl Serialize) -> Result<Response> {
         let mut line = serde_json::to_vec(question)?;
         line.push(b'\n');
