@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support import FISHPLATE, MpiTest, app, stack, testbed
 
-NAS = ["ep", "is", "cg", "mg", "ft"]
+NAS = ["ep", "is", "cg", "mg", "ft", "lu"]
 RANKS = [1, 2, 4]
 CALLS = ("messages", "bytes", "collectives", "collective_bytes")
 
@@ -28,8 +28,18 @@ def is_on_four(log2_keys, buckets):
     return 0, 0, 10 * 3 * 4, 10 * each_time
 
 
+def lu_on_four(n, iterations):
+    """Ranks two by two: four edges between them. In each iteration a sweep forward and one backward send an edge of
+    the points inside the cube for each plane, then faces two deep are exchanged; in the end the norms are summed."""
+    half, values = n // 2, 5 * 8
+    edges, faces = 2 * 4 * (n - 2), 4 * 2
+    sent = edges * (half - 1) * values + faces * 2 * half * n * values
+    return iterations * (edges + faces), iterations * sent, 4, 4 * values
+
+
 # What is sent on four ranks, by calculation.
-ON_FOUR = {"ep": (0, 0, 8, 4 * 12 * 8), "is": is_on_four(16, 512), "cg": cg_on_four(1400, 15)}
+ON_FOUR = {"ep": (0, 0, 8, 4 * 12 * 8), "is": is_on_four(16, 512), "cg": cg_on_four(1400, 15),
+           "lu": lu_on_four(12, 50)}
 
 
 class Apps(MpiTest):
