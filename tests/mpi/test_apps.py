@@ -7,8 +7,8 @@ from pathlib import Path
 
 from support import FISHPLATE, MpiTest, app, stack, testbed
 
-NAS = ["ep", "is", "cg", "mg", "ft", "lu", "bt"]
-SQUARE = ["bt"]  # what runs on a square number of ranks
+NAS = ["ep", "is", "cg", "mg", "ft", "lu", "bt", "sp"]
+SQUARE = ["bt", "sp"]  # what runs on a square number of ranks
 RANKS = [1, 2, 4]
 CALLS = ("messages", "bytes", "collectives", "collective_bytes")
 
@@ -48,7 +48,7 @@ def flow_on_four(points, iterations, forward, backward):
 
 # What is sent on four ranks, by calculation.
 ON_FOUR = {"ep": (0, 0, 8, 4 * 12 * 8), "is": is_on_four(16, 512), "cg": cg_on_four(1400, 15),
-           "bt": flow_on_four(12, 60, 30, 5),
+           "bt": flow_on_four(12, 60, 30, 5), "sp": flow_on_four(12, 100, 22, 10),
            "lu": lu_on_four(12, 50)}
 
 
