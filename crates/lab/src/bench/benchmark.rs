@@ -15,6 +15,7 @@ enum Ranks {
     TwoOrMore,
     OneOrMore,
     PowerOfTwo,
+    Square,
 }
 
 /// What a program needs beside MPI.
@@ -43,7 +44,7 @@ const fn traits(name: &'static str, ranks: Ranks, needs: Needs, sizes: Option<&'
 }
 
 /// All programs (docs/benchmarks.md, docs/apps.md).
-const PROGRAMS: [Traits; 31] = [
+const PROGRAMS: [Traits; 34] = [
     traits("latency", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bibandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
@@ -75,6 +76,9 @@ const PROGRAMS: [Traits; 31] = [
     traits("cg", Ranks::PowerOfTwo, Needs::App, None),
     traits("mg", Ranks::PowerOfTwo, Needs::App, None),
     traits("ft", Ranks::PowerOfTwo, Needs::App, None),
+    traits("lu", Ranks::PowerOfTwo, Needs::App, None),
+    traits("bt", Ranks::Square, Needs::App, None),
+    traits("sp", Ranks::Square, Needs::App, None),
 ];
 
 /// Name of a program.
@@ -84,6 +88,8 @@ pub struct Program(String);
 
 /// Ranks of a benchmark unless the plan says otherwise.
 const DEFAULT_RANKS: u32 = 2;
+/// The same of a program without a plan that needs a square number.
+const DEFAULT_SQUARE_RANKS: u32 = 4;
 
 /// A benchmark as a plan describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -206,11 +212,12 @@ impl From<Program> for String {
 impl Benchmark {
     /// A program with options, called like the program.
     pub fn of(program: Program, options: Vec<String>) -> Benchmark {
+        let ranks = if program.traits().ranks == Ranks::Square { DEFAULT_SQUARE_RANKS } else { DEFAULT_RANKS };
         Benchmark {
             name: program.0.clone(),
             program,
             options: Options(options),
-            ranks: DEFAULT_RANKS,
+            ranks,
             title: None,
             axis: None,
             axis_unit: None,
@@ -230,6 +237,7 @@ impl Benchmark {
             Ranks::TwoOrMore => (self.ranks >= 2, "at least 2 ranks"),
             Ranks::OneOrMore => (self.ranks >= 1, "at least 1 rank"),
             Ranks::PowerOfTwo => (self.ranks.is_power_of_two(), "a power of two of ranks"),
+            Ranks::Square => (self.ranks > 0 && self.ranks.isqrt().pow(2) == self.ranks, "a square number of ranks"),
         };
         ensure!(fits, "benchmark {}: {} needs {allowed}, not {}", self.name, self.program.0, self.ranks);
         let given = |option: &str| self.options.0.iter().any(|word| word == option);
@@ -363,6 +371,8 @@ mod tests {
         assert!(error("message_rate", 3).contains("an even number"));
         assert!(error("bcast", 1).contains("at least 2"));
         assert!(error("cg", 3).contains("a power of two"));
+        assert!(error("bt", 8).contains("a square number"));
+        assert!(Benchmark { ranks: 9, ..benchmark("sp", "") }.check().is_ok());
         assert!(Benchmark { ranks: 1, ..benchmark("ep", "") }.check().is_ok());
         assert!(benchmark("bcast", "--json").check().unwrap_err().to_string().contains("--json"));
     }
