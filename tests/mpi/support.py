@@ -215,7 +215,8 @@ class MpiTest(unittest.TestCase):
         for text in texts:
             self.assertIn(text, ran.out + ran.err, str(ran))
         said = [line for line in ran.err.splitlines() if "fishplate: " in line]
-        self.assertEqual([line for line in said if warns is None or warns not in line], [], f"Fishplate complains\n{ran}")
+        complaints = [line for line in said if warns is None or warns not in line]
+        self.assertEqual(complaints, [], f"Fishplate complains\n{ran}")
         return ran
 
     def fails(self, ran, *texts):
