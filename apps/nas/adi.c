@@ -83,20 +83,11 @@ static void run(struct nas *nas)
 
 static void verify(struct nas *nas)
 {
-    static const char *const residual_names[VARIABLES] = {
-        "residual, density", "residual, x momentum", "residual, y momentum", "residual, z momentum",
-        "residual, energy"};
-    static const char *const error_names[VARIABLES] = {"error, density", "error, x momentum",
-                                                       "error, y momentum", "error, z momentum",
-                                                       "error, energy"};
     const struct adi_problem *problem = problem_of(nas);
     double residual[VARIABLES], error[VARIABLES];
     flow_error_norms(&flow, error);
     flow_residual_norms(&flow, residual);
-    for (int m = 0; m < VARIABLES; m++)
-        nas_expect(nas, residual_names[m], residual[m], problem->residual[m], 1e-8);
-    for (int m = 0; m < VARIABLES; m++)
-        nas_expect(nas, error_names[m], error[m], problem->error[m], 1e-8);
+    expect_norms(nas, residual, problem->residual, error, problem->error);
 }
 
 static void destroy(struct nas *nas)

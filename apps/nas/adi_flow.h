@@ -1,17 +1,11 @@
-// The equations of BT and SP: compressible flow in a cube, with a forcing that makes a given
-// polynomial their solution. RNR-94-007, section 3; names of constants are its own.
+// The flow of BT and SP, in cells.
 #ifndef FISHPLATE_APPS_ADI_FLOW_H
 #define FISHPLATE_APPS_ADI_FLOW_H
 
+#include "cfd.h"
 #include "multipartition.h"
 
 #include <stdint.h>
-
-static const double C1 = 1.4, C2 = 0.4, C1C5 = 1.4 * 1.4, C3C4 = 0.1;
-// Diffusion d in each dimension, the same for all variables; epsilon of the fourth-order
-// dissipation.
-static const double DIFFUSION[AXES] = {0.75, 0.75, 1.0};
-static const double DISSIPATION = 0.25;
 
 // What follows from the five variables, at each point.
 struct derived {
@@ -63,9 +57,7 @@ void flow_add(struct flow *flow);
 void flow_residual_norms(struct flow *flow, double norms[VARIABLES]);
 void flow_error_norms(struct flow *flow, double norms[VARIABLES]);
 
-// The parts of it that are in files of their own.
-void exact_solution(const double position[AXES], double u[VARIABLES]);
-void transfinite(const double position[AXES], double u[VARIABLES]);
+// The part of it that is in a file of its own.
 void cell_set_rhs(const struct cell *cell, struct fields *fields, int points, double dt);
 
 #endif

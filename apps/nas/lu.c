@@ -15,7 +15,7 @@ struct problem {
     int iterations;
     double step;
     // Norms in the end, and the integral.
-    double residual[LU_VALUES], error[LU_VALUES], surface;
+    double residual[VARIABLES], error[VARIABLES], surface;
 };
 
 // As published with the reference implementation.
@@ -52,8 +52,6 @@ static const struct problem problems[NAS_CLASSES] = {
                  6.66404553572181300e+01},
 };
 
-static const double tolerance = 1e-8;
-
 struct lu {
     const struct problem *problem;
     struct lu_grid grid;
@@ -61,7 +59,7 @@ struct lu {
     struct lu_system system;
     struct cell *u; // the flow
     struct cell *d; // its residual, then how it changes
-    double residual[LU_VALUES];
+    double residual[VARIABLES];
 };
 
 static struct lu state;
@@ -93,7 +91,7 @@ static void scale(struct lu *lu, double factor, const struct cell *from, struct 
         for (int y = axes[Y].begin; y < axes[Y].end; y++) {
             size_t at = lu_index(&lu->grid, 0, y, z);
             for (int x = axes[X].begin; x < axes[X].end; x++)
-                for (int m = 0; m < LU_VALUES; m++) {
+                for (int m = 0; m < VARIABLES; m++) {
                     double value = factor * from[at + (size_t)x].v[m];
                     to[at + (size_t)x].v[m] = add ? to[at + (size_t)x].v[m] + value : value;
                 }
@@ -134,21 +132,12 @@ static void run(struct nas *nas)
 
 static void verify(struct nas *nas)
 {
-    static const char *const residuals[LU_VALUES]
-        = {"residual, density", "residual, x momentum", "residual, y momentum",
-           "residual, z momentum", "residual, energy"};
-    static const char *const errors[LU_VALUES] = {"error, density", "error, x momentum",
-                                                  "error, y momentum", "error, z momentum",
-                                                  "error, energy"};
     const struct problem *problem = state.problem;
-    double error[LU_VALUES];
+    double error[VARIABLES];
     lu_error_norms(&state.grid, state.u, error);
-    for (int m = 0; m < LU_VALUES; m++)
-        nas_expect(nas, residuals[m], state.residual[m], problem->residual[m], tolerance);
-    for (int m = 0; m < LU_VALUES; m++)
-        nas_expect(nas, errors[m], error[m], problem->error[m], tolerance);
+    expect_norms(nas, state.residual, problem->residual, error, problem->error);
     nas_expect(nas, "surface integral", lu_surface_integral(&state.grid, state.u), problem->surface,
-               tolerance);
+               TOLERANCE);
 }
 
 static void destroy(struct nas *nas)
@@ -162,13 +151,11 @@ static void destroy(struct nas *nas)
 
 static const char *ranks_needed(const struct nas *nas)
 {
-    static char text[64];
     // A neighbour's points fill the ghosts.
     int most = 1, points = problems[nas->problem_class].points;
     while (2 * GHOSTS * most <= points)
         most *= 2;
-    snprintf(text, sizeof text, "a power of two, at most %d", most * most);
-    return nas_power_of_two(nas) == NULL && nas->session.ranks <= most * most ? NULL : text;
+    return nas_power_of_two_up_to(nas, most * most);
 }
 
 static uint64_t memory(const struct nas *nas)

@@ -48,7 +48,7 @@ void lu_grid_create(struct lu_grid *grid, int total, int rank, int ranks)
     grid->axes[Z] = divide(total, 1, 0);
     grid->cells = 1;
     grid->origin = 0;
-    for (int a = X; a < DIMENSIONS; a++) {
+    for (int a = X; a < AXES; a++) {
         grid->axes[a].stride = grid->cells;
         grid->origin += GHOSTS * grid->cells;
         grid->cells *= (size_t)(grid->axes[a].points + 2 * GHOSTS);
@@ -95,7 +95,7 @@ static void exchange_axis(struct lu_grid *grid, struct cell *cells, int axis)
     const struct lu_axis *own = &grid->axes[axis];
     int neighbours[2] = {own->before, own->after};
     int inner[2] = {0, own->points - GHOSTS}, outer[2] = {-GHOSTS, own->points};
-    int size = LU_VALUES * GHOSTS * own->total * grid->axes[axis == X ? Y : X].points;
+    int size = VARIABLES * GHOSTS * own->total * grid->axes[axis == X ? Y : X].points;
     MPI_Request requests[4];
     for (int side = 0; side < 2; side++)
         comm_irecv(grid->faces[RECEIVED][side], size, MPI_DOUBLE, neighbours[side],
@@ -121,7 +121,7 @@ void lu_grid_exchange(struct lu_grid *grid, struct cell *cells)
 // The points of an edge that are not on the boundary of the cube, five values each.
 static int edge_size(const struct lu_axis *along)
 {
-    return LU_VALUES * (along->end - along->begin);
+    return VARIABLES * (along->end - along->begin);
 }
 
 // An edge across x is packed, one across y lies together.

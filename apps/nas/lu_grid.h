@@ -20,7 +20,7 @@ struct lu_axis {
 
 // Arrays of cells have GHOSTS more on every side; own points count from 0.
 struct lu_grid {
-    struct lu_axis axes[DIMENSIONS];
+    struct lu_axis axes[AXES];
     size_t origin; // of point (0, 0, 0)
     size_t cells; // of an array
     struct cell *faces[2][2]; // for exchanges: sent, received; before, after

@@ -80,7 +80,7 @@ static inline void add_differences(const struct lu_residual *work, const struct 
             const struct cell *c = work->convected + work_index(plane, i, j);
             const struct cell *d = work->diffusing + work_index(plane, i, j);
             const struct cell *p = u + at;
-            for (int m = 0; m < LU_VALUES; m++) {
+            for (int m = 0; m < VARIABLES; m++) {
                 double sum = weights[0] * p[-2 * (ptrdiff_t)step].v[m]
                              + weights[1] * p[-(ptrdiff_t)step].v[m] + weights[2] * p->v[m]
                              + weights[3] * p[step].v[m] + weights[4] * p[2 * step].v[m];
@@ -88,7 +88,7 @@ static inline void add_differences(const struct lu_residual *work, const struct 
                 residual[at].v[m] += second
                                          * (d_before->v[m] - 2.0 * d->v[m] + d[work_step].v[m])
                                      - first * (c[work_step].v[m] - c_before->v[m])
-                                     - dissipation * sum;
+                                     - DISSIPATION * sum;
             }
         }
 }
@@ -120,7 +120,7 @@ void lu_set_forcing(struct lu_residual *work, const struct lu_grid *grid, const 
     struct cell *residual = lu_grid_allocate(grid);
     lu_set_residual(work, grid, exact, residual);
     for (size_t i = 0; i < grid->cells; i++)
-        for (int m = 0; m < LU_VALUES; m++)
+        for (int m = 0; m < VARIABLES; m++)
             work->forcing[i].v[m] = -residual[i].v[m];
     free(residual);
 }

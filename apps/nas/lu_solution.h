@@ -11,8 +11,8 @@ void lu_set_exact(const struct lu_grid *grid, struct cell *u);
 void lu_set_initial(const struct lu_grid *grid, struct cell *u);
 
 // Roots of the mean squares over the points inside the cube, of each value. All ranks get them.
-void lu_norms(const struct lu_grid *grid, const struct cell *cells, double norms[LU_VALUES]);
-void lu_error_norms(const struct lu_grid *grid, const struct cell *u, double norms[LU_VALUES]);
+void lu_norms(const struct lu_grid *grid, const struct cell *cells, double norms[VARIABLES]);
+void lu_error_norms(const struct lu_grid *grid, const struct cell *u, double norms[VARIABLES]);
 
 // Of the pressure over the faces of a box within the cube.
 double lu_surface_integral(const struct lu_grid *grid, const struct cell *u);

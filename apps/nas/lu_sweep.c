@@ -4,17 +4,17 @@ void lu_system_create(struct lu_system *system, const struct lu_grid *grid, doub
 {
     double squares = 0.0;
     *system = (struct lu_system){.diagonal = 1.0};
-    for (int a = 0; a < DIMENSIONS; a++) {
+    for (int a = 0; a < AXES; a++) {
         double points = grid->axes[a].total - 1, square = points * points;
         system->first[a] = omega * step * 0.5 * points;
         system->second[a] = omega * step * square;
-        system->diagonal += 2.0 * step * square * diffusion[a];
-        system->momentum[a] = 2.0 * step * VISCOSITY * square / 3.0;
+        system->diagonal += 2.0 * step * square * DIFFUSION[a];
+        system->momentum[a] = 2.0 * step * C3C4 * square / 3.0;
         squares += square;
     }
-    for (int a = 0; a < DIMENSIONS; a++)
-        system->momentum[a] += 2.0 * step * VISCOSITY * squares;
-    system->energy = 2.0 * step * VISCOSITY * K1 * K5 * squares;
+    for (int a = 0; a < AXES; a++)
+        system->momentum[a] += 2.0 * step * C3C4 * squares;
+    system->energy = 2.0 * step * C3C4 * C1C5 * squares;
 }
 
 // D^-1 d. The convection's differences cancel in the diagonal block; what is left of it is lower
@@ -28,7 +28,7 @@ static inline struct cell solve_diagonal(const struct lu_system *system, const s
                     + system->energy * w.inverse * w.inverse * u->v[ENERGY] * density;
     struct cell solved;
     solved.v[DENSITY] = density;
-    for (int c = 0; c < DIMENSIONS; c++) {
+    for (int c = 0; c < AXES; c++) {
         double viscous = system->momentum[c] * w.inverse;
         double momentum = (d.v[MOMENTUM + c] + viscous * w.v[c] * density)
                           / (system->diagonal + viscous);
@@ -63,7 +63,7 @@ static inline void sweep_point(const struct lu_system *system, const struct lu_g
     if (sign < 0)
         *d = solved;
     else
-        for (int m = 0; m < LU_VALUES; m++)
+        for (int m = 0; m < VARIABLES; m++)
             d->v[m] -= solved.v[m];
 }
 

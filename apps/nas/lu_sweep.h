@@ -10,9 +10,9 @@ static const double omega = 1.2;
 
 // Of the implicit system I - dt A, where A is the Jacobian of the differences without dissipation.
 struct lu_system {
-    double first[DIMENSIONS], second[DIMENSIONS]; // omega dt by the spacing, and by its square
+    double first[AXES], second[AXES]; // omega dt by the spacing, and by its square
     // Of the diagonal block:
-    double diagonal, momentum[DIMENSIONS], energy;
+    double diagonal, momentum[AXES], energy;
 };
 
 void lu_system_create(struct lu_system *system, const struct lu_grid *grid, double step);

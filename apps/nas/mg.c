@@ -158,11 +158,9 @@ static void destroy(struct nas *nas)
 
 static const char *ranks_needed(const struct nas *nas)
 {
-    static char text[64];
     // Two points in each dimension.
     int most = 1 << 3 * (problems[nas->problem_class].log2_points - 1);
-    snprintf(text, sizeof text, "a power of two, at most %d", most);
-    return nas_power_of_two(nas) == NULL && nas->session.ranks <= most ? NULL : text;
+    return nas_power_of_two_up_to(nas, most);
 }
 
 static uint64_t memory(const struct nas *nas)

@@ -4,11 +4,13 @@
 #ifndef FISHPLATE_APPS_MULTIPARTITION_H
 #define FISHPLATE_APPS_MULTIPARTITION_H
 
+#include "cfd.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { AXES = 3, GHOSTS = 2, MAX_CELLS = 64, VARIABLES = 5 };
+enum { GHOSTS = 2, MAX_CELLS = 64 };
 
 // Points are told by local indices; ghosts are at -2, -1, points and points + 1.
 struct cell {

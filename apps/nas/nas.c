@@ -4,6 +4,7 @@
 #include "outcome.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void add_finding(struct nas *nas, struct nas_finding finding)
@@ -29,6 +30,13 @@ const char *nas_power_of_two(const struct nas *nas)
 {
     int ranks = nas->session.ranks;
     return (ranks & (ranks - 1)) == 0 ? NULL : "a power of two";
+}
+
+const char *nas_power_of_two_up_to(const struct nas *nas, int most)
+{
+    static char text[64];
+    snprintf(text, sizeof text, "a power of two, at most %d", most);
+    return nas_power_of_two(nas) == NULL && nas->session.ranks <= most ? NULL : text;
 }
 
 int nas_log2(int power)

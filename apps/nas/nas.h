@@ -71,6 +71,9 @@ void nas_expect_true(struct nas *nas, const char *name, bool holds);
 // "a power of two" unless the number of ranks is one. For `ranks_needed`.
 const char *nas_power_of_two(const struct nas *nas);
 
+// The same with a greatest number.
+const char *nas_power_of_two_up_to(const struct nas *nas, int most);
+
 // The logarithm of a power of two.
 int nas_log2(int power);
 

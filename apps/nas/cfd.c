@@ -1,5 +1,4 @@
-// The exact solution, and what the flow begins with.
-#include "adi_flow.h"
+#include "cfd.h"
 
 // Of 1; x, y, z; their squares, cubes and fourth powers: RNR-94-007, section 3.
 static const double polynomials[VARIABLES][13] = {
@@ -45,4 +44,20 @@ void transfinite(const double position[AXES], double u[VARIABLES])
         double x = p[0][m], y = p[1][m], z = p[2][m];
         u[m] = x + y + z - x * y - x * z - y * z + x * y * z;
     }
+}
+
+void expect_norms(struct nas *nas, const double residual[VARIABLES],
+                  const double published_residual[VARIABLES], const double error[VARIABLES],
+                  const double published_error[VARIABLES])
+{
+    static const char *const residual_names[VARIABLES] = {
+        "residual, density", "residual, x momentum", "residual, y momentum", "residual, z momentum",
+        "residual, energy"};
+    static const char *const error_names[VARIABLES] = {"error, density", "error, x momentum",
+                                                       "error, y momentum", "error, z momentum",
+                                                       "error, energy"};
+    for (int m = 0; m < VARIABLES; m++)
+        nas_expect(nas, residual_names[m], residual[m], published_residual[m], TOLERANCE);
+    for (int m = 0; m < VARIABLES; m++)
+        nas_expect(nas, error_names[m], error[m], published_error[m], TOLERANCE);
 }
