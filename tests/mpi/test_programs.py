@@ -70,7 +70,7 @@ class Programs(MpiTest):
 
     def test_a_send_ends_although_its_receiver_leaves_without_finalizing(self):
         for _ in range(5):
-            # The one that ends later may see that the other has gone, and says so.
+            # A sender may exit before its peer has received, as sends are buffered; the peer then says that it is gone.
             self.succeeds(self.mpi(2, program("leaver")), "all right", warns="without a goodbye")
 
     def test_a_process_that_is_disturbed(self):
