@@ -78,7 +78,7 @@ demo: bench
 test: test-code test-fuzz test-bench test-report test-mpi
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
-CHECKED := fishplate-collectives fishplate-engine fishplate-link ofi-abi
+CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi
 check: lint
 	$(CARGO) test --quiet $(CHECKED:%=-p %)
 	$(CARGO) test --quiet -p fishplate-lab --test architecture --test documentation
