@@ -26,6 +26,14 @@ pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     (!address.is_null()).then_some(address)
 }
 
+/// The function of this name that would have been called if this library were not there: the MPI's, or that of another
+/// library in front of it.
+pub fn next(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: RTLD_NEXT is allowed in a library; the name ends with a zero.
+    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
 /// The address of a variable of the MPI library. A program that is linked with it may hold the variable itself, in a copy
 /// that the library uses as well (a copy relocation).
 pub fn variable(name: &CStr) -> Option<*mut c_void> {
@@ -53,9 +61,7 @@ pub fn function(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
 
 /// The one that the program was linked with, or else the one that it has loaded, as Python does, for itself alone.
 fn find() -> Option<Library> {
-    // SAFETY: RTLD_NEXT is allowed in a library; the name ends with a zero.
-    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, MARK.as_ptr()) };
-    if address.is_null() { find_loaded() } else { holder(address) }
+    next(MARK).map_or_else(find_loaded, holder)
 }
 
 /// The library that an address is in.

@@ -45,7 +45,6 @@ macro_rules! large {
         ///
         /// # Safety
         /// As MPI says.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
             let narrow = || Some(($($argument.narrow()?,)*));
             if let Some(($($argument,)*)) = narrow() {
@@ -121,7 +120,6 @@ large! {
 ///
 /// # Safety
 /// As MPI says.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Allgatherv_c(
     from: Address,
     out_count: Count,
@@ -156,7 +154,6 @@ pub unsafe extern "C" fn MPI_Allgatherv_c(
 ///
 /// # Safety
 /// As MPI says.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Reduce_scatter_c(
     from: Address,
     into: Address,
