@@ -1,5 +1,5 @@
 //! Writes the functions that this library exports: one for each MPI call that `fishplate_profile::calls` knows, by its
-//! names in C, in Fortran, and in Open MPI's modules for Fortran. All they do is to say which one they are.
+//! names in C and in Fortran. All they do is to say which one they are.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -37,14 +37,15 @@ fn main() {
     fs::write(Path::new(&folder).join("entries.rs"), text).expect("the folder of the build can be written to");
 }
 
-/// C, Fortran, Open MPI's modules for Fortran; `entry::Language` has the same order.
-const LANGUAGES: usize = 3;
+/// Names of a call; `entry::Language` has the same order.
+const LANGUAGES: usize = 5;
 
 /// Fortran's functions with large counts have no names of their own.
 fn names(call: &Call) -> Vec<String> {
     let mut names = vec![call.name.clone()];
     if !call.is_large {
         names.extend([call.fortran_name(), call.open_mpi_fortran_name()]);
+        names.extend(call.fortran_2008_names());
     }
     names
 }

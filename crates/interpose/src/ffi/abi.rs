@@ -54,8 +54,6 @@ enum Operations {
 
 /// MPI_UNDEFINED of all interfaces.
 pub const UNDEFINED: c_int = -32766;
-/// MPI_ERR_COUNT of all interfaces.
-pub const ERROR_COUNT: c_int = 2;
 
 impl Abi {
     /// Of this process's MPI library; nothing if it is none of those that we know.
@@ -130,8 +128,8 @@ impl Abi {
         self.request_empty == Some(request)
     }
 
-    /// Whether its functions for Fortran call those of the profiling interface, past the names in C.
-    pub fn fortran_is_apart(&self) -> bool {
+    /// Whether it is Open MPI's own.
+    pub fn is_open_mpi(&self) -> bool {
         self.request_empty.is_some()
     }
 

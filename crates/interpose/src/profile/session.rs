@@ -43,6 +43,9 @@ pub fn get() -> Option<&'static Session> {
 /// After MPI_Init: begins, if a profile is wanted. Whatever keeps it from that, the program runs on.
 pub fn start() {
     let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
+    if SESSION.get().is_some() {
+        return;
+    }
     let folder = PathBuf::from(folder);
     let Some(abi) = Abi::get() else {
         return crate::diagnostics::report("no profile is recorded: this MPI library is of no known kind");

@@ -1,7 +1,6 @@
 //! The arguments of a call, by what they are.
 
-use std::ffi::{CStr, c_int, c_void};
-use std::sync::OnceLock;
+use std::ffi::{c_int, c_void};
 
 use fishplate_profile::calls::Call;
 
@@ -42,7 +41,7 @@ impl Arguments {
     pub fn has_failed(&self, result: usize) -> bool {
         match self.language {
             Language::C => result as c_int != 0,
-            // The error code is the last argument, and no longer optional where these functions are called.
+            // The error code is the last argument; in `mpi_f08` it may be absent.
             _ => self.pointer::<c_int>(self.values[self.call.arguments.len()]).is_some_and(|code| code != 0),
         }
     }
@@ -104,7 +103,7 @@ impl Arguments {
         let value = self.raw(argument)?;
         match self.language {
             Language::C => Some(abi.clean(value)),
-            _ => self.handle_in_c(argument, self.pointer::<c_int>(value)?),
+            _ => self.handle_in_c(abi, argument, self.pointer::<c_int>(value)?),
         }
     }
 
@@ -113,7 +112,7 @@ impl Arguments {
         let start = self.raw(argument).filter(|start| *start != 0)?;
         match self.language {
             Language::C => Some(self.handle_in_memory(abi, start, at)),
-            _ => self.handle_in_c(argument, self.pointer::<c_int>(start + at * size_of::<c_int>())?),
+            _ => self.handle_in_c(abi, argument, self.pointer::<c_int>(start + at * size_of::<c_int>())?),
         }
     }
 
@@ -123,6 +122,8 @@ impl Arguments {
         let start = self.raw(argument).filter(|start| *start != 0)?;
         match self.language {
             Language::C => Some(self.handle_in_memory(abi, start, at)),
+            // MPICH has the same number in C, which has made the request.
+            _ if !abi.is_open_mpi() => Some(self.handle_in_memory(abi, start, at)),
             _ => self.pointer::<c_int>(start + at * size_of::<c_int>()).map(|number| number as u32 as usize | FORTRAN),
         }
     }
@@ -143,7 +144,7 @@ impl Arguments {
     pub fn is_in_place(&self, abi: &Abi, argument: u8) -> bool {
         self.raw(argument).is_some_and(|value| match self.language {
             Language::C => value == abi.in_place,
-            _ => is_variable(value, c"mpi_fortran_in_place_"),
+            _ => library::variable(c"mpi_fortran_in_place_").is_some_and(|variable| variable as usize == value),
         })
     }
 
@@ -171,7 +172,10 @@ impl Arguments {
     }
 
     /// The handle in C for one in Fortran, where functions for Fortran are recorded.
-    fn handle_in_c(&self, argument: u8, handle: c_int) -> Option<Handle> {
+    fn handle_in_c(&self, abi: &Abi, argument: u8, handle: c_int) -> Option<Handle> {
+        if !abi.is_open_mpi() {
+            return Some(abi.clean(handle as usize));
+        }
         let name = match argument {
             b'c' => c"PMPI_Comm_f2c",
             b'w' | b'W' => c"PMPI_Win_f2c",
@@ -184,18 +188,4 @@ impl Arguments {
         // SAFETY: a handle of the program's.
         Some(unsafe { convert(handle) })
     }
-}
-
-/// Whether an address is that of a variable of the MPI library.
-pub fn is_variable(address: usize, name: &'static CStr) -> bool {
-    static STATUS: OnceLock<usize> = OnceLock::new();
-    static STATUSES: OnceLock<usize> = OnceLock::new();
-    static IN_PLACE: OnceLock<usize> = OnceLock::new();
-    let cache = match name.to_bytes() {
-        b"mpi_fortran_status_ignore_" => &STATUS,
-        b"mpi_fortran_statuses_ignore_" => &STATUSES,
-        _ => &IN_PLACE,
-    };
-    let known = *cache.get_or_init(|| library::variable(name).map_or(0, |variable| variable as usize));
-    known != 0 && known == address
 }

@@ -1,12 +1,22 @@
 //! Statuses: who sent a message, with which tag, and how much. Where the program does not want them, they are written to
 //! memory of our own.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
+use std::sync::OnceLock;
 
 use super::Language;
-use super::arguments::{Arguments, is_variable};
+use super::arguments::Arguments;
 use crate::ffi::abi::Abi;
 use crate::ffi::functions as mpi;
+use crate::ffi::library;
+
+/// What stands for MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE in Fortran: of Open MPI, and of MPICH's `mpi_f08`.
+const IGNORED_IN_FORTRAN: [&CStr; 4] = [
+    c"mpi_fortran_status_ignore_",
+    c"mpi_fortran_statuses_ignore_",
+    c"MPIR_F08_MPI_STATUS_IGNORE_OBJ",
+    c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
+];
 
 /// Where the statuses of a call are.
 pub struct Statuses {
@@ -23,9 +33,7 @@ impl Statuses {
         let given = arguments.values[at];
         let is_ignored = match arguments.language {
             Language::C => given == abi.status_ignore,
-            _ => {
-                is_variable(given, c"mpi_fortran_status_ignore_") || is_variable(given, c"mpi_fortran_statuses_ignore_")
-            }
+            _ => is_ignored_in_fortran(given),
         };
         if !is_ignored {
             return Some(Statuses { start: given, abi, _own: Vec::new() });
@@ -48,4 +56,10 @@ impl Statuses {
         let code = unsafe { mpi::get_elements_x(status as mpi::Address, self.abi.byte, &mut bytes) };
         (code == 0).then(|| (integer(0), integer(1), u64::try_from(bytes).unwrap_or(0)))
     }
+}
+
+fn is_ignored_in_fortran(address: usize) -> bool {
+    static ADDRESSES: OnceLock<Vec<usize>> = OnceLock::new();
+    let find = || IGNORED_IN_FORTRAN.iter().filter_map(|name| library::variable(name)).map(|found| found as usize);
+    ADDRESSES.get_or_init(|| find().collect()).contains(&address)
 }

@@ -10,7 +10,6 @@ use std::ffi::c_void;
 
 mod collective;
 mod completion;
-mod large;
 mod lifetime;
 mod messages;
 
@@ -28,9 +27,15 @@ macro_rules! overrides {
 }
 
 overrides! {
-    lifetime: MPI_Comm_dup, MPI_Comm_dup_with_info, MPI_Comm_create, MPI_Comm_create_group, MPI_Comm_split, MPI_Comm_split_type, MPI_Cart_create, MPI_Win_fence, MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Comm_free, MPI_Comm_disconnect;
+    lifetime: MPI_Comm_dup, MPI_Comm_dup_with_info, MPI_Comm_create, MPI_Comm_create_group, MPI_Comm_split,
+        MPI_Comm_split_type, MPI_Cart_create, MPI_Win_fence, MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Comm_free,
+        MPI_Comm_disconnect;
     messages: MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Recv, MPI_Mrecv, MPI_Sendrecv_replace, MPI_Sendrecv;
-    completion: MPI_Wait, MPI_Waitall, MPI_Waitany, MPI_Waitsome, MPI_Probe, MPI_Mprobe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome, MPI_Request_get_status, MPI_Iprobe, MPI_Improbe;
-    collective: MPI_Barrier, MPI_Ibarrier, MPI_Bcast, MPI_Ibcast, MPI_Reduce, MPI_Ireduce, MPI_Allreduce, MPI_Iallreduce, MPI_Allgather, MPI_Iallgather, MPI_Allgatherv, MPI_Iallgatherv, MPI_Gather, MPI_Igather, MPI_Scatter, MPI_Iscatter, MPI_Alltoall, MPI_Ialltoall, MPI_Reduce_scatter, MPI_Ireduce_scatter, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, MPI_Gatherv, MPI_Igatherv, MPI_Scatterv, MPI_Iscatterv, MPI_Alltoallv, MPI_Ialltoallv, MPI_Alltoallw, MPI_Ialltoallw, MPI_Scan, MPI_Iscan, MPI_Exscan, MPI_Iexscan;
-    large: MPI_Send_c, MPI_Ssend_c, MPI_Rsend_c, MPI_Recv_c, MPI_Mrecv_c, MPI_Sendrecv_c, MPI_Bcast_c, MPI_Ibcast_c, MPI_Reduce_c, MPI_Ireduce_c, MPI_Allreduce_c, MPI_Iallreduce_c, MPI_Reduce_scatter_block_c, MPI_Ireduce_scatter_block_c, MPI_Allgather_c, MPI_Iallgather_c, MPI_Gather_c, MPI_Igather_c, MPI_Scatter_c, MPI_Iscatter_c, MPI_Alltoall_c, MPI_Ialltoall_c, MPI_Allgatherv_c, MPI_Reduce_scatter_c;
+    completion: MPI_Wait, MPI_Waitall, MPI_Waitany, MPI_Waitsome, MPI_Probe, MPI_Mprobe, MPI_Test, MPI_Testall,
+        MPI_Testany, MPI_Testsome, MPI_Request_get_status, MPI_Iprobe, MPI_Improbe;
+    collective: MPI_Barrier, MPI_Ibarrier, MPI_Bcast, MPI_Ibcast, MPI_Reduce, MPI_Ireduce, MPI_Allreduce,
+        MPI_Iallreduce, MPI_Allgather, MPI_Iallgather, MPI_Allgatherv, MPI_Iallgatherv, MPI_Gather, MPI_Igather,
+        MPI_Scatter, MPI_Iscatter, MPI_Alltoall, MPI_Ialltoall, MPI_Reduce_scatter, MPI_Ireduce_scatter,
+        MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, MPI_Gatherv, MPI_Igatherv, MPI_Scatterv, MPI_Iscatterv,
+        MPI_Alltoallv, MPI_Ialltoallv, MPI_Alltoallw, MPI_Ialltoallw, MPI_Scan, MPI_Iscan, MPI_Exscan, MPI_Iexscan;
 }
