@@ -1,0 +1,5 @@
+//! How profiles are shown.
+
+mod findings;
+mod numbers;
+pub mod table;
