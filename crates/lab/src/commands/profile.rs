@@ -127,10 +127,21 @@ fn variables(stack: Option<&Stack>) -> Result<Vec<(String, String)>> {
     Ok(variables)
 }
 
-/// Writes what there is to keep, and says where. What remains of an earlier run goes.
+/// Writes the record and the page, and says where. The page can be made again.
 fn write(profile: &Profile, output: &Path) -> Result<()> {
     record::write(output, profile)?;
     eprintln!("\nrecord: {}", output.display());
+    if let Err(error) = write_page(profile, output) {
+        eprintln!("fishplate: {error:#}; `fishplate profile --read {}` makes it", output.display());
+    }
+    Ok(())
+}
+
+/// Writes the page beside a record, and says where.
+fn write_page(profile: &Profile, output: &Path) -> Result<()> {
+    let file = output.with_extension(PAGE);
+    record::write_whole(&file, |to| Ok(to.write_all(print::page::render(profile).as_bytes())?))?;
+    eprintln!("page: {}", file.display());
     Ok(())
 }
 
@@ -139,8 +150,9 @@ fn again(args: &Args, read: &Path) -> Result<ExitCode> {
     if !read.is_dir() {
         let profile = record::read(read)?;
         eprintln!("{}", print::table::render(&profile, args.top));
-        if let Some(output) = &args.output {
-            write(&profile, output)?;
+        match &args.output {
+            Some(output) => write(&profile, output)?,
+            None => write_page(&profile, read)?,
         }
         return Ok(ExitCode::SUCCESS);
     }

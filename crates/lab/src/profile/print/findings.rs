@@ -147,12 +147,12 @@ fn clocks(world: &World) -> Vec<String> {
 /// What the waiting for late peers rests on.
 pub fn basis(world: &World) -> String {
     let late = summary::late(world);
-    let mut text = format!("late peers: told from {} events", text::thousands(late.events));
+    let mut text = format!("late ranks are told from {} events", text::thousands(late.events));
     if late.sampling > 0 {
-        text += &format!(", 1 of {} of them", 1_u64 << late.sampling.min(63));
+        text += &format!(" (1 of {})", 1_u64 << late.sampling.min(63));
     }
     if late.unmatched > 0 {
-        text += &format!("; of {} the other side is missing", text::thousands(late.unmatched));
+        text += &format!(", of {} more the other side is missing", text::thousands(late.unmatched));
     }
     let doubt = world.clocks.iter().filter_map(|clock| clock.uncertainty_ns).max().unwrap_or(0);
     if doubt > 0 {

@@ -2,4 +2,5 @@
 
 mod findings;
 mod numbers;
+pub mod page;
 pub mod table;

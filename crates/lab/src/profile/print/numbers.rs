@@ -43,6 +43,22 @@ pub fn cut(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
+/// Lines of at most so many characters, where words allow; all but the first one are indented.
+pub fn wrapped(text: &str, most: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 0 && last + 1 + word.chars().count() > most {
+            lines.push("  ".into());
+        }
+        if let Some(line) = lines.last_mut() {
+            let apart = if line.trim().is_empty() { "" } else { " " };
+            *line += &format!("{apart}{word}");
+        }
+    }
+    lines.join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +69,7 @@ mod tests {
         assert_eq!(ranks(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
         assert_eq!((named_ranks(&[4]), named_ranks(&[4, 6])), ("rank 4".into(), "ranks 4, 6".into()));
         assert_eq!((cut("abcdef", 6), cut("abcdefg", 6)), ("abcdef".into(), "abcde…".into()));
+        assert_eq!(wrapped("! one two three four", 9), "! one two\n  three\n  four");
         assert_eq!((percent(1.0, 3.0), percent(1.0, 0.0)), ("33.3 %".into(), "-".into()));
     }
 }

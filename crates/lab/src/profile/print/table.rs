@@ -3,11 +3,13 @@
 use fishplate_profile::sizes::PAPER_BOUNDS;
 
 use super::findings;
-use super::numbers::{cut, percent, time};
+use super::numbers::{cut, percent, time, wrapped};
 use crate::output::{page::units, text};
 use crate::profile::schema::{Counts, Profile, Rank, Way, World};
 use crate::profile::summary;
 
+/// Most letters of a line.
+const WIDTH: usize = 100;
 /// Most letters of a place in the program.
 const PLACE: usize = 34;
 /// Most letters of a name of a function of MPI, a program, an MPI library.
@@ -33,16 +35,16 @@ pub fn render(profile: &Profile, top: usize) -> String {
     for world in worlds.iter().take(MOST_WORLDS) {
         lines.extend(findings::of_world(world));
     }
-    parts.push(lines.iter().map(|line| format!("! {line}\n")).collect());
+    parts.push(lines.iter().map(|line| wrapped(&format!("! {line}"), WIDTH) + "\n").collect());
     parts.retain(|part| !part.trim().is_empty());
     parts.join("\n").trim_end().to_string()
 }
 
 fn program(world: &World, top: usize) -> String {
     let mut text = format!("{}\n{}\n", headline(world), breakdown(world));
-    text += &format!("{}\n", findings::basis(world));
-    for line in [findings::overlap(world), findings::balance(world)].into_iter().flatten() {
-        text += &format!("{line}\n");
+    for line in [Some(findings::basis(world)), findings::overlap(world), findings::balance(world)].into_iter().flatten()
+    {
+        text += &format!("{}\n", wrapped(&line, WIDTH));
     }
     for table in [calls(world, top), sites(world, top), classes(world)] {
         text += &format!("\n{table}\n");
