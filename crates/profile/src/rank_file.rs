@@ -30,7 +30,7 @@ pub mod header {
     pub const STATE: usize = 8;
     /// With which code it has called MPI_Abort.
     pub const ABORT_CODE: usize = 9;
-    /// The call that the process is in, plus one; 0: none.
+    /// The call that the process is in, plus one; 0: none. The tables do not count it before it returns.
     pub const CURRENT_CALL: usize = 10;
     /// Since when.
     pub const CURRENT_SINCE: usize = 11;
@@ -58,6 +58,8 @@ pub mod header {
     pub const SAMPLING: usize = 22;
     /// Messages to and from ranks that are not in MPI_COMM_WORLD: sent, bytes, received, bytes.
     pub const FOREIGN: usize = 23;
+    /// The same on all ranks of an MPI_COMM_WORLD, and another one in other programs; 0: nothing of that kind is known.
+    pub const WORLD: usize = 27;
     /// Name of the host.
     pub const HOST: std::ops::Range<usize> = 32..40;
     /// What tells boots of machines apart: ranks with the same one have the same clock.
@@ -180,7 +182,7 @@ pub mod communicator {
 pub mod event {
     /// Entries. When they are used up every second one is dropped, on all ranks the same ones.
     pub const CAPACITY: usize = 32768;
-    /// One of the kinds below, with the call in the bits from 8 on; and [`IS_ROOT`].
+    /// One of the kinds below, with the call that has posted it in the bits from 8 on; and [`IS_ROOT`].
     pub const KIND: usize = 0;
     /// Which stream of messages, or which communicator.
     pub const KEY: usize = 1;

@@ -89,6 +89,8 @@ pub struct Rank {
     pub sampling: u32,
     /// Messages of ranks that are not in MPI_COMM_WORLD.
     pub foreign: Peer,
+    /// See [`header::WORLD`].
+    pub world: u64,
     /// By the number of the call.
     pub calls: Vec<CallCounts>,
     /// By [`rank_file::size`] and class: number and bytes.
@@ -275,6 +277,7 @@ impl RankFile {
             lost: [header::LOST_REQUESTS, header::LOST_SITES, header::LOST_COMMUNICATORS].map(word),
             sampling: word(header::SAMPLING).min(63) as u32,
             foreign: peer_of(&self.words[header::FOREIGN..]),
+            world: word(header::WORLD),
             calls: self.rows(self.layout.calls, call::COLUMNS, calls::table().len()).map(call_counts).collect(),
             sizes: (0..size::KINDS).map(|kind| self.sizes(kind)).collect(),
             peers: self.rows(self.layout.peers, peer::COLUMNS, self.layout.ranks).map(peer_of).collect(),
