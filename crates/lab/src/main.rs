@@ -16,6 +16,7 @@ mod output;
 mod profile;
 mod record;
 mod report;
+mod rpi;
 mod simulation;
 mod statistics;
 mod system;

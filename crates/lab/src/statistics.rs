@@ -27,6 +27,26 @@ pub struct Ratio {
     pub pairs: usize,
 }
 
+/// The quotient of two means, with an interval at [`CONFIDENCE`] that knows how uncertain the denominator is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quotient {
+    /// Mean of the numerators over mean of the denominators.
+    pub value: f64,
+    /// Where it may be.
+    pub interval: Interval,
+}
+
+/// Where a quotient may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Interval {
+    /// A single pair tells nothing of it.
+    Unknown,
+    /// From here to there.
+    Within(f64, f64),
+    /// Anywhere: the denominator may be 0.
+    Unbounded,
+}
+
 /// Two independent groups of values compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
@@ -66,6 +86,35 @@ impl Ratio {
     /// Whether the interval leaves no doubt that the ratio is above 1.
     pub fn is_above_one(&self) -> bool {
         self.interval.is_some_and(|(low, _)| low > 1.0)
+    }
+}
+
+impl Quotient {
+    /// From pairs of numerator and denominator, by E. C. Fieller's theorem. `None` without pairs, and where the mean
+    /// denominator is 0.
+    pub fn of_pairs(pairs: &[(f64, f64)]) -> Option<Quotient> {
+        let (above, below): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let ((a, variance_a), (b, variance_b)) = (mean_and_variance(&above)?, mean_and_variance(&below)?);
+        if b == 0.0 {
+            return None;
+        }
+        let value = a / b;
+        let (Some(variance_a), Some(variance_b)) = (variance_a, variance_b) else {
+            return Some(Quotient { value, interval: Interval::Unknown });
+        };
+        let count = pairs.len() as f64;
+        let products: f64 = pairs.iter().map(|(above, below)| (above - a) * (below - b)).sum();
+        // Variances and covariance of the means.
+        let (aa, bb, ab) = (variance_a / count, variance_b / count, products / (count - 1.0) / count);
+        let scale = (quantile(count - 1.0)? / b).powi(2);
+        let g = scale * bb;
+        if g >= 1.0 {
+            return Some(Quotient { value, interval: Interval::Unbounded });
+        }
+        let root = aa - 2.0 * value * ab + value * value * bb - scale * (aa * bb - ab * ab);
+        let half = (scale * root.max(0.0)).sqrt();
+        let end = |half: f64| (value - scale * ab + half) / (1.0 - g);
+        Some(Quotient { value, interval: Interval::Within(end(-half), end(half)) })
     }
 }
 
@@ -146,6 +195,25 @@ mod tests {
         assert_eq!(Ratio::of_logarithms(&[1.0]).unwrap().interval, None);
         assert_eq!(Ratio::of_logarithms(&[]), None);
         assert_eq!(Ratio::of_logarithms(&[f64::NEG_INFINITY, 1.0]), None);
+    }
+
+    #[test]
+    fn quotients_have_fiellers_interval() {
+        // Denominators without noise: the interval of a mean. Mean 2, half width 2.4842, over 4.
+        let Quotient { value, interval } = Quotient::of_pairs(&[(1.0, 4.0), (2.0, 4.0), (3.0, 4.0)]).unwrap();
+        let Interval::Within(low, high) = interval else { panic!("{interval:?}") };
+        assert!(near(value, 0.5) && near(low, -0.1211) && near(high, 1.1211), "{low} {high}");
+        // The ends are the quotients q for which the mean of a - q b differs from 0 as much as t allows.
+        let pairs = [(5.0, 10.2), (5.4, 9.9), (4.7, 10.5), (5.2, 9.6)];
+        let Interval::Within(low, high) = Quotient::of_pairs(&pairs).unwrap().interval else { panic!() };
+        for end in [low, high] {
+            let left: Vec<f64> = pairs.iter().map(|(a, b)| a - end * b).collect();
+            let (mean, variance) = mean_and_variance(&left).unwrap();
+            assert!(near(mean.abs() / (variance.unwrap() / 4.0).sqrt(), quantile(3.0).unwrap()), "{end}");
+        }
+        assert_eq!(Quotient::of_pairs(&[(1.0, 1.0), (1.0, -0.9)]).unwrap().interval, Interval::Unbounded);
+        assert_eq!(Quotient::of_pairs(&[(1.0, 2.0)]), Some(Quotient { value: 0.5, interval: Interval::Unknown }));
+        assert_eq!((Quotient::of_pairs(&[]), Quotient::of_pairs(&[(1.0, 0.0)])), (None, None));
     }
 
     #[test]

@@ -25,8 +25,8 @@ const MEASURED_S: f64 = 0.5;
 pub struct EmulationSetup {
     /// Folder of the testbed.
     pub folder: PathBuf,
-    /// The program `sockets`.
-    pub sockets: PathBuf,
+    /// The program `sockets`, where plain sockets are measured too.
+    pub sockets: Option<PathBuf>,
     /// A stack wants multipath TCP.
     pub multipath: bool,
 }
@@ -36,7 +36,7 @@ pub struct Emulated {
     link: Link,
     surroundings: EmulationSetup,
     lab: Lab,
-    server: Child,
+    server: Option<Child>,
     environment: Vec<(String, OsString)>,
     measured: record::Link,
 }
@@ -76,10 +76,12 @@ impl Emulated {
         if surroundings.multipath {
             sockets::join_paths(&lab).with_context(about)?;
         }
-        let mut server =
-            lab.command(sockets::server_host(&lab), &sockets::serve(&surroundings.sockets, surroundings.multipath));
-        server.stdin(Stdio::null()).stdout(Stdio::null());
-        let server = server.spawn().context("cannot start the server of plain sockets")?;
+        let server = surroundings.sockets.as_ref().map(|program| {
+            let mut server = lab.command(sockets::server_host(&lab), &sockets::serve(program, surroundings.multipath));
+            server.stdin(Stdio::null()).stdout(Stdio::null());
+            server.spawn().context("cannot start the server of plain sockets")
+        });
+        let server = server.transpose()?;
         let measured = link.recorded();
         Ok(Emulated { link: link.clone(), surroundings, lab, server, environment, measured })
     }
@@ -139,9 +141,11 @@ impl Emulated {
 
 impl Drop for Emulated {
     fn drop(&mut self) {
-        // It may have been ended by others, and its status taken with that of what programs left.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+        if let Some(server) = &mut self.server {
+            // It may have been ended by others, and its status taken with that of what programs left.
+            let _ = server.kill();
+            let _ = server.wait();
+        }
         orphans::end(&self.lab.hosts().iter().map(Host::proc_id).collect::<Vec<_>>());
     }
 }

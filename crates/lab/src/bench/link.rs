@@ -33,7 +33,7 @@ pub struct Link {
 impl Link {
     /// From `NAME=RATE+RATE+...`, as on the command line.
     pub fn parse(text: &str) -> Result<Link> {
-        let problem = |why: &str| anyhow!("--links: \"{text}\": {why}");
+        let problem = |why: &str| anyhow!("\"{text}\": {why}");
         let (name, rates) = text.split_once('=').ok_or_else(|| problem("a link is NAME=RATE+RATE..."))?;
         let rail = |text: &str| text.parse().map(Rail::of_rate).map_err(|why: String| problem(&why));
         let rails = rates.split('+').map(rail).collect::<Result<Vec<_>>>()?;

@@ -7,19 +7,19 @@
 mod benchmark;
 pub mod conditions;
 mod duration;
-mod emulated_link;
+pub mod emulated_link;
 pub mod execute;
-mod link;
-mod matrix;
-mod plan;
+pub mod link;
+pub mod matrix;
+pub mod plan;
 mod prepared_stack;
 mod programs;
 pub mod progress;
 mod sample;
 mod sample_recorder;
-mod selection;
+pub mod selection;
 mod session;
-mod site;
+pub mod site;
 mod sockets;
 
 use std::collections::BTreeMap;
@@ -226,7 +226,7 @@ impl Bench {
 
 fn surroundings(folder: PathBuf, prepared_stacks: &[PreparedStack]) -> EmulationSetup {
     let built = prepared_stacks.iter().find(|prepared| prepared.failure.is_none());
-    let sockets = built.map(|prepared| prepared.programs.join("sockets")).unwrap_or_default();
+    let sockets = built.map(|prepared| prepared.programs.join("sockets"));
     let multipath =
         prepared_stacks.iter().any(|prepared| prepared.stack.arguments.iter().any(|word| word == "--mptcp"));
     EmulationSetup { folder, sockets, multipath }

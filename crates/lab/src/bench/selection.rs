@@ -116,11 +116,7 @@ impl Selection {
     }
 
     fn choose_where(&self, plan: &mut Plan) -> Result<()> {
-        let hosts = match &self.hostfile {
-            Some(file) => hosts_in(file)?,
-            None if self.hosts == [SLURM] => slurm_hosts()?,
-            None => self.hosts.clone(),
-        };
+        let hosts = hosts(&self.hosts, self.hostfile.as_deref())?;
         if !hosts.is_empty() {
             plan.links.clear();
             plan.benchmarks.iter_mut().for_each(|benchmark| benchmark.links.clear());
@@ -130,7 +126,8 @@ impl Selection {
         ensure!(self.rails.is_empty(), "--rails is for networks that are there: it needs --hosts or --hostfile");
         if !self.links.is_empty() {
             let known = std::mem::take(&mut plan.links);
-            plan.links = self.links.iter().map(|text| link(text, &known)).collect::<Result<_>>()?;
+            let links = self.links.iter().map(|text| link(text, &known)).collect::<Result<_>>();
+            plan.links = links.context("--links")?;
             // What is measured on other links only is not wanted now.
             let chosen = plan.link_names();
             plan.benchmarks.retain_mut(|benchmark| {
@@ -157,15 +154,25 @@ impl Selection {
     }
 }
 
-fn link(text: &str, known: &[Link]) -> Result<Link> {
+/// The hosts that were named, in a file or as those of the batch system's job.
+pub fn hosts(named: &[String], file: Option<&Path>) -> Result<Vec<String>> {
+    match file {
+        Some(file) => hosts_in(file),
+        None if named == [SLURM] => slurm_hosts(),
+        None => Ok(named.to_vec()),
+    }
+}
+
+/// A link of a plan by its name, or a new one: `NAME=RATE+RATE...`.
+pub fn link(text: &str, known: &[Link]) -> Result<Link> {
     if text.contains('=') {
         return Link::parse(text);
     }
     let names: Vec<&str> = known.iter().map(|link| link.name.as_str()).collect();
     let found = known.iter().find(|link| link.name == text).cloned();
     found.with_context(|| match names.is_empty() {
-        true => format!("--links: no plan has a link \"{text}\": a new one is NAME=RATE+RATE..."),
-        false => format!("--links: no link \"{text}\" in the plan; it has {}", names.join(", ")),
+        true => format!("no plan has a link \"{text}\": a new one is NAME=RATE+RATE..."),
+        false => format!("no link \"{text}\" in the plan; it has {}", names.join(", ")),
     })
 }
 

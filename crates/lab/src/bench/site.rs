@@ -51,16 +51,27 @@ impl Site {
     ) -> Result<Invocation> {
         let mut words = self.program(stack, programs, benchmark);
         words.extend(benchmark.arguments(checked));
-        let hosts = self.hosts(benchmark.ranks);
-        let machines = if hosts.remote_shell.is_some() { 1 } else { hosts.names.len().max(1) as u32 };
         let counters = counters.map(|file| ("FISHPLATE_STATS".to_string(), file.to_string_lossy().into_owned()));
+        self.run(stack, benchmark.ranks, counters.into_iter().collect(), words)
+    }
+
+    /// How `stack` runs any program here: its words, and variables for it.
+    pub fn run(
+        &self,
+        stack: &Stack,
+        ranks: u32,
+        variables: Vec<(String, String)>,
+        program: Vec<String>,
+    ) -> Result<Invocation> {
+        let hosts = self.hosts(ranks);
+        let machines = if hosts.remote_shell.is_some() { 1 } else { hosts.names.len().max(1) as u32 };
         stack.run(&Job {
-            ranks: benchmark.ranks as usize,
+            ranks: ranks as usize,
             hosts,
             rails: self.rails(),
-            oversubscribed: benchmark.ranks.div_ceil(machines) > conditions::cores(),
-            variables: counters.into_iter().collect(),
-            program: words,
+            oversubscribed: ranks.div_ceil(machines) > conditions::cores(),
+            variables,
+            program,
             ..Job::default()
         })
     }

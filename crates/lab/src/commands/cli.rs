@@ -25,6 +25,7 @@ pub enum Command {
     Rails(super::rails::Args),
     Run(super::run::Args),
     Profile(super::profile::Args),
+    Rpi(Box<super::rpi::Args>),
     Top(super::top::Args),
     Env(super::env::Args),
     Bench(Box<super::bench::Args>),

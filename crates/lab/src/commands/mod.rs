@@ -18,6 +18,7 @@ pub mod profile;
 pub mod rails;
 pub mod report;
 pub mod reproduce;
+pub mod rpi;
 pub mod run;
 pub mod setup;
 pub mod simulate;
@@ -42,6 +43,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Rails(args) => rails::run(args),
         Command::Run(args) => run::run(args),
         Command::Profile(args) => profile::run(args),
+        Command::Rpi(args) => rpi::run(*args, cli.inside),
         Command::Top(args) => top::run(args),
         Command::Env(args) => env::run(args),
         Command::Bench(args) => bench::run(*args, cli.inside),

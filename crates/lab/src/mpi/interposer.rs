@@ -23,12 +23,7 @@ const LIBRARY_OF_CARGO: &str = "libfishplate_mpi.so";
 pub fn variables(given: Option<&str>, folder: &Path) -> Result<Vec<(String, String)>> {
     let inherited = env::var(VARIABLE).ok().filter(|value| !value.is_empty());
     let option = given.map_or(String::new(), |_| format!("{OPTION}: "));
-    let value = given.or(inherited.as_deref());
-    let preload = preloading(value, &option, folder)?;
-    // Where the library was loaded to profile, it leaves collective operations alone unless this is set.
-    let value = value.or(preload.as_ref().map(|_| DEFAULT));
-    let variables = value.map(|value| (VARIABLE.to_string(), value.to_string()));
-    Ok(variables.into_iter().chain(preload).collect())
+    with_preload(given.or(inherited.as_deref()), &option, folder)
 }
 
 /// What loads it to profile, in front of what the user loads: it shall see the program's calls as they are.
@@ -57,9 +52,18 @@ fn library(folder: &Path) -> Result<String> {
 }
 
 /// What loads it into the programs of a stack whose own environment is this: in measurements the user's does not count.
-pub fn preloaded(environment: &[(String, String)], folder: &Path) -> Result<Option<(String, String)>> {
+pub fn preloaded(environment: &[(String, String)], folder: &Path) -> Result<Vec<(String, String)>> {
     let value = environment.iter().rfind(|(name, _)| name == VARIABLE).map(|(_, value)| value.as_str());
-    preloading(value.filter(|value| !value.is_empty()), "", folder)
+    with_preload(value.filter(|value| !value.is_empty()), "", folder)
+}
+
+/// The setting and what loads the library, as far as there are any. `value` is the setting as it was given.
+fn with_preload(value: Option<&str>, option: &str, folder: &Path) -> Result<Vec<(String, String)>> {
+    let preload = preloading(value, option, folder)?;
+    // Where the library was loaded to profile, it leaves collective operations alone unless this is set.
+    let value = value.or(preload.as_ref().map(|_| DEFAULT));
+    let setting = value.map(|value| (VARIABLE.to_string(), value.to_string()));
+    Ok(setting.into_iter().chain(preload).collect())
 }
 
 /// `value` is the setting, `option` what it was given by, for messages.
@@ -104,7 +108,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let loaded = |value: Option<&str>| {
             let environment: Vec<_> = value.iter().map(|value| (VARIABLE.to_string(), value.to_string())).collect();
-            preloaded(&environment, folder.path()).map(|variable| variable.is_some())
+            let variables = preloaded(&environment, folder.path());
+            variables.map(|variables| variables.iter().any(|(name, _)| name == PRELOAD))
         };
         // It was not built: an error only where it was asked for.
         assert!(!loaded(None).unwrap());

@@ -14,7 +14,7 @@ mod places;
 pub mod print;
 mod raw;
 pub mod record;
-mod schema;
+pub mod schema;
 mod summary;
 #[cfg(test)]
 mod test_ranks;

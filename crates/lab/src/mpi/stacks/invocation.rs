@@ -36,8 +36,11 @@ impl Stack {
         let count = if self.rails == RailUse::Best { job.rails.len().min(1) } else { job.rails.len() };
         let mut variables = self.variables(&job.rails[..count], job.oversubscribed)?;
         if self.fishplate {
-            variables.extend(interposer::preloaded(&variables, &provider_library::provider_folder()?)?);
+            let preloaded = interposer::preloaded(&variables, &provider_library::provider_folder()?)?;
+            variables.retain(|(name, _)| preloaded.iter().all(|(own, _)| own != name));
+            variables.extend(preloaded);
         }
+        variables.retain(|(name, _)| job.variables.iter().all(|(own, _)| own != name));
         variables.extend(job.variables.iter().cloned());
         variables.extend(self.launcher.variables(job, &variables));
         let mut line = self.source.prefix(&variables);

@@ -1,0 +1,196 @@
+//! `fishplate rpi`: what networks are worth to a program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::bench::execute::Interrupted;
+use crate::bench::plan::Plan;
+use crate::bench::{conditions, selection};
+use crate::mpi::stacks;
+use crate::record;
+use crate::rpi::measure::Measurement;
+use crate::rpi::networks::{self, Named, Network};
+use crate::rpi::{Asked, Evaluation, print};
+use crate::system::child_process::Signals;
+use crate::testbed::isolate;
+
+/// Exit code when all was tried and some runs failed.
+const SOME_FAILED: u8 = 3;
+/// Ending of the page.
+const PAGE: &str = "html";
+/// Most seconds that a run may be given.
+const MOST_SECONDS: f64 = 86_400.0;
+
+/// Tells what networks are worth to an MPI program: RPI, and what no network could make faster.
+///
+/// Runs COMMAND on each network in turn, with a library in front of MPI that takes the time in it. Prints, for each
+/// network between a base and the best one, how much of the best one's gain it brings (relative performance
+/// improvement), with its confidence interval; and how long the program would take with an infinitely fast network.
+/// Writes a record and a page. Networks are emulated by hosts and rails that exist only for the measurement; with
+/// --hosts they are interfaces of real hosts. Exit codes: 0 all went well, 3 some runs failed, 1 it could not go on, 128
+/// and the signal.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Plan (as of `fishplate bench`) whose links --networks can name, for rails with delay, loss, clusters
+    plan: Option<PathBuf>,
+
+    /// Three or more: rates of rails in Mbit/s, links of the plan; with --hosts, interfaces, or a name alone
+    #[arg(long, value_name = "NAME=RATE+RATE...|LINK,...", value_delimiter = ',', required_unless_present = "read")]
+    networks: Vec<String>,
+
+    /// Stack of all networks, or of one [default: fishplate-mpich]
+    #[arg(long, value_name = "STACK|NETWORK:STACK,...", value_delimiter = ',')]
+    stacks: Vec<String>,
+
+    /// File, or folder of files, that describes stacks of your own (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    stack_file: Vec<PathBuf>,
+
+    /// The network that others are to be better than [default: the first]
+    #[arg(long, value_name = "NETWORK")]
+    base: Option<String>,
+
+    /// The network whose gain is 100 % [default: the last]
+    #[arg(long, value_name = "NETWORK")]
+    best: Option<String>,
+
+    /// Number of ranks
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=65536))]
+    ranks: u32,
+
+    /// How often the program runs on each network
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeats: u32,
+
+    /// Seconds that one run may take
+    #[arg(long, value_name = "S", default_value_t = 600.0)]
+    timeout: f64,
+
+    /// Emulate nothing: run on these hosts, or on those of this Slurm job ("slurm")
+    #[arg(long, value_name = "NAME,...|slurm", value_delimiter = ',', conflicts_with = "hostfile")]
+    hosts: Vec<String>,
+
+    /// Emulate nothing: run on the hosts in this file, one a line
+    #[arg(long, value_name = "FILE")]
+    hostfile: Option<PathBuf>,
+
+    /// Where the record goes; with --hosts, a folder that all hosts can write to
+    #[arg(long, value_name = "FILE", default_value = "rpi.jsonl")]
+    record: PathBuf,
+
+    /// Where the page goes [default: beside the record]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Show a record again
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["networks", "command", "plan"])]
+    read: Option<PathBuf>,
+
+    /// Program with its arguments, without a launcher
+    #[arg(last = true, required_unless_present = "read", value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate rpi --networks one=100,two=100+100,fast=800 -- ./app input
+  fishplate rpi links.toml --networks near,far,fast=1000 --ranks 8 --repeats 10 -- ./app
+  fishplate rpi --networks tcp=1000,ucx=1000,ours=1000+250 --stacks tcp:mpich-tcp,ucx:mpich-ucx -- ./app
+  fishplate rpi --hosts a,b --networks one=eth0,two=eth0+eth1,fast=eth2 -- ./app
+  fishplate rpi --read rpi.jsonl";
+
+/// The command.
+pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
+    if let Some(read) = &args.read {
+        show(read, args.output.as_deref())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let measurement = args.measurement()?;
+    if inside.is_none() {
+        args.check(&measurement)?;
+        if measurement.is_emulated() {
+            return isolate::run_again_inside();
+        }
+    }
+    let signals = Signals::take()?;
+    if measurement.is_emulated() {
+        isolate::settle()?;
+    }
+    let failures = match measurement.run(inside, &signals) {
+        Ok(failures) => failures,
+        Err(error) => match error.downcast_ref::<Interrupted>() {
+            Some(interrupted) => {
+                eprintln!("fishplate: {interrupted}; what was measured is in {}", args.record.display());
+                return Ok(interrupted.exit_code());
+            }
+            None => return Err(error),
+        },
+    };
+    show(&args.record, args.output.as_deref())?;
+    Ok(if failures > 0 { ExitCode::from(SOME_FAILED) } else { ExitCode::SUCCESS })
+}
+
+impl Args {
+    fn measurement(&self) -> Result<Measurement> {
+        let mut plan = self.plan.as_deref().map_or_else(|| Ok(Plan::empty()), Plan::load)?;
+        plan.stack_files.extend(self.stack_file.iter().cloned());
+        let hosts = selection::hosts(&self.hosts, self.hostfile.as_deref())?;
+        ensure!(hosts.len() != 1, "a network has at least 2 hosts: --hosts a,b");
+        let named = Named { networks: &self.networks, stacks: &self.stacks, links: &plan.links, hosts: &hosts };
+        let networks = named.find(&plan.catalog()?)?;
+        let (base, best) = networks::ends(&networks, self.base.as_deref(), self.best.as_deref())?;
+        ensure!(
+            self.timeout > 0.0 && self.timeout <= MOST_SECONDS,
+            "--timeout is above 0 and at most {MOST_SECONDS} seconds, not {}",
+            self.timeout
+        );
+        let machines = hosts.len().max(1) as u32;
+        let asked = Asked {
+            command: self.command.clone(),
+            ranks: self.ranks,
+            networks: networks.iter().map(Network::asked).collect(),
+            base,
+            best,
+            oversubscribed: self.ranks.div_ceil(machines) > conditions::cores(),
+        };
+        let (repeats, timeout) = (self.repeats, Duration::from_secs_f64(self.timeout));
+        Ok(Measurement { asked, networks, plan, repeats, timeout, record: self.record.clone() })
+    }
+
+    /// Says what would be a pity to find out later.
+    fn check(&self, measurement: &Measurement) -> Result<()> {
+        measurement.check()?;
+        let file = self.record.display();
+        ensure!(!self.record.exists(), "{file} exists already: --read {file} shows it, --record names another one");
+        let folder = self.record.parent().filter(|folder| !folder.as_os_str().is_empty());
+        ensure!(folder.is_none_or(Path::is_dir), "cannot begin the record {file}: its folder is not there");
+        let program = &self.command[0];
+        if program.contains('/') {
+            let found = fs::metadata(program).with_context(|| format!("cannot find the program {program}"))?;
+            ensure!(found.is_file(), "{program} is no program");
+        } else if Path::new(program).is_file() {
+            eprintln!("fishplate: {program} is looked for in PATH; the one in this folder is ./{program}");
+        }
+        Ok(())
+    }
+}
+
+/// Prints what a record says, and makes its page.
+fn show(file: &Path, output: Option<&Path>) -> Result<()> {
+    let record = record::read(file)?;
+    if let Some(note) = record.torn_note() {
+        eprintln!("fishplate: {note}");
+    }
+    let evaluation = Evaluation::of(&record)?;
+    println!("{}", print::table::render(&evaluation));
+    let page = output.map_or_else(|| file.with_extension(PAGE), Path::to_path_buf);
+    let written = fs::write(&page, print::page::render(&evaluation, &record));
+    written.with_context(|| format!("cannot write {}", page.display()))?;
+    println!("\nrecord: {}\npage: {}", stacks::absolute(file)?.display(), stacks::absolute(&page)?.display());
+    Ok(())
+}

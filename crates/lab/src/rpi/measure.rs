@@ -1,0 +1,233 @@
+//! Running the program on each network in turn, each run profiled, into a record.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::asked::{Asked, OPTION};
+use super::networks::{Network, Place};
+use super::times::{NAMES, Times};
+use crate::bench::conditions;
+use crate::bench::emulated_link::{Emulated, EmulationSetup};
+use crate::bench::execute::Executor;
+use crate::bench::matrix;
+use crate::bench::plan::Plan;
+use crate::bench::progress::Progress;
+use crate::bench::site::{Real, Site};
+use crate::mpi::{interposer, provider_library};
+use crate::output::page::units;
+use crate::profile::{self, launch};
+use crate::record::write::Writer;
+use crate::record::{self, Line, Manifest, Sample, Skipped};
+use crate::system::child_process::Signals;
+
+/// After so many failures in a row a network is left alone.
+const MOST_FAILURES: u32 = 2;
+
+/// What is to be run.
+pub struct Measurement {
+    /// The question.
+    pub asked: Asked,
+    /// Its networks.
+    pub networks: Vec<Network>,
+    /// How many hosts emulated networks have, and what their losses are.
+    pub plan: Plan,
+    /// How often the program runs on each.
+    pub repeats: u32,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Where times go.
+    pub record: PathBuf,
+}
+
+/// A measurement that is going on.
+struct Running<'a> {
+    what: &'a Measurement,
+    /// Where hosts are emulated, the folder of their testbed.
+    folder: Option<PathBuf>,
+    signals: &'a Signals,
+    writer: Writer,
+    /// Links that were measured.
+    known: BTreeMap<String, record::Link>,
+}
+
+impl Measurement {
+    /// Whether hosts and rails are emulated.
+    pub fn is_emulated(&self) -> bool {
+        self.networks.iter().any(|network| matches!(network.place, Place::Emulated(_)))
+    }
+
+    /// Says what would be a pity to find out later.
+    ///
+    /// # Errors
+    /// With what is missing.
+    pub fn check(&self) -> Result<()> {
+        self.networks.iter().try_for_each(|network| network.stack.check_launcher())?;
+        interposer::profiling(&provider_library::provider_folder()?)?;
+        for network in &self.networks {
+            if let Place::Emulated(link) = &network.place {
+                link.check(self.plan.hosts)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the program, and returns how often it failed.
+    ///
+    /// # Errors
+    /// When it cannot go on, or was interrupted ([`crate::bench::execute::Interrupted`]).
+    pub fn run(&self, folder: Option<PathBuf>, signals: &Signals) -> Result<u32> {
+        let writer = Writer::create(&self.record, &self.manifest()?)?;
+        let mut running = Running { what: self, folder, signals, writer, known: BTreeMap::new() };
+        let progress = Progress::start(self.networks.len() as u64 * u64::from(self.repeats));
+        let mut failed = vec![0; self.networks.len()];
+        let mut failures = 0;
+        for round in 0..self.repeats {
+            for turn in matrix::turns(self.networks.len(), round) {
+                let network = &self.networks[turn];
+                let name = format!("{}, run {} of {}", network.name, round + 1, self.repeats);
+                progress.show(&name);
+                if failed[turn] >= MOST_FAILURES {
+                    progress.done(&format!("{name}: not tried again"));
+                    continue;
+                }
+                match running.once(network, round)? {
+                    Ok(times) => {
+                        failed[turn] = 0;
+                        progress.done(&format!("{name}: {}", shown(&times)));
+                    }
+                    Err(why) => {
+                        failed[turn] += 1;
+                        failures += 1;
+                        progress.failed(&format!("{name}: failed: {why}"));
+                    }
+                }
+            }
+        }
+        progress.finish();
+        Ok(failures)
+    }
+
+    fn manifest(&self) -> Result<Manifest> {
+        let mut stacks: Vec<record::Stack> = Vec::new();
+        for network in &self.networks {
+            if stacks.iter().all(|stack| stack.name != network.stack.name) {
+                stacks.push(record::Stack { name: network.stack.name.clone(), version: String::new() });
+            }
+        }
+        let program = self.asked.program();
+        Ok(Manifest {
+            schema: record::SCHEMA.into(),
+            fishplate: env!("CARGO_PKG_VERSION").into(),
+            started: conditions::now(),
+            title: Some(format!("What networks are worth to {program}")),
+            machine: conditions::machine(),
+            load: conditions::load(),
+            stacks,
+            reference: None,
+            links: self.networks.iter().map(|network| network.name.clone()).collect(),
+            benchmarks: vec![record::Benchmark { name: program, title: None, axis: None, axis_unit: None }],
+            rounds: self.repeats,
+            seeds: BTreeMap::from([("links".to_string(), self.plan.seed)]),
+            options: BTreeMap::from([(OPTION.to_string(), serde_json::to_value(&self.asked)?)]),
+        })
+    }
+}
+
+impl Running<'_> {
+    /// Runs the program once. The inner result says why it failed.
+    fn once(&mut self, network: &Network, round: u32) -> Result<Result<Times, String>> {
+        let site = self.open(network)?;
+        let command = &self.what.asked.command;
+        let ranks = site.folder().join("program");
+        let folder = launch::prepare(&ranks, &launch::Launch { command: command.clone(), started: conditions::now() })?;
+        let provider = provider_library::provider_folder()?;
+        let variables = vec![
+            (launch::VARIABLE.to_string(), folder.to_string_lossy().into_owned()),
+            interposer::profiling(&provider)?,
+        ];
+        let invocation = site.run(&network.stack, self.what.asked.ranks, variables, command.clone())?;
+        let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
+        let start = Instant::now();
+        let program = self.what.asked.program();
+        let ended = executor.run(&program, site.command(&invocation)?, self.what.timeout, &mut |_: &str| Ok(()))?;
+        let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+        let result = ended.and_then(|()| times(&folder).map_err(|problem| format!("{problem:#}")));
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        self.tell(network, round, seconds, &result)?;
+        Ok(result)
+    }
+
+    /// The hosts of a network. Those of an emulated one are made anew each time, and measured the first time.
+    fn open(&mut self, network: &Network) -> Result<Site> {
+        let site = match (&network.place, &self.folder) {
+            (Place::Real(real), _) => Site::Real(Real::new(real, &self.what.record)?),
+            (Place::Emulated(link), Some(folder)) => {
+                let setup = EmulationSetup { folder: folder.clone(), sockets: None, multipath: false };
+                let emulated = match self.known.get(&network.name) {
+                    Some(known) => Emulated::again(&self.what.plan, link, setup, known.clone())?,
+                    None => Emulated::build(&self.what.plan, link, setup)?,
+                };
+                Site::Emulated(Box::new(emulated))
+            }
+            (Place::Emulated(_), None) => anyhow::bail!("networks are emulated in namespaces only"),
+        };
+        if self.known.insert(network.name.clone(), site.link()).is_none() {
+            self.writer.append(&Line::Link(site.link()))?;
+        }
+        Ok(site)
+    }
+
+    /// Adds a run to the record.
+    fn tell(&mut self, network: &Network, round: u32, seconds: f64, result: &Result<Times, String>) -> Result<()> {
+        let benchmark = self.what.asked.program();
+        let (stack, link) = (network.stack.name.clone(), network.name.clone());
+        let times = match result {
+            Ok(times) => times,
+            Err(why) => {
+                let reason = format!("run {}: {why}", round + 1);
+                return self.writer.append(&Line::Skipped(Skipped { stack, link, benchmark, reason }));
+            }
+        };
+        for (metric, value) in NAMES.into_iter().zip(times.values()) {
+            self.writer.append(&Line::Sample(Sample {
+                stack: stack.clone(),
+                link: link.clone(),
+                benchmark: benchmark.clone(),
+                round,
+                ranks: self.what.asked.ranks,
+                size_bytes: None,
+                metric: metric.into(),
+                unit: "s".into(),
+                better: None,
+                value,
+                percentiles: None,
+                iterations: None,
+                checked: false,
+                options: BTreeMap::new(),
+            }))?;
+        }
+        let load = conditions::load();
+        self.writer.append(&Line::Cell(record::Cell {
+            stack,
+            link,
+            benchmark,
+            round,
+            load,
+            emulator_cpu: None,
+            seconds,
+        }))
+    }
+}
+
+fn times(folder: &Path) -> Result<Times> {
+    Times::of(&profile::of_folder(folder, None)?)
+}
+
+fn shown(times: &Times) -> String {
+    let Times { run, communication, .. } = times;
+    format!("{} s, of which {} s in MPI", units::digits(*run), units::digits(*communication))
+}

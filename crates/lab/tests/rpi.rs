@@ -1,0 +1,193 @@
+//! `fishplate rpi`, with a launcher and ranks' files that are made up.
+
+mod common;
+#[path = "common/rank_files.rs"]
+mod rank_files;
+#[path = "common/script.rs"]
+mod script;
+
+use std::fs;
+
+use common::{Installed, Ran};
+use fishplate_profile::rank_file::{event, header};
+use rank_files::RankFile;
+
+const MS: u64 = 1_000_000;
+const RANKS: usize = 2;
+/// Stands for a launcher and its program: copies what the ranks of this run have "recorded".
+const LAUNCHER: &str = "#!/bin/sh
+for program; do :; done
+[ \"$program\" = fails-on-two ] && [ \"$RAILS\" = eth0,eth1 ] && { echo 'no such peer' >&2; exit 7; }
+[ \"$program\" = no-mpi ] && exit 0
+run=$(ls runs-$RAILS-* 2>/dev/null | wc -l)
+: > runs-$RAILS-$run
+cp files/$RAILS/$run/* \"$FISHPLATE_PROFILE\"
+";
+
+/// The program, with a stack `fake`, and what it records: of each network the time in MPI of each run, in milliseconds;
+/// besides, ranks compute for 500 ms and rank 1 waits for rank 0 for 100.
+fn installed(networks: [(&str, [u64; 2]); 3]) -> Installed {
+    let fishplate = Installed::new();
+    // The dynamic linker would complain about a file that is none of its own.
+    let library = fs::read("/lib/x86_64-linux-gnu/libdl.so.2").unwrap_or_default();
+    fs::write(fishplate.path("lib/fishplate/libfishplate-mpi.so"), library).unwrap();
+    fs::create_dir_all(fishplate.path("mpi/bin")).unwrap();
+    script::script(&fishplate.path("mpi/bin/mpiexec"), LAUNCHER);
+    let path = fishplate.path("mpi");
+    let stack = format!(
+        "[fake]\nlauncher = \"hydra\"\npath = \"{}\"\nenvironment = {{ RAILS = \"{{rails}}\" }}\n",
+        path.display()
+    );
+    fs::write(fishplate.path("fake.toml"), stack).unwrap();
+    for (rails, times) in networks {
+        for (run, in_mpi_ms) in times.into_iter().enumerate() {
+            let folder = fishplate.path(&format!("files/{rails}/{run}"));
+            fs::create_dir_all(&folder).unwrap();
+            for rank in 0..RANKS {
+                let file = RankFile::new(rank, RANKS).with(header::LAST, (5500 + in_mpi_ms) * MS);
+                let file = match rank {
+                    0 => file.calls("MPI_Send", 1, in_mpi_ms * MS, 8, 0x401000).event(
+                        event::SEND,
+                        "MPI_Send",
+                        1,
+                        [200, 200, 200],
+                    ),
+                    _ => file.calls("MPI_Recv", 1, in_mpi_ms * MS, 0, 0x402000).event(
+                        event::RECEIVE,
+                        "MPI_Recv",
+                        1,
+                        [100, 100, 100 + in_mpi_ms],
+                    ),
+                };
+                file.write(&folder, 10);
+            }
+        }
+    }
+    fishplate
+}
+
+fn three() -> Installed {
+    installed([("eth0", [800, 820]), ("eth0,eth1", [500, 524]), ("eth2", [200, 216])])
+}
+
+/// Runs `program` on three networks of two hosts.
+fn rpi(fishplate: &Installed, options: &[&str], program: &str) -> Ran {
+    let networks = ["--hosts", "a,b", "--networks", "one=eth0,two=eth0+eth1,fast=eth2"];
+    let stack = ["--stack-file", "fake.toml", "--stacks", "fake", "--ranks", "2", "--repeats", "2"];
+    fishplate.run(&[&["rpi"], &networks[..], &stack, options, &["--", program]].concat())
+}
+
+#[test]
+fn a_table_a_record_and_a_page() {
+    let fishplate = three();
+    let ran = rpi(&fishplate, &[], "CG.B.x");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    // In turn, and back in the second round.
+    let order: Vec<&str> = ran.err.lines().filter_map(|line| line.split_once(", run ").map(|(name, _)| name)).collect();
+    assert_eq!(order, ["one", "two", "fast", "fast", "two", "one"], "{}", ran.err);
+    let rows: Vec<Vec<&str>> = ran.out.lines().map(|line| line.split_whitespace().collect()).collect();
+    let row = |name: &str| rows.iter().find(|row| row.first() == Some(&name)).cloned().unwrap_or_default();
+    assert_eq!(row("one"), ["one", "1.31", "0.810", "0.810", "0.050", "0.500", "0.600", "base", "base"]);
+    assert_eq!(row("fast"), ["fast", "0.708", "0.208", "0.208", "0.050", "0.500", "0.600", "best", "best"]);
+    // (300 + 296) / (600 + 604).
+    assert_eq!(row("two")[7..9], ["50", "%"], "{}", ran.out);
+    for part in [
+        "CG.B.x: 2 ranks, 2 runs on each of 3 networks",
+        "two: eth0 + eth1, fake",
+        "two brings 50 % (",
+        "of what fast brings in place of one, by the communication time",
+        "with an infinitely fast network it would take 0.500 s, 71 % of what it takes on fast",
+        "it would take 0.600 s, 85 % of what it takes on fast",
+        "published for a program of this name: about 55 %",
+    ] {
+        assert!(ran.out.contains(part), "no \"{part}\" in {}", ran.out);
+    }
+    let page = fs::read_to_string(fishplate.path("rpi.html")).unwrap();
+    assert!(page.contains("RPI of two") && page.contains("infinitely fast network: 0.500 s"));
+    // The record tells the same again, and is one like others.
+    let again = fishplate.run(&["rpi", "--read", "rpi.jsonl", "--output", "again.html"]);
+    let told = |ran: &Ran| ran.out.split("\nrecord: ").next().unwrap().to_string();
+    assert_eq!(told(&again), told(&ran));
+    assert_eq!(fs::read_to_string(fishplate.path("again.html")).unwrap(), page);
+    let report = fishplate.run(&["report", "rpi.jsonl", "--csv", "-"]);
+    assert!(report.out.contains("communication_time"), "{}{}", report.out, report.err);
+    assert!(!fishplate.path("rpi.jsonl.running").exists());
+    rpi(&fishplate, &[], "app").fails_saying(&["rpi.jsonl exists already", "--read", "--record"]);
+}
+
+#[test]
+fn a_program_that_fails_on_one_network() {
+    let ran = rpi(&three(), &[], "fails-on-two");
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.err.contains("two, run 1 of 2: failed: fails-on-two ended with exit code 7: no such peer"),
+        "{}",
+        ran.err
+    );
+    for part in [
+        "two, by the communication time: no RPI: no round has a run on each of one, two and fast",
+        "! two, run 1: fails-on-two ended with exit code 7: no such peer",
+        "with an infinitely fast network it would take 0.500 s",
+    ] {
+        assert!(ran.out.contains(part), "no \"{part}\" in {}", ran.out);
+    }
+}
+
+#[test]
+fn a_program_that_is_no_mpi_program() {
+    let ran = rpi(&three(), &[], "no-mpi");
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("one, run 1 of 2: failed: no process called MPI"), "{}", ran.err);
+    assert!(ran.out.contains("no run on fast is complete"), "{}", ran.out);
+}
+
+#[test]
+fn ranks_that_left_nothing() {
+    let fishplate = three();
+    for run in 0..2 {
+        let folder = fs::read_dir(fishplate.path(&format!("files/eth2/{run}"))).unwrap();
+        let ranks: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+        let mut ranks: Vec<std::path::PathBuf> = ranks;
+        ranks.retain(|file| file.extension().unwrap() == "rank");
+        fs::remove_file(ranks.into_iter().next().unwrap()).unwrap();
+    }
+    let ran = rpi(&fishplate, &[], "app");
+    assert!(ran.err.contains("fast, run 1 of 2: failed: 1 of 2 ranks left nothing"), "{}", ran.err);
+}
+
+#[test]
+fn networks_without_a_difference() {
+    let ran = rpi(&installed([("eth0", [300, 320]), ("eth0,eth1", [300, 310]), ("eth2", [310, 330])]), &[], "app");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let part =
+        "no RPI: no difference to divide by: the communication time on fast is not below that on one (by 0.010 s";
+    assert!(ran.out.contains(part), "{}", ran.out);
+    let ran = rpi(&installed([("eth0", [300, 400]), ("eth0,eth1", [300, 310]), ("eth2", [310, 330])]), &[], "app");
+    assert!(ran.out.contains("which may be chance at 95 %"), "{}", ran.out);
+}
+
+#[test]
+fn options_with_mistakes() {
+    let fishplate = three();
+    let rpi = |args: &[&str]| fishplate.run(&[&["rpi"], args, &["--", "app"]].concat());
+    rpi(&[]).fails_saying(&["--networks"]);
+    rpi(&["--networks", "a=1,b=2"]).fails_saying(&["--networks: 2 of at least 3", "one=100,two=100+100,fast=800"]);
+    rpi(&["--networks", "a=1,b=x,c=3"]).fails_saying(&["--networks", "b=x", "Mbit/s"]);
+    rpi(&["everything", "--networks", "wan,b=2,c=3"]).fails_saying(&["--networks: no link \"wan\" in the plan"]);
+    rpi(&["no-such.toml", "--networks", "a,b,c"]).fails_saying(&["cannot read the plan no-such.toml"]);
+    rpi(&["--networks", "a=1,b=2,c=3", "--stacks", "lam"]).fails_saying(&["--stacks: no stack \"lam\"", "mpich-tcp"]);
+    rpi(&["--networks", "a=1,b=2,c=3", "--stacks", "d:fake"]).fails_saying(&["no network \"d\"; there are a, b, c"]);
+    rpi(&["--networks", "a=1,b=2,c=3", "--best", "d"]).fails_saying(&["--best: there is no network \"d\""]);
+    rpi(&["--networks", "a=1,b=2,c=3", "--timeout", "0"]).fails_saying(&["--timeout is above 0"]);
+    rpi(&["--networks", "a=1,b=2,c=3", "--hosts", "a"]).fails_saying(&["at least 2 hosts"]);
+    rpi(&["--networks", "a=1,b=2,c=3", "--ranks", "1"]).fails_saying(&["--ranks", "2..=65536"]);
+    let fake = ["--stack-file", "fake.toml", "--stacks", "fake", "--networks", "a=1,b=2,c=3"];
+    rpi(&[&fake[..], &["--record", "no/x.jsonl"]].concat()).fails_saying(&["cannot begin the record no/x.jsonl"]);
+    let no_program = fishplate.run(&[&["rpi"], &fake[..], &["--", "./no-such"]].concat());
+    no_program.fails_saying(&["cannot find the program ./no-such"]);
+    fishplate.run(&["rpi", "--networks", "a=1,b=2,c=3"]).fails_saying(&["COMMAND"]);
+    fs::write(fishplate.path("other.jsonl"), "{}\n").unwrap();
+    fishplate.run(&["rpi", "--read", "other.jsonl"]).fails_saying(&["other.jsonl, line 1"]);
+    fs::remove_file(fishplate.path("lib/fishplate/libfishplate-mpi.so")).unwrap();
+    rpi(&fake).fails_saying(&["libfishplate-mpi.so is not in", "`make`"]);
+}
