@@ -32,8 +32,8 @@ pub struct Args {
     output: Option<PathBuf>,
 
     /// How many calls, places and interfaces the tables show
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    top: usize,
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    top: u16,
 
     /// Use this stack's programs and settings (`fishplate stacks` lists them)
     #[arg(long, value_name = "STACK", conflicts_with = "read")]
@@ -99,7 +99,7 @@ fn first(args: &Args, output: &Path) -> Result<ExitCode> {
     match profile::of_folder(&folder, Some(ended.code())) {
         Err(error) => eprintln!("fishplate: {error:#}; {}", kept()),
         Ok(profile) => {
-            eprintln!("\n{}", print::table::render(&profile, args.top));
+            eprintln!("\n{}", print::table::render(&profile, args.top.into()));
             match write(&profile, output) {
                 Ok(()) => drop(fs::remove_dir_all(&folder)),
                 Err(error) => eprintln!("fishplate: {error:#}; {}", kept()),
@@ -149,7 +149,7 @@ fn write_page(profile: &Profile, output: &Path) -> Result<()> {
 fn again(args: &Args, read: &Path) -> Result<ExitCode> {
     if !read.is_dir() {
         let profile = record::read(read)?;
-        eprintln!("{}", print::table::render(&profile, args.top));
+        eprintln!("{}", print::table::render(&profile, args.top.into()));
         match &args.output {
             Some(output) => write(&profile, output)?,
             None => write_page(&profile, read)?,
@@ -165,7 +165,7 @@ fn again(args: &Args, read: &Path) -> Result<ExitCode> {
         "no rank has recorded anything in {}",
         read.display()
     );
-    eprintln!("{}", print::table::render(&profile, args.top));
+    eprintln!("{}", print::table::render(&profile, args.top.into()));
     write(&profile, &output).context("the folder stays as it is")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -147,7 +147,7 @@ fn clocks(world: &World) -> Vec<String> {
 /// What the waiting for late peers rests on.
 pub fn basis(world: &World) -> String {
     let late = summary::late(world);
-    let mut text = format!("late ranks are told from {} events", text::thousands(late.events));
+    let mut text = format!("Late ranks are told from {} events", text::thousands(late.events));
     if late.sampling > 0 {
         text += &format!(" (1 of {})", 1_u64 << late.sampling.min(63));
     }
@@ -167,7 +167,7 @@ pub fn overlap(world: &World) -> Option<String> {
     let ranks = world.ranks.len() as f64;
     let mean = |of: fn(&Rank) -> u64| world.ranks.iter().map(of).sum::<u64>() as f64 / ranks;
     Some(format!(
-        "overlap: {} of the time that requests took was hidden behind computation: {} a rank; waited: {}",
+        "Overlap: {} of the time that requests took was hidden behind computation: {} a rank; waited: {}",
         percent(hidden, 1.0),
         time(mean(|rank| rank.hidden_ns)),
         time(mean(|rank| rank.waited_ns)),
@@ -179,7 +179,7 @@ pub fn balance(world: &World) -> Option<String> {
     let imbalance = summary::imbalance(world).filter(|_| world.ranks.len() > 1)?;
     let busiest = world.ranks.iter().max_by_key(|rank| rank.outside_ns())?;
     Some(format!(
-        "load imbalance {imbalance:.2}: rank {} was outside of MPI for {}, {imbalance:.2} times the mean of all",
+        "Load imbalance {imbalance:.2}: rank {} was outside of MPI for {}, {imbalance:.2} times the mean of all",
         busiest.rank,
         time(busiest.outside_ns() as f64),
     ))
