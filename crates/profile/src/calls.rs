@@ -149,6 +149,11 @@ impl Call {
         format!("ompi_{}_f", self.name["MPI_".len()..].to_ascii_lowercase())
     }
 
+    /// Its names in `mpi_f08`, as the modules spell them: MPICH's second one is for functions with buffers.
+    pub fn fortran_2008_names(&self) -> [String; 2] {
+        ["f08", "f08ts"].map(|module| format!("{}{module}_", self.fortran_name()))
+    }
+
     /// Where its argument of this kind is.
     pub fn position(&self, argument: u8) -> Option<usize> {
         self.arguments.iter().position(|known| *known == argument)
@@ -230,6 +235,7 @@ mod tests {
 
     #[test]
     fn names_in_fortran() {
+        assert_eq!(find("MPI_Send").fortran_2008_names(), ["mpi_send_f08_", "mpi_send_f08ts_"]);
         let call = find("MPI_Comm_split");
         assert_eq!(
             (call.fortran_name(), call.open_mpi_fortran_name()),
