@@ -82,7 +82,9 @@ fn absent(world: &World) -> Vec<String> {
 /// Ranks that did not end with MPI_Finalize; those of which the same can be said together.
 fn ends(world: &World) -> Vec<String> {
     let mut aborted: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
-    let mut stuck: BTreeMap<(Option<&str>, Option<usize>), (Vec<usize>, u64)> = BTreeMap::new();
+    // By call and place: ranks, and for how long at most.
+    type Where<'a> = (Option<&'a str>, Option<usize>);
+    let mut stuck: BTreeMap<Where<'_>, (Vec<usize>, u64)> = BTreeMap::new();
     for rank in &world.ranks {
         match &rank.end {
             End::Finalized => {}
