@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
 
@@ -96,7 +97,9 @@ fn first(args: &Args, output: &Path) -> Result<ExitCode> {
         format!("what was recorded is kept in {folder}: `fishplate profile --read {folder}` makes a record of it")
     };
     // The program has run as it would have; its exit code is what counts.
-    match profile::of_folder(&folder, Some(ended.code())) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let end = profile::Ended { code: ended.code(), realtime_ns: now.as_nanos() as u64 };
+    match profile::of_folder(&folder, Some(&end)) {
         Err(error) => eprintln!("fishplate: {error:#}; {}", kept()),
         Ok(profile) => {
             eprintln!("\n{}", print::table::render(&profile, args.top.into()));

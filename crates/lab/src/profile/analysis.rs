@@ -48,7 +48,7 @@ fn world(raw: Vec<RawRank>) -> World {
 }
 
 fn rank(raw: RawRank, waiting: &Waiting, places: &mut Places) -> Rank {
-    let ended_ns = raw.ended_ns();
+    let ended_ns = raw.ended_ns;
     let counts = raw.counts;
     let run_ns = ended_ns.saturating_sub(counts.started_ns);
     let [requests, sites, communicators] = counts.lost;

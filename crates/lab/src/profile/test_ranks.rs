@@ -44,7 +44,7 @@ pub fn rank(rank: usize, ranks: usize) -> RawRank {
         communicators: Vec::new(),
         events: Vec::new(),
     };
-    RawRank { counts, series: None }
+    RawRank { counts, series: None, ended_ns: 2000 }
 }
 
 impl RawRank {

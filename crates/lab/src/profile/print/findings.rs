@@ -107,14 +107,14 @@ fn ends(world: &World) -> Vec<String> {
     let more = stuck.len().saturating_sub(MOST_LINES);
     lines.extend(stuck.into_iter().take(MOST_LINES).map(|((call, place), (ranks, longest_ns))| {
         let who = format!("{} did not call MPI_Finalize: {}", named_ranks(&ranks), were(&ranks));
-        let (most, longest) = (if ranks.len() == 1 { "" } else { "up to " }, time(longest_ns as f64));
+        let (most, longest) = (if ranks.len() == 1 { "for" } else { "for up to" }, time(longest_ns as f64));
         match call {
             Some(call) => {
                 let at = place.and_then(|place| world.places.get(place));
                 let at = at.map_or(String::new(), |place| format!(" at {}", place.short()));
-                format!("{who} in {call}{at} for the last {most}{longest}")
+                format!("{who} in {call}{at} {most} the last {longest}")
             }
-            None => format!("{who} outside of MPI for the last {most}{longest}"),
+            None => format!("{who} outside of MPI {most} the last {longest}"),
         }
     }));
     if more > 0 {
@@ -169,7 +169,7 @@ pub fn overlap(world: &World) -> Option<String> {
     let ranks = world.ranks.len() as f64;
     let mean = |of: fn(&Rank) -> u64| world.ranks.iter().map(of).sum::<u64>() as f64 / ranks;
     Some(format!(
-        "Overlap: {} of the time that requests took was hidden behind computation: {} a rank; waited: {}",
+        "Overlap: {} of the time of requests was hidden by computation: {} a rank; waited: {}",
         percent(hidden, 1.0),
         time(mean(|rank| rank.hidden_ns)),
         time(mean(|rank| rank.waited_ns)),
