@@ -69,14 +69,36 @@ fn a_program_that_was_killed() {
     RankFile::new(1, 3).with(header::LAST, 5_400_000_000).stuck_in("MPI_Recv", 400, 0x401234).write(&files, 200);
     let ran = profile(&fishplate, &["-o", "killed.json"], "kill -KILL $$");
     assert_eq!(ran.code, Some(137), "{}", ran.err);
-    for part in [
+    ran.fails_saying(&[
         "rank 0 called MPI_Abort with code 9",
-        "rank 1 did not call MPI_Finalize: was in MPI_Recv at 0x401234 for the last 1.60 s",
+        "rank 1 did not call MPI_Finalize: was in MPI_Recv at 0x401234 for the last ",
         "rank 2 of 3 left nothing",
+    ]);
+    assert!(fishplate.path("killed.json").exists());
+}
+
+#[test]
+fn what_is_left_where_it_was_killed_itself() {
+    let (fishplate, _) = installed();
+    let left = fishplate.path("left.ranks");
+    fs::create_dir(&left).unwrap();
+    for rank in [0, 1, 3] {
+        RankFile::new(rank, 4).stuck_in("MPI_Barrier", 400 + 100 * rank as u64, 0x401234).write(&left, 20);
+    }
+    RankFile::new(2, 4).with(header::LAST, 5_300_000_000).with(header::STATE, 1).write(&left, 30);
+    // The host was looked at for two seconds.
+    write_series(&left.join("node0.4026.rails"), 0, &["eth0 sent".into(), "eth0 received".into()], 200);
+    fs::write(left.join("node0.9.rank"), "torn").unwrap();
+    let ran = fishplate.run(&["profile", "--read", "left.ranks"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for part in [
+        "! rank 2 did not call MPI_Finalize: was outside of MPI for the last 1.70 s",
+        "! ranks 0-1, 3 did not call MPI_Finalize: were in MPI_Barrier at 0x401234 for up to the last 1.60 s",
+        "! left out: node0.9.rank: not a file of a profile, or not a whole one",
+        "left.json",
     ] {
         assert!(ran.err.contains(part), "no \"{part}\" in {}", ran.err);
     }
-    assert!(fishplate.path("killed.json").exists());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
 
@@ -32,8 +33,8 @@ pub struct Args {
     output: Option<PathBuf>,
 
     /// How many calls, places and interfaces the tables show
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    top: usize,
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    top: u16,
 
     /// Use this stack's programs and settings (`fishplate stacks` lists them)
     #[arg(long, value_name = "STACK", conflicts_with = "read")]
@@ -96,10 +97,12 @@ fn first(args: &Args, output: &Path) -> Result<ExitCode> {
         format!("what was recorded is kept in {folder}: `fishplate profile --read {folder}` makes a record of it")
     };
     // The program has run as it would have; its exit code is what counts.
-    match profile::of_folder(&folder, Some(ended.code())) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let end = profile::Ended { code: ended.code(), realtime_ns: now.as_nanos() as u64 };
+    match profile::of_folder(&folder, Some(&end)) {
         Err(error) => eprintln!("fishplate: {error:#}; {}", kept()),
         Ok(profile) => {
-            eprintln!("\n{}", print::table::render(&profile, args.top));
+            eprintln!("\n{}", print::table::render(&profile, args.top.into()));
             match write(&profile, output) {
                 Ok(()) => drop(fs::remove_dir_all(&folder)),
                 Err(error) => eprintln!("fishplate: {error:#}; {}", kept()),
@@ -149,7 +152,7 @@ fn write_page(profile: &Profile, output: &Path) -> Result<()> {
 fn again(args: &Args, read: &Path) -> Result<ExitCode> {
     if !read.is_dir() {
         let profile = record::read(read)?;
-        eprintln!("{}", print::table::render(&profile, args.top));
+        eprintln!("{}", print::table::render(&profile, args.top.into()));
         match &args.output {
             Some(output) => write(&profile, output)?,
             None => write_page(&profile, read)?,
@@ -165,7 +168,7 @@ fn again(args: &Args, read: &Path) -> Result<ExitCode> {
         "no rank has recorded anything in {}",
         read.display()
     );
-    eprintln!("{}", print::table::render(&profile, args.top));
+    eprintln!("{}", print::table::render(&profile, args.top.into()));
     write(&profile, &output).context("the folder stays as it is")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -35,15 +35,12 @@ pub fn profile(raw: Raw, exit_code: Option<u8>) -> Profile {
 fn world(raw: Vec<RawRank>) -> World {
     let clocks = Clocks::estimate(&raw);
     let waiting = late::waiting(&raw, &clocks);
-    let mut programs: Vec<String> = raw.iter().map(|rank| rank.counts.program.clone()).collect();
-    programs.dedup();
-    let mut unique = Vec::new();
-    programs.retain(|program| {
-        !unique.contains(program) && {
-            unique.push(program.clone());
-            true
+    let mut programs: Vec<String> = Vec::new();
+    for rank in &raw {
+        if !programs.contains(&rank.counts.program) {
+            programs.push(rank.counts.program.clone());
         }
-    });
+    }
     let (size, library) = (raw[0].counts.ranks, raw[0].counts.library.clone());
     let mut places = Places::default();
     let ranks = raw.into_iter().zip(&waiting).map(|(raw, waiting)| rank(raw, waiting, &mut places)).collect();
@@ -51,7 +48,7 @@ fn world(raw: Vec<RawRank>) -> World {
 }
 
 fn rank(raw: RawRank, waiting: &Waiting, places: &mut Places) -> Rank {
-    let ended_ns = raw.ended_ns();
+    let ended_ns = raw.ended_ns;
     let counts = raw.counts;
     let run_ns = ended_ns.saturating_sub(counts.started_ns);
     let [requests, sites, communicators] = counts.lost;

@@ -96,7 +96,9 @@ impl Counterparts {
             let call = calls.entry((pool(event.call), event.waited_ns)).or_default();
             call.time_ns = call.time_ns.max(took);
             let longest: u64 = call.late_ns.iter().sum();
-            if waited_for > longest && !did_not_wait {
+            // A peer that is late with both ends of an exchange is waited for because of what it sends.
+            let is_same_peer = matches!(cause, Cause::Sender) && waited_for == longest;
+            if (waited_for > longest || is_same_peer) && !did_not_wait {
                 call.late_ns = [0; 3];
                 call.late_ns[cause as usize] = waited_for;
             }
@@ -243,10 +245,23 @@ mod tests {
     }
 
     #[test]
+    fn an_exchange_waits_for_what_it_receives() {
+        let exchange = |number: usize, sent, received, at: u64| {
+            rank(number, 2).event(event::SEND, "MPI_Sendrecv", sent, [at, at, 1500]).event(
+                event::RECEIVE,
+                "MPI_Sendrecv",
+                received,
+                [at, at, 1500],
+            )
+        };
+        assert_eq!(late(&[exchange(0, 1, 2, 1100), exchange(1, 2, 1, 1300)]), [[200, 0, 0], [0; 3]]);
+    }
+
+    #[test]
     fn collective_operations() {
         let all = |name: &'static str| {
             let enter = move |number: usize, at: u64| rank(number, 3).event(event::COLLECTIVE, name, 1, [at, at, 1900]);
-            [enter(0, 1200).as_root(), enter(1, 1300), enter(2, 1000)]
+            [enter(0, 1200).being_root(), enter(1, 1300), enter(2, 1000)]
         };
         let waited = |name| late(&all(name)).iter().map(|rank| rank[2]).collect::<Vec<_>>();
         assert_eq!(waited("MPI_Barrier"), [100, 0, 300]);

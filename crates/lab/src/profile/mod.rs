@@ -24,12 +24,13 @@ use std::path::Path;
 
 use anyhow::Result;
 
+pub use raw::Ended;
 pub use schema::Profile;
 
-/// The profile of what ranks have written into a folder. `exit_code` is the command's, where it is known.
+/// The profile of what ranks have written into a folder. `ended` is how the command did, where that is known.
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn of_folder(folder: &Path, exit_code: Option<u8>) -> Result<Profile> {
-    Ok(analysis::profile(raw::read(folder)?, exit_code))
+pub fn of_folder(folder: &Path, ended: Option<&Ended>) -> Result<Profile> {
+    Ok(analysis::profile(raw::read(folder, ended)?, ended.map(|ended| ended.code)))
 }

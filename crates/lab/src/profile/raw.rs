@@ -22,19 +22,29 @@ pub struct Raw {
     pub unreadable: Vec<String>,
 }
 
+/// How a command ended.
+pub struct Ended {
+    /// What a shell reports.
+    pub code: u8,
+    /// When: time of day.
+    pub realtime_ns: u64,
+}
+
 /// What a process has recorded.
 pub struct RawRank {
     /// Its counts.
     pub counts: Rank,
     /// Over time.
     pub series: Option<Series>,
+    /// When it was last seen, by its own clock.
+    pub ended_ns: u64,
 }
 
 /// Reads the folder.
 ///
 /// # Errors
 /// When it cannot be listed. What is wrong with single files is noted.
-pub fn read(folder: &Path) -> Result<Raw> {
+pub fn read(folder: &Path, ended: Option<&Ended>) -> Result<Raw> {
     let problem = || format!("cannot read the folder {}", folder.display());
     let entries = fs::read_dir(folder).with_context(problem)?.collect::<Result<Vec<_>, _>>().with_context(problem)?;
     let mut files: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
@@ -46,7 +56,8 @@ pub fn read(folder: &Path) -> Result<Raw> {
                 let series = file.with_extension("time");
                 let series = series.exists().then(|| raw.read(&series, read::series)).flatten();
                 if let Some(counts) = raw.read(&file, read::rank) {
-                    raw.ranks.push(RawRank { counts, series });
+                    let ended_ns = counts.last_ns;
+                    raw.ranks.push(RawRank { counts, series, ended_ns });
                 }
             }
             Some("rails") => {
@@ -57,7 +68,9 @@ pub fn read(folder: &Path) -> Result<Raw> {
         }
     }
     raw.ranks.sort_by_key(|rank| rank.counts.started_realtime_ns);
-    raw.ranks.iter_mut().for_each(RawRank::finish_call);
+    // Hosts are looked at while a rank of theirs is there.
+    let ended_realtime_ns = ended.map(|ended| ended.realtime_ns).or(raw.hosts.iter().map(end_of).max());
+    raw.ranks.iter_mut().for_each(|rank| rank.finish(ended_realtime_ns.unwrap_or(0)));
     Ok(raw)
 }
 
@@ -69,26 +82,31 @@ impl Raw {
     }
 }
 
+/// Time of day at the end of a series.
+fn end_of(series: &Series) -> u64 {
+    let steps = series.columns.first().map_or(0, Vec::len) as u64;
+    series.first_step.saturating_add(steps).saturating_mul(STEP_NS)
+}
+
 impl RawRank {
-    /// When it was last seen, by its own clock: in MPI, or by the thread that writes what changes over time.
-    pub fn ended_ns(&self) -> u64 {
-        let counts = &self.counts;
-        let series = self.series.as_ref().map_or(0, |series| {
-            let steps = series.columns.first().map_or(0, Vec::len) as u64;
-            let realtime_ns = series.first_step.saturating_add(steps).saturating_mul(STEP_NS);
-            realtime_ns.saturating_sub(counts.started_realtime_ns).saturating_add(counts.started_ns)
-        });
-        let unfinished = counts.state == State::Running;
-        if unfinished { series.max(counts.last_ns) } else { counts.last_ns }
+    /// Sees to a rank that did not call MPI_Finalize: it has lasted until `ended_realtime_ns`, or the end of what it has
+    /// recorded over time; and the call that it was in then is to be counted.
+    fn finish(&mut self, ended_realtime_ns: u64) {
+        if self.counts.state != State::Running {
+            return;
+        }
+        let ended_realtime_ns = self.series.as_ref().map_or(0, end_of).max(ended_realtime_ns);
+        let counts = &mut self.counts;
+        let ran_ns = ended_realtime_ns.saturating_sub(counts.started_realtime_ns);
+        self.ended_ns = counts.started_ns.saturating_add(ran_ns).max(counts.last_ns);
+        self.finish_call();
     }
 
     /// Adds the call that it was in when it ended to the counts: they have only calls that returned.
     fn finish_call(&mut self) {
-        let ended_ns = self.ended_ns();
+        let ended_ns = self.ended_ns;
         let counts = &mut self.counts;
-        let Some(Current { call, since_ns, caller }) = counts.current.filter(|_| counts.state == State::Running) else {
-            return;
-        };
+        let Some(Current { call, since_ns, caller }) = counts.current else { return };
         let time_ns = ended_ns.saturating_sub(since_ns.max(counts.started_ns));
         counts.in_mpi_ns += time_ns;
         let add = |counts: &mut read::CallCounts| {

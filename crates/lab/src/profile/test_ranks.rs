@@ -44,7 +44,7 @@ pub fn rank(rank: usize, ranks: usize) -> RawRank {
         communicators: Vec::new(),
         events: Vec::new(),
     };
-    RawRank { counts, series: None }
+    RawRank { counts, series: None, ended_ns: 2000 }
 }
 
 impl RawRank {
@@ -58,8 +58,8 @@ impl RawRank {
         self
     }
 
-    /// As the root of its last event.
-    pub fn as_root(mut self) -> RawRank {
+    /// Being the root of its last event.
+    pub fn being_root(mut self) -> RawRank {
         self.counts.events.last_mut().unwrap().is_root = true;
         self
     }

@@ -82,7 +82,9 @@ fn absent(world: &World) -> Vec<String> {
 /// Ranks that did not end with MPI_Finalize; those of which the same can be said together.
 fn ends(world: &World) -> Vec<String> {
     let mut aborted: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
-    let mut stuck: BTreeMap<(Option<&str>, Option<usize>), (Vec<usize>, u64)> = BTreeMap::new();
+    // By call and place: ranks, and for how long at most.
+    type Where<'a> = (Option<&'a str>, Option<usize>);
+    let mut stuck: BTreeMap<Where<'_>, (Vec<usize>, u64)> = BTreeMap::new();
     for rank in &world.ranks {
         match &rank.end {
             End::Finalized => {}
@@ -105,14 +107,14 @@ fn ends(world: &World) -> Vec<String> {
     let more = stuck.len().saturating_sub(MOST_LINES);
     lines.extend(stuck.into_iter().take(MOST_LINES).map(|((call, place), (ranks, longest_ns))| {
         let who = format!("{} did not call MPI_Finalize: {}", named_ranks(&ranks), were(&ranks));
-        let (most, longest) = (if ranks.len() == 1 { "" } else { "up to " }, time(longest_ns as f64));
+        let (most, longest) = (if ranks.len() == 1 { "for" } else { "for up to" }, time(longest_ns as f64));
         match call {
             Some(call) => {
                 let at = place.and_then(|place| world.places.get(place));
                 let at = at.map_or(String::new(), |place| format!(" at {}", place.short()));
-                format!("{who} in {call}{at} for the last {most}{longest}")
+                format!("{who} in {call}{at} {most} the last {longest}")
             }
-            None => format!("{who} outside of MPI for the last {most}{longest}"),
+            None => format!("{who} outside of MPI {most} the last {longest}"),
         }
     }));
     if more > 0 {
@@ -147,7 +149,7 @@ fn clocks(world: &World) -> Vec<String> {
 /// What the waiting for late peers rests on.
 pub fn basis(world: &World) -> String {
     let late = summary::late(world);
-    let mut text = format!("late ranks are told from {} events", text::thousands(late.events));
+    let mut text = format!("Late ranks are told from {} events", text::thousands(late.events));
     if late.sampling > 0 {
         text += &format!(" (1 of {})", 1_u64 << late.sampling.min(63));
     }
@@ -167,7 +169,7 @@ pub fn overlap(world: &World) -> Option<String> {
     let ranks = world.ranks.len() as f64;
     let mean = |of: fn(&Rank) -> u64| world.ranks.iter().map(of).sum::<u64>() as f64 / ranks;
     Some(format!(
-        "overlap: {} of the time that requests took was hidden behind computation: {} a rank; waited: {}",
+        "Overlap: {} of the time of requests was hidden by computation: {} a rank; waited: {}",
         percent(hidden, 1.0),
         time(mean(|rank| rank.hidden_ns)),
         time(mean(|rank| rank.waited_ns)),
@@ -179,7 +181,7 @@ pub fn balance(world: &World) -> Option<String> {
     let imbalance = summary::imbalance(world).filter(|_| world.ranks.len() > 1)?;
     let busiest = world.ranks.iter().max_by_key(|rank| rank.outside_ns())?;
     Some(format!(
-        "load imbalance {imbalance:.2}: rank {} was outside of MPI for {}, {imbalance:.2} times the mean of all",
+        "Load imbalance {imbalance:.2}: rank {} was outside of MPI for {}, {imbalance:.2} times the mean of all",
         busiest.rank,
         time(busiest.outside_ns() as f64),
     ))

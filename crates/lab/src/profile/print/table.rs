@@ -60,14 +60,15 @@ fn headline(world: &World) -> String {
     hosts.sort_unstable();
     hosts.dedup();
     let longest = world.ranks.iter().map(|rank| rank.run_ns).max().unwrap_or(0);
-    let library = world.library.split(',').next().unwrap_or_default().trim();
+    let library = world.library.lines().next().unwrap_or_default().split(',').next().unwrap_or_default();
+    let library = library.split_whitespace().collect::<Vec<_>>().join(" ");
     format!(
         "{}: {} on {}, {}; {}",
         cut(&programs.join(", "), NAME),
         text::plural(world.size as u64, "rank"),
         text::plural(hosts.len() as u64, "host"),
         time(longest as f64),
-        cut(library.lines().next().unwrap_or_default(), NAME),
+        cut(&library, NAME),
     )
 }
 

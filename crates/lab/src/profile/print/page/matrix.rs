@@ -70,7 +70,7 @@ pub fn markup(world: &World, number: usize) -> Markup {
                 p { "There were no such messages." }
             } @else {
                 div .grid2 {
-                    figure { figcaption { label { "show " select data-select="matrix" { option value="bytes" { "bytes" } option value="messages" { "messages" } } } } canvas data-panel="matrix" {} }
+                    figure { figcaption { label { "show " select data-select="matrix" { option value="bytes" { "bytes" } option value="messages" { "messages" } } } span .scale { "none, least " i {} " most" } } canvas data-panel="matrix" {} }
                     figure { div .scroll { table {
                         thead { tr { th { "from" } th { "to" } th .number { "messages" } th .number { "bytes" } } }
                         tbody { @for (from, to, messages, bytes) in pairs.iter().take(PAIRS) {

@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn fill(rank: &mut Rank, number: usize, ranks: usize, steps: usize, state: &mut u64) {
-        rank.host = if number % 2 == 0 { "a" } else { "b" }.into();
+        rank.host = if number.is_multiple_of(2) { "a" } else { "b" }.into();
         rank.series =
             Some(series(&rank.host, &["MPI, us", "sent", "received", "r0 sent", "r0 received"], steps, state));
         let traffic =

@@ -12,10 +12,17 @@
     return new Response(stream).arrayBuffer();
   };
   const amount = new Float64Array(65536).map((_, code) => (code === 0 ? 0 : 2 ** ((code >> 10) - 1) * (1 + (code & 1023) / 1024)));
-  const numbers = (buffer, place) =>
-    place.width === 1
-      ? Float32Array.from(new Uint8Array(buffer, place.at, place.length), (share) => share / 250)
-      : Float32Array.from(new Uint16Array(buffer, place.at, place.length), (code) => amount[code]);
+  const numbers = (buffer, place) => {
+    const values = new Float32Array(place.length);
+    if (place.width === 1) {
+      const shares = new Uint8Array(buffer, place.at, place.length);
+      for (let at = 0; at < values.length; at++) values[at] = shares[at] / 250;
+    } else {
+      const codes = new Uint16Array(buffer, place.at, place.length);
+      for (let at = 0; at < values.length; at++) values[at] = amount[codes[at]];
+    }
+    return values;
+  };
 
   // Words.
   const digits = (value) => value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
@@ -27,7 +34,7 @@
   const bytes = (value) => scaled(value, ["B", "kB", "MB", "GB", "TB", "PB"]);
   const rate = (value) => `${bytes(value)}/s`;
   const count = (value) => scaled(value, ["", "k", "M", "G"]).trim();
-  const percent = (value) => `${(100 * value).toFixed(1)} %`;
+  const percent = (value) => `${Number((100 * value).toFixed(1))} %`;
   const seconds = (value, span) => {
     const places = span < 0.05 ? 4 : span < 0.5 ? 3 : span < 5 ? 2 : span < 50 ? 1 : 0;
     return `${value.toFixed(places)} s`;
@@ -58,6 +65,14 @@
     });
   };
   const css = ([r, g, b]) => `rgb(${r} ${g} ${b})`;
+
+  // The colours of heat, as a scale between two words.
+  const paintScales = () => {
+    for (const scale of document.querySelectorAll(".scale i")) {
+      const stops = Array.from({ length: 9 }, (_, at) => theme.heat[Math.round((at * 255) / 8)]);
+      scale.style.background = `linear-gradient(90deg, ${stops.map((c) => css([c & 255, (c >> 8) & 255, (c >> 16) & 255])).join(", ")})`;
+    }
+  };
 
   // A canvas with as many pixels as the screen has for it.
   const prepare = (canvas, height) => {
@@ -118,6 +133,7 @@
       this.step = Math.min(...this.sums.map((sum) => sum.bin));
       this.canvas = Object.fromEntries([...section.querySelectorAll("canvas")].map((canvas) => [canvas.dataset.panel, canvas]));
       this.output = section.querySelector("output");
+      this.scale = section.querySelector(".scale output");
       this.choices();
       this.listen();
     }
@@ -190,14 +206,15 @@
     draw() {
       const span = this.to - this.from;
       this.output.textContent = `${seconds(this.from, span)} to ${seconds(this.to, span)} of ${seconds(this.seconds, this.seconds)}`;
-      this.curves("share", [[{ ...this.sums[0] }, theme.lines[0], "in MPI"]], percent, 1);
-      this.curves("bytes", [[this.sums[1], theme.lines[1], "sent"], [this.sums[2], theme.lines[2], "received"]], rate);
-      if (this.rails.length > 0) this.curves("rails", this.railCurves(), rate);
+      const curve = (layer, paint, name) => ({ layer, paint, name, down: name.endsWith("received") });
+      this.curves("share", [curve(this.sums[0], theme.lines[0], "in MPI")], percent, 1);
+      this.curves("bytes", [curve(this.sums[1], theme.lines[1], "sent"), curve(this.sums[2], theme.lines[2], "received")], rate);
+      if (this.rails.length > 0) this.curves("rails", this.railCurves(curve), rate);
       this.heat();
     }
 
-    // One curve for each interface and direction: of a host, or of all hosts added up.
-    railCurves() {
+    // One curve for each interface and direction: of a host, or of all hosts added up. An interface has one colour.
+    railCurves(curve) {
       const sums = new Map();
       for (const rail of this.rails) {
         if (this.host.value && rail.host !== this.host.value) continue;
@@ -205,7 +222,9 @@
         if (!known) { sums.set(rail.name, rail); continue; }
         sums.set(rail.name, { ...known, values: known.values.map((value, at) => value + (rail.values[at] || 0)) });
       }
-      return [...sums.values()].map((rail, at) => [rail, theme.lines[at % theme.lines.length], rail.name]);
+      const alone = (name) => name.replace(/ (sent|received)$/, "");
+      const names = [...new Set([...sums.keys()].map(alone))];
+      return [...sums.values()].map((rail) => curve(rail, theme.lines[names.indexOf(alone(rail.name)) % theme.lines.length], rail.name));
     }
 
     curves(panel, curves, shown, fixed) {
@@ -213,43 +232,55 @@
       const { context, width, height } = prepare(canvas, Number(canvas.getAttribute("height")) || 150);
       canvas.curves = { curves, shown };
       const columns = Math.max(1, Math.floor(width - LEFT - RIGHT)), span = this.to - this.from;
-      const drawn = curves.map(([layer]) => Array.from({ length: columns }, (_, at) =>
+      const drawn = curves.map(({ layer }) => Array.from({ length: columns }, (_, at) =>
         between(layer, this.from + (at / columns) * span, this.from + ((at + 1) / columns) * span)));
-      const most = fixed || Math.max(1, ...drawn.flat().map((column) => column.greatest)) * 1.05;
-      const y = (value) => 16 + (1 - value / most) * (height - BOTTOM - 16);
-      this.axes(context, width, height, most, y, shown);
+      const peak = (down) => {
+        const all = drawn.filter((_, which) => curves[which].down === down);
+        return all.length === 0 ? 0 : fixed || Math.max(1, ...all.map((own) => own.reduce((most, column) => Math.max(most, column.greatest), 0))) * 1.05;
+      };
+      const [most, least] = [peak(false), -peak(true)];
+      const y = (value) => 18 + ((most - value) / (most - least)) * (height - BOTTOM - 18);
+      this.axes(context, width, height, least, most, y, shown);
       drawn.forEach((all, which) => {
-        const paint = curves[which][1];
+        const { paint, down } = curves[which], sign = down ? -1 : 1;
         context.fillStyle = paint;
         context.globalAlpha = 0.22;
-        all.forEach((column, at) => context.fillRect(LEFT + at, y(column.greatest), 1, Math.max(0.5, y(column.least) - y(column.greatest))));
+        all.forEach((column, at) => {
+          const [top, bottom] = [y(sign * column.greatest), y(sign * column.least)].sort((one, other) => one - other);
+          context.fillRect(LEFT + at, top, 1, Math.max(0.5, bottom - top));
+        });
         context.globalAlpha = 1;
         context.strokeStyle = paint;
         context.lineWidth = 1.3;
         context.beginPath();
-        all.forEach((column, at) => context.lineTo(LEFT + at + 0.5, y(column.mean)));
+        all.forEach((column, at) => context.lineTo(LEFT + at + 0.5, y(sign * column.mean)));
         context.stroke();
       });
-      let x = LEFT + 4;
-      curves.forEach(([, paint, name]) => {
-        context.fillStyle = paint;
-        context.fillRect(x, 2, 9, 9);
-        context.fillStyle = css(theme.ink);
-        context.textAlign = "left";
-        context.fillText(name, x + 13, 11);
-        x += 30 + context.measureText(name).width;
-      });
+      this.legend(context, curves);
       this.selection(context, width, height);
     }
 
-    axes(context, width, height, most, y, shown) {
+    legend(context, curves) {
+      let x = LEFT + 4;
+      context.textAlign = "left";
+      for (const { paint, name, down } of curves) {
+        const text = down ? `${name} (down)` : name;
+        context.fillStyle = paint;
+        context.fillRect(x, 2, 9, 9);
+        context.fillStyle = css(theme.ink);
+        context.fillText(text, x + 13, 11);
+        x += 30 + context.measureText(text).width;
+      }
+    }
+
+    axes(context, width, height, least, most, y, shown) {
       context.textAlign = "right";
-      const step = roundStep(most / 3);
-      for (let value = 0; value <= most; value += step) {
-        context.fillStyle = css(theme.faint);
-        context.fillRect(LEFT, y(value), width - LEFT - RIGHT, 1);
+      const step = roundStep((most - least) / (least < 0 ? 5 : 3));
+      for (let at = Math.ceil(least / step); at * step <= most; at++) {
+        context.fillStyle = css(at === 0 ? theme.line : theme.faint);
+        context.fillRect(LEFT, y(at * step), width - LEFT - RIGHT, 1);
         context.fillStyle = css(theme.soft);
-        context.fillText(shown(value), LEFT - 8, y(value) + 4);
+        context.fillText(shown(Math.abs(at * step)), LEFT - 8, y(at * step) + 4);
       }
       this.timeAxis(context, width, height);
     }
@@ -300,7 +331,9 @@
       const every = Math.ceil(14 / row);
       for (let rank = 0; rank < rows; rank += every) context.fillText(this.ranks[rank].split(" ")[1], LEFT - 8, rank * row + Math.max(row / 2, 6) + 4);
       this.timeAxis(context, width, height);
-      canvas.rows = { row, layer, length, shown: layer.data.width === 1 ? percent : rate };
+      const shown = layer.data.width === 1 ? percent : rate;
+      canvas.rows = { row, layer, length, shown };
+      this.scale.textContent = shown(most);
       this.selection(context, width, height);
     }
 
@@ -309,7 +342,7 @@
       const half = (this.to - this.from) / canvas.clientWidth / 2;
       if (canvas.curves) {
         const { curves, shown } = canvas.curves;
-        return showTip(event, title, curves.map(([layer, paint, name]) => [paint, `${name}: ${shown(between(layer, time - half, time + half).mean)}`]));
+        return showTip(event, title, curves.map(({ layer, paint, name }) => [paint, `${name}: ${shown(between(layer, time - half, time + half).mean)}`]));
       }
       const { row, layer, length, shown } = canvas.rows;
       const rank = Math.floor((event.clientY - canvas.getBoundingClientRect().top) / row);
@@ -382,7 +415,7 @@
       if (timeline) drawn.push(new Timeline(section("timeline"), timeline, buffer));
       if (matrix) drawn.push(new Matrix(section("matrix"), matrix, buffer));
     }
-    const draw = () => { readTheme(); drawn.forEach((part) => part.draw()); };
+    const draw = () => { readTheme(); paintScales(); drawn.forEach((part) => part.draw()); };
     draw();
     document.querySelectorAll(".theme input").forEach((input) => input.addEventListener("change", draw));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);

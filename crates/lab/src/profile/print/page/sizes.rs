@@ -1,5 +1,6 @@
 //! How many messages of which sizes, as bars.
 
+use fishplate_profile::sizes::PAPER_BOUNDS;
 use maud::{Markup, html};
 
 use crate::output::page::units;
@@ -59,8 +60,25 @@ pub fn markup(world: &World) -> Markup {
                     figure { figcaption { h3 { "Messages" } } (histogram("Messages by size", &messages, text::thousands)) }
                     figure { figcaption { h3 { "Bytes" } } (histogram("Bytes by size", &bytes, text::bytes)) }
                 }
+                (classes(world))
             }
         }
+    }
+}
+
+/// By the few classes that the papers have.
+fn classes(world: &World) -> Markup {
+    let bounds = PAPER_BOUNDS.map(units::size);
+    html! {
+        div .scroll { table {
+            thead { tr { th { "messages, bytes" } @for bound in &bounds { th .number { "below " (bound) } } th .number { (bounds[bounds.len() - 1]) " and above" } } }
+            tbody { @for (way, name) in WAYS {
+                @let sums = summary::paper_classes(world, way);
+                @if sums.iter().any(|(messages, _)| *messages > 0) {
+                    tr { th { (name) } @for (messages, bytes) in sums { td .number { @if messages > 0 { (text::thousands(messages)) ", " (text::bytes(bytes)) } @else { "-" } } } }
+                }
+            } }
+        } }
     }
 }
 
@@ -88,7 +106,7 @@ fn histogram(title: &str, classes: &[Class], shown: fn(u64) -> String) -> Markup
                         }
                     }
                 }
-                @if at % every == 0 { text .tick x=(format!("{:.1}", x + step / 2.0)) y=(HEIGHT - 7.0) text-anchor="middle" { (units::size(class.least)) } }
+                @if at % every == 0 { text .tick x=(format!("{:.1}", (x + step / 2.0).min(WIDTH - 24.0))) y=(HEIGHT - 7.0) text-anchor="middle" { (units::size(class.least)) } }
             }
         }
     }

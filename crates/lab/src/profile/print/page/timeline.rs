@@ -185,13 +185,13 @@ pub fn markup(number: usize) -> Markup {
                 output {}
             }
             figure { figcaption { h3 { "Ranks in MPI" } p { "Share of the time of all ranks" } } canvas data-panel="share" height="110" {} }
-            figure { figcaption { h3 { "What programs send and receive" } p { "Bytes a second of all ranks, in messages and collective operations" } } canvas data-panel="bytes" height="150" {} }
+            figure { figcaption { h3 { "What programs send and receive" } p { "Bytes a second of all ranks, in messages and collective operations" } } canvas data-panel="bytes" height="190" {} }
             figure .rails {
                 figcaption { h3 { "Network interfaces" } p { "Bytes a second, headers included" } label { "host " select data-select="host" {} } }
-                canvas data-panel="rails" height="170" {}
+                canvas data-panel="rails" height="210" {}
             }
             figure {
-                figcaption { h3 { "Rank by rank" } label { "show " select data-select="layer" {} } }
+                figcaption { h3 { "Rank by rank" } label { "show " select data-select="layer" {} } span .scale { "0 " i {} " " output {} } }
                 canvas data-panel="heat" {}
             }
         }
