@@ -18,7 +18,7 @@ static void test_random_numbers(void)
     EXPECT(lcg_jump(LCG_SEED, LCG_A, 1000) == x);
     EXPECT(lcg_jump(x, LCG_A, 0) == x);
     EXPECT(lcg_jump(lcg_jump(x, LCG_A, 12345), LCG_A, 54321) == lcg_jump(x, LCG_A, 66666));
-    // RNR-94-007, section 2.3: the period is 2^44.
+    // RNR-94-007: the period is 2^44.
     EXPECT(lcg_power(LCG_A, UINT64_C(1) << 44) == 1);
     EXPECT(lcg_power(LCG_A, UINT64_C(1) << 43) != 1);
     double number = lcg_next(&x, LCG_A);
