@@ -36,8 +36,8 @@ bool database_read(const struct database *database, int64_t offset, int64_t byte
     MPI_Get_count(&status, MPI_BYTE, &read);
     if (read == bytes)
         return true;
-    trouble_note(trouble, "cannot read %s: it ended at byte %" PRId64 ", before its end at %" PRId64,
-                 database->name, offset + read, database->bytes);
+    trouble_note(trouble, "cannot read %s: it ends at byte %" PRId64 " of %" PRId64, database->name,
+                 offset + read, database->bytes);
     return false;
 }
 
@@ -186,13 +186,12 @@ static void count_in(const struct database *database, struct fragment *fragment,
     char *text = allocate((size_t)fragment->bytes), message[FASTA_MESSAGE_CAPACITY];
     struct proteins proteins;
     if (database_read(database, fragment->offset, fragment->bytes, text, trouble)) {
-        if (fasta_read(&proteins, text, (size_t)fragment->bytes, message)) {
+        if (fasta_read(&proteins, text, (size_t)fragment->bytes, fragment->offset, message)) {
             fragment->proteins = (int64_t)proteins.count;
             fragment->residues = (int64_t)proteins.residue_count;
             fasta_destroy(&proteins);
         } else {
-            trouble_note(trouble, "%s is no FASTA file: from byte %" PRId64 " on, %s",
-                         database->name, fragment->offset, message);
+            trouble_note(trouble, "%s is no FASTA file: %s", database->name, message);
         }
     }
     free(text);

@@ -2,6 +2,7 @@
 
 #include "buffer.h" // allocate
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static size_t end_of_line(const char *text, size_t bytes, size_t from)
 }
 
 // Names are ended by blanks; what follows describes.
-static bool read_name(struct protein *protein, const char *text, size_t end, char *message)
+static bool read_name(struct protein *protein, const char *text, size_t end, int64_t base,
+                      char *message)
 {
     size_t from = protein->offset + 1, to = from;
     while (to < end && !is_blank(text[to]))
@@ -36,15 +38,20 @@ static bool read_name(struct protein *protein, const char *text, size_t end, cha
     protein->name_length = (int)(to - from);
     if (to > from && to - from <= INT_MAX)
         return true;
-    snprintf(message, FASTA_MESSAGE_CAPACITY, "a protein without a name at byte %zu",
-             protein->offset);
+    snprintf(message, FASTA_MESSAGE_CAPACITY, "the protein at byte %" PRId64 " has no name",
+             base + (int64_t)protein->offset);
     return false;
 }
 
+// Names may hold any bytes; messages do not.
 static bool refuse(const struct protein *protein, const char *what, char *message)
 {
-    int most = 64, length = protein->name_length < most ? protein->name_length : most;
-    snprintf(message, FASTA_MESSAGE_CAPACITY, "protein %.*s %s", length, protein->name, what);
+    char name[65];
+    int length = protein->name_length < 64 ? protein->name_length : 64;
+    for (int i = 0; i < length; i++)
+        name[i] = protein->name[i] >= ' ' && protein->name[i] <= '~' ? protein->name[i] : '?';
+    name[length] = '\0';
+    snprintf(message, FASTA_MESSAGE_CAPACITY, "protein %s %s", name, what);
     return false;
 }
 
@@ -81,20 +88,23 @@ static size_t count_proteins(const char *text, size_t bytes)
     return count;
 }
 
-static bool read_all(struct proteins *proteins, const char *text, size_t bytes, char *message)
+static bool read_all(struct proteins *proteins, const char *text, size_t bytes, int64_t base,
+                     char *message)
 {
     size_t at = fasta_next(text, bytes, 0, true);
     for (size_t i = 0; i < at; i++)
         if (!is_blank(text[i])) {
-            snprintf(message, FASTA_MESSAGE_CAPACITY, "byte %zu is before the first '>'", i);
+            snprintf(message, FASTA_MESSAGE_CAPACITY, "byte %" PRId64 " is before the first '>'",
+                     base + (int64_t)i);
             return false;
         }
     while (at < bytes) {
         struct protein *protein = &proteins->items[proteins->count++];
-        size_t line_end = end_of_line(text, bytes, at), next = fasta_next(text, bytes, at + 1, true);
+        size_t line_end = end_of_line(text, bytes, at);
+        size_t next = fasta_next(text, bytes, at + 1, true);
         *protein = (struct protein){.offset = at,
                                     .residues = proteins->residues + proteins->residue_count};
-        if (!read_name(protein, text, line_end, message)
+        if (!read_name(protein, text, line_end, base, message)
             || !read_residues(protein, text, line_end, next, message))
             return false;
         proteins->residue_count += (size_t)protein->length;
@@ -103,13 +113,13 @@ static bool read_all(struct proteins *proteins, const char *text, size_t bytes, 
     return true;
 }
 
-bool fasta_read(struct proteins *proteins, const char *text, size_t bytes,
+bool fasta_read(struct proteins *proteins, const char *text, size_t bytes, int64_t base,
                 char message[FASTA_MESSAGE_CAPACITY])
 {
     *proteins = (struct proteins){0};
     proteins->items = allocate(count_proteins(text, bytes) * sizeof *proteins->items + 1);
     proteins->residues = allocate(bytes + 1);
-    if (read_all(proteins, text, bytes, message))
+    if (read_all(proteins, text, bytes, base, message))
         return true;
     fasta_destroy(proteins);
     return false;

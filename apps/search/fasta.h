@@ -25,8 +25,8 @@ struct proteins {
 enum { FASTA_MESSAGE_CAPACITY = 256 };
 
 // Reads all of the text, which must stay where it is. On false, nothing is left to destroy and
-// the message says what is wrong and where.
-bool fasta_read(struct proteins *proteins, const char *text, size_t bytes,
+// the message says what is wrong and where; the text begins at byte `base` of its file.
+bool fasta_read(struct proteins *proteins, const char *text, size_t bytes, int64_t base,
                 char message[FASTA_MESSAGE_CAPACITY]);
 void fasta_destroy(struct proteins *proteins);
 

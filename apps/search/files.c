@@ -31,6 +31,15 @@ void files_check(const char *name, struct trouble *trouble)
     fclose(file);
 }
 
+void files_check_absent(const char *name, struct trouble *trouble)
+{
+    FILE *file = name[0] != '\0' ? fopen(name, "rb") : NULL;
+    if (file == NULL)
+        return;
+    trouble_note(trouble, "%s is already there, and is not overwritten", name);
+    fclose(file);
+}
+
 void files_read(const char *name, struct text *text, struct trouble *trouble)
 {
     FILE *file = open_to_read(name, trouble);
@@ -49,8 +58,7 @@ void files_make(const char *name, const struct text *text, struct trouble *troub
 {
     FILE *file = fopen(name, "wbx");
     if (file == NULL) {
-        const char *hint = errno == EEXIST ? ", and is not overwritten" : "";
-        trouble_note(trouble, "cannot make %s: %s%s", name, strerror(errno), hint);
+        trouble_note(trouble, "cannot make %s: %s", name, strerror(errno));
         return;
     }
     bool written = text == NULL || fwrite(text->bytes, 1, text->count, file) == text->count;

@@ -8,6 +8,9 @@
 // Whether there is something to read.
 void files_check(const char *name, struct trouble *trouble);
 
+// Whether there is none, so that it can be made. Without a name there is nothing to find.
+void files_check_absent(const char *name, struct trouble *trouble);
+
 // All of a file.
 void files_read(const char *name, struct text *text, struct trouble *trouble);
 

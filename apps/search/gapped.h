@@ -32,7 +32,8 @@ struct gapped_pair {
     int query_length, subject_length;
 };
 
-// The ends and the score of the best alignment through a pair of residues; nothing is counted.
+// The ends and the score of the best alignment through a pair of residues; nothing is counted. The
+// drop is at least 12.
 struct alignment gapped_score(const struct gapped_pair *pair, int query, int subject, int drop,
                               struct gapped_room *room);
 

@@ -26,7 +26,8 @@ static struct distribution distribution_of(const double frequencies[RESIDUES])
         sum += robinson_frequencies[b];
     for (int a = 0; a < RESIDUES; a++)
         for (int b = 0; b < AMINO_ACIDS; b++)
-            distribution.p[blosum62[a][b] - LEAST] += frequencies[a] * robinson_frequencies[b] / sum;
+            distribution.p[blosum62[a][b] - LEAST] +=
+                frequencies[a] * robinson_frequencies[b] / sum;
     return distribution;
 }
 

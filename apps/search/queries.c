@@ -13,7 +13,8 @@ static void parse(struct queries *queries, const struct session *session, const 
 {
     char message[FASTA_MESSAGE_CAPACITY];
     if (!trouble_is(trouble)
-        && !fasta_read(&queries->proteins, queries->text.bytes, queries->text.count, message))
+        && !fasta_read(&queries->proteins, queries->text.bytes, queries->text.count, 0,
+                       message))
         trouble_note(trouble, "%s is no FASTA file: %s", name, message);
     else if (!trouble_is(trouble) && queries->proteins.count == 0)
         trouble_note(trouble, "%s is no FASTA file: it has no protein", name);

@@ -3,6 +3,7 @@
 // fragments of the database, which workers read through MPI-IO: after mpiBLAST (Darling, Carey and
 // Feng, "The Design, Implementation, and Evaluation of mpiBLAST", 2003).
 #include "app.h"
+#include "files.h"
 #include "master.h"
 #include "verification.h"
 
@@ -71,6 +72,12 @@ static void make_files(struct app *app)
     bool temporary = options->database[0] == '\0';
     if (temporary)
         name_temporary(name);
+    struct trouble trouble = {0};
+    if (app->session.rank == 0) {
+        files_check_absent(options->database, &trouble);
+        files_check_absent(options->queries, &trouble);
+    }
+    trouble_end(&app->session, &trouble);
     state.recipe = (struct recipe){options->seed, options->make_database};
     queries_make(&state.queries, &app->session, &state.recipe, options->queries);
     database_make(&state.database, &app->session, &state.recipe,
@@ -87,8 +94,9 @@ static void create(struct app *app)
         queries_read(&state.queries, &app->session, options->queries);
         database_open(&state.database, &app->session, options->database);
     }
-    int fragments = options_given(options, OPTION_FRAGMENTS) ? (int)options->fragments
-                                                             : FRAGMENTS_PER_RANK * app->session.ranks;
+    int fragments = FRAGMENTS_PER_RANK * app->session.ranks;
+    if (options_given(options, OPTION_FRAGMENTS))
+        fragments = (int)options->fragments;
     database_index(&state.database, &app->session, fragments);
 }
 
@@ -119,8 +127,9 @@ static void verify(struct app *app)
     if (!is_made(app))
         return;
     // On every rank the same number of findings.
-    int copies = recipe_copies(recipe), found_copies = app->session.rank == 0 ? found.copies_found : copies;
-    app_expect(app, "copies found", found_copies, copies, 0.0);
+    int copies = recipe_copies(recipe);
+    app_expect(app, "copies found", app->session.rank == 0 ? found.copies_found : copies, copies,
+               0.0);
     app_expect_true(app, "copies' best scores", found.copies_best);
 }
 

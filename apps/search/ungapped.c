@@ -37,7 +37,8 @@ static struct reach extend_left(const struct seeding *seeding, const residue *su
     int score = 0, most = query_end < subject_end ? query_end : subject_end;
     while (reach.seen < most) {
         reach.seen++;
-        score += blosum62[seeding->query[query_end - reach.seen]][subject[subject_end - reach.seen]];
+        const int8_t *scores = blosum62[seeding->query[query_end - reach.seen]];
+        score += scores[subject[subject_end - reach.seen]];
         if (score > reach.score) {
             reach.score = score;
             reach.length = reach.seen;

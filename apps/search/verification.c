@@ -44,9 +44,11 @@ static void verify_pair(struct verification *verification, const struct hit *hit
     struct proteins proteins = {0};
     char *text = allocate((size_t)hits->bytes), message[FASTA_MESSAGE_CAPACITY];
     bool read = database_read(database, hits->offset, hits->bytes, text, &trouble)
-        && fasta_read(&proteins, text, (size_t)hits->bytes, message) && proteins.count == 1;
-    if (!read) {
+        && fasta_read(&proteins, text, (size_t)hits->bytes, hits->offset, message);
+    if (!read || proteins.count != 1) {
         verification->same = false;
+        if (read)
+            fasta_destroy(&proteins);
         free(text);
         return;
     }

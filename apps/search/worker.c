@@ -32,7 +32,8 @@ static void read_fragment(struct worker *worker, int number)
     worker->text = allocate((size_t)fragment->bytes + 1);
     // It was well formed when it was counted; it may have been changed since.
     if (database_read(worker->database, fragment->offset, fragment->bytes, worker->text, &trouble)
-        && !fasta_read(&worker->proteins, worker->text, (size_t)fragment->bytes, message))
+        && !fasta_read(&worker->proteins, worker->text, (size_t)fragment->bytes, fragment->offset,
+                       message))
         trouble_note(&trouble, "%s: %s", worker->database->name, message);
     if (trouble_is(&trouble))
         session_abort(EXIT_FILE, "%s", trouble.text);

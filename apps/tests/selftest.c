@@ -1,9 +1,12 @@
-// What needs no MPI: random numbers, the published ranks of IS, the matrix of CG.
+// What needs no MPI: random numbers, the published ranks of IS, the matrix of CG, and parts of the
+// other applications.
 #include "cg_matrix.h"
 #include "expect.h"
 #include "is_problem.h"
 #include "lcg.h"
 #include "options.h"
+#include "search_test.h"
+#include "visualization_test.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -94,5 +97,7 @@ int main(void)
     test_random_numbers();
     test_published_ranks();
     test_matrix();
+    test_visualization();
+    test_search();
     return expect_summary();
 }

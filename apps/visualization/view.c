@@ -41,6 +41,7 @@ struct view_point view_project(const struct view *view, const double place[3])
 {
     double x = view->centre[0] + view->pixels * dot(view->right, place);
     double y = view->centre[1] - view->pixels * dot(view->up, place);
-    return (struct view_point){(int32_t)lround(x * VIEW_SUBPIXELS), (int32_t)lround(y * VIEW_SUBPIXELS),
+    return (struct view_point){(int32_t)lround(x * VIEW_SUBPIXELS),
+                               (int32_t)lround(y * VIEW_SUBPIXELS),
                                view_depth(view_distance(view, place))};
 }
