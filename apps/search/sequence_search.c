@@ -5,13 +5,12 @@
 #include "app.h"
 #include "files.h"
 #include "master.h"
+#include "output.h"
 #include "verification.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { FRAGMENTS_PER_RANK = 4 };
@@ -45,18 +44,6 @@ static void describe(const struct app *app, char *text, size_t capacity)
         snprintf(text, capacity, "%.100s in %.100s", options->queries, options->database);
 }
 
-static void open_output(struct app *app)
-{
-    const char *name = app->session.options.output;
-    struct trouble trouble = {0};
-    if (app->session.rank == 0 && name[0] != '\0') {
-        state.output = fopen(name, "wb");
-        if (state.output == NULL)
-            trouble_note(&trouble, "--output: cannot write %s: %s", name, strerror(errno));
-    }
-    trouble_end(&app->session, &trouble);
-}
-
 // A name that nothing else has, the same on every rank.
 static void name_temporary(char name[OPTIONS_PATH_CAPACITY])
 {
@@ -87,7 +74,7 @@ static void make_files(struct app *app)
 static void create(struct app *app)
 {
     const struct options *options = &app->session.options;
-    open_output(app);
+    state.output = output_open(&app->session);
     if (is_made(app)) {
         make_files(app);
     } else {
@@ -154,10 +141,7 @@ static void save(struct app *app, struct trouble *trouble)
         const struct protein *query = &state.queries.proteins.items[hit->query];
         hits_print(&state.hits, hit, query->name, query->name_length, state.output);
     }
-    bool written = fflush(state.output) == 0 && !ferror(state.output);
-    if (fclose(state.output) != 0 || !written)
-        trouble_note(trouble, "--output: cannot write %s: %s", app->session.options.output,
-                     strerror(errno));
+    output_close(state.output, &app->session, trouble);
 }
 
 static void destroy(struct app *app)

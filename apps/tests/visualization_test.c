@@ -31,14 +31,6 @@ static struct corner corner_at(double x, double y, uint32_t depth)
     return (struct corner){at, 1.0f};
 }
 
-static uint64_t covered(const struct image *image)
-{
-    uint64_t count = 0;
-    for (int i = 0; i < image->stride * image->rows; i++)
-        count += image->pixels[i] != IMAGE_EMPTY;
-    return count;
-}
-
 // Triangles round a point that lies on the centre of a pixel cover each pixel once.
 static void test_edges(void)
 {
@@ -59,9 +51,9 @@ static void test_edges(void)
         image_draw(&all, corners, 0xffffff);
         image_clear(&one);
         image_draw(&one, corners, 0xffffff);
-        sum += covered(&one);
+        sum += image_covered(&one);
     }
-    EXPECT(sum == covered(&all) && sum > 600);
+    EXPECT(sum == image_covered(&all) && sum > 600);
     image_destroy(&all);
     image_destroy(&one);
 }
@@ -78,7 +70,7 @@ static void test_order(void)
     image_draw(&third, near_by, 0x102030);
     image_merge(second.pixels, third.pixels, (size_t)(second.stride * second.rows));
     EXPECT(memcmp(first.pixels, second.pixels, image_bytes(20, 20)) == 0);
-    EXPECT(covered(&first) > 150 && image_colour_of(IMAGE_EMPTY) != image_colour_of(0));
+    EXPECT(image_covered(&first) > 150 && image_colour_of(IMAGE_EMPTY) != image_colour_of(0));
     image_destroy(&first);
     image_destroy(&second);
     image_destroy(&third);
@@ -111,7 +103,7 @@ static void test_sphere(void)
     EXPECT(crossed == 4 && drawn == (uint64_t)triangles && triangles > 1000);
     EXPECT(greatest > 0.0 && greatest <= field_error_bound(&field));
     double radius = field_radius * view.pixels, area = 3.14159265358979 * radius * radius;
-    EXPECT(fabs((double)covered(&image) - area) < 0.05 * area);
+    EXPECT(fabs((double)image_covered(&image) - area) < 0.05 * area);
     field_destroy(&field);
     image_destroy(&image);
     free(block);

@@ -5,6 +5,15 @@ int block_side(const struct field *field)
     return (field->cells + BLOCK_CELLS - 1) / BLOCK_CELLS;
 }
 
+void block_each(const struct field *field, block_visitor *visit, void *state)
+{
+    int side = block_side(field), place[3];
+    for (place[2] = 0; place[2] < side; place[2]++)
+        for (place[1] = 0; place[1] < side; place[1]++)
+            for (place[0] = 0; place[0] < side; place[0]++)
+                visit(place, state);
+}
+
 int block_owner(const int place[3], int ranks)
 {
     // Different strides: neighbours in a plane are on different ranks too.

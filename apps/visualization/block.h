@@ -23,6 +23,10 @@ struct block {
 // Blocks along each side.
 int block_side(const struct field *field);
 
+// Visits the places of all blocks, in the same order on every rank.
+typedef void block_visitor(const int place[3], void *state);
+void block_each(const struct field *field, block_visitor *visit, void *state);
+
 // The rank of a block; along each axis they go round.
 int block_owner(const int place[3], int ranks);
 

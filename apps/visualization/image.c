@@ -51,6 +51,15 @@ uint32_t image_colour_of(uint64_t pixel)
     return pixel == IMAGE_EMPTY ? background : (uint32_t)pixel & 0xffffff;
 }
 
+uint64_t image_covered(const struct image *image)
+{
+    uint64_t covered = 0;
+    size_t count = (size_t)image->stride * (size_t)image->rows;
+    for (size_t i = 0; i < count; i++)
+        covered += image->pixels[i] != IMAGE_EMPTY;
+    return covered;
+}
+
 void image_merge(uint64_t *pixels, const uint64_t *others, size_t count)
 {
     for (size_t i = 0; i < count; i++)

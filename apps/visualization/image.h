@@ -34,6 +34,9 @@ static inline uint32_t image_depth_of(uint64_t pixel)
 // Red, green and blue; that of a pixel where nothing was drawn is the background's.
 uint32_t image_colour_of(uint64_t pixel);
 
+// Pixels where something was drawn.
+uint64_t image_covered(const struct image *image);
+
 // Takes what is nearer.
 void image_merge(uint64_t *pixels, const uint64_t *others, size_t count);
 

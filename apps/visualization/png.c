@@ -2,8 +2,8 @@
 
 #include "buffer.h" // allocate
 
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 uint32_t png_crc(uint32_t crc, const unsigned char *bytes, size_t count)
 {
@@ -126,12 +126,11 @@ static void write_pixels(FILE *file, int width, int height, png_colour *colour,
     end_chunk(file, crc);
 }
 
-bool png_write(FILE *file, int width, int height, png_colour *colour, const void *picture)
+void png_write(FILE *file, int width, int height, png_colour *colour, const void *picture)
 {
     write_header(file, width, height);
     write_pixels(file, width, height, colour, picture);
     uint32_t crc;
     start_chunk(file, "IEND", 0, &crc);
     end_chunk(file, crc);
-    return fflush(file) == 0 && !ferror(file);
 }

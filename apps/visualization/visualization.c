@@ -5,12 +5,12 @@
 //
 // Of each picture the ranks draw their blocks in passes from front to back. After each pass the
 // images become one, and what is hidden behind it is not extracted any more.
+#include "alone.h"
 #include "app.h"
 #include "compositing.h"
+#include "output.h"
 #include "png.h"
-#include "trouble.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,18 +65,6 @@ static uint64_t memory(const struct app *app)
         + (app->session.rank == 0 ? 2 * image : 0);
 }
 
-// Calls for each block of the volume; in the same order everywhere.
-typedef void block_visitor(const int place[3], void *state);
-
-static void each_block(int side, block_visitor *visit, void *visitor_state)
-{
-    int place[3];
-    for (place[2] = 0; place[2] < side; place[2]++)
-        for (place[1] = 0; place[1] < side; place[1]++)
-            for (place[0] = 0; place[0] < side; place[0]++)
-                visit(place, visitor_state);
-}
-
 static void count_own(const int place[3], void *app)
 {
     const struct session *session = &((const struct app *)app)->session;
@@ -90,28 +78,15 @@ static void fill_own(const int place[3], void *app)
         block_fill(&state.blocks[state.block_count++], &state.field, place);
 }
 
-static void open_output(struct app *app)
-{
-    const char *name = app->session.options.output;
-    struct trouble trouble = {0};
-    if (app->session.rank == 0 && name[0] != '\0') {
-        state.output = fopen(name, "wb");
-        if (state.output == NULL)
-            trouble_note(&trouble, "--output: cannot write %s: %s", name, strerror(errno));
-    }
-    trouble_end(&app->session, &trouble);
-}
-
 static void create(struct app *app)
 {
     const struct options *options = &app->session.options;
-    open_output(app);
+    state.output = output_open(&app->session);
     state.field = field_create(options->surface, (int)options->volume);
-    int side = block_side(&state.field);
-    each_block(side, count_own, app);
+    block_each(&state.field, count_own, app);
     state.blocks = allocate(state.block_count * sizeof(struct block));
     state.block_count = 0;
-    each_block(side, fill_own, app);
+    block_each(&state.field, fill_own, app);
     state.image = image_create(width_of(app), height_of(app));
     if (app->session.rank == 0)
         state.picture = image_create(width_of(app), height_of(app));
@@ -200,46 +175,16 @@ static void run(struct app *app)
     }
 }
 
-// A picture by one rank alone, of all blocks, with nothing left out.
-struct alone {
-    struct view view;
-    struct image image;
-    struct block block;
-    double greatest; // value at corners of triangles, where the formula should be 0
-};
-
-static void draw_alone(const int place[3], void *visitor_state)
+// The last picture drawn again by rank 0: whether it is the same, and what the formula gives at
+// corners of triangles, at most.
+static bool compare_alone(const struct app *app, double *greatest)
 {
-    struct alone *alone = visitor_state;
-    block_fill(&alone->block, &state.field, place);
-    if (alone->block.crossed)
-        drawing_block_checked(&alone->block, &state.field, &alone->view, &alone->image,
-                              &alone->greatest);
-}
-
-static uint64_t covered_pixels(const struct image *image)
-{
-    uint64_t covered = 0;
-    size_t count = (size_t)image->stride * (size_t)image->rows;
-    for (size_t i = 0; i < count; i++)
-        covered += image->pixels[i] != IMAGE_EMPTY;
-    return covered;
-}
-
-// The last picture drawn again. Returns whether it is the same; rank 0 calls it.
-static bool compare_alone(struct app *app, double values[2])
-{
-    struct alone *alone = allocate(sizeof *alone);
-    alone->view = view_of(app, app->session.options.frames - 1);
-    alone->image = image_create(width_of(app), height_of(app));
-    alone->greatest = 0.0;
-    each_block(block_side(&state.field), draw_alone, alone);
-    bool same = memcmp(alone->image.pixels, state.picture.pixels,
+    struct image image = image_create(width_of(app), height_of(app));
+    struct view view = view_of(app, app->session.options.frames - 1);
+    *greatest = alone_draw(&state.field, &view, &image);
+    bool same = memcmp(image.pixels, state.picture.pixels,
                        image_bytes(width_of(app), height_of(app))) == 0;
-    values[0] = alone->greatest;
-    values[1] = (double)covered_pixels(&state.picture);
-    image_destroy(&alone->image);
-    free(alone);
+    image_destroy(&image);
     return same;
 }
 
@@ -256,12 +201,15 @@ static void verify_silhouette(struct app *app, double pixels)
 
 static void verify(struct app *app)
 {
-    uint64_t *counts = &state.counts.crossed;
+    uint64_t counts[] = {state.counts.crossed, state.counts.drawn, state.counts.triangles};
     MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    state.counts = (struct counts){counts[0], counts[1], counts[2]};
     int same = 0;
     double values[2] = {0.0, 0.0};
-    if (app->session.rank == 0)
-        same = compare_alone(app, values);
+    if (app->session.rank == 0) {
+        same = compare_alone(app, &values[0]);
+        values[1] = (double)image_covered(&state.picture);
+    }
     MPI_Bcast(&same, 1, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Bcast(values, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     app_expect_true(app, "as by one rank", same);
@@ -292,11 +240,8 @@ static void save(struct app *app, struct trouble *trouble)
 {
     if (state.output == NULL)
         return;
-    bool written = png_write(state.output, width_of(app), height_of(app), colour_at,
-                             &state.picture);
-    if (fclose(state.output) != 0 || !written)
-        trouble_note(trouble, "--output: cannot write %s: %s", app->session.options.output,
-                     strerror(errno));
+    png_write(state.output, width_of(app), height_of(app), colour_at, &state.picture);
+    output_close(state.output, &app->session, trouble);
 }
 
 static void destroy(struct app *app)
