@@ -38,7 +38,7 @@ help:
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
 	@echo 'make test-bench         benchmark programs and applications, what needs no MPI'
-	@echo 'make test-report        a report in a headless Chromium'
+	@echo 'make test-report        a report and a profile in a headless Chromium'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo "make test-mpi4py-all  all of mpi4py's own suite"
@@ -78,7 +78,7 @@ demo: bench
 test: test-code test-fuzz test-bench test-report test-mpi
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
-CHECKED := fishplate-collectives fishplate-engine fishplate-link ofi-abi
+CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi
 check: lint
 	$(CARGO) test --quiet $(CHECKED:%=-p %)
 	$(CARGO) test --quiet -p fishplate-lab --test architecture --test documentation
@@ -109,9 +109,10 @@ fuzz:
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 10000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 1000000 --seed $(SEED)
 
-# A report in a headless Chromium; skipped, with the reason, where there is none.
+# A report and a profile in a headless Chromium; skipped, with the reason, where there is none.
 test-report: build
 	tests/report/test_report.py
+	tests/report/test_profile.py
 
 # Real MPI programs over namespaces.
 test-mpi: bench

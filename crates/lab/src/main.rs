@@ -13,6 +13,7 @@ mod experiments;
 mod lab;
 mod mpi;
 mod output;
+mod profile;
 mod record;
 mod report;
 mod simulation;

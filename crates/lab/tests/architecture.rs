@@ -14,9 +14,10 @@ use source_graph::{Graph, Module};
 const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-collectives", "collectives", &[], Unsafe::Nowhere),
     ("fishplate-engine", "engine", &[], Unsafe::Nowhere),
-    ("fishplate-interpose", "interpose", &["fishplate-collectives"], Unsafe::In("src/ffi")),
+    ("fishplate-interpose", "interpose", &["fishplate-collectives", "fishplate-profile"], Unsafe::In("src/ffi")),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
     ("fishplate-longbow", "longbow", &["fishplate-link"], Unsafe::In("src/sys")),
+    ("fishplate-profile", "profile", &[], Unsafe::Nowhere),
     ("fishplate-rails", "rails", &["fishplate-engine"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
     ("fishplate-provider", "provider", &["fishplate-engine", "fishplate-rails", "ofi-abi"], Unsafe::In("src/ffi")),
@@ -25,7 +26,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     (
         "fishplate-lab",
         "lab",
-        &["fishplate-collectives", "fishplate-longbow", "fishplate-rails", "fishplate-sim"],
+        &["fishplate-collectives", "fishplate-longbow", "fishplate-profile", "fishplate-rails", "fishplate-sim"],
         Unsafe::Nowhere,
     ),
 ];

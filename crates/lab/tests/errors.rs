@@ -156,6 +156,43 @@ fn a_page_that_cannot_be_made() {
 }
 
 #[test]
+fn profiles_that_cannot_be() {
+    let fishplate = Installed::new();
+    fishplate.run(&["profile", "--", "true"]).fails_saying(&[
+        "libfishplate-mpi.so is not in",
+        "lib/fishplate",
+        "`make`",
+    ]);
+    fs::write(fishplate.path("lib/fishplate/libfishplate-mpi.so"), "").unwrap();
+    fishplate.run(&["profile"]).fails_saying(&["COMMAND"]);
+    fishplate.run(&["profile", "--", "no-such-program"]).fails_saying(&["command not found: no-such-program"]);
+    assert!(!fishplate.path("profile.ranks").exists());
+    fishplate
+        .run(&["profile", "-o", "/no/folder/x.json", "--", "true"])
+        .fails_saying(&["cannot make the folder /no/folder/x.ranks"]);
+    fishplate
+        .run(&["profile", "-o", "x.html", "--", "true"])
+        .fails_saying(&["--output x.html", "the page goes beside"]);
+    fishplate.run(&["profile", "--mpi", "lam", "--", "true"]).fails_saying(&["no stack \"lam\"", "openmpi-tcp"]);
+    fishplate.run(&["profile", "--top", "0", "--", "true"]).fails_saying(&["--top", "1.."]);
+}
+
+#[test]
+fn profiles_that_cannot_be_read() {
+    let fishplate = Installed::new();
+    let read = |name: &str| fishplate.run(&["profile", "--read", name]);
+    read("no-such.json").fails_saying(&["cannot read the profile no-such.json"]);
+    fs::write(fishplate.path("bad.json"), "{}").unwrap();
+    read("bad.json").fails_saying(&["cannot read the profile bad.json", "schema"]);
+    fs::write(fishplate.path("new.json"), r#"{"schema":"fishplate-profile/9"}"#).unwrap();
+    read("new.json").fails_saying(&["new.json", "fishplate-profile/9", "not \"fishplate-profile/1\""]);
+    fs::create_dir(fishplate.path("left.ranks")).unwrap();
+    read("left.ranks").fails_saying(&["no rank has recorded anything in left.ranks"]);
+    fs::write(fishplate.path("left.json"), "").unwrap();
+    read("left.ranks").fails_saying(&["left.json is there already", "--output"]);
+}
+
+#[test]
 fn ways_of_simulated_collectives() {
     let fishplate = Installed::new();
     let simulate = |benchmark, option, value| fishplate.run(&["simulate", "wan-2008", benchmark, option, value]);

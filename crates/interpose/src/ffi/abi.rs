@@ -30,6 +30,12 @@ pub struct Abi {
     pub in_place: usize,
     /// MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE.
     pub status_ignore: usize,
+    /// Size of a status.
+    pub status_bytes: usize,
+    /// Which integer of a status is MPI_SOURCE; MPI_TAG follows.
+    pub status_source: usize,
+    /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
+    pub topologies: [c_int; 3],
     /// MPI_COMBINER_NAMED.
     pub combiner_named: c_int,
     /// MPI_ERR_OTHER.
@@ -48,8 +54,6 @@ enum Operations {
 
 /// MPI_UNDEFINED of all interfaces.
 pub const UNDEFINED: c_int = -32766;
-/// MPI_ERR_COUNT of all interfaces.
-pub const ERROR_COUNT: c_int = 2;
 
 impl Abi {
     /// Of this process's MPI library; nothing if it is none of those that we know.
@@ -97,6 +101,9 @@ impl Abi {
             errors_return: address(c"ompi_mpi_errors_return")?,
             in_place: 1,
             status_ignore: 0,
+            status_bytes: 24,
+            status_source: 0,
+            topologies: [1, 2, 3],
             combiner_named: 0,
             error_other: 16,
             operations: Operations::These(operations.iter().filter_map(|name| address(name)).collect()),
@@ -121,6 +128,11 @@ impl Abi {
         self.request_empty == Some(request)
     }
 
+    /// Whether it is Open MPI's own.
+    pub fn is_open_mpi(&self) -> bool {
+        self.request_empty.is_some()
+    }
+
     /// A handle as it came in an argument, of which the upper half means nothing where handles are integers.
     pub fn clean(&self, raw: Handle) -> Handle {
         if self.handle_bytes == size_of::<c_int>() { integer(raw as u32) } else { raw }
@@ -139,6 +151,9 @@ const MPICH: Abi = Abi {
     errors_return: integer(0x5400_0001),
     in_place: usize::MAX,
     status_ignore: 1,
+    status_bytes: 20,
+    status_source: 2,
+    topologies: [2, 1, 3],
     combiner_named: 1,
     error_other: 15,
     // The two highest bits say what kind of handle it is; 01 is what MPI defines.
@@ -157,6 +172,9 @@ const STANDARD: Abi = Abi {
     errors_return: 0x143,
     in_place: 1,
     status_ignore: 0,
+    status_bytes: 32,
+    status_source: 0,
+    topologies: [211, 212, 213],
     combiner_named: 101,
     error_other: 16,
     // Handles that MPI defines fit in ten bits; others are addresses.

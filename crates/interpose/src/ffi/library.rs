@@ -5,6 +5,8 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::process;
+
 /// A handle of `dlopen`; valid until the process ends, since it is never closed.
 struct Library(*mut c_void);
 
@@ -26,6 +28,26 @@ pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     (!address.is_null()).then_some(address)
 }
 
+/// The function of this name that would have been called if this library were not there: the MPI's, or that of another
+/// library in front of it.
+pub fn next(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: RTLD_NEXT is allowed in a library; the name ends with a zero.
+    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
+/// The function of this name that the module of an address would have called: one that it has itself, as mpi4py has what
+/// its MPI lacks, or of a library that it was linked with.
+pub fn in_module_of(caller: usize, name: &CStr) -> Option<*mut c_void> {
+    let module = holder(caller as *mut c_void)?;
+    // SAFETY: the handle is open, the name ends with a zero.
+    let address = unsafe { libc::dlsym(module.0, name.as_ptr()) };
+    // A program's module stands for all that is loaded, this library included.
+    let own = process::module_of(in_module_of as *const () as usize).map(|(base, _)| base);
+    let found = process::module_of(address as usize).map(|(base, _)| base);
+    (!address.is_null() && found != own).then_some(address)
+}
+
 /// The address of a variable of the MPI library. A program that is linked with it may hold the variable itself, in a copy
 /// that the library uses as well (a copy relocation).
 pub fn variable(name: &CStr) -> Option<*mut c_void> {
@@ -40,22 +62,23 @@ pub fn function(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     if !known.is_null() {
         return known;
     }
-    let Some(found) = symbol(name) else {
-        crate::diagnostics::report(format_args!(
-            "no MPI library of this process has the function {}",
-            name.to_string_lossy()
-        ));
-        std::process::abort();
-    };
+    let found = symbol(name).unwrap_or_else(|| missing(name));
     cache.store(found, Ordering::Release);
     found
 }
 
+/// Ends the process, as a function that MPI must have is not there.
+pub fn missing(name: &CStr) -> ! {
+    crate::diagnostics::report(format_args!(
+        "no MPI library of this process has the function {}",
+        name.to_string_lossy()
+    ));
+    std::process::abort();
+}
+
 /// The one that the program was linked with, or else the one that it has loaded, as Python does, for itself alone.
 fn find() -> Option<Library> {
-    // SAFETY: RTLD_NEXT is allowed in a library; the name ends with a zero.
-    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, MARK.as_ptr()) };
-    if address.is_null() { find_loaded() } else { holder(address) }
+    next(MARK).map_or_else(find_loaded, holder)
 }
 
 /// The library that an address is in.

@@ -4,8 +4,9 @@
 //!   ([`abi`]);
 //! - safe wrappers of its objects ([`objects`], [`requests`], [`mailbox`], [`memory`], [`datatype`], [`attribute`],
 //!   [`generalized_request`], [`cluster_collective`]), which the rest of the crate uses;
-//! - the program's calls: the functions in front of MPI's ([`exports`]), and how a collective call becomes a schedule
-//!   ([`call`], [`dispatch`], [`plan`], [`unpacking`]).
+//! - the program's calls: where they come in ([`entry`]), the functions that take the place of MPI's ([`overrides`]), and
+//!   how a collective call becomes a schedule ([`call`], [`dispatch`], [`plan`], [`unpacking`]);
+//! - the machine: [`clock`], [`process`], [`mapped_file`].
 
 // MPI says how many arguments its functions have.
 #![allow(clippy::too_many_arguments)]
@@ -13,19 +14,23 @@
 mod abi;
 mod attribute;
 mod call;
+pub mod clock;
 mod cluster_collective;
 mod collective_table;
 mod datatype;
 mod dispatch;
-mod exports;
+mod entry;
 mod functions;
 mod generalized_request;
 mod handle;
 mod library;
 mod mailbox;
+mod mapped_file;
 mod memory;
 mod objects;
+mod overrides;
 mod plan;
+mod process;
 mod requests;
 mod unpacking;
 
@@ -33,7 +38,9 @@ pub use abi::Abi;
 pub use attribute::Attribute;
 pub use generalized_request::GeneralizedRequest;
 pub use mailbox::Mailbox;
+pub use mapped_file::{GrowingFile, create as create_mapped_file};
 pub use memory::{Memory, Scratch};
-pub use objects::{Comm, Error, Op, Result, host_name};
+pub use objects::{Comm, Error, Op, Result, host_name, library_version};
+pub use process::{in_forked_children, module_of, with_signals_blocked};
 pub use requests::Requests;
 pub use unpacking::Unpacking;

@@ -39,6 +39,16 @@ pub struct Comm(pub(super) Handle);
 pub struct Op(pub(super) Handle);
 
 impl Comm {
+    /// What tells it from others of this process, while it lives.
+    pub fn key(self) -> usize {
+        self.0
+    }
+
+    /// The one with this key, which must have come from [`Comm::key`], and not be freed.
+    pub fn from_key(key: usize) -> Comm {
+        Comm(key)
+    }
+
     /// MPI_COMM_WORLD.
     pub fn world(abi: &Abi) -> Comm {
         Comm(abi.comm_world)
@@ -60,6 +70,49 @@ impl Comm {
         Ok(size as usize)
     }
 
+    /// Number of ranks that messages go to: of the other group, between two groups.
+    pub fn remote_size(self) -> Result<usize> {
+        if !self.is_inter()? {
+            return self.size();
+        }
+        let mut size = 0;
+        // SAFETY: as above.
+        check(unsafe { mpi::comm_remote_size(self.0, &mut size) })?;
+        Ok(size as usize)
+    }
+
+    /// Its name.
+    pub fn name(self) -> Result<String> {
+        text(|place, length| {
+            // SAFETY: a valid communicator, and room for any name.
+            unsafe { mpi::comm_get_name(self.0, place, length) }
+        })
+    }
+
+    /// How many neighbours send to this process, and how many it sends to, in the communicator's topology.
+    pub fn neighbors(self, abi: &Abi) -> Result<(usize, usize)> {
+        let (mut kind, mut sources, mut destinations, mut weighted) = (0, 0, 0, 0);
+        let [cart, graph, dist_graph] = abi.topologies;
+        // SAFETY: a valid communicator and places for numbers.
+        check(unsafe { mpi::topo_test(self.0, &mut kind) })?;
+        if kind == cart {
+            // SAFETY: as above; it has this topology.
+            check(unsafe { mpi::cartdim_get(self.0, &mut sources) })?;
+            return Ok((2 * sources as usize, 2 * sources as usize));
+        }
+        if kind == graph {
+            // SAFETY: as above.
+            check(unsafe { mpi::graph_neighbors_count(self.0, self.rank()? as c_int, &mut sources) })?;
+            return Ok((sources as usize, sources as usize));
+        }
+        if kind == dist_graph {
+            // SAFETY: as above.
+            check(unsafe { mpi::dist_graph_neighbors_count(self.0, &mut sources, &mut destinations, &mut weighted) })?;
+            return Ok((sources as usize, destinations as usize));
+        }
+        Ok((0, 0))
+    }
+
     /// Whether it is one between two groups.
     pub fn is_inter(self) -> Result<bool> {
         let mut flag = 0;
@@ -70,15 +123,13 @@ impl Comm {
 
     /// The ranks that its ranks have in another communicator; nothing for those that have none.
     pub fn ranks_in(self, abi: &Abi, other: Comm) -> Result<Vec<Option<usize>>> {
-        let size = self.size()?;
-        let ranks: Vec<c_int> = (0..size as c_int).collect();
-        let mut found: Vec<c_int> = vec![UNDEFINED; size];
-        let (mine, theirs) = (Group::of(abi, self)?, Group::of(abi, other)?);
-        // SAFETY: valid groups, and two arrays of that length.
-        let code =
-            unsafe { mpi::group_translate_ranks(mine.0, size as c_int, ranks.as_ptr(), theirs.0, found.as_mut_ptr()) };
-        check(code)?;
-        Ok(found.into_iter().map(|rank| usize::try_from(rank).ok()).collect())
+        Group::of(abi, self)?.translate(self.size()?, &Group::of(abi, other)?)
+    }
+
+    /// The same of the ranks that messages go to.
+    pub fn remote_ranks_in(self, abi: &Abi, other: Comm) -> Result<Vec<Option<usize>>> {
+        let group = if self.is_inter()? { Group::remote_of(abi, self)? } else { Group::of(abi, self)? };
+        group.translate(self.remote_size()?, &Group::of(abi, other)?)
     }
 
     /// A new communicator of the same ranks, without attributes; its errors are returned. All ranks must call this.
@@ -152,6 +203,22 @@ impl Group {
         // SAFETY: a valid communicator, and a place for a handle.
         new_handle(abi, |place| unsafe { mpi::comm_group(comm.0, place) }).map(Group)
     }
+
+    fn remote_of(abi: &Abi, comm: Comm) -> Result<Group> {
+        // SAFETY: as above; it is one between two groups.
+        new_handle(abi, |place| unsafe { mpi::comm_remote_group(comm.0, place) }).map(Group)
+    }
+
+    /// The ranks that its first `size` ranks have in another group.
+    fn translate(&self, size: usize, other: &Group) -> Result<Vec<Option<usize>>> {
+        let ranks: Vec<c_int> = (0..size as c_int).collect();
+        let mut found: Vec<c_int> = vec![UNDEFINED; size];
+        // SAFETY: valid groups, and two arrays of that length.
+        let code =
+            unsafe { mpi::group_translate_ranks(self.0, size as c_int, ranks.as_ptr(), other.0, found.as_mut_ptr()) };
+        check(code)?;
+        Ok(found.into_iter().map(|rank| usize::try_from(rank).ok()).collect())
+    }
 }
 
 impl Drop for Group {
@@ -163,11 +230,28 @@ impl Drop for Group {
 
 /// The name of this process's host.
 pub fn host_name() -> String {
-    // Longer than MPI_MAX_PROCESSOR_NAME of any interface.
-    let mut name = [0u8; 1024];
+    let name = text(|place, length| {
+        // SAFETY: room for any name, and a place for its length.
+        unsafe { mpi::get_processor_name(place, length) }
+    });
+    name.unwrap_or_default()
+}
+
+/// What the MPI library says of itself.
+pub fn library_version() -> String {
+    let version = text(|place, length| {
+        // SAFETY: as above.
+        unsafe { mpi::get_library_version(place, length) }
+    });
+    version.unwrap_or_default()
+}
+
+/// Calls a function that writes a text and its length.
+fn text(call: impl FnOnce(mpi::Address, mpi::Out) -> c_int) -> Result<String> {
+    // The longest of all texts of all interfaces: MPICH's MPI_MAX_LIBRARY_VERSION_STRING.
+    let mut text = [0u8; 8192];
     let mut length = 0;
-    // SAFETY: room for any name, and a place for its length.
-    unsafe { mpi::get_processor_name(name.as_mut_ptr().cast(), &mut length) };
-    let length = usize::try_from(length).unwrap_or(0).min(name.len());
-    String::from_utf8_lossy(&name[..length]).into_owned()
+    check(call(text.as_mut_ptr().cast(), &mut length))?;
+    let length = usize::try_from(length).unwrap_or(0).min(text.len());
+    Ok(String::from_utf8_lossy(&text[..length]).into_owned())
 }

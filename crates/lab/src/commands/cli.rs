@@ -24,6 +24,7 @@ pub enum Command {
     Stacks(super::stacks::Args),
     Rails(super::rails::Args),
     Run(super::run::Args),
+    Profile(super::profile::Args),
     Top(super::top::Args),
     Env(super::env::Args),
     Bench(Box<super::bench::Args>),

@@ -14,6 +14,7 @@ pub mod explain;
 pub mod internal;
 pub mod lab;
 mod pattern_options;
+pub mod profile;
 pub mod rails;
 pub mod report;
 pub mod reproduce;
@@ -40,6 +41,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Stacks(args) => stacks::run(args),
         Command::Rails(args) => rails::run(args),
         Command::Run(args) => run::run(args),
+        Command::Profile(args) => profile::run(args),
         Command::Top(args) => top::run(args),
         Command::Env(args) => env::run(args),
         Command::Bench(args) => bench::run(*args, cli.inside),

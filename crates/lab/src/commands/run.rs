@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
 use tempfile::TempDir;
 
 use crate::counters::stats_file::{self, Summary};
 use crate::mpi::environment::Options;
-use crate::mpi::{forwarded_variables, stacks};
+use crate::mpi::{command_line, stacks};
 use crate::output::text;
 use crate::system::child_process::{self, Signals};
 
@@ -51,21 +51,15 @@ struct Counters {
 /// The command.
 pub fn run(mut args: Args) -> Result<ExitCode> {
     let counters = Counters::prepare(&mut args.options)?;
-    let mut environment = args.options.environment()?;
+    let environment = args.options.environment()?;
     if let Err(error) = fishplate_rails::discover::survey(&environment.settings.rails) {
         // Not fatal: the hosts that run the ranks may have interfaces that this one lacks.
         eprintln!("fishplate: on this host: {error}");
     }
     let signals = Signals::take()?;
-    let options = forwarded_variables::options(&environment.prefix(), &args.command, &mut environment.variables);
-    let mut line: Vec<OsString> = environment.prefix().into_iter().map(OsString::from).collect();
-    line.push(args.command[0].clone());
-    line.extend(options);
-    line.extend_from_slice(&args.command[1..]);
-    let mut command = Command::new(&line[0]);
-    // What the user has in the list is in ours as well, or among the options.
-    command.args(&line[1..]).env_remove(forwarded_variables::LIST).envs(environment.variables);
-    let mut child = child_process::spawn(&mut command, &line[0]).map_err(|error| hint(error, &args))?;
+    let mut command = command_line::prepare(environment.stack.as_ref(), &args.command, environment.variables);
+    let name = command.get_program().to_owned();
+    let mut child = child_process::spawn(&mut command, &name).map_err(|error| hint(error, &args))?;
     let ended = signals.wait(&mut child, None)?;
     let summary = stats_file::summarize(&stats_file::read(&counters.file, counters.skip)?);
     if summary.processes > 0 {
@@ -125,8 +119,7 @@ fn describe(summary: &Summary) -> String {
             format!("{} MB/s", text::digits(rail.rate / 1e6)),
         ]);
     }
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let (processes, hosts) = (summary.processes, summary.hosts);
     let processes = if processes == 1 { "1 process".into() } else { format!("{processes} processes") };
-    format!("{table}\n{processes} on {}", plural(hosts, "host"))
+    format!("{table}\n{processes} on {}", text::plural(hosts as u64, "host"))
 }

@@ -61,13 +61,6 @@ pub struct Environment {
     pub stack: Option<Stack>,
 }
 
-impl Environment {
-    /// Words in front of a command line that shall run in it.
-    pub fn prefix(&self) -> Vec<String> {
-        self.stack.as_ref().map_or(Vec::new(), |stack| stack.source.prefix(&self.variables))
-    }
-}
-
 impl Options {
     /// Checks everything that can be checked here, and names the variables to set.
     pub fn environment(&self) -> Result<Environment> {

@@ -29,6 +29,8 @@ pub fn names(variables: &[(String, String)]) -> String {
     names.sort();
     names.dedup();
     let users = env::var(LIST).ok().filter(|list| !list.is_empty());
+    // `fishplate profile` sets it for `fishplate run`.
+    names.retain(|name| users.iter().flat_map(|list| list.split(';')).all(|known| known != name));
     names.extend(users);
     names.join(";")
 }

@@ -1,4 +1,4 @@
-//! The library that stands in front of MPI's collective operations.
+//! The library that stands in front of MPI: for its collective operations, and for profiles.
 
 use std::env;
 use std::path::Path;
@@ -10,6 +10,7 @@ pub const PRELOAD: &str = "LD_PRELOAD";
 /// The setting, and the option that wins over it.
 pub const VARIABLE: &str = "FISHPLATE_COLLECTIVES";
 const OPTION: &str = "--collectives";
+const DEFAULT: &str = "cluster";
 const ALLOWED: &str = "cluster, native, coordinators, shared, direct";
 
 /// File name, as `make` and packages put it beside the provider.
@@ -22,9 +23,37 @@ const LIBRARY_OF_CARGO: &str = "libfishplate_mpi.so";
 pub fn variables(given: Option<&str>, folder: &Path) -> Result<Vec<(String, String)>> {
     let inherited = env::var(VARIABLE).ok().filter(|value| !value.is_empty());
     let option = given.map_or(String::new(), |_| format!("{OPTION}: "));
-    let mut variables: Vec<(String, String)> = given.iter().map(|value| (VARIABLE.into(), value.to_string())).collect();
-    variables.extend(preloading(given.or(inherited.as_deref()), &option, folder)?);
-    Ok(variables)
+    let value = given.or(inherited.as_deref());
+    let preload = preloading(value, &option, folder)?;
+    // Where the library was loaded to profile, it leaves collective operations alone unless this is set.
+    let value = value.or(preload.as_ref().map(|_| DEFAULT));
+    let variables = value.map(|value| (VARIABLE.to_string(), value.to_string()));
+    Ok(variables.into_iter().chain(preload).collect())
+}
+
+/// What loads it to profile, in front of what the user loads: it shall see the program's calls as they are.
+///
+/// # Errors
+/// When it is not there.
+pub fn profiling(folder: &Path) -> Result<(String, String)> {
+    let file = library(folder)?;
+    let value = match env::var(PRELOAD).ok().filter(|before| !before.trim().is_empty()) {
+        Some(before) => {
+            let others: Vec<&str> =
+                before.split([':', ' ']).filter(|other| !other.is_empty() && *other != file).collect();
+            [&[file.as_str()], &others[..]].concat().join(":")
+        }
+        None => file,
+    };
+    Ok((PRELOAD.to_string(), value))
+}
+
+/// The library's file.
+fn library(folder: &Path) -> Result<String> {
+    let file = [LIBRARY, LIBRARY_OF_CARGO].map(|name| folder.join(name)).into_iter().find(|file| file.is_file());
+    let missing = || anyhow!("{LIBRARY} is not in {}: `make` builds it and puts it there", folder.display());
+    let file = file.ok_or_else(missing)?;
+    file.into_os_string().into_string().map_err(|file| anyhow!("the path {file:?} is not UTF-8"))
 }
 
 /// What loads it into the programs of a stack whose own environment is this: in measurements the user's does not count.
@@ -42,16 +71,12 @@ fn preloading(value: Option<&str>, option: &str, folder: &Path) -> Result<Option
             return Err(anyhow!("{option}{VARIABLE}=\"{wrong}\" is not a valid setting; allowed: {ALLOWED}"));
         }
     }
-    let file = [LIBRARY, LIBRARY_OF_CARGO].map(|name| folder.join(name)).into_iter().find(|file| file.is_file());
-    let Some(file) = file else {
-        return match value {
-            Some(_) => Err(anyhow!("{LIBRARY} is not in {}: `make` builds it and puts it there", folder.display())),
-            // Nobody has asked for it.
-            None => Ok(None),
-        };
-    };
-    let file = file.to_str().ok_or_else(|| anyhow!("the path {} is not UTF-8", file.display()))?;
-    Ok(Some((PRELOAD.to_string(), preload(env::var(PRELOAD).ok(), file))))
+    match library(folder) {
+        Ok(file) => Ok(Some((PRELOAD.to_string(), preload(env::var(PRELOAD).ok(), &file)))),
+        // Nobody has asked for it.
+        Err(_) if value.is_none() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Behind what the user loads already: other tools in front of MPI see the program's calls first.

@@ -60,6 +60,11 @@ pub fn thousands(count: u64) -> String {
     out
 }
 
+/// `1 host`, `2 hosts`.
+pub fn plural(count: u64, word: &str) -> String {
+    format!("{} {word}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

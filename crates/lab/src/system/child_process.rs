@@ -170,17 +170,16 @@ impl Signals {
 }
 
 impl Ended {
-    /// What a shell would report.
-    pub fn exit_code(&self) -> ExitCode {
+    /// What a shell would report: the code, or 128 and the signal.
+    pub fn code(&self) -> u8 {
         match self.signal {
-            Some(signal) => ExitCode::from(128 + signal as u8),
-            None => exit_code(self.status),
+            Some(signal) => 128 + signal as u8,
+            None => self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or(0)) as u8,
         }
     }
-}
 
-/// What a shell would report: the code, or 128 and the signal.
-fn exit_code(status: ExitStatus) -> ExitCode {
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    ExitCode::from(code as u8)
+    /// The same, to end with.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
 }

@@ -56,6 +56,16 @@ functions! {
 
     comm_rank = c"PMPI_Comm_rank" (comm: Handle, rank: Out);
     comm_size = c"PMPI_Comm_size" (comm: Handle, size: Out);
+    comm_remote_size = c"PMPI_Comm_remote_size" (comm: Handle, size: Out);
+    comm_remote_group = c"PMPI_Comm_remote_group" (comm: Handle, group: Slot);
+    comm_get_name = c"PMPI_Comm_get_name" (comm: Handle, name: Address, length: Out);
+    topo_test = c"PMPI_Topo_test" (comm: Handle, status: Out);
+    cartdim_get = c"PMPI_Cartdim_get" (comm: Handle, dimensions: Out);
+    graph_neighbors_count = c"PMPI_Graph_neighbors_count" (comm: Handle, rank: Int, neighbors: Out);
+    dist_graph_neighbors_count = c"PMPI_Dist_graph_neighbors_count" (comm: Handle, sources: Out, destinations: Out,
+                                                                     weighted: Out);
+    get_library_version = c"PMPI_Get_library_version" (text: Address, length: Out);
+    get_elements_x = c"PMPI_Get_elements_x" (status: Address, datatype: Handle, count: *mut i64);
     comm_test_inter = c"PMPI_Comm_test_inter" (comm: Handle, flag: Out);
     comm_group = c"PMPI_Comm_group" (comm: Handle, group: Slot);
     comm_create = c"PMPI_Comm_create" (comm: Handle, group: Handle, attached: Slot);

@@ -10,7 +10,6 @@ use crate::{deferred_free, process_state, progress};
 ///
 /// # Safety
 /// As MPI says.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Init(argc: Address, argv: Address) -> c_int {
     // SAFETY: the program's arguments, handed on.
     let code = unsafe { mpi::init(argc, argv) };
@@ -24,7 +23,6 @@ pub unsafe extern "C" fn MPI_Init(argc: Address, argv: Address) -> c_int {
 ///
 /// # Safety
 /// As MPI says.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Init_thread(argc: Address, argv: Address, required: Int, provided: Out) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::init_thread(argc, argv, required, provided) };
@@ -38,7 +36,6 @@ pub unsafe extern "C" fn MPI_Init_thread(argc: Address, argv: Address, required:
 ///
 /// # Safety
 /// As MPI says.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Finalize() -> c_int {
     process_state::stop();
     // SAFETY: the program has called it.
@@ -49,7 +46,6 @@ pub unsafe extern "C" fn MPI_Finalize() -> c_int {
 ///
 /// # Safety
 /// As MPI says.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_free(comm: Slot) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::comm_free(comm) };
@@ -61,7 +57,6 @@ pub unsafe extern "C" fn MPI_Comm_free(comm: Slot) -> c_int {
 ///
 /// # Safety
 /// As MPI says.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_disconnect(comm: Slot) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::comm_disconnect(comm) };
@@ -76,7 +71,6 @@ macro_rules! finishing {
         ///
         /// # Safety
         /// As MPI says.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
             progress::finish_all();
             // SAFETY: the program's arguments, handed on.

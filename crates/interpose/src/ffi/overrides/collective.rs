@@ -18,7 +18,6 @@ macro_rules! define_exports {
             ///
             /// # Safety
             /// As MPI says.
-            #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
                 dispatch::blocking(&Call::$call { $($argument),* })
             }
@@ -27,7 +26,6 @@ macro_rules! define_exports {
             ///
             /// # Safety
             /// As MPI says.
-            #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $ours_started($($argument: $type,)* request: Slot) -> c_int {
                 // SAFETY: MPI's rules for the caller of this function.
                 unsafe { dispatch::nonblocking(&Call::$call { $($argument),* }, request) }

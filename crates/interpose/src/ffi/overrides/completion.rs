@@ -13,7 +13,6 @@ macro_rules! waiting {
         ///
         /// # Safety
         /// As MPI says.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
             if progress::is_empty() {
                 // SAFETY: the program's arguments, handed on.
@@ -32,7 +31,6 @@ macro_rules! looking {
         ///
         /// # Safety
         /// As MPI says.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
             progress::advance();
             // SAFETY: the program's arguments, handed on.

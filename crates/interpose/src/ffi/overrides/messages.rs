@@ -17,7 +17,6 @@ macro_rules! waiting {
         ///
         /// # Safety
         /// As MPI says.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ours($($argument: $type,)* $($status: Address)?) -> c_int {
             if progress::is_empty() {
                 // SAFETY: the program's arguments, handed on.
@@ -45,7 +44,6 @@ waiting! {
 ///
 /// # Safety
 /// As MPI says.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Sendrecv_replace(
     buffer: Address,
     count: Int,
@@ -73,7 +71,6 @@ pub unsafe extern "C" fn MPI_Sendrecv_replace(
 ///
 /// # Safety
 /// As MPI says.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Sendrecv(
     out: Address,
     out_count: Int,

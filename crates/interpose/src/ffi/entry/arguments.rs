@@ -1,0 +1,191 @@
+//! The arguments of a call, by what they are.
+
+use std::ffi::{c_int, c_void};
+
+use fishplate_profile::calls::Call;
+
+use super::Language;
+use crate::ffi::abi::Abi;
+use crate::ffi::handle::Handle;
+use crate::ffi::library;
+
+/// More than any function has: 13, then Fortran's error code and the lengths of two texts.
+pub const MAX_ARGUMENTS: usize = 16;
+
+/// Handles of requests in Fortran are numbers of their own.
+const FORTRAN: usize = 1 << 62;
+
+/// A call.
+pub struct Arguments {
+    /// The arguments as they came, and more.
+    pub values: [usize; MAX_ARGUMENTS],
+    /// What is called.
+    pub call: &'static Call,
+    /// By which of its names.
+    pub language: Language,
+}
+
+impl Arguments {
+    /// Calls a function with them. (Superfluous arguments do no harm in the calling conventions of `enter`.)
+    pub fn call(&self, target: *mut c_void) -> usize {
+        type A = usize;
+        type Function = unsafe extern "C" fn(A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A) -> usize;
+        // SAFETY: a function that takes these arguments, or fewer; see `handle` for how they are passed.
+        let function: Function = unsafe { std::mem::transmute(target) };
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.values;
+        // SAFETY: the program's arguments, handed on.
+        unsafe { function(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) }
+    }
+
+    /// Whether the call has failed, by what it has returned.
+    pub fn has_failed(&self, result: usize) -> bool {
+        match self.language {
+            Language::C => result as c_int != 0,
+            // The error code is the last argument; in `mpi_f08` it may be absent.
+            _ => self.pointer::<c_int>(self.values[self.call.arguments.len()]).is_some_and(|code| code != 0),
+        }
+    }
+
+    /// The first argument, a number.
+    pub fn first_int(&self) -> c_int {
+        self.int_at(0)
+    }
+
+    /// The second argument, a number.
+    pub fn second_int(&self) -> c_int {
+        self.int_at(1)
+    }
+
+    /// Whether it has such an argument.
+    pub fn has(&self, argument: u8) -> bool {
+        self.call.position(argument).is_some()
+    }
+
+    /// An argument as it came.
+    pub fn raw(&self, argument: u8) -> Option<usize> {
+        self.call.position(argument).map(|at| self.values[at])
+    }
+
+    /// A number that is an int.
+    pub fn int(&self, argument: u8) -> Option<c_int> {
+        self.call.position(argument).map(|at| self.int_at(at))
+    }
+
+    /// A number of elements.
+    pub fn count(&self, argument: u8) -> Option<u64> {
+        let at = self.call.position(argument)?;
+        // That of partitioned communication is MPI_Count in its only form.
+        let is_large = self.call.is_large || self.has(b'p');
+        let count = match self.language {
+            Language::C if is_large => self.values[at] as i64,
+            _ if is_large => self.pointer::<i64>(self.values[at])?,
+            _ => i64::from(self.int_at(at)),
+        };
+        Some(u64::try_from(count).unwrap_or(0))
+    }
+
+    /// An array of numbers of elements; nothing for no array.
+    pub fn counts(&self, argument: u8, length: usize) -> Option<Vec<u64>> {
+        let start = self.raw(argument).filter(|start| *start != 0)?;
+        let one = |at: usize| {
+            let count = if self.call.is_large {
+                self.pointer::<i64>(start + at * size_of::<i64>())
+            } else {
+                self.pointer::<c_int>(start + at * size_of::<c_int>()).map(i64::from)
+            };
+            u64::try_from(count.unwrap_or(0)).unwrap_or(0)
+        };
+        Some((0..length).map(one).collect())
+    }
+
+    /// A handle: of a communicator, a datatype, a window.
+    pub fn handle(&self, abi: &Abi, argument: u8) -> Option<Handle> {
+        let value = self.raw(argument)?;
+        match self.language {
+            Language::C => Some(abi.clean(value)),
+            _ => self.handle_in_c(abi, argument, self.pointer::<c_int>(value)?),
+        }
+    }
+
+    /// A handle in an array of them.
+    pub fn handle_of(&self, abi: &Abi, argument: u8, at: usize) -> Option<Handle> {
+        let start = self.raw(argument).filter(|start| *start != 0)?;
+        match self.language {
+            Language::C => Some(self.handle_in_memory(abi, start, at)),
+            _ => self.handle_in_c(abi, argument, self.pointer::<c_int>(start + at * size_of::<c_int>())?),
+        }
+    }
+
+    /// What tells a request, or a message of a matching probe, from others: the one that an argument points to, or one of
+    /// an array.
+    pub fn request(&self, abi: &Abi, argument: u8, at: usize) -> Option<usize> {
+        let start = self.raw(argument).filter(|start| *start != 0)?;
+        match self.language {
+            Language::C => Some(self.handle_in_memory(abi, start, at)),
+            // MPICH has the same number in C, which has made the request.
+            _ if !abi.is_open_mpi() => Some(self.handle_in_memory(abi, start, at)),
+            _ => self.pointer::<c_int>(start + at * size_of::<c_int>()).map(|number| number as u32 as usize | FORTRAN),
+        }
+    }
+
+    /// A number that MPI has written.
+    pub fn written(&self, argument: u8) -> Option<c_int> {
+        self.pointer::<c_int>(self.raw(argument)?)
+    }
+
+    /// An index that MPI has written, the first being 0.
+    pub fn index(&self, argument: u8, at: usize) -> Option<usize> {
+        let index = self.pointer::<c_int>(self.raw(argument)? + at * size_of::<c_int>())?;
+        let first = if self.language == Language::C { 0 } else { 1 };
+        usize::try_from(index - first).ok()
+    }
+
+    /// Whether an argument is MPI_IN_PLACE.
+    pub fn is_in_place(&self, abi: &Abi, argument: u8) -> bool {
+        self.raw(argument).is_some_and(|value| match self.language {
+            Language::C => value == abi.in_place,
+            _ => library::variable(c"mpi_fortran_in_place_").is_some_and(|variable| variable as usize == value),
+        })
+    }
+
+    fn int_at(&self, at: usize) -> c_int {
+        match self.language {
+            Language::C => self.values[at] as c_int,
+            _ => self.pointer::<c_int>(self.values[at]).unwrap_or(0),
+        }
+    }
+
+    fn handle_in_memory(&self, abi: &Abi, start: usize, at: usize) -> Handle {
+        let address = start + at * abi.handle_bytes;
+        let handle = if abi.handle_bytes == size_of::<c_int>() {
+            self.pointer::<c_int>(address).map(|handle| handle as usize)
+        } else {
+            self.pointer::<Handle>(address)
+        };
+        abi.clean(handle.unwrap_or(0))
+    }
+
+    /// What the program's pointer points to.
+    fn pointer<T: Copy>(&self, address: usize) -> Option<T> {
+        // SAFETY: MPI asks for a pointer to this in this argument, and has looked at it as well.
+        (address != 0).then(|| unsafe { (address as *const T).read_unaligned() })
+    }
+
+    /// The handle in C for one in Fortran, where functions for Fortran are recorded.
+    fn handle_in_c(&self, abi: &Abi, argument: u8, handle: c_int) -> Option<Handle> {
+        if !abi.is_open_mpi() {
+            return Some(abi.clean(handle as usize));
+        }
+        let name = match argument {
+            b'c' => c"PMPI_Comm_f2c",
+            b'w' | b'W' => c"PMPI_Win_f2c",
+            b'z' | b'Z' => c"PMPI_Comm_f2c",
+            _ => c"PMPI_Type_f2c",
+        };
+        let address = library::symbol(name)?;
+        // SAFETY: MPI's functions of these names take a number and return a handle, here a pointer.
+        let convert: unsafe extern "C" fn(c_int) -> Handle = unsafe { std::mem::transmute(address) };
+        // SAFETY: a handle of the program's.
+        Some(unsafe { convert(handle) })
+    }
+}

@@ -1,0 +1,65 @@
+//! Statuses: who sent a message, with which tag, and how much. Where the program does not want them, they are written to
+//! memory of our own.
+
+use std::ffi::{CStr, c_int};
+use std::sync::OnceLock;
+
+use super::Language;
+use super::arguments::Arguments;
+use crate::ffi::abi::Abi;
+use crate::ffi::functions as mpi;
+use crate::ffi::library;
+
+/// What stands for MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE in Fortran: of Open MPI, and of MPICH's `mpi_f08`.
+const IGNORED_IN_FORTRAN: [&CStr; 4] = [
+    c"mpi_fortran_status_ignore_",
+    c"mpi_fortran_statuses_ignore_",
+    c"MPIR_F08_MPI_STATUS_IGNORE_OBJ",
+    c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
+];
+
+/// Where the statuses of a call are.
+pub struct Statuses {
+    start: usize,
+    abi: &'static Abi,
+    /// What they are in, if the program ignores them.
+    _own: Vec<u64>,
+}
+
+impl Statuses {
+    /// Those of a call that writes at most so many; changes its argument where the program ignores them.
+    pub fn of(abi: &'static Abi, arguments: &mut Arguments, most: usize) -> Option<Statuses> {
+        let at = arguments.call.position(b'u').or_else(|| arguments.call.position(b'U'))?;
+        let given = arguments.values[at];
+        let is_ignored = match arguments.language {
+            Language::C => given == abi.status_ignore,
+            _ => is_ignored_in_fortran(given),
+        };
+        if !is_ignored {
+            return Some(Statuses { start: given, abi, _own: Vec::new() });
+        }
+        let mut own = vec![0u64; (most * abi.status_bytes).div_ceil(size_of::<u64>())];
+        let start = own.as_mut_ptr() as usize;
+        arguments.values[at] = start;
+        Some(Statuses { start, abi, _own: own })
+    }
+
+    /// Source, tag and bytes of one of them.
+    pub fn read(&self, at: usize) -> Option<(i32, i32, u64)> {
+        let status = self.start + at * self.abi.status_bytes;
+        let integer = |which: usize| {
+            // SAFETY: a status that MPI has written; both are integers in it.
+            unsafe { (status as *const c_int).add(self.abi.status_source + which).read_unaligned() }
+        };
+        let mut bytes = 0i64;
+        // SAFETY: a status that MPI has written, a datatype of MPI's, and a place for a number.
+        let code = unsafe { mpi::get_elements_x(status as mpi::Address, self.abi.byte, &mut bytes) };
+        (code == 0).then(|| (integer(0), integer(1), u64::try_from(bytes).unwrap_or(0)))
+    }
+}
+
+fn is_ignored_in_fortran(address: usize) -> bool {
+    static ADDRESSES: OnceLock<Vec<usize>> = OnceLock::new();
+    let find = || IGNORED_IN_FORTRAN.iter().filter_map(|name| library::variable(name)).map(|found| found as usize);
+    ADDRESSES.get_or_init(|| find().collect()).contains(&address)
+}

@@ -1,0 +1,129 @@
+//! Which function a call of the program goes on to.
+
+use std::env;
+use std::ffi::{CString, c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use fishplate_profile::calls::{self, Call};
+
+use super::arguments::Arguments;
+use super::{CALLS, LANGUAGES, Language, narrowing};
+use crate::ffi::{library, overrides};
+
+/// Looked for when it is first called: programs may load MPI late. Then [`missing`] stands for none.
+static FUNCTIONS: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
+
+/// What a call of a function returns that the MPI lacks. The program would not have found it without this library; mpi4py,
+/// which looks for functions when it runs, takes this code for one that is not there.
+const UNAVAILABLE: c_int = 0xaaaa_aaaa_u32 as c_int;
+
+/// Where a call goes.
+pub struct Target {
+    /// The function.
+    pub function: *mut c_void,
+    /// Number of the call that is carried out: where counts were narrowed, another one.
+    pub call: usize,
+    /// What the narrowed arguments point to, if the call has to return before they may go.
+    lasting: Option<Vec<Vec<c_int>>>,
+    /// The same while the call lasts.
+    _arrays: Vec<Vec<c_int>>,
+}
+
+/// The target of a call that is made by an entry, from some address. Changes arguments to what the target wants.
+pub fn of(entry: usize, caller: usize, arguments: &mut Arguments) -> Target {
+    let call = entry / LANGUAGES;
+    if arguments.call.is_large
+        && let Some(target) = narrowed(entry, caller, arguments)
+    {
+        return target;
+    }
+    Target { function: function(entry, caller), call, lasting: None, _arrays: Vec::new() }
+}
+
+impl Target {
+    /// After the call.
+    pub fn release(self) {
+        if let Some(arrays) = self.lasting {
+            narrowing::keep(arrays);
+        }
+    }
+}
+
+/// The function without large counts, where it is one of ours, or the MPI has no other, and the counts fit.
+fn narrowed(entry: usize, caller: usize, arguments: &mut Arguments) -> Option<Target> {
+    let Plain { call, is_ours } = plain(entry / LANGUAGES)?;
+    if !is_ours && function(entry, caller) != missing as *mut c_void {
+        return None;
+    }
+    let lasts = narrowing::has_lasting_arrays(arguments.call);
+    let function = function(call * LANGUAGES, caller);
+    let arrays = narrowing::narrow(arguments, &calls::table()[call])?;
+    let (lasting, arrays) = if lasts { (Some(arrays), Vec::new()) } else { (None, arrays) };
+    Some(Target { function, call, lasting, _arrays: arrays })
+}
+
+/// The form without large counts of a call.
+#[derive(Clone, Copy)]
+struct Plain {
+    call: usize,
+    /// Whether it has a function of this library, which takes the place of the MPI's large form too.
+    is_ours: bool,
+}
+
+fn plain(large: usize) -> Option<Plain> {
+    static PLAIN: OnceLock<Vec<Option<Plain>>> = OnceLock::new();
+    let find = |large: &Call| {
+        let name = large.name.strip_suffix("_c").filter(|_| large.is_large)?;
+        let call = calls::table().iter().position(|call| call.name == name)?;
+        let can_be_ours = schedules_are_wanted() && !narrowing::has_lasting_arrays(large);
+        Some(Plain { call, is_ours: can_be_ours && overrides::find(name).is_some() })
+    };
+    PLAIN.get_or_init(|| calls::table().iter().map(find).collect())[large]
+}
+
+/// The function behind an entry.
+fn function(entry: usize, caller: usize) -> *mut c_void {
+    let place = &FUNCTIONS[entry];
+    let known = place.load(Ordering::Acquire);
+    if known.is_null() { find(entry, caller, place) } else { known }
+}
+
+#[cold]
+fn find(entry: usize, caller: usize, place: &AtomicPtr<c_void>) -> *mut c_void {
+    let call = &calls::table()[entry / LANGUAGES];
+    let language = Language::of(entry);
+    let name = name(call, language);
+    let ours = if language == Language::C && schedules_are_wanted() { overrides::find(&call.name) } else { None };
+    let found = ours.map(<*const c_void>::cast_mut).or_else(|| library::next(&name));
+    let found = found.or_else(|| library::in_module_of(caller, &name)).or_else(|| library::symbol(&name));
+    let found = found.unwrap_or(missing as *mut c_void);
+    place.store(found, Ordering::Release);
+    found
+}
+
+/// Takes the place of functions that the MPI lacks.
+extern "C" fn missing() -> c_int {
+    UNAVAILABLE
+}
+
+fn name(call: &Call, language: Language) -> CString {
+    let name = match language {
+        Language::C => call.name.clone(),
+        Language::Fortran => call.fortran_name(),
+        Language::OpenMpiFortran => call.open_mpi_fortran_name(),
+        Language::Fortran2008 => call.fortran_2008_names()[0].clone(),
+        Language::Fortran2008Described => call.fortran_2008_names()[1].clone(),
+    };
+    // No name in the table has a zero in it.
+    CString::new(name).unwrap_or_default()
+}
+
+/// Whether collective operations are this library's too: unless it was loaded for a profile alone.
+fn schedules_are_wanted() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    *WANTED.get_or_init(|| is_set("FISHPLATE_COLLECTIVES") || !is_set(crate::profile::VARIABLE))
+}

@@ -1,0 +1,107 @@
+//! Files that are mapped to memory: what is written there is in the file, however the process ends.
+//!
+//! Room is reserved on the disk before memory is touched; otherwise a full disk would end the process with SIGBUS.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Creates a file of so many words, all zero, for as long as the process lives.
+pub fn create(path: &Path, words: usize) -> io::Result<&'static [AtomicU64]> {
+    let bytes = words * size_of::<AtomicU64>();
+    let file = create_file(path, bytes)?;
+    let start = map(&file, bytes)?;
+    // SAFETY: mapped memory of that length, which is never unmapped; the alignment is that of a page. Other processes
+    // only read the file.
+    Ok(unsafe { std::slice::from_raw_parts(start.cast().as_ptr(), words) })
+}
+
+/// A file with a header that can grow.
+pub struct GrowingFile {
+    file: File,
+    start: NonNull<u8>,
+    bytes: usize,
+    head: usize,
+}
+
+// SAFETY: it owns its mapping.
+unsafe impl Send for GrowingFile {}
+
+impl GrowingFile {
+    /// Creates one with a header of so many words.
+    pub fn create(path: &Path, head: usize) -> io::Result<GrowingFile> {
+        let bytes = head * size_of::<AtomicU64>();
+        let file = create_file(path, bytes)?;
+        let start = map(&file, bytes)?;
+        Ok(GrowingFile { file, start, bytes, head })
+    }
+
+    /// Its header.
+    pub fn head(&self) -> &[AtomicU64] {
+        // SAFETY: mapped memory of at least that length, which stays where it is while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.start.cast().as_ptr(), self.head) }
+    }
+
+    /// The numbers behind the header.
+    pub fn numbers(&self) -> &[AtomicU32] {
+        let head = self.head * size_of::<AtomicU64>();
+        // SAFETY: as above; behind the header.
+        unsafe {
+            std::slice::from_raw_parts(
+                self.start.add(head).cast().as_ptr(),
+                (self.bytes - head) / size_of::<AtomicU32>(),
+            )
+        }
+    }
+
+    /// Makes it longer.
+    pub fn grow(&mut self, bytes: usize) -> io::Result<()> {
+        reserve(&self.file, bytes)?;
+        // SAFETY: the own mapping, to which no reference lives, as `self` is borrowed mutably.
+        let start = unsafe { libc::mremap(self.start.as_ptr().cast(), self.bytes, bytes, libc::MREMAP_MAYMOVE) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        self.start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        self.bytes = bytes;
+        Ok(())
+    }
+}
+
+impl Drop for GrowingFile {
+    fn drop(&mut self) {
+        // SAFETY: the own mapping, to which no reference lives.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+fn create_file(path: &Path, bytes: usize) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    if let Err(error) = reserve(&file, bytes) {
+        // A file without room would be taken for one of a rank.
+        let _ = std::fs::remove_file(path);
+        return Err(error);
+    }
+    Ok(file)
+}
+
+fn reserve(file: &File, bytes: usize) -> io::Result<()> {
+    // SAFETY: an open file.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+fn map(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
+    let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+    // SAFETY: a new mapping at a place of the kernel's choice.
+    let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, file.as_raw_fd(), 0) };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory.into())
+}

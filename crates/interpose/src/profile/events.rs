@@ -1,0 +1,106 @@
+//! Events: messages and collective operations with their times, which `fishplate profile` holds against those of other
+//! ranks, to tell who waited for whom.
+//!
+//! The table has a bound. When it is full, every second message is dropped, and of those to come only every second is
+//! taken, and so on. Which ones follows from the message alone, so both of its ranks keep the same ones.
+
+use fishplate_profile::rank_file::{event, header};
+
+use super::message_numbers::hash;
+use super::tables::Tables;
+
+/// One of them; times in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// See [`event`]; with the bit of the root.
+    pub kind: u64,
+    /// Number of the call.
+    pub call: usize,
+    /// The stream or communicator.
+    pub key: u64,
+    /// Which one of it.
+    pub number: u64,
+    /// When it was posted.
+    pub posted: u64,
+    /// When the call began that has completed it.
+    pub waited: u64,
+    /// When it was complete.
+    pub done: u64,
+}
+
+/// The table.
+pub struct Events {
+    tables: Tables,
+    used: usize,
+    sampling: u32,
+    is_over: bool,
+}
+
+impl Events {
+    /// Empty.
+    pub fn new(tables: Tables) -> Events {
+        Events { tables, used: 0, sampling: 0, is_over: false }
+    }
+
+    /// Adds an event, if it is one of those that are kept.
+    pub fn push(&mut self, new: Event) {
+        if self.is_over || !is_kept(new.key, new.number, self.sampling) {
+            return;
+        }
+        if self.used == event::CAPACITY {
+            self.thin_out();
+            return self.push(new);
+        }
+        let at = self.at(self.used);
+        let kind = new.kind | (new.call as u64) << 8;
+        let columns = [kind, new.key, new.number, new.posted, new.waited, new.done];
+        columns.into_iter().enumerate().for_each(|(column, value)| self.tables.set(at + column, value));
+        self.used += 1;
+        self.tables.set(header::EVENTS, self.used as u64);
+    }
+
+    /// Adds no more.
+    pub fn end(&mut self) {
+        self.is_over = true;
+    }
+
+    fn at(&self, row: usize) -> usize {
+        self.tables.layout.events + row * event::COLUMNS
+    }
+
+    fn thin_out(&mut self) {
+        self.sampling += 1;
+        let mut kept = 0;
+        for row in 0..self.used {
+            let from = self.at(row);
+            if is_kept(self.tables.get(from + event::KEY), self.tables.get(from + event::NUMBER), self.sampling) {
+                let to = self.at(kept);
+                (0..event::COLUMNS).for_each(|column| self.tables.set(to + column, self.tables.get(from + column)));
+                kept += 1;
+            }
+        }
+        self.used = kept;
+        self.tables.set(header::EVENTS, kept as u64);
+        self.tables.set(header::SAMPLING, u64::from(self.sampling));
+    }
+}
+
+/// Whether one of 2^`sampling` messages is this one.
+fn is_kept(key: u64, number: u64, sampling: u32) -> bool {
+    // The upper bits of this hash depend on all bits of the value.
+    hash((key, number)) >> 1 < 1 << (63 - sampling.min(63))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_fewer_is_kept_of_more() {
+        let kept = |sampling| (0..4096).filter(move |number| is_kept(99, *number, sampling));
+        assert_eq!(kept(0).count(), 4096);
+        assert!(kept(3).all(|number| is_kept(99, number, 2)));
+        let (half, eighth) = (kept(1).count(), kept(3).count());
+        assert!((1800..2300).contains(&half) && (400..650).contains(&eighth), "{half} {eighth}");
+    }
+}

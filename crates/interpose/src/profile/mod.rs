@@ -1,0 +1,27 @@
+//! Profiles: what the program asks of MPI, recorded while it runs (docs/profile.md).
+//!
+//! [`crate::ffi`] hands every call of the program to a [`Recorder`], which keeps counts in a file that is mapped to memory:
+//! they are there however the process ends. `fishplate profile` reads the files of all ranks.
+//!
+//! - [`recorder`]: what a call adds to which count;
+//! - [`communicators`], [`requests`], [`message_numbers`]: what has to be known of earlier calls;
+//! - [`events`]: messages that other ranks' records are held against;
+//! - [`timeline`], [`interfaces`]: what changes over time;
+//! - [`session`]: from MPI_Init to MPI_Finalize.
+
+mod communicators;
+mod events;
+mod interfaces;
+mod message_numbers;
+mod recorder;
+mod requests;
+mod session;
+mod tables;
+mod timeline;
+
+pub use recorder::{Collective, Message, Moment, Owned, Recorder};
+pub use requests::{Operation, Request};
+pub use session::{Session, abort, finish, get, pause, resume, start, stop};
+
+/// The folder that profiles are recorded in.
+pub const VARIABLE: &str = "FISHPLATE_PROFILE";

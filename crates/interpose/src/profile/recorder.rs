@@ -1,0 +1,416 @@
+//! What a call adds to which count.
+
+use fishplate_profile::calls;
+use fishplate_profile::rank_file::{call, event, header, module, peer, site, size};
+use fishplate_profile::series_file::rank_column;
+use rustc_hash::FxHashMap;
+
+use super::communicators::Communicators;
+use super::events::{Event, Events};
+use super::message_numbers::{MessageNumbers, hash, stream};
+use super::requests::{Operation, Request, Requests};
+use super::tables::Tables;
+use super::timeline::Timeline;
+use crate::ffi::{Abi, Comm, module_of};
+
+/// Windows and probed messages whose communicator is known at once.
+const MAX_OWNED: usize = 1 << 16;
+
+/// A call of the program, in time.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Its number.
+    pub call: usize,
+    /// The address that it returns to.
+    pub caller: usize,
+    /// When it began, in nanoseconds of the monotonic clock.
+    pub began: u64,
+    /// When it ended.
+    pub ended: u64,
+    /// Row of its call site, once [`Recorder::end_call`] has found it.
+    pub site: usize,
+}
+
+/// A message between two ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// Place of the communicator.
+    pub communicator: usize,
+    /// The other rank, in the communicator.
+    pub peer: i32,
+    /// Its tag.
+    pub tag: i32,
+    /// How much.
+    pub bytes: u64,
+}
+
+/// A collective operation of this rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Collective {
+    /// Place of the communicator.
+    pub communicator: usize,
+    /// Whether this rank is the root.
+    pub is_root: bool,
+    /// What this rank gives.
+    pub sent: u64,
+    /// What it gets.
+    pub received: u64,
+}
+
+/// All that is recorded of a rank. Methods are called under one lock.
+pub struct Recorder {
+    tables: Tables,
+    /// Communicators, by place.
+    pub communicators: Communicators,
+    /// Requests, by handle.
+    pub requests: Requests,
+    events: Events,
+    numbers: MessageNumbers,
+    timeline: Option<Timeline>,
+    /// What is to be added to a time of the monotonic clock to have the time of day.
+    realtime_offset: u64,
+    /// When the last call ended.
+    last_end: u64,
+    sites: FxHashMap<(usize, usize), usize>,
+    modules: Vec<usize>,
+    /// Communicators of windows, and of messages that were probed.
+    owners: FxHashMap<(Owned, usize), usize>,
+}
+
+/// What has a communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Owned {
+    /// A window.
+    Window,
+    /// A message that a matching probe has found.
+    Message,
+}
+
+impl Recorder {
+    /// Begins. `realtime_offset` is what is to be added to monotonic times, all in nanoseconds.
+    pub fn new(
+        abi: &'static Abi,
+        tables: Tables,
+        timeline: Option<Timeline>,
+        realtime_offset: u64,
+        now: u64,
+    ) -> Recorder {
+        Recorder {
+            tables,
+            communicators: Communicators::new(abi, tables),
+            requests: Requests::default(),
+            events: Events::new(tables),
+            numbers: MessageNumbers::default(),
+            timeline,
+            realtime_offset,
+            last_end: now,
+            sites: FxHashMap::default(),
+            modules: Vec::new(),
+            owners: FxHashMap::default(),
+        }
+    }
+
+    /// A call has ended: its time. To be followed by what it has done.
+    pub fn end_call(&mut self, moment: &mut Moment, communicator: Option<Comm>, has_failed: bool) {
+        moment.site = self.site(moment.call, moment.caller);
+        let time = moment.ended - moment.began;
+        let row = self.call_row(moment.call);
+        self.tables.add(row + call::COUNT, 1);
+        self.tables.add(row + call::TIME, time);
+        self.tables.raise(row + call::LONGEST, time);
+        self.tables.add(row + call::ERRORS, u64::from(has_failed));
+        self.tables.add(moment.site + site::COUNT, 1);
+        self.tables.add(moment.site + site::TIME, time);
+        self.tables.raise(moment.site + site::LONGEST, time);
+        self.tables.add(header::IN_MPI, time);
+        self.tables.set(header::LAST, moment.ended);
+        if self.requests.active() > 0 {
+            self.tables.add(header::HIDDEN, moment.began.saturating_sub(self.last_end));
+            if calls::table()[moment.call].kind == calls::Kind::Complete {
+                self.tables.add(header::WAITED, time);
+            }
+        }
+        self.last_end = moment.ended;
+        if let Some(comm) = communicator {
+            let place = self.communicators.place(comm);
+            self.communicators.count(place, time);
+        }
+        if let Some(timeline) = &mut self.timeline {
+            let offset = self.realtime_offset;
+            timeline.add_period(rank_column::IN_MPI_US, moment.began + offset, moment.ended + offset);
+        }
+    }
+
+    /// A message was sent by a call that returns when its buffer is free.
+    pub fn sent(&mut self, moment: &Moment, message: Message) {
+        let number = self.count_sent(moment.call, moment.site, moment.began, message);
+        if let Some((key, number)) = number {
+            let Moment { call, began, ended, .. } = *moment;
+            self.events.push(Event { kind: event::SEND, call, key, number, posted: began, waited: began, done: ended });
+        }
+    }
+
+    /// A send was started. Returns what the request has to know.
+    pub fn send_started(&mut self, request: (usize, usize), now: u64, message: Message) -> Operation {
+        let (call, site) = request;
+        let number = self.count_sent(call, site, now, message);
+        if let Some((key, number)) = number {
+            self.events.push(Event { kind: event::SEND, call, key, number, posted: now, waited: now, done: now });
+        }
+        let Message { communicator, peer, tag, bytes } = message;
+        Operation::Send { communicator, to: peer, tag, bytes, number }
+    }
+
+    /// A message was received by a call that returns when it is there; nothing has come from MPI_PROC_NULL.
+    pub fn received(&mut self, moment: &Moment, message: Message) {
+        let key = self.incoming_stream(message.communicator, message.peer, message.tag);
+        self.count_received(moment.call, moment.site, moment.ended, message);
+        if let Some((key, number)) = key.and_then(|key| self.numbered(key)) {
+            let Moment { call, began, ended, .. } = *moment;
+            self.events.push(Event {
+                kind: event::RECEIVE,
+                call,
+                key,
+                number,
+                posted: began,
+                waited: began,
+                done: ended,
+            });
+        }
+    }
+
+    /// A receive was posted; rank and tag may be negative: any.
+    pub fn receive_posted(&mut self, communicator: usize, from: i32, tag: i32) -> Operation {
+        let key = if tag < 0 { None } else { self.incoming_stream(communicator, from, tag) };
+        Operation::Receive { communicator, from, tag, number: key.and_then(|key| self.numbered(key)) }
+    }
+
+    /// A collective operation that is complete.
+    pub fn collective(&mut self, moment: &Moment, collective: Collective) {
+        self.count_collective(moment.call, moment.site, moment.began, collective);
+        let number = self.communicators.at(collective.communicator).next_collective();
+        let Moment { call, began, ended, .. } = *moment;
+        self.push_collective(call, collective.communicator, collective.is_root, number, [began, began, ended]);
+    }
+
+    /// A collective operation was started.
+    pub fn collective_started(&mut self, request: (usize, usize), now: u64, collective: Collective) -> Operation {
+        self.count_collective(request.0, request.1, now, collective);
+        let Collective { communicator, is_root, sent, received } = collective;
+        let number = self.communicators.at(communicator).next_collective();
+        Operation::Collective { communicator, is_root, bytes: [sent, received], number }
+    }
+
+    /// A request is in the table from now on, or there is no room for it.
+    pub fn add_request(&mut self, handle: usize, request: Request) {
+        if !self.requests.insert(handle, request) {
+            self.tables.add(header::LOST_REQUESTS, 1);
+        }
+    }
+
+    /// Persistent requests are started.
+    pub fn start_request(&mut self, handle: usize, now: u64) {
+        let Some(request) = self.requests.start(handle, now).copied() else { return };
+        let origin = (request.call, request.site);
+        let operations = request.operations.map(|operation| {
+            Some(match operation? {
+                Operation::Send { communicator, to, tag, bytes, .. } => {
+                    self.send_started(origin, now, Message { communicator, peer: to, tag, bytes })
+                }
+                Operation::Receive { communicator, from, tag, .. } => self.receive_posted(communicator, from, tag),
+                Operation::Collective { communicator, is_root, bytes: [sent, received], .. } => {
+                    self.collective_started(origin, now, Collective { communicator, is_root, sent, received })
+                }
+                Operation::Other => Operation::Other,
+            })
+        });
+        if let Some(request) = self.requests.start(handle, now) {
+            request.operations = operations;
+        }
+    }
+
+    /// A request is complete. `from` says who sent it, with which tag, and how much, if it was a receive.
+    pub fn complete_request(&mut self, moment: &Moment, handle: usize, from: impl Fn() -> Option<(i32, i32, u64)>) {
+        let Some(request) = self.requests.complete(handle) else { return };
+        let posted = request.started.unwrap_or(moment.began);
+        let (call, waited, done) = (request.call, moment.began, moment.ended);
+        for operation in request.operations.into_iter().flatten() {
+            match operation {
+                Operation::Send { number: Some((key, number)), .. } => {
+                    self.events.push(Event { kind: event::SENT, call, key, number, posted, waited, done });
+                }
+                Operation::Receive { communicator, number, .. } => {
+                    let Some((peer, tag, bytes)) = from().filter(|(peer, ..)| *peer >= 0) else { continue };
+                    self.count_received(call, request.site, done, Message { communicator, peer, tag, bytes });
+                    let number = number.or_else(|| {
+                        let key = self.incoming_stream(communicator, peer, tag)?;
+                        self.numbered(key)
+                    });
+                    if let Some((key, number)) = number {
+                        self.events.push(Event { kind: event::RECEIVE, call, key, number, posted, waited, done });
+                    }
+                }
+                Operation::Collective { communicator, is_root, number, .. } => {
+                    self.push_collective(call, communicator, is_root, number, [posted, waited, done]);
+                }
+                Operation::Send { .. } | Operation::Other => {}
+            }
+        }
+    }
+
+    /// Remote memory access: what goes to the target, and what comes from it.
+    pub fn one_sided(&mut self, moment: &Moment, window: usize, target: i32, sent: Option<u64>, received: Option<u64>) {
+        let communicator = self.owners.get(&(Owned::Window, window)).copied();
+        for (bytes, kind) in [(sent, peer::SENT), (received, peer::RECEIVED)] {
+            let Some(bytes) = bytes else { continue };
+            self.tables.add_size(size::ONE_SIDED, bytes);
+            if let Some(communicator) = communicator {
+                let row = self.peer_row(communicator, target);
+                self.tables.add(row + kind, 1);
+                self.tables.add(row + kind + 1, bytes);
+            }
+        }
+        let (sent, received) = (sent.unwrap_or(0), received.unwrap_or(0));
+        self.count_bytes(moment.call, moment.site, communicator, moment.began, sent, received);
+    }
+
+    /// Files.
+    pub fn file(&mut self, moment: &Moment, written: u64, read: u64) {
+        self.tables.add_size(size::FILE, written + read);
+        self.add_to_rows(moment.call, moment.site, written, read);
+    }
+
+    /// A window or a probed message belongs to a communicator.
+    pub fn own(&mut self, what: Owned, handle: usize, communicator: usize) {
+        if self.owners.len() < MAX_OWNED || self.owners.contains_key(&(what, handle)) {
+            self.owners.insert((what, handle), communicator);
+        }
+    }
+
+    /// From now on no messages are held against those of other ranks: after a pause, numbers do not match any more.
+    pub fn end_events(&mut self) {
+        self.events.end();
+    }
+
+    /// The communicator of a probed message, which is received only once.
+    pub fn owner_of_message(&mut self, handle: usize) -> Option<usize> {
+        self.owners.remove(&(Owned::Message, handle))
+    }
+
+    fn call_row(&self, number: usize) -> usize {
+        self.tables.layout.calls + number * call::COLUMNS
+    }
+
+    fn peer_row(&mut self, communicator: usize, rank: i32) -> usize {
+        match self.communicators.at(communicator).in_world(rank) {
+            Some(rank) if rank < self.tables.layout.ranks => self.tables.layout.peers + rank * peer::COLUMNS,
+            _ => header::FOREIGN,
+        }
+    }
+
+    /// Counts a message; returns its stream and number.
+    fn count_sent(&mut self, call: usize, site: usize, now: u64, message: Message) -> Option<(u64, u64)> {
+        let Message { communicator, peer, tag, bytes } = message;
+        let row = self.peer_row(communicator, peer);
+        self.tables.add(row + peer::SENT, 1);
+        self.tables.add(row + peer::SENT_BYTES, bytes);
+        self.tables.add_size(size::SENT, bytes);
+        self.count_bytes(call, site, Some(communicator), now, bytes, 0);
+        let known = self.communicators.at(communicator);
+        let (from, to) = (known.in_world(known.own as i32)?, known.in_world(peer)?);
+        let key = stream(known.id, from, to, tag);
+        self.numbered(key)
+    }
+
+    fn count_received(&mut self, call: usize, site: usize, now: u64, message: Message) {
+        let row = self.peer_row(message.communicator, message.peer);
+        self.tables.add(row + peer::RECEIVED, 1);
+        self.tables.add(row + peer::RECEIVED_BYTES, message.bytes);
+        self.tables.add_size(size::RECEIVED, message.bytes);
+        self.count_bytes(call, site, Some(message.communicator), now, 0, message.bytes);
+    }
+
+    fn count_collective(&mut self, call: usize, site: usize, now: u64, collective: Collective) {
+        let Collective { communicator, sent, received, .. } = collective;
+        self.tables.add_size(size::COLLECTIVE, sent.max(received));
+        self.count_bytes(call, site, Some(communicator), now, sent, received);
+    }
+
+    fn push_collective(&mut self, call: usize, communicator: usize, is_root: bool, number: u64, times: [u64; 3]) {
+        let key = self.communicators.at(communicator).id;
+        let kind = event::COLLECTIVE | if is_root { event::IS_ROOT } else { 0 };
+        let [posted, waited, done] = times;
+        self.events.push(Event { kind, call, key, number, posted, waited, done });
+    }
+
+    /// Adds bytes of messages to all that shows them.
+    fn count_bytes(
+        &mut self,
+        call: usize,
+        site: usize,
+        communicator: Option<usize>,
+        now: u64,
+        sent: u64,
+        received: u64,
+    ) {
+        self.add_to_rows(call, site, sent, received);
+        if let Some(communicator) = communicator {
+            self.communicators.count_bytes(communicator, sent, received);
+        }
+        if let Some(timeline) = &mut self.timeline {
+            let now = now + self.realtime_offset;
+            timeline.add(rank_column::SENT, now, sent);
+            timeline.add(rank_column::RECEIVED, now, received);
+        }
+    }
+
+    fn add_to_rows(&mut self, call: usize, site: usize, sent: u64, received: u64) {
+        let row = self.call_row(call);
+        self.tables.add(row + call::SENT, sent);
+        self.tables.add(row + call::RECEIVED, received);
+        self.tables.add(site + site::SENT, sent);
+        self.tables.add(site + site::RECEIVED, received);
+    }
+
+    /// The stream of messages that come from a rank with a tag.
+    fn incoming_stream(&mut self, communicator: usize, from: i32, tag: i32) -> Option<u64> {
+        let known = self.communicators.at(communicator);
+        Some(stream(known.id, known.in_world(from)?, known.in_world(known.own as i32)?, tag))
+    }
+
+    fn numbered(&mut self, stream: u64) -> Option<(u64, u64)> {
+        self.numbers.next(stream).map(|number| (stream, number))
+    }
+
+    /// The row of a call site.
+    fn site(&mut self, number: usize, caller: usize) -> usize {
+        if let Some(row) = self.sites.get(&(number, caller)) {
+            return *row;
+        }
+        let start = hash((number, caller)) as usize;
+        let rows = (0..site::CAPACITY).map(|step| (start + step) % site::CAPACITY);
+        let mut rows = rows.map(|row| self.tables.layout.sites + row * site::COLUMNS);
+        let Some(row) = rows.find(|row| self.tables.get(row + site::CALL) == 0) else {
+            // All later ones share the place of the first in the table.
+            self.tables.add(header::LOST_SITES, 1);
+            return self.tables.layout.sites;
+        };
+        self.tables.set(row + site::CALLER, caller as u64);
+        self.tables.set(row + site::CALL, number as u64 + 1);
+        self.sites.insert((number, caller), row);
+        self.note_module(caller);
+        row
+    }
+
+    fn note_module(&mut self, caller: usize) {
+        let Some((base, file)) = module_of(caller) else { return };
+        if self.modules.contains(&base) || self.modules.len() == module::CAPACITY {
+            return;
+        }
+        let row = self.tables.layout.modules + self.modules.len() * module::COLUMNS;
+        let range = row + module::FILE.start..row + module::FILE.end;
+        fishplate_profile::store_text(&self.tables.words[range], &file);
+        self.tables.set(row + module::BASE, base as u64);
+        self.modules.push(base);
+    }
+}

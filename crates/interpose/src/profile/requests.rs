@@ -1,0 +1,155 @@
+//! Requests that are under way.
+
+use rustc_hash::FxHashMap;
+
+/// Requests that are known at once; later ones are counted as lost.
+const MAX_REQUESTS: usize = 1 << 20;
+
+/// A request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Number of the call that has made it.
+    pub call: usize,
+    /// Row of the call site that has made it.
+    pub site: usize,
+    /// What it does; an exchange does two things.
+    pub operations: [Option<Operation>; 2],
+    /// Whether it can be started again.
+    pub is_persistent: bool,
+    /// When it was started; nothing while a persistent one rests.
+    pub started: Option<u64>,
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug)]
+pub enum Operation {
+    /// Sends.
+    Send {
+        /// Place of the communicator.
+        communicator: usize,
+        /// Rank in it.
+        to: i32,
+        /// Its tag.
+        tag: i32,
+        /// How much.
+        bytes: u64,
+        /// Stream and number, for events.
+        number: Option<(u64, u64)>,
+    },
+    /// Receives. Who sends it, with which tag, may be negative: any.
+    Receive {
+        /// Place of the communicator.
+        communicator: usize,
+        /// Rank in it.
+        from: i32,
+        /// Its tag.
+        tag: i32,
+        /// Stream and number, if both are known when it is posted.
+        number: Option<(u64, u64)>,
+    },
+    /// A collective operation.
+    Collective {
+        /// Place of the communicator.
+        communicator: usize,
+        /// Whether this rank is its root.
+        is_root: bool,
+        /// Bytes sent and received.
+        bytes: [u64; 2],
+        /// Number on the communicator.
+        number: u64,
+    },
+    /// Something of which nothing else is recorded.
+    Other,
+}
+
+/// The table, by handles.
+#[derive(Default)]
+pub struct Requests {
+    known: FxHashMap<usize, Request>,
+    active: usize,
+}
+
+impl Requests {
+    /// How many are under way.
+    pub fn active(&self) -> usize {
+        self.active
+    }
+
+    /// Adds one; says whether there was room. A handle that MPI uses again is the new request: libraries give the same
+    /// one to all that are complete at once.
+    pub fn insert(&mut self, handle: usize, request: Request) -> bool {
+        if self.known.len() == MAX_REQUESTS && !self.known.contains_key(&handle) {
+            return false;
+        }
+        self.active += usize::from(request.started.is_some());
+        let old = self.known.insert(handle, request);
+        self.active -= usize::from(old.is_some_and(|old| old.started.is_some()));
+        true
+    }
+
+    /// A persistent request that is started: as it was made.
+    pub fn start(&mut self, handle: usize, now: u64) -> Option<&mut Request> {
+        let request = self.known.get_mut(&handle)?;
+        self.active += usize::from(request.started.is_none());
+        request.started = Some(now);
+        Some(request)
+    }
+
+    /// One that is complete. Persistent ones stay known.
+    pub fn complete(&mut self, handle: usize) -> Option<Request> {
+        let request = self.known.get_mut(&handle)?;
+        let was = *request;
+        was.started?;
+        self.active -= 1;
+        if was.is_persistent {
+            request.started = None;
+        } else {
+            self.known.remove(&handle);
+        }
+        Some(was)
+    }
+
+    /// One that is freed.
+    pub fn free(&mut self, handle: usize) {
+        if self.known.remove(&handle).is_some_and(|request| request.started.is_some()) {
+            self.active -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(is_persistent: bool) -> Request {
+        let started = (!is_persistent).then_some(5);
+        Request { call: 1, site: 2, operations: [Some(Operation::Other), None], is_persistent, started }
+    }
+
+    #[test]
+    fn a_persistent_request_can_be_completed_once_for_each_start() {
+        let mut requests = Requests::default();
+        assert!(requests.insert(8, request(true)));
+        assert!(requests.complete(8).is_none());
+        for now in [10, 20] {
+            assert!(requests.start(8, now).is_some());
+            assert_eq!(requests.active(), 1);
+            assert_eq!(requests.complete(8).unwrap().started, Some(now));
+            assert!(requests.complete(8).is_none());
+        }
+        requests.start(8, 30);
+        requests.free(8);
+        assert_eq!(requests.active(), 0);
+    }
+
+    #[test]
+    fn a_handle_that_is_given_twice_counts_once() {
+        let mut requests = Requests::default();
+        requests.insert(8, request(false));
+        requests.insert(8, request(false));
+        assert_eq!(requests.active(), 1);
+        assert!(requests.complete(8).is_some());
+        assert!(requests.complete(8).is_none());
+        assert_eq!(requests.active(), 0);
+    }
+}

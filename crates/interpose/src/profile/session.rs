@@ -1,0 +1,195 @@
+//! A profile of this process, from MPI_Init to MPI_Finalize.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use fishplate_profile::rank_file::{Layout, MAGIC, header};
+use fishplate_profile::read::State;
+use fishplate_profile::series_file::{header as series_header, rank_column};
+use fishplate_profile::{calls, store_text};
+
+use super::VARIABLE;
+use super::interfaces::{self, Sampler};
+use super::recorder::Recorder;
+use super::tables::Tables;
+use super::timeline::Timeline;
+use crate::ffi::{self, Abi, Comm, GrowingFile, clock};
+use crate::sync::lock;
+
+/// A profile that is being recorded.
+pub struct Session {
+    /// What the calls add to.
+    pub recorder: Mutex<Recorder>,
+    tables: Tables,
+    in_mpi: AtomicU64,
+    sampler: Mutex<Option<Sampler>>,
+    /// When MPI_Pcontrol has switched it off; 0: it has not.
+    paused: AtomicU64,
+}
+
+/// Whether calls are recorded now; can be read without the lock.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+static SESSION: OnceLock<Session> = OnceLock::new();
+
+/// The session, while calls are recorded.
+pub fn get() -> Option<&'static Session> {
+    if IS_ON.load(Ordering::Relaxed) { SESSION.get() } else { None }
+}
+
+/// After MPI_Init: begins, if a profile is wanted. Whatever keeps it from that, the program runs on.
+pub fn start() {
+    let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
+    if SESSION.get().is_some() {
+        return;
+    }
+    let folder = PathBuf::from(folder);
+    let Some(abi) = Abi::get() else {
+        return crate::diagnostics::report("no profile is recorded: this MPI library is of no known kind");
+    };
+    let world = Comm::world(abi);
+    let (Ok(rank), Ok(ranks)) = (world.rank(), world.size()) else { return };
+    match Session::begin(abi, &folder, rank, ranks) {
+        Ok(session) => {
+            if SESSION.set(session).is_ok() {
+                ffi::in_forked_children(forget);
+                IS_ON.store(true, Ordering::Release);
+            }
+        }
+        // One of them is enough; `fishplate profile` says which ranks are missing.
+        Err(error) if rank == 0 => crate::diagnostics::report(format_args!(
+            "no profile is recorded in {}: {error}; the program runs without",
+            folder.display()
+        )),
+        Err(_) => {}
+    }
+}
+
+/// After MPI_Finalize.
+pub fn finish() {
+    if let Some(session) = SESSION.get() {
+        IS_ON.store(false, Ordering::Release);
+        session.end_pause();
+        session.tables.set(header::STATE, State::FINALIZED);
+        session.tables.set(header::LAST, clock::monotonic());
+        session.tables.set(header::CURRENT_CALL, 0);
+        if let Some(sampler) = lock(&session.sampler).take() {
+            sampler.stop();
+        }
+    }
+}
+
+/// Before MPI_Finalize, while MPI can still be asked.
+pub fn stop() {
+    if let Some(session) = get() {
+        lock(&session.recorder).communicators.name_all();
+    }
+}
+
+/// Before MPI_Abort.
+pub fn abort(code: i32) {
+    if let Some(session) = SESSION.get() {
+        session.tables.set(header::ABORT_CODE, code as u64);
+        session.tables.set(header::STATE, State::ABORTED);
+        session.tables.set(header::LAST, clock::monotonic());
+    }
+}
+
+/// MPI_Pcontrol(0).
+pub fn pause() {
+    if let Some(session) = get() {
+        lock(&session.recorder).end_events();
+        session.paused.store(clock::monotonic(), Ordering::Relaxed);
+        IS_ON.store(false, Ordering::Release);
+    }
+}
+
+/// MPI_Pcontrol with another number.
+pub fn resume() {
+    if let Some(session) = SESSION.get()
+        && session.end_pause()
+    {
+        IS_ON.store(true, Ordering::Release);
+    }
+}
+
+/// In a child that the program has forked: what is recorded is of its parent.
+fn forget() {
+    IS_ON.store(false, Ordering::Release);
+    if let Some(session) = SESSION.get() {
+        session.paused.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Session {
+    fn begin(abi: &'static Abi, folder: &Path, rank: usize, ranks: usize) -> io::Result<Session> {
+        let host = host_in_file_names();
+        let name = |extension: &str| folder.join(format!("{host}.{}.{extension}", std::process::id()));
+        let layout = Layout::new(ranks);
+        let tables = Tables { words: ffi::create_mapped_file(&name("rank"), layout.words)?, layout };
+        let (now, realtime) = (clock::monotonic(), clock::realtime());
+        write_header(&tables, &host, rank, now, realtime);
+        let timeline = GrowingFile::create(&name("time"), series_header::WORDS)
+            .map(|file| Timeline::begin(file, Some(rank), &host, &rank_column::NAMES.map(String::from), realtime));
+        let offset = realtime.wrapping_sub(now);
+        let mut recorder = Recorder::new(abi, tables, timeline.ok(), offset, now);
+        recorder.communicators.place(Comm::world(abi));
+        Ok(Session {
+            recorder: Mutex::new(recorder),
+            tables,
+            in_mpi: AtomicU64::new(0),
+            sampler: Mutex::new(interfaces::sample(folder, &host)),
+            paused: AtomicU64::new(0),
+        })
+    }
+
+    /// A call of the program begins.
+    pub fn begin_call(&self, call: usize, caller: usize, now: u64) {
+        self.tables.set(header::CURRENT_SINCE, now);
+        self.tables.set(header::CURRENT_CALLER, caller as u64);
+        self.tables.set(header::CURRENT_CALL, call as u64 + 1);
+        let threads = self.in_mpi.fetch_add(1, Ordering::Relaxed) + 1;
+        self.tables.raise(header::THREADS, threads);
+    }
+
+    /// It has returned.
+    pub fn end_call(&self) {
+        if self.in_mpi.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.tables.set(header::CURRENT_CALL, 0);
+        }
+    }
+
+    /// Whether there was a pause that ends now.
+    fn end_pause(&self) -> bool {
+        let since = self.paused.swap(0, Ordering::Relaxed);
+        if since != 0 {
+            self.tables.add(header::PAUSED, clock::monotonic().saturating_sub(since));
+        }
+        since != 0
+    }
+}
+
+fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u64) {
+    let text = |range: std::ops::Range<usize>, text: &str| store_text(&tables.words[range], text);
+    tables.set(header::TABLE_VERSION, calls::table_version());
+    tables.set(header::RANK, rank as u64);
+    tables.set(header::RANKS, tables.layout.ranks as u64);
+    tables.set(header::PID, u64::from(std::process::id()));
+    tables.set(header::STARTED_REALTIME, realtime);
+    tables.set(header::STARTED, now);
+    tables.set(header::LAST, now);
+    tables.set(header::STATE, State::RUNNING);
+    text(header::HOST, host);
+    text(header::BOOT, fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim());
+    text(header::PROGRAM, &env::current_exe().unwrap_or_default().to_string_lossy());
+    text(header::LIBRARY, ffi::library_version().lines().next().unwrap_or_default());
+    tables.set(header::MAGIC, MAGIC);
+}
+
+/// The name of the host, as it may be part of a file's name.
+fn host_in_file_names() -> String {
+    ffi::host_name().replace(['/', '\0'], "_")
+}

@@ -1,0 +1,174 @@
+//! `fishplate profile`: what an MPI program asks of its network.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::bench::conditions;
+use crate::mpi::provider_library::{provider_folder, utf8};
+use crate::mpi::stacks::{self, Catalog, Stack};
+use crate::mpi::{command_line, forwarded_variables, interposer};
+use crate::profile::{self, Profile, launch, print, record};
+use crate::system::child_process::{self, Signals};
+
+/// Endings of what is written, beside each other.
+const PAGE: &str = "html";
+const RECORD: &str = "json";
+
+/// Tells where an MPI program's time goes, what it sends to whom, and for whom it waits.
+///
+/// Runs COMMAND, over whatever network its MPI uses, with a library in front of MPI that counts calls; passes signals
+/// and its exit code on. Then prints tables on the error output, and writes a record (profile.json) and a page beside
+/// it. Works for programs of MPICH's kind and Open MPI as they are; what was recorded survives a program that is killed.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Where the record goes, a folder that all hosts of the program can write to; the page goes beside it
+    /// [default: profile.json]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// How many calls, places and interfaces the tables show
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    top: u16,
+
+    /// Use this stack's programs and settings (`fishplate stacks` lists them)
+    #[arg(long, value_name = "STACK", conflicts_with = "read")]
+    mpi: Option<String>,
+
+    /// File, or folder of files, that describes stacks of your own (may be repeated)
+    #[arg(long, value_name = "FILE", requires = "mpi")]
+    stacks: Vec<PathBuf>,
+
+    /// Show a record again; or make one of the folder that is left where `fishplate profile` itself was killed
+    #[arg(long, value_name = "RECORD", conflicts_with = "command")]
+    read: Option<PathBuf>,
+
+    /// What to run
+    #[arg(
+        required_unless_present = "read",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    command: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fishplate profile -- mpiexec -n 8 ./app
+  fishplate profile --output /shared/run1.json -- mpiexec -hosts a,b -n 8 ./app
+  fishplate profile --mpi openmpi-tcp -- mpiexec -n 4 python3 app.py
+  fishplate profile -- fishplate run -- mpiexec -n 8 ./app
+  fishplate profile --read profile.json --top 30";
+
+/// The command.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let output = args.output.clone().unwrap_or_else(|| format!("profile.{RECORD}").into());
+    let page = output.extension().is_some_and(|ending| ending == PAGE);
+    ensure!(!page, "--output {}: this is the record; the page goes beside it, as .{PAGE}", output.display());
+    match &args.read {
+        Some(read) => again(&args, read),
+        None => first(&args, &stacks::absolute(&output)?),
+    }
+}
+
+/// Runs the command.
+fn first(args: &Args, output: &Path) -> Result<ExitCode> {
+    let stack = args.mpi.as_ref().map(|name| stack(name, &args.stacks)).transpose()?;
+    let mut variables = variables(stack.as_ref())?;
+    let signals = Signals::take()?;
+    let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let folder = launch::prepare(output, &launch::Launch { command: words, started: conditions::now() })?;
+    variables.push((launch::VARIABLE.into(), utf8(folder.clone())?));
+    variables.push((forwarded_variables::LIST.into(), forwarded_variables::names(&variables)));
+    let mut command = command_line::prepare(stack.as_ref(), &args.command, variables);
+    let name = command.get_program().to_owned();
+    let started = child_process::spawn(&mut command, &name);
+    let mut child = started.inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
+    let ended = signals.wait(&mut child, None)?;
+
+    let kept = || {
+        let folder = folder.display();
+        format!("what was recorded is kept in {folder}: `fishplate profile --read {folder}` makes a record of it")
+    };
+    // The program has run as it would have; its exit code is what counts.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let end = profile::Ended { code: ended.code(), realtime_ns: now.as_nanos() as u64 };
+    match profile::of_folder(&folder, Some(&end)) {
+        Err(error) => eprintln!("fishplate: {error:#}; {}", kept()),
+        Ok(profile) => {
+            eprintln!("\n{}", print::table::render(&profile, args.top.into()));
+            match write(&profile, output) {
+                Ok(()) => drop(fs::remove_dir_all(&folder)),
+                Err(error) => eprintln!("fishplate: {error:#}; {}", kept()),
+            }
+        }
+    }
+    Ok(ended.exit_code())
+}
+
+/// The stack of this name, or the one that is `name` with Fishplate.
+fn stack(name: &str, described: &[PathBuf]) -> Result<Stack> {
+    let catalog = Catalog::load(described)?;
+    catalog.find(name).or_else(|error| catalog.find(&format!("fishplate-{name}")).map_err(|_| error))
+}
+
+/// What loads the library, and makes a stack's programs those of the command.
+fn variables(stack: Option<&Stack>) -> Result<Vec<(String, String)>> {
+    let folder = provider_folder()?;
+    let mut variables = stack.map_or(Ok(Vec::new()), Stack::environment_variables)?;
+    if stack.is_some_and(|stack| stack.fishplate) {
+        variables.extend(interposer::variables(None, &folder)?);
+        variables.retain(|(name, _)| name != interposer::PRELOAD);
+    }
+    variables.push(interposer::profiling(&folder)?);
+    Ok(variables)
+}
+
+/// Writes the record and the page, and says where. The page can be made again.
+fn write(profile: &Profile, output: &Path) -> Result<()> {
+    record::write(output, profile)?;
+    eprintln!("\nrecord: {}", output.display());
+    if let Err(error) = write_page(profile, output) {
+        eprintln!("fishplate: {error:#}; `fishplate profile --read {}` makes it", output.display());
+    }
+    Ok(())
+}
+
+/// Writes the page beside a record, and says where.
+fn write_page(profile: &Profile, output: &Path) -> Result<()> {
+    let file = output.with_extension(PAGE);
+    record::write_whole(&file, |to| Ok(to.write_all(print::page::render(profile).as_bytes())?))?;
+    eprintln!("page: {}", file.display());
+    Ok(())
+}
+
+/// Shows what was recorded before.
+fn again(args: &Args, read: &Path) -> Result<ExitCode> {
+    if !read.is_dir() {
+        let profile = record::read(read)?;
+        eprintln!("{}", print::table::render(&profile, args.top.into()));
+        match &args.output {
+            Some(output) => write(&profile, output)?,
+            None => write_page(&profile, read)?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let output = args.output.clone().unwrap_or_else(|| read.with_extension(RECORD));
+    let exists = args.output.is_none() && output.exists();
+    ensure!(!exists, "{} is there already: choose another name with --output", output.display());
+    let profile = profile::of_folder(read, None)?;
+    ensure!(
+        !profile.worlds.is_empty() || !profile.unreadable.is_empty(),
+        "no rank has recorded anything in {}",
+        read.display()
+    );
+    eprintln!("{}", print::table::render(&profile, args.top.into()));
+    write(&profile, &output).context("the folder stays as it is")?;
+    Ok(ExitCode::SUCCESS)
+}

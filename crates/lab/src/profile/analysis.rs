@@ -1,0 +1,165 @@
+//! From what ranks have recorded to a profile.
+
+use std::collections::BTreeMap;
+
+use fishplate_profile::calls;
+use fishplate_profile::rank_file::size;
+use fishplate_profile::read::{self, CallCounts, Current, State};
+use fishplate_profile::series_file::STEP_NS;
+use fishplate_profile::sizes;
+
+use super::clocks::Clocks;
+use super::late::{self, Waiting};
+use super::places::Places;
+use super::raw::{Raw, RawRank};
+use super::schema::{
+    Call, Column, Communicator, Counts, End, Lost, Peer, Profile, Rank, SCHEMA, Series, Site, Size, Traffic, Way, World,
+};
+use super::worlds;
+
+/// What the program as a whole did.
+pub fn profile(raw: Raw, exit_code: Option<u8>) -> Profile {
+    Profile {
+        schema: SCHEMA.into(),
+        fishplate: env!("CARGO_PKG_VERSION").into(),
+        command: raw.launch.command,
+        started: raw.launch.started,
+        exit_code,
+        worlds: worlds::split(raw.ranks).into_iter().map(world).collect(),
+        hosts: raw.hosts.into_iter().map(series).collect(),
+        unreadable: raw.unreadable,
+    }
+}
+
+/// `raw` are its ranks, at least one.
+fn world(raw: Vec<RawRank>) -> World {
+    let clocks = Clocks::estimate(&raw);
+    let waiting = late::waiting(&raw, &clocks);
+    let mut programs: Vec<String> = Vec::new();
+    for rank in &raw {
+        if !programs.contains(&rank.counts.program) {
+            programs.push(rank.counts.program.clone());
+        }
+    }
+    let (size, library) = (raw[0].counts.ranks, raw[0].counts.library.clone());
+    let mut places = Places::default();
+    let ranks = raw.into_iter().zip(&waiting).map(|(raw, waiting)| rank(raw, waiting, &mut places)).collect();
+    World { size, programs, library, clocks: clocks.all, places: places.all, ranks }
+}
+
+fn rank(raw: RawRank, waiting: &Waiting, places: &mut Places) -> Rank {
+    let ended_ns = raw.ended_ns;
+    let counts = raw.counts;
+    let run_ns = ended_ns.saturating_sub(counts.started_ns);
+    let [requests, sites, communicators] = counts.lost;
+    Rank {
+        end: end(&counts, ended_ns, places),
+        rank: counts.rank,
+        host: counts.host.clone(),
+        pid: counts.pid,
+        started_ns: counts.started_realtime_ns,
+        run_ns,
+        in_mpi_ns: counts.in_mpi_ns.min(run_ns.saturating_mul(counts.threads.max(1))),
+        paused_ns: counts.paused_ns,
+        threads: counts.threads,
+        hidden_ns: counts.hidden_ns,
+        waited_ns: counts.waited_ns,
+        late: waiting.late,
+        lost: Lost { requests, sites, communicators },
+        calls: used_calls(&counts, waiting),
+        sites: used_sites(&counts, places),
+        sizes: used_sizes(&counts),
+        peers: peers(&counts),
+        foreign: traffic(&counts.foreign),
+        communicators: counts.communicators.iter().map(communicator).collect(),
+        series: raw.series.map(series),
+    }
+}
+
+fn end(counts: &read::Rank, ended_ns: u64, places: &mut Places) -> End {
+    match counts.state {
+        State::Finalized => End::Finalized,
+        State::Aborted(code) => End::Aborted(code),
+        State::Running => match counts.current {
+            Some(Current { call, since_ns, caller }) => End::Unfinished {
+                call: Some(name(call)),
+                place: Some(places.find(caller, &counts.modules)),
+                for_ns: ended_ns.saturating_sub(since_ns),
+            },
+            None => End::Unfinished { call: None, place: None, for_ns: ended_ns.saturating_sub(counts.last_ns) },
+        },
+    }
+}
+
+fn used_calls(counts: &read::Rank, waiting: &Waiting) -> Vec<Call> {
+    let calls = counts.calls.iter().zip(&waiting.by_call_ns).enumerate();
+    let used = calls.filter(|(_, (row, _))| row.count > 0);
+    used.map(|(call, (row, late_ns))| Call {
+        call: name(call),
+        counts: counts_of(row),
+        errors: row.errors,
+        late_ns: *late_ns,
+    })
+    .collect()
+}
+
+/// Sites at one place are added up.
+fn used_sites(counts: &read::Rank, places: &mut Places) -> Vec<Site> {
+    let mut sites: BTreeMap<(usize, usize), Counts> = BTreeMap::new();
+    for site in &counts.sites {
+        let place = places.find(site.caller, &counts.modules);
+        sites.entry((place, site.call)).or_default().add(&counts_of(&site.counts));
+    }
+    sites.into_iter().map(|((place, call), counts)| Site { call: name(call), place, counts }).collect()
+}
+
+fn used_sizes(counts: &read::Rank) -> Vec<Size> {
+    const WAYS: [(usize, Way); size::KINDS] = [
+        (size::SENT, Way::Sent),
+        (size::RECEIVED, Way::Received),
+        (size::COLLECTIVE, Way::Collective),
+        (size::ONE_SIDED, Way::OneSided),
+        (size::FILE, Way::File),
+    ];
+    let of = |(kind, way): (usize, Way)| {
+        let classes = counts.sizes[kind].iter().enumerate();
+        classes.map(move |(class, &(messages, bytes))| Size { way, least: sizes::least(class), messages, bytes })
+    };
+    WAYS.into_iter().flat_map(of).filter(|size| size.messages > 0).collect()
+}
+
+fn peers(counts: &read::Rank) -> Vec<Peer> {
+    let peers = counts.peers.iter().enumerate().filter(|(_, peer)| peer.sent > 0 || peer.received > 0);
+    peers.map(|(rank, peer)| Peer { rank, traffic: traffic(peer) }).collect()
+}
+
+fn traffic(peer: &read::Peer) -> Traffic {
+    let read::Peer { sent, sent_bytes, received, received_bytes } = *peer;
+    Traffic { sent, sent_bytes, received, received_bytes }
+}
+
+fn communicator(known: &read::Communicator) -> Communicator {
+    Communicator {
+        id: known.id,
+        name: known.name.clone(),
+        size: known.ranks,
+        calls: known.calls,
+        time_ns: known.time_ns,
+        sent: known.sent,
+        received: known.received,
+    }
+}
+
+fn counts_of(row: &CallCounts) -> Counts {
+    let CallCounts { count, time_ns, longest_ns, sent, received, .. } = *row;
+    Counts { count, time_ns, longest_ns, sent, received }
+}
+
+fn name(call: usize) -> String {
+    calls::table()[call].name.clone()
+}
+
+fn series(read: read::Series) -> Series {
+    let columns = read.names.into_iter().zip(read.columns).map(|(name, data)| Column { name, data }).collect();
+    Series { host: read.host, step_ns: STEP_NS, first_step: read.first_step, is_cut: read.is_cut, columns }
+}

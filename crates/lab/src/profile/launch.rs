@@ -1,0 +1,55 @@
+//! Before the program runs: the folder that its ranks write into, and the variables that make them do so.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+/// The variable that names the folder.
+pub const VARIABLE: &str = "FISHPLATE_PROFILE";
+/// The file in it that says what was started.
+const FILE: &str = "launch.json";
+/// Most folders that killed profiles may leave beside each other.
+const MOST_LEFT: usize = 100;
+
+/// What was started.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Launch {
+    /// The command.
+    pub command: Vec<String>,
+    /// When, in universal time, as RFC 3339 has it.
+    pub started: String,
+}
+
+/// Makes the folder `NAME.ranks` beside the record, or one with a number where earlier ones were left there.
+///
+/// # Errors
+/// When it cannot be made, or nothing can be written into it.
+pub fn prepare(record: &Path, launch: &Launch) -> Result<PathBuf> {
+    for number in 1..=MOST_LEFT {
+        let more = if number == 1 { String::new() } else { format!("-{number}") };
+        let folder = record.with_extension(format!("ranks{more}"));
+        match fs::create_dir(&folder) {
+            Ok(()) => {
+                let text = serde_json::to_vec(launch)?;
+                let written = fs::write(folder.join(FILE), text);
+                written.with_context(|| format!("cannot write into {}", folder.display()))?;
+                return Ok(folder);
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let folder = folder.display();
+                eprintln!("fishplate: {folder} is of another run: `fishplate profile --read {folder}` reads it");
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot make the folder {}", folder.display())),
+        }
+    }
+    bail!("{MOST_LEFT} runs have left their folders beside {}: remove them", record.display())
+}
+
+/// Reads what was started; nothing where that is not known.
+pub fn read(folder: &Path) -> Launch {
+    let text = fs::read(folder.join(FILE)).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}

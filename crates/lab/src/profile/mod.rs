@@ -1,0 +1,36 @@
+//! What a program asks of its network: profiles of MPI programs, by the library in front of MPI (`crates/interpose`).
+//!
+//! [`launch`] makes the folder into which ranks write while the program runs. Then [`raw`] reads it, [`worlds`] finds out
+//! which processes belong together, and [`analysis`] makes a profile ([`schema`]) of it: with [`clocks`] in one time for
+//! all, [`late`] tells who waited for whom, [`places`] where calls are in the source. [`record`] writes and reads
+//! profiles, [`summary`] adds ranks up, [`print`] shows them.
+
+mod analysis;
+mod clocks;
+mod late;
+pub mod launch;
+mod packed;
+mod places;
+pub mod print;
+mod raw;
+pub mod record;
+mod schema;
+mod summary;
+#[cfg(test)]
+mod test_ranks;
+mod worlds;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+pub use raw::Ended;
+pub use schema::Profile;
+
+/// The profile of what ranks have written into a folder. `ended` is how the command did, where that is known.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn of_folder(folder: &Path, ended: Option<&Ended>) -> Result<Profile> {
+    Ok(analysis::profile(raw::read(folder, ended)?, ended.map(|ended| ended.code)))
+}

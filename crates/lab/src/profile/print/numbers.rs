@@ -1,0 +1,75 @@
+//! Times, shares and lists of ranks, for people.
+
+use crate::output::text;
+
+/// `12.3 s`, `4.56 ms`.
+pub fn time(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 999.5e6 => text::microseconds(ns / 1e3),
+        ns => format!("{} s", text::digits(ns / 1e9)),
+    }
+}
+
+/// `12.3 %`; `-` of nothing.
+pub fn percent(part: f64, whole: f64) -> String {
+    if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "-".into() }
+}
+
+/// `0-3, 7`.
+pub fn ranks(ranks: &[usize]) -> String {
+    let mut parts: Vec<(usize, usize)> = Vec::new();
+    for &rank in ranks {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => parts.push((rank, rank)),
+        }
+    }
+    let part =
+        |(first, last): &(usize, usize)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// `rank 3`, `ranks 0-3, 7`.
+pub fn named_ranks(all: &[usize]) -> String {
+    format!("rank{} {}", if all.len() == 1 { "" } else { "s" }, ranks(all))
+}
+
+/// The beginning of a text that is too long.
+pub fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_string();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}
+
+/// Lines of at most so many characters, where words allow; all but the first one are indented.
+pub fn wrapped(text: &str, most: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 0 && last + 1 + word.chars().count() > most {
+            lines.push("  ".into());
+        }
+        if let Some(line) = lines.last_mut() {
+            let apart = if line.trim().is_empty() { "" } else { " " };
+            *line += &format!("{apart}{word}");
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_read_well() {
+        assert_eq!([900.0, 4560.0, 4.56e6, 12.34e9].map(time), ["900 ns", "4.56 us", "4.56 ms", "12.3 s"]);
+        assert_eq!(ranks(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
+        assert_eq!((named_ranks(&[4]), named_ranks(&[4, 6])), ("rank 4".into(), "ranks 4, 6".into()));
+        assert_eq!((cut("abcdef", 6), cut("abcdefg", 6)), ("abcdef".into(), "abcde…".into()));
+        assert_eq!(wrapped("! one two three four", 9), "! one two\n  three\n  four");
+        assert_eq!((percent(1.0, 3.0), percent(1.0, 0.0)), ("33.3 %".into(), "-".into()));
+    }
+}

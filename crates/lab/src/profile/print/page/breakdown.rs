@@ -1,0 +1,86 @@
+//! Where the time of each rank went, as bars.
+
+use fishplate_profile::calls::Group;
+use maud::{Markup, html};
+
+use crate::profile::print::numbers::{percent, time};
+use crate::profile::schema::{Rank, World};
+use crate::profile::summary;
+
+/// Most ranks that have a bar.
+const MOST: usize = 128;
+const WIDTH: f64 = 1140.0;
+const LEFT: f64 = 150.0;
+const ROW: f64 = 18.0;
+
+/// What the time of a rank is divided into; the class of a part's colour is its position.
+fn parts(rank: &Rank) -> Vec<(String, u64)> {
+    let mut parts = vec![
+        ("outside of MPI".to_string(), rank.outside_ns()),
+        ("late senders".into(), rank.late.sender_ns),
+        ("late receivers".into(), rank.late.receiver_ns),
+        ("late in collectives".into(), rank.late.collective_ns),
+    ];
+    let groups = summary::transfer_by_group(rank);
+    parts.extend(groups.into_iter().map(|(group, ns)| (group_name(group), ns)));
+    parts
+}
+
+fn group_name(group: Group) -> String {
+    format!("{group}, transfer and overhead")
+}
+
+/// The bars.
+pub fn markup(world: &World) -> Markup {
+    let mut ranks: Vec<&Rank> = world.ranks.iter().collect();
+    if ranks.len() > MOST {
+        ranks.sort_by_key(|rank| std::cmp::Reverse(rank.late.total_ns()));
+        ranks.truncate(MOST);
+    }
+    let longest = ranks.iter().map(|rank| rank.run_ns.max(1)).max().unwrap_or(1) as f64;
+    let names: Vec<String> =
+        ranks.first().map(|rank| parts(rank)).unwrap_or_default().into_iter().map(|p| p.0).collect();
+    let used: Vec<bool> = (0..names.len()).map(|part| ranks.iter().any(|rank| parts(rank)[part].1 > 0)).collect();
+    let height = ROW * ranks.len() as f64 + 6.0;
+    html! {
+        section .breakdown {
+            h2 { "Where the time went" }
+            p .note {
+                "From MPI_Init until each rank was last seen."
+                @if world.ranks.len() > MOST { " Of " (world.ranks.len()) " ranks, the " (MOST) " that waited longest for others." }
+            }
+            figure {
+                p .legend { @for (part, name) in names.iter().enumerate().filter(|(part, _)| used[*part]) {
+                    span .key { i class=(format!("chip t{part}")) {} span { (name) } }
+                } }
+                svg viewBox=(format!("0 0 {WIDTH} {height:.0}")) role="img" aria-label="Time of each rank" {
+                    @for (row, rank) in ranks.iter().enumerate() {
+                        @let y = ROW * row as f64;
+                        text .tick x=(LEFT - 10.0) y=(format!("{:.1}", y + 12.5)) text-anchor="end" { (rank.rank) " · " (rank.host) }
+                        (bar(rank, longest, y))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn bar(rank: &Rank, longest: f64, y: f64) -> Markup {
+    let scale = (WIDTH - LEFT) / longest;
+    let mut x = LEFT;
+    let mut drawn = Vec::new();
+    for (part, (name, ns)) in parts(rank).into_iter().enumerate() {
+        let wide = (ns as f64 * scale).min(WIDTH - x);
+        if wide > 0.05 {
+            drawn.push((part, name, ns, x, wide));
+            x += wide;
+        }
+    }
+    html! {
+        @for (part, name, ns, x, wide) in drawn {
+            rect class=(format!("t{part}")) x=(format!("{x:.1}")) y=(format!("{:.1}", y + 2.0)) width=(format!("{wide:.2}")) height=(ROW - 4.0) {
+                title { "rank " (rank.rank) ", " (name) ": " (time(ns as f64)) ", " (percent(ns as f64, rank.run_ns as f64)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! What a profile holds, as it is in records (docs/profile.md). Times are in nanoseconds, sizes in bytes.
+
+use serde::{Deserialize, Serialize};
+
+use super::packed;
+
+/// What records call their schema.
+pub const SCHEMA: &str = "fishplate-profile/1";
+
+/// A profile of one command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of Fishplate.
+    pub fishplate: String,
+    /// What was run; empty where that is not known.
+    pub command: Vec<String>,
+    /// When, in universal time, as RFC 3339 has it.
+    pub started: String,
+    /// What a shell reports of its end; nothing where that is not known.
+    pub exit_code: Option<u8>,
+    /// MPI programs: each MPI_COMM_WORLD is one, in the order in which they began.
+    pub worlds: Vec<World>,
+    /// Network interfaces of hosts, over time.
+    pub hosts: Vec<Series>,
+    /// Files that could not be read, and why.
+    pub unreadable: Vec<String>,
+}
+
+/// A program: the ranks of one MPI_COMM_WORLD.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct World {
+    /// Number of ranks that there were.
+    pub size: usize,
+    /// Files of the program, several where ranks differ.
+    pub programs: Vec<String>,
+    /// What its MPI library says of itself.
+    pub library: String,
+    /// How the clocks of machines differ.
+    pub clocks: Vec<Clock>,
+    /// Where the program calls MPI.
+    pub places: Vec<Place>,
+    /// Ranks that have recorded something, in order.
+    pub ranks: Vec<Rank>,
+}
+
+/// The clock of machines that share one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Their names.
+    pub hosts: Vec<String>,
+    /// To be subtracted to have the time of the first clock.
+    pub ahead_ns: i64,
+    /// By how much that may be wrong; nothing where no messages went both ways and the time of day was taken.
+    pub uncertainty_ns: Option<u64>,
+}
+
+/// A place in a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Place {
+    /// File of the program or library.
+    pub module: String,
+    /// Address in it.
+    pub offset: u64,
+    /// Function.
+    pub function: Option<String>,
+    /// Source file.
+    pub file: Option<String>,
+    /// Line in it.
+    pub line: Option<u32>,
+}
+
+/// What one rank has recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rank {
+    /// In MPI_COMM_WORLD.
+    pub rank: usize,
+    /// Its host.
+    pub host: String,
+    /// Its process there.
+    pub pid: u64,
+    /// How far it has come.
+    pub end: End,
+    /// Time of day when MPI was initialized.
+    pub started_ns: u64,
+    /// From then until it was last seen.
+    pub run_ns: u64,
+    /// Time in MPI, of all threads.
+    pub in_mpi_ns: u64,
+    /// Time for which MPI_Pcontrol had switched recording off.
+    pub paused_ns: u64,
+    /// Most threads that were in MPI at once.
+    pub threads: u64,
+    /// Time that requests were under way while the program was not in MPI.
+    pub hidden_ns: u64,
+    /// Time that it waited for requests.
+    pub waited_ns: u64,
+    /// Of the time in MPI, what it waited for others.
+    pub late: Late,
+    /// What found no place in its tables.
+    pub lost: Lost,
+    /// By call.
+    pub calls: Vec<Call>,
+    /// By place.
+    pub sites: Vec<Site>,
+    /// By size.
+    pub sizes: Vec<Size>,
+    /// By the other rank.
+    pub peers: Vec<Peer>,
+    /// With ranks that are not in MPI_COMM_WORLD.
+    pub foreign: Traffic,
+    /// By communicator.
+    pub communicators: Vec<Communicator>,
+    /// Over time.
+    pub series: Option<Series>,
+}
+
+/// How a rank has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// It has called MPI_Finalize.
+    Finalized,
+    /// It has called MPI_Abort with this code.
+    Aborted(i32),
+    /// It has ended without either, or was still running.
+    Unfinished {
+        /// The call that it was in.
+        call: Option<String>,
+        /// Where that is: a position in the places of the world.
+        place: Option<usize>,
+        /// How long it had been in the call, or out of MPI.
+        for_ns: u64,
+    },
+}
+
+/// Time that a rank has waited for others, estimated from the events that it has recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Late {
+    /// For senders that had not sent yet.
+    pub sender_ns: u64,
+    /// For receivers that had not posted their receive yet.
+    pub receiver_ns: u64,
+    /// For ranks that had not come to a collective operation yet.
+    pub collective_ns: u64,
+    /// Events that this rests on.
+    pub events: u64,
+    /// Events whose other side has recorded nothing.
+    pub unmatched: u64,
+    /// One of 2^this events was recorded.
+    pub sampling: u32,
+}
+
+/// What found no place in the tables of a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// Requests.
+    pub requests: u64,
+    /// Call sites.
+    pub sites: u64,
+    /// Communicators.
+    pub communicators: u64,
+}
+
+/// Counts of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Number of calls.
+    pub count: u64,
+    /// Time in them.
+    pub time_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes received.
+    pub received: u64,
+}
+
+/// A function of MPI.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// `MPI_...`.
+    pub call: String,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// How many have failed.
+    pub errors: u64,
+    /// Of the time in them, what was spent waiting for others.
+    pub late_ns: u64,
+}
+
+/// A place that calls MPI.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Site {
+    /// `MPI_...`.
+    pub call: String,
+    /// Position in the places of the world.
+    pub place: usize,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+/// Which way data went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Sent to one rank.
+    Sent,
+    /// Received from one.
+    Received,
+    /// What a collective operation sends for this rank.
+    Collective,
+    /// Put, got and accumulated.
+    OneSided,
+    /// Read from files and written to them.
+    File,
+}
+
+/// Messages of one class of sizes: from a power of two up to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    /// Which way they went.
+    pub way: Way,
+    /// The least size of the class.
+    pub least: u64,
+    /// How many.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Messages there and back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Messages sent.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+}
+
+/// Messages with another rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// The other rank.
+    pub rank: usize,
+    /// Messages.
+    #[serde(flatten)]
+    pub traffic: Traffic,
+}
+
+/// A communicator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Communicator {
+    /// The same on all its ranks.
+    pub id: u64,
+    /// Its name; empty for none.
+    pub name: String,
+    /// Number of ranks.
+    pub size: u64,
+    /// Calls on it, apart from waits.
+    pub calls: u64,
+    /// Time in them.
+    pub time_ns: u64,
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes received.
+    pub received: u64,
+}
+
+/// Numbers over time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// Host that it was recorded on.
+    pub host: String,
+    /// Length of a step.
+    pub step_ns: u64,
+    /// Time of day of the first step, in steps.
+    pub first_step: u64,
+    /// Whether the disk was full before the end.
+    pub is_cut: bool,
+    /// What is counted.
+    pub columns: Vec<Column>,
+}
+
+/// A number for each step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// What it counts.
+    pub name: String,
+    /// The numbers.
+    #[serde(with = "packed")]
+    pub data: Vec<u32>,
+}
+
+impl Late {
+    /// For whatever reason.
+    pub fn total_ns(&self) -> u64 {
+        self.sender_ns + self.receiver_ns + self.collective_ns
+    }
+}
+
+impl Counts {
+    /// Adds others.
+    pub fn add(&mut self, other: &Counts) {
+        self.count += other.count;
+        self.time_ns += other.time_ns;
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.sent += other.sent;
+        self.received += other.received;
+    }
+}
+
+impl Rank {
+    /// Time outside of MPI.
+    pub fn outside_ns(&self) -> u64 {
+        self.run_ns.saturating_sub(self.paused_ns).saturating_sub(self.in_mpi_ns)
+    }
+}
+
+impl Place {
+    /// In a few words: file and line, function, or the address in a module.
+    pub fn short(&self) -> String {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
+        match (&self.file, &self.function) {
+            (Some(file), _) => format!("{}:{}", name(file), self.line.unwrap_or(0)),
+            (None, Some(function)) => format!("{function} in {}", name(&self.module)),
+            (None, None) if self.module.is_empty() => format!("{:#x}", self.offset),
+            (None, None) => format!("{}+{:#x}", name(&self.module), self.offset),
+        }
+    }
+}
+
+impl Series {
+    /// How many steps there are.
+    pub fn steps(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.data.len())
+    }
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Opens the page of a profile in a headless browser, zooms and hovers: `make test-report`.
+
+FISHPLATE names the program (default build/bin/fishplate). With REPORT_PICTURES=FOLDER, pictures of the page stay there.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import browser
+import profiles
+
+ROOT = Path(__file__).resolve().parents[2]
+FISHPLATE = os.environ.get("FISHPLATE") or ROOT / "build" / "bin" / "fishplate"
+# What is drawn: whether pixels differ from each other.
+COLOURS = """
+    const [canvas] = arguments;
+    const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+    return new Set(pixels).size;"""
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="fishplate-profile-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        record = profiles.write(cls.folder / "profile.json", profiles.profile())
+        shown = subprocess.run([FISHPLATE, "profile", "--read", record], check=True, stderr=subprocess.PIPE, text=True)
+        cls.table, cls.page = shown.stderr, cls.folder / "profile.html"
+        cls.driver = browser.start(cls.folder / "browser")
+        cls.addClassCleanup(cls.driver.quit)
+
+    def setUp(self):
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        self.driver.get(self.page.as_uri())
+        WebDriverWait(self.driver, 20).until(lambda driver: self.run_script("return document.documentElement.dataset.drawn"))
+
+    def run_script(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def find(self, selector):
+        from selenium.webdriver.common.by import By
+
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def picture(self, name, element=None):
+        if element:
+            self.run_script("arguments[0].scrollIntoView()", element)
+        if folder := os.environ.get("REPORT_PICTURES"):
+            (Path(folder) / f"profile-{name}.png").write_bytes(self.driver.get_screenshot_as_png())
+
+    def test_the_table_fits_a_terminal(self):
+        lines = [line for line in self.table.splitlines() if not line.startswith(("!", "page: "))]
+        self.assertLessEqual(max(map(len, lines)), 100)
+        self.assertLessEqual(len(lines), 50)
+
+    def test_nothing_goes_wrong_and_nothing_is_fetched(self):
+        self.assertEqual([entry for entry in self.driver.get_log("browser") if "favicon" not in entry["message"]], [])
+        self.assertEqual(self.run_script("return performance.getEntriesByType('resource').length"), 0)
+        for section in self.find("section"):
+            self.picture(section.find_element("css selector", "h2").text.lower().replace(" ", "-"), section)
+
+    def test_every_picture_shows_something(self):
+        canvases = self.find("canvas")
+        self.assertEqual(len(canvases), 5)
+        for canvas in canvases:
+            self.assertGreater(self.run_script(COLOURS, canvas), 20, canvas.get_attribute("data-panel"))
+
+    def test_buttons_and_a_drag_zoom_in(self):
+        from selenium.webdriver import ActionChains
+
+        output = self.find(".controls output")[0]
+        self.assertEqual(output.text, "0 s to 60 s of 60 s")
+        self.find("[data-zoom=in]")[0].click()
+        self.assertEqual(output.text, "15.0 s to 45.0 s of 60 s")
+        heat = self.find("canvas[data-panel=heat]")[0]
+        self.run_script("arguments[0].scrollIntoView({block: 'center'})", heat)
+        ActionChains(self.driver).move_to_element(heat).click_and_hold().move_by_offset(60, 0).release().perform()
+        self.assertRegex(output.text, r"^2[89]\.\d+ s to 3[01]\.\d+ s of 60 s$")
+        self.picture("zoomed")
+        ActionChains(self.driver).double_click(heat).perform()
+        self.assertEqual(output.text, "0 s to 60 s of 60 s")
+
+    def test_the_pointer_shows_values(self):
+        from selenium.webdriver import ActionChains
+
+        tip = self.find("#tip")[0]
+        for panel, words in (("share", "in MPI: "), ("bytes", "received: "), ("rails", "r1 sent: "), ("heat", "rank "), ("matrix", " messages")):
+            canvas = self.find(f"canvas[data-panel={panel}]")[0]
+            self.run_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+            ActionChains(self.driver).move_to_element(canvas).perform()
+            self.assertTrue(tip.is_displayed(), panel)
+            self.assertIn(words, tip.text)
+        self.picture("hover")
+
+    def test_the_theme_switches(self):
+        canvas = self.find("canvas[data-panel=heat]")[0]
+        before = self.run_script("return arguments[0].toDataURL()", canvas)
+        self.find(".theme label:has(#theme-dark)")[0].click()
+        self.assertNotEqual(self.run_script("return arguments[0].toDataURL()", canvas), before)
+        for number, section in enumerate(self.find("header, section.timeline, section.sizes, section.matrix")):
+            self.picture(f"dark-{number}", section)
+
+    def test_a_phone_scrolls_tables_not_the_page(self):
+        size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.addCleanup(self.driver.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+        self.assertLessEqual(self.run_script("return document.documentElement.scrollWidth"), 390)
+        self.picture("phone")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
