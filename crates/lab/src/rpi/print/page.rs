@@ -52,9 +52,11 @@ fn lead(evaluation: &Evaluation) -> String {
     first.map(|line| capital(&line) + ". ").collect::<String>().trim_end().to_string()
 }
 
+/// A sentence with a capital letter, unless it begins with the name of a network, which stays as it is.
 fn capital(text: &str) -> String {
-    // Names of networks stay as they are.
-    text.strip_prefix("with ").map_or(text.to_string(), |rest| format!("With {rest}"))
+    let begun = [("with ", "With "), ("if ", "If "), ("no ", "No ")].into_iter();
+    let mut fitting = begun.filter_map(|(small, large)| Some(format!("{large}{}", text.strip_prefix(small)?)));
+    fitting.next().unwrap_or_else(|| text.to_string())
 }
 
 fn tiles(evaluation: &Evaluation) -> Markup {
