@@ -156,6 +156,18 @@ fn ranks_that_left_nothing() {
 }
 
 #[test]
+fn ranks_that_do_not_call_finalize_count_until_they_were_last_seen() {
+    let fishplate = three();
+    for run in 0..2 {
+        let folder = fishplate.path(&format!("files/eth2/{run}"));
+        RankFile::new(0, RANKS).sent(1, 1, 8).stuck_in("MPI_Recv", 300, 0x403000).write(&folder, 40);
+    }
+    let ran = rpi(&fishplate, &[], "app");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("two brings "), "{}", ran.out);
+}
+
+#[test]
 fn networks_without_a_difference() {
     let ran = rpi(&installed([("eth0", [300, 320]), ("eth0,eth1", [300, 310]), ("eth2", [310, 330])]), &[], "app");
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);

@@ -221,6 +221,23 @@ impl Plan {
         Ok(())
     }
 
+    /// Leaves all benchmarks out but those of these names, unless there are none.
+    ///
+    /// # Errors
+    /// When one is unknown.
+    pub fn choose_benchmarks(&mut self, names: &[String]) -> Result<()> {
+        for name in names {
+            let known: Vec<&str> = self.benchmarks.iter().map(|benchmark| benchmark.name.as_str()).collect();
+            ensure!(
+                known.contains(&name.as_str()),
+                "--benchmarks: no benchmark \"{name}\"; there are {}",
+                known.join(", ")
+            );
+        }
+        self.benchmarks.retain(|benchmark| names.is_empty() || names.contains(&benchmark.name));
+        Ok(())
+    }
+
     /// Names of the links, or of the network in their place.
     pub fn link_names(&self) -> Vec<String> {
         match &self.network {

@@ -24,6 +24,10 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
 
+    /// Only these of its benchmarks; statements about the others cannot be tested then.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    benchmarks: Vec<String>,
+
     /// Where the record goes [default: NAME.jsonl]
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -44,7 +48,8 @@ pub struct Args {
 /// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let experiment = experiments::find(&args.name).with_context(|| format!("no experiment {}", args.name))?;
-    let (plan, catalog) = experiment.plan(args.quick)?;
+    let (mut plan, catalog) = experiment.plan(args.quick)?;
+    plan.choose_benchmarks(&args.benchmarks)?;
     let file = |given: Option<PathBuf>, ending: &str| given.unwrap_or_else(|| format!("{}.{ending}", args.name).into());
     let record = file(args.record, "jsonl");
     let page = file(args.output, "html");
@@ -77,6 +82,15 @@ mod tests {
     use clap::Parser;
 
     use crate::commands::cli::Cli;
+
+    #[test]
+    fn an_unknown_benchmark_is_told_with_those_that_there_are() {
+        let (mut plan, _) = crate::experiments::find("endapps-2006").unwrap().plan(false).unwrap();
+        let error = plan.choose_benchmarks(&["ft".into()]).unwrap_err().to_string();
+        assert!(error.contains("--benchmarks: no benchmark \"ft\"; there are latency, bandwidth, is, cg"), "{error}");
+        plan.choose_benchmarks(&["mg".into(), "is".into()]).unwrap();
+        assert_eq!(plan.benchmarks.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["is", "mg"]);
+    }
 
     #[test]
     fn an_unknown_experiment_is_told_with_those_that_there_are() {

@@ -13,6 +13,24 @@ pub struct Values<'a> {
     record: &'a Record,
 }
 
+/// Which time of an application is meant.
+#[derive(Clone, Copy)]
+pub struct AppTime<'a> {
+    /// Benchmark.
+    pub app: &'a str,
+    /// Stack.
+    pub stack: &'a str,
+    /// Link.
+    pub link: &'a str,
+    /// [`RUN`] or [`COMMUNICATION`].
+    pub metric: &'a str,
+}
+
+/// From the moment that all ranks are ready until the last is done.
+pub const RUN: &str = "run_time";
+/// Time in MPI, mean over the ranks.
+pub const COMMUNICATION: &str = "communication_time";
+
 /// Which value is meant.
 #[derive(Clone, Copy)]
 pub struct At<'a> {
@@ -47,6 +65,20 @@ impl<'a> Values<'a> {
         let time = |sample: &Sample| sample.options.get("time").and_then(|time| time.as_f64());
         let inside = |sample: &Sample| time(sample).is_some_and(|time| time > after_s && time <= until_s);
         self.median_of_means(stack, at, inside)
+    }
+
+    /// The median over the rounds, in seconds; the error says what is missing.
+    pub fn seconds(&self, AppTime { app, stack, link, metric }: AppTime) -> Result<f64, String> {
+        let is_meant = |sample: &&Sample| {
+            (sample.stack.as_str(), sample.benchmark.as_str(), sample.link.as_str()) == (stack, app, link)
+                && sample.metric == metric
+                && sample.size_bytes.is_none()
+        };
+        // Of several of one round the last counts.
+        let rounds = self.record.samples.iter().filter(is_meant).map(|sample| (sample.round, sample.value));
+        let values: Vec<f64> = rounds.collect::<BTreeMap<_, _>>().into_values().collect();
+        let missing = || format!("{stack} has no {metric} of {app} on {link}");
+        Spread::of(&values).map(|spread| spread.median).ok_or_else(missing)
     }
 
     /// Value of one stack over that of another.

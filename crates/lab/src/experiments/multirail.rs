@@ -1,7 +1,7 @@
 //! multirail-2004: two rails of which one message can use both.
 
 use super::judgement::{Fact, Judgement, found, near};
-use super::medians::{At, Values};
+use super::medians::{AppTime, At, COMMUNICATION, RUN, Values};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -47,9 +47,17 @@ pub const FACTS: &[Fact] = &[
         decide: two_processes,
     },
     Fact { id: "M10", text: "MPI_Bcast and MPI_Alltoall of large messages gain from two rails", decide: collectives },
-    Fact { id: "M11", text: "NAS FT: communication time almost halved", decide: application },
-    Fact { id: "M12", text: "NAS IS: communication time down by up to 38 %", decide: application },
-    Fact { id: "M13", text: "Visualization: communication time down by 43 %", decide: application },
+    Fact { id: "M11", text: "NAS FT: communication time almost halved", decide: almost_halved },
+    Fact {
+        id: "M12",
+        text: "NAS IS: communication time down by up to 38 %, run time by up to 22 %",
+        decide: |values| application(values, "is", 1.0 - 0.38, 1.0 - 0.22),
+    },
+    Fact {
+        id: "M13",
+        text: "Visualization: communication time down by 43 %, run time by 16 %",
+        decide: |values| application(values, "visualization", 1.0 - 0.43, 1.0 - 0.16),
+    },
     Fact {
         id: "M14",
         text: "Rails 4:1: even striping is held to twice the slow rail, weighted reaches about the sum, adaptive is \
@@ -144,8 +152,27 @@ fn shared_rail(values: &Values) -> Judgement {
     )
 }
 
-fn application(_: &Values) -> Judgement {
-    Err("the suite has no applications".into())
+/// A time of an application with two rails over that with one.
+fn app_ratio(values: &Values, app: &str, metric: &str) -> Result<f64, String> {
+    let seconds = |stack| values.seconds(AppTime { app, stack, link: "equal", metric });
+    Ok(seconds("even")? / seconds("one-rail")?)
+}
+
+fn almost_halved(values: &Values) -> Judgement {
+    let ratio = app_ratio(values, "ft", COMMUNICATION)?;
+    let rule = "2 ranks on 2 hosts, class W: time in MPI with even striping over that with one rail, 0.45 to 0.6";
+    found((0.45..=0.6).contains(&ratio), rule, &[("ratio", ratio)])
+}
+
+/// `communication` and `run` are the published times with two rails over those with one.
+fn application(values: &Values, app: &str, communication: f64, run: f64) -> Judgement {
+    let ratios = (app_ratio(values, app, COMMUNICATION)?, app_ratio(values, app, RUN)?);
+    let holds = ratios.0 <= communication * (1.0 + TOLERANCE) && ratios.1 <= run * (1.0 + TOLERANCE);
+    let rule = format!(
+        "2 ranks on 2 hosts: times with even striping over those with one rail, at most 10 % above {communication:.2} in \
+         MPI and {run:.2} in all"
+    );
+    found(holds, &rule, &[("in MPI", ratios.0), ("run time", ratios.1)])
 }
 
 #[cfg(test)]
@@ -185,12 +212,20 @@ mod tests {
             let given = Given::of(stack, "two processes a host", "equal", MIB, 45.0);
             all.push(Given { option: Some(("distance", 2)), ..given });
         }
+        for (app, run_s, in_mpi_s) in
+            [("ft", [10.0, 6.0], [8.0, 4.2]), ("is", [5.0, 3.5], [4.0, 2.0]), ("visualization", [3.6, 3.0], [1.3, 0.7])]
+        {
+            for (at, stack) in ["one-rail", "even"].into_iter().enumerate() {
+                all.push(Given::seconds(app, stack, "equal", RUN, run_s[at]));
+                all.push(Given::seconds(app, stack, "equal", COMMUNICATION, in_mpi_s[at]));
+            }
+        }
         all
     }
 
     #[test]
     fn statements_hold_or_not_by_the_values() {
-        let held = ["M4", "M5", "M6", "M7", "M9", "M10", "M14", "M16"];
+        let held = ["M4", "M5", "M6", "M7", "M9", "M10", "M11", "M12", "M13", "M14", "M16"];
         assert_eq!(verdicts("multirail-2004", &as_published()), held.map(|id| (id.to_string(), true)));
         // The second rail brings nothing, striping is half as fast as binding, and weights do not help.
         let mut flat = as_published();

@@ -13,14 +13,27 @@ pub struct Given {
     pub stack: &'static str,
     pub benchmark: &'static str,
     pub link: &'static str,
-    pub size: u64,
+    /// Of messages; applications have none.
+    pub size: Option<u64>,
+    pub metric: &'static str,
     pub option: Option<(&'static str, u64)>,
     pub value: f64,
 }
 
 impl Given {
     pub fn of(stack: &'static str, benchmark: &'static str, link: &'static str, size: u64, value: f64) -> Given {
-        Given { stack, benchmark, link, size, option: None, value }
+        Given { stack, benchmark, link, size: Some(size), metric: "any", option: None, value }
+    }
+
+    /// A time of an application.
+    pub fn seconds(
+        app: &'static str,
+        stack: &'static str,
+        link: &'static str,
+        metric: &'static str,
+        value: f64,
+    ) -> Given {
+        Given { stack, benchmark: app, link, size: None, metric, option: None, value }
     }
 
     /// Panics when the plan measures no such value: a statement that asks for it could never be judged.
@@ -32,6 +45,12 @@ impl Given {
         let found = plan.benchmarks.iter().find(|known| known.name == benchmark);
         let found = found.unwrap_or_else(|| panic!("{benchmark}"));
         assert!(!found.exclude.contains_key(stack), "{benchmark} leaves {stack} out");
+        assert!(
+            found.stacks.is_empty() || found.stacks.iter().any(|name| name == stack),
+            "{benchmark} leaves {stack} out"
+        );
+        assert!(found.links.is_empty() || found.links.iter().any(|name| name == link), "{benchmark} leaves {link} out");
+        let Some(size) = size else { return };
         let shown = match size {
             size if size >= 1 << 20 => format!("{}M", size >> 20),
             size if size >= 1 << 10 => format!("{}K", size >> 10),
@@ -74,6 +93,6 @@ fn sample(given: &Given) -> Sample {
     let options: BTreeMap<String, Value> =
         given.option.iter().map(|(name, value)| (name.to_string(), Value::from(*value))).collect();
     let value = json!({"stack": given.stack, "benchmark": given.benchmark, "link": given.link, "round": 0, "ranks": 2,
-        "size_bytes": given.size, "metric": "any", "unit": "any", "value": given.value, "options": options});
+        "size_bytes": given.size, "metric": given.metric, "unit": "any", "value": given.value, "options": options});
     serde_json::from_value(value).unwrap()
 }

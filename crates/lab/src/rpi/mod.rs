@@ -15,3 +15,4 @@ mod times;
 
 pub use asked::Asked;
 pub use evaluate::Evaluation;
+pub use published::Published;
