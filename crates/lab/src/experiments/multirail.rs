@@ -160,7 +160,7 @@ fn app_ratio(values: &Values, app: &str, metric: &str) -> Result<f64, String> {
 
 fn almost_halved(values: &Values) -> Judgement {
     let ratio = app_ratio(values, "ft", COMMUNICATION)?;
-    let rule = "2 ranks on 2 hosts, class W: time in MPI with even striping over that with one rail, 0.45 to 0.6";
+    let rule = "2 ranks on 2 hosts, class A: time in MPI with even striping over that with one rail, 0.45 to 0.6";
     found((0.45..=0.6).contains(&ratio), rule, &[("ratio", ratio)])
 }
 

@@ -146,7 +146,7 @@ fn applications(values: &Values) -> Judgement {
     let seconds = |app, link| values.seconds(AppTime { app, stack: FISHPLATE, link, metric: RUN });
     let grows = |app| Ok::<f64, String>(seconds(app, "1 ms")? / seconds(app, "0 us")?);
     let (is, ft, cg) = (grows("is")?, grows("ft")?, grows("cg")?);
-    let rule = "2 ranks on 2 hosts, classes A and W, where 64 were: run time at 1 ms over that without delay, IS and FT at \
+    let rule = "2 ranks on 2 hosts, class A, where 64 were in class B: run time at 1 ms over that without delay, IS and FT at \
                 most 1.1, CG at least 1.3";
     found(is <= KEPT && ft <= KEPT && cg >= DEGRADED, rule, &[("IS", is), ("FT", ft), ("CG", cg)])
 }
