@@ -14,6 +14,7 @@ use self::arrays::Arrays;
 use super::findings;
 use crate::output::page;
 use crate::profile::schema::{Profile, World};
+use crate::profile::summary;
 
 const STYLE: &str = include_str!("profile.css");
 const SCRIPT: &str = include_str!("profile.js");
@@ -30,11 +31,10 @@ struct Told {
 
 /// The page.
 pub fn render(profile: &Profile) -> String {
-    let mut worlds: Vec<&World> = profile.worlds.iter().collect();
-    worlds.sort_by_key(|world| std::cmp::Reverse(world.ranks.iter().map(|rank| rank.run_ns).sum::<u64>()));
+    let mut worlds = summary::by_time(profile);
     let left_out = worlds.len().saturating_sub(MOST_WORLDS);
     worlds.truncate(MOST_WORLDS);
-    let title = format!("Profile of {}", worlds.first().map_or("nothing".into(), |world| tables::programs(world)));
+    let title = format!("Profile of {}", worlds.first().map_or("nothing".into(), |world| summary::programs(world)));
     let body = html! {
         style { (PreEscaped(STYLE)) }
         header {
@@ -52,7 +52,7 @@ pub fn render(profile: &Profile) -> String {
         }
         @for (number, world) in worlds.iter().enumerate() {
             @if worlds.len() > 1 {
-                section .program { h2 { (tables::programs(world)) } (tables::lead(world)) (tables::tiles(world)) }
+                section .program { h2 { (summary::programs(world)) } (tables::lead(world)) (tables::tiles(world)) }
             }
             (program(profile, world, number, worlds.len()))
         }
