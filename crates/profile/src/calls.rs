@@ -18,6 +18,8 @@ pub struct Call {
     pub is_large: bool,
     /// What its arguments are, as `calls.txt` says.
     pub arguments: Vec<u8>,
+    /// By kind of argument: its place plus one, or 0 for none.
+    places: [u8; 128],
 }
 
 /// When the work of a call is done.
@@ -156,7 +158,7 @@ impl Call {
 
     /// Where its argument of this kind is.
     pub fn position(&self, argument: u8) -> Option<usize> {
-        self.arguments.iter().position(|known| *known == argument)
+        usize::from(self.places[usize::from(argument)]).checked_sub(1)
     }
 }
 
@@ -181,7 +183,9 @@ fn line(line: &str) -> Option<Vec<Call>> {
     let arguments: Vec<u8> = words.map(|word| word.as_bytes()[0]).collect();
     let with = |name: String, form, more: &[u8]| {
         let arguments = [&arguments[..], more].concat();
-        Call { name, kind, form, is_large: false, arguments }
+        let mut places = [0; 128];
+        arguments.iter().enumerate().rev().for_each(|(at, kind)| places[usize::from(*kind)] = at as u8 + 1);
+        Call { name, kind, form, is_large: false, arguments, places }
     };
     let has_request = arguments.contains(&b'r');
     let own_form = match kind {

@@ -39,8 +39,8 @@ pub fn narrow(arguments: &mut Arguments, plain: &'static Call) -> Option<Vec<Vec
     let mut values = arguments.values;
     for at in (0..letters.len()).filter(|at| ARRAYS_OF_COUNTS.contains(&letters[*at])) {
         let length = length(arguments, letters[at])?;
-        let has_displacements = letters[at] != b'R';
-        for place in if has_displacements { at..at + 2 } else { at..at + 1 } {
+        let narrow_displacements = letters[at] != b'R' && !has_wide_displacements(arguments.call);
+        for place in if narrow_displacements { at..at + 2 } else { at..at + 1 } {
             let wide = arguments.values[place];
             if wide == 0 {
                 continue;
@@ -53,6 +53,11 @@ pub fn narrow(arguments: &mut Arguments, plain: &'static Call) -> Option<Vec<Vec
     arguments.values = values;
     arguments.call = plain;
     Some(arrays)
+}
+
+/// The displacements of MPI_Neighbor_alltoallw are MPI_Aint in both of its forms.
+fn has_wide_displacements(call: &Call) -> bool {
+    call.kind == Kind::Neighbor && call.arguments.contains(&b'y')
 }
 
 /// Keeps arrays for a call that has returned before its operation is complete.

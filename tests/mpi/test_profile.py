@@ -1,0 +1,195 @@
+"""`fishplate profile`: what it counts, under three MPI interfaces; however a program ends; beside other tools."""
+
+import json
+import os
+import signal
+import tempfile
+import time
+from pathlib import Path
+
+from support import FISHPLATE, PROVIDER, MpiTest, app, program, stack, testbed
+from test_apps import cg_on_four, flow_on_four, lu_on_four
+
+# Program and stack of each interface: MPICH's, that of the MPI standard, Open MPI's.
+INTERFACES = {"mpich": ("mpich", "profiled"), "standard": ("mpich", "abi/profiled"),
+              "openmpi": ("openmpi", "openmpi/profiled")}
+RANKS = 3
+LIBRARY = PROVIDER / "libfishplate-mpi.so"
+# Each rank of `profiled counts`, on three: calls and bytes sent by them.
+COUNTS = {"MPI_Irecv": (11, 0), "MPI_Isend": (11, 10_009), "MPI_Waitall": (11, 0), "MPI_Sendrecv": (1, 800),
+          "MPI_Send_init": (1, 14), "MPI_Recv_init": (1, 0), "MPI_Startall": (2, 0), "MPI_Waitany": (4, 0),
+          "MPI_Request_free": (2, 0), "MPI_Comm_split": (1, 0), "MPI_Iallreduce": (1, 8), "MPI_Wait": (1, 0),
+          "MPI_Alltoall": (1, 48), "MPI_Comm_free": (1, 0), "MPI_Win_allocate": (1, 0), "MPI_Win_fence": (2, 0),
+          "MPI_Put": (1, 4), "MPI_Win_free": (1, 0)}
+# On four ranks, messages and bytes by calculation (test_apps.py): NAS programs do one iteration more than they time. LU
+# and SP also compute residuals before: faces two points deep, five values a point, of four edges between ranks both ways,
+# twice for each start; and of six sides of four cells on four ranks.
+LU_RESIDUALS = (2 * 8, 2 * 8 * 2 * 6 * 12 * 5 * 8)
+SP_RESIDUAL = (6 * 4, 4 * 4 * 6 * 6 * 6 * 2 * 5 * 8 // 4)
+ON_FOUR = {"cg": [cg_on_four(1400, 15 + 1)], "lu": [lu_on_four(12, 50 + 1), LU_RESIDUALS],
+           "sp": [flow_on_four(12, 100 + 1, 22, 10), SP_RESIDUAL]}
+BEFORE = {"MPI_Isend": 1, "MPI_Irecv": 1, "MPI_Waitall": 1}
+
+
+def calls(rank):
+    return {call["call"]: call["count"] for call in rank["calls"]}
+
+
+class Profile(MpiTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.record = self.folder / "profile.json"
+
+    def command(self, what, ranks=RANKS, interface="mpich", before=()):
+        mpi, binary = INTERFACES[interface]
+        mpiexec = [stack(mpi) / "mpiexec", "-n", ranks, *(["--oversubscribe"] if mpi == "openmpi" else [])]
+        profile = [FISHPLATE, "profile", "--output", self.record, "--"]
+        return [*profile, *mpiexec, *before, program(binary), what]
+
+    def run_profiled(self, *command, interface="mpich", timeout=120, **environment):
+        if INTERFACES[interface][0] == "openmpi":
+            environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return self.run_command(command, timeout, environment)
+
+    def ranks(self):
+        """What is recorded of each rank; nothing is left of the files that it was made of."""
+        self.assertEqual({file.name for file in self.folder.iterdir()}, {"profile.json", "profile.html"})
+        [world] = json.loads(self.record.read_text())["worlds"]
+        return world["ranks"]
+
+    def test_calls_and_bytes(self):
+        for interface in INTERFACES:
+            with self.subTest(interface):
+                ran = self.run_profiled(*self.command("counts", interface=interface), interface=interface)
+                self.succeeds(ran, "all right")
+                for rank in self.ranks():
+                    self.check_counts(rank)
+
+    def check_counts(self, rank):
+        number = rank["rank"]
+        found = {call["call"]: (call["count"], call["sent"]) for call in rank["calls"]}
+        wanted = COUNTS | {"MPI_Allgatherv": (1, RANKS - number), "MPI_Bcast": (1, 4 if number == RANKS - 1 else 0)}
+        wanted["MPI_Send"] = (2, 3) if number == 0 else (1, 0)
+        if number == 1:
+            wanted |= {"MPI_Mprobe": (1, 0), "MPI_Mrecv": (1, 0)}
+        self.assertEqual(found, wanted)
+        to_next = {"sent": 14 + (number == 0), "sent_bytes": 10_009 + 800 + 14 + 4 + 3 * (number == 0)}
+        sent = [{key: peer[key] for key in to_next} for peer in rank["peers"] if peer["rank"] == (number + 1) % RANKS]
+        to_next["sent"] += 1  # The put.
+        self.assertEqual(sent, [to_next])
+        names = {comm["name"] for comm in rank["communicators"]}
+        self.assertLessEqual({"MPI_COMM_WORLD", "reverse"}, names)
+        self.assertEqual(rank["end"], "finalized")
+        self.assertEqual(rank["late"]["unmatched"], 0)
+
+    def test_what_the_specification_of_nas_says_is_sent(self):
+        for name, parts in ON_FOUR.items():
+            with self.subTest(name):
+                command = [stack("mpich") / "mpiexec", "-n", 4, app(name), "--class", "S"]
+                profile = [FISHPLATE, "profile", "--output", self.record, "--"]
+                self.succeeds(self.run_profiled(*profile, *command), "Verified")
+                sizes = [size for rank in self.ranks() for size in rank["sizes"]]
+                sent = [size for size in sizes if size["way"] == "sent"]
+                found = [sum(size[what] for size in sent) for what in ("messages", "bytes")]
+                self.assertEqual(found, [sum(part[what] for part in parts) for what in (0, 1)])
+
+    def test_over_fishplate_and_its_collectives(self):
+        name = self.lab("--clusters", 2, "--hosts", 1, "--rails", "0", "--wan", "1000", "--delay", "1ms")
+        log = self.folder / "used.jsonl"
+        run = [FISHPLATE, "run", "--mpi", "mpich", "--collectives", "coordinators", "--", "mpiexec", "-n", 2]
+        inside = ["env", f"FISHPLATE_COLLECTIVES_LOG={log}", FISHPLATE, "profile", "--output", self.record, "--", *run]
+        ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", *inside, program("profiled"), "counts"])
+        self.succeeds(ran, "all right")
+        used = [json.loads(line) for line in log.read_text().splitlines()]
+        log.unlink()
+        self.assertIn(("bcast", "coordinators"), {(line.get("operation"), line.get("algorithm")) for line in used})
+        for rank in self.ranks():
+            self.assertEqual(calls(rank)["MPI_Bcast"], 1)
+            self.assertEqual(calls(rank)["MPI_Isend"], 11)
+
+    def test_beside_other_tools(self):
+        for order in ("{tool}", "{tool}:{library}", "{library}:{tool}"):
+            with self.subTest(order):
+                preload = order.format(tool=program("pmpi_tool.so"), library=LIBRARY)
+                command = self.command("counts", before=["env"])
+                ran = self.run_profiled(*command, LD_PRELOAD=preload)
+                self.succeeds(ran, "the tool has seen 11 sends")
+                for rank in self.ranks():
+                    self.assertEqual(calls(rank)["MPI_Isend"], 11)
+
+    def test_a_killed_rank(self):
+        job = self.start(self.command("wait", ranks=2))
+        deadline = time.monotonic() + 60
+        while "pid " not in job.text()[0] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(int(job.text()[0].split("pid ")[1].split()[0]), signal.SIGKILL)
+        ran = self.finish(job)
+        self.assertNotEqual(ran.code, 0, str(ran))
+        self.assertIn("rank 1", ran.err)
+        self.assertIn("MPI_Recv", ran.err)
+        self.assertIn("wait_for_ever", ran.err)
+        self.check_what_was_before({"unfinished"})
+
+    def test_an_interrupted_job(self):
+        job = self.start(self.command("wait", ranks=2))
+        deadline = time.monotonic() + 60
+        while "pid " not in job.text()[0] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        job.process.send_signal(signal.SIGINT)
+        ran = self.finish(job)
+        self.assertEqual(ran.code, 128 + signal.SIGINT, str(ran))
+        self.check_what_was_before({"unfinished"})
+
+    def test_ranks_that_do_not_finalize(self):
+        for what, end, code in [("exit", "unfinished", 0), ("abort", "aborted", 7)]:
+            with self.subTest(what):
+                ran = self.run_profiled(*self.command(what))
+                self.assertEqual(ran.code, code, str(ran))
+                # Who does not abort is killed.
+                self.check_what_was_before({end, "unfinished"})
+
+    def check_what_was_before(self, ends):
+        for rank in self.ranks():
+            [end] = [rank["end"]] if isinstance(rank["end"], str) else rank["end"]
+            self.assertIn(end, ends)
+            self.assertEqual({name: calls(rank)[name] for name in BEFORE}, BEFORE)
+
+    def test_a_program_that_forks(self):
+        self.succeeds(self.run_profiled(*self.command("fork")), "all right")
+        self.assertEqual([calls(rank)["MPI_Isend"] for rank in self.ranks()], [2] * RANKS)
+
+    def test_a_program_that_has_part_of_it_left_out(self):
+        self.succeeds(self.run_profiled(*self.command("pcontrol")), "all right")
+        ranks = self.ranks()
+        self.assertEqual([calls(rank)["MPI_Isend"] for rank in ranks], [2] * RANKS)
+        self.assertTrue(all(rank["paused_ns"] > 0 for rank in ranks))
+
+    def test_more_threads_than_cores_in_mpi(self):
+        self.succeeds(self.run_profiled(*self.command("threads", ranks=2)), "all right")
+        for rank in self.ranks():
+            [sent] = [call["sent"] for call in rank["calls"] if call["call"] == "MPI_Sendrecv"]
+            self.assertEqual(sent, 4 * 100 * 20)
+
+    def test_ranks_without_the_library(self):
+        mpiexec = [stack("mpich") / "mpiexec", "-n", 1, program("profiled"), "exit"]
+        mpiexec += [":", "-n", 1, "env", "-u", "LD_PRELOAD", program("profiled"), "exit"]
+        ran = self.run_profiled(FISHPLATE, "profile", "--output", self.record, "--", *mpiexec)
+        self.assertEqual(ran.code, 0, str(ran))
+        self.assertIn("rank 1", ran.err)
+        self.assertEqual([rank["rank"] for rank in self.ranks()], [0])
+
+    def test_a_program_without_mpi(self):
+        ran = self.run_profiled(FISHPLATE, "profile", "--output", self.record, "--", "true")
+        self.assertEqual(ran.code, 0, str(ran))
+        self.assertIn("no process called MPI", ran.err)
+
+    def test_a_full_disk(self):
+        script = f"""
+            mount -t tmpfs -o size=256k none {self.folder}
+            {FISHPLATE} profile --output {self.record} -- {stack("mpich")}/mpiexec -n 2 {program("profiled")} counts
+        """
+        ran = self.run_command(testbed("--", "sh", "-ec", script))
+        self.assertIn("all right", ran.out, str(ran))
+        self.assertIn("No space left on device", ran.err, str(ran))
