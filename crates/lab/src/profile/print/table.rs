@@ -22,8 +22,7 @@ const INTERFACES: usize = 8;
 /// The tables. `top` is how many calls and sites are shown.
 pub fn render(profile: &Profile, top: usize) -> String {
     let mut parts = Vec::new();
-    let mut worlds: Vec<&World> = profile.worlds.iter().collect();
-    worlds.sort_by_key(|world| std::cmp::Reverse(world.ranks.iter().map(|rank| rank.run_ns).sum::<u64>()));
+    let worlds = summary::by_time(profile);
     for world in worlds.iter().take(MOST_WORLDS) {
         parts.push(program(world, top));
     }
@@ -33,7 +32,8 @@ pub fn render(profile: &Profile, top: usize) -> String {
     parts.extend(rails(profile, top));
     let mut lines = findings::of_profile(profile);
     for world in worlds.iter().take(MOST_WORLDS) {
-        lines.extend(findings::of_world(world));
+        let name = if worlds.len() > 1 { format!("{}: ", summary::programs(world)) } else { String::new() };
+        lines.extend(findings::of_world(world).iter().map(|line| format!("{name}{line}")));
     }
     parts.push(lines.iter().map(|line| wrapped(&format!("! {line}"), WIDTH) + "\n").collect());
     parts.retain(|part| !part.trim().is_empty());
@@ -54,19 +54,14 @@ fn program(world: &World, top: usize) -> String {
 
 /// What ran where, for how long.
 fn headline(world: &World) -> String {
-    let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_string();
-    let programs: Vec<String> = world.programs.iter().map(name).collect();
-    let mut hosts: Vec<&str> = world.ranks.iter().map(|rank| rank.host.as_str()).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
     let longest = world.ranks.iter().map(|rank| rank.run_ns).max().unwrap_or(0);
     let library = world.library.lines().next().unwrap_or_default().split(',').next().unwrap_or_default();
     let library = library.split_whitespace().collect::<Vec<_>>().join(" ");
     format!(
         "{}: {} on {}, {}; {}",
-        cut(&programs.join(", "), NAME),
+        cut(&summary::programs(world), NAME),
         text::plural(world.size as u64, "rank"),
-        text::plural(hosts.len() as u64, "host"),
+        text::plural(summary::hosts(world) as u64, "host"),
         time(longest as f64),
         cut(&library, NAME),
     )
@@ -106,7 +101,7 @@ fn breakdown(world: &World) -> String {
 }
 
 fn in_mpi(world: &World) -> f64 {
-    world.ranks.iter().map(|rank| rank.in_mpi_ns).sum::<u64>() as f64
+    world.total(|rank| rank.in_mpi_ns) as f64
 }
 
 /// Columns that calls and sites have in common.
@@ -150,7 +145,7 @@ fn rest(all: usize, top: usize) -> String {
 fn classes(world: &World) -> String {
     let mut titles = vec!["messages, bytes".to_string(), format!("below {}", units::size(PAPER_BOUNDS[0]))];
     titles.extend(PAPER_BOUNDS[1..].iter().map(|bound| format!("below {}", units::size(*bound))));
-    titles.push("above".into());
+    titles.push(format!("{} and above", units::size(PAPER_BOUNDS[PAPER_BOUNDS.len() - 1])));
     let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
     let mut table = text::table(&titles, 1);
     let ways =
