@@ -35,7 +35,7 @@ impl std::error::Error for Malformed {}
 /// Length in bytes of the header that starts with byte `first`.
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
-        kind::EAGER | kind::CTS => Ok(COMMON_LEN + 24),
+        kind::EAGER | kind::CTS | kind::SHARED_MEMORY => Ok(COMMON_LEN + 24),
         kind::WRITE | kind::READ | kind::RTS => Ok(COMMON_LEN + 40),
         kind::STRIPE | kind::EARLY_DATA | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
         kind::RELINQUISH | kind::RESUME => Ok(COMMON_LEN + 8),
@@ -146,6 +146,10 @@ impl Reader<'_> {
                 port: self.u64(COMMON_LEN + 8) as u16,
                 received: self.flag(flag::RECEIVED),
             },
+            kind::SHARED_MEMORY => Body::SharedMemory {
+                listener: self.u64(COMMON_LEN),
+                secret: u128::from(self.u64(COMMON_LEN + 8)) | u128::from(self.u64(COMMON_LEN + 16)) << 64,
+            },
             _ => Body::Ack,
         })
     }
@@ -237,6 +241,7 @@ mod tests {
             Just(Body::Leave),
             any::<u32>().prop_map(|number| Body::Resume { number }),
             any::<(u16, u64, bool)>().prop_map(|(port, secret, received)| Body::Datagrams { port, secret, received }),
+            any::<(u64, u128)>().prop_map(|(listener, secret)| Body::SharedMemory { listener, secret }),
         ]
     }
 

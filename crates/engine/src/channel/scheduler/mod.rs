@@ -24,7 +24,7 @@ use super::transmit::{NO_PAYLOAD, Transmit};
 use super::{CreditReturn, Reply, State, VirtualChannel};
 use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
-use crate::policy::{View, Views, deprioritize_negligible};
+use crate::policy::{MAX_PIECE, Plan, View, Views, deprioritize_negligible};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, SendRef};
@@ -248,6 +248,13 @@ impl VirtualChannel {
     /// The next piece, and the subchannel that takes it. `Some(None)`: those that may are busy; `None`: what is behind
     /// in the queue has to wait as well.
     fn cut(&mut self, now: Instant, stripes: &mut Stripes) -> Option<Option<(usize, Piece)>> {
+        if let Some(only) = self.in_memory() {
+            // Nothing to choose, and nothing is gained by short pieces.
+            stripes.apply(Plan::LateBound, &self.live);
+            if stripes.is_late_bound() {
+                return (self.subchannels[only].budget > 0).then(|| Some((only, stripes.cut_next(MAX_PIECE))));
+            }
+        }
         let views = self.views(now);
         if let Some(len) = stripes.unplanned() {
             stripes.apply(self.stripe.plan(len, &views), &self.live);
