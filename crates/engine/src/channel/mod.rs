@@ -343,7 +343,7 @@ impl VirtualChannel {
     }
 
     /// The subchannel in memory, while it carries: then it is the only live one.
-    fn in_memory(&self) -> Option<usize> {
+    pub fn in_memory(&self) -> Option<usize> {
         let [only] = self.live[..] else { return None };
         Some(usize::from(only)).filter(|only| self.subchannels[*only].is_in_memory)
     }

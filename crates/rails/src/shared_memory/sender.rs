@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
+use fishplate_engine::wire::{Header, MAX_HEADER_LEN, header_len};
 use fishplate_engine::{Extent, Payload, Source};
 
 use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOTS, Side, Sleep, Word, describe, in_ring, kind, tag};
@@ -16,6 +16,10 @@ use crate::sys::shared_memory::SharedMemory;
 /// Payloads of at least so many bytes are lent, where the peer can read this process's memory: the system call takes as long
 /// as copying that twice.
 const LEAST_LENT: u64 = 8 << 10;
+fn least_lent() -> u64 {
+    static L: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    *L.get_or_init(|| std::env::var("XLENT").ok().and_then(|v| v.parse().ok()).unwrap_or(LEAST_LENT))
+}
 /// Bytes of the records whose payload is in the sender's memory, behind the header.
 const MOST_LENT: usize = MAX_PIECES * 16;
 
@@ -172,6 +176,27 @@ impl Sender {
         !self.has_lent(ended)
     }
 
+    /// Copies the payload, of `len` bytes, of counted frame number `frame`, which was sent in one record and is not known to be
+    /// taken. (Where the peer has changed it, whatever it is now: nobody else gets it.)
+    pub fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) {
+        let untaken = (0..self.next.wrapping_sub(self.taken)).map(|at| self.taken.wrapping_add(at));
+        let found = untaken.into_iter().find(|slot| self.end_of(slot.wrapping_add(1)).1 == frame);
+        let len = len as usize;
+        if let Some(slot) = found {
+            let mut first = [0];
+            self.memory.read(self.side.slot(slot) + 8, &mut first);
+            let from = header_len(first[0]).unwrap_or(0);
+            let in_slot = len.min(IN_SLOT.saturating_sub(from));
+            self.memory.append(self.side.slot(slot) + 8 + from, in_slot, into);
+            let start = self.end_of(slot).0 + from.saturating_sub(IN_SLOT) as u64;
+            while into.len() < len {
+                let at = ((start + (into.len() - in_slot) as u64) % BYTES as u64) as usize;
+                self.memory.append(self.side.bytes() + at, (len - into.len()).min(BYTES - at), into);
+            }
+        }
+        into.resize(len, 0);
+    }
+
     /// Whether the peer has to be woken, which it counts as from then on. `is_last`: see [`Sender::unrung`].
     pub fn must_ring(&mut self, is_last: bool) -> bool {
         self.unrung &= !is_last;
@@ -182,7 +207,7 @@ impl Sender {
 
     fn can_lend(&mut self, source: &Source) -> bool {
         let Source::User(payload) = source else { return false };
-        if source.len() < LEAST_LENT || payload.extents().len() > MAX_PIECES {
+        if source.len() < least_lent() || payload.extents().len() > MAX_PIECES {
             return false;
         }
         let reads = || self.memory.load(self.side.peer().word(Word::Reads), Ordering::Relaxed) == 1;
@@ -198,15 +223,15 @@ impl Sender {
             return self.write_lent(header, content);
         }
         let mut bytes = [0; MAX_HEADER_LEN];
-        let mut header_len = if *done == 0 { header.encode(&mut bytes) } else { 0 };
+        let mut own_len = if *done == 0 { header.encode(&mut bytes) } else { 0 };
         loop {
             let part = (len - *done).min(MOST_PAYLOAD as u64) as usize;
-            if !self.has_room(header_len + part) {
+            if !self.has_room(own_len + part) {
                 return false;
             }
-            let kind = if header_len > 0 { kind::FRAME } else { kind::REST };
+            let kind = if own_len > 0 { kind::FRAME } else { kind::REST };
             let mut record = self.begin();
-            record.put(&bytes[..header_len]);
+            record.put(&bytes[..own_len]);
             match content {
                 Content::Where(Source::User(payload)) => {
                     places.memory.for_each(payload, *done, part as u64, |bytes| record.put(bytes));
@@ -215,6 +240,8 @@ impl Sender {
                     record.put(&places.bounces.get(*id)[(*offset + *done) as usize..][..part]);
                 }
                 Content::Copied(bytes) => record.put(&bytes[*done as usize..][..part]),
+                // Recovered before.
+                Content::Where(Source::Sent { .. }) => record.put(&[0; MOST_PAYLOAD][..part]),
             }
             let record_len = record.len;
             *done += part as u64;
@@ -224,7 +251,7 @@ impl Sender {
             if is_whole {
                 return true;
             }
-            header_len = 0;
+            own_len = 0;
         }
     }
 
@@ -235,9 +262,9 @@ impl Sender {
             return false;
         }
         let mut bytes = [0; MAX_HEADER_LEN];
-        let header_len = header.encode(&mut bytes);
+        let own_len = header.encode(&mut bytes);
         let mut record = self.begin();
-        record.put(&bytes[..header_len]);
+        record.put(&bytes[..own_len]);
         let address = |extent: &Extent| extent.region.0.wrapping_add(extent.offset).to_le_bytes();
         match payload {
             Payload::One(extent) => record.put(&address(extent)),
@@ -319,6 +346,7 @@ fn copied(content: &Content, places: Places<'_>) -> Content {
             bytes.extend_from_slice(&places.bounces.get(*id)[*offset as usize..][..*len as usize]);
         }
         Content::Copied(copy) => bytes.extend_from_slice(copy),
+        Content::Where(Source::Sent { len }) => bytes.resize(*len as usize, 0),
     }
     Content::Copied(bytes)
 }

@@ -285,6 +285,11 @@ impl Subchannel {
         self.estimate.kernel_acknowledged(now, behind);
     }
 
+    /// The frames in flight, each with its number: how many there were, itself included, modulo 2^32.
+    pub fn in_flight(&self) -> impl Iterator<Item = (u32, FrameOwner)> {
+        self.in_flight.iter().zip(1u32..).map(|(frame, at)| (self.acked.wrapping_add(at), frame.owner))
+    }
+
     /// Whether an acknowledgement of so many frames says anything new.
     pub fn is_news(&self, ack: u32) -> bool {
         ack != self.acked

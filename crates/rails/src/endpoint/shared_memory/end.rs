@@ -1,7 +1,7 @@
 //! The end of links in shared memory. The links over the rails, which have stood by, carry what such a link has not.
 
-use fishplate_engine::Instant;
 use fishplate_engine::wire::Body;
+use fishplate_engine::{Instant, Payload, Source, SubchannelId};
 
 use super::RAIL_NAME;
 use crate::endpoint::Endpoint;
@@ -17,6 +17,7 @@ impl Endpoint {
         if !link.goodbye_received || link.receiver.is_within_frame() {
             return self.shared_link_failed(at, "it was closed without a goodbye (did the process end?)", now);
         }
+        self.recover_sent(at, subchannel);
         self.remove_shared_link(at);
         self.shared_link_ended(subchannel, "the peer closes", now);
     }
@@ -26,6 +27,7 @@ impl Endpoint {
         let Some(link) = self.shared_memory.links.get(at) else { return };
         let subchannel = link.subchannel;
         let why = format!("rail {RAIL_NAME}: {cause}");
+        self.recover_sent(at, subchannel);
         self.remove_shared_link(at);
         let peer = &mut self.peers[subchannel.vc.0 as usize];
         log::warn!("{} {why}", peer.describe());
@@ -33,7 +35,14 @@ impl Endpoint {
         self.shared_link_ended(subchannel, &why, now);
     }
 
-    fn shared_link_ended(&mut self, subchannel: fishplate_engine::SubchannelId, why: &str, now: Instant) {
+    /// Copies what a link alone has of messages, so that it can be sent another way.
+    fn recover_sent(&mut self, at: usize, subchannel: SubchannelId) {
+        let Endpoint { shared_memory, engine, bounces, .. } = self;
+        let sender = &shared_memory.links[at].sender;
+        engine.recover(subchannel, |frame, len, id| sender.recover(frame, len, bounces.open(id)));
+    }
+
+    fn shared_link_ended(&mut self, subchannel: SubchannelId, why: &str, now: Instant) {
         if self.lose_if_closed(subchannel.vc) {
             return;
         }
@@ -68,12 +77,7 @@ impl Endpoint {
         let Endpoint { shared_memory, engine, memory, bounces, .. } = self;
         for (_, link) in &mut shared_memory.links {
             let header = engine.bare_header(now, link.subchannel, Body::Bye);
-            link.sender.push(
-                &header,
-                &fishplate_engine::Source::User(fishplate_engine::Payload::EMPTY),
-                false,
-                Places { memory, bounces },
-            );
+            link.sender.push(&header, &Source::User(Payload::EMPTY), false, Places { memory, bounces });
             link.shut();
         }
     }

@@ -13,7 +13,7 @@ mod end;
 mod sleep;
 mod transfer;
 
-use fishplate_engine::{RailId, SubchannelId};
+use fishplate_engine::{RailId, SubchannelId, VcId};
 use slab::Slab;
 
 use super::Endpoint;
@@ -65,6 +65,13 @@ impl Endpoint {
     pub(in crate::endpoint) fn shared_link_of(&self, subchannel: SubchannelId) -> Option<usize> {
         let at = self.peers[subchannel.vc.0 as usize].shared_memory?;
         (self.shared_memory.links[at].subchannel == subchannel).then_some(at)
+    }
+
+    /// Whether what was sent to a peer last is in shared memory, all of it.
+    #[inline]
+    pub(in crate::endpoint) fn is_in_shared_memory(&self, vc: VcId) -> bool {
+        let link = self.peers[vc.0 as usize].shared_memory.map(|at| &self.shared_memory.links[at]);
+        link.is_some_and(|link| !link.sender.is_blocked())
     }
 
     /// The number under which shared memory is counted, behind those of the rails.
