@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use fishplate_engine::Placement;
-use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode};
+use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode, header_len};
 
 use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOT, Side, Word, described, in_ring, kind, tag};
 use crate::bounce_buffers::BounceBuffers;
@@ -62,7 +62,14 @@ pub struct Record {
     pub kind: u32,
     /// Its length.
     pub len: usize,
-    start: [u8; IN_SLOT],
+    slot: [u8; SLOT],
+}
+
+impl Record {
+    /// What of it is in the slot.
+    fn start(&self) -> &[u8] {
+        &self.slot[SLOT - IN_SLOT..]
+    }
 }
 
 /// How placing a payload went on.
@@ -94,10 +101,8 @@ impl Receiver {
             return Ok(None);
         }
         // Copied out before anything is believed of it: the peer may still change it.
-        let mut slot = [0; SLOT - 4];
-        self.memory.read(self.side.peer().slot(self.next) + 4, &mut slot);
-        let (word, start) = slot.split_first_chunk().unwrap_or((&[0; 4], &[]));
-        let (kind, len) = described(u32::from_le_bytes(*word));
+        let slot: [u8; SLOT] = self.memory.bytes(self.side.peer().slot(self.next));
+        let (kind, len) = described(u32::from_le_bytes([slot[4], slot[5], slot[6], slot[7]]));
         let most = match kind {
             kind::FRAME => MAX_HEADER_LEN + MOST_PAYLOAD,
             kind::REST => MOST_PAYLOAD,
@@ -105,9 +110,8 @@ impl Receiver {
             _ => return Err(BadRecord::Kind(kind)),
         };
         let is_expected = (kind == kind::REST) == (self.len > 0);
-        let start = start.first_chunk().copied().unwrap_or([0; IN_SLOT]);
         match is_expected {
-            true if len <= most => Ok(Some(Record { kind, len, start })),
+            true if len <= most => Ok(Some(Record { kind, len, slot })),
             true => Err(BadRecord::Length(len)),
             false => Err(BadRecord::Kind(kind)),
         }
@@ -116,15 +120,19 @@ impl Receiver {
     /// The header that a record begins with, and its length in bytes.
     #[inline]
     pub fn header(&self, record: &Record) -> Result<(Header, usize), BadRecord> {
-        let mut bytes = [0; MAX_HEADER_LEN];
-        bytes[..IN_SLOT].copy_from_slice(&record.start);
-        if record.len > IN_SLOT {
+        let decoded = if record.len <= IN_SLOT {
+            decode(&record.start()[..record.len])
+        } else if header_len(record.start()[0]).is_ok_and(|len| len <= IN_SLOT) {
+            decode(record.start())
+        } else {
+            let mut bytes = [0; MAX_HEADER_LEN];
+            bytes[..IN_SLOT].copy_from_slice(record.start());
             // A multiple of a cache line, so that it does not wrap here.
             let at = (self.bytes % BYTES as u64) as usize;
             self.memory.read(self.side.peer().bytes() + at, &mut bytes[IN_SLOT..]);
-        }
-        let there = &bytes[..record.len.min(MAX_HEADER_LEN)];
-        decode(there).map_err(BadRecord::Header)?.ok_or(BadRecord::Length(record.len))
+            decode(&bytes[..record.len.min(MAX_HEADER_LEN)])
+        };
+        decoded.map_err(BadRecord::Header)?.ok_or(BadRecord::Length(record.len))
     }
 
     /// The payload of the record's header goes to `placement`. `header_len` bytes of the record are the header.
@@ -167,7 +175,7 @@ impl Receiver {
         if here > self.len - self.done || here == 0 {
             return Err(BadRecord::Length(record.len));
         }
-        let in_slot = &record.start[from.min(IN_SLOT)..record.len.min(IN_SLOT)];
+        let in_slot = &record.start()[from.min(IN_SLOT)..record.len.min(IN_SLOT)];
         match &self.destination {
             Destination::User(place) => memory.write(place, self.done, in_slot),
             Destination::Bounce(id) => {
@@ -208,7 +216,7 @@ impl Receiver {
         let len = self.len;
         let gone = || io::Error::other("the peer's memory cannot be read");
         let mut list = Vec::with_capacity(record.len);
-        list.extend_from_slice(&record.start[..record.len.min(IN_SLOT)]);
+        list.extend_from_slice(&record.start()[..record.len.min(IN_SLOT)]);
         let at = (self.bytes % BYTES as u64) as usize;
         let rest = record.len.saturating_sub(IN_SLOT);
         let first = rest.min(BYTES - at);

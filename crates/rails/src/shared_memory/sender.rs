@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use fishplate_engine::wire::{Header, MAX_HEADER_LEN, header_len};
+use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Urgency, header_len};
 use fishplate_engine::{Extent, Payload, Source};
 
 use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOTS, Side, Sleep, Word, describe, in_ring, kind, tag};
@@ -16,10 +16,6 @@ use crate::sys::shared_memory::SharedMemory;
 /// Payloads of at least so many bytes are lent, where the peer can read this process's memory: the system call takes as long
 /// as copying that twice.
 const LEAST_LENT: u64 = 8 << 10;
-fn least_lent() -> u64 {
-    static L: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    *L.get_or_init(|| std::env::var("XLENT").ok().and_then(|v| v.parse().ok()).unwrap_or(LEAST_LENT))
-}
 /// Bytes of the records whose payload is in the sender's memory, behind the header.
 const MOST_LENT: usize = MAX_PIECES * 16;
 
@@ -41,6 +37,8 @@ pub struct Sender {
     ends: Box<[(u64, u32)]>,
     /// Counted frames that were put into slots whole, modulo 2^32.
     frames: u32,
+    /// Of the last of them for which somebody waits, the slot.
+    awaited: u32,
     /// Frames that did not fit yet, in order; the first perhaps in part.
     waiting: VecDeque<Waiting>,
     /// Memory that was lent, each with the slot that says so.
@@ -53,19 +51,37 @@ pub struct Sender {
 
 struct Waiting {
     header: Header,
-    content: Content,
+    payload: Held,
     may_lend: bool,
     /// Bytes of the payload that are in the ring; the header is as well, if there are any.
     done: u64,
 }
 
-/// Where the payload of a frame that waits is.
-enum Content {
+/// The payload of a frame that waits.
+enum Held {
+    /// Where it is.
     Where(Source),
+    /// What it was.
     Copied(Vec<u8>),
 }
 
-impl Content {
+/// The payload of a frame that is written.
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    Where(&'a Source),
+    Copied(&'a [u8]),
+}
+
+impl Held {
+    fn content(&self) -> Content<'_> {
+        match self {
+            Held::Where(source) => Content::Where(source),
+            Held::Copied(bytes) => Content::Copied(bytes),
+        }
+    }
+}
+
+impl Content<'_> {
     fn len(&self) -> u64 {
         match self {
             Content::Where(source) => source.len(),
@@ -94,6 +110,7 @@ impl Sender {
             bytes: 0,
             ends: vec![(0, 0); SLOTS as usize].into(),
             frames: 0,
+            awaited: u32::MAX,
             waiting: VecDeque::new(),
             lent: VecDeque::new(),
             peer_reads: false,
@@ -101,9 +118,19 @@ impl Sender {
         }
     }
 
-    /// Whether the peer has not taken everything yet.
-    pub fn is_waiting(&self) -> bool {
-        self.taken != self.next || !self.waiting.is_empty()
+    /// Whether somebody waits until the peer has taken what was sent: for its memory, for room, or for a completion. What is
+    /// not looked for by this is acknowledged by what the peer sends.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        let is_untaken = |slot: u32| slot.wrapping_sub(self.taken) <= u32::MAX / 2;
+        self.taken != self.next && (is_untaken(self.awaited) || self.next.wrapping_sub(self.taken) >= SLOTS / 4)
+            || !self.waiting.is_empty()
+    }
+
+    /// Whether the peer is not known to have taken everything.
+    #[inline]
+    pub fn has_untaken(&self) -> bool {
+        self.taken != self.next
     }
 
     /// Whether frames wait for room.
@@ -117,32 +144,23 @@ impl Sender {
     }
 
     /// Sends a frame, or keeps it until there is room. With `is_borrowed`, the payload is valid only during the call.
+    #[inline]
     pub fn push(&mut self, header: &Header, source: &Source, is_borrowed: bool, places: Places<'_>) {
         let may_lend = !is_borrowed && self.can_lend(source);
-        if self.waiting.is_empty() {
-            let mut done = 0;
-            let content = Content::Where(source.clone());
-            if self.write(header, &content, may_lend, &mut done, places) {
-                return;
-            }
-            return self.wait(Waiting { header: *header, content, may_lend, done }, is_borrowed, places);
+        let mut done = 0;
+        if self.waiting.is_empty() && self.write(header, Content::Where(source), may_lend, &mut done, places) {
+            return;
         }
-        let content = Content::Where(source.clone());
-        self.wait(Waiting { header: *header, content, may_lend, done: 0 }, is_borrowed, places);
-    }
-
-    fn wait(&mut self, mut frame: Waiting, is_borrowed: bool, places: Places<'_>) {
-        if is_borrowed {
-            frame.content = copied(&frame.content, places);
-        }
-        self.waiting.push_back(frame);
+        let payload = if is_borrowed { copied(Content::Where(source), places) } else { Held::Where(source.clone()) };
+        self.waiting.push_back(Waiting { header: *header, payload, may_lend, done });
     }
 
     /// Sends what waits and fits. True if anything was sent.
     pub fn flush(&mut self, places: Places<'_>) -> bool {
         let before = self.next;
         while let Some(mut frame) = self.waiting.pop_front() {
-            if !self.write(&frame.header, &frame.content, frame.may_lend, &mut frame.done, places) {
+            let Waiting { header, payload, may_lend, done } = &mut frame;
+            if !self.write(header, payload.content(), *may_lend, done, places) {
                 self.waiting.push_front(frame);
                 break;
             }
@@ -169,8 +187,8 @@ impl Sender {
     /// `ended` is not there any more once this returns. False if the peer may still read of it.
     pub fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
         for frame in &mut self.waiting {
-            if matches!(&frame.content, Content::Where(Source::User(payload)) if overlaps(payload, ended)) {
-                (frame.content, frame.may_lend) = (copied(&frame.content, places), false);
+            if matches!(&frame.payload, Held::Where(Source::User(payload)) if overlaps(payload, ended)) {
+                (frame.payload, frame.may_lend) = (copied(frame.payload.content(), places), false);
             }
         }
         !self.has_lent(ended)
@@ -207,7 +225,7 @@ impl Sender {
 
     fn can_lend(&mut self, source: &Source) -> bool {
         let Source::User(payload) = source else { return false };
-        if source.len() < least_lent() || payload.extents().len() > MAX_PIECES {
+        if source.len() < LEAST_LENT || payload.extents().len() > MAX_PIECES {
             return false;
         }
         let reads = || self.memory.load(self.side.peer().word(Word::Reads), Ordering::Relaxed) == 1;
@@ -217,7 +235,7 @@ impl Sender {
 
     /// Writes a frame from byte `done` of its payload on, as far as there is room. True once all of it is written.
     #[inline]
-    fn write(&mut self, header: &Header, content: &Content, lend: bool, done: &mut u64, places: Places<'_>) -> bool {
+    fn write(&mut self, header: &Header, content: Content<'_>, lend: bool, done: &mut u64, places: Places<'_>) -> bool {
         let len = content.len();
         if lend && *done == 0 {
             return self.write_lent(header, content);
@@ -249,6 +267,7 @@ impl Sender {
             self.frames = self.frames.wrapping_add(u32::from(is_whole && header.body.is_counted()));
             self.publish(kind, record_len);
             if is_whole {
+                self.await_if_urgent(header);
                 return true;
             }
             own_len = 0;
@@ -256,7 +275,7 @@ impl Sender {
     }
 
     /// Writes a frame whose payload stays where it is.
-    fn write_lent(&mut self, header: &Header, content: &Content) -> bool {
+    fn write_lent(&mut self, header: &Header, content: Content<'_>) -> bool {
         let Content::Where(Source::User(payload)) = content else { return false };
         if !self.has_room(MAX_HEADER_LEN + MOST_LENT) {
             return false;
@@ -279,7 +298,16 @@ impl Sender {
         self.lent.push_back((self.next, payload.clone()));
         self.frames = self.frames.wrapping_add(u32::from(header.body.is_counted()));
         self.publish(kind::LENT, record_len);
+        self.await_if_urgent(header);
         true
+    }
+
+    /// A frame was written whole.
+    #[inline]
+    fn await_if_urgent(&mut self, header: &Header) {
+        if header.body.urgency() != Urgency::Lazy {
+            self.awaited = self.next.wrapping_sub(1);
+        }
     }
 
     /// Whether a record of so many bytes fits, as far as is known of what the peer has taken.
@@ -309,6 +337,10 @@ impl Sender {
         self.ends[(self.next % SLOTS) as usize] = (self.bytes, self.frames);
         self.next = self.next.wrapping_add(1);
         self.unrung = true;
+        // The peer has read them; what waits for them to come back is the processor's next atomic instruction. It looks
+        // at the very next one.
+        self.memory.prefetch(self.side.slot(self.next.wrapping_add(1)));
+        self.memory.prefetch(self.side.slot(self.next.wrapping_add(2)));
     }
 }
 
@@ -338,7 +370,7 @@ impl Record<'_> {
     }
 }
 
-fn copied(content: &Content, places: Places<'_>) -> Content {
+fn copied(content: Content<'_>, places: Places<'_>) -> Held {
     let mut bytes = Vec::with_capacity(content.len() as usize);
     match content {
         Content::Where(Source::User(payload)) => places.memory.read(payload, &mut bytes),
@@ -348,7 +380,7 @@ fn copied(content: &Content, places: Places<'_>) -> Content {
         Content::Copied(copy) => bytes.extend_from_slice(copy),
         Content::Where(Source::Sent { len }) => bytes.resize(*len as usize, 0),
     }
-    Content::Copied(bytes)
+    Held::Copied(bytes)
 }
 
 /// Whether two payloads have a byte in common. Regions are addresses.

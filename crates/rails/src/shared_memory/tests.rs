@@ -142,7 +142,7 @@ proptest! {
             }
         }
         prop_assert_eq!((sent, taken, acknowledged), (lens.len(), lens.len(), lens.len()));
-        prop_assert!(!link.sender.is_waiting() && !link.sender.has_lent(&payload(&expected[0])));
+        prop_assert!(!link.sender.has_untaken() && !link.sender.is_blocked() && !link.sender.has_lent(&payload(&expected[0])));
     }
 
     /// Whatever the peer writes, nothing comes out but bounded records or an error.

@@ -91,6 +91,23 @@ impl SharedMemory {
         unsafe { std::ptr::copy_nonoverlapping(self.at(at, into.len()), into.as_mut_ptr(), into.len()) };
     }
 
+    /// The `N` bytes at byte `at`.
+    #[inline]
+    pub fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
+        // SAFETY: as in `write`; any bytes make an array of them.
+        unsafe { self.at(at, N).cast::<[u8; N]>().read() }
+    }
+
+    /// Has the processor fetch the cache line at byte `at`, as it will be written.
+    #[inline]
+    pub fn prefetch(&self, at: usize) {
+        // SAFETY: a hint, of an address inside of the mapping.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            std::arch::x86_64::_mm_prefetch(self.at(at, 1).cast(), std::arch::x86_64::_MM_HINT_ET0);
+        }
+    }
+
     /// The same, to the end of a vector.
     pub fn append(&self, at: usize, len: usize, to: &mut Vec<u8>) {
         to.reserve(len);

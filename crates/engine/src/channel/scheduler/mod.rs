@@ -39,6 +39,13 @@ impl VirtualChannel {
             // What has come over a retiring one is still acknowledged over it.
             return self.next_refusal(now).or_else(|| self.acknowledgement(now));
         }
+        if self.has_only_messages() {
+            // The usual case need not pass all the others.
+            let message = self.queued_message(now, sends);
+            if message.is_some() {
+                return message;
+            }
+        }
         self.next_refusal(now)
             .or_else(|| self.reply(now))
             .or_else(|| self.relinquishment(now))
@@ -51,6 +58,17 @@ impl VirtualChannel {
             .or_else(|| self.next_piece(now, sends))
             .or_else(|| self.ping(now))
             .or_else(|| self.acknowledgement(now))
+    }
+
+    /// Whether nothing waits that comes before messages that no policy was asked about.
+    fn has_only_messages(&self) -> bool {
+        !self.queued.is_empty()
+            && self.replies.is_empty()
+            && self.to_relinquish.is_none()
+            && self.retransmit_queue.is_empty()
+            && self.to_reassign.is_empty()
+            && self.remote.is_idle()
+            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
     pub(super) fn views(&self, now: Instant) -> Views {

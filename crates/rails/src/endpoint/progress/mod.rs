@@ -34,7 +34,7 @@ impl Endpoint {
         let now = self.clock.now();
         self.flush_held();
         self.wake_shared_memory();
-        let mut moved = self.poll_shared_memory(now) || self.poll_active_link(now);
+        let mut moved = self.poll_shared_memory(now, !timeout.is_zero()) || self.poll_active_link(now);
         if !timeout.is_zero() {
             self.register_active_link();
         }

@@ -52,6 +52,6 @@ impl Endpoint {
         let Some(link) = self.shared_memory.links.get_mut(at) else { return false };
         link.hung_up |= link.silence();
         let now = self.clock.now();
-        self.poll_shared_memory(now)
+        self.poll_shared_memory(now, false)
     }
 }

@@ -17,16 +17,21 @@ const LOOKS: usize = 32;
 /// Links that are looked at so often. With many, one round takes long enough.
 const MOST_LOOKED_AT: usize = 4;
 
+/// What nobody waits for is looked at in one of so many calls: that costs a cache line which the peer writes.
+const LOOK_EVERY: u64 = 64;
+
 impl Endpoint {
-    /// Takes what has come in shared memory, and looks what peers have taken. True if there was anything.
+    /// Takes what has come in shared memory, and looks what peers have taken: all of it if the endpoint `is_closing`. True if
+    /// there was anything.
     #[inline]
-    pub(in crate::endpoint) fn poll_shared_memory(&mut self, now: Instant) -> bool {
+    pub(in crate::endpoint) fn poll_shared_memory(&mut self, now: Instant, is_closing: bool) -> bool {
         if self.shared_memory.is_empty() {
             return false;
         }
         let links = &self.shared_memory.links;
         let has_come = |at: &usize| links[*at].receiver.has_record();
         let _ = (0..LOOKS).any(|_| self.shared_memory.keys.iter().take(MOST_LOOKED_AT).any(has_come));
+        let looks_at_all = is_closing || self.calls.is_multiple_of(LOOK_EVERY);
         let mut moved = false;
         let mut position = 0;
         while let Some(&at) = self.shared_memory.keys.get(position) {
@@ -38,7 +43,7 @@ impl Endpoint {
             } else if link.hung_up {
                 moved = true;
                 self.shared_link_shut(at, now);
-            } else if link.sender.is_waiting() {
+            } else if link.sender.is_awaited() || (link.sender.has_untaken() && looks_at_all) {
                 moved |= self.look_at_shared(at, now);
             }
         }
