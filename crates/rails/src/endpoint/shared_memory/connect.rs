@@ -143,11 +143,15 @@ impl Endpoint {
         true
     }
 
-    /// Ends set-ups that take too long.
+    /// Ends set-ups that take too long, and notes which links are in use.
     pub(in crate::endpoint) fn service_shared_memory(&mut self, now: Instant) {
         let is_young = |since: Instant| now.since_ns(since) < MOST_NS;
         self.shared_memory.arriving.retain(|_, arriving| is_young(arriving.since));
         self.shared_memory.offered.retain(|_, offered| is_young(offered.since));
+        let rail = self.shared_memory_rail();
+        for (_, link) in &self.shared_memory.links {
+            self.counters.touch(rail, &link.counts, now);
+        }
     }
 
     /// A link is proven.

@@ -11,6 +11,8 @@ use crate::shared_memory::{BadRecord, Placed, Places, Record, kind};
 /// Records of one link that are taken in one call, so that one busy peer does not keep the others, or the user, waiting.
 const MOST_RECORDS: usize = 64;
 
+/// And bytes, or little more: what the processor copies in a fraction of a millisecond.
+const MOST_BYTES: u64 = 4 << 20;
 /// Looks at each link in one call until something comes: a look takes a nanosecond, the call, with what is around it, two
 /// hundred, in which nothing that comes would be noticed.
 const LOOKS: usize = 32;
@@ -118,8 +120,12 @@ impl Endpoint {
 
     /// Takes the records of a link, up to the limit of one call.
     fn read_shared(&mut self, at: usize, now: Instant) {
+        let before = self.shared_memory.links[at].counts.rx_bytes;
         for _ in 0..MOST_RECORDS {
             let Some(link) = self.shared_memory.links.get(at) else { return };
+            if link.counts.rx_bytes - before >= MOST_BYTES {
+                break;
+            }
             let taken = match link.receiver.record() {
                 Ok(None) => break,
                 Ok(Some(record)) => self.take_record(at, &record, now),
@@ -204,12 +210,17 @@ impl Endpoint {
     pub(in crate::endpoint) fn detach_shared(&mut self, ended: &Payload) {
         let mut position = 0;
         while let Some(&at) = self.shared_memory.keys.get(position) {
+            let now = self.clock.now();
+            if self.shared_memory.links[at].sender.has_lent(ended) {
+                // Whose users have agreed that it ends: the peer has read it.
+                self.look_at_shared(at, now);
+            }
             let Endpoint { shared_memory, memory, bounces, .. } = self;
-            if shared_memory.links[at].sender.detach(ended, Places { memory, bounces }) {
+            let Some(link) = shared_memory.links.get_mut(at) else { continue };
+            if link.sender.detach(ended, Places { memory, bounces }) {
                 position += 1;
             } else {
                 // What the peer has not taken goes another way.
-                let now = self.clock.now();
                 self.shared_link_failed(at, "memory that the peer was to read has ended", now);
             }
         }
