@@ -14,6 +14,7 @@ use fishplate_profile::{calls, store_text};
 
 use super::VARIABLE;
 use super::interfaces::{self, Sampler};
+use super::rails::Rails;
 use super::recorder::Recorder;
 use super::tables::Tables;
 use super::timeline::Timeline;
@@ -132,10 +133,13 @@ impl Session {
         let tables = Tables { words: ffi::create_mapped_file(&name("rank"), layout.words)?, layout };
         let (now, realtime) = (clock::monotonic(), clock::realtime());
         write_header(&tables, &host, rank, now, realtime);
+        let rails = Rails::find(realtime);
+        let mut columns = rank_column::NAMES.map(String::from).to_vec();
+        columns.extend(rails.iter().flat_map(Rails::columns));
         let timeline = GrowingFile::create(&name("time"), series_header::WORDS)
-            .map(|file| Timeline::begin(file, Some(rank), &host, &rank_column::NAMES.map(String::from), realtime));
+            .map(|file| Timeline::begin(file, Some(rank), &host, &columns, realtime));
         let offset = realtime.wrapping_sub(now);
-        let mut recorder = Recorder::new(abi, tables, timeline.ok(), offset, now);
+        let mut recorder = Recorder::new(abi, tables, timeline.ok(), rails, offset, now);
         recorder.communicators.place(Comm::world(abi));
         Ok(Session {
             recorder: Mutex::new(recorder),

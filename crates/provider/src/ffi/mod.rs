@@ -20,6 +20,7 @@ mod memory;
 mod memory_region;
 mod message;
 mod msg;
+mod rail_bytes;
 mod rma;
 pub mod signals;
 mod tagged;
@@ -33,6 +34,7 @@ use crate::errno::Outcome;
 use crate::error_report;
 
 pub use loader::fi_prov_ini;
+pub use rail_bytes::fishplate_rail_bytes;
 
 /// The functions that every object has: `close`, and of the others what most objects do not offer.
 const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {

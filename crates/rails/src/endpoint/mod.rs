@@ -20,6 +20,7 @@ use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, Subcha
 use slab::Slab;
 
 pub use crate::rail::Rail;
+use crate::rail_bytes::Publisher;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::address::{Address, EndpointId, Token};
@@ -41,7 +42,7 @@ use progress::poll_interval::PollInterval;
 use progress::token::listener_token;
 use send::batching::HeldLinks;
 use shared_memory::SharedMemoryLinks;
-use status_page::StatusPage;
+use status_page::{StatusPage, rail_names};
 use tuning::parallel_streams::StreamGroup;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
@@ -94,6 +95,7 @@ pub struct Endpoint {
     next_tick: Instant,
     counters: Counters,
     status_page: StatusPage,
+    rail_bytes: Publisher,
 }
 
 /// An endpoint could not be opened.
@@ -178,6 +180,7 @@ impl Endpoint {
             next_tick: Instant(0),
             // One more, for shared memory.
             counters: Counters::new(rails.len() + 1),
+            rail_bytes: Publisher::begin(rail_names(&rails)),
             status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random()?)),
             rails,
             settings: settings.clone(),

@@ -48,6 +48,7 @@ impl Endpoint {
             self.next_tick = now.plus_ns(TICK_NS);
             self.service_unproven(now);
             self.service_shared_memory(now);
+            self.publish_rail_bytes();
             self.write_status_page(now);
             self.service_attempts(now);
             // Before the engine gives anything up: after a long computation, only the kernel knows what has been acknowledged.
