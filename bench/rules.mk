@@ -25,6 +25,9 @@ $(OBJECTS)/mpicc.stamp: force | $(OBJECTS)
 $(OBJECTS)/%.o: %.c $(OBJECTS)/mpicc.stamp
 	$(Q)$(MPICC) $(COMPILE)
 
+# A source that has moved is still named in an older build's dependencies.
+%.c: ;
+
 .SECONDEXPANSION:
 PARTS = $(addprefix $(OBJECTS)/,$(addsuffix .o,$($*_PARTS)))
 $(PROGRAMS:%=$(OUT)/%): $(OUT)/%: $(OBJECTS)/%.o $(COMMON:%=$(OBJECTS)/%.o) $$(PARTS)

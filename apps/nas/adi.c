@@ -5,48 +5,48 @@
 static const struct adi_program *solver;
 static struct flow flow;
 
-static const struct adi_problem *problem_of(const struct nas *nas)
+static const struct adi_problem *problem_of(const struct app *app)
 {
-    return &solver->problems[nas->problem_class];
+    return &solver->problems[nas_class(app)];
 }
 
-static const char *ranks_needed(const struct nas *nas)
+static const char *ranks_needed(const struct app *app)
 {
     static char text[64];
-    int most = multipartition_most_ranks(problem_of(nas)->points), ranks = nas->session.ranks;
+    int most = multipartition_most_ranks(problem_of(app)->points), ranks = app->session.ranks;
     snprintf(text, sizeof text, "a square number, at most %d", most);
     return multipartition_side(ranks) > 0 && ranks <= most ? NULL : text;
 }
 
-static struct flow_sizes sizes_of(const struct nas *nas)
+static struct flow_sizes sizes_of(const struct app *app)
 {
     const struct line_solver *lines = &solver->lines;
     return (struct flow_sizes){
-        .points = problem_of(nas)->points,
+        .points = problem_of(app)->points,
         .equation_values = lines->equation_values,
         .border_values = lines->forward_values > lines->backward_values ? lines->forward_values
                                                                         : lines->backward_values,
     };
 }
 
-static uint64_t memory(const struct nas *nas)
+static uint64_t memory(const struct app *app)
 {
-    struct flow_sizes sizes = sizes_of(nas);
-    return flow_memory(&sizes, nas->session.ranks);
+    struct flow_sizes sizes = sizes_of(app);
+    return flow_memory(&sizes, app->session.ranks);
 }
 
-static void describe(const struct nas *nas, char *text, size_t capacity)
+static void describe(const struct app *app, char *text, size_t capacity)
 {
-    const struct adi_problem *problem = problem_of(nas);
+    const struct adi_problem *problem = problem_of(app);
     int n = problem->points;
     snprintf(text, capacity, "%d x %d x %d, %d iterations, time step %g", n, n, n,
              problem->iterations, problem->dt);
 }
 
-static void create(struct nas *nas)
+static void create(struct app *app)
 {
-    struct flow_sizes sizes = sizes_of(nas);
-    flow_create(&flow, &sizes, problem_of(nas)->dt, nas->session.rank, nas->session.ranks);
+    struct flow_sizes sizes = sizes_of(app);
+    flow_create(&flow, &sizes, problem_of(app)->dt, app->session.rank, app->session.ranks);
 }
 
 static void change(change_of_variables *variables)
@@ -67,39 +67,39 @@ static void step(void)
 }
 
 // A step before the clock runs makes the connections; then the flow is as it begins.
-static void prepare(struct nas *nas)
+static void prepare(struct app *app)
 {
-    (void)nas;
+    (void)app;
     flow_set_initial(&flow);
     step();
     flow_set_initial(&flow);
 }
 
-static void run(struct nas *nas)
+static void run(struct app *app)
 {
-    for (int i = 0; i < problem_of(nas)->iterations; i++)
+    for (int i = 0; i < problem_of(app)->iterations; i++)
         step();
 }
 
-static void verify(struct nas *nas)
+static void verify(struct app *app)
 {
-    const struct adi_problem *problem = problem_of(nas);
+    const struct adi_problem *problem = problem_of(app);
     double residual[VARIABLES], error[VARIABLES];
     flow_error_norms(&flow, error);
     flow_residual_norms(&flow, residual);
-    expect_norms(nas, residual, problem->residual, error, problem->error);
+    expect_norms(app, residual, problem->residual, error, problem->error);
 }
 
-static void destroy(struct nas *nas)
+static void destroy(struct app *app)
 {
-    (void)nas;
+    (void)app;
     flow_destroy(&flow);
 }
 
 int adi_main(const struct adi_program *program, int argc, char **argv)
 {
     solver = program;
-    const struct nas_kernel kernel = {
+    const struct app_kernel kernel = {
         .program = program->program,
         .ranks_needed = ranks_needed,
         .memory = memory,
@@ -110,5 +110,5 @@ int adi_main(const struct adi_program *program, int argc, char **argv)
         .verify = verify,
         .destroy = destroy,
     };
-    return nas_main(&kernel, argc, argv);
+    return app_main(&kernel, argc, argv);
 }

@@ -1,5 +1,5 @@
 // BT, block-tridiagonal: compressible flow by approximate factorization, in each dimension lines of
-// 5 x 5 blocks. RNR-94-007, sections 3 and 4.2; the multi-partition: NAS-95-020.
+// 5 x 5 blocks. RNR-94-007; the multi-partition: NAS-95-020.
 #include "adi.h"
 #include "bt_block.h"
 

@@ -1,6 +1,6 @@
 #include "cfd.h"
 
-// Of 1; x, y, z; their squares, cubes and fourth powers: RNR-94-007, section 3.
+// Of 1; x, y, z; their squares, cubes and fourth powers: RNR-94-007
 static const double polynomials[VARIABLES][13] = {
     {2.0, 0.0, 0.0, 4.0, 5.0, 3.0, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
     {1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},
@@ -46,7 +46,7 @@ void transfinite(const double position[AXES], double u[VARIABLES])
     }
 }
 
-void expect_norms(struct nas *nas, const double residual[VARIABLES],
+void expect_norms(struct app *app, const double residual[VARIABLES],
                   const double published_residual[VARIABLES], const double error[VARIABLES],
                   const double published_error[VARIABLES])
 {
@@ -57,7 +57,7 @@ void expect_norms(struct nas *nas, const double residual[VARIABLES],
                                                        "error, y momentum", "error, z momentum",
                                                        "error, energy"};
     for (int m = 0; m < VARIABLES; m++)
-        nas_expect(nas, residual_names[m], residual[m], published_residual[m], TOLERANCE);
+        app_expect(app, residual_names[m], residual[m], published_residual[m], TOLERANCE);
     for (int m = 0; m < VARIABLES; m++)
-        nas_expect(nas, error_names[m], error[m], published_error[m], TOLERANCE);
+        app_expect(app, error_names[m], error[m], published_error[m], TOLERANCE);
 }

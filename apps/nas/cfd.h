@@ -1,5 +1,5 @@
 // What LU, BT and SP share: compressible flow in a cube, with a forcing that makes a given polynomial its
-// solution. RNR-94-007, section 3; names of constants are its own.
+// solution. RNR-94-007; names of constants are its own.
 #ifndef FISHPLATE_APPS_CFD_H
 #define FISHPLATE_APPS_CFD_H
 
@@ -24,7 +24,7 @@ void exact_solution(const double position[AXES], double u[VARIABLES]);
 void transfinite(const double position[AXES], double u[VARIABLES]);
 
 // Holds the norms of the residual and of the error against the published ones.
-void expect_norms(struct nas *nas, const double residual[VARIABLES],
+void expect_norms(struct app *app, const double residual[VARIABLES],
                   const double published_residual[VARIABLES], const double error[VARIABLES],
                   const double published_error[VARIABLES]);
 

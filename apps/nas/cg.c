@@ -1,5 +1,5 @@
 // CG, conjugate gradient: the least eigenvalue of a large sparse matrix by inverse iteration.
-// RNR-94-007, section 2.4; the grid of ranks as in NAS-95-020.
+// RNR-94-007; the grid of ranks as in NAS-95-020.
 #include "cg_grid.h"
 #include "cg_matrix.h"
 #include "nas.h"
@@ -38,24 +38,24 @@ struct cg {
 
 static struct cg state;
 
-static void describe(const struct nas *nas, char *text, size_t capacity)
+static void describe(const struct app *app, char *text, size_t capacity)
 {
-    const struct problem *problem = &problems[nas->problem_class];
+    const struct problem *problem = &problems[nas_class(app)];
     snprintf(text, capacity, "%d rows, %d nonzeros in each random vector, %d iterations, shift %g",
              problem->n, problem->nonzeros, problem->iterations, problem->shift);
 }
 
-static uint64_t memory(const struct nas *nas)
+static uint64_t memory(const struct app *app)
 {
-    const struct problem *problem = &problems[nas->problem_class];
-    return cg_matrix_memory(problem->n, problem->nonzeros, nas->session.ranks);
+    const struct problem *problem = &problems[nas_class(app)];
+    return cg_matrix_memory(problem->n, problem->nonzeros, app->session.ranks);
 }
 
-static void create(struct nas *nas)
+static void create(struct app *app)
 {
     struct cg *cg = &state;
-    cg->problem = &problems[nas->problem_class];
-    cg_grid_create(&cg->grid, cg->problem->n, nas->session.rank, nas->session.ranks);
+    cg->problem = &problems[nas_class(app)];
+    cg_grid_create(&cg->grid, cg->problem->n, app->session.rank, app->session.ranks);
     cg_matrix_create(&cg->matrix, cg->problem->n, cg->problem->nonzeros, cg->problem->shift,
                      cg->grid.matrix_rows, cg->grid.matrix_columns);
     cg->count = cg->grid.matrix_columns.count;
@@ -132,29 +132,29 @@ static void set_ones(struct cg *cg)
 }
 
 // One iteration that does not count, as the specification allows: pages and connections.
-static void prepare(struct nas *nas)
+static void prepare(struct app *app)
 {
-    (void)nas;
+    (void)app;
     set_ones(&state);
     iterate(&state);
     set_ones(&state);
 }
 
-static void run(struct nas *nas)
+static void run(struct app *app)
 {
-    (void)nas;
+    (void)app;
     for (int i = 0; i < state.problem->iterations; i++)
         iterate(&state);
 }
 
-static void verify(struct nas *nas)
+static void verify(struct app *app)
 {
-    nas_expect(nas, "zeta", state.zeta, state.problem->zeta, tolerance);
+    app_expect(app, "zeta", state.zeta, state.problem->zeta, tolerance);
 }
 
-static void destroy(struct nas *nas)
+static void destroy(struct app *app)
 {
-    (void)nas;
+    (void)app;
     cg_grid_destroy(&state.grid);
     cg_matrix_destroy(&state.matrix);
     double *vectors[] = {state.x, state.z, state.r, state.p, state.q, state.w};
@@ -164,7 +164,7 @@ static void destroy(struct nas *nas)
 
 int main(int argc, char **argv)
 {
-    static const struct nas_kernel kernel = {
+    static const struct app_kernel kernel = {
         .program = {.name = "cg",
                     .purpose = "NAS CG: an eigenvalue by conjugate gradient; run time in s",
                     .takes = NAS_TAKES},
@@ -177,5 +177,5 @@ int main(int argc, char **argv)
         .verify = verify,
         .destroy = destroy,
     };
-    return nas_main(&kernel, argc, argv);
+    return app_main(&kernel, argc, argv);
 }

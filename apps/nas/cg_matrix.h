@@ -1,4 +1,4 @@
-// The random sparse matrix of CG: RNR-94-007, section 2.4.
+// The random sparse matrix of CG: RNR-94-007
 #ifndef FISHPLATE_APPS_CG_MATRIX_H
 #define FISHPLATE_APPS_CG_MATRIX_H
 

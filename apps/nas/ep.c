@@ -1,5 +1,5 @@
 // EP, embarrassingly parallel: pairs of Gaussian deviates, counted by square annuli.
-// RNR-94-007, section 2.2.
+// RNR-94-007
 #include "nas.h"
 
 #include <math.h>
@@ -35,20 +35,20 @@ struct ep {
 
 static struct ep state;
 
-static void create(struct nas *nas)
+static void create(struct app *app)
 {
-    state.problem = &problems[nas->problem_class];
+    state.problem = &problems[nas_class(app)];
     uint64_t all = UINT64_C(1) << state.problem->log2_pairs;
-    uint64_t rank = (uint64_t)nas->session.rank, ranks = (uint64_t)nas->session.ranks;
+    uint64_t rank = (uint64_t)app->session.rank, ranks = (uint64_t)app->session.ranks;
     // Any number of ranks: the first ones have one pair more.
     uint64_t each = all / ranks, more = all % ranks;
     state.first = rank * each + (rank < more ? rank : more);
     state.pairs = each + (rank < more ? 1 : 0);
 }
 
-static void describe(const struct nas *nas, char *text, size_t capacity)
+static void describe(const struct app *app, char *text, size_t capacity)
 {
-    snprintf(text, capacity, "2^%d pairs", problems[nas->problem_class].log2_pairs);
+    snprintf(text, capacity, "2^%d pairs", problems[nas_class(app)].log2_pairs);
 }
 
 // Numbers made ahead of their use, as many as stay in a cache.
@@ -69,9 +69,9 @@ static void tally(struct ep *ep, const double *numbers, int pairs)
     }
 }
 
-static void run(struct nas *nas)
+static void run(struct app *app)
 {
-    (void)nas;
+    (void)app;
     double numbers[2 * BATCH];
     uint64_t x = lcg_jump(EP_SEED, LCG_A, 2 * state.first);
     for (int i = 0; i < ANNULI; i++)
@@ -88,15 +88,15 @@ static void run(struct nas *nas)
     comm_allreduce(MPI_IN_PLACE, state.counts, ANNULI, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static void verify(struct nas *nas)
+static void verify(struct app *app)
 {
-    nas_expect(nas, "sum of x", state.sums[0], state.problem->x_sum, tolerance);
-    nas_expect(nas, "sum of y", state.sums[1], state.problem->y_sum, tolerance);
+    app_expect(app, "sum of x", state.sums[0], state.problem->x_sum, tolerance);
+    app_expect(app, "sum of y", state.sums[1], state.problem->y_sum, tolerance);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct nas_kernel kernel = {
+    static const struct app_kernel kernel = {
         .program = {.name = "ep",
                     .purpose = "NAS EP: Gaussian deviates by the polar method; run time in s",
                     .takes = NAS_TAKES},
@@ -105,5 +105,5 @@ int main(int argc, char **argv)
         .run = run,
         .verify = verify,
     };
-    return nas_main(&kernel, argc, argv);
+    return app_main(&kernel, argc, argv);
 }

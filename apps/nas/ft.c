@@ -39,12 +39,12 @@ static double complex *allocate_complex(size_t count)
     return allocate(count * sizeof(double complex));
 }
 
-static void create(struct nas *nas)
+static void create(struct app *app)
 {
     struct ft *ft = &state;
-    const struct ft_problem *p = ft->problem = &ft_problems[nas->problem_class];
-    ft->rank = nas->session.rank;
-    ft->ranks = nas->session.ranks;
+    const struct ft_problem *p = ft->problem = &ft_problems[nas_class(app)];
+    ft->rank = app->session.rank;
+    ft->ranks = app->session.ranks;
     ft->planes = p->nz / ft->ranks;
     ft->strips = p->ny / ft->ranks;
     size_t nx = (size_t)p->nx, strips = (size_t)ft->strips;
@@ -197,9 +197,9 @@ static double complex checksum(const struct ft *ft)
 }
 
 // Makes connections and touches memory before the clock runs.
-static void prepare(struct nas *nas)
+static void prepare(struct app *app)
 {
-    (void)nas;
+    (void)app;
     struct ft *ft = &state;
     memset(ft->spectrum, 0, ft->elements * sizeof *ft->spectrum);
     memset(ft->evolved, 0, ft->elements * sizeof *ft->evolved);
@@ -207,9 +207,9 @@ static void prepare(struct nas *nas)
     transpose(ft, ft->evolved, ft->space);
 }
 
-static void run(struct nas *nas)
+static void run(struct app *app)
 {
-    (void)nas;
+    (void)app;
     struct ft *ft = &state;
     set_initial_state(ft);
     transform_initial_state(ft);
@@ -221,7 +221,7 @@ static void run(struct nas *nas)
 
 // Tells the checksum whose real part is the farthest off, then the same for the imaginary part, so
 // that all fit when these do.
-static void expect_part(struct nas *nas, char *name, size_t capacity, const char *part,
+static void expect_part(struct app *app, char *name, size_t capacity, const char *part,
                         double (*of)(double complex))
 {
     const struct ft_problem *p = state.problem;
@@ -236,20 +236,20 @@ static void expect_part(struct nas *nas, char *name, size_t capacity, const char
         }
     }
     snprintf(name, capacity, "checksum %d, %s part", worst + 1, part);
-    nas_expect(nas, name, of(state.checksums[worst]), of(p->checksums[worst]), 1e-12);
+    app_expect(app, name, of(state.checksums[worst]), of(p->checksums[worst]), 1e-12);
 }
 
-static void verify(struct nas *nas)
+static void verify(struct app *app)
 {
     static char real[32], imaginary[32];
     MPI_Bcast(state.checksums, FT_MAX_ITERATIONS, MPI_C_DOUBLE_COMPLEX, 0, MPI_COMM_WORLD);
-    expect_part(nas, real, sizeof real, "real", creal);
-    expect_part(nas, imaginary, sizeof imaginary, "imaginary", cimag);
+    expect_part(app, real, sizeof real, "real", creal);
+    expect_part(app, imaginary, sizeof imaginary, "imaginary", cimag);
 }
 
-static void destroy(struct nas *nas)
+static void destroy(struct app *app)
 {
-    (void)nas;
+    (void)app;
     struct ft *ft = &state;
     if (ft->evolved != ft->space)
         free(ft->evolved);
@@ -265,30 +265,30 @@ static void destroy(struct nas *nas)
     fft_destroy(&ft->along_z);
 }
 
-static const char *ranks_needed(const struct nas *nas)
+static const char *ranks_needed(const struct app *app)
 {
-    const struct ft_problem *p = &ft_problems[nas->problem_class];
+    const struct ft_problem *p = &ft_problems[nas_class(app)];
     int most = p->ny < p->nz ? p->ny : p->nz;
-    return nas_power_of_two_up_to(nas, most);
+    return nas_power_of_two_up_to(app, most);
 }
 
-static uint64_t memory(const struct nas *nas)
+static uint64_t memory(const struct app *app)
 {
-    const struct ft_problem *p = &ft_problems[nas->problem_class];
+    const struct ft_problem *p = &ft_problems[nas_class(app)];
     uint64_t all = (uint64_t)p->nx * (uint64_t)p->ny * (uint64_t)p->nz;
-    uint64_t arrays = nas->session.ranks > 1 ? 3 : 2;
-    return arrays * sizeof(double complex) * all / (uint64_t)nas->session.ranks;
+    uint64_t arrays = app->session.ranks > 1 ? 3 : 2;
+    return arrays * sizeof(double complex) * all / (uint64_t)app->session.ranks;
 }
 
-static void describe(const struct nas *nas, char *text, size_t capacity)
+static void describe(const struct app *app, char *text, size_t capacity)
 {
-    const struct ft_problem *p = &ft_problems[nas->problem_class];
+    const struct ft_problem *p = &ft_problems[nas_class(app)];
     snprintf(text, capacity, "%d x %d x %d, %d iterations", p->nx, p->ny, p->nz, p->iterations);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct nas_kernel kernel = {
+    static const struct app_kernel kernel = {
         .program = {.name = "ft",
                     .purpose = "NAS FT: 3D Fourier transforms with an alltoall; run time in s",
                     .takes = NAS_TAKES},
@@ -301,5 +301,5 @@ int main(int argc, char **argv)
         .verify = verify,
         .destroy = destroy,
     };
-    return nas_main(&kernel, argc, argv);
+    return app_main(&kernel, argc, argv);
 }

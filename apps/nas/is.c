@@ -1,5 +1,5 @@
 // IS, integer sort: ranks of keys that are nearly Gaussian, by buckets.
-// RNR-94-007, section 2.6.
+// RNR-94-007
 #include "is_sort.h"
 #include "nas.h"
 
@@ -13,38 +13,38 @@ struct is {
 
 static struct is state;
 
-static const struct is_problem *problem_of(const struct nas *nas)
+static const struct is_problem *problem_of(const struct app *app)
 {
-    return &is_problems[nas->problem_class];
+    return &is_problems[nas_class(app)];
 }
 
-static void describe(const struct nas *nas, char *text, size_t capacity)
+static void describe(const struct app *app, char *text, size_t capacity)
 {
-    const struct is_problem *problem = problem_of(nas);
+    const struct is_problem *problem = problem_of(app);
     snprintf(text, capacity, "2^%d keys below 2^%d, %d iterations", problem->log2_keys,
              problem->log2_range, IS_ITERATIONS);
 }
 
 // More ranks than buckets would leave some without keys. The number differs by class.
-static const char *ranks_needed(const struct nas *nas)
+static const char *ranks_needed(const struct app *app)
 {
     static char text[64];
-    int most = 1 << problem_of(nas)->log2_buckets;
+    int most = 1 << problem_of(app)->log2_buckets;
     snprintf(text, sizeof text, "at most %d ranks for this class", most);
-    return nas->session.ranks <= most ? NULL : text;
+    return app->session.ranks <= most ? NULL : text;
 }
 
-static uint64_t memory(const struct nas *nas)
+static uint64_t memory(const struct app *app)
 {
-    const struct is_problem *problem = problem_of(nas);
+    const struct is_problem *problem = problem_of(app);
     // Keys, the same in buckets and as received, and a count for each value.
     uint64_t numbers = (UINT64_C(3) << problem->log2_keys) + (UINT64_C(1) << problem->log2_range);
-    return numbers * sizeof(int32_t) / (uint64_t)nas->session.ranks;
+    return numbers * sizeof(int32_t) / (uint64_t)app->session.ranks;
 }
 
-static void create(struct nas *nas)
+static void create(struct app *app)
 {
-    is_sort_create(&state.sort, problem_of(nas), nas->session.rank, nas->session.ranks);
+    is_sort_create(&state.sort, problem_of(app), app->session.rank, app->session.ranks);
 }
 
 // A key is the mean of four random numbers, times the range.
@@ -82,17 +82,17 @@ static int count_right(const struct is_sort *sort, int iteration)
 }
 
 // One iteration that does not count: pages and connections.
-static void prepare(struct nas *nas)
+static void prepare(struct app *app)
 {
-    (void)nas;
+    (void)app;
     make_keys(&state.sort);
     change_keys(&state.sort, 1);
     is_sort_run(&state.sort);
 }
 
-static void run(struct nas *nas)
+static void run(struct app *app)
 {
-    (void)nas;
+    (void)app;
     state.right = 0;
     for (int iteration = 1; iteration <= IS_ITERATIONS; iteration++) {
         change_keys(&state.sort, iteration);
@@ -121,39 +121,39 @@ static int64_t sum_of(const int32_t *keys, int count)
     return sum;
 }
 
-static void verify(struct nas *nas)
+static void verify(struct app *app)
 {
     struct is_sort *sort = &state.sort;
     int right;
     MPI_Allreduce(&state.right, &right, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    nas_expect(nas, "published ranks", right, IS_ITERATIONS * IS_TESTS, 0.0);
+    app_expect(app, "published ranks", right, IS_ITERATIONS * IS_TESTS, 0.0);
 
     int count = sort->received_count;
     int32_t *sorted = allocate((size_t)count * sizeof(int32_t));
-    nas_expect_true(nas, "sorted", sorted_here(sort, sorted));
+    app_expect_true(app, "sorted", sorted_here(sort, sorted));
     // Ranks without keys stand between none.
     int32_t last = count > 0 ? sorted[count - 1] : -1, before = -1;
     MPI_Exscan(&last, &before, 1, MPI_INT32_T, MPI_MAX, MPI_COMM_WORLD);
-    if (nas->session.rank == 0)
+    if (app->session.rank == 0)
         before = -1;
-    nas_expect_true(nas, "sorted over ranks", count == 0 || before <= sorted[0]);
+    app_expect_true(app, "sorted over ranks", count == 0 || before <= sorted[0]);
     // None lost, none changed, as far as number and sum tell.
     int64_t sums[2] = {sort->count - count,
                        sum_of(sort->keys, sort->count) - sum_of(sorted, count)};
     MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-    nas_expect_true(nas, "the same keys", sums[0] == 0 && sums[1] == 0);
+    app_expect_true(app, "the same keys", sums[0] == 0 && sums[1] == 0);
     free(sorted);
 }
 
-static void destroy(struct nas *nas)
+static void destroy(struct app *app)
 {
-    (void)nas;
+    (void)app;
     is_sort_destroy(&state.sort);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct nas_kernel kernel = {
+    static const struct app_kernel kernel = {
         .program = {.name = "is",
                     .purpose = "NAS IS: integers sorted by buckets; run time in s",
                     .takes = NAS_TAKES},
@@ -166,5 +166,5 @@ int main(int argc, char **argv)
         .verify = verify,
         .destroy = destroy,
     };
-    return nas_main(&kernel, argc, argv);
+    return app_main(&kernel, argc, argv);
 }

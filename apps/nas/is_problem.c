@@ -2,7 +2,7 @@
 
 #include "options.h"
 
-// RNR-94-007, section 2.6, for A and B; 02-007 and the reference implementation's published
+// RNR-94-007, for A and B; 02-007 and the reference implementation's published
 // ranks for the others. Buckets tell nothing about the result.
 const struct is_problem is_problems[] = {
     [CLASS_S] = {16, 11, 9,

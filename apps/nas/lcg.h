@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-// RNR-94-007, section 2.3: 5^13, and the seed that most of the benchmarks use.
+// RNR-94-007: 5^13, and the seed that most of the benchmarks use.
 #define LCG_A UINT64_C(1220703125)
 #define LCG_SEED UINT64_C(314159265)
 

@@ -1,5 +1,5 @@
 // LU: a steady flow of the compressible Navier-Stokes equations, by symmetric successive
-// over-relaxation. RNR-94-007, sections 3 and 4; the wavefront of its triangular systems as in
+// over-relaxation. RNR-94-007; the wavefront of its triangular systems as in
 // NAS-95-020.
 #include "lu_grid.h"
 #include "lu_residual.h"
@@ -64,11 +64,11 @@ struct lu {
 
 static struct lu state;
 
-static void create(struct nas *nas)
+static void create(struct app *app)
 {
     struct lu *lu = &state;
-    lu->problem = &problems[nas->problem_class];
-    lu_grid_create(&lu->grid, lu->problem->points, nas->session.rank, nas->session.ranks);
+    lu->problem = &problems[nas_class(app)];
+    lu_grid_create(&lu->grid, lu->problem->points, app->session.rank, app->session.ranks);
     lu_residual_create(&lu->work, &lu->grid);
     lu_system_create(&lu->system, &lu->grid, lu->problem->step);
     lu->u = lu_grid_allocate(&lu->grid);
@@ -114,64 +114,64 @@ static void begin(struct lu *lu)
 }
 
 // An iteration that does not count makes the connections.
-static void prepare(struct nas *nas)
+static void prepare(struct app *app)
 {
-    (void)nas;
+    (void)app;
     begin(&state);
     iterate(&state);
     begin(&state);
 }
 
-static void run(struct nas *nas)
+static void run(struct app *app)
 {
-    (void)nas;
+    (void)app;
     for (int i = 0; i < state.problem->iterations; i++)
         iterate(&state);
     lu_norms(&state.grid, state.d, state.residual);
 }
 
-static void verify(struct nas *nas)
+static void verify(struct app *app)
 {
     const struct problem *problem = state.problem;
     double error[VARIABLES];
     lu_error_norms(&state.grid, state.u, error);
-    expect_norms(nas, state.residual, problem->residual, error, problem->error);
-    nas_expect(nas, "surface integral", lu_surface_integral(&state.grid, state.u), problem->surface,
+    expect_norms(app, state.residual, problem->residual, error, problem->error);
+    app_expect(app, "surface integral", lu_surface_integral(&state.grid, state.u), problem->surface,
                TOLERANCE);
 }
 
-static void destroy(struct nas *nas)
+static void destroy(struct app *app)
 {
-    (void)nas;
+    (void)app;
     free(state.u);
     free(state.d);
     lu_residual_destroy(&state.work);
     lu_grid_destroy(&state.grid);
 }
 
-static const char *ranks_needed(const struct nas *nas)
+static const char *ranks_needed(const struct app *app)
 {
     // A neighbour's points fill the ghosts.
-    int most = 1, points = problems[nas->problem_class].points;
+    int most = 1, points = problems[nas_class(app)].points;
     while (2 * GHOSTS * most <= points)
         most *= 2;
-    return nas_power_of_two_up_to(nas, most * most);
+    return nas_power_of_two_up_to(app, most * most);
 }
 
-static uint64_t memory(const struct nas *nas)
+static uint64_t memory(const struct app *app)
 {
     int extents[2];
-    lu_rank_extents(nas->session.ranks, extents);
-    uint64_t total = (uint64_t)problems[nas->problem_class].points, ghosts = 2 * GHOSTS;
+    lu_rank_extents(app->session.ranks, extents);
+    uint64_t total = (uint64_t)problems[nas_class(app)].points, ghosts = 2 * GHOSTS;
     uint64_t x = total / (uint64_t)extents[X] + 1 + ghosts;
     uint64_t y = total / (uint64_t)extents[Y] + 1 + ghosts, z = total + ghosts;
     // The flow, its residual and the forcing, which is made in a fourth; planes; faces.
     return sizeof(struct cell) * (4 * x * y * z + 2 * x * z + 4 * GHOSTS * z * (x > y ? x : y));
 }
 
-static void describe(const struct nas *nas, char *text, size_t capacity)
+static void describe(const struct app *app, char *text, size_t capacity)
 {
-    const struct problem *problem = &problems[nas->problem_class];
+    const struct problem *problem = &problems[nas_class(app)];
     int n = problem->points;
     snprintf(text, capacity, "%d x %d x %d, %d iterations, time step %g", n, n, n,
              problem->iterations, problem->step);
@@ -179,7 +179,7 @@ static void describe(const struct nas *nas, char *text, size_t capacity)
 
 int main(int argc, char **argv)
 {
-    static const struct nas_kernel kernel = {
+    static const struct app_kernel kernel = {
         .program = {.name = "lu",
                     .purpose = "NAS LU: a steady flow, solved in wavefronts; run time in s",
                     .takes = NAS_TAKES},
@@ -192,5 +192,5 @@ int main(int argc, char **argv)
         .verify = verify,
         .destroy = destroy,
     };
-    return nas_main(&kernel, argc, argv);
+    return app_main(&kernel, argc, argv);
 }

@@ -46,12 +46,12 @@ struct mg {
 
 static struct mg state;
 
-static void create(struct nas *nas)
+static void create(struct app *app)
 {
     struct mg *mg = &state;
-    mg->problem = &problems[nas->problem_class];
+    mg->problem = &problems[nas_class(app)];
     mg->finest = mg->problem->log2_points;
-    struct rank_grid grid = rank_grid(nas->session.rank, nas->session.ranks);
+    struct rank_grid grid = rank_grid(app->session.rank, app->session.ranks);
     for (int l = COARSEST; l <= mg->finest; l++)
         level_create(&mg->levels[l], &grid, l, l == mg->finest);
     const struct level *finest = &mg->levels[mg->finest];
@@ -122,9 +122,9 @@ static double residual_norm(const struct mg *mg)
 }
 
 // A cycle before the clock runs makes the connections; then the solution is zero, as it begins.
-static void prepare(struct nas *nas)
+static void prepare(struct app *app)
 {
-    (void)nas;
+    (void)app;
     struct level *finest = &state.levels[state.finest];
     memset(finest->solution, 0, level_bytes(finest));
     set_residual(&state, state.finest, state.source);
@@ -132,23 +132,23 @@ static void prepare(struct nas *nas)
     memset(finest->solution, 0, level_bytes(finest));
 }
 
-static void run(struct nas *nas)
+static void run(struct app *app)
 {
-    (void)nas;
+    (void)app;
     set_residual(&state, state.finest, state.source);
     for (int i = 0; i < state.problem->iterations; i++)
         v_cycle(&state);
     state.norm = residual_norm(&state);
 }
 
-static void verify(struct nas *nas)
+static void verify(struct app *app)
 {
-    nas_expect(nas, "norm of the residual", state.norm, state.problem->norm, 1e-8);
+    app_expect(app, "norm of the residual", state.norm, state.problem->norm, 1e-8);
 }
 
-static void destroy(struct nas *nas)
+static void destroy(struct app *app)
 {
-    (void)nas;
+    (void)app;
     for (int l = COARSEST; l <= state.finest; l++)
         level_destroy(&state.levels[l]);
     halo_destroy(&state.halo);
@@ -156,30 +156,30 @@ static void destroy(struct nas *nas)
     free(state.source);
 }
 
-static const char *ranks_needed(const struct nas *nas)
+static const char *ranks_needed(const struct app *app)
 {
     // Two points in each dimension.
-    int most = 1 << 3 * (problems[nas->problem_class].log2_points - 1);
-    return nas_power_of_two_up_to(nas, most);
+    int most = 1 << 3 * (problems[nas_class(app)].log2_points - 1);
+    return nas_power_of_two_up_to(app, most);
 }
 
-static uint64_t memory(const struct nas *nas)
+static uint64_t memory(const struct app *app)
 {
-    uint64_t points = UINT64_C(1) << 3 * problems[nas->problem_class].log2_points;
+    uint64_t points = UINT64_C(1) << 3 * problems[nas_class(app)].log2_points;
     // Three arrays, and two on all coarser levels, which have a seventh of the points together.
-    return sizeof(double) * points * 23 / 7 / (uint64_t)nas->session.ranks;
+    return sizeof(double) * points * 23 / 7 / (uint64_t)app->session.ranks;
 }
 
-static void describe(const struct nas *nas, char *text, size_t capacity)
+static void describe(const struct app *app, char *text, size_t capacity)
 {
-    const struct problem *problem = &problems[nas->problem_class];
+    const struct problem *problem = &problems[nas_class(app)];
     int n = 1 << problem->log2_points;
     snprintf(text, capacity, "%d x %d x %d, %d iterations", n, n, n, problem->iterations);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct nas_kernel kernel = {
+    static const struct app_kernel kernel = {
         .program = {.name = "mg",
                     .purpose = "NAS MG: multigrid, faces exchanged on all levels; run time in s",
                     .takes = NAS_TAKES},
@@ -192,5 +192,5 @@ int main(int argc, char **argv)
         .verify = verify,
         .destroy = destroy,
     };
-    return nas_main(&kernel, argc, argv);
+    return app_main(&kernel, argc, argv);
 }

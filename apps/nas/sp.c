@@ -1,5 +1,5 @@
 // SP, scalar pentadiagonal: compressible flow by diagonalized approximate factorization (Beam and
-// Warming). RNR-94-007, sections 3 and 4.3; the multi-partition: NAS-95-020.
+// Warming). RNR-94-007; the multi-partition: NAS-95-020.
 #include "adi.h"
 #include "sp_line.h"
 #include "sp_waves.h"

@@ -1,9 +1,12 @@
-// What needs no MPI: random numbers, the published ranks of IS, the matrix of CG.
+// What needs no MPI: random numbers, the published ranks of IS, the matrix of CG, and parts of the
+// other applications.
 #include "cg_matrix.h"
 #include "expect.h"
 #include "is_problem.h"
 #include "lcg.h"
 #include "options.h"
+#include "search_test.h"
+#include "visualization_test.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -18,7 +21,7 @@ static void test_random_numbers(void)
     EXPECT(lcg_jump(LCG_SEED, LCG_A, 1000) == x);
     EXPECT(lcg_jump(x, LCG_A, 0) == x);
     EXPECT(lcg_jump(lcg_jump(x, LCG_A, 12345), LCG_A, 54321) == lcg_jump(x, LCG_A, 66666));
-    // RNR-94-007, section 2.3: the period is 2^44.
+    // RNR-94-007: the period is 2^44.
     EXPECT(lcg_power(LCG_A, UINT64_C(1) << 44) == 1);
     EXPECT(lcg_power(LCG_A, UINT64_C(1) << 43) != 1);
     double number = lcg_next(&x, LCG_A);
@@ -94,5 +97,7 @@ int main(void)
     test_random_numbers();
     test_published_ranks();
     test_matrix();
+    test_visualization();
+    test_search();
     return expect_summary();
 }

@@ -1,5 +1,6 @@
 #include "command_line.h"
 
+#include "json_text.h"
 #include "option_specs.h"
 #include "parse.h"
 
@@ -28,6 +29,12 @@ static void set_defaults(const struct program *program, struct options *options)
     options->duration = 10.0;
     options->messages = 100000;
     options->max_size = (size_t)1 << 20;
+    options->volume = 128;
+    options->surface = SURFACE_GYROID;
+    options->image = (struct image_size){512, 512};
+    options->frames = 8;
+    options->passes = 8;
+    options->make_database = 2000;
     options->seed = 1;
     if (program->default_sizes != NULL) {
         size_t count = 0;
@@ -105,6 +112,8 @@ static enum options_outcome check_combination(const struct program *program,
     if (option_taken(program, OPTION_BANDWIDTH) && options_given(options, OPTION_WINDOW)
         && !options->bandwidth)
         return wrong(message, "--window: allowed only together with --bandwidth");
+    if (options_given(options, OPTION_DATABASE) != options_given(options, OPTION_QUERIES))
+        return wrong(message, "--database and --queries: one is missing; allowed: both or none");
     return OPTIONS_RUN;
 }
 
@@ -221,9 +230,15 @@ static void print_value(const struct option_spec *spec, const struct options *op
         fprintf(out, "\"%.*s\"", (int)length, word);
         break;
     }
-    case KIND_TEXT: // an address that was used: nothing to escape
-        fprintf(out, "\"%s\"", (const char *)field);
+    case KIND_TEXT:
+    case KIND_PATH:
+        json_print_text((const char *)field, out);
         break;
+    case KIND_IMAGE: {
+        const struct image_size *image = field;
+        fprintf(out, "\"%" PRIu64 "x%" PRIu64 "\"", image->width, image->height);
+        break;
+    }
     case KIND_SIZES:
         break;
     }

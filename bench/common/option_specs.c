@@ -15,6 +15,14 @@
 #define MAX_NEIGHBOURS UINT64_C(6)
 #define MAX_COMPUTE UINT64_C(60000000)
 #define MAX_PORT UINT64_C(65535)
+#define MIN_VOLUME UINT64_C(2)
+#define MAX_VOLUME UINT64_C(4096)
+#define MIN_IMAGE UINT64_C(8)
+#define MAX_IMAGE UINT64_C(16384)
+#define MAX_FRAMES UINT64_C(100000)
+#define MAX_PASSES UINT64_C(1000)
+#define MAX_PROTEINS UINT64_C(100000000)
+#define MAX_FRAGMENTS UINT64_C(1000000)
 #define MIN_SECONDS 0.001
 #define MAX_SECONDS 86400.0
 
@@ -91,6 +99,27 @@ const struct option_spec option_specs[OPTION_COUNT] = {
                        "instead, one message of this size from rank 0 to rank 1", true},
     [OPTION_CHECK] = {"--check", KIND_FLAG, FIELD(check), 0, 0, NULL,
                       "check every byte of every message; abort on the first wrong one", false},
+    [OPTION_VOLUME] = {"--size", KIND_COUNT, FIELD(volume), MIN_VOLUME, MAX_VOLUME, "N",
+                       "cells along each side of the volume (default 128)", false},
+    [OPTION_SURFACE] = {"--surface", KIND_CHOICE, FIELD(surface), 0, 0, "gyroid|sphere",
+                        "what is drawn (default gyroid)", false},
+    [OPTION_IMAGE] = {"--image", KIND_IMAGE, FIELD(image), MIN_IMAGE, MAX_IMAGE, "WxH",
+                      "pixels of the picture (default 512x512)", false},
+    [OPTION_FRAMES] = {"--frames", KIND_COUNT, FIELD(frames), 1, MAX_FRAMES, "N",
+                       "pictures, from a view that moves (default 8)", false},
+    [OPTION_PASSES] = {"--passes", KIND_COUNT, FIELD(passes), 1, MAX_PASSES, "N",
+                       "passes from front to back for each picture (default 8)", false},
+    [OPTION_DATABASE] = {"--database", KIND_PATH, FIELD(database), 0, 0, "FILE",
+                         "proteins that are searched, as FASTA", true},
+    [OPTION_QUERIES] = {"--queries", KIND_PATH, FIELD(queries), 0, 0, "FILE",
+                        "proteins that are searched for, as FASTA", true},
+    [OPTION_MAKE_DATABASE] = {"--make-database", KIND_COUNT, FIELD(make_database), 1,
+                              MAX_PROTEINS, "N",
+                              "make N random proteins, and queries (default 2000)", false},
+    [OPTION_FRAGMENTS] = {"--fragments", KIND_COUNT, FIELD(fragments), 1, MAX_FRAGMENTS, "N",
+                          "parts of the database (default: four for each rank)", true},
+    [OPTION_OUTPUT] = {"--output", KIND_PATH, FIELD(output), 0, 0, "FILE",
+                       "where the result is written (default: nowhere)", true},
     [OPTION_SEED] = {"--seed", KIND_COUNT, FIELD(seed), 0, UINT64_MAX, "N",
                      "seed of contents and random choices (default 1)", false},
     [OPTION_PERCENTILES] = {"--percentiles", KIND_FLAG, FIELD(percentiles), 0, 0, NULL,
@@ -131,10 +160,10 @@ static int find_word(const struct option_spec *spec, const char *text)
     }
 }
 
-static bool set_text(char *field, const char *text)
+static bool set_text(char *field, size_t capacity, const char *text)
 {
     size_t length = strlen(text);
-    if (length == 0 || length >= OPTIONS_TEXT_CAPACITY)
+    if (length == 0 || length >= capacity)
         return false;
     memcpy(field, text, length + 1);
     return true;
@@ -163,7 +192,13 @@ bool option_set(const struct option_spec *spec, const char *text, struct options
         *(int *)field = find_word(spec, text);
         return *(int *)field >= 0;
     case KIND_TEXT:
-        return set_text(field, text);
+        return set_text(field, OPTIONS_TEXT_CAPACITY, text);
+    case KIND_PATH:
+        return set_text(field, OPTIONS_PATH_CAPACITY, text);
+    case KIND_IMAGE: {
+        struct image_size *image = field;
+        return parse_image(text, spec->min, spec->max, &image->width, &image->height);
+    }
     }
     return false;
 }
@@ -193,6 +228,13 @@ void option_describe(const struct option_spec *spec, char *text, size_t capacity
         break;
     case KIND_CHOICE:
         snprintf(text, capacity, "%s", spec->argument);
+        break;
+    case KIND_IMAGE:
+        snprintf(text, capacity, "WIDTHxHEIGHT, each from %" PRIu64 " to %" PRIu64, spec->min,
+                 spec->max);
+        break;
+    case KIND_PATH:
+        snprintf(text, capacity, "a name of at most %d bytes", OPTIONS_PATH_CAPACITY - 1);
         break;
     case KIND_TEXT:
         snprintf(text, capacity, "1 to %d characters", OPTIONS_TEXT_CAPACITY - 1);

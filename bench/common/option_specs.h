@@ -11,7 +11,9 @@ enum option_kind {
     KIND_SIZE,
     KIND_SIZES,
     KIND_CHOICE,
-    KIND_TEXT
+    KIND_IMAGE,
+    KIND_TEXT,
+    KIND_PATH
 };
 
 struct option_spec {

@@ -15,6 +15,9 @@ enum { OPTIONS_MAX_SIZES = 128, OPTIONS_MAX_REPEATS = 1000 };
 // An address in numbers; IPv6 with a zone takes at most 62 characters.
 enum { OPTIONS_TEXT_CAPACITY = 64 };
 
+// Names of files, of which Linux takes no more than 4095 bytes; those are rare.
+enum { OPTIONS_PATH_CAPACITY = 1024 };
+
 enum option_id {
     OPTION_CLASS,
     OPTION_SIZES,
@@ -48,6 +51,16 @@ enum option_id {
     OPTION_MAX_SIZE,
     OPTION_SINGLE,
     OPTION_CHECK,
+    OPTION_VOLUME,
+    OPTION_SURFACE,
+    OPTION_IMAGE,
+    OPTION_FRAMES,
+    OPTION_PASSES,
+    OPTION_DATABASE,
+    OPTION_QUERIES,
+    OPTION_MAKE_DATABASE,
+    OPTION_FRAGMENTS,
+    OPTION_OUTPUT,
     OPTION_SEED,
     OPTION_PERCENTILES,
     OPTION_JSON,
@@ -84,6 +97,14 @@ enum side { SIDE_BOTH, SIDE_SENDER, SIDE_RECEIVER };
 
 // Problem sizes of the NAS parallel benchmarks; in the order of the words of --class.
 enum problem_class { CLASS_S, CLASS_W, CLASS_A, CLASS_B, CLASS_C };
+
+// What is drawn; in the order of the words of --surface.
+enum surface { SURFACE_GYROID, SURFACE_SPHERE };
+
+// Pixels of a picture.
+struct image_size {
+    uint64_t width, height;
+};
 
 // What a computation does to its processor; in the order of the words of --compute-by.
 enum compute_by { COMPUTE_BY_SPIN, COMPUTE_BY_SLEEP };
@@ -122,6 +143,16 @@ struct options {
     size_t max_size;
     size_t single;
     bool check;
+    uint64_t volume; // cells along each side
+    int surface; // enum surface
+    struct image_size image;
+    uint64_t frames;
+    uint64_t passes;
+    char database[OPTIONS_PATH_CAPACITY]; // empty: none given, as with the next
+    char queries[OPTIONS_PATH_CAPACITY];
+    uint64_t make_database; // proteins
+    uint64_t fragments; // meaningful when given
+    char output[OPTIONS_PATH_CAPACITY]; // empty: none
     uint64_t seed;
     bool percentiles;
     bool json;

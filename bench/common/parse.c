@@ -34,6 +34,17 @@ bool parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *count)
     return true;
 }
 
+bool parse_image(const char *text, uint64_t min, uint64_t max, uint64_t *width, uint64_t *height)
+{
+    uint64_t columns;
+    const char *end = read_digits(text, &columns);
+    if (end == NULL || *end != 'x' || columns < min || columns > max
+        || !parse_count(end + 1, min, max, height))
+        return false;
+    *width = columns;
+    return true;
+}
+
 bool parse_seconds(const char *text, double min, double max, double *seconds)
 {
     // strtod alone would also take blanks, signs, "inf", "nan" and hexadecimal.

@@ -12,6 +12,9 @@
 // A whole number without sign, digits only, between min and max.
 bool parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *count);
 
+// Width and height, `640x480`, each between min and max.
+bool parse_image(const char *text, uint64_t min, uint64_t max, uint64_t *width, uint64_t *height);
+
 // Seconds, with or without decimals, between min and max.
 bool parse_seconds(const char *text, double min, double max, double *seconds);
 

@@ -1,5 +1,7 @@
 #include "record.h"
 
+#include "json_text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,17 +12,7 @@ static void print_text_or_null(const char *name, const char *text)
         printf("null");
         return;
     }
-    putchar('"');
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if (byte == '"' || byte == '\\')
-            printf("\\%c", byte);
-        else if (byte < 0x20 || byte >= 0x7f)
-            printf("\\u%04x", byte);
-        else
-            putchar(byte);
-    }
-    putchar('"');
+    json_print_text(text, stdout);
 }
 
 static void print_percentiles(const struct summary *summary)

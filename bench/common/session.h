@@ -6,7 +6,7 @@
 #include "command_line.h"
 
 // Exit codes beside 0.
-enum { EXIT_USAGE = 2, EXIT_WRONG_DATA = 3, EXIT_MEMORY = 4, EXIT_NETWORK = 5 };
+enum { EXIT_USAGE = 2, EXIT_WRONG_DATA = 3, EXIT_MEMORY = 4, EXIT_NETWORK = 5, EXIT_FILE = 6 };
 
 enum { SESSION_TEXT_CAPACITY = 256 };
 

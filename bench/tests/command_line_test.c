@@ -200,6 +200,35 @@ static void expect_wrong(const struct program *program, char *option, char *valu
     EXPECT(names);
 }
 
+static const struct program app_program = {
+    .name = "app",
+    .purpose = "a test",
+    .takes = OPTION_BIT(OPTION_VOLUME) | OPTION_BIT(OPTION_SURFACE) | OPTION_BIT(OPTION_IMAGE)
+        | OPTION_BIT(OPTION_DATABASE) | OPTION_BIT(OPTION_QUERIES) | OPTION_BIT(OPTION_FRAGMENTS)
+        | OPTION_BIT(OPTION_MAKE_DATABASE) | OPTION_BIT(OPTION_OUTPUT),
+};
+
+static void test_options_of_applications(void)
+{
+    struct options options;
+    char message[OPTIONS_MESSAGE_CAPACITY];
+    EXPECT(parse_words(&app_program, "--image 640x480 --surface sphere --output a/b.png", &options,
+                       message)
+           == OPTIONS_RUN);
+    EXPECT(options.image.width == 640 && options.image.height == 480);
+    EXPECT(options.surface == SURFACE_SPHERE && strcmp(options.output, "a/b.png") == 0);
+    expect_wrong(&app_program, "--image", "640", "--image: '640'", "WIDTHxHEIGHT");
+    expect_wrong(&app_program, "--image", "7x9", "--image: '7x9'", "from 8 to 16384");
+    expect_wrong(&app_program, "--image", "8x8x8", "--image: '8x8x8'", "WIDTHxHEIGHT");
+    expect_wrong(&app_program, "--size", "1", "--size: '1'", "from 2 to 4096");
+    expect_wrong(&app_program, "--surface", "cube", "--surface: 'cube'", "gyroid|sphere");
+    expect_wrong(&app_program, "--output", "", "--output: ''", "at most 1023 bytes");
+    expect_wrong(&app_program, "--fragments", "0", "--fragments: '0'", "from 1 to 1000000");
+    expect_wrong(&app_program, "--make-database", "0", "--make-database: '0'", "from 1 to");
+    expect_wrong(&app_program, "--database", "a", "--database and --queries", "both or none");
+    expect_wrong(&app_program, "--queries", "a", "--database and --queries", "both or none");
+}
+
 static void test_limits_of_programs(void)
 {
     const struct program words = {
@@ -267,6 +296,10 @@ static void test_options_as_json(void)
                        "{\"dimensions\":null,\"neighbours\":3,\"send\":\"blocking\","
                        "\"ways\":\"both\",\"side\":\"both\",\"compute\":5,"
                        "\"imbalance\":0,\"compute_by\":\"spin\"}"));
+    EXPECT(options_are(&app_program, "--image 8x9 --output \"\\",
+                       "{\"size\":128,\"surface\":\"gyroid\",\"image\":\"8x9\",\"database\":null,"
+                       "\"queries\":null,\"make_database\":2000,\"fragments\":null,"
+                       "\"output\":\"\\\"\\\\\"}"));
 }
 
 void test_command_line(void)
@@ -277,6 +310,7 @@ void test_command_line(void)
     test_options();
     test_wrong_options();
     test_options_of_patterns();
+    test_options_of_applications();
     test_limits_of_programs();
     test_options_as_json();
 }

@@ -1,4 +1,4 @@
-"""The applications: each verifies its result on 1, 2 and 4 ranks, counts what it sends, and is run by `fishplate bench`."""
+"""The NAS benchmarks: each verifies its result on 1, 2 and 4 ranks, counts what it sends, is run by `fishplate bench`."""
 
 import json
 import shlex

@@ -32,6 +32,7 @@ pub mod probe;
 pub mod process;
 mod rail;
 pub mod settings;
+mod shared_memory;
 mod socket;
 pub mod streams;
 #[allow(unsafe_code)]

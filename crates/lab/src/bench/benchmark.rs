@@ -44,7 +44,7 @@ const fn traits(name: &'static str, ranks: Ranks, needs: Needs, sizes: Option<&'
 }
 
 /// All programs (docs/benchmarks.md, docs/apps.md).
-const PROGRAMS: [Traits; 34] = [
+const PROGRAMS: [Traits; 36] = [
     traits("latency", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bibandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
@@ -79,6 +79,8 @@ const PROGRAMS: [Traits; 34] = [
     traits("lu", Ranks::PowerOfTwo, Needs::App, None),
     traits("bt", Ranks::Square, Needs::App, None),
     traits("sp", Ranks::Square, Needs::App, None),
+    traits("visualization", Ranks::OneOrMore, Needs::App, None),
+    traits("sequence_search", Ranks::OneOrMore, Needs::App, None),
 ];
 
 /// Name of a program.

@@ -129,7 +129,10 @@ impl Counterparts {
         match event.kind {
             event::RECEIVE => Some((Cause::Sender, self.sent.get(&id).copied())),
             event::SENT => Some((Cause::Receiver, self.received.get(&id).copied())),
-            event::SEND if waits_itself(event.call) => Some((Cause::Receiver, self.received.get(&id).copied())),
+            // An exchange waits for what it receives, and its peers send and receive at the same time.
+            event::SEND if waits_itself(event.call) && calls::table()[event.call].kind != Kind::Exchange => {
+                Some((Cause::Receiver, self.received.get(&id).copied()))
+            }
             event::COLLECTIVE => {
                 let (last, root) = *self.collective.get(&id)?;
                 match calls::table()[event.call].kind {

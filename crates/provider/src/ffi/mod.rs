@@ -48,7 +48,7 @@ const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {
 }
 
 /// Runs `body`; a panic ends here, is told, and gives `fallback`.
-#[inline]
+#[inline(always)]
 fn guard<R>(fallback: R, body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         error_report::report(&"internal error (a bug); the call has failed");

@@ -6,6 +6,7 @@ mod post;
 mod progress;
 mod receive;
 mod send;
+mod shared_memory;
 mod status_page;
 #[cfg(test)]
 mod test_pair;
@@ -39,6 +40,7 @@ use peer::Peer;
 use progress::poll_interval::PollInterval;
 use progress::token::listener_token;
 use send::batching::HeldLinks;
+use shared_memory::SharedMemoryLinks;
 use status_page::StatusPage;
 use tuning::parallel_streams::StreamGroup;
 
@@ -59,6 +61,8 @@ pub struct Endpoint {
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
     links: Slab<Link>,
+    /// Links to peers of this host, beside those.
+    shared_memory: SharedMemoryLinks,
     attempts: Slab<Attempt>,
     unproven: UnprovenConnections,
     /// Streams that may become more.
@@ -154,6 +158,7 @@ impl Endpoint {
             congestion,
             accept_paused: false,
             links: Slab::new(),
+            shared_memory: SharedMemoryLinks::default(),
             attempts: Slab::new(),
             unproven: UnprovenConnections::new(rails.len()),
             stream_groups: Vec::new(),
@@ -171,7 +176,8 @@ impl Endpoint {
             flushes: 0,
             poll_interval: PollInterval::new(),
             next_tick: Instant(0),
-            counters: Counters::new(rails.len()),
+            // One more, for shared memory.
+            counters: Counters::new(rails.len() + 1),
             status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random()?)),
             rails,
             settings: settings.clone(),
@@ -225,9 +231,11 @@ impl Endpoint {
                     if let Some(at) = self.link_of(subchannel) {
                         self.links[at].receive.discard();
                     }
+                    self.discard_shared(subchannel);
                 }
                 MemoryAction::Detach(memory) => {
                     self.links.iter_mut().for_each(|(_, link)| link.transmit.detach(&memory, &self.memory));
+                    self.detach_shared(&memory);
                 }
             }
         }

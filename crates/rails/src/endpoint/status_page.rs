@@ -3,6 +3,7 @@
 use fishplate_engine::Instant;
 
 use super::Endpoint;
+use super::shared_memory::RAIL_NAME;
 use crate::live::{self, Page, State, StatusFile};
 use crate::process;
 
@@ -52,7 +53,7 @@ impl Endpoint {
             program: self.status_page.program.clone(),
             seconds: now.since_ns(Instant(0)) as f64 / 1e9,
             peers: self.peers.iter().filter(|peer| peer.is_connected()).count() as u32,
-            rails: (0..self.rails.len()).map(|at| self.rail_page(at)).collect(),
+            rails: (0..self.rails.len()).map(|at| self.rail_page(at)).chain(self.shared_memory_page()).collect(),
         }
     }
 
@@ -66,7 +67,7 @@ impl Endpoint {
         }
         live::Rail {
             name: self.rails[at].name.clone(),
-            address: self.rails[at].ip,
+            address: Some(self.rails[at].ip),
             state: if links > 0 { State::Up } else { self.state_without_links(at) },
             links,
             tx_bytes: sum.tx_bytes,
@@ -76,6 +77,25 @@ impl Endpoint {
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
             retransmitted_segments: sum.retransmitted,
         }
+    }
+
+    /// Shared memory as a rail, once it was used.
+    fn shared_memory_page(&self) -> Option<live::Rail> {
+        let at = self.rails.len();
+        let (mut sum, links) = (*self.counters.ended(at), self.shared_memory.len() as u32);
+        self.shared_memory.iter().for_each(|link| sum.add(&link.counts));
+        (links > 0 || self.counters.has_ended(at)).then(|| live::Rail {
+            name: RAIL_NAME.to_string(),
+            address: None,
+            state: if links > 0 { State::Up } else { State::Ended },
+            links,
+            tx_bytes: sum.tx_bytes,
+            rx_bytes: sum.rx_bytes,
+            tx_messages: sum.tx_messages,
+            rx_messages: sum.rx_messages,
+            rtt_us: None,
+            retransmitted_segments: 0,
+        })
     }
 
     fn state_without_links(&self, at: usize) -> State {

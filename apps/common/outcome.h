@@ -2,7 +2,7 @@
 #ifndef FISHPLATE_APPS_OUTCOME_H
 #define FISHPLATE_APPS_OUTCOME_H
 
-#include "nas.h"
+#include "app.h"
 #include "record.h"
 
 struct outcome {
@@ -22,7 +22,8 @@ void outcome_destroy(struct outcome *outcome);
 void outcome_add(struct outcome *outcome, double seconds, struct comm_totals totals);
 
 // By rank 0. JSON has no header.
-void outcome_header(const struct nas *nas, const char *description);
-void outcome_report(const struct nas *nas, const struct outcome *outcome);
+void outcome_header(const struct app *app, const char *description);
+void outcome_report(const struct app *app, const struct app_kernel *kernel,
+                    const struct outcome *outcome);
 
 #endif

@@ -137,3 +137,34 @@ void comm_alltoallv(const void *sent, const int *send_counts, const int *send_of
     TIMED(MPI_Alltoallv(sent, send_counts, send_offsets, send_type, received, receive_counts,
                         receive_offsets, receive_type, comm));
 }
+
+void comm_gatherv(const void *sent, int send_count, MPI_Datatype send_type, void *received,
+                  const int *receive_counts, const int *receive_offsets, MPI_Datatype receive_type,
+                  int root, MPI_Comm comm)
+{
+    count_collective(bytes_of(send_count, send_type));
+    TIMED(MPI_Gatherv(sent, send_count, send_type, received, receive_counts, receive_offsets,
+                      receive_type, root, comm));
+}
+
+void comm_allgatherv(const void *sent, int send_count, MPI_Datatype send_type, void *received,
+                     const int *receive_counts, const int *receive_offsets,
+                     MPI_Datatype receive_type, MPI_Comm comm)
+{
+    count_collective(bytes_of(send_count, send_type));
+    TIMED(MPI_Allgatherv(sent, send_count, send_type, received, receive_counts, receive_offsets,
+                         receive_type, comm));
+}
+
+void comm_probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    TIMED(MPI_Probe(from, tag, comm, status));
+}
+
+int comm_file_read_at(MPI_File file, MPI_Offset offset, void *data, int count, MPI_Datatype type,
+                      MPI_Status *status)
+{
+    int code;
+    TIMED(code = MPI_File_read_at(file, offset, data, count, type, status));
+    return code;
+}

@@ -1,6 +1,7 @@
 #include "outcome.h"
 
 #include "agreement.h"
+#include "option_specs.h"
 #include "report.h"
 #include "statistics.h"
 
@@ -45,14 +46,20 @@ void outcome_add(struct outcome *outcome, double seconds, struct comm_totals tot
     outcome->sums = (struct comm_totals){totals.seconds, sums[0], sums[1], sums[2], sums[3]};
 }
 
-static const char class_names[NAS_CLASSES] = {'S', 'W', 'A', 'B', 'C'};
-
-void outcome_header(const struct nas *nas, const char *description)
+void outcome_header(const struct app *app, const char *description)
 {
-    if (nas->session.options.json)
+    if (app->session.options.json)
         return;
-    report_title(&nas->session, nas->session.program->purpose);
-    printf("# class %c: %s\n", class_names[nas->problem_class], description);
+    report_title(&app->session, app->session.program->purpose);
+    // Whoever has classes of problems tells which.
+    if (option_taken(app->session.program, OPTION_CLASS)) {
+        size_t length;
+        const char *class =
+            option_word(&option_specs[OPTION_CLASS], app->session.options.problem_class, &length);
+        printf("# class %.*s: %s\n", (int)length, class, description);
+    } else {
+        printf("# %s\n", description);
+    }
     fflush(stdout);
 }
 
@@ -67,7 +74,7 @@ static double median_of(const struct outcome *outcome)
     return middle;
 }
 
-static void print_json(const struct nas *nas, const struct outcome *outcome)
+static void print_json(const struct app *app, const struct outcome *outcome)
 {
     struct record record = {
         // Nobody takes the time of a wrong result for a measurement.
@@ -84,7 +91,7 @@ static void print_json(const struct nas *nas, const struct outcome *outcome)
     };
     const struct spread *comm = &outcome->comm_seconds;
     const struct comm_totals *sums = &outcome->sums;
-    record_start(&nas->session, &record);
+    record_start(&app->session, &record);
     printf(",\"communication_seconds\":{\"min\":%.9g,\"mean\":%.9g,\"max\":%.9g}", comm->min,
            comm->mean, comm->max);
     printf(",\"messages\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"collectives\":%" PRIu64
@@ -93,20 +100,26 @@ static void print_json(const struct nas *nas, const struct outcome *outcome)
     record_end();
 }
 
-static void print_findings(const struct nas *nas)
+static void print_finding(const struct app_finding *finding)
 {
-    for (int i = 0; i < nas->finding_count; i++) {
-        const struct nas_finding *finding = &nas->findings[i];
-        if (finding->is_condition) {
-            printf("  %-20s %s\n", finding->name, finding->fits ? "yes" : "WRONG");
-            continue;
-        }
-        printf("  %-20s %22.14e  expected %22.14e  relative error %.1e%s\n", finding->name,
-               finding->value, finding->expected, finding->error, finding->fits ? "" : "  WRONG");
+    const char *verdict = finding->fits ? "" : "  WRONG";
+    printf("  %-20s ", finding->name);
+    switch (finding->kind) {
+    case FINDING_VALUE:
+        printf("%22.14e  expected %22.14e  relative error %.1e%s\n", finding->value,
+               finding->expected, finding->error, verdict);
+        break;
+    case FINDING_BOUND:
+        printf("%22.14e  at most  %22.14e%s\n", finding->value, finding->expected, verdict);
+        break;
+    case FINDING_CONDITION:
+        printf("%s\n", finding->fits ? "yes" : "WRONG");
+        break;
     }
 }
 
-static void print_text(const struct nas *nas, const struct outcome *outcome)
+static void print_text(const struct app *app, const struct app_kernel *kernel,
+                       const struct outcome *outcome)
 {
     const struct comm_totals *sums = &outcome->sums;
     const struct spread *comm = &outcome->comm_seconds;
@@ -120,17 +133,21 @@ static void print_text(const struct nas *nas, const struct outcome *outcome)
            sums->bytes);
     printf("Collective calls     %12" PRIu64 "    %" PRIu64 " bytes\n", sums->collectives,
            sums->collective_bytes);
+    if (kernel->tell != NULL)
+        kernel->tell(app);
     printf("%s\n", outcome->verified ? "Verified" : "NOT VERIFIED");
-    print_findings(nas);
+    for (int i = 0; i < app->finding_count; i++)
+        print_finding(&app->findings[i]);
     fflush(stdout);
 }
 
-void outcome_report(const struct nas *nas, const struct outcome *outcome)
+void outcome_report(const struct app *app, const struct app_kernel *kernel,
+                    const struct outcome *outcome)
 {
-    if (nas->session.options.json)
-        print_json(nas, outcome);
+    if (app->session.options.json)
+        print_json(app, outcome);
     else
-        print_text(nas, outcome);
+        print_text(app, kernel, outcome);
     if (!outcome->verified)
-        fprintf(stderr, "%s: wrong results\n", nas->session.program->name);
+        fprintf(stderr, "%s: wrong results\n", app->session.program->name);
 }

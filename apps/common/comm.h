@@ -44,5 +44,18 @@ void comm_alltoall(const void *sent, int send_count, MPI_Datatype send_type, voi
 void comm_alltoallv(const void *sent, const int *send_counts, const int *send_offsets,
                     MPI_Datatype send_type, void *received, const int *receive_counts,
                     const int *receive_offsets, MPI_Datatype receive_type, MPI_Comm comm);
+void comm_gatherv(const void *sent, int send_count, MPI_Datatype send_type, void *received,
+                  const int *receive_counts, const int *receive_offsets, MPI_Datatype receive_type,
+                  int root, MPI_Comm comm);
+void comm_allgatherv(const void *sent, int send_count, MPI_Datatype send_type, void *received,
+                     const int *receive_counts, const int *receive_offsets,
+                     MPI_Datatype receive_type, MPI_Comm comm);
+
+// The next message, without receiving it.
+void comm_probe(int from, int tag, MPI_Comm comm, MPI_Status *status);
+
+// Timed and not counted: what a file system sends is its own. Returns MPI's error code.
+int comm_file_read_at(MPI_File file, MPI_Offset offset, void *data, int count, MPI_Datatype type,
+                      MPI_Status *status);
 
 #endif

@@ -1,0 +1,129 @@
+"""The sequence search: the same hits on any number of ranks and fragments, those of blastp where it is installed, and
+what is told of files that are not as they should be."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from support import FISHPLATE, MpiTest, app, stack, testbed
+
+RANKS = [1, 2, 3, 4]
+
+
+class SequenceSearch(MpiTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name, content=""):
+        """A file of the test's."""
+        path = self.folder / name
+        path.write_text(content)
+        return path
+
+    def search(self, ranks, *options):
+        """The line of a search over two rails."""
+        command = ["mpiexec", "-n", ranks, app("sequence_search"), *options, "--json"]
+        ran = self.run_command([*testbed(), "--", FISHPLATE, "run", "--mpi", "mpich", "--", *command])
+        self.assertEqual(ran.code, 0, str(ran))
+        [line] = ran.json()
+        self.assertEqual((line["kind"], line["checked"], line["ranks"]), ("result", True, ranks), str(ran))
+        return line
+
+    def make(self, proteins, seed=1):
+        """A database with its queries, and the hits found when they were made."""
+        names = [self.folder / name for name in ("database", "queries", "hits")]
+        made = ["--make-database", proteins, "--seed", seed, "--database", names[0], "--queries", names[1]]
+        self.search(3, *made, "--output", names[2])
+        return names
+
+    def test_hits_are_the_same_on_any_number_of_ranks_and_fragments(self):
+        """Each search verifies its hits too."""
+        database, queries, hits = self.make(400)
+        lines = hits.read_text().splitlines()
+        self.assertGreater(len(lines), 24)
+        self.assertTrue(all(len(line.split("\t")) == 12 for line in lines), lines)
+        for ranks in RANKS:
+            for fragments in (1, 7, 1000):
+                with self.subTest(ranks=ranks, fragments=fragments):
+                    other = self.folder / "other"
+                    files = ["--database", database, "--queries", queries, "--output", other]
+                    line = self.search(ranks, *files, "--fragments", fragments)
+                    self.assertEqual(other.read_text().splitlines(), lines)
+                    self.assertEqual(line["options"]["fragments"], fragments)
+
+    def test_the_master_answers_each_request(self):
+        """A request for each unit, and one more of each worker; as many answers."""
+        database, queries, _ = self.make(50)
+        line = self.search(4, "--database", database, "--queries", queries, "--fragments", "5")
+        self.assertEqual((line["messages"], line["collectives"]), (2 * (5 * 8 + 3), 0))
+
+    def test_a_database_of_its_own_is_not_left_behind(self):
+        ran = self.run_command(["sh", "-c", f"cd {self.folder} && exec {app('sequence_search')} --make-database 50"])
+        self.assertEqual(ran.code, 0, str(ran))
+        self.assertIn("Verified", ran.out)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_hits_are_those_of_blastp(self):
+        lacking = [name for name in ("blastp", "makeblastdb") if shutil.which(name) is None]
+        if lacking:
+            self.skipTest(f"{' and '.join(lacking)} of NCBI BLAST+ not installed")
+        database, queries, hits = self.make(1500, seed=3)
+        blast = self.folder / "blast"
+        self.succeeds(self.run_command(["makeblastdb", "-in", database, "-dbtype", "prot", "-out", blast]))
+        plain = ["-comp_based_stats", "0", "-seg", "no", "-outfmt", "6"]
+        told = self.run_command(["blastp", "-query", queries, "-db", blast, *plain], environment={"OLD_FSC": "1"})
+        self.succeeds(told)
+        self.assertEqual(sorted(told.out.splitlines()), sorted(hits.read_text().splitlines()))
+
+    def refuses(self, code, options, *texts, ranks=1):
+        """One message, and its exit code."""
+        start = [f"{stack('mpich')}/mpiexec", "-n", ranks] if ranks > 1 else []
+        ran = self.run_command([*start, app("sequence_search"), *options])
+        self.assertEqual(ran.code, code, str(ran))
+        self.says(ran, *texts)
+
+    def test_wrong_options_are_told(self):
+        self.refuses(2, ["--database", "a"], "--database and --queries: one is missing; allowed: both or none")
+        self.refuses(2, ["--make-database", "0"], "--make-database: '0'; allowed: a whole number from 1 to")
+        self.refuses(2, ["--class", "S"], "sequence_search: unknown option '--class'")
+        self.refuses(6, ["--output", "/dev/full"], "--output: cannot write /dev/full: No space left on device")
+
+    def test_broken_files_are_told(self):
+        good = self.file("good", ">a\nMKVLAAGIVGLLLAQWERTY\n")
+        broken = {
+            "": "is empty",
+            "\n\n": "is no FASTA file: it has no protein",
+            "MKV\n>a\nMKV\n": "is no FASTA file: byte 0 is before the first '>'",
+            ">a\nMKV\n>b\n>c\nMKV\n": "is no FASTA file: protein b has no amino acids",
+            ">a\nMKV\n>b\nMK1\n": "is no FASTA file: protein b has byte 0x31, which is no amino acid",
+            ">a\nMKV\n> b\nMKV\n": "is no FASTA file: the protein at byte 7 has no name",
+        }
+        for content, why in broken.items():
+            wrong = self.file("wrong", content)
+            for ranks in (1, 3):
+                with self.subTest(why, ranks=ranks):
+                    for files in ((wrong, good), (good, wrong)):
+                        options = ["--database", files[0], "--queries", files[1]]
+                        self.refuses(6, options, f"sequence_search: {wrong} {why}", ranks=ranks)
+
+    def test_files_that_cannot_be_read_or_made_are_told(self):
+        good, absent = self.file("good", ">a\nMKVLAAGIVGLLLAQWERTY\n"), self.folder / "absent"
+        for options in (["--database", absent, "--queries", good], ["--database", good, "--queries", absent]):
+            self.refuses(6, options, f"sequence_search: cannot read {absent}: No such file or directory", ranks=2)
+        folder = ["--database", self.folder, "--queries", good]
+        self.refuses(6, folder, f"sequence_search: cannot read {self.folder}: Is a directory")
+        made = ["--make-database", "5", "--database", good, "--queries", absent]
+        self.refuses(6, made, f"sequence_search: {good} is already there, and is not overwritten", ranks=2)
+        self.assertFalse(absent.exists())
+
+    def test_a_full_disk_is_told(self):
+        """Of a file system of 64 KiB."""
+        made = "--make-database 1000 --database database --queries queries"
+        mount = f"mount -t tmpfs -o size=64k none {self.folder} && cd {self.folder}"
+        script = f"{mount} && exec {app('sequence_search')} {made}"
+        ran = self.run_command(["unshare", "-rm", "sh", "-c", script])
+        self.assertEqual(ran.code, 6, str(ran))
+        self.says(ran, "sequence_search: cannot write database: ")
