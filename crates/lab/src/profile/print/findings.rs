@@ -73,7 +73,7 @@ fn absent(world: &World) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{} of {} left nothing: they did not load the library, or their hosts cannot write to the folder of the output",
+        "{} of {} left nothing: they did not load the library, or could not write to the folder of the output",
         named_ranks(&absent),
         world.size
     )]

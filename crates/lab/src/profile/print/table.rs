@@ -5,13 +5,15 @@ use fishplate_profile::sizes::PAPER_BOUNDS;
 use super::findings;
 use super::numbers::{cut, percent, time, wrapped};
 use crate::output::{page::units, text};
-use crate::profile::schema::{Counts, Profile, Rank, Way, World};
+use crate::profile::schema::{Counts, Place, Profile, Rank, Way, World};
 use crate::profile::summary;
 
 /// Most letters of a line.
 const WIDTH: usize = 100;
 /// Most letters of a place in the program.
 const PLACE: usize = 34;
+/// Most letters of the library that a place is in, where there is no room for all.
+const MODULE: usize = 10;
 /// Most letters of a name of a function of MPI, a program, an MPI library.
 const NAME: usize = 26;
 /// Most programs that are shown in full.
@@ -131,10 +133,23 @@ fn sites(world: &World, top: usize) -> String {
     let all = summary::sites(world);
     for site in all.iter().take(top) {
         let [count, time, share, mean, ..] = counts(&site.counts, in_mpi(world));
-        let place = world.places.get(site.place).map_or(String::new(), |place| place.short());
-        table.add_row([cut(&place, PLACE), cut(&site.call, NAME), count, time, share, mean]);
+        let place = world.places.get(site.place).map_or(String::new(), place);
+        table.add_row([place, cut(&site.call, NAME), count, time, share, mean]);
     }
     format!("{table}{}", rest(all.len(), top))
+}
+
+/// Of long names of functions the end tells most: what is in front is where they come from.
+fn place(place: &Place) -> String {
+    let text = place.short();
+    let Some((function, module)) = text.split_once(" in ").filter(|_| text.chars().count() > PLACE) else {
+        return cut(&text, PLACE);
+    };
+    let module = cut(module, MODULE);
+    let room = PLACE.saturating_sub(" in ".len() + module.chars().count());
+    let left_out = function.chars().count().saturating_sub(room);
+    let end: String = function.chars().skip(left_out + usize::from(left_out > 0)).collect();
+    format!("{}{end} in {module}", if left_out > 0 { "…" } else { "" })
 }
 
 fn rest(all: usize, top: usize) -> String {
@@ -155,7 +170,9 @@ fn classes(world: &World) -> String {
         if sums.iter().any(|(messages, _)| *messages > 0) {
             let cell = |(messages, bytes): (u64, u64)| match messages {
                 0 => "-".to_string(),
-                _ => format!("{}, {}", text::thousands(messages), text::bytes(bytes)),
+                // Exact as long as there is room.
+                _ if messages < 1_000_000 => format!("{}, {}", text::thousands(messages), text::bytes(bytes)),
+                _ => format!("{}, {}", units::quantity(messages as f64, ""), text::bytes(bytes)),
             };
             table.add_row([name.to_string()].into_iter().chain(sums.map(cell)));
         }
@@ -174,4 +191,21 @@ fn rails(profile: &Profile, top: usize) -> Option<String> {
         table.add_row([host.clone(), interface.clone(), text::bytes(*sent), text::bytes(*received)]);
     }
     Some(format!("{table}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_are_too_long() {
+        let shown = |function: &str, module: &str| {
+            place(&Place { function: Some(function.into()), module: module.into(), ..Place::default() })
+        };
+        assert_eq!(shown("exchange", "/usr/lib/libsolver.so.3.1.4159"), "exchange in libsolver.so.3.1.4159");
+        assert_eq!(shown("exchange", "/usr/lib/libsolver.so.3.1.4159.26"), "exchange in libsolver…");
+        let python = shown("__pyx_f_6mpi4py_3MPI_PyMPI_recv", "/x/MPI.mpich.cpython-311-x86_64-linux-gnu.so");
+        assert_eq!(python, "…4py_3MPI_PyMPI_recv in MPI.mpich…");
+        assert_eq!(python.chars().count(), PLACE);
+    }
 }

@@ -17,7 +17,9 @@ use crate::profile::schema::{Profile, World};
 use crate::profile::summary;
 
 const STYLE: &str = include_str!("profile.css");
-const SCRIPT: &str = include_str!("profile.js");
+/// The script, part by part.
+const SCRIPT: [&str; 4] =
+    [include_str!("drawing.js"), include_str!("timeline.js"), include_str!("matrix.js"), include_str!("start.js")];
 
 /// Most programs of one command that are shown: those that took longest.
 const MOST_WORLDS: usize = 4;
@@ -56,7 +58,8 @@ pub fn render(profile: &Profile) -> String {
             }
             (program(profile, world, number, worlds.len()))
         }
-        script { (PreEscaped(SCRIPT)) }
+        // Its names are nobody else's.
+        script { (PreEscaped(format!("{{\n{}}}", SCRIPT.concat()))) }
     };
     page::render(&title, &[], &body)
 }
