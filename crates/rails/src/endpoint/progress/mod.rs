@@ -97,7 +97,7 @@ impl Endpoint {
             Token::SharedListener => self.accept_shared_memory(now),
             Token::Arriving(at) => self.shared_memory_arrived(at),
             Token::Offered(at) => self.shared_memory_answered(at),
-            Token::Shared(at) => self.shared_memory_rang(at),
+            Token::Shared(at) => self.shared_memory_rang(at, event.ended),
             Token::Link(at) => {
                 if event.writable {
                     self.unblock(at);

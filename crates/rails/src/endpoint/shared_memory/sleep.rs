@@ -48,9 +48,10 @@ impl Endpoint {
     }
 
     /// A peer has rung, or its end is shut.
-    pub(in crate::endpoint) fn shared_memory_rang(&mut self, at: usize) -> bool {
+    pub(in crate::endpoint) fn shared_memory_rang(&mut self, at: usize, is_shut: bool) -> bool {
         let Some(link) = self.shared_memory.links.get_mut(at) else { return false };
-        link.hung_up |= link.silence();
+        link.silence();
+        link.hung_up |= is_shut;
         let now = self.clock.now();
         self.poll_shared_memory(now, false)
     }
