@@ -34,7 +34,6 @@ use crate::errno::Outcome;
 use crate::error_report;
 
 pub use loader::fi_prov_ini;
-pub use rail_bytes::fishplate_rail_bytes;
 
 /// The functions that every object has: `close`, and of the others what most objects do not offer.
 const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {
