@@ -55,6 +55,13 @@ fn commands_that_cannot_run() {
     fishplate.run(&["run"]).fails_saying(&["COMMAND"]);
     let mut launcher = fishplate.command(&["run", "--", "mpiexec", "-n", "2", "true"]);
     Ran::of(launcher.env("PATH", "/nowhere").output().unwrap()).fails_saying(&["mpiexec", "fishplate setup"]);
+    fs::write(fishplate.path("lib/fishplate/libfishplate-mpi.so"), "").unwrap();
+    let mut launcher = fishplate.command(&["profile", "--", "mpiexec", "-n", "2", "true"]);
+    Ran::of(launcher.env("PATH", "/nowhere").output().unwrap()).fails_saying(&[
+        "mpiexec",
+        "fishplate setup",
+        "fishplate profile --mpi mpich",
+    ]);
 }
 
 #[test]

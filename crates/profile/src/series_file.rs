@@ -36,7 +36,7 @@ pub mod header {
     pub const WORDS: usize = NAMES + super::MAX_COLUMNS * NAME_WORDS;
 }
 
-/// Columns of a rank's file.
+/// Columns of a rank's file. Where the rank uses Fishplate, bytes sent and received by each of its rails follow.
 pub mod rank_column {
     /// Microseconds in MPI.
     pub const IN_MPI_US: usize = 0;

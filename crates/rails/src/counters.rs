@@ -6,7 +6,7 @@ use std::path::Path;
 use fishplate_engine::{Instant, RailId};
 use serde::Serialize;
 
-use crate::link::{Counts, Link};
+use crate::link::Counts;
 use crate::process;
 use crate::rail::Rail;
 use crate::sys::tcp_info::TcpInfo;
@@ -61,7 +61,7 @@ struct Line<'a> {
     pid: u32,
     rank: Option<u32>,
     rail: &'a str,
-    address: String,
+    address: Option<String>,
     streams: usize,
     links: u32,
     tx_bytes: u64,
@@ -83,9 +83,9 @@ impl Counters {
     }
 
     /// A link has been alive until now.
-    pub fn touch(&mut self, link: &Link, now: Instant) {
-        let rail = &mut self.rails[usize::from(link.rail.0)];
-        let active = link.counts.tx_bytes + link.counts.rx_bytes > 0;
+    pub fn touch(&mut self, rail: RailId, counts: &Counts, now: Instant) {
+        let rail = &mut self.rails[usize::from(rail.0)];
+        let active = counts.tx_bytes + counts.rx_bytes > 0;
         if active {
             rail.first.get_or_insert(now);
             rail.last = now;
@@ -105,11 +105,11 @@ impl Counters {
     }
 
     /// A link is closed.
-    pub fn add(&mut self, link: &Link, retransmitted: u64, now: Instant) {
-        self.touch(link, now);
-        let rail = &mut self.rails[usize::from(link.rail.0)];
+    pub fn add(&mut self, rail: RailId, counts: &Counts, now: Instant) {
+        self.touch(rail, counts, now);
+        let rail = &mut self.rails[usize::from(rail.0)];
         rail.links += 1;
-        rail.counts.add(&Counts { retransmitted, ..link.counts });
+        rail.counts.add(counts);
     }
 
     /// What the closed links of a rail have counted.
@@ -122,18 +122,22 @@ impl Counters {
         self.rails[rail].links > 0
     }
 
-    /// Appends a line a rail to `file`, all in one write, so that processes do not tear each other's lines.
-    pub fn append(&self, file: &Path, rails: &[Rail]) -> io::Result<()> {
+    /// Appends a line a rail to `file`, and one for shared memory if that was used, all in one write, so that processes do not tear each other's lines.
+    pub fn append(&self, file: &Path, rails: &[Rail], shared_memory: &str) -> io::Result<()> {
         let mut text = Vec::new();
-        for (rail, counters) in rails.iter().zip(&self.rails) {
+        let named = rails.iter().map(|rail| (rail.name.as_str(), Some(rail.ip.to_string())));
+        let lines = named.chain([(shared_memory, None)]).zip(&self.rails);
+        for ((rail, address), counters) in
+            lines.filter(|((_, address), counters)| address.is_some() || counters.links > 0)
+        {
             let counts = &counters.counts;
             let line = Line {
                 schema: SCHEMA,
                 host: process::host(),
                 pid: std::process::id(),
                 rank: process::rank(),
-                rail: &rail.name,
-                address: rail.ip.to_string(),
+                rail,
+                address,
                 streams: counters.streams,
                 links: counters.links,
                 tx_bytes: counts.tx_bytes,

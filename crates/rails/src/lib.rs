@@ -5,7 +5,7 @@
 //!   whenever MPI calls; nothing moves by itself.
 //! - [`discover`]: which network interfaces are rails, and why others are not (`fishplate rails`).
 //! - [`Settings`]: the environment variables.
-//! - [`live`]: the page that each process keeps for `fishplate top`.
+//! - [`live`]: the page that each process keeps for `fishplate top`; [`rail_bytes`]: the same from inside, for profiles.
 //!
 //! ```
 //! // What the user may set, and to what: the table of docs/settings.md.
@@ -31,7 +31,9 @@ mod pairing;
 pub mod probe;
 pub mod process;
 mod rail;
+pub mod rail_bytes;
 pub mod settings;
+mod shared_memory;
 mod socket;
 pub mod streams;
 #[allow(unsafe_code)]

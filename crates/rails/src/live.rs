@@ -20,7 +20,7 @@ pub const SCHEMA: &str = "fishplate-live/1";
 const PREFIX: &str = "fishplate-live-";
 /// Their folder: the first of these that exists. The first is not on a disk, for which a process might wait.
 const FOLDERS: [&str; 2] = ["dev/shm", "tmp"];
-/// Length of a file in bytes: eight rails with the longest names, and room for more fields.
+/// Length of a file in bytes: eight rails with the longest names, shared memory, and room for more fields.
 const PAGE_LEN: usize = 4096;
 /// How often a page that changes under its reader is read again.
 const MOST_READS: usize = 5;
@@ -51,8 +51,8 @@ pub struct Page {
 pub struct Rail {
     /// Its interface.
     pub name: String,
-    /// The address that is used on it.
-    pub address: IpAddr,
+    /// The address that is used on it; none of shared memory.
+    pub address: Option<IpAddr>,
     /// Its state.
     pub state: State,
     /// Connections over it.
@@ -191,7 +191,7 @@ mod tests {
         let (schema, host, program) = (SCHEMA.to_string(), "here".into(), "x".into());
         let rail = Rail {
             name: "n".repeat(15),
-            address: "fd00:1111:2222:3333:4444:5555:6666:7777".parse().unwrap(),
+            address: "fd00:1111:2222:3333:4444:5555:6666:7777".parse().ok(),
             state: State::Connecting,
             links: u32::MAX,
             tx_bytes: u64::MAX,
@@ -201,7 +201,7 @@ mod tests {
             rtt_us: Some(u64::MAX),
             retransmitted_segments: u64::MAX,
         };
-        Page { schema, host, pid, rank: None, program, seconds: 0.1, peers: 3, rails: vec![rail; 8] }
+        Page { schema, host, pid, rank: None, program, seconds: 0.1, peers: 3, rails: vec![rail; 9] }
     }
 
     fn find(pid: u32) -> Option<Page> {

@@ -34,6 +34,8 @@ pub struct Settings {
     pub encryption: bool,
     /// Whether short frames to near peers may go as datagrams.
     pub datagrams: bool,
+    /// Whether peers of this host are reached by shared memory.
+    pub shared_memory: bool,
     /// Who makes progress while the program computes.
     pub progress: Progress,
     /// Where counters are appended at the end.
@@ -130,6 +132,12 @@ pub const VARIABLES: &[Variable] = &[
         default: "on, where UDP comes through",
     },
     Variable {
+        name: "FISHPLATE_SHARED_MEMORY",
+        meaning: "whether processes of one host, as far as they come through here, share memory",
+        allowed: "on, off",
+        default: "on, for processes of one user in one network namespace",
+    },
+    Variable {
         name: "FISHPLATE_PROGRESS",
         meaning: "who makes progress while the program computes: a thread, with what would take no processor from anybody or all, or only calls of MPI",
         allowed: "auto, thread, calls",
@@ -188,6 +196,7 @@ impl Default for Settings {
             congestion: None,
             encryption: false,
             datagrams: true,
+            shared_memory: true,
             progress: Progress::Automatic,
             stats: None,
             log: LevelFilter::Warn,
@@ -223,6 +232,7 @@ impl Settings {
             congestion,
             encryption: reader.parse("FISHPLATE_ENCRYPTION", on_or_off)?.unwrap_or(default.encryption),
             datagrams: reader.parse("FISHPLATE_DATAGRAMS", on_or_off)?.unwrap_or(default.datagrams),
+            shared_memory: reader.parse("FISHPLATE_SHARED_MEMORY", on_or_off)?.unwrap_or(default.shared_memory),
             progress: reader.parse("FISHPLATE_PROGRESS", progress)?.unwrap_or(default.progress),
             stats,
             log: reader.parse("FISHPLATE_LOG", log_level)?.unwrap_or(default.log),

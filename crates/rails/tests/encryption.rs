@@ -19,7 +19,8 @@ const HANDSHAKE_LENS: [usize; 2] = [72 + 56, 88 + 48];
 
 fn open(encryption: bool, streams: u8) -> Endpoint {
     let streams = Streams::Fixed(streams);
-    let settings = Settings { rails: vec!["lo".into()], streams, encryption, ..Settings::default() };
+    let settings =
+        Settings { rails: vec!["lo".into()], streams, encryption, shared_memory: false, ..Settings::default() };
     // SAFETY: the buffers of these tests outlive their operations.
     unsafe { Endpoint::open(&settings) }.unwrap()
 }

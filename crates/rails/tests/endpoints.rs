@@ -16,7 +16,7 @@ use requests::{extent, recv};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn settings() -> Settings {
-    Settings { rails: vec!["lo".into()], ..Settings::default() }
+    Settings { rails: vec!["lo".into()], shared_memory: false, ..Settings::default() }
 }
 
 fn open(settings: &Settings) -> Endpoint {

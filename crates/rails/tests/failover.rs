@@ -25,7 +25,8 @@ struct Pair {
 impl Pair {
     fn open(streams: u8, encryption: bool) -> Pair {
         let streams = Streams::Fixed(streams);
-        let settings = Settings { rails: vec!["lo".into()], streams, encryption, ..Settings::default() };
+        let settings =
+            Settings { rails: vec!["lo".into()], streams, encryption, shared_memory: false, ..Settings::default() };
         // SAFETY: the buffers of these tests outlive their operations.
         let mut ends = [(); 2].map(|()| unsafe { Endpoint::open(&settings) }.unwrap());
         let addresses = [ends[1].address().clone(), ends[0].address().clone()];

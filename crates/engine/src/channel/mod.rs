@@ -90,6 +90,8 @@ pub struct VirtualChannel {
     pub subchannels: Vec<Subchannel>,
     /// Indices of those that take new frames.
     pub live: ArrayVec<u8, MAX_SUBCHANNELS>,
+    /// Indices of those that take new frames once the preferred one is down. Acknowledgements go over them as before.
+    standby: ArrayVec<u8, MAX_SUBCHANNELS>,
     /// The peer's clock, as measured over near paths.
     pub clock: PeerClock,
     /// The subchannel over which the newest counted frame has come.
@@ -151,6 +153,7 @@ impl VirtualChannel {
             loopback,
             subchannels: Vec::new(),
             live: ArrayVec::new(),
+            standby: ArrayVec::new(),
             clock: PeerClock::default(),
             last_received: None,
             retransmit_queue: VecDeque::new(),
@@ -326,6 +329,7 @@ impl VirtualChannel {
         self.cached_choice = None;
         self.subchannels.clear();
         self.live.clear();
+        self.standby.clear();
         self.retransmit_queue.clear();
         self.to_reassign.clear();
         self.interrupted.clear();
@@ -336,6 +340,24 @@ impl VirtualChannel {
     /// Whether subchannel `index` takes new frames.
     pub fn carries(&self, index: usize) -> bool {
         self.live.iter().any(|live| usize::from(*live) == index)
+    }
+
+    /// The subchannel in memory, while it carries: then it is the only live one.
+    pub fn in_memory(&self) -> Option<usize> {
+        let [only] = self.live[..] else { return None };
+        Some(usize::from(only)).filter(|only| self.subchannels[*only].is_in_memory)
+    }
+
+    /// Subchannel `index` is in memory: all others stand by while it is up.
+    pub fn prefer(&mut self, index: usize) {
+        self.subchannels[index].is_in_memory = true;
+        self.standby.retain(|other| usize::from(*other) != index);
+        for other in std::mem::take(&mut self.live).into_iter().filter(|other| usize::from(*other) != index) {
+            self.to_reassign.extend(self.subchannels[usize::from(other)].assigned.drain(..));
+            self.standby.push(other);
+        }
+        self.live.push(index as u8);
+        self.cached_choice = None;
     }
 
     /// Adds a subchannel, in the slot of a dead one if there is one; its index. `None`: there are too many.
@@ -351,7 +373,12 @@ impl VirtualChannel {
             return None;
         }
         subchannel.liveness = self.new_liveness();
-        self.live.push(index as u8);
+        let has_preferred = self.in_memory().is_some();
+        if has_preferred {
+            self.standby.push(index as u8)
+        } else {
+            self.live.push(index as u8)
+        }
         self.cached_choice = None;
         self.peer_timeout_at = None;
         match self.subchannels.get_mut(index) {

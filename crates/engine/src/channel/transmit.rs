@@ -21,6 +21,12 @@ pub enum Source {
         /// Length in bytes.
         len: u64,
     },
+    /// What the driver has sent in memory, for so long as the peer has not taken it: nobody else has these bytes. Frames of
+    /// such a source are sent only once they are [recovered](crate::Engine::recover).
+    Sent {
+        /// Length in bytes.
+        len: u64,
+    },
 }
 
 impl Source {
@@ -29,6 +35,7 @@ impl Source {
         match self {
             Source::User(payload) => Source::User(payload.slice(from, len)),
             Source::Bounce { id, offset, .. } => Source::Bounce { id: *id, offset: offset + from, len },
+            Source::Sent { .. } => Source::Sent { len },
         }
     }
 
@@ -36,7 +43,7 @@ impl Source {
     pub fn len(&self) -> u64 {
         match self {
             Source::User(payload) => payload.len(),
-            Source::Bounce { len, .. } => *len,
+            Source::Bounce { len, .. } | Source::Sent { len } => *len,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Acknowledgements from peers, and the completion of sends.
 
 use super::{Engine, ProtocolViolation};
+use crate::channel::State;
 use crate::channel::scheduler::send::{Purpose, Stage};
 use crate::channel::subchannel::FrameOwner;
 use crate::ids::SubchannelId;
@@ -16,6 +17,9 @@ impl Engine {
     ) -> Result<(), ProtocolViolation> {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let index = usize::from(subchannel.index);
+        if !channel.subchannels[index].is_news(ack.0) {
+            return Ok(());
+        }
         let sends = &mut self.sends;
         let mut done = std::mem::take(&mut self.delivered);
         let mut writes = 0;
@@ -42,7 +46,8 @@ impl Engine {
                 done.push(key);
             }
         };
-        let was_shut = channel.subchannels[index].estimate.allowance(now) == 0;
+        let state = &channel.subchannels[index];
+        let was_shut = !state.is_in_memory && state.estimate.allowance(now) == 0;
         channel.subchannels[index]
             .acknowledged(now, ack, &mut channel.clock, delivered)
             .map_err(|_| ProtocolViolation::Acknowledgement)?;
@@ -61,6 +66,15 @@ impl Engine {
         }
         self.delivered = done;
         Ok(())
+    }
+
+    /// The peer has taken the first `frames` frames of a subchannel in memory, modulo 2^32, as the driver sees; never fewer
+    /// than acknowledged before.
+    pub fn delivered(&mut self, now: Instant, subchannel: SubchannelId, frames: u32) -> Result<(), ProtocolViolation> {
+        match self.vcs[subchannel.vc.0 as usize].state {
+            State::Open => self.handle_ack(now, subchannel, (frames, 0, 0)),
+            State::Lost(_) => Ok(()),
+        }
     }
 
     /// The completion filter lets one completion through.

@@ -5,7 +5,7 @@
 use super::{Engine, SendKey};
 use crate::channel::scheduler::send::Send;
 use crate::channel::transmit::Source;
-use crate::memory::MemoryAction;
+use crate::memory::{MemoryAction, Payload};
 use crate::time::Instant;
 
 /// Bytes that are copied per nanosecond, or more: what one core of a present machine copies out of its cache.
@@ -45,8 +45,8 @@ impl Engine {
     /// To be called when there is nothing else to do, and the kernel has all frames: messages that wait only for their
     /// acknowledgement are copied, as they may have to be retransmitted, and their sends complete. Each first waits as
     /// long as its copy would take: so, whenever the acknowledgement comes, the time spent is at most twice that of the
-    /// best decision in hindsight. True if any have completed.
-    pub fn buffer_sends(&mut self, now: Instant) -> bool {
+    /// best decision in hindsight. Not those whose memory the driver has lent to the peer. True if any have completed.
+    pub fn buffer_sends(&mut self, now: Instant, is_lent: impl Fn(&Payload) -> bool) -> bool {
         let (mut copied, mut next) = (0, None);
         let mut buffer_candidates = std::mem::take(&mut self.buffer_candidates);
         buffer_candidates.retain_mut(|candidate| {
@@ -59,7 +59,8 @@ impl Engine {
             if due > now {
                 next = Some(next.map_or(due, |earlier: Instant| earlier.min(due)));
             }
-            if due > now || copied >= MAX_COPIED_AT_ONCE || self.injected + len > MAX_COPIED {
+            let has_lent = matches!(&send.source, Source::User(payload) if is_lent(payload));
+            if due > now || copied >= MAX_COPIED_AT_ONCE || self.injected + len > MAX_COPIED || has_lent {
                 return true;
             }
             copied += len;

@@ -89,7 +89,8 @@ impl Engine {
             | Body::Bye
             | Body::Leave
             | Body::Resume { .. }
-            | Body::Datagrams { .. } => {}
+            | Body::Datagrams { .. }
+            | Body::SharedMemory { .. } => {}
         }
         Ok((Target::Nothing, Placement::Discard))
     }
@@ -117,10 +118,11 @@ impl Engine {
         self.vcs[vc].last_received = Some(subchannel.index);
         let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
         counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.urgency);
+        let is_in_memory = counted.is_in_memory;
         if let Some(due) = counted.ack_due() {
             self.schedule_timeout(due);
         }
-        self.awaited_ack |= incoming.urgency != Urgency::Lazy;
+        self.awaited_ack |= incoming.urgency != Urgency::Lazy && !is_in_memory;
         match incoming.into {
             Target::Nothing => {}
             Target::Reassembly(key) => self.bytes_placed(key, incoming.len),

@@ -33,6 +33,14 @@ impl Engine {
         Ok(SubchannelId { vc, index: index as u8 })
     }
 
+    /// A subchannel that has just come up is memory that both sides see. While it is up, all goes over it, whatever the
+    /// policies, and the others of its channel stand by. Frames over it are acknowledged by the driver
+    /// ([`Engine::delivered`]), which knows when the peer has taken them.
+    pub fn prefer(&mut self, subchannel: SubchannelId) {
+        self.vcs[subchannel.vc.0 as usize].prefer(usize::from(subchannel.index));
+        self.make_ready(subchannel.vc);
+    }
+
     /// The driver has closed a subchannel, because of `why`, which names the rail: nothing more comes over it, and what it
     /// took and has not sent is dropped. What is not acknowledged is retransmitted over the others. Without any
     /// other, the peer is lost after a while.

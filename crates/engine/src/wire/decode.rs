@@ -35,7 +35,7 @@ impl std::error::Error for Malformed {}
 /// Length in bytes of the header that starts with byte `first`.
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
-        kind::EAGER | kind::CTS => Ok(COMMON_LEN + 24),
+        kind::EAGER | kind::CTS | kind::SHARED_MEMORY => Ok(COMMON_LEN + 24),
         kind::WRITE | kind::READ | kind::RTS => Ok(COMMON_LEN + 40),
         kind::STRIPE | kind::EARLY_DATA | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
         kind::RELINQUISH | kind::RESUME => Ok(COMMON_LEN + 8),
@@ -146,6 +146,10 @@ impl Reader<'_> {
                 port: self.u64(COMMON_LEN + 8) as u16,
                 received: self.flag(flag::RECEIVED),
             },
+            kind::SHARED_MEMORY => Body::SharedMemory {
+                listener: self.u64(COMMON_LEN),
+                secret: u128::from(self.u64(COMMON_LEN + 8)) | u128::from(self.u64(COMMON_LEN + 16)) << 64,
+            },
             _ => Body::Ack,
         })
     }
@@ -237,6 +241,7 @@ mod tests {
             Just(Body::Leave),
             any::<u32>().prop_map(|number| Body::Resume { number }),
             any::<(u16, u64, bool)>().prop_map(|(port, secret, received)| Body::Datagrams { port, secret, received }),
+            any::<(u64, u128)>().prop_map(|(listener, secret)| Body::SharedMemory { listener, secret }),
         ]
     }
 
@@ -266,7 +271,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_first_bytes_do_not_panic(kind in 0u8..17, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn likely_first_bytes_do_not_panic(kind in 0u8..18, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let bytes: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
             let _ = decode(&bytes);
         }
@@ -281,7 +286,7 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[16]), Err(Malformed::Kind(16)));
+        assert_eq!(decode(&[17]), Err(Malformed::Kind(17)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header::without_acknowledgement(Body::Refused { what, why }).encode(&mut bytes);
         bytes[COMMON_LEN + 8] = 4;

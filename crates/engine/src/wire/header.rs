@@ -6,7 +6,7 @@ use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 6;
+pub const VERSION: u16 = 7;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 60;
@@ -171,6 +171,13 @@ pub enum Body {
         /// The peer's come through.
         received: bool,
     },
+    /// The sender, on the same host, offers to share memory. Between drivers, as before. Not itself acknowledged.
+    SharedMemory {
+        /// Names the socket at which it waits for the memory.
+        listener: u64,
+        /// What the peer has to show there.
+        secret: u128,
+    },
 }
 
 /// A remote memory access, by its initiator's name.
@@ -226,6 +233,7 @@ pub(super) mod kind {
     pub const LEAVE: u8 = 13;
     pub const RESUME: u8 = 14;
     pub const DATAGRAMS: u8 = 15;
+    pub const SHARED_MEMORY: u8 = 16;
 }
 
 pub(super) mod flag {
@@ -273,7 +281,15 @@ impl Body {
 
     /// Whether the frame counts towards acknowledgements.
     pub fn is_counted(&self) -> bool {
-        !matches!(self, Body::Ack | Body::Bye | Body::Leave | Body::Resume { .. } | Body::Datagrams { .. })
+        !matches!(
+            self,
+            Body::Ack
+                | Body::Bye
+                | Body::Leave
+                | Body::Resume { .. }
+                | Body::Datagrams { .. }
+                | Body::SharedMemory { .. }
+        )
     }
 }
 
@@ -346,6 +362,10 @@ impl Header {
                 writer.u64(secret);
                 writer.u64(u64::from(port));
                 (kind::DATAGRAMS, if received { flag::RECEIVED } else { 0 })
+            }
+            Body::SharedMemory { listener, secret } => {
+                [listener, secret as u64, (secret >> 64) as u64].into_iter().for_each(|word| writer.u64(word));
+                (kind::SHARED_MEMORY, 0)
             }
         };
         let end = writer.at;

@@ -6,13 +6,14 @@
 //! - [`recorder`]: what a call adds to which count;
 //! - [`communicators`], [`requests`], [`message_numbers`]: what has to be known of earlier calls;
 //! - [`events`]: messages that other ranks' records are held against;
-//! - [`timeline`], [`interfaces`]: what changes over time;
+//! - [`timeline`], [`rails`], [`interfaces`]: what changes over time;
 //! - [`session`]: from MPI_Init to MPI_Finalize.
 
 mod communicators;
 mod events;
 mod interfaces;
 mod message_numbers;
+mod rails;
 mod recorder;
 mod requests;
 mod session;

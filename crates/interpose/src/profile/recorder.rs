@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::communicators::Communicators;
 use super::events::{Event, Events};
 use super::message_numbers::{MessageNumbers, hash, stream};
+use super::rails::Rails;
 use super::requests::{Operation, Request, Requests};
 use super::tables::Tables;
 use super::timeline::Timeline;
@@ -67,6 +68,7 @@ pub struct Recorder {
     events: Events,
     numbers: MessageNumbers,
     timeline: Option<Timeline>,
+    rails: Option<Rails>,
     /// What is to be added to a time of the monotonic clock to have the time of day.
     realtime_offset: u64,
     /// When the last call ended.
@@ -92,6 +94,7 @@ impl Recorder {
         abi: &'static Abi,
         tables: Tables,
         timeline: Option<Timeline>,
+        rails: Option<Rails>,
         realtime_offset: u64,
         now: u64,
     ) -> Recorder {
@@ -102,6 +105,7 @@ impl Recorder {
             events: Events::new(tables),
             numbers: MessageNumbers::default(),
             timeline,
+            rails,
             realtime_offset,
             last_end: now,
             sites: FxHashMap::default(),
@@ -138,6 +142,9 @@ impl Recorder {
         if let Some(timeline) = &mut self.timeline {
             let offset = self.realtime_offset;
             timeline.add_period(rank_column::IN_MPI_US, moment.began + offset, moment.ended + offset);
+            if let Some(rails) = &mut self.rails {
+                rails.look(moment.ended + offset, timeline);
+            }
         }
     }
 

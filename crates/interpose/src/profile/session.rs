@@ -14,6 +14,8 @@ use fishplate_profile::{calls, store_text};
 
 use super::VARIABLE;
 use super::interfaces::{self, Sampler};
+use super::message_numbers::hash;
+use super::rails::Rails;
 use super::recorder::Recorder;
 use super::tables::Tables;
 use super::timeline::Timeline;
@@ -73,7 +75,9 @@ pub fn finish() {
     if let Some(session) = SESSION.get() {
         IS_ON.store(false, Ordering::Release);
         session.end_pause();
-        session.tables.set(header::STATE, State::FINALIZED);
+        if session.tables.get(header::STATE) != State::ABORTED {
+            session.tables.set(header::STATE, State::FINALIZED);
+        }
         session.tables.set(header::LAST, clock::monotonic());
         session.tables.set(header::CURRENT_CALL, 0);
         if let Some(sampler) = lock(&session.sampler).take() {
@@ -132,10 +136,13 @@ impl Session {
         let tables = Tables { words: ffi::create_mapped_file(&name("rank"), layout.words)?, layout };
         let (now, realtime) = (clock::monotonic(), clock::realtime());
         write_header(&tables, &host, rank, now, realtime);
+        let rails = Rails::find(realtime);
+        let mut columns = rank_column::NAMES.map(String::from).to_vec();
+        columns.extend(rails.iter().flat_map(Rails::columns));
         let timeline = GrowingFile::create(&name("time"), series_header::WORDS)
-            .map(|file| Timeline::begin(file, Some(rank), &host, &rank_column::NAMES.map(String::from), realtime));
+            .map(|file| Timeline::begin(file, Some(rank), &host, &columns, realtime));
         let offset = realtime.wrapping_sub(now);
-        let mut recorder = Recorder::new(abi, tables, timeline.ok(), offset, now);
+        let mut recorder = Recorder::new(abi, tables, timeline.ok(), rails, offset, now);
         recorder.communicators.place(Comm::world(abi));
         Ok(Session {
             recorder: Mutex::new(recorder),
@@ -176,6 +183,7 @@ fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u6
     let text = |range: std::ops::Range<usize>, text: &str| store_text(&tables.words[range], text);
     tables.set(header::TABLE_VERSION, calls::table_version());
     tables.set(header::RANK, rank as u64);
+    tables.set(header::WORLD, world_of_launcher());
     tables.set(header::RANKS, tables.layout.ranks as u64);
     tables.set(header::PID, u64::from(std::process::id()));
     tables.set(header::STARTED_REALTIME, realtime);
@@ -187,6 +195,12 @@ fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u6
     text(header::PROGRAM, &env::current_exe().unwrap_or_default().to_string_lossy());
     text(header::LIBRARY, ffi::library_version().lines().next().unwrap_or_default());
     tables.set(header::MAGIC, MAGIC);
+}
+
+/// What tells programs apart that run at the same time, where the launcher says so: PMIx, Slurm, PMI of version 2.
+fn world_of_launcher() -> u64 {
+    let names = ["PMIX_NAMESPACE", "SLURM_STEP_ID", "PMI_JOBID"];
+    names.into_iter().find_map(env::var_os).map_or(0, |name| hash(name.as_encoded_bytes()))
 }
 
 /// The name of the host, as it may be part of a file's name.

@@ -89,12 +89,16 @@ fn first(args: &Args, output: &Path) -> Result<ExitCode> {
     let mut command = command_line::prepare(stack.as_ref(), &args.command, variables);
     let name = command.get_program().to_owned();
     let started = child_process::spawn(&mut command, &name);
-    let mut child = started.inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
+    let mut child = started
+        .inspect_err(|_| drop(fs::remove_dir_all(&folder)))
+        .map_err(|error| command_line::hint(error, &args.command, stack.is_some(), "profile"))?;
     let ended = signals.wait(&mut child, None)?;
 
     let kept = || {
         let folder = folder.display();
-        format!("what was recorded is kept in {folder}: `fishplate profile --read {folder}` makes a record of it")
+        format!(
+            "what was recorded is kept in {folder}: `fishplate profile --read {folder} --output FILE` makes a record of it"
+        )
     };
     // The program has run as it would have; its exit code is what counts.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use crate::counters::stats_file::{self, Summary};
@@ -59,7 +59,8 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let signals = Signals::take()?;
     let mut command = command_line::prepare(environment.stack.as_ref(), &args.command, environment.variables);
     let name = command.get_program().to_owned();
-    let mut child = child_process::spawn(&mut command, &name).map_err(|error| hint(error, &args))?;
+    let mut child = child_process::spawn(&mut command, &name)
+        .map_err(|error| command_line::hint(error, &args.command, args.options.mpi.is_some(), "run"))?;
     let ended = signals.wait(&mut child, None)?;
     let summary = stats_file::summarize(&stats_file::read(&counters.file, counters.skip)?);
     if summary.processes > 0 {
@@ -94,14 +95,6 @@ impl Counters {
         options.stats = Some(file.to_str().context("the temporary folder's name is not UTF-8")?.to_string());
         Ok(Counters { file, skip: 0, _temporary: Some(folder) })
     }
-}
-
-fn hint(error: anyhow::Error, args: &Args) -> anyhow::Error {
-    let launcher = args.command[0] == "mpiexec" || args.command[0] == "mpirun";
-    if launcher && args.options.mpi.is_none() && error.to_string().starts_with("command not found") {
-        return anyhow!("{error} (`fishplate setup` installs one, `fishplate run --mpi mpich` uses it)");
-    }
-    error
 }
 
 fn describe(summary: &Summary) -> String {

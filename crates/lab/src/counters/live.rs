@@ -93,7 +93,7 @@ mod tests {
     fn page(seconds: f64, bytes: [(u64, u64); 2]) -> (String, Page) {
         let rail = |(at, (tx_bytes, rx_bytes)): (usize, (u64, u64))| live::Rail {
             name: format!("r{at}"),
-            address: "10.0.0.1".parse().unwrap(),
+            address: "10.0.0.1".parse().ok(),
             state: State::Up,
             links: 1,
             tx_bytes,

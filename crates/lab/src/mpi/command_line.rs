@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::process::Command;
 
+use anyhow::{Error, anyhow};
+
 use super::forwarded_variables;
 use super::stacks::Stack;
 
@@ -19,4 +21,13 @@ pub fn prepare(stack: Option<&Stack>, words: &[OsString], mut variables: Vec<(St
     // What the user has in the list is in ours as well, or among the options.
     command.args(&line[1..]).env_remove(forwarded_variables::LIST).envs(variables);
     command
+}
+
+/// Adds to the error of a launcher that is not there how to get one, unless a stack was asked for.
+pub fn hint(error: Error, words: &[OsString], has_stack: bool, subcommand: &str) -> Error {
+    let is_launcher = words[0] == "mpiexec" || words[0] == "mpirun";
+    if is_launcher && !has_stack && error.to_string().starts_with("command not found") {
+        return anyhow!("{error} (`fishplate setup` installs one, `fishplate {subcommand} --mpi mpich` uses it)");
+    }
+    error
 }

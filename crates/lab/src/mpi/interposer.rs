@@ -31,16 +31,13 @@ pub fn variables(given: Option<&str>, folder: &Path) -> Result<Vec<(String, Stri
 /// # Errors
 /// When it is not there.
 pub fn profiling(folder: &Path) -> Result<(String, String)> {
-    let file = library(folder)?;
-    let value = match env::var(PRELOAD).ok().filter(|before| !before.trim().is_empty()) {
-        Some(before) => {
-            let others: Vec<&str> =
-                before.split([':', ' ']).filter(|other| !other.is_empty() && *other != file).collect();
-            [&[file.as_str()], &others[..]].concat().join(":")
-        }
-        None => file,
-    };
-    Ok((PRELOAD.to_string(), value))
+    Ok((PRELOAD.to_string(), preload_first(env::var(PRELOAD).ok(), &library(folder)?)))
+}
+
+fn preload_first(before: Option<String>, file: &str) -> String {
+    let before = before.unwrap_or_default();
+    let others = before.split([':', ' ']).filter(|other| !other.is_empty() && *other != file);
+    std::iter::once(file).chain(others).collect::<Vec<_>>().join(":")
 }
 
 /// The library's file.
@@ -101,6 +98,12 @@ mod tests {
         assert_eq!(preload(None, "/x/ours.so"), "/x/ours.so");
         assert_eq!(preload(Some("theirs.so".into()), "/x/ours.so"), "theirs.so:/x/ours.so");
         assert_eq!(preload(Some("/x/ours.so:theirs.so".into()), "/x/ours.so"), "/x/ours.so:theirs.so");
+    }
+
+    #[test]
+    fn to_profile_it_is_in_front() {
+        assert_eq!(preload_first(None, "/x/ours.so"), "/x/ours.so");
+        assert_eq!(preload_first(Some("a.so b.so:/x/ours.so".into()), "/x/ours.so"), "/x/ours.so:a.so:b.so");
     }
 
     #[test]

@@ -163,3 +163,67 @@ fn series(read: read::Series) -> Series {
     let columns = read.names.into_iter().zip(read.columns).map(|(name, data)| Column { name, data }).collect();
     Series { host: read.host, step_ns: STEP_NS, first_step: read.first_step, is_cut: read.is_cut, columns }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::print;
+    use crate::profile::test_ranks::{call, rank};
+
+    fn of(ranks: Vec<RawRank>) -> Profile {
+        profile(Raw { launch: Default::default(), ranks, hosts: Vec::new(), unreadable: Vec::new() }, Some(0))
+    }
+
+    #[test]
+    fn sites_on_one_line_are_one() {
+        let mut one = rank(0, 1);
+        let counts = CallCounts { count: 2, time_ns: 10, longest_ns: 7, sent: 5, ..CallCounts::default() };
+        for caller in [0x500, 0x500, 0x600] {
+            one.counts.sites.push(read::Site { call: call("MPI_Send"), caller, counts });
+        }
+        let world = &of(vec![one]).worlds[0];
+        assert_eq!((world.places.len(), world.ranks[0].sites.len()), (2, 2));
+        let sum = world.ranks[0].sites[0].counts;
+        assert_eq!((sum.count, sum.time_ns, sum.longest_ns, sum.sent), (4, 20, 7, 10));
+    }
+
+    #[test]
+    fn programs_that_run_again_and_others_are_told_apart() {
+        let mut ranks = vec![rank(0, 2), rank(1, 2), rank(0, 3), rank(1, 2), rank(0, 2)];
+        ranks.push(rank(1, 3));
+        let sizes: Vec<(usize, usize)> = of(ranks).worlds.iter().map(|w| (w.size, w.ranks.len())).collect();
+        assert_eq!(sizes, [(2, 2), (3, 2), (2, 2)]);
+        // Where they run at the same time their numbers tell.
+        let mut ranks = vec![rank(0, 2), rank(0, 2), rank(1, 2), rank(1, 2)];
+        for (number, rank) in ranks.iter_mut().enumerate() {
+            rank.counts.world = 1 + u64::from(number == 1 || number == 2);
+            rank.counts.pid = number as u64;
+        }
+        let pids = |world: &World| world.ranks.iter().map(|rank| rank.pid).collect::<Vec<_>>();
+        assert_eq!(of(ranks).worlds.iter().map(pids).collect::<Vec<_>>(), [[0, 3], [1, 2]]);
+    }
+
+    #[test]
+    fn any_numbers_can_be_shown() {
+        let mut one = rank(0, 2);
+        let most = CallCounts {
+            count: u64::MAX,
+            time_ns: u64::MAX,
+            longest_ns: u64::MAX,
+            sent: u64::MAX,
+            ..Default::default()
+        };
+        one.counts.calls.fill(most);
+        one.counts.sizes.iter_mut().for_each(|sizes| sizes.fill((u64::MAX, u64::MAX)));
+        one.counts.peers.fill(read::Peer { sent: u64::MAX, sent_bytes: u64::MAX, received: 1, received_bytes: 1 });
+        (one.counts.in_mpi_ns, one.counts.threads, one.counts.hidden_ns) = (u64::MAX, u64::MAX, u64::MAX);
+        let mut other = rank(1, 2);
+        other.counts.calls.fill(most);
+        other.counts.last_ns = u64::MAX;
+        let profile = of(vec![one, other]);
+        assert!(print::table::render(&profile, 3).contains("app: 2 ranks"));
+        assert!(print::page::render(&profile).contains("Profile of app"));
+        let text = serde_json::to_string(&profile).unwrap();
+        assert_eq!(serde_json::from_str::<Profile>(&text).unwrap(), profile);
+    }
+}

@@ -98,7 +98,7 @@ fn improve(clocks: &mut [Clock], least: &Least) {
     while let Some((total, from, to, ahead)) = pairs
         .iter()
         .filter(|((_, to), _)| doubt[*to].is_none())
-        .filter_map(|(&(from, to), &(ahead, own))| Some((doubt[from]? + own.max(0), from, to, ahead)))
+        .filter_map(|(&(from, to), &(ahead, own))| Some((doubt[from]?.saturating_add(own.max(0)), from, to, ahead)))
         .min()
     {
         doubt[to] = Some(total);

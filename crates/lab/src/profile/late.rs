@@ -9,7 +9,7 @@ use fishplate_profile::read::Event;
 
 use super::clocks::Clocks;
 use super::raw::RawRank;
-use super::schema::Late;
+use super::schema::{Late, sum};
 
 /// What a rank has waited for others.
 pub struct Waiting {
@@ -89,13 +89,13 @@ impl Counterparts {
             };
             late.events += 1;
             let waited = clocks.common_ns(rank, event.waited_ns);
-            let took = event.done_ns - event.waited_ns;
+            let took = (event.done_ns - event.waited_ns).min(i64::MAX as u64);
             let waited_for = until.saturating_sub(waited).clamp(0, took as i64) as u64;
             // A send that was complete before the receive was posted did not wait for it.
             let did_not_wait = matches!(cause, Cause::Receiver) && waited_for == took;
             let call = calls.entry((pool(event.call), event.waited_ns)).or_default();
             call.time_ns = call.time_ns.max(took);
-            let longest: u64 = call.late_ns.iter().sum();
+            let longest = sum(call.late_ns);
             // A peer that is late with both ends of an exchange is waited for because of what it sends.
             let is_same_peer = matches!(cause, Cause::Sender) && waited_for == longest;
             if (waited_for > longest || is_same_peer) && !did_not_wait {
@@ -106,8 +106,8 @@ impl Counterparts {
         let mut pools: HashMap<Pool, Measured> = HashMap::new();
         for ((pool, _), call) in calls {
             let sum = pools.entry(pool).or_default();
-            sum.time_ns += call.time_ns;
-            sum.late_ns.iter_mut().zip(call.late_ns).for_each(|(sum, own)| *sum += own);
+            sum.time_ns = sum.time_ns.saturating_add(call.time_ns);
+            sum.late_ns.iter_mut().zip(call.late_ns).for_each(|(sum, own)| *sum = sum.saturating_add(own));
         }
         let mut by_call_ns = vec![0; raw.counts.calls.len()];
         for (pool, measured) in pools {
@@ -115,9 +115,9 @@ impl Counterparts {
             for (sum, own) in
                 [&mut late.sender_ns, &mut late.receiver_ns, &mut late.collective_ns].into_iter().zip(late_ns)
             {
-                *sum += own;
+                *sum = sum.saturating_add(own);
             }
-            spread(pool, late_ns.iter().sum(), raw, &mut by_call_ns);
+            spread(pool, sum(late_ns), raw, &mut by_call_ns);
         }
         Waiting { late, by_call_ns }
     }
@@ -129,7 +129,10 @@ impl Counterparts {
         match event.kind {
             event::RECEIVE => Some((Cause::Sender, self.sent.get(&id).copied())),
             event::SENT => Some((Cause::Receiver, self.received.get(&id).copied())),
-            event::SEND if waits_itself(event.call) => Some((Cause::Receiver, self.received.get(&id).copied())),
+            // An exchange waits for what it receives, and its peers send and receive at the same time.
+            event::SEND if waits_itself(event.call) && calls::table()[event.call].kind != Kind::Exchange => {
+                Some((Cause::Receiver, self.received.get(&id).copied()))
+            }
             event::COLLECTIVE => {
                 let (last, root) = *self.collective.get(&id)?;
                 match calls::table()[event.call].kind {
@@ -165,11 +168,11 @@ fn completes(call: usize) -> bool {
 /// What calls of a pool have waited in all, where events tell of a part of them.
 fn scaled(pool: Pool, measured: &Measured, raw: &RawRank) -> [u64; 3] {
     let time_of = |call: usize| raw.counts.calls[call].time_ns;
-    let all_ns: u64 = match pool {
+    let all_ns = match pool {
         Some(call) => time_of(call),
-        None => (0..raw.counts.calls.len()).filter(|call| completes(*call)).map(time_of).sum(),
+        None => sum((0..raw.counts.calls.len()).filter(|call| completes(*call)).map(time_of)),
     };
-    let late_ns: u64 = measured.late_ns.iter().sum();
+    let late_ns = sum(measured.late_ns);
     let factor = match raw.counts.sampling {
         // All are there, and no call waits longer than it takes.
         0 => (all_ns as f64 / late_ns.max(1) as f64).min(1.0),
@@ -181,14 +184,14 @@ fn scaled(pool: Pool, measured: &Measured, raw: &RawRank) -> [u64; 3] {
 /// Gives each call of a pool its part, by the time in it.
 fn spread(pool: Pool, late_ns: u64, raw: &RawRank, by_call_ns: &mut [u64]) {
     if let Some(call) = pool {
-        by_call_ns[call] += late_ns;
+        by_call_ns[call] = by_call_ns[call].saturating_add(late_ns);
         return;
     }
     let completing: Vec<usize> = (0..by_call_ns.len()).filter(|call| completes(*call)).collect();
-    let all_ns: u64 = completing.iter().map(|call| raw.counts.calls[*call].time_ns).sum();
+    let all_ns = sum(completing.iter().map(|call| raw.counts.calls[*call].time_ns));
     for call in completing {
         let share = raw.counts.calls[call].time_ns as f64 / all_ns.max(1) as f64;
-        by_call_ns[call] += (late_ns as f64 * share) as u64;
+        by_call_ns[call] = by_call_ns[call].saturating_add((late_ns as f64 * share) as u64);
     }
 }
 

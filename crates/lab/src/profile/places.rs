@@ -86,3 +86,38 @@ impl Symbols {
         place
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This program is one with debug information.
+    #[test]
+    fn a_place_in_this_program() {
+        let file = std::env::current_exe().unwrap().to_str().unwrap().to_string();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let first = maps.lines().find(|line| line.ends_with(&file)).unwrap();
+        let base = u64::from_str_radix(first.split('-').next().unwrap(), 16).unwrap();
+        let mut places = Places::default();
+        let modules = [Module { base, file }];
+        let address = a_place_in_this_program as fn() as usize as u64;
+        let found = places.find(address + 2, &modules);
+        let place = places.all[found].clone();
+        assert!(place.short().starts_with("places.rs:"), "{place:?}");
+        assert!(place.function.unwrap().contains("a_place_in_this_program"));
+        assert_eq!((places.find(address + 2, &modules), places.all.len()), (found, 1));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_by_its_address() {
+        let mut places = Places::default();
+        let modules =
+            [Module { base: 0x1000, file: "/gone/libx.so".into() }, Module { base: 0x9000, file: "/y".into() }];
+        let short = |places: &mut Places, caller| {
+            let place = places.find(caller, &modules);
+            places.all[place].short()
+        };
+        assert_eq!(short(&mut places, 0x1235), "libx.so+0x234");
+        assert_eq!(short(&mut places, 0x10), "0x10");
+    }
+}

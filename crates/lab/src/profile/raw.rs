@@ -108,10 +108,10 @@ impl RawRank {
         let counts = &mut self.counts;
         let Some(Current { call, since_ns, caller }) = counts.current else { return };
         let time_ns = ended_ns.saturating_sub(since_ns.max(counts.started_ns));
-        counts.in_mpi_ns += time_ns;
+        counts.in_mpi_ns = counts.in_mpi_ns.saturating_add(time_ns);
         let add = |counts: &mut read::CallCounts| {
-            counts.count += 1;
-            counts.time_ns += time_ns;
+            counts.count = counts.count.saturating_add(1);
+            counts.time_ns = counts.time_ns.saturating_add(time_ns);
             counts.longest_ns = counts.longest_ns.max(time_ns);
         };
         add(&mut counts.calls[call]);

@@ -303,22 +303,39 @@ pub struct Column {
 impl Late {
     /// For whatever reason.
     pub fn total_ns(&self) -> u64 {
-        self.sender_ns + self.receiver_ns + self.collective_ns
+        self.sender_ns.saturating_add(self.receiver_ns).saturating_add(self.collective_ns)
     }
 }
 
 impl Counts {
     /// Adds others.
     pub fn add(&mut self, other: &Counts) {
-        self.count += other.count;
-        self.time_ns += other.time_ns;
+        self.count = self.count.saturating_add(other.count);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
-        self.sent += other.sent;
-        self.received += other.received;
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
     }
 }
 
+impl World {
+    /// A number of each rank, added up.
+    pub fn total(&self, of: impl Fn(&Rank) -> u64) -> u64 {
+        sum(self.ranks.iter().map(of))
+    }
+}
+
+/// A sum that does not wrap: what is read may be anything.
+pub fn sum(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
+}
+
 impl Rank {
+    /// Bytes that its calls have sent.
+    pub fn sent(&self) -> u64 {
+        sum(self.calls.iter().map(|call| call.counts.sent))
+    }
+
     /// Time outside of MPI.
     pub fn outside_ns(&self) -> u64 {
         self.run_ns.saturating_sub(self.paused_ns).saturating_sub(self.in_mpi_ns)

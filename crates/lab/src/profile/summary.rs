@@ -1,11 +1,11 @@
 //! Ranks of a program added up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fishplate_profile::calls::{self, Group};
 use fishplate_profile::sizes;
 
-use super::schema::{Call, Communicator, Counts, Late, Rank, Series, Way, World};
+use super::schema::{self, Call, Communicator, Counts, Late, Profile, Rank, Series, Way, World};
 
 /// Number of the papers' classes of sizes.
 pub const CLASSES: usize = sizes::PAPER_BOUNDS.len() + 1;
@@ -27,8 +27,8 @@ pub fn calls(world: &World) -> Vec<Call> {
         let none = || Call { call: row.call.clone(), counts: Counts::default(), errors: 0, late_ns: 0 };
         let sum = sums.entry(&row.call).or_insert_with(none);
         sum.counts.add(&row.counts);
-        sum.errors += row.errors;
-        sum.late_ns += row.late_ns;
+        sum.errors = sum.errors.saturating_add(row.errors);
+        sum.late_ns = sum.late_ns.saturating_add(row.late_ns);
     }
     let mut sums: Vec<Call> = sums.into_values().collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.counts.time_ns));
@@ -52,8 +52,7 @@ pub fn paper_classes(world: &World, way: Way) -> [(u64, u64); CLASSES] {
     let mut sums = [(0, 0); CLASSES];
     for (least, messages, bytes) in by_size(world, way) {
         let sum = &mut sums[sizes::paper_class(sizes::class(least))];
-        sum.0 += messages;
-        sum.1 += bytes;
+        add(sum, messages, bytes);
     }
     sums
 }
@@ -63,10 +62,13 @@ pub fn by_size(world: &World, way: Way) -> Vec<(u64, u64, u64)> {
     let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for size in world.ranks.iter().flat_map(|rank| &rank.sizes).filter(|size| size.way == way) {
         let sum = sums.entry(size.least).or_default();
-        sum.0 += size.messages;
-        sum.1 += size.bytes;
+        add(sum, size.messages, size.bytes);
     }
     sums.into_iter().map(|(least, (messages, bytes))| (least, messages, bytes)).collect()
+}
+
+fn add(sum: &mut (u64, u64), messages: u64, bytes: u64) {
+    *sum = (sum.0.saturating_add(messages), sum.1.saturating_add(bytes));
 }
 
 /// Communicators over all ranks, those with most time first.
@@ -76,10 +78,10 @@ pub fn communicators(world: &World) -> Vec<Communicator> {
         match sums.get_mut(&own.id) {
             None => drop(sums.insert(own.id, own.clone())),
             Some(sum) => {
-                sum.calls += own.calls;
-                sum.time_ns += own.time_ns;
-                sum.sent += own.sent;
-                sum.received += own.received;
+                sum.calls = sum.calls.saturating_add(own.calls);
+                sum.time_ns = sum.time_ns.saturating_add(own.time_ns);
+                sum.sent = sum.sent.saturating_add(own.sent);
+                sum.received = sum.received.saturating_add(own.received);
             }
         }
     }
@@ -90,21 +92,39 @@ pub fn communicators(world: &World) -> Vec<Communicator> {
 
 /// Late peers of all ranks.
 pub fn late(world: &World) -> Late {
-    world.ranks.iter().fold(Late::default(), |sum, Rank { late, .. }| Late {
-        sender_ns: sum.sender_ns + late.sender_ns,
-        receiver_ns: sum.receiver_ns + late.receiver_ns,
-        collective_ns: sum.collective_ns + late.collective_ns,
-        events: sum.events + late.events,
-        unmatched: sum.unmatched + late.unmatched,
-        sampling: sum.sampling.max(late.sampling),
-    })
+    Late {
+        sender_ns: world.total(|rank| rank.late.sender_ns),
+        receiver_ns: world.total(|rank| rank.late.receiver_ns),
+        collective_ns: world.total(|rank| rank.late.collective_ns),
+        events: world.total(|rank| rank.late.events),
+        unmatched: world.total(|rank| rank.late.unmatched),
+        sampling: world.ranks.iter().map(|rank| rank.late.sampling).max().unwrap_or(0),
+    }
+}
+
+/// Programs, those that took longest first.
+pub fn by_time(profile: &Profile) -> Vec<&World> {
+    let mut worlds: Vec<&World> = profile.worlds.iter().collect();
+    worlds.sort_by_key(|world| std::cmp::Reverse(world.total(|rank| rank.run_ns)));
+    worlds
+}
+
+/// Names of the program's files.
+pub fn programs(world: &World) -> String {
+    let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_string();
+    world.programs.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// How many hosts it ran on.
+pub fn hosts(world: &World) -> usize {
+    world.ranks.iter().map(|rank| rank.host.as_str()).collect::<BTreeSet<_>>().len()
 }
 
 /// Time of a rank in calls of each group, less what it waited there for others.
 pub fn transfer_by_group(rank: &Rank) -> Vec<(Group, u64)> {
     let of = |group| {
         let calls = rank.calls.iter().filter(|call| group_of(&call.call) == group);
-        (group, calls.map(|call| call.counts.time_ns.saturating_sub(call.late_ns)).sum())
+        (group, schema::sum(calls.map(|call| call.counts.time_ns.saturating_sub(call.late_ns))))
     };
     Group::ALL.into_iter().map(of).collect()
 }
@@ -125,8 +145,7 @@ pub fn imbalance(world: &World) -> Option<f64> {
 
 /// Of the time that requests were under way, the part in which the program computed. Nothing without requests.
 pub fn overlap(world: &World) -> Option<f64> {
-    let sum = |of: fn(&Rank) -> u64| world.ranks.iter().map(of).sum::<u64>() as f64;
-    let (hidden, waited) = (sum(|rank| rank.hidden_ns), sum(|rank| rank.waited_ns));
+    let (hidden, waited) = (world.total(|rank| rank.hidden_ns) as f64, world.total(|rank| rank.waited_ns) as f64);
     (hidden + waited > 0.0).then(|| hidden / (hidden + waited))
 }
 

@@ -116,9 +116,9 @@ impl State {
             let waits = transport.has_blocked_sends() || is_urgent(transport);
             return if waits { Next::Soon } else { Next::AfterScheduling };
         }
-        transport.progress_in_background();
+        let may_wait = transport.progress_in_background();
         self.seen_calls.0 = transport.progress_calls();
-        Next::Readable { paced: !is_free }
+        if may_wait { Next::Readable { paced: !is_free } } else { Next::Soon }
     }
 
     /// Wakes the progress thread if there is something for it.

@@ -20,6 +20,7 @@ mod memory;
 mod memory_region;
 mod message;
 mod msg;
+mod rail_bytes;
 mod rma;
 pub mod signals;
 mod tagged;
@@ -48,7 +49,7 @@ const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {
 }
 
 /// Runs `body`; a panic ends here, is told, and gives `fallback`.
-#[inline]
+#[inline(always)]
 fn guard<R>(fallback: R, body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         error_report::report(&"internal error (a bug); the call has failed");

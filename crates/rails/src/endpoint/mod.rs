@@ -6,6 +6,7 @@ mod post;
 mod progress;
 mod receive;
 mod send;
+mod shared_memory;
 mod status_page;
 #[cfg(test)]
 mod test_pair;
@@ -19,6 +20,7 @@ use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, Subcha
 use slab::Slab;
 
 pub use crate::rail::Rail;
+use crate::rail_bytes::Publisher;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::address::{Address, EndpointId, Token};
@@ -39,7 +41,8 @@ use peer::Peer;
 use progress::poll_interval::PollInterval;
 use progress::token::listener_token;
 use send::batching::HeldLinks;
-use status_page::StatusPage;
+use shared_memory::SharedMemoryLinks;
+use status_page::{StatusPage, rail_names};
 use tuning::parallel_streams::StreamGroup;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
@@ -59,6 +62,8 @@ pub struct Endpoint {
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
     links: Slab<Link>,
+    /// Links to peers of this host, beside those.
+    shared_memory: SharedMemoryLinks,
     attempts: Slab<Attempt>,
     unproven: UnprovenConnections,
     /// Streams that may become more.
@@ -90,6 +95,7 @@ pub struct Endpoint {
     next_tick: Instant,
     counters: Counters,
     status_page: StatusPage,
+    rail_bytes: Publisher,
 }
 
 /// An endpoint could not be opened.
@@ -154,6 +160,7 @@ impl Endpoint {
             congestion,
             accept_paused: false,
             links: Slab::new(),
+            shared_memory: SharedMemoryLinks::default(),
             attempts: Slab::new(),
             unproven: UnprovenConnections::new(rails.len()),
             stream_groups: Vec::new(),
@@ -171,7 +178,9 @@ impl Endpoint {
             flushes: 0,
             poll_interval: PollInterval::new(),
             next_tick: Instant(0),
-            counters: Counters::new(rails.len()),
+            // One more, for shared memory.
+            counters: Counters::new(rails.len() + 1),
+            rail_bytes: Publisher::begin(rail_names(&rails)),
             status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random()?)),
             rails,
             settings: settings.clone(),
@@ -225,9 +234,11 @@ impl Endpoint {
                     if let Some(at) = self.link_of(subchannel) {
                         self.links[at].receive.discard();
                     }
+                    self.discard_shared(subchannel);
                 }
                 MemoryAction::Detach(memory) => {
                     self.links.iter_mut().for_each(|(_, link)| link.transmit.detach(&memory, &self.memory));
+                    self.detach_shared(&memory);
                 }
             }
         }

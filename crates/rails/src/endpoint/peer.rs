@@ -20,6 +20,10 @@ pub struct Peer {
     pub burst: Burst,
     /// Links by number of the subchannel; `None` once closed.
     pub links: Vec<Option<usize>>,
+    /// The link in shared memory.
+    pub shared_memory: Option<usize>,
+    /// What it has to show when it brings memory to share.
+    pub shared_memory_secret: Option<u128>,
     /// When connecting started.
     pub since: Instant,
     /// It has said that it closes: what fails now is not set up again.
@@ -70,6 +74,8 @@ impl Peer {
             role,
             burst: Burst::default(),
             links: Vec::new(),
+            shared_memory: None,
+            shared_memory_secret: None,
             since: Instant(0),
             is_closing: false,
             known_paths: Vec::new(),
@@ -86,7 +92,7 @@ impl Peer {
 
     /// Whether at least one link carries.
     pub fn is_connected(&self) -> bool {
-        self.links.iter().any(Option::is_some)
+        self.shared_memory.is_some() || self.links.iter().any(Option::is_some)
     }
 
     /// The failures of a rail's links.

@@ -59,8 +59,15 @@ impl Endpoint {
         if self.flushes != flushes {
             self.peers[vc.0 as usize].burst.transmitted(self.clock.now());
         }
-        injected.into_iter().for_each(|key| self.engine.detach(key));
+        injected.into_iter().for_each(|key| self.detach(vc, key));
         self.apply_memory_actions();
+    }
+
+    /// The memory of an injected send must not be read from now on.
+    fn detach(&mut self, vc: VcId, key: SendKey) {
+        if !self.is_in_shared_memory(vc) || !self.engine.keep_sent(key) {
+            self.engine.detach(key);
+        }
     }
 
     /// Lets peers access memory.

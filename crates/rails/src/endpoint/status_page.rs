@@ -1,10 +1,15 @@
 //! The status page of an endpoint: live diagnostics for `fishplate top`.
 
+use std::iter::once;
+
 use fishplate_engine::Instant;
 
 use super::Endpoint;
+use super::shared_memory::RAIL_NAME;
+use crate::link::Counts;
 use crate::live::{self, Page, State, StatusFile};
 use crate::process;
+use crate::rail::Rail;
 
 /// The page is written at most so often, in nanoseconds: a reader does not see more.
 const EVERY_NS: u64 = 100_000_000;
@@ -28,7 +33,20 @@ impl StatusPage {
     }
 }
 
+/// Names of rails, and that of shared memory.
+pub fn rail_names(rails: &[Rail]) -> impl Iterator<Item = String> {
+    rails.iter().map(|rail| rail.name.clone()).chain(once(RAIL_NAME.to_string()))
+}
+
 impl Endpoint {
+    /// Says what each rail has carried, if somebody in this process looks.
+    pub(super) fn publish_rail_bytes(&self) {
+        if self.rail_bytes.is_wanted() {
+            let sums = (0..self.rails.len()).map(|at| self.rail_counts(at)).chain(once(self.shared_memory_counts()));
+            self.rail_bytes.publish(sums.map(|sum| (sum.tx_bytes, sum.rx_bytes)));
+        }
+    }
+
     /// Writes the page when it is due.
     pub(super) fn write_status_page(&mut self, now: Instant) {
         if self.status_page.file.is_none() || now < self.status_page.due {
@@ -52,21 +70,20 @@ impl Endpoint {
             program: self.status_page.program.clone(),
             seconds: now.since_ns(Instant(0)) as f64 / 1e9,
             peers: self.peers.iter().filter(|peer| peer.is_connected()).count() as u32,
-            rails: (0..self.rails.len()).map(|at| self.rail_page(at)).collect(),
+            rails: (0..self.rails.len()).map(|at| self.rail_page(at)).chain(self.shared_memory_page()).collect(),
         }
     }
 
     fn rail_page(&self, at: usize) -> live::Rail {
-        let mut sum = *self.counters.ended(at);
+        let sum = self.rail_counts(at);
         let (mut links, mut rtt_ns) = (0, None);
         for (_, link) in self.links.iter().filter(|(_, link)| usize::from(link.rail.0) == at) {
             links += 1;
-            sum.add(&link.counts);
             rtt_ns = rtt_ns.max(Some(link.sampled.rtt_ns));
         }
         live::Rail {
             name: self.rails[at].name.clone(),
-            address: self.rails[at].ip,
+            address: Some(self.rails[at].ip),
             state: if links > 0 { State::Up } else { self.state_without_links(at) },
             links,
             tx_bytes: sum.tx_bytes,
@@ -76,6 +93,38 @@ impl Endpoint {
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
             retransmitted_segments: sum.retransmitted,
         }
+    }
+
+    /// Shared memory as a rail, once it was used.
+    fn shared_memory_page(&self) -> Option<live::Rail> {
+        let at = self.rails.len();
+        let (sum, links) = (self.shared_memory_counts(), self.shared_memory.len() as u32);
+        (links > 0 || self.counters.has_ended(at)).then(|| live::Rail {
+            name: RAIL_NAME.to_string(),
+            address: None,
+            state: if links > 0 { State::Up } else { State::Ended },
+            links,
+            tx_bytes: sum.tx_bytes,
+            rx_bytes: sum.rx_bytes,
+            tx_messages: sum.tx_messages,
+            rx_messages: sum.rx_messages,
+            rtt_us: None,
+            retransmitted_segments: 0,
+        })
+    }
+
+    /// What all links of a rail have counted, those that were closed as well.
+    fn rail_counts(&self, at: usize) -> Counts {
+        let mut sum = *self.counters.ended(at);
+        let links = self.links.iter().filter(|(_, link)| usize::from(link.rail.0) == at);
+        links.for_each(|(_, link)| sum.add(&link.counts));
+        sum
+    }
+
+    fn shared_memory_counts(&self) -> Counts {
+        let mut sum = *self.counters.ended(self.rails.len());
+        self.shared_memory.iter().for_each(|link| sum.add(&link.counts));
+        sum
     }
 
     fn state_without_links(&self, at: usize) -> State {

@@ -26,7 +26,7 @@ impl Pair {
     /// Connected by the first one, with the number of streams managed.
     pub fn open() -> Pair {
         let (rails, congestion) = (vec!["lo".into()], Some("reno".into()));
-        let settings = Settings { rails, top: false, congestion, ..Settings::default() };
+        let settings = Settings { rails, top: false, congestion, shared_memory: false, ..Settings::default() };
         let mut ends = [(); 2].map(|()| Endpoint::begin(&settings, UserMemory::of_test()).unwrap());
         let addresses = [ends[1].address().clone(), ends[0].address().clone()];
         let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];

@@ -12,7 +12,7 @@ pub use datagrams::{DatagramKind, Datagrams};
 pub use sequence::{ReceiveSequence, SendSequence};
 pub use stream::Filled;
 pub use stream::kernel_acks::KernelAcks;
-pub use stream::receive::{Arrived, ReceiveState};
+pub use stream::receive::{Arrived, Destination, ReceiveState};
 pub use stream::transmit::TransmitQueue;
 
 use std::net::{SocketAddr, TcpStream};

@@ -31,6 +31,27 @@ impl UserMemory {
         }
     }
 
+    /// The pieces of bytes `[from, from + len)` of `payload`, as far as it reaches, for this folder alone.
+    #[inline]
+    pub(super) fn parts(&self, payload: &Payload, from: u64, len: u64) -> impl Iterator<Item = *mut [u8]> {
+        let (mut skip, mut left) = (from, len);
+        payload.extents().iter().filter_map(move |extent| {
+            let part = extent.slice(skip, left);
+            skip -= skip.min(extent.len);
+            left -= part.len;
+            (part.len > 0).then(|| std::ptr::slice_from_raw_parts_mut(address(&part), part.len as usize))
+        })
+    }
+
+    /// Calls `take` for the pieces of bytes `[from, from + len)` of `payload`.
+    #[inline]
+    pub fn for_each(&self, payload: &Payload, from: u64, len: u64, mut take: impl FnMut(&[u8])) {
+        for part in self.parts(payload, from, len) {
+            // SAFETY: whoever made `self` guarantees that the extent can be read.
+            take(unsafe { &*part });
+        }
+    }
+
     /// Copies `bytes` to `place`, from byte `at` of it on; what does not fit is dropped.
     pub fn write(&self, place: &Payload, at: u64, bytes: &[u8]) {
         let mut skip = at;

@@ -7,4 +7,6 @@ pub mod limits;
 pub mod memory;
 pub mod option;
 pub mod poll;
+pub mod process_memory;
+pub mod shared_memory;
 pub mod tcp_info;

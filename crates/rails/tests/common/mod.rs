@@ -16,7 +16,7 @@ pub const OFFER: Offer = Offer { rail: 0, stream: 0, grant: 1 << 20 };
 pub const STRANGER: EndpointId = EndpointId(0xBAD);
 
 pub fn open(settings: Settings) -> Endpoint {
-    let settings = Settings { rails: vec!["lo".into()], ..settings };
+    let settings = Settings { rails: vec!["lo".into()], shared_memory: false, ..settings };
     // SAFETY: the buffers of these tests outlive their operations.
     unsafe { Endpoint::open(&settings) }.unwrap()
 }

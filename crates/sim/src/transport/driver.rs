@@ -41,7 +41,7 @@ impl World {
             self.probe_overdue(host);
         }
         self.pump(host);
-        self.hosts[host.0].engine.buffer_sends(now.into());
+        self.hosts[host.0].engine.buffer_sends(now.into(), |_| false);
         self.act(host);
         self.close_what_the_engine_gave_up(host);
         self.complete(host);

@@ -98,6 +98,8 @@ impl Memory {
                 Some(bounce) => bounce.data.slice(offset + from, len),
                 None => self.missing(*id, len),
             },
+            // Modelled rails are not in memory.
+            Source::Sent { .. } => Data::blank(self.contents, len),
         }
     }
 

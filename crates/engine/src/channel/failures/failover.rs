@@ -17,7 +17,7 @@ impl VirtualChannel {
     /// Subchannel `index` has failed, because of `why`, or was closed: what is not acknowledged is retransmitted over
     /// others.
     pub fn remove_subchannel(&mut self, now: Instant, index: usize, why: &str) {
-        let is_retired = !self.carries(index);
+        let is_retired = !self.carries(index) && !self.standby.contains(&(index as u8));
         let subchannel = &mut self.subchannels[index];
         subchannel.sample_lateness_at_end(now);
         // Frames with data are bounded as they were on the subchannel, by its queue and its window. Probes are not
@@ -27,6 +27,10 @@ impl VirtualChannel {
         // The peer has no acknowledgement of these writes: it retransmits them, and they are refused again.
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
         self.live.retain(|live| usize::from(*live) != index);
+        self.standby.retain(|standby| usize::from(*standby) != index);
+        if self.live.is_empty() {
+            self.live = std::mem::take(&mut self.standby);
+        }
         self.cached_choice = None;
         self.peer_grant.advertisement_lost();
         if is_retired {

@@ -24,7 +24,7 @@ use super::transmit::{NO_PAYLOAD, Transmit};
 use super::{CreditReturn, Reply, State, VirtualChannel};
 use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
-use crate::policy::{View, Views, deprioritize_negligible};
+use crate::policy::{MAX_PIECE, Plan, View, Views, deprioritize_negligible};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, SendRef};
@@ -39,6 +39,13 @@ impl VirtualChannel {
             // What has come over a retiring one is still acknowledged over it.
             return self.next_refusal(now).or_else(|| self.acknowledgement(now));
         }
+        if self.has_only_messages() {
+            // The usual case need not pass all the others.
+            let message = self.queued_message(now, sends);
+            if message.is_some() {
+                return message;
+            }
+        }
         self.next_refusal(now)
             .or_else(|| self.reply(now))
             .or_else(|| self.relinquishment(now))
@@ -51,6 +58,17 @@ impl VirtualChannel {
             .or_else(|| self.next_piece(now, sends))
             .or_else(|| self.ping(now))
             .or_else(|| self.acknowledgement(now))
+    }
+
+    /// Whether nothing waits that comes before messages that no policy was asked about.
+    fn has_only_messages(&self) -> bool {
+        !self.queued.is_empty()
+            && self.replies.is_empty()
+            && self.to_relinquish.is_none()
+            && self.retransmit_queue.is_empty()
+            && self.to_reassign.is_empty()
+            && self.remote.is_idle()
+            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
     pub(super) fn views(&self, now: Instant) -> Views {
@@ -248,6 +266,13 @@ impl VirtualChannel {
     /// The next piece, and the subchannel that takes it. `Some(None)`: those that may are busy; `None`: what is behind
     /// in the queue has to wait as well.
     fn cut(&mut self, now: Instant, stripes: &mut Stripes) -> Option<Option<(usize, Piece)>> {
+        if let Some(only) = self.in_memory() {
+            // Nothing to choose, and nothing is gained by short pieces.
+            stripes.apply(Plan::LateBound, &self.live);
+            if stripes.is_late_bound() {
+                return (self.subchannels[only].budget > 0).then(|| Some((only, stripes.cut_next(MAX_PIECE))));
+            }
+        }
         let views = self.views(now);
         if let Some(len) = stripes.unplanned() {
             stripes.apply(self.stripe.plan(len, &views), &self.live);

@@ -214,7 +214,7 @@ impl Send {
     pub fn bounce(&self) -> Option<BounceId> {
         match self.source {
             Source::Bounce { id, .. } => Some(id),
-            Source::User(_) => None,
+            Source::User(_) | Source::Sent { .. } => None,
         }
     }
 

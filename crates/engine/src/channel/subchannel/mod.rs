@@ -93,6 +93,8 @@ pub struct Subchannel {
     pub refusals: VecDeque<(u64, SendRef, Refusal)>,
     /// It is up. Otherwise its slot is free.
     pub live: bool,
+    /// It is memory that both sides see: nothing of its path is measured, and the driver tells what was delivered.
+    pub is_in_memory: bool,
     /// It takes nothing for a while.
     pub is_paused: bool,
     /// Whether it makes progress.
@@ -123,6 +125,7 @@ impl Subchannel {
             ack_due: None,
             refusals: VecDeque::new(),
             live: true,
+            is_in_memory: false,
             is_paused: false,
             liveness: Liveness::default(),
         }
@@ -135,7 +138,10 @@ impl Subchannel {
             self.liveness.begin(now);
             self.liveness.oldest_changed();
         }
-        let sent = self.estimate.sent(now, bytes);
+        let sent = match self.is_in_memory {
+            true => SentFrame { at: now, bytes, queued: bytes },
+            false => self.estimate.sent(now, bytes),
+        };
         self.in_flight.push_back(Frame { body, owner, repetition: 0, sent, kernel_acked_after: None });
     }
 
@@ -151,6 +157,9 @@ impl Subchannel {
     /// A counted frame of `bytes` has arrived whole.
     pub fn received(&mut self, now: Instant, bytes: u64, urgency: Urgency) {
         self.received = self.received.wrapping_add(1);
+        if self.is_in_memory {
+            return;
+        }
         self.received_since = self.arrived_after.unwrap_or(now);
         self.unacked_bytes += bytes;
         let many =
@@ -230,6 +239,10 @@ impl Subchannel {
         self.acked = ack;
         self.liveness.progress(now);
         self.liveness.oldest_changed();
+        if self.is_in_memory {
+            self.in_flight.drain(..news as usize).for_each(|frame| delivered(frame.owner));
+            return Ok(());
+        }
         let came = (self.arrived_after.unwrap_or(now), now);
         let (mut acked, mut arrived_after) = (AckedFrames::NONE, came.0);
         for (at, frame) in self.in_flight.drain(..news as usize).enumerate() {
@@ -270,6 +283,16 @@ impl Subchannel {
         self.liveness.progress(now);
         let behind = self.in_flight.range(acked..).map(|frame| &frame.sent);
         self.estimate.kernel_acknowledged(now, behind);
+    }
+
+    /// The frames in flight, each with its number: how many there were, itself included, modulo 2^32.
+    pub fn in_flight(&self) -> impl Iterator<Item = (u32, FrameOwner)> {
+        self.in_flight.iter().zip(1u32..).map(|(frame, at)| (self.acked.wrapping_add(at), frame.owner))
+    }
+
+    /// Whether an acknowledgement of so many frames says anything new.
+    pub fn is_news(&self, ack: u32) -> bool {
+        ack != self.acked
     }
 
     /// The frame that was sent last is a retransmission, and was sent so often before.

@@ -301,7 +301,7 @@ impl World {
 
     /// The driver of `node` has nothing else to do.
     pub fn buffer_sends(&mut self, node: usize) {
-        self.nodes[node].engine.buffer_sends(Instant(self.now));
+        self.nodes[node].engine.buffer_sends(Instant(self.now), |_| false);
         self.pump(node);
     }
 

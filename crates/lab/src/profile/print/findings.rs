@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::numbers::{named_ranks, percent, time};
 use crate::output::text;
-use crate::profile::schema::{End, Profile, Rank, World};
+use crate::profile::schema::{End, Profile, Rank, World, sum};
 use crate::profile::summary;
 
 /// Most lines about ranks that have not finished.
@@ -53,7 +53,7 @@ pub fn of_world(world: &World) -> Vec<String> {
         lines.push(format!("up to {threads} threads of a rank were in MPI at once: times in MPI are their sums"));
     }
     lines.extend(lost(world));
-    let errors: u64 = world.ranks.iter().flat_map(|rank| &rank.calls).map(|call| call.errors).sum();
+    let errors = world.total(|rank| sum(rank.calls.iter().map(|call| call.errors)));
     if errors > 0 {
         lines.push(format!("{} returned an error", text::plural(errors, "call")));
     }
@@ -73,7 +73,7 @@ fn absent(world: &World) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{} of {} left nothing: they did not load the library, or their hosts cannot write to the folder of the output",
+        "{} of {} left nothing: they did not load the library, or could not write to the folder of the output",
         named_ranks(&absent),
         world.size
     )]
@@ -124,11 +124,13 @@ fn ends(world: &World) -> Vec<String> {
 }
 
 fn lost(world: &World) -> Vec<String> {
-    let sum = |of: fn(&Rank) -> u64| world.ranks.iter().map(of).sum::<u64>();
     let lost = [
-        (sum(|rank| rank.lost.requests), "requests found no place: their receives are not counted"),
-        (sum(|rank| rank.lost.sites), "calls were at more places than are kept: they are in no place"),
-        (sum(|rank| rank.lost.communicators), "communicators were more than are kept: the last one has them all"),
+        (world.total(|rank| rank.lost.requests), "requests found no place: their receives are not counted"),
+        (world.total(|rank| rank.lost.sites), "calls were at more places than are kept: they are in no place"),
+        (
+            world.total(|rank| rank.lost.communicators),
+            "communicators were more than are kept: the last one has them all",
+        ),
     ];
     lost.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
 }
@@ -167,7 +169,7 @@ pub fn basis(world: &World) -> String {
 pub fn overlap(world: &World) -> Option<String> {
     let hidden = summary::overlap(world)?;
     let ranks = world.ranks.len() as f64;
-    let mean = |of: fn(&Rank) -> u64| world.ranks.iter().map(of).sum::<u64>() as f64 / ranks;
+    let mean = |of: fn(&Rank) -> u64| world.total(of) as f64 / ranks;
     Some(format!(
         "Overlap: {} of the time of requests was hidden by computation: {} a rank; waited: {}",
         percent(hidden, 1.0),

@@ -5,13 +5,15 @@ use fishplate_profile::sizes::PAPER_BOUNDS;
 use super::findings;
 use super::numbers::{cut, percent, time, wrapped};
 use crate::output::{page::units, text};
-use crate::profile::schema::{Counts, Profile, Rank, Way, World};
+use crate::profile::schema::{Counts, Place, Profile, Rank, Way, World};
 use crate::profile::summary;
 
 /// Most letters of a line.
 const WIDTH: usize = 100;
 /// Most letters of a place in the program.
 const PLACE: usize = 34;
+/// Most letters of the library that a place is in, where there is no room for all.
+const MODULE: usize = 10;
 /// Most letters of a name of a function of MPI, a program, an MPI library.
 const NAME: usize = 26;
 /// Most programs that are shown in full.
@@ -22,8 +24,7 @@ const INTERFACES: usize = 8;
 /// The tables. `top` is how many calls and sites are shown.
 pub fn render(profile: &Profile, top: usize) -> String {
     let mut parts = Vec::new();
-    let mut worlds: Vec<&World> = profile.worlds.iter().collect();
-    worlds.sort_by_key(|world| std::cmp::Reverse(world.ranks.iter().map(|rank| rank.run_ns).sum::<u64>()));
+    let worlds = summary::by_time(profile);
     for world in worlds.iter().take(MOST_WORLDS) {
         parts.push(program(world, top));
     }
@@ -33,7 +34,8 @@ pub fn render(profile: &Profile, top: usize) -> String {
     parts.extend(rails(profile, top));
     let mut lines = findings::of_profile(profile);
     for world in worlds.iter().take(MOST_WORLDS) {
-        lines.extend(findings::of_world(world));
+        let name = if worlds.len() > 1 { format!("{}: ", summary::programs(world)) } else { String::new() };
+        lines.extend(findings::of_world(world).iter().map(|line| format!("{name}{line}")));
     }
     parts.push(lines.iter().map(|line| wrapped(&format!("! {line}"), WIDTH) + "\n").collect());
     parts.retain(|part| !part.trim().is_empty());
@@ -54,19 +56,14 @@ fn program(world: &World, top: usize) -> String {
 
 /// What ran where, for how long.
 fn headline(world: &World) -> String {
-    let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_string();
-    let programs: Vec<String> = world.programs.iter().map(name).collect();
-    let mut hosts: Vec<&str> = world.ranks.iter().map(|rank| rank.host.as_str()).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
     let longest = world.ranks.iter().map(|rank| rank.run_ns).max().unwrap_or(0);
     let library = world.library.lines().next().unwrap_or_default().split(',').next().unwrap_or_default();
     let library = library.split_whitespace().collect::<Vec<_>>().join(" ");
     format!(
         "{}: {} on {}, {}; {}",
-        cut(&programs.join(", "), NAME),
+        cut(&summary::programs(world), NAME),
         text::plural(world.size as u64, "rank"),
-        text::plural(hosts.len() as u64, "host"),
+        text::plural(summary::hosts(world) as u64, "host"),
         time(longest as f64),
         cut(&library, NAME),
     )
@@ -106,7 +103,7 @@ fn breakdown(world: &World) -> String {
 }
 
 fn in_mpi(world: &World) -> f64 {
-    world.ranks.iter().map(|rank| rank.in_mpi_ns).sum::<u64>() as f64
+    world.total(|rank| rank.in_mpi_ns) as f64
 }
 
 /// Columns that calls and sites have in common.
@@ -136,10 +133,23 @@ fn sites(world: &World, top: usize) -> String {
     let all = summary::sites(world);
     for site in all.iter().take(top) {
         let [count, time, share, mean, ..] = counts(&site.counts, in_mpi(world));
-        let place = world.places.get(site.place).map_or(String::new(), |place| place.short());
-        table.add_row([cut(&place, PLACE), cut(&site.call, NAME), count, time, share, mean]);
+        let place = world.places.get(site.place).map_or(String::new(), place);
+        table.add_row([place, cut(&site.call, NAME), count, time, share, mean]);
     }
     format!("{table}{}", rest(all.len(), top))
+}
+
+/// Of long names of functions the end tells most: what is in front is where they come from.
+fn place(place: &Place) -> String {
+    let text = place.short();
+    let Some((function, module)) = text.split_once(" in ").filter(|_| text.chars().count() > PLACE) else {
+        return cut(&text, PLACE);
+    };
+    let module = cut(module, MODULE);
+    let room = PLACE.saturating_sub(" in ".len() + module.chars().count());
+    let left_out = function.chars().count().saturating_sub(room);
+    let end: String = function.chars().skip(left_out + usize::from(left_out > 0)).collect();
+    format!("{}{end} in {module}", if left_out > 0 { "…" } else { "" })
 }
 
 fn rest(all: usize, top: usize) -> String {
@@ -150,7 +160,7 @@ fn rest(all: usize, top: usize) -> String {
 fn classes(world: &World) -> String {
     let mut titles = vec!["messages, bytes".to_string(), format!("below {}", units::size(PAPER_BOUNDS[0]))];
     titles.extend(PAPER_BOUNDS[1..].iter().map(|bound| format!("below {}", units::size(*bound))));
-    titles.push("above".into());
+    titles.push(format!("{} and above", units::size(PAPER_BOUNDS[PAPER_BOUNDS.len() - 1])));
     let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
     let mut table = text::table(&titles, 1);
     let ways =
@@ -160,7 +170,9 @@ fn classes(world: &World) -> String {
         if sums.iter().any(|(messages, _)| *messages > 0) {
             let cell = |(messages, bytes): (u64, u64)| match messages {
                 0 => "-".to_string(),
-                _ => format!("{}, {}", text::thousands(messages), text::bytes(bytes)),
+                // Exact as long as there is room.
+                _ if messages < 1_000_000 => format!("{}, {}", text::thousands(messages), text::bytes(bytes)),
+                _ => format!("{}, {}", units::quantity(messages as f64, ""), text::bytes(bytes)),
             };
             table.add_row([name.to_string()].into_iter().chain(sums.map(cell)));
         }
@@ -179,4 +191,21 @@ fn rails(profile: &Profile, top: usize) -> Option<String> {
         table.add_row([host.clone(), interface.clone(), text::bytes(*sent), text::bytes(*received)]);
     }
     Some(format!("{table}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_are_too_long() {
+        let shown = |function: &str, module: &str| {
+            place(&Place { function: Some(function.into()), module: module.into(), ..Place::default() })
+        };
+        assert_eq!(shown("exchange", "/usr/lib/libsolver.so.3.1.4159"), "exchange in libsolver.so.3.1.4159");
+        assert_eq!(shown("exchange", "/usr/lib/libsolver.so.3.1.4159.26"), "exchange in libsolver…");
+        let python = shown("__pyx_f_6mpi4py_3MPI_PyMPI_recv", "/x/MPI.mpich.cpython-311-x86_64-linux-gnu.so");
+        assert_eq!(python, "…4py_3MPI_PyMPI_recv in MPI.mpich…");
+        assert_eq!(python.chars().count(), PLACE);
+    }
 }

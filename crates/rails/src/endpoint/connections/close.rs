@@ -7,6 +7,7 @@ use std::time::{Duration, Instant as Monotonic};
 use fishplate_engine::wire::Body;
 
 use crate::endpoint::Endpoint;
+use crate::endpoint::shared_memory::RAIL_NAME;
 
 /// How long a peer may take without any progress before what it has not acknowledged is given up.
 const STALL: Duration = Duration::from_secs(5);
@@ -37,8 +38,10 @@ impl Endpoint {
     fn finish(mut self) {
         let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
         links.into_iter().for_each(|at| self.remove_link(at));
+        (0..self.peers.len())
+            .for_each(|at| self.peers[at].shared_memory.into_iter().for_each(|at| self.remove_shared_link(at)));
         if let Some(file) = &self.settings.stats
-            && let Err(error) = self.counters.append(file, &self.rails)
+            && let Err(error) = self.counters.append(file, &self.rails, RAIL_NAME)
         {
             log::warn!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display());
         }
@@ -47,7 +50,10 @@ impl Endpoint {
     /// Until everything has been acknowledged.
     fn drain(&mut self) {
         let mut stalled = Monotonic::now();
-        while !self.engine.is_quiet() || self.links.iter().any(|(_, link)| !link.transmit.is_empty()) {
+        while !self.engine.is_quiet()
+            || self.links.iter().any(|(_, link)| !link.transmit.is_empty())
+            || self.has_blocked_sends()
+        {
             if self.progress_for(NAP) {
                 stalled = Monotonic::now();
             } else if stalled.elapsed() > STALL {
@@ -69,6 +75,7 @@ impl Endpoint {
             let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory);
             let _ = link.socket.shutdown(Shutdown::Write);
         }
+        self.send_shared_goodbyes();
     }
 
     /// Until the peers have shut their sides: closing a socket with unread bytes would reset it, and with it what the

@@ -225,6 +225,7 @@ impl Endpoint {
             return;
         }
         self.engine.writable(subchannel, FIRST_BUDGET);
+        self.offer_shared_memory(at);
         self.process_received(at, now);
     }
 }

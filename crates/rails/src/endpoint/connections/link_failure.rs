@@ -7,7 +7,7 @@ use fishplate_engine::{Instant, RailId, VcId};
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
-use crate::link::Link;
+use crate::link::{Counts, Link};
 use crate::link_name::LinkName;
 use crate::socket;
 use crate::sys::tcp_info::tcp_info;
@@ -88,13 +88,14 @@ impl Endpoint {
     }
 
     /// Whether there is a link to the peer that is not being retired.
-    fn has_usable_link(&self, vc: VcId) -> bool {
-        let mut links = self.peers[vc.0 as usize].links.iter().flatten();
-        links.any(|at| !self.links[*at].retirement.has_begun())
+    pub(in crate::endpoint) fn has_usable_link(&self, vc: VcId) -> bool {
+        let peer = &self.peers[vc.0 as usize];
+        let mut links = peer.links.iter().flatten();
+        peer.shared_memory.is_some() || links.any(|at| !self.links[*at].retirement.has_begun())
     }
 
     /// No link to a peer is left: now both sides reconnect, over all rails at once, without back-off.
-    fn all_links_lost(&mut self, vc: VcId, now: Instant) {
+    pub(in crate::endpoint) fn all_links_lost(&mut self, vc: VcId, now: Instant) {
         self.attempts.retain(|_, attempt| attempt.vc != vc || !attempt.is_additional());
         let peer = &mut self.peers[vc.0 as usize];
         match peer.role {
@@ -128,7 +129,7 @@ impl Endpoint {
     }
 
     /// Ends a peer that has said goodbye, once its last link is shut. True if it is ended.
-    fn lose_if_closed(&mut self, vc: VcId) -> bool {
+    pub(in crate::endpoint) fn lose_if_closed(&mut self, vc: VcId) -> bool {
         let peer = &self.peers[vc.0 as usize];
         let closed = peer.is_closing && !peer.is_connected();
         if closed {
@@ -180,6 +181,7 @@ impl Endpoint {
     fn drop_connections(&mut self, vc: VcId) {
         let links: Vec<usize> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
         links.into_iter().for_each(|at| self.remove_link(at));
+        self.peers[vc.0 as usize].shared_memory.into_iter().for_each(|at| self.remove_shared_link(at));
         self.attempts.retain(|_, attempt| attempt.vc != vc);
         self.stream_groups.retain(|group| !group.is_to(vc));
         self.peers[vc.0 as usize].role = Role::Lost;
@@ -187,6 +189,7 @@ impl Endpoint {
 
     fn record_counters(&mut self, link: &Link) {
         let retransmitted = tcp_info(link.socket.as_fd()).map(|info| u64::from(info.retransmitted));
-        self.counters.add(link, retransmitted.unwrap_or(link.counts.retransmitted), self.clock.now());
+        let retransmitted = retransmitted.unwrap_or(link.counts.retransmitted);
+        self.counters.add(link.rail, &Counts { retransmitted, ..link.counts }, self.clock.now());
     }
 }

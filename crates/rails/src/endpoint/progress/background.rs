@@ -14,7 +14,7 @@ impl Endpoint {
     /// Whether sends wait for a socket whose kernel buffer was full.
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
-        !self.stalled.is_empty()
+        !self.stalled.is_empty() || self.shared_memory.iter().any(|link| link.sender.is_blocked())
     }
 
     /// Whether anything that was posted has not ended, so that what comes from the network may be for it.
@@ -36,12 +36,16 @@ impl Endpoint {
             self.unblock(at);
         }
         self.query_kernel_acks(now);
+        self.poll_taken_of_shared(now);
         self.pump(now);
+        self.ring_bells(true);
     }
 
-    /// All that [`Endpoint::progress`] does; from then on all sockets are in the poll set.
-    pub fn progress_in_background(&mut self) {
+    /// All that [`Endpoint::progress`] does; from then on all sockets are in the poll set, and peers that share memory ring.
+    /// False if more has come by now.
+    pub fn progress_in_background(&mut self) -> bool {
         self.progress();
         self.register_active_link();
+        self.sleep_shared_memory()
     }
 }

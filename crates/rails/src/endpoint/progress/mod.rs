@@ -33,11 +33,13 @@ impl Endpoint {
         self.calls += 1;
         let now = self.clock.now();
         self.flush_held();
-        let mut moved = self.poll_active_link(now);
+        self.wake_shared_memory();
+        let mut moved = self.poll_shared_memory(now, !timeout.is_zero()) || self.poll_active_link(now);
         if !timeout.is_zero() {
             self.register_active_link();
         }
-        let poll_all = self.active_link.is_none() || self.poll_interval.is_due(now, self.calls) || !timeout.is_zero();
+        let polls_others = self.active_link.is_some() || !self.shared_memory.is_empty();
+        let poll_all = !polls_others || self.poll_interval.is_due(now, self.calls) || !timeout.is_zero();
         if poll_all {
             let timeout = if moved { Duration::ZERO } else { timeout };
             moved |= self.poll_all(timeout, now);
@@ -45,6 +47,8 @@ impl Endpoint {
         if now >= self.next_tick {
             self.next_tick = now.plus_ns(TICK_NS);
             self.service_unproven(now);
+            self.service_shared_memory(now);
+            self.publish_rail_bytes();
             self.write_status_page(now);
             self.service_attempts(now);
             // Before the engine gives anything up: after a long computation, only the kernel knows what has been acknowledged.
@@ -55,6 +59,7 @@ impl Endpoint {
         self.engine.handle_timeout(now);
         self.apply_engine_failures(now);
         moved |= self.pump(now);
+        self.ring_bells(true);
         moved || self.buffer_sends(now)
     }
 
@@ -89,6 +94,10 @@ impl Endpoint {
             Token::Attempt(at) => self.attempt_ready(at, now),
             Token::Incoming(at) => self.incoming_ready(at, now),
             Token::Datagrams(at) => self.read_datagrams(at, now),
+            Token::SharedListener => self.accept_shared_memory(now),
+            Token::Arriving(at) => self.shared_memory_arrived(at),
+            Token::Offered(at) => self.shared_memory_answered(at),
+            Token::Shared(at) => self.shared_memory_rang(at, event.ended),
             Token::Link(at) => {
                 if event.writable {
                     self.unblock(at);

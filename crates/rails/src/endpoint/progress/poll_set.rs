@@ -52,7 +52,13 @@ impl Endpoint {
         if self.active_link == Some(at) {
             return;
         }
-        if let Some(before) = self.active_link.replace(at)
+        self.release_active_link();
+        self.active_link = Some(at);
+    }
+
+    /// The active link is one as all others are.
+    pub(in crate::endpoint) fn release_active_link(&mut self) {
+        if let Some(before) = self.active_link.take()
             && let Some(link) = self.links.get(before)
         {
             if !link.in_poll_set {

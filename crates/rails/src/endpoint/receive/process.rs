@@ -45,6 +45,10 @@ impl Endpoint {
                 self.datagrams_offered(at, (port, secret, received));
                 return true;
             }
+            Body::SharedMemory { listener, secret } => {
+                self.shared_memory_offered(at, listener, secret, now);
+                return true;
+            }
             _ => {}
         }
         let placement = match is_counted && !link.receive_sequence.begin_stream_frame() {

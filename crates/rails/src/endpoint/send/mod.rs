@@ -13,7 +13,7 @@ mod kernel_acks;
 
 use std::os::fd::AsFd;
 
-use fishplate_engine::Instant;
+use fishplate_engine::{Instant, Payload};
 
 use crate::endpoint::Endpoint;
 
@@ -29,7 +29,10 @@ impl Endpoint {
         self.resume_overdue_links(now);
         for _ in 0..MOST_ROUNDS {
             while let Some(transmit) = self.engine.poll_transmit(now) {
-                if let Some(at) = self.link_of(transmit.subchannel) {
+                if let Some(at) = self.shared_link_of(transmit.subchannel) {
+                    self.enqueue_shared(at, &transmit, now);
+                    moved = true;
+                } else if let Some(at) = self.link_of(transmit.subchannel) {
                     moved |= self.enqueue(at, &transmit, now);
                 }
             }
@@ -49,6 +52,7 @@ impl Endpoint {
                 self.dirty = dirty;
             }
         }
+        self.ring_bells(false);
         moved
     }
 
@@ -89,8 +93,14 @@ impl Endpoint {
     /// Sends end whose bytes the kernels have: what waits in this process needs calls of the user's, and who has nothing under
     /// way may not come back.
     pub(in crate::endpoint) fn buffer_sends(&mut self, now: Instant) -> bool {
-        let waits = || self.links.iter().any(|(_, link)| !link.transmit.is_empty());
-        if !self.engine.has_buffer_candidates() || waits() || !self.engine.buffer_sends(now) {
+        let (links, shared) = (&self.links, &self.shared_memory);
+        let waits = || links.iter().any(|(_, link)| !link.transmit.is_empty());
+        let is_blocked = || shared.iter().any(|link| link.sender.is_blocked());
+        if !self.engine.has_buffer_candidates() || waits() || is_blocked() {
+            return false;
+        }
+        let is_lent = |payload: &Payload| shared.iter().any(|link| link.sender.has_lent(payload));
+        if !self.engine.buffer_sends(now, is_lent) {
             return false;
         }
         self.apply_memory_actions();

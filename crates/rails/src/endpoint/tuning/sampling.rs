@@ -33,7 +33,7 @@ impl Endpoint {
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links[at];
         self.engine.probe_if_overdue(now, link.subchannel);
-        self.counters.touch(link, now);
+        self.counters.touch(link.rail, &link.counts, now);
         let is_idle = link.transmit.taken() == link.sampled_at_bytes
             && !link.sampled.is_waiting()
             && !link.blocked

@@ -241,6 +241,8 @@ pub(in crate::link) fn append(
             let (from, to) = (*offset as usize, (*offset + *len) as usize);
             out.extend_from_slice(&bounces.get(*id)[from..to]);
         }
+        // Recovered before.
+        Source::Sent { len } => out.resize(out.len() + *len as usize, 0),
         Source::User(payload) => memory.read(payload, out),
     }
 }

@@ -249,7 +249,7 @@ fn encoded_len(header: &Header) -> u64 {
 
 /// With nothing left to send, buffers sends to distant peers, so that they complete.
 fn buffer_sends_when_idle(process: &mut Rank, now: Time) {
-    while !process.has_held_frames() && process.engine.buffer_sends(now.instant()) {
+    while !process.has_held_frames() && process.engine.buffer_sends(now.instant(), |_| false) {
         let copied = complete_all(process);
         process.work(now, process.costs.copy(copied));
     }

@@ -7,8 +7,9 @@ use crate::profile::print::numbers::{percent, time};
 use crate::profile::schema::{Rank, World};
 use crate::profile::summary;
 
-/// Most ranks that have a bar.
-const MOST: usize = 128;
+/// Of more ranks than these together, so many that waited longest, and least, have a bar.
+const LONGEST: usize = 96;
+const LEAST: usize = 32;
 const WIDTH: f64 = 1140.0;
 const LEFT: f64 = 150.0;
 const ROW: f64 = 18.0;
@@ -33,9 +34,10 @@ fn group_name(group: Group) -> String {
 /// The bars.
 pub fn markup(world: &World) -> Markup {
     let mut ranks: Vec<&Rank> = world.ranks.iter().collect();
-    if ranks.len() > MOST {
+    let is_part = ranks.len() > LONGEST + LEAST;
+    if is_part {
         ranks.sort_by_key(|rank| std::cmp::Reverse(rank.late.total_ns()));
-        ranks.truncate(MOST);
+        ranks.drain(LONGEST..ranks.len() - LEAST);
     }
     let longest = ranks.iter().map(|rank| rank.run_ns.max(1)).max().unwrap_or(1) as f64;
     let names: Vec<String> =
@@ -47,7 +49,7 @@ pub fn markup(world: &World) -> Markup {
             h2 { "Where the time went" }
             p .note {
                 "From MPI_Init until each rank was last seen."
-                @if world.ranks.len() > MOST { " Of " (world.ranks.len()) " ranks, the " (MOST) " that waited longest for others." }
+                @if is_part { " Of " (world.ranks.len()) " ranks, the " (LONGEST) " that waited longest for others, and the " (LEAST) " that waited least: those are waited for." }
             }
             figure {
                 p .legend { @for (part, name) in names.iter().enumerate().filter(|(part, _)| used[*part]) {

@@ -14,9 +14,12 @@ use self::arrays::Arrays;
 use super::findings;
 use crate::output::page;
 use crate::profile::schema::{Profile, World};
+use crate::profile::summary;
 
 const STYLE: &str = include_str!("profile.css");
-const SCRIPT: &str = include_str!("profile.js");
+/// The script, part by part.
+const SCRIPT: [&str; 4] =
+    [include_str!("drawing.js"), include_str!("timeline.js"), include_str!("matrix.js"), include_str!("start.js")];
 
 /// Most programs of one command that are shown: those that took longest.
 const MOST_WORLDS: usize = 4;
@@ -30,11 +33,10 @@ struct Told {
 
 /// The page.
 pub fn render(profile: &Profile) -> String {
-    let mut worlds: Vec<&World> = profile.worlds.iter().collect();
-    worlds.sort_by_key(|world| std::cmp::Reverse(world.ranks.iter().map(|rank| rank.run_ns).sum::<u64>()));
+    let mut worlds = summary::by_time(profile);
     let left_out = worlds.len().saturating_sub(MOST_WORLDS);
     worlds.truncate(MOST_WORLDS);
-    let title = format!("Profile of {}", worlds.first().map_or("nothing".into(), |world| tables::programs(world)));
+    let title = format!("Profile of {}", worlds.first().map_or("nothing".into(), |world| summary::programs(world)));
     let body = html! {
         style { (PreEscaped(STYLE)) }
         header {
@@ -52,11 +54,12 @@ pub fn render(profile: &Profile) -> String {
         }
         @for (number, world) in worlds.iter().enumerate() {
             @if worlds.len() > 1 {
-                section .program { h2 { (tables::programs(world)) } (tables::lead(world)) (tables::tiles(world)) }
+                section .program { h2 { (summary::programs(world)) } (tables::lead(world)) (tables::tiles(world)) }
             }
             (program(profile, world, number, worlds.len()))
         }
-        script { (PreEscaped(SCRIPT)) }
+        // Its names are nobody else's.
+        script { (PreEscaped(format!("{{\n{}}}", SCRIPT.concat()))) }
     };
     page::render(&title, &[], &body)
 }
@@ -116,8 +119,11 @@ mod tests {
             unreadable: Vec::new(),
         };
         let mut profile = analysis::profile(raw, Some(0));
+        // Made once, as nobody compares ranks.
+        let columns = ["MPI, us", "sent", "received", "r0 sent", "r0 received"];
+        let over_time = [series("a", &columns, steps, &mut state), series("b", &columns, steps, &mut state)];
         for (number, rank) in profile.worlds[0].ranks.iter_mut().enumerate() {
-            fill(rank, number, ranks, steps, &mut state);
+            fill(rank, &over_time[number % 2], ranks);
         }
         for host in ["a", "b"] {
             let interfaces = ["eth0 sent", "eth0 received", "eth1 sent", "eth1 received"];
@@ -126,10 +132,9 @@ mod tests {
         profile
     }
 
-    fn fill(rank: &mut Rank, number: usize, ranks: usize, steps: usize, state: &mut u64) {
-        rank.host = if number.is_multiple_of(2) { "a" } else { "b" }.into();
-        rank.series =
-            Some(series(&rank.host, &["MPI, us", "sent", "received", "r0 sent", "r0 received"], steps, state));
+    fn fill(rank: &mut Rank, over_time: &Series, ranks: usize) {
+        rank.host.clone_from(&over_time.host);
+        rank.series = Some(over_time.clone());
         let traffic =
             crate::profile::schema::Traffic { sent: 10, sent_bytes: 1 << 20, received: 10, received_bytes: 1 << 20 };
         rank.peers = (0..ranks).map(|rank| crate::profile::schema::Peer { rank, traffic }).collect();

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::output::page::units;
 use crate::output::text;
 use crate::profile::print::numbers::percent;
-use crate::profile::schema::{Way, World};
+use crate::profile::schema::{Way, World, sum};
 use crate::profile::summary;
 
 const WIDTH: f64 = 560.0;
@@ -84,8 +84,8 @@ fn classes(world: &World) -> Markup {
 
 fn histogram(title: &str, classes: &[Class], shown: fn(u64) -> String) -> Markup {
     let all = with_gaps(classes);
-    let greatest = all.iter().map(|class| class.values.iter().sum::<u64>()).max().unwrap_or(0).max(1);
-    let total: u64 = all.iter().flat_map(|class| class.values).sum();
+    let greatest = all.iter().map(|class| sum(class.values)).max().unwrap_or(0).max(1);
+    let total = sum(all.iter().flat_map(|class| class.values));
     let step = WIDTH / all.len().max(1) as f64;
     // A name under each bar, or under every second one, ...
     let every = (52.0 / step).ceil().max(1.0) as usize;
@@ -97,7 +97,7 @@ fn histogram(title: &str, classes: &[Class], shown: fn(u64) -> String) -> Markup
             @for (at, class) in all.iter().enumerate() {
                 @let x = at as f64 * step;
                 @for way in 0..WAYS.len() {
-                    @let below: u64 = class.values[..way].iter().sum();
+                    @let below = sum(class.values[..way].iter().copied());
                     @let high = class.values[way] as f64 * scale;
                     @if high > 0.0 {
                         rect class=(format!("w{way}")) x=(format!("{:.1}", x + step * 0.08)) width=(format!("{:.1}", step * 0.84)) height=(format!("{:.2}", high.max(1.0)))

@@ -11,22 +11,9 @@ use crate::profile::summary;
 /// Most rows.
 const MOST: usize = 60;
 
-/// What ran.
-pub fn programs(world: &World) -> String {
-    let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_string();
-    world.programs.iter().map(name).collect::<Vec<_>>().join(", ")
-}
-
-fn hosts(world: &World) -> u64 {
-    let mut hosts: Vec<&str> = world.ranks.iter().map(|rank| rank.host.as_str()).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
-    hosts.len() as u64
-}
-
 /// Over all ranks.
 fn total(world: &World, of: fn(&Rank) -> u64) -> f64 {
-    world.ranks.iter().map(of).sum::<u64>() as f64
+    world.total(of) as f64
 }
 
 /// The most important in a sentence.
@@ -35,7 +22,7 @@ pub fn lead(world: &World) -> Markup {
     let late = total(world, |rank| rank.late.total_ns());
     html! {
         p .lead {
-            (text::plural(world.size as u64, "rank")) " on " (text::plural(hosts(world), "host"))
+            (text::plural(world.size as u64, "rank")) " on " (text::plural(summary::hosts(world) as u64, "host"))
             " spent " strong { (percent(total(world, |rank| rank.in_mpi_ns), run)) } " of their time in MPI: "
             (percent(late, run)) " waiting for ranks that were late, "
             (percent(total(world, |rank| rank.in_mpi_ns.saturating_sub(rank.late.total_ns())), run))
@@ -48,7 +35,7 @@ pub fn lead(world: &World) -> Markup {
 pub fn tiles(world: &World) -> Markup {
     let longest = world.ranks.iter().map(|rank| rank.run_ns).max().unwrap_or(0);
     let ranks = world.ranks.len().max(1) as f64;
-    let sent = total(world, |rank| rank.calls.iter().map(|call| call.counts.sent).sum());
+    let sent = world.total(Rank::sent);
     let tile = |value: String, of: &str| html! { li { span .value { (value) } span .of { (of) } } };
     html! {
         ul .tiles {
@@ -57,7 +44,7 @@ pub fn tiles(world: &World) -> Markup {
             (tile(time(total(world, |rank| rank.late.total_ns()) / ranks), "of that waiting for late ranks"))
             @if let Some(hidden) = summary::overlap(world) { (tile(percent(hidden, 1.0), "of requests' time hidden behind computation")) }
             @if let Some(imbalance) = summary::imbalance(world) { (tile(format!("{imbalance:.2}"), "load imbalance")) }
-            (tile(text::bytes(sent as u64), "sent by all ranks"))
+            (tile(text::bytes(sent), "sent by all ranks"))
         }
         p .note { (findings::basis(world)) ". " @if let Some(line) = findings::balance(world) { (line) ". " } @if let Some(line) = findings::overlap(world) { (line) "." } }
     }
@@ -149,7 +136,7 @@ pub fn ranks(world: &World) -> Markup {
                 @for ns in [rank.run_ns, rank.outside_ns(), rank.in_mpi_ns, rank.late.sender_ns, rank.late.receiver_ns, rank.late.collective_ns] {
                     td .number { (time(ns as f64)) }
                 }
-                td .number { (text::bytes(rank.calls.iter().map(|call| call.counts.sent).sum())) }
+                td .number { (text::bytes(rank.sent())) }
             } } }
         } } } }
     }

@@ -153,11 +153,15 @@ impl Bins<'_> {
 
     fn add(&mut self, series: &Series, name: &str) {
         let Some(column) = series.columns.iter().find(|column| column.name == name) else { return };
-        for (step, value) in column.data.iter().enumerate() {
-            let step = (series.first_step + step as u64).checked_sub(self.range.first);
-            if let Some(sum) = step.and_then(|step| self.sums.get_mut(step as usize / self.steps_each)) {
-                *sum += f64::from(*value);
-            }
+        let data = &column.data;
+        // Where in the data a step of the range is; a host can have been looked at for longer.
+        let at = |step: usize| {
+            let place = (self.range.first + step as u64).saturating_sub(series.first_step);
+            (place as usize).min(data.len())
+        };
+        for (bin, sum) in self.sums.iter_mut().enumerate() {
+            let steps = bin * self.steps_each..((bin + 1) * self.steps_each).min(self.range.steps);
+            *sum += data[at(steps.start)..at(steps.end)].iter().map(|value| u64::from(*value)).sum::<u64>() as f64;
         }
     }
 

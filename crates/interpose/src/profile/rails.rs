@@ -1,0 +1,40 @@
+//! What this rank's rails carry over time, where it uses Fishplate.
+
+use fishplate_profile::series_file::{STEP_NS, rank_column};
+
+use super::timeline::Timeline;
+use crate::ffi::{Provider, Rail};
+
+/// The rails, and what they had carried when they were last looked at.
+pub struct Rails {
+    provider: Provider,
+    before: Vec<Rail>,
+    since: u64,
+}
+
+impl Rails {
+    /// Those of the provider in this process; `now` is the time of day.
+    pub fn find(now: u64) -> Option<Rails> {
+        let provider = Provider::find()?;
+        Some(Rails { provider, before: provider.rails(), since: now })
+    }
+
+    /// Names of their columns, which follow those of every rank.
+    pub fn columns(&self) -> Vec<String> {
+        self.before.iter().flat_map(|rail| [format!("{} sent", rail.name), format!("{} received", rail.name)]).collect()
+    }
+
+    /// Adds what they have carried since, once a step at most.
+    pub fn look(&mut self, now: u64, timeline: &mut Timeline) {
+        if now / STEP_NS == self.since / STEP_NS {
+            return;
+        }
+        let rails = self.provider.rails();
+        for (at, (old, new)) in self.before.iter().zip(&rails).enumerate() {
+            let column = rank_column::NAMES.len() + 2 * at;
+            timeline.spread(column, self.since, now, new.sent.saturating_sub(old.sent));
+            timeline.spread(column + 1, self.since, now, new.received.saturating_sub(old.received));
+        }
+        (self.before, self.since) = (rails, now);
+    }
+}

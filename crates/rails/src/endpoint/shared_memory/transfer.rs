@@ -1,0 +1,228 @@
+//! Frames through shared memory.
+
+use fishplate_engine::wire::{Body, Header};
+use fishplate_engine::{Instant, Payload, Placement, SubchannelId, Transmit};
+
+use crate::endpoint::Endpoint;
+use crate::endpoint::receive::process::carries_data;
+use crate::endpoint::send::BUDGET;
+use crate::shared_memory::{BadRecord, Placed, Places, Record, kind};
+
+/// Records of one link that are taken in one call, so that one busy peer does not keep the others, or the user, waiting.
+const MOST_RECORDS: usize = 64;
+
+/// And bytes, or little more: what the processor copies in a fraction of a millisecond.
+const MOST_BYTES: u64 = 4 << 20;
+/// Looks at each link in one call until something comes: a look takes a nanosecond, the call, with what is around it, two
+/// hundred, in which nothing that comes would be noticed.
+const LOOKS: usize = 32;
+/// Links that are looked at so often. With many, one round takes long enough.
+const MOST_LOOKED_AT: usize = 4;
+
+/// What nobody waits for is looked at in one of so many calls: that costs a cache line which the peer writes.
+const LOOK_EVERY: u64 = 64;
+
+impl Endpoint {
+    /// Takes what has come in shared memory, and looks what peers have taken: all of it if the endpoint `is_closing`. True if
+    /// there was anything.
+    #[inline]
+    pub(in crate::endpoint) fn poll_shared_memory(&mut self, now: Instant, is_closing: bool) -> bool {
+        if self.shared_memory.is_empty() {
+            return false;
+        }
+        let links = &self.shared_memory.links;
+        let has_come = |at: &usize| links[*at].receiver.has_record();
+        let _ = (0..LOOKS).any(|_| self.shared_memory.keys.iter().take(MOST_LOOKED_AT).any(has_come));
+        let looks_at_all = is_closing || self.calls.is_multiple_of(LOOK_EVERY);
+        let mut moved = false;
+        let mut position = 0;
+        while let Some(&at) = self.shared_memory.keys.get(position) {
+            position += 1;
+            let link = &self.shared_memory.links[at];
+            if link.receiver.has_record() {
+                moved = true;
+                self.read_shared(at, now);
+            } else if link.hung_up {
+                moved = true;
+                self.shared_link_shut(at, now);
+            } else if link.sender.is_awaited() || (link.sender.has_untaken() && looks_at_all) {
+                moved |= self.look_at_shared(at, now);
+            }
+        }
+        if moved {
+            self.poll_interval.active_link_had_data();
+            self.release_active_link();
+        }
+        moved
+    }
+
+    /// Looks what peers have taken of what waits for room.
+    pub(in crate::endpoint) fn poll_taken_of_shared(&mut self, now: Instant) {
+        let mut position = 0;
+        while let Some(&at) = self.shared_memory.keys.get(position) {
+            position += 1;
+            if self.shared_memory.links[at].sender.is_blocked() {
+                self.look_at_shared(at, now);
+            }
+        }
+    }
+
+    /// Takes a frame from the engine to a link in shared memory.
+    #[inline]
+    pub(in crate::endpoint) fn enqueue_shared(&mut self, at: usize, transmit: &Transmit, now: Instant) {
+        let Endpoint { shared_memory, memory, bounces, .. } = self;
+        let link = &mut shared_memory.links[at];
+        let Transmit { header, source, copy, .. } = transmit;
+        if header.body.is_counted() {
+            link.counts.tx_bytes += source.len();
+            link.counts.tx_messages += u64::from(carries_data(&header.body));
+        }
+        link.sender.push(header, source, *copy, Places { memory, bounces });
+        shared_memory.unrung = true;
+        if link.sender.is_blocked() {
+            self.look_at_shared(at, now);
+        }
+        if let Some(link) = self.shared_memory.links.get(at) {
+            let budget = if link.sender.is_blocked() { 0 } else { BUDGET };
+            self.engine.writable(link.subchannel, budget);
+        }
+    }
+
+    /// Looks what the peer has taken, and sends what waits for that. True if it has taken anything.
+    pub(in crate::endpoint) fn look_at_shared(&mut self, at: usize, now: Instant) -> bool {
+        let Some(link) = self.shared_memory.links.get_mut(at) else { return false };
+        let subchannel = link.subchannel;
+        match link.sender.look() {
+            Ok(None) => return false,
+            Ok(Some(frames)) => {
+                let frames = link.newest_acknowledgement(frames);
+                if self.engine.delivered(now, subchannel, frames).is_err() {
+                    self.shared_protocol_violation(at, "an acknowledgement of what was not sent");
+                    return true;
+                }
+            }
+            Err(_) => {
+                self.shared_protocol_violation(at, "it has taken what was not sent");
+                return true;
+            }
+        }
+        let Endpoint { shared_memory, memory, bounces, .. } = self;
+        let link = &mut shared_memory.links[at];
+        if link.sender.is_blocked() {
+            shared_memory.unrung |= link.sender.flush(Places { memory, bounces });
+            if !link.sender.is_blocked() {
+                self.engine.writable(subchannel, BUDGET);
+            }
+        }
+        self.apply_memory_actions();
+        true
+    }
+
+    /// Takes the records of a link, up to the limit of one call.
+    fn read_shared(&mut self, at: usize, now: Instant) {
+        let before = self.shared_memory.links[at].counts.rx_bytes;
+        for _ in 0..MOST_RECORDS {
+            let Some(link) = self.shared_memory.links.get(at) else { return };
+            if link.counts.rx_bytes - before >= MOST_BYTES {
+                break;
+            }
+            let taken = match link.receiver.record() {
+                Ok(None) => break,
+                Ok(Some(record)) => self.take_record(at, &record, now),
+                Err(bad) => Err(bad),
+            };
+            if let Err(bad) = taken {
+                return self.shared_protocol_violation(at, &bad.to_string());
+            }
+        }
+        if let Some(link) = self.shared_memory.links.get_mut(at)
+            && link.receiver.publish()
+        {
+            link.ring_for_room();
+        }
+    }
+
+    /// Takes a record. The link may be gone then.
+    #[inline]
+    fn take_record(&mut self, at: usize, record: &Record, now: Instant) -> Result<(), BadRecord> {
+        let (mut from, mut payload_len) = (0, 1);
+        if record.kind != kind::REST {
+            let (header, header_len) = self.shared_memory.links[at].receiver.header(record)?;
+            let Some(placement) = self.handle_shared_header(at, header, now) else { return Ok(()) };
+            let Endpoint { shared_memory, bounces, .. } = self;
+            let Some(link) = shared_memory.links.get_mut(at) else { return Ok(()) };
+            link.receiver.begin(record, (&header, header_len), placement, bounces)?;
+            (from, payload_len) = (header_len, header.body.payload_len());
+        }
+        let Endpoint { shared_memory, memory, bounces, .. } = self;
+        let receiver = &mut shared_memory.links[at].receiver;
+        let placed = match record.kind {
+            _ if payload_len == 0 => Placed::Part,
+            kind::LENT => match receiver.place_lent(record, from, memory, bounces) {
+                Ok(placed) => placed,
+                Err(error) => {
+                    self.shared_link_failed(at, &error.to_string(), now);
+                    return Ok(());
+                }
+            },
+            _ => receiver.place(record, from, memory, bounces)?,
+        };
+        if let Placed::Whole(len) = placed {
+            let link = &mut shared_memory.links[at];
+            link.counts.rx_bytes += len;
+            self.engine.payload_placed(now, link.subchannel);
+            self.apply_memory_actions();
+        }
+        if let Some(link) = self.shared_memory.links.get_mut(at) {
+            link.receiver.finish(record);
+        }
+        Ok(())
+    }
+
+    /// Where the payload of a frame goes. `None`: the link is gone.
+    #[inline]
+    fn handle_shared_header(&mut self, at: usize, mut header: Header, now: Instant) -> Option<Placement> {
+        let link = &mut self.shared_memory.links[at];
+        let subchannel = link.subchannel;
+        header.ack = link.newest_acknowledgement(header.ack);
+        link.counts.rx_messages += u64::from(carries_data(&header.body));
+        link.goodbye_received |= matches!(header.body, Body::Bye);
+        match self.engine.handle_header(now, subchannel, &header) {
+            Ok(placement) => {
+                self.apply_memory_actions();
+                Some(placement)
+            }
+            Err(violation) => {
+                self.shared_protocol_violation(at, &violation.to_string());
+                None
+            }
+        }
+    }
+
+    /// The rest of the payload that is being received over a subchannel goes nowhere.
+    pub(in crate::endpoint) fn discard_shared(&mut self, subchannel: SubchannelId) {
+        if let Some(at) = self.shared_link_of(subchannel) {
+            self.shared_memory.links[at].receiver.discard();
+        }
+    }
+
+    /// The memory `ended` is not there any more once this returns.
+    pub(in crate::endpoint) fn detach_shared(&mut self, ended: &Payload) {
+        let mut position = 0;
+        while let Some(&at) = self.shared_memory.keys.get(position) {
+            let now = self.clock.now();
+            if self.shared_memory.links[at].sender.has_lent(ended) {
+                // Whose users have agreed that it ends: the peer has read it.
+                self.look_at_shared(at, now);
+            }
+            let Endpoint { shared_memory, memory, bounces, .. } = self;
+            let Some(link) = shared_memory.links.get_mut(at) else { continue };
+            if link.sender.detach(ended, Places { memory, bounces }) {
+                position += 1;
+            } else {
+                // What the peer has not taken goes another way.
+                self.shared_link_failed(at, "memory that the peer was to read has ended", now);
+            }
+        }
+    }
+}

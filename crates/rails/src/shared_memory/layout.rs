@@ -1,0 +1,143 @@
+//! Where everything is in the memory that two endpoints share.
+//!
+//! A page of words comes first, then for each direction a ring of slots and a ring of bytes. A slot is a cache line: so a
+//! short message costs the receiver one. Its first word says which slot of the flow it is, so that it is told from the one
+//! that was there before; the second one what kind of record begins there, and its length. The first bytes of the record
+//! follow; others are in the ring of bytes, in whole cache lines. Neither side reads a position of the other's but one,
+//! how many slots the receiver has taken, and that one only to compare it with what was sent.
+
+/// Records on their way in one direction, at most.
+pub const SLOTS: u32 = 256;
+/// Length of a slot, in bytes.
+pub const SLOT: usize = 64;
+/// Bytes of a record that are in its slot.
+pub const IN_SLOT: usize = SLOT - 8;
+/// Bytes of a ring of bytes: as many as a pair of endpoints may have without exceeding 256 KiB.
+pub const BYTES: usize = 96 << 10;
+/// Most bytes of payload of one record: long payloads are cut, so that one side copies out while the other copies in.
+pub const MOST_PAYLOAD: usize = 16 << 10;
+
+/// Where the page of words ends.
+const WORDS: usize = 4096;
+/// What one direction has.
+const DIRECTION: usize = SLOTS as usize * SLOT + BYTES;
+/// Length of all of it.
+pub const LEN: usize = WORDS + 2 * DIRECTION;
+
+/// Words that are written by different sides, or at different times, are so far apart: processors fetch two cache lines.
+const APART: usize = 128;
+/// What is written once: a random number, by which the two sides know that they see the same.
+pub const NONCE_AT: usize = 0;
+/// Length of that.
+pub const NONCE_LEN: usize = 16;
+
+/// A side: the one that has created the memory is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Creator = 0,
+    Opener = 1,
+}
+
+impl Side {
+    /// The other one.
+    pub fn peer(self) -> Side {
+        match self {
+            Side::Creator => Side::Opener,
+            Side::Opener => Side::Creator,
+        }
+    }
+
+    /// Where its word of that kind is.
+    pub fn word(self, word: Word) -> usize {
+        (1 + 2 * word as usize + self as usize) * APART
+    }
+
+    /// Where the slot of that number is that this side sends.
+    pub fn slot(self, number: u32) -> usize {
+        self.direction() + (number % SLOTS) as usize * SLOT
+    }
+
+    /// Where the ring of bytes begins that this side sends.
+    pub fn bytes(self) -> usize {
+        self.direction() + SLOTS as usize * SLOT
+    }
+
+    fn direction(self) -> usize {
+        WORDS + self as usize * DIRECTION
+    }
+}
+
+/// The words of a side.
+#[derive(Clone, Copy, Debug)]
+pub enum Word {
+    /// How many slots it has taken, modulo 2^32. Written by this side.
+    Taken = 0,
+    /// Whether it sleeps, and until when: [`Sleep`]. Written by this side, and cleared by the peer that rings.
+    Sleep = 1,
+    /// Whether what it has lent must not be read any more. Written by this side.
+    Closed = 2,
+    /// Whether it can read the peer's memory. Written by this side.
+    Reads = 3,
+    /// Where it has this memory; two words. Written by this side.
+    Address = 4,
+}
+
+/// What ends a side's sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sleep {
+    /// It is awake.
+    Not = 0,
+    /// A record.
+    UntilRecord = 1,
+    /// A record, or room for one.
+    UntilRecordOrRoom = 2,
+}
+
+/// Kinds of records.
+pub mod kind {
+    /// A header, and the start of its payload or all of it.
+    pub const FRAME: u32 = 1;
+    /// More of the payload.
+    pub const REST: u32 = 2;
+    /// A header, and where its payload is in the sender's memory: an address, or pairs of address and length.
+    pub const LENT: u32 = 3;
+}
+
+/// How many bytes of the ring a record of `len` bytes takes.
+pub fn in_ring(len: usize) -> usize {
+    len.saturating_sub(IN_SLOT).next_multiple_of(SLOT)
+}
+
+/// The second word of a slot.
+pub fn describe(kind: u32, len: usize) -> u32 {
+    kind << 24 | len as u32
+}
+
+/// Kind and length that it says.
+pub fn described(word: u32) -> (u32, usize) {
+    (word >> 24, (word & 0xff_ffff) as usize)
+}
+
+/// The first word of slot `number`. Memory is zero before it is used for the first time.
+pub fn tag(number: u32) -> u32 {
+    number.wrapping_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_overlaps_and_a_pair_takes_no_more_than_256_kib() {
+        let words = [Word::Taken, Word::Sleep, Word::Closed, Word::Reads, Word::Address];
+        let sides = [Side::Creator, Side::Opener];
+        let mut places: Vec<usize> = words.iter().flat_map(|word| sides.map(|side| side.word(*word))).collect();
+        places.extend(sides.map(|side| side.slot(0)));
+        places.extend(sides.map(Side::bytes));
+        places.push(NONCE_AT);
+        places.sort_unstable();
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{places:?}");
+        assert!(LEN <= 256 << 10 && Side::Opener.bytes() + BYTES == LEN);
+        assert!(SLOTS.is_power_of_two() && BYTES.is_multiple_of(SLOT) && MOST_PAYLOAD < BYTES / 2);
+    }
+}

@@ -1,0 +1,145 @@
+//! Links in memory that two endpoints of one host share, beside those over their network.
+//!
+//! [`SharedMemoryLink`] is one subchannel: a [`sender`], a [`receiver`], and a socket between the two processes, by which
+//! either notices the end of the other and wakes it. [`layout`] says what is where in the memory, [`setup`] how two
+//! endpoints come to share it. Docs: `docs/shared-memory.md`.
+//!
+//! What makes it a kind of link to an endpoint: it takes frames with their payloads or the places of these
+//! ([`Sender::push`]), says whether it can take more ([`Sender::is_blocked`]), what the peer has ([`Sender::look`]) and
+//! which memory it still reads ([`Sender::has_lent`]), hands out frames ([`Receiver::record`]), and is polled for all of
+//! this.
+
+mod layout;
+mod receiver;
+mod sender;
+pub mod setup;
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use fishplate_engine::SubchannelId;
+use rustix::net::{SendFlags, send};
+
+use crate::link::Counts;
+use crate::sys::shared_memory::SharedMemory;
+use layout::Word;
+
+pub use layout::{Side, Sleep, kind};
+pub use receiver::{BadRecord, Placed, Receiver, Record};
+pub use sender::{Places, Sender};
+
+/// A link in shared memory.
+pub struct SharedMemoryLink {
+    /// The engine's name for it.
+    pub subchannel: SubchannelId,
+    /// What is sent.
+    pub sender: Sender,
+    /// What is received.
+    pub receiver: Receiver,
+    /// Most counted frames that the peer has acknowledged.
+    pub acknowledged: u32,
+    /// What was counted.
+    pub counts: Counts,
+    /// The peer has sent its goodbye.
+    pub goodbye_received: bool,
+    /// The peer's end of the socket is shut: what is in memory is all that there will be.
+    pub hung_up: bool,
+    /// This side has said that it sleeps.
+    is_asleep: bool,
+    socket: UnixStream,
+    memory: Arc<SharedMemory>,
+    side: Side,
+}
+
+impl SharedMemoryLink {
+    /// A link that both sides have proven.
+    pub fn new(shared: setup::Shared, subchannel: SubchannelId) -> SharedMemoryLink {
+        let setup::Shared { memory, side, socket, pid } = shared;
+        SharedMemoryLink {
+            subchannel,
+            sender: Sender::new(memory.clone(), side),
+            receiver: Receiver::new(memory.clone(), side, pid),
+            acknowledged: 0,
+            counts: Counts::default(),
+            goodbye_received: false,
+            hung_up: false,
+            is_asleep: false,
+            socket,
+            memory,
+            side,
+        }
+    }
+
+    /// The socket, for the poll set.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// The newest of what was acknowledged in headers and by positions.
+    pub fn newest_acknowledgement(&mut self, frames: u32) -> u32 {
+        if frames.wrapping_sub(self.acknowledged) <= u32::MAX / 2 {
+            self.acknowledged = frames;
+        }
+        self.acknowledged
+    }
+
+    /// Asks the peer to ring when there is something: this side is about to wait for its sockets.
+    pub fn sleep(&mut self) {
+        let until = if self.sender.is_blocked() { Sleep::UntilRecordOrRoom } else { Sleep::UntilRecord };
+        self.is_asleep = true;
+        self.memory.swap(self.side.word(Word::Sleep), until as u32);
+    }
+
+    /// Nobody need ring any more.
+    pub fn wake(&mut self) {
+        if std::mem::take(&mut self.is_asleep) {
+            self.memory.store(self.side.word(Word::Sleep), Sleep::Not as u32, Ordering::Relaxed);
+        }
+    }
+
+    /// Rings if the peer sleeps and there is something for it; `is_last`: this is not asked again before more is sent.
+    pub fn ring_if_asleep(&mut self, is_last: bool) {
+        if self.sender.must_ring(is_last) {
+            self.ring();
+        }
+    }
+
+    /// Rings if the peer sleeps until there is room, as there is some now.
+    pub fn ring_for_room(&mut self) {
+        let at = self.side.peer().word(Word::Sleep);
+        let until_room = Sleep::UntilRecordOrRoom as u32;
+        if self.memory.load(at, Ordering::Relaxed) == until_room
+            && self.memory.swap(at, Sleep::Not as u32) == until_room
+        {
+            self.ring();
+        }
+    }
+
+    /// A full socket has rung enough; a dead one is noticed by the poll set.
+    fn ring(&self) {
+        let _ = send(&self.socket, &[0], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+    }
+
+    /// Takes what has rung. (A peer that rings more than that rings the poll set again.)
+    pub fn silence(&mut self) {
+        let mut bytes = [0; 64];
+        let _ = self.socket.read(&mut bytes);
+    }
+
+    /// Nothing more is sent.
+    pub fn shut(&self) {
+        let _ = self.socket.shutdown(std::net::Shutdown::Write);
+    }
+}
+
+impl Drop for SharedMemoryLink {
+    /// What was lent is not the peer's to read any more: it may change.
+    fn drop(&mut self) {
+        self.memory.swap(self.side.word(Word::Closed), 1);
+    }
+}

@@ -1,0 +1,303 @@
+//! The receiving half of a link in shared memory. Whatever the peer writes there, what comes out are records of bounded
+//! length out of its own memory, or a reason why it has broken the protocol.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use fishplate_engine::Placement;
+use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode, header_len};
+
+use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOT, Side, Word, described, in_ring, kind, tag};
+use crate::bounce_buffers::BounceBuffers;
+use crate::link::Destination;
+use crate::sys::memory::UserMemory;
+use crate::sys::process_memory::{self, MAX_PIECES};
+use crate::sys::shared_memory::SharedMemory;
+
+/// What the peer must not write.
+#[derive(Debug)]
+pub enum BadRecord {
+    /// There is no such kind of record, or it does not belong here.
+    Kind(u32),
+    /// It is longer than a record may be, or than what it belongs to.
+    Length(usize),
+    /// Its header is none.
+    Header(Malformed),
+}
+
+impl fmt::Display for BadRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadRecord::Kind(kind) => write!(f, "a record of kind {kind} in shared memory, where none may be"),
+            BadRecord::Length(len) => {
+                write!(f, "a record of {len} bytes in shared memory, which is not what it belongs to")
+            }
+            BadRecord::Header(malformed) => malformed.fmt(f),
+        }
+    }
+}
+
+/// State of the receiving half.
+pub struct Receiver {
+    memory: Arc<SharedMemory>,
+    side: Side,
+    /// Number of the next slot, modulo 2^32.
+    next: u32,
+    /// Bytes of the ring so far.
+    bytes: u64,
+    /// What the peer was told of `next`.
+    published: u32,
+    destination: Destination,
+    done: u64,
+    len: u64,
+    /// The peer's number, if its memory can be read.
+    pid: Option<i32>,
+}
+
+/// A record, of which nothing is placed.
+pub struct Record {
+    /// Its kind: a frame, or more of a payload.
+    pub kind: u32,
+    /// Its length.
+    pub len: usize,
+    slot: [u8; SLOT],
+}
+
+impl Record {
+    /// What of it is in the slot.
+    fn start(&self) -> &[u8] {
+        &self.slot[SLOT - IN_SLOT..]
+    }
+}
+
+/// How placing a payload went on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// More of it will come.
+    Part,
+    /// All of it is in place: its length.
+    Whole(u64),
+}
+
+impl Receiver {
+    /// Nothing has come yet. `side` is this one's.
+    pub fn new(memory: Arc<SharedMemory>, side: Side, pid: Option<i32>) -> Receiver {
+        let (destination, done, len) = (Destination::Discard, 0, 0);
+        Receiver { memory, side, next: 0, bytes: 0, published: 0, destination, done, len, pid }
+    }
+
+    /// Whether there is a record.
+    #[inline]
+    pub fn has_record(&self) -> bool {
+        self.memory.load(self.side.peer().slot(self.next), Ordering::Acquire) == tag(self.next)
+    }
+
+    /// The next record, which has to be [`Receiver::finish`]ed.
+    #[inline]
+    pub fn record(&self) -> Result<Option<Record>, BadRecord> {
+        if !self.has_record() {
+            return Ok(None);
+        }
+        // Copied out before anything is believed of it: the peer may still change it.
+        let slot: [u8; SLOT] = self.memory.bytes(self.side.peer().slot(self.next));
+        let (kind, len) = described(u32::from_le_bytes([slot[4], slot[5], slot[6], slot[7]]));
+        let most = match kind {
+            kind::FRAME => MAX_HEADER_LEN + MOST_PAYLOAD,
+            kind::REST => MOST_PAYLOAD,
+            kind::LENT => MAX_HEADER_LEN + 16 * MAX_PIECES,
+            _ => return Err(BadRecord::Kind(kind)),
+        };
+        let is_expected = (kind == kind::REST) == (self.len > 0);
+        match is_expected {
+            true if len <= most => Ok(Some(Record { kind, len, slot })),
+            true => Err(BadRecord::Length(len)),
+            false => Err(BadRecord::Kind(kind)),
+        }
+    }
+
+    /// The header that a record begins with, and its length in bytes.
+    #[inline]
+    pub fn header(&self, record: &Record) -> Result<(Header, usize), BadRecord> {
+        let decoded = if record.len <= IN_SLOT {
+            decode(&record.start()[..record.len])
+        } else if header_len(record.start()[0]).is_ok_and(|len| len <= IN_SLOT) {
+            decode(record.start())
+        } else {
+            let mut bytes = [0; MAX_HEADER_LEN];
+            bytes[..IN_SLOT].copy_from_slice(record.start());
+            // A multiple of a cache line, so that it does not wrap here.
+            let at = (self.bytes % BYTES as u64) as usize;
+            self.memory.read(self.side.peer().bytes() + at, &mut bytes[IN_SLOT..]);
+            decode(&bytes[..record.len.min(MAX_HEADER_LEN)])
+        };
+        decoded.map_err(BadRecord::Header)?.ok_or(BadRecord::Length(record.len))
+    }
+
+    /// The payload of the record's header goes to `placement`. `header_len` bytes of the record are the header.
+    #[inline]
+    pub fn begin(
+        &mut self,
+        record: &Record,
+        (header, header_len): (&Header, usize),
+        placement: Placement,
+        bounces: &mut BounceBuffers,
+    ) -> Result<(), BadRecord> {
+        let (len, here) = (u64::from(header.body.payload_len()), (record.len - header_len) as u64);
+        // An empty first part would be no more than a header that waits.
+        let fits = if record.kind == kind::LENT { here > 0 && len > 0 } else { here <= len && (here > 0 || len == 0) };
+        if !fits {
+            return Err(BadRecord::Length(record.len));
+        }
+        (self.len, self.done) = (len, 0);
+        self.destination = match placement {
+            Placement::User(payload) => Destination::User(payload),
+            Placement::Discard => Destination::Discard,
+            Placement::Bounce(id) => {
+                bounces.open(id);
+                Destination::Bounce(id)
+            }
+        };
+        Ok(())
+    }
+
+    /// Places what a record has of a payload, from byte `from` of it on.
+    #[inline]
+    pub fn place(
+        &mut self,
+        record: &Record,
+        from: usize,
+        memory: &UserMemory,
+        bounces: &mut BounceBuffers,
+    ) -> Result<Placed, BadRecord> {
+        let here = (record.len - from) as u64;
+        if here > self.len - self.done || here == 0 {
+            return Err(BadRecord::Length(record.len));
+        }
+        let in_slot = &record.start()[from.min(IN_SLOT)..record.len.min(IN_SLOT)];
+        match &self.destination {
+            Destination::User(place) => memory.write(place, self.done, in_slot),
+            Destination::Bounce(id) => {
+                bounces.get_mut(*id).into_iter().for_each(|buffer| buffer.extend_from_slice(in_slot));
+            }
+            Destination::Discard => {}
+        }
+        self.done += in_slot.len() as u64;
+        let (mut at, mut left) = (self.bytes + from.saturating_sub(IN_SLOT) as u64, here as usize - in_slot.len());
+        while left > 0 {
+            let start = (at % BYTES as u64) as usize;
+            let part = left.min(BYTES - start);
+            self.copy_out(self.side.peer().bytes() + start, part, memory, bounces);
+            (at, left) = (at + part as u64, left - part);
+            self.done += part as u64;
+        }
+        Ok(self.placed())
+    }
+
+    fn copy_out(&self, at: usize, len: usize, memory: &UserMemory, bounces: &mut BounceBuffers) {
+        match &self.destination {
+            Destination::User(place) => self.memory.place(at, len, memory, (place, self.done)),
+            Destination::Bounce(id) => {
+                bounces.get_mut(*id).into_iter().for_each(|buffer| self.memory.append(at, len, buffer));
+            }
+            Destination::Discard => {}
+        }
+    }
+
+    /// Reads the payload of a record out of the peer's memory.
+    pub fn place_lent(
+        &mut self,
+        record: &Record,
+        header_len: usize,
+        memory: &UserMemory,
+        bounces: &mut BounceBuffers,
+    ) -> io::Result<Placed> {
+        let len = self.len;
+        let gone = || io::Error::other("the peer's memory cannot be read");
+        let mut list = Vec::with_capacity(record.len);
+        list.extend_from_slice(&record.start()[..record.len.min(IN_SLOT)]);
+        let at = (self.bytes % BYTES as u64) as usize;
+        let rest = record.len.saturating_sub(IN_SLOT);
+        let first = rest.min(BYTES - at);
+        self.memory.append(self.side.peer().bytes() + at, first, &mut list);
+        self.memory.append(self.side.peer().bytes(), rest - first, &mut list);
+        let from = lent_pieces(&list[header_len..], len).ok_or_else(gone)?;
+        let pid = self.pid.ok_or_else(gone)?;
+        let is_whole = match &self.destination {
+            Destination::User(place) => process_memory::read(pid, &from, memory, place)?,
+            Destination::Bounce(id) => {
+                let buffer = bounces.get_mut(*id).ok_or_else(gone)?;
+                process_memory::read_own(pid, &from, buffer)?
+            }
+            Destination::Discard => true,
+        };
+        // What the sender has back it may have changed.
+        let is_closed = self.memory.load(self.side.peer().word(Word::Closed), Ordering::SeqCst) != 0;
+        if is_closed || !is_whole {
+            return Err(gone());
+        }
+        self.done = len;
+        Ok(self.placed())
+    }
+
+    fn placed(&mut self) -> Placed {
+        if self.done < self.len {
+            return Placed::Part;
+        }
+        self.done = 0;
+        Placed::Whole(std::mem::take(&mut self.len))
+    }
+
+    /// The rest of the payload that is being received goes nowhere.
+    pub fn discard(&mut self) {
+        self.destination = Destination::Discard;
+    }
+
+    /// Whether a payload has come in part.
+    pub fn is_within_frame(&self) -> bool {
+        self.len > 0
+    }
+
+    /// A record is not needed any more.
+    #[inline]
+    pub fn finish(&mut self, record: &Record) {
+        self.next = self.next.wrapping_add(1);
+        self.bytes += in_ring(record.len) as u64;
+        if record.len > IN_SLOT + SLOT {
+            self.publish();
+        }
+    }
+
+    /// Tells the peer what was taken. True if that is news.
+    #[inline]
+    pub fn publish(&mut self) -> bool {
+        let is_news = self.published != self.next;
+        if is_news {
+            self.published = self.next;
+            self.memory.store(self.side.word(Word::Taken), self.next, Ordering::Release);
+        }
+        is_news
+    }
+}
+
+/// The pieces of the peer's memory that a record names, if they have `len` bytes.
+fn lent_pieces(list: &[u8], len: u64) -> Option<Vec<(u64, u64)>> {
+    let number = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    if list.len() == 8 {
+        return Some(vec![(number(list), len)]);
+    }
+    if !list.len().is_multiple_of(16) {
+        return None;
+    }
+    let pieces: Vec<(u64, u64)> = list.chunks(16).map(|pair| (number(pair), number(&pair[8..]))).collect();
+    let sum = pieces.iter().try_fold(0u64, |sum, (_, len)| sum.checked_add(*len));
+    (sum == Some(len)).then_some(pieces)
+}
+
+/// Whether memory of process `pid` can be read: that at `address` must be `expected`.
+pub fn can_read(pid: i32, address: u64, expected: &[u8]) -> bool {
+    let mut seen = Vec::new();
+    let read = process_memory::read_own(pid, &[(address, expected.len() as u64)], &mut seen);
+    matches!(read, Ok(true)) && seen == expected
+}

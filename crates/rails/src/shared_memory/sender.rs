@@ -1,0 +1,394 @@
+//! The sending half of a link in shared memory.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Urgency, header_len};
+use fishplate_engine::{Extent, Payload, Source};
+
+use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOTS, Side, Sleep, Word, describe, in_ring, kind, tag};
+use crate::bounce_buffers::BounceBuffers;
+use crate::sys::memory::UserMemory;
+use crate::sys::process_memory::MAX_PIECES;
+use crate::sys::shared_memory::SharedMemory;
+
+/// Payloads of at least so many bytes are lent, where the peer can read this process's memory: the system call takes as long
+/// as copying that twice.
+const LEAST_LENT: u64 = 8 << 10;
+/// Bytes of the records whose payload is in the sender's memory, behind the header.
+const MOST_LENT: usize = MAX_PIECES * 16;
+
+/// The peer says that it has taken what was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeverSent;
+
+/// State of the sending half. Nothing of it is read from the shared memory, but how much the peer has taken.
+pub struct Sender {
+    memory: Arc<SharedMemory>,
+    side: Side,
+    /// Number of the next slot, modulo 2^32.
+    next: u32,
+    /// How many slots the peer has taken.
+    taken: u32,
+    /// Bytes that were put into the ring so far.
+    bytes: u64,
+    /// Of each slot: how many bytes, and counted frames, there were up to its end.
+    ends: Box<[(u64, u32)]>,
+    /// Counted frames that were put into slots whole, modulo 2^32.
+    frames: u32,
+    /// Of the last of them for which somebody waits, the slot.
+    awaited: u32,
+    /// Frames that did not fit yet, in order; the first perhaps in part.
+    waiting: VecDeque<Waiting>,
+    /// Memory that was lent, each with the slot that says so.
+    lent: VecDeque<(u32, Payload)>,
+    /// The peer can read this process's memory.
+    peer_reads: bool,
+    /// Something was put into slots, and it was not asked since then whether the peer sleeps.
+    pub unrung: bool,
+}
+
+struct Waiting {
+    header: Header,
+    payload: Held,
+    may_lend: bool,
+    /// Bytes of the payload that are in the ring; the header is as well, if there are any.
+    done: u64,
+}
+
+/// The payload of a frame that waits.
+enum Held {
+    /// Where it is.
+    Where(Source),
+    /// What it was.
+    Copied(Vec<u8>),
+}
+
+/// The payload of a frame that is written.
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    Where(&'a Source),
+    Copied(&'a [u8]),
+}
+
+impl Held {
+    fn content(&self) -> Content<'_> {
+        match self {
+            Held::Where(source) => Content::Where(source),
+            Held::Copied(bytes) => Content::Copied(bytes),
+        }
+    }
+}
+
+impl Content<'_> {
+    fn len(&self) -> u64 {
+        match self {
+            Content::Where(source) => source.len(),
+            Content::Copied(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+/// Where this process has its bytes.
+#[derive(Clone, Copy)]
+pub struct Places<'a> {
+    /// User memory.
+    pub memory: &'a UserMemory,
+    /// Copies.
+    pub bounces: &'a BounceBuffers,
+}
+
+impl Sender {
+    /// Nothing was sent yet.
+    pub fn new(memory: Arc<SharedMemory>, side: Side) -> Sender {
+        Sender {
+            memory,
+            side,
+            next: 0,
+            taken: 0,
+            bytes: 0,
+            ends: vec![(0, 0); SLOTS as usize].into(),
+            frames: 0,
+            awaited: u32::MAX,
+            waiting: VecDeque::new(),
+            lent: VecDeque::new(),
+            peer_reads: false,
+            unrung: false,
+        }
+    }
+
+    /// Whether somebody waits until the peer has taken what was sent: for its memory, for room, or for a completion. What is
+    /// not looked for by this is acknowledged by what the peer sends.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        let is_untaken = |slot: u32| slot.wrapping_sub(self.taken) <= u32::MAX / 2;
+        self.taken != self.next && (is_untaken(self.awaited) || self.next.wrapping_sub(self.taken) >= SLOTS / 4)
+            || !self.waiting.is_empty()
+    }
+
+    /// Whether the peer is not known to have taken everything.
+    #[inline]
+    pub fn has_untaken(&self) -> bool {
+        self.taken != self.next
+    }
+
+    /// Whether frames wait for room.
+    pub fn is_blocked(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether the peer may read of `payload` until it has taken what was sent.
+    pub fn has_lent(&self, payload: &Payload) -> bool {
+        self.lent.iter().any(|(_, lent)| overlaps(lent, payload))
+    }
+
+    /// Sends a frame, or keeps it until there is room. With `is_borrowed`, the payload is valid only during the call.
+    #[inline]
+    pub fn push(&mut self, header: &Header, source: &Source, is_borrowed: bool, places: Places<'_>) {
+        let may_lend = !is_borrowed && self.can_lend(source);
+        let mut done = 0;
+        if self.waiting.is_empty() && self.write(header, Content::Where(source), may_lend, &mut done, places) {
+            return;
+        }
+        let payload = if is_borrowed { copied(Content::Where(source), places) } else { Held::Where(source.clone()) };
+        self.waiting.push_back(Waiting { header: *header, payload, may_lend, done });
+    }
+
+    /// Sends what waits and fits. True if anything was sent.
+    pub fn flush(&mut self, places: Places<'_>) -> bool {
+        let before = self.next;
+        while let Some(mut frame) = self.waiting.pop_front() {
+            let Waiting { header, payload, may_lend, done } = &mut frame;
+            if !self.write(header, payload.content(), *may_lend, done, places) {
+                self.waiting.push_front(frame);
+                break;
+            }
+        }
+        self.next != before
+    }
+
+    /// Looks how much the peer has taken: how many counted frames, if that is news.
+    pub fn look(&mut self) -> Result<Option<u32>, NeverSent> {
+        let taken = self.memory.load(self.side.peer().word(Word::Taken), Ordering::Acquire);
+        if taken == self.taken {
+            return Ok(None);
+        }
+        if taken.wrapping_sub(self.taken) > self.next.wrapping_sub(self.taken) {
+            return Err(NeverSent);
+        }
+        self.taken = taken;
+        while self.lent.front().is_some_and(|(slot, _)| self.next.wrapping_sub(*slot) > self.next.wrapping_sub(taken)) {
+            self.lent.pop_front();
+        }
+        Ok(Some(self.end_of(taken).1))
+    }
+
+    /// `ended` is not there any more once this returns. False if the peer may still read of it.
+    pub fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
+        for frame in &mut self.waiting {
+            if matches!(&frame.payload, Held::Where(Source::User(payload)) if overlaps(payload, ended)) {
+                (frame.payload, frame.may_lend) = (copied(frame.payload.content(), places), false);
+            }
+        }
+        !self.has_lent(ended)
+    }
+
+    /// Copies the payload, of `len` bytes, of counted frame number `frame`, which was sent in one record and is not known to be
+    /// taken. (Where the peer has changed it, whatever it is now: nobody else gets it.)
+    pub fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) {
+        let untaken = (0..self.next.wrapping_sub(self.taken)).map(|at| self.taken.wrapping_add(at));
+        let found = untaken.into_iter().find(|slot| self.end_of(slot.wrapping_add(1)).1 == frame);
+        let len = len as usize;
+        if let Some(slot) = found {
+            let mut first = [0];
+            self.memory.read(self.side.slot(slot) + 8, &mut first);
+            let from = header_len(first[0]).unwrap_or(0);
+            let in_slot = len.min(IN_SLOT.saturating_sub(from));
+            self.memory.append(self.side.slot(slot) + 8 + from, in_slot, into);
+            let start = self.end_of(slot).0 + from.saturating_sub(IN_SLOT) as u64;
+            while into.len() < len {
+                let at = ((start + (into.len() - in_slot) as u64) % BYTES as u64) as usize;
+                self.memory.append(self.side.bytes() + at, (len - into.len()).min(BYTES - at), into);
+            }
+        }
+        into.resize(len, 0);
+    }
+
+    /// Whether the peer has to be woken, which it counts as from then on. `is_last`: see [`Sender::unrung`].
+    pub fn must_ring(&mut self, is_last: bool) -> bool {
+        self.unrung &= !is_last;
+        let at = self.side.peer().word(Word::Sleep);
+        self.memory.load(at, Ordering::Relaxed) != Sleep::Not as u32
+            && self.memory.swap(at, Sleep::Not as u32) != Sleep::Not as u32
+    }
+
+    fn can_lend(&mut self, source: &Source) -> bool {
+        let Source::User(payload) = source else { return false };
+        if source.len() < LEAST_LENT || payload.extents().len() > MAX_PIECES {
+            return false;
+        }
+        let reads = || self.memory.load(self.side.peer().word(Word::Reads), Ordering::Relaxed) == 1;
+        self.peer_reads = self.peer_reads || reads();
+        self.peer_reads
+    }
+
+    /// Writes a frame from byte `done` of its payload on, as far as there is room. True once all of it is written.
+    #[inline]
+    fn write(&mut self, header: &Header, content: Content<'_>, lend: bool, done: &mut u64, places: Places<'_>) -> bool {
+        let len = content.len();
+        if lend && *done == 0 {
+            return self.write_lent(header, content);
+        }
+        let mut bytes = [0; MAX_HEADER_LEN];
+        let mut own_len = if *done == 0 { header.encode(&mut bytes) } else { 0 };
+        loop {
+            let part = (len - *done).min(MOST_PAYLOAD as u64) as usize;
+            if !self.has_room(own_len + part) {
+                return false;
+            }
+            let kind = if own_len > 0 { kind::FRAME } else { kind::REST };
+            let mut record = self.begin();
+            record.put(&bytes[..own_len]);
+            match content {
+                Content::Where(Source::User(payload)) => {
+                    places.memory.for_each(payload, *done, part as u64, |bytes| record.put(bytes));
+                }
+                Content::Where(Source::Bounce { id, offset, .. }) => {
+                    record.put(&places.bounces.get(*id)[(*offset + *done) as usize..][..part]);
+                }
+                Content::Copied(bytes) => record.put(&bytes[*done as usize..][..part]),
+                // Recovered before.
+                Content::Where(Source::Sent { .. }) => record.put(&[0; MOST_PAYLOAD][..part]),
+            }
+            let record_len = record.len;
+            *done += part as u64;
+            let is_whole = *done == len;
+            self.frames = self.frames.wrapping_add(u32::from(is_whole && header.body.is_counted()));
+            self.publish(kind, record_len);
+            if is_whole {
+                self.await_if_urgent(header);
+                return true;
+            }
+            own_len = 0;
+        }
+    }
+
+    /// Writes a frame whose payload stays where it is.
+    fn write_lent(&mut self, header: &Header, content: Content<'_>) -> bool {
+        let Content::Where(Source::User(payload)) = content else { return false };
+        if !self.has_room(MAX_HEADER_LEN + MOST_LENT) {
+            return false;
+        }
+        let mut bytes = [0; MAX_HEADER_LEN];
+        let own_len = header.encode(&mut bytes);
+        let mut record = self.begin();
+        record.put(&bytes[..own_len]);
+        let address = |extent: &Extent| extent.region.0.wrapping_add(extent.offset).to_le_bytes();
+        match payload {
+            Payload::One(extent) => record.put(&address(extent)),
+            Payload::Many(extents) => {
+                for extent in extents {
+                    record.put(&address(extent));
+                    record.put(&extent.len.to_le_bytes());
+                }
+            }
+        }
+        let record_len = record.len;
+        self.lent.push_back((self.next, payload.clone()));
+        self.frames = self.frames.wrapping_add(u32::from(header.body.is_counted()));
+        self.publish(kind::LENT, record_len);
+        self.await_if_urgent(header);
+        true
+    }
+
+    /// A frame was written whole.
+    #[inline]
+    fn await_if_urgent(&mut self, header: &Header) {
+        if header.body.urgency() != Urgency::Lazy {
+            self.awaited = self.next.wrapping_sub(1);
+        }
+    }
+
+    /// Whether a record of so many bytes fits, as far as is known of what the peer has taken.
+    #[inline]
+    fn has_room(&self, len: usize) -> bool {
+        let free = BYTES as u64 - (self.bytes - self.end_of(self.taken).0);
+        self.next.wrapping_sub(self.taken) < SLOTS - 1 && in_ring(len) as u64 <= free
+    }
+
+    /// What there was up to the end of the slot before `slot`: known of all but the oldest, so one slot stays empty.
+    fn end_of(&self, slot: u32) -> (u64, u32) {
+        self.ends[(slot.wrapping_sub(1) % SLOTS) as usize]
+    }
+
+    fn begin(&self) -> Record<'_> {
+        let (slot, ring) = (self.side.slot(self.next), self.side.bytes());
+        Record { memory: &self.memory, slot, ring, bytes: self.bytes, len: 0 }
+    }
+
+    /// The record that was begun is whole.
+    #[inline]
+    fn publish(&mut self, kind: u32, len: usize) {
+        let slot = self.side.slot(self.next);
+        self.memory.store(slot + 4, describe(kind, len), Ordering::Relaxed);
+        self.memory.store(slot, tag(self.next), Ordering::Release);
+        self.bytes += in_ring(len) as u64;
+        self.ends[(self.next % SLOTS) as usize] = (self.bytes, self.frames);
+        self.next = self.next.wrapping_add(1);
+        self.unrung = true;
+        // The peer has read them; what waits for them to come back is the processor's next atomic instruction. It looks
+        // at the very next one.
+        self.memory.prefetch(self.side.slot(self.next.wrapping_add(1)));
+        self.memory.prefetch(self.side.slot(self.next.wrapping_add(2)));
+    }
+}
+
+/// A record that is being written.
+struct Record<'a> {
+    memory: &'a SharedMemory,
+    slot: usize,
+    ring: usize,
+    bytes: u64,
+    len: usize,
+}
+
+impl Record<'_> {
+    /// Adds bytes to its end.
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        let (here, mut rest) = bytes.split_at(bytes.len().min(IN_SLOT.saturating_sub(self.len)));
+        self.memory.write(self.slot + 8 + self.len.min(IN_SLOT), here);
+        self.len += here.len();
+        while !rest.is_empty() {
+            let at = ((self.bytes + (self.len - IN_SLOT) as u64) % BYTES as u64) as usize;
+            let (now, later) = rest.split_at(rest.len().min(BYTES - at));
+            self.memory.write(self.ring + at, now);
+            self.len += now.len();
+            rest = later;
+        }
+    }
+}
+
+fn copied(content: Content<'_>, places: Places<'_>) -> Held {
+    let mut bytes = Vec::with_capacity(content.len() as usize);
+    match content {
+        Content::Where(Source::User(payload)) => places.memory.read(payload, &mut bytes),
+        Content::Where(Source::Bounce { id, offset, len }) => {
+            bytes.extend_from_slice(&places.bounces.get(*id)[*offset as usize..][..*len as usize]);
+        }
+        Content::Copied(copy) => bytes.extend_from_slice(copy),
+        Content::Where(Source::Sent { len }) => bytes.resize(*len as usize, 0),
+    }
+    Held::Copied(bytes)
+}
+
+/// Whether two payloads have a byte in common. Regions are addresses.
+fn overlaps(a: &Payload, b: &Payload) -> bool {
+    let range = |extent: &Extent| {
+        let start = u128::from(extent.region.0.wrapping_add(extent.offset));
+        (start, start + u128::from(extent.len))
+    };
+    let meet = |a: &Extent, b: &Extent| range(a).0 < range(b).1 && range(b).0 < range(a).1;
+    a.extents().iter().any(|a| b.extents().iter().any(|b| meet(a, b)))
+}

@@ -1,0 +1,194 @@
+//! How two endpoints of one host come to share memory.
+//!
+//! One offers it over their proven connection: the name of a socket at which it listens, and a secret. The other creates the
+//! memory, with a random number in it, and passes both through that socket; the first one answers with the number that it
+//! finds. The socket's name is in the abstract namespace, which belongs to a network namespace: who is in another one is
+//! on another host, as far as the network goes. Memory is taken only from, and given only to, processes of the same user.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use fishplate_engine::{Instant, VcId};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
+};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word};
+use super::receiver::can_read;
+use crate::sys::option::{PeerProcess, peer_process};
+use crate::sys::shared_memory::SharedMemory;
+
+/// Bytes of the secret that comes with the memory.
+const SECRET_LEN: usize = 16;
+/// How long it may take the other side, in nanoseconds: it has to call its MPI.
+pub const MOST_NS: u64 = 60_000_000_000;
+
+/// Memory that both sides have proven to see.
+pub struct Shared {
+    pub memory: Arc<SharedMemory>,
+    pub side: Side,
+    pub socket: UnixStream,
+    /// The peer's number, if its memory can be read.
+    pub pid: Option<i32>,
+}
+
+/// Where peers bring memory.
+pub struct Listener {
+    socket: UnixListener,
+    /// Its name.
+    pub name: u64,
+}
+
+impl Listener {
+    /// Under a random name.
+    pub fn open() -> io::Result<Listener> {
+        let name = u64::from_le_bytes(random()?);
+        let socket = UnixListener::bind_addr(&SocketAddr::from_abstract_name(path(name))?)?;
+        socket.set_nonblocking(true)?;
+        Ok(Listener { socket, name })
+    }
+
+    /// The socket, for the poll set.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// A connection of a process of the same user. [`io::ErrorKind::WouldBlock`]: there is none.
+    pub fn accept(&self, now: Instant) -> io::Result<Arriving> {
+        let (socket, _) = self.socket.accept()?;
+        socket.set_nonblocking(true)?;
+        let peer = same_user(&socket)?;
+        Ok(Arriving { socket, peer, since: now })
+    }
+}
+
+/// A connection over which memory is to come.
+pub struct Arriving {
+    socket: UnixStream,
+    peer: PeerProcess,
+    /// Since when it is there.
+    pub since: Instant,
+}
+
+impl Arriving {
+    /// The socket, for the poll set.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// What has come: a secret, and memory. [`io::ErrorKind::WouldBlock`]: nothing yet.
+    pub fn receive(&self) -> io::Result<(u128, OwnedFd)> {
+        let mut secret = [0; SECRET_LEN];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let came = recvmsg(&self.socket, &mut [IoSliceMut::new(&mut secret)], &mut control, flags)?;
+        let files = control.drain().filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(files) => Some(files),
+            _ => None,
+        });
+        let file = files.flatten().last();
+        let file = file.filter(|_| came.bytes == SECRET_LEN).ok_or(io::ErrorKind::InvalidData)?;
+        Ok((u128::from_le_bytes(secret), file))
+    }
+
+    /// Takes the memory, and answers with what is in it.
+    pub fn open(mut self, file: &OwnedFd) -> io::Result<Shared> {
+        let memory = Arc::new(SharedMemory::open(file.as_fd(), LEN)?);
+        let mut nonce = [0; NONCE_LEN];
+        memory.read(NONCE_AT, &mut nonce);
+        let pid = introduce(&memory, Side::Opener, self.peer.pid);
+        self.socket.write_all(&nonce)?;
+        Ok(Shared { memory, side: Side::Opener, socket: self.socket, pid })
+    }
+}
+
+/// Memory that was created and offered to a peer.
+pub struct Offered {
+    /// To whom.
+    pub vc: VcId,
+    /// Since when.
+    pub since: Instant,
+    socket: UnixStream,
+    peer: PeerProcess,
+    memory: Arc<SharedMemory>,
+    nonce: [u8; NONCE_LEN],
+}
+
+impl Offered {
+    /// Creates memory, and passes it through the socket of that name with the secret that is expected there.
+    pub fn pass(vc: VcId, name: u64, secret: u128, now: Instant) -> io::Result<Offered> {
+        let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking().cloexec(), None)?;
+        socket.connect(&SockAddr::unix(format!("\0{}", path(name)))?)?;
+        let socket = UnixStream::from(OwnedFd::from(socket));
+        let peer = same_user(&socket)?;
+        let (memory, file) = SharedMemory::create(LEN)?;
+        let nonce = random()?;
+        memory.write(NONCE_AT, &nonce);
+        write_address(&memory, Side::Creator);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let files = [file.as_fd()];
+        control.push(SendAncillaryMessage::ScmRights(&files));
+        sendmsg(&socket, &[IoSlice::new(&secret.to_le_bytes())], &mut control, SendFlags::NOSIGNAL)?;
+        Ok(Offered { vc, since: now, socket, peer, memory: Arc::new(memory), nonce })
+    }
+
+    /// The socket, for the poll set.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Whether the peer has shown that it sees the memory. [`io::ErrorKind::WouldBlock`]: not yet.
+    pub fn is_answered(&mut self) -> io::Result<()> {
+        let mut nonce = [0; NONCE_LEN];
+        let got = self.socket.read(&mut nonce)?;
+        if got == NONCE_LEN && nonce == self.nonce { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
+
+    /// The memory, once that is so.
+    pub fn into_shared(self) -> Shared {
+        let pid = introduce(&self.memory, Side::Creator, self.peer.pid);
+        Shared { memory: self.memory, side: Side::Creator, socket: self.socket, pid }
+    }
+}
+
+/// Tells the peer where this side has the memory, and finds out whether the peer's own can be read, by what is at the
+/// place that it has told: its number then.
+fn introduce(memory: &SharedMemory, side: Side, pid: i32) -> Option<i32> {
+    write_address(memory, side);
+    let (mut address, mut nonce) = ([0; 8], [0; NONCE_LEN]);
+    memory.read(side.peer().word(Word::Address), &mut address);
+    memory.read(NONCE_AT, &mut nonce);
+    let reads = pid > 0 && can_read(pid, u64::from_le_bytes(address).wrapping_add(NONCE_AT as u64), &nonce);
+    memory.store(side.word(Word::Reads), u32::from(reads), Ordering::Release);
+    reads.then_some(pid)
+}
+
+fn write_address(memory: &SharedMemory, side: Side) {
+    memory.write(side.word(Word::Address), &memory.address().to_le_bytes());
+}
+
+/// The process at the other end, if it is of the same user.
+fn same_user(socket: &UnixStream) -> io::Result<PeerProcess> {
+    let peer = peer_process(socket.as_fd())?;
+    if peer.uid == rustix::process::geteuid().as_raw() { Ok(peer) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+fn path(name: u64) -> String {
+    format!("fishplate-{name:016x}")
+}
+
+/// Random bytes.
+pub fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
+}

@@ -1,0 +1,184 @@
+//! Memory that two processes map, and access to it that does not trust the other one: it may write anything at any time.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use fishplate_engine::Payload;
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+
+use super::memory::UserMemory;
+
+/// What keeps the other process from taking memory away that is mapped here.
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
+
+/// Shared memory as it is mapped here.
+pub struct SharedMemory {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: it owns its mapping, which belongs to no thread.
+unsafe impl Send for SharedMemory {}
+// SAFETY: words are atomic, and bytes are only copied.
+unsafe impl Sync for SharedMemory {}
+
+impl SharedMemory {
+    /// New memory, all zero, of `len` bytes, which exist: none of them can turn out to be missing later.
+    pub fn create(len: usize) -> io::Result<(SharedMemory, OwnedFd)> {
+        let file = rustix::fs::memfd_create("fishplate", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len as u64)?;
+        rustix::fs::fcntl_add_seals(&file, SEALS | SealFlags::SEAL)?;
+        Ok((SharedMemory::map(file.as_fd(), len)?, file))
+    }
+
+    /// Memory that another process has created. It must be of this length for ever.
+    pub fn open(file: BorrowedFd<'_>, len: usize) -> io::Result<SharedMemory> {
+        let is_sealed = rustix::fs::fcntl_get_seals(file)?.contains(SEALS);
+        if !is_sealed || rustix::fs::fstat(file)?.st_size != len as i64 {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        SharedMemory::map(file, len)
+    }
+
+    fn map(file: BorrowedFd<'_>, len: usize) -> io::Result<SharedMemory> {
+        let (rights, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
+        // SAFETY: a new mapping, of a place that the kernel chooses.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), len, rights, flags, file.as_raw_fd(), 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        NonNull::new(base.cast())
+            .map(|base| SharedMemory { base, len })
+            .ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    /// Where it is mapped here.
+    pub fn address(&self) -> u64 {
+        self.base.as_ptr().expose_provenance() as u64
+    }
+
+    /// The word at byte `at`, a multiple of four.
+    #[inline]
+    pub fn load(&self, at: usize, ordering: Ordering) -> u32 {
+        self.word(at).load(ordering)
+    }
+
+    /// Sets it.
+    #[inline]
+    pub fn store(&self, at: usize, value: u32, ordering: Ordering) {
+        self.word(at).store(value, ordering);
+    }
+
+    /// Sets it; what it was.
+    #[inline]
+    pub fn swap(&self, at: usize, value: u32) -> u32 {
+        self.word(at).swap(value, Ordering::SeqCst)
+    }
+
+    /// Copies `bytes` to byte `at`.
+    #[inline]
+    pub fn write(&self, at: usize, bytes: &[u8]) {
+        // SAFETY: `at` checks that there is room; whoever else writes there can only spoil what is copied.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(at, bytes.len()), bytes.len()) };
+    }
+
+    /// Copies what is at byte `at`.
+    #[inline]
+    pub fn read(&self, at: usize, into: &mut [u8]) {
+        // SAFETY: as in `write`.
+        unsafe { std::ptr::copy_nonoverlapping(self.at(at, into.len()), into.as_mut_ptr(), into.len()) };
+    }
+
+    /// The `N` bytes at byte `at`.
+    #[inline]
+    pub fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
+        // SAFETY: as in `write`; any bytes make an array of them.
+        unsafe { self.at(at, N).cast::<[u8; N]>().read() }
+    }
+
+    /// Has the processor fetch the cache line at byte `at`, as it will be written.
+    #[inline]
+    pub fn prefetch(&self, at: usize) {
+        // SAFETY: a hint, of an address inside of the mapping.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            std::arch::x86_64::_mm_prefetch(self.at(at, 1).cast(), std::arch::x86_64::_MM_HINT_ET0);
+        }
+    }
+
+    /// The same, to the end of a vector.
+    pub fn append(&self, at: usize, len: usize, to: &mut Vec<u8>) {
+        to.reserve(len);
+        let end = to.len();
+        // SAFETY: as in `write`; the vector has room for `len` more bytes, which the copy initializes.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.at(at, len), to.as_mut_ptr().add(end), len);
+            to.set_len(end + len);
+        }
+    }
+
+    /// The same, to byte `to_at` and the following of user memory; what does not fit is dropped.
+    #[inline]
+    pub fn place(&self, at: usize, len: usize, memory: &UserMemory, (to, to_at): (&Payload, u64)) {
+        let mut from = at;
+        for part in memory.parts(to, to_at, len as u64) {
+            // SAFETY: as in `write`; whoever made `memory` guarantees that its parts can be written.
+            unsafe { std::ptr::copy_nonoverlapping(self.at(from, part.len()), part.cast(), part.len()) };
+            from += part.len();
+        }
+    }
+
+    #[inline]
+    fn word(&self, at: usize) -> &AtomicU32 {
+        assert!(at.is_multiple_of(4));
+        // SAFETY: it is inside of the mapping and aligned, as the mapping is, and only accessed as an atomic by this crate.
+        unsafe { AtomicU32::from_ptr(self.at(at, 4).cast()) }
+    }
+
+    #[inline]
+    fn at(&self, at: usize, len: usize) -> *mut u8 {
+        assert!(len <= self.len && at <= self.len - len, "beyond the shared memory");
+        // SAFETY: inside of the mapping.
+        unsafe { self.base.as_ptr().add(at) }
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this one's, and nothing refers to it any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_mappings_show_the_same_and_neither_side_can_shorten_them() {
+        let (one, file) = SharedMemory::create(8192).unwrap();
+        let other = SharedMemory::open(file.as_fd(), 8192).unwrap();
+        one.write(5000, b"here");
+        let mut seen = Vec::new();
+        other.append(5000, 4, &mut seen);
+        assert_eq!(seen, b"here");
+        assert!(rustix::fs::ftruncate(&file, 0).is_err());
+        assert!(SharedMemory::open(file.as_fd(), 4096).is_err(), "another length than agreed");
+    }
+
+    #[test]
+    fn memory_that_could_vanish_is_refused() {
+        let file = rustix::fs::memfd_create("loose", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+        rustix::fs::ftruncate(&file, 4096).unwrap();
+        assert!(SharedMemory::open(file.as_fd(), 4096).is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "beyond the shared memory")]
+    fn nothing_is_read_beyond_it() {
+        let (memory, _) = SharedMemory::create(4096).unwrap();
+        memory.read(4090, &mut [0; 7]);
+    }
+}

@@ -1,0 +1,125 @@
+"""Ranks of one host whose MPI leaves their messages to libfabric: they share memory, or use the rails where they cannot."""
+
+import os
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from support import FISHPLATE, MpiTest, bench, marked, mpi_command, program, tool
+
+ONE_HOST = ["--hosts", 1]
+# Under this setting, MPICH leaves ranks of one host to libfabric, as Open MPI always does.
+NOLOCAL = {"MPIR_CVAR_NOLOCAL": "1"}
+# A job is connected a second after its start; a minute is a hang.
+PATIENCE_S = 60
+
+
+class SharedMemory(MpiTest):
+    """On one host, unless a test says otherwise."""
+
+    def stress(self, ranks=4, mpi="mpich", on=ONE_HOST, messages=5000, **settings):
+        settings = {**NOLOCAL, **settings}
+        ran = self.mpi(ranks, bench("stress", mpi), "--messages", messages, on=on, mpi=mpi, **settings)
+        return self.succeeds(ran, "all contents right").shares()
+
+    def test_all_messages_go_through_memory(self):
+        for mpi in ["mpich", "openmpi"]:
+            for ranks in [2, 4]:
+                self.assertGreater(self.stress(ranks, mpi)["shm"], 0.99, f"{mpi}, {ranks} ranks")
+
+    def test_each_policy(self):
+        for striping in ["even", "weighted", "adaptive", "binding"]:
+            self.assertGreater(self.stress(2, FISHPLATE_STRIPING=striping)["shm"], 0.99, striping)
+        self.assertGreater(self.stress(2, FISHPLATE_EAGER_LIMIT="0")["shm"], 0.99)
+        self.assertGreater(self.stress(2, FISHPLATE_ENCRYPTION="on")["shm"], 0.99)
+
+    def test_hosts_with_several_ranks_each(self):
+        shares = self.stress(4, on=["--rails", "1000,250"])
+        self.assertEqual(shares.keys(), {"r0", "r1", "shm"})
+        self.assertGreater(min(shares.values()), 0)
+
+    def test_hosts_do_not_share(self):
+        self.assertNotIn("shm", self.stress(2, on=[]))
+
+    def test_off(self):
+        for mpi in ["mpich", "openmpi"]:
+            self.assertNotIn("shm", self.stress(2, mpi, FISHPLATE_SHARED_MEMORY="off"))
+
+    def test_semantics(self):
+        for ranks, names in [(2, ["matching", "truncate", "threads", "one_sided", "leaver"]), (4, ["matching", "threads"])]:
+            for name in names:
+                self.succeeds(self.mpi(ranks, program(name), on=ONE_HOST, **NOLOCAL), "all right")
+
+    def test_more_ranks_than_cores(self):
+        self.succeeds(self.mpi(16, program("crowd"), on=ONE_HOST, **NOLOCAL), "all right")
+
+    def test_a_full_unexpected_queue(self):
+        self.succeeds(self.mpi(2, program("flood"), 60_000, 2000, 20, on=ONE_HOST, **NOLOCAL), "all right")
+
+    def test_where_processes_may_not_read_each_other(self):
+        """As with Yama, or in a container: the system call fails, and long messages are copied."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, library = Path(folder) / "refuse.c", Path(folder) / "refuse.so"
+            source.write_text(
+                "#include <errno.h>\nlong process_vm_readv(void) { errno = EPERM; return -1; }\n", encoding="utf-8"
+            )
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+            for mpi in ["mpich", "openmpi"]:
+                self.assertGreater(self.stress(4, mpi, LD_PRELOAD=str(library))["shm"], 0.99)
+
+    def test_a_full_dev_shm(self):
+        """The memory has no file there. (MPICH itself cannot start then.)"""
+        job = mpi_command(2, bench("stress", "openmpi"), "--messages", 2000, on=ONE_HOST, mpi="openmpi")
+        rest = job.index("--") + 1
+        fill = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero > /dev/shm/full"
+        filled = [*job[:rest], tool("unshare"), "--mount", "sh", "-c", f'{fill} && exec "$@"', "sh", *job[rest:]]
+        ran = self.run_command(filled, 120, {"FISHPLATE_TOP": "off"})
+        self.assertGreater(self.succeeds(ran, "all contents right").shares()["shm"], 0.99)
+
+    def kill_a_rank(self, mpi, delay_s):
+        """Kills one of three ranks while all exchange messages."""
+        before = set(os.listdir("/dev/shm"))
+        with tempfile.TemporaryDirectory() as folder:
+            steady = program("steady", mpi)
+            job = self.start(mpi_command(3, steady, Path(folder) / "stop", on=ONE_HOST, mpi=mpi), NOLOCAL)
+            deadline = time.monotonic() + PATIENCE_S
+            while "connected" not in job.text()[0]:
+                self.assertIsNone(job.process.poll(), str(job.ran()))
+                self.assertLess(time.monotonic(), deadline, str(job.ran()))
+                time.sleep(0.02)
+            time.sleep(delay_s)
+            ranks = [number for number, command in marked(job.mark) if command.startswith(str(steady))]
+            self.assertEqual(len(ranks), 3, str(job.ran()))
+            os.kill(ranks[1], signal.SIGKILL)
+            ran = self.finish(job)
+            self.assertNotEqual(ran.code, 0, str(ran))
+            self.assertNotIn("broke the protocol", ran.err, str(ran))
+            self.assertEqual(job.leftovers(), [], str(ran))
+        left = {name for name in set(os.listdir("/dev/shm")) - before if "fishplate" in name}
+        # The pages of killed processes, which the next `fishplate top` removes.
+        self.assertEqual({name for name in left if not name.startswith("fishplate-live-")}, set())
+
+    def test_a_killed_rank(self):
+        for mpi in ["mpich", "openmpi"]:
+            for _ in range(3):
+                self.kill_a_rank(mpi, random.uniform(0, 0.3))
+
+    def test_top(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stop = Path(folder) / "stop"
+            name = f"shm-{os.getpid()}"
+            (Path(folder) / name).symlink_to(program("steady"))
+            job = self.start(mpi_command(2, Path(folder) / name, stop, on=ONE_HOST), NOLOCAL)
+            deadline = time.monotonic() + PATIENCE_S
+            while True:
+                top = [FISHPLATE, "top", "--once", "--json", "--every", "0.3"]
+                shown = subprocess.run(top, capture_output=True, text=True, check=True).stdout
+                if f'"{name}"' in shown and '"shm"' in shown:
+                    break
+                self.assertIsNone(job.process.poll(), str(job.ran()))
+                self.assertLess(time.monotonic(), deadline, shown)
+            stop.touch()
+            self.succeeds(self.finish(job), "all right")
