@@ -133,7 +133,7 @@ impl Counters {
                 pid: std::process::id(),
                 rank: process::rank(),
                 rail: &rail.name,
-                address: rail.ip.to_string(),
+                address: rail.ip().to_string(),
                 streams: counters.streams,
                 links: counters.links,
                 tx_bytes: counts.tx_bytes,

@@ -15,6 +15,8 @@
 #![deny(unsafe_code)]
 
 pub mod address;
+mod announce;
+mod await_rails;
 mod bounce_buffers;
 mod clock;
 mod connect;
@@ -27,10 +29,11 @@ mod link;
 mod link_name;
 pub mod live;
 mod logger;
-mod pairing;
+pub mod netlink;
+pub mod pairing;
 pub mod probe;
 pub mod process;
-mod rail;
+pub mod rail;
 pub mod settings;
 mod socket;
 pub mod streams;

@@ -15,6 +15,8 @@ pub struct Incoming {
     pub stream: TcpStream,
     /// The other end.
     pub remote: SocketAddr,
+    /// The rail that it came over; `None`: its address tells.
+    pub rail: Option<u8>,
     /// Since when it exists.
     pub since: Instant,
     acceptor: Acceptor,
@@ -33,7 +35,12 @@ pub enum AcceptError {
 impl Incoming {
     /// A connection just accepted.
     pub fn new(stream: TcpStream, remote: SocketAddr, since: Instant, acceptor: Acceptor) -> Self {
-        Incoming { stream, remote, since, acceptor, received: Vec::new() }
+        Incoming { stream, remote, rail: None, since, acceptor, received: Vec::new() }
+    }
+
+    /// The same over a rail that is known.
+    pub fn over(self, rail: Option<u8>) -> Self {
+        Incoming { rail, ..self }
     }
 
     /// Something can be read. Some: the peer is proven; answer with [`Incoming::accept`] or [`Incoming::refuse`].

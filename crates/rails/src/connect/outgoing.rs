@@ -1,5 +1,6 @@
 //! An attempt to set up one subchannel: one rail and stream to one address of a peer.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -18,6 +19,11 @@ pub const MIN_BACKOFF_NS: u64 = 50_000_000;
 const MAX_BACKOFF_NS: u64 = 2_000_000_000;
 /// How long a try may take, in nanoseconds: longer than a lost SYN and its retransmission over a distance.
 const CONNECT_TIMEOUT_NS: u64 = 5_000_000_000;
+/// The same while other addresses of the peer have not been tried.
+const ALTERNATIVE_TIMEOUT_NS: u64 = 1_000_000_000;
+/// How long to wait after a detour: for so long hosts keep the first answer to their question who has an address
+/// (`locktime` of arp(7)), and somewhat longer.
+const DETOUR_BACKOFF_NS: u64 = 1_050_000_000;
 /// The same for a rail that has failed: the next SYN comes sooner than the kernel would repeat one, so that a rail that
 /// comes back is used soon.
 const RECONNECT_TIMEOUT_NS: u64 = 1_000_000_000;
@@ -35,12 +41,20 @@ pub struct Attempt {
     pub rail: u8,
     /// Which of the rail's streams.
     pub stream: u8,
-    /// The peer's end.
+    /// The peer's end in the present try.
     pub remote: SocketAddr,
+    /// Other addresses where it may be, to be tried in turn.
+    others: VecDeque<Alternative>,
     /// The connection was established before, and failed.
     pub is_reconnect: bool,
     /// The next try is for a connection with short segments.
     is_short: bool,
+    /// Each address is tried twice in a row, as the first try may only have shown that hosts have to be told something.
+    is_crowded: bool,
+    /// The present address was tried before in this round.
+    is_second: bool,
+    /// How often an address was tried that had been tried before.
+    repetitions: usize,
     state: State,
     backoff_ns: u64,
     max_backoff_ns: u64,
@@ -48,6 +62,13 @@ pub struct Attempt {
     deadline: Instant,
     /// Why the last try failed.
     pub error: Option<AttemptError>,
+}
+
+/// An address of the peer, and how the last try to reach it ended.
+#[derive(Debug)]
+struct Alternative {
+    remote: SocketAddr,
+    error: Option<String>,
 }
 
 #[derive(Debug)]
@@ -85,10 +106,22 @@ impl AttemptError {
         match self {
             AttemptError::Network(_)
             | AttemptError::TimedOut
-            | AttemptError::Handshake(HandshakeError::NotFishplate) => false,
+            | AttemptError::Handshake(HandshakeError::NotFishplate | HandshakeError::Refused(Refusal::Detour)) => false,
             AttemptError::Handshake(HandshakeError::Token | HandshakeError::Refused(Refusal::Token)) => !is_reconnect,
             AttemptError::Handshake(_) => true,
         }
+    }
+
+    /// The peer wants the connection over another of its interfaces, which it has told the network of.
+    pub fn is_detour(&self) -> bool {
+        matches!(self, AttemptError::Handshake(HandshakeError::Refused(Refusal::Detour)))
+    }
+
+    /// The network, or this host, says that there is no way.
+    pub fn is_unreachable(&self) -> bool {
+        use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
+        let kinds = [AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable];
+        matches!(self, AttemptError::Network(error) if kinds.contains(&error.kind()))
     }
 
     /// The peer keeps the connection that it has set up itself.
@@ -118,8 +151,12 @@ impl Attempt {
             rail,
             stream,
             remote,
+            others: VecDeque::new(),
             is_reconnect: false,
             is_short: false,
+            is_crowded: false,
+            is_second: false,
+            repetitions: 0,
             state: State::BackingOff,
             backoff_ns: MIN_BACKOFF_NS,
             max_backoff_ns: MAX_BACKOFF_NS,
@@ -127,6 +164,17 @@ impl Attempt {
             deadline: now,
             error: None,
         }
+    }
+
+    /// The same to a peer that may be at other addresses as well, which are tried in turn.
+    pub fn or_at(self, others: impl IntoIterator<Item = SocketAddr>) -> Self {
+        let others = others.into_iter().map(|remote| Alternative { remote, error: None });
+        Attempt { others: others.collect(), ..self }
+    }
+
+    /// The same over a rail that is in one network with others, so that hosts may take one for the other.
+    pub fn among_others(self, is_crowded: bool) -> Self {
+        Attempt { is_crowded, ..self }
     }
 
     /// The same for a connection that has failed, after a pause; `rtt_ns`: of its path, 0 if not known.
@@ -176,7 +224,7 @@ impl Attempt {
     /// Starts a try; the socket is to be added to the poll set.
     pub fn start_connecting(
         &mut self,
-        local: std::net::IpAddr,
+        local: SocketAddr,
         device: Option<&str>,
         congestion: &str,
         now: Instant,
@@ -184,7 +232,14 @@ impl Attempt {
         let connecting = socket::connect(local, device, self.remote, congestion, self.is_short);
         let stream = connecting.map_err(AttemptError::Network)?;
         self.state = State::Connecting(stream);
-        self.deadline = now.plus_ns(self.timeout_ns);
+        // Whoever is there answers sooner; others must not be kept waiting.
+        let is_first_round = self.others.iter().any(|other| other.error.is_none());
+        let timeout_ns = if is_first_round || (self.is_crowded && !self.is_second) {
+            ALTERNATIVE_TIMEOUT_NS.min(self.timeout_ns)
+        } else {
+            self.timeout_ns
+        };
+        self.deadline = now.plus_ns(timeout_ns);
         match &self.state {
             State::Connecting(stream) => Ok(stream),
             _ => Err(AttemptError::TimedOut),
@@ -215,13 +270,63 @@ impl Attempt {
         }
     }
 
-    /// The try has failed; the next comes after a backoff, with segments of the usual length.
+    /// The try has failed; the next comes after a backoff, with segments of the usual length, at the next address. Addresses
+    /// that have not been tried are so at once.
     pub fn pause(&mut self, error: AttemptError, now: Instant) {
         self.state = State::BackingOff;
         self.is_short = false;
+        if error.is_detour() {
+            self.error = Some(error);
+            self.deadline = now.plus_ns(DETOUR_BACKOFF_NS);
+            return;
+        }
+        if self.is_crowded && !std::mem::replace(&mut self.is_second, true) {
+            self.error = Some(error);
+            self.deadline = now;
+            return;
+        }
+        self.is_second = false;
+        if let Some(next) = self.others.pop_front() {
+            self.others.push_back(Alternative { remote: self.remote, error: Some(error.to_string()) });
+            self.remote = next.remote;
+            if next.error.is_none() {
+                self.error = Some(error);
+                self.deadline = now;
+                return;
+            }
+        }
+        self.repetitions += 1;
         self.error = Some(error);
         self.deadline = now.plus_ns(self.backoff_ns);
         self.backoff_ns = (self.backoff_ns * 2).min(self.max_backoff_ns);
+    }
+
+    /// The address of the last try is not the peer's. False: there is no other.
+    pub fn drop_address(&mut self, now: Instant) -> bool {
+        let Some(next) = self.others.pop_front() else { return false };
+        self.remote = next.remote;
+        self.state = State::BackingOff;
+        self.deadline = now;
+        true
+    }
+
+    /// Whether the next try is to be left to the routing table: in every other round, once all addresses have been tried.
+    pub fn is_loose(&self) -> bool {
+        let addresses = self.others.len() + 1;
+        self.repetitions.div_ceil(addresses) % 2 == 1
+    }
+
+    /// Whether every address has been tried.
+    pub fn has_tried_all(&self) -> bool {
+        self.error.is_some() && self.others.iter().all(|other| other.error.is_some())
+    }
+
+    /// How the last tries at all addresses have ended: `10.0.0.2:4000: no answer`.
+    pub fn errors(&self, last: &AttemptError) -> String {
+        let others =
+            self.others.iter().filter_map(|other| Some(format!("{}: {}", other.remote, other.error.as_ref()?)));
+        let all: Vec<String> = std::iter::once(format!("{}: {last}", self.remote)).chain(others).collect();
+        all.join(", ")
     }
 
     fn prove(

@@ -66,7 +66,7 @@ impl Endpoint {
         }
         live::Rail {
             name: self.rails[at].name.clone(),
-            address: self.rails[at].ip,
+            address: self.rails[at].ip(),
             state: if links > 0 { State::Up } else { self.state_without_links(at) },
             links,
             tx_bytes: sum.tx_bytes,

@@ -7,7 +7,7 @@ use super::*;
 const OFFER: Offer = Offer { rail: 3, stream: 1, grant: 1 << 22 };
 
 fn address(id: u64, token: u8) -> Address {
-    Address { id: EndpointId(id), token: Token([token; 16]), port: 1, rails: Vec::new() }
+    Address { id: EndpointId(id), token: Token([token; 16]), port: 1, rails: Vec::new(), has_more: false }
 }
 
 /// Runs both sides; returns how each ended.

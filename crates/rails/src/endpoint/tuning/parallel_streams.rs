@@ -115,7 +115,7 @@ impl Endpoint {
         let Some(port) = port.filter(|_| self.has_room_for(vc, usize::from(count))) else {
             return self.set_up_failed(at, now);
         };
-        let remote = (group.remote, port).into();
+        let remote = self.rails[usize::from(rail.0)].at(group.remote, port);
         let own = self.links_of(group).filter(|link| link.name.is_additional() && !link.name.by_peer);
         let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
         let is_short = self.links_of(group).all(Link::has_short_segments);
