@@ -143,3 +143,73 @@ class OneNetwork(ReachTest):
                 here = readdress(("r0", "10.9.0.1/24"), ("r1", "10.9.0.11/24"))
                 there = readdress((there[0], "10.9.0.2/24"), (there[1], "10.9.0.12/24"))
                 self.carries(f"{on(0, here)}; {on(1, there)}", ["r0", "r1"])
+
+
+class Later(ReachTest):
+    """What is not there yet is waited for, and told; what does not come ends all ranks."""
+
+    WAITS = "waits for the network, up to "
+
+    def late(self, *scripts):
+        """Scripts on the two hosts, 2 s later."""
+        return "\n".join(f"(sleep 2; {on(host, script)}) &" for host, script in enumerate(scripts))
+
+    def test_addresses_that_come_late(self):
+        none = "\n".join(on(host, readdress(("r0",), ("r1",))) for host in range(2))
+        late = self.late(*(readdress(("r0", f"10.1.0.{host}/24"), ("r1", f"10.1.1.{host}/24")) for host in (1, 2)))
+        for mpi in ["mpich", "openmpi"]:
+            with self.subTest(mpi):
+                ran = self.carries(f"{none}\n{late}", ["r0", "r1"], mpi=mpi, warns=self.WAITS)
+                self.says(ran, r"waits for the network, up to 30 s: no address on r0, r1")
+        with self.subTest("named"):
+            ran = self.carries(f"{none}\n{late}", ["r0", "r1"], warns=self.WAITS, FISHPLATE_RAILS="10.1.0.0/16")
+            self.says(ran, r"waits for the network, up to 30 s: FISHPLATE_RAILS: no interface has an address in")
+
+    def test_a_host_whose_addresses_come_late(self):
+        late = self.late("true", readdress(("r0", "10.77.0.2/24"), ("r1", "10.77.1.2/24")))
+        ran = self.carries(f"{on(1, readdress(('r0',), ('r1',)))}\n{late}", ["r0", "r1"], warns=self.WAITS)
+        self.assertNotIn("rank 0 on node0: waits", ran.err, str(ran))
+
+    def test_routes_that_come_late(self):
+        hosts = [readdress(("r0", f"10.{host}.0.1/32"), ("r1", f"10.{host}.1.1/32")) for host in (1, 2)]
+        routes = [f"{IP} route add 10.{peer}.0.1 dev r0; {IP} route add 10.{peer}.1.1 dev r1" for peer in (2, 1)]
+        setup = "\n".join([on(0, hosts[0]), on(1, hosts[1]), self.late(*routes)])
+        ran = self.carries(setup, ["r0", "r1"], warns=self.WAITS)
+        self.says(ran, "up to 30 s: no rail of this node has a route to peer .*@10")
+
+    def test_carriers_that_come_late(self):
+        down, up = (f"{IP} link set r0 {state}; {IP} link set r1 {state}" for state in ("down", "up"))
+        for settings in [{}, {"FISHPLATE_RAILS": "r0,r1"}]:
+            with self.subTest(**settings):
+                setup = f"{on(1, down)}\n{self.late('true', up)}"
+                ran = self.finish(self.job(setup, [bench("stress"), "--messages", 3000], **settings))
+                self.assertEqual(ran.code, 0, str(ran))
+                self.assertIn("all contents right", ran.out, str(ran))
+                self.says(ran, self.WAITS + "30 s: .*(r0\"? .*(is down|has no carrier)|a route)")
+
+    def test_what_never_comes_ends_all_ranks(self):
+        none = on(1, readdress(("r0",), ("r1",)))
+        apart = f"{on(0, readdress(('r0', '10.1.0.1/32'), ('r1',)))}\n{on(1, readdress(('r0', '10.2.0.1/32'), ('r1',)))}"
+        for mpi, setup, said in [
+            ("mpich", none, "rank 1 on node1: .* is out of reach: gave up after 3 s: no address on r0, r1"),
+            ("mpich", apart, r"is out of reach: no rail of this node has a route to it: r0 with 10\.\d\.0\.1/32; no rails: "),
+            ("openmpi", apart, r"is out of reach: no rail of this node has a route to it: r0 with 10\.\d\.0\.1/32; no rails: "),
+        ]:
+            with self.subTest(said, mpi=mpi):
+                job = self.job(setup, [bench("stress", mpi), "--messages", 100], mpi=mpi, FISHPLATE_TIMEOUT="3")
+                self.fails(self.finish(job, 60), said)
+
+    def test_a_host_with_nothing_that_leads_out(self):
+        for mpi in ["mpich", "openmpi"]:
+            with self.subTest(mpi):
+                job = self.job(f"{IP} link delete r0; {IP} link delete r1", [bench("stress", mpi), "--messages", 100], mpi=mpi)
+                self.fails(self.finish(job, 20), "no network interface leads to other hosts: lo: loopback; "
+                           "mgmt: a bridge of this machine; mgmt-port: it is a part of mgmt")
+
+    def test_ranks_of_one_host_need_no_network(self):
+        for gone in [f"{IP} link delete r0", readdress(("r0",)), f"{IP} link set r0 down"]:
+            with self.subTest(gone):
+                job = self.job(gone, [bench("stress"), "--messages", 1000], hosts="node0", rails=("--rails", "0"),
+                               MPIR_CVAR_NOLOCAL="1")
+                ran = self.succeeds(self.finish(job, 60), "all contents right")
+                self.assertEqual([line["rail"] for line in ran.counters if line["tx_bytes"]], ["lo", "lo"], str(ran))

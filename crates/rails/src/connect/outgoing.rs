@@ -19,11 +19,16 @@ pub const MIN_BACKOFF_NS: u64 = 50_000_000;
 const MAX_BACKOFF_NS: u64 = 2_000_000_000;
 /// How long a try may take, in nanoseconds: longer than a lost SYN and its retransmission over a distance.
 const CONNECT_TIMEOUT_NS: u64 = 5_000_000_000;
-/// The same while other addresses of the peer have not been tried.
-const ALTERNATIVE_TIMEOUT_NS: u64 = 1_000_000_000;
-/// How long to wait after a detour: for so long hosts keep the first answer to their question who has an address
-/// (`locktime` of arp(7)), and somewhat longer.
-const DETOUR_BACKOFF_NS: u64 = 1_050_000_000;
+/// The same while other addresses of the peer have not been tried. For somewhat less hosts keep the first answer to their
+/// question who has an address (`locktime` of arp(7)), even if it was wrong and they have heard a better one since.
+const ALTERNATIVE_TIMEOUT_NS: u64 = 1_100_000_000;
+/// How long to wait after a detour, for the same reason; after the next, when this host has heard the better answer.
+const DETOUR_BACKOFFS_NS: [u64; 2] = [1_100_000_000, 20_000_000];
+/// How often an address is tried in a row where hosts may take interfaces for each other, and have to be told.
+const CROWDED_TRIES: u8 = 3;
+/// How long the side waits whose connections would not be kept if both connect at once, where questions of both at once
+/// would spread wrong answers.
+const CROWDED_DELAY_NS: u64 = 100_000_000;
 /// The same for a rail that has failed: the next SYN comes sooner than the kernel would repeat one, so that a rail that
 /// comes back is used soon.
 const RECONNECT_TIMEOUT_NS: u64 = 1_000_000_000;
@@ -49,10 +54,12 @@ pub struct Attempt {
     pub is_reconnect: bool,
     /// The next try is for a connection with short segments.
     is_short: bool,
-    /// Each address is tried twice in a row, as the first try may only have shown that hosts have to be told something.
+    /// The rail is in one network with others.
     is_crowded: bool,
-    /// The present address was tried before in this round.
-    is_second: bool,
+    /// How often the present address was tried in this round.
+    tries: u8,
+    /// How often the peer has refused because of a detour.
+    detours: usize,
     /// How often an address was tried that had been tried before.
     repetitions: usize,
     state: State,
@@ -155,7 +162,8 @@ impl Attempt {
             is_reconnect: false,
             is_short: false,
             is_crowded: false,
-            is_second: false,
+            tries: 0,
+            detours: 0,
             repetitions: 0,
             state: State::BackingOff,
             backoff_ns: MIN_BACKOFF_NS,
@@ -172,9 +180,11 @@ impl Attempt {
         Attempt { others: others.collect(), ..self }
     }
 
-    /// The same over a rail that is in one network with others, so that hosts may take one for the other.
-    pub fn among_others(self, is_crowded: bool) -> Self {
-        Attempt { is_crowded, ..self }
+    /// The same over a rail that is in one network with others, so that hosts may take one for the other; `yields`: if the
+    /// peer connects as well, its connections are kept.
+    pub fn among_others(self, yields: bool) -> Self {
+        let delay_ns = if yields { CROWDED_DELAY_NS } else { 0 };
+        Attempt { is_crowded: true, deadline: self.deadline.plus_ns(delay_ns), ..self }
     }
 
     /// The same for a connection that has failed, after a pause; `rtt_ns`: of its path, 0 if not known.
@@ -234,7 +244,7 @@ impl Attempt {
         self.state = State::Connecting(stream);
         // Whoever is there answers sooner; others must not be kept waiting.
         let is_first_round = self.others.iter().any(|other| other.error.is_none());
-        let timeout_ns = if is_first_round || (self.is_crowded && !self.is_second) {
+        let timeout_ns = if is_first_round || self.is_crowded {
             ALTERNATIVE_TIMEOUT_NS.min(self.timeout_ns)
         } else {
             self.timeout_ns
@@ -277,15 +287,17 @@ impl Attempt {
         self.is_short = false;
         if error.is_detour() {
             self.error = Some(error);
-            self.deadline = now.plus_ns(DETOUR_BACKOFF_NS);
+            self.deadline = now.plus_ns(DETOUR_BACKOFFS_NS[self.detours % DETOUR_BACKOFFS_NS.len()]);
+            self.detours += 1;
             return;
         }
-        if self.is_crowded && !std::mem::replace(&mut self.is_second, true) {
+        self.tries += 1;
+        if self.is_crowded && self.tries < CROWDED_TRIES {
             self.error = Some(error);
             self.deadline = now;
             return;
         }
-        self.is_second = false;
+        self.tries = 0;
         if let Some(next) = self.others.pop_front() {
             self.others.push_back(Alternative { remote: self.remote, error: Some(error.to_string()) });
             self.remote = next.remote;

@@ -97,6 +97,8 @@ pub enum DiscoverError {
         present: String,
         /// What may have been meant.
         near: Option<String>,
+        /// It is an address, and an interface has none so far.
+        may_come: bool,
     },
     /// It cannot carry anything, for this reason.
     Unusable {
@@ -119,14 +121,14 @@ pub enum DiscoverError {
 impl DiscoverError {
     /// Whether it may pass: addresses and carriers can come.
     pub fn may_pass(&self) -> bool {
-        matches!(self, DiscoverError::Unusable { .. })
+        matches!(self, DiscoverError::Unusable { .. } | DiscoverError::Unknown { may_come: true, .. })
     }
 }
 
 impl fmt::Display for DiscoverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DiscoverError::Unknown { wanted, how, present, near } => {
+            DiscoverError::Unknown { wanted, how, present, near, may_come: _ } => {
                 write!(f, "FISHPLATE_RAILS: no interface {how} \"{wanted}\"; there are: {present}")?;
                 near.as_ref().map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
             }

@@ -183,7 +183,14 @@ fn unknown<'a>(text: &str, word: &Word, interfaces: impl Iterator<Item = &'a Int
         is_prefix.then(|| format!("\"{text}*\""))
     };
     let near = prefix().or(suggestion);
-    DiscoverError::Unknown { wanted: text.to_string(), how: word.how(), present: present.join(", "), near }
+    let is_address = matches!(word, Word::Address(_) | Word::Network(_));
+    DiscoverError::Unknown {
+        wanted: text.to_string(),
+        how: word.how(),
+        present: present.join(", "),
+        near,
+        may_come: is_address && interfaces.iter().any(|interface| interface.may_get_address),
+    }
 }
 
 fn names(interface: &Interface) -> impl Iterator<Item = &str> {

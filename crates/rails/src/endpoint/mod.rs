@@ -23,7 +23,7 @@ pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::address::{Address, EndpointId, Token};
 use crate::announce::announce;
-use crate::await_rails::await_rails;
+use crate::await_rails::{Found, await_rails};
 use crate::bounce_buffers::BounceBuffers;
 use crate::clock::Clock;
 use crate::connect::outgoing::Attempt;
@@ -54,6 +54,8 @@ pub struct Endpoint {
     own_addresses: Vec<IpAddr>,
     /// Interfaces that are no rails, and why, for the user.
     other_interfaces: String,
+    /// Why no rail leads to other hosts, where it is known.
+    no_way: Option<String>,
     engine: Engine,
     memory: UserMemory,
     bounces: BounceBuffers,
@@ -127,7 +129,7 @@ impl Endpoint {
 
     fn begin(settings: &Settings, memory: UserMemory) -> Result<Endpoint, OpenError> {
         logger::start(settings.log);
-        let interfaces = await_rails(settings).map_err(OpenError)?;
+        let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
         let rails = Rail::all(&interfaces);
         check_weights(settings, rails.len())?;
         let no_listener = |error: std::io::Error| OpenError(format!("the rails cannot be listened on: {error}"));
@@ -153,6 +155,7 @@ impl Endpoint {
         Ok(Endpoint {
             address,
             other_interfaces: discover::reasons(&interfaces),
+            no_way,
             own_addresses: interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect(),
             engine: Engine::new(settings.engine_config()),
             memory,

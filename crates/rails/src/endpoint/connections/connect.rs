@@ -44,17 +44,18 @@ impl Endpoint {
     /// Starts to set up connections to the peer's addresses. False: no rail leads to any.
     pub(in crate::endpoint) fn begin_attempts(&mut self, vc: VcId, now: Instant) -> bool {
         let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return false };
+        let yields = address.id < self.address.id;
         let (pairs, port) = (pair(&self.rails, &address.rails), address.port);
         let most = MAX_SUBCHANNELS / pairs.len().max(1);
         let streams = usize::from(self.settings.streams.first()).min(most) as u8;
         for Pair { local, remotes } in &pairs {
             let rail = &self.rails[*local];
-            let is_crowded = is_crowded(rail, &self.rails);
             for stream in 0..streams {
                 let mut remotes = remotes.iter().map(|ip| rail.at(*ip, port));
                 let Some(first) = remotes.next() else { continue };
-                self.attempts
-                    .insert(Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes).among_others(is_crowded));
+                let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes);
+                let is_crowded = is_crowded(rail, &self.rails);
+                self.attempts.insert(if is_crowded { attempt.among_others(yields) } else { attempt });
             }
         }
         !pairs.is_empty()

@@ -4,6 +4,7 @@ use fishplate_engine::{Instant, VcId};
 
 use crate::discover::survey;
 use crate::endpoint::{Endpoint, Rail};
+use crate::pairing::pair;
 
 /// How often to look for a way, in nanoseconds: it takes some system calls a pair of addresses.
 const LOOK_NS: u64 = 100_000_000;
@@ -11,7 +12,8 @@ const LOOK_NS: u64 = 100_000_000;
 /// The peers.
 #[derive(Debug, Default)]
 pub struct SeekingPeers {
-    peers: Vec<VcId>,
+    /// With the number of ways that the last look has found: the next must find no more, as they come one after the other.
+    peers: Vec<(VcId, usize)>,
     next_look: Instant,
 }
 
@@ -20,10 +22,11 @@ impl Endpoint {
     pub(in crate::endpoint) fn seek(&mut self, vc: VcId, now: Instant) {
         let peer = &self.peers[vc.0 as usize];
         let Some(address) = &peer.address else { return };
-        let why = if address.rails.iter().all(Vec::is_empty) {
+        let why = if self.rails.iter().all(|rail| rail.is_loopback) {
+            let others = || format!("no network interface leads to other hosts: {}", self.other_interfaces);
+            Some(self.no_way.clone().unwrap_or_else(others))
+        } else if address.rails.iter().all(Vec::is_empty) {
             Some("it is on another host, and has no interface that leads out of there".to_string())
-        } else if self.rails.iter().all(|rail| rail.is_loopback) {
-            Some(format!("no interface of this node leads to other hosts: {}", self.other_interfaces))
         } else {
             None
         };
@@ -33,7 +36,7 @@ impl Endpoint {
         }
         let seconds = self.settings.timeout.as_secs();
         log::warn!("waits for the network, up to {seconds} s: no rail of this node has a route to {peer}");
-        self.seeking.peers.push(vc);
+        self.seeking.peers.push((vc, 0));
         self.seeking.next_look = now.plus_ns(LOOK_NS);
     }
 
@@ -44,14 +47,16 @@ impl Endpoint {
         }
         self.seeking.next_look = now.plus_ns(LOOK_NS);
         self.refresh_addresses();
-        for vc in std::mem::take(&mut self.seeking.peers) {
+        for (vc, before) in std::mem::take(&mut self.seeking.peers) {
             let peer = &self.peers[vc.0 as usize];
-            if !peer.is_sought() || self.begin_attempts(vc, now) {
+            let Some(address) = peer.address.as_ref().filter(|_| peer.is_sought()) else { continue };
+            let ways = pair(&self.rails, &address.rails).len();
+            if ways > 0 && ways == before && self.begin_attempts(vc, now) {
                 continue;
             }
             let peer = &self.peers[vc.0 as usize];
-            if now.since_ns(peer.since) < self.settings.timeout.as_nanos() as u64 {
-                self.seeking.peers.push(vc);
+            if ways > 0 || now.since_ns(peer.since) < self.settings.timeout.as_nanos() as u64 {
+                self.seeking.peers.push((vc, ways));
                 continue;
             }
             let own: Vec<String> = self.rails.iter().map(describe).collect();
