@@ -61,12 +61,14 @@ def listeners(process):
             sockets.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
         except OSError:
             pass
-    found = []
+    own = re.findall(r"\|-- (\S+)\n\s+/32 host LOCAL", Path(f"/proc/{process}/net/fib_trie").read_text())
+    found = set()
     for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
         address, port = fields[1].split(":")
         if fields[3] == "0A" and fields[9] in sockets:
-            found.append((socket.inet_ntoa(struct.pack("<I", int(address, 16))), int(port, 16)))
+            address = socket.inet_ntoa(struct.pack("<I", int(address, 16)))
+            found.update((one, int(port, 16)) for one in (own if address == "0.0.0.0" else [address]))
     return sorted(found)
 
 

@@ -66,14 +66,14 @@ class ReachTest(MpiTest):
         run = f"{FISHPLATE} run --mpi {mpi} -- mpiexec {where} {mpiexec} {shlex.join(map(str, command))}"
         return self.start(testbed(*rails, "--", "sh", "-c", f"set -e\n{setup}\nexec {run}"), settings)
 
-    def carries(self, setup, on, mpi="mpich", warns=None, **options):
+    def carries(self, setup, on, mpi="mpich", warns=None, least=0.02, **options):
         """A program's messages arrive, and all of these rails carry some; of either host its own, if they differ."""
         command = [bench("stress", mpi), "--messages", 3000]
         ran = self.finish(self.job(setup, command, mpi=mpi, **options))
         self.succeeds(ran, "all contents right", warns=warns)
         shares = ran.shares()
         for rail in on:
-            self.assertGreater(shares.get(rail, 0), 0.02, f"{rail} carries nothing: {shares}\n{ran}")
+            self.assertGreater(shares.get(rail, 0), least, f"{rail} carries nothing: {shares}\n{ran}")
         return ran
 
 
@@ -213,3 +213,46 @@ class Later(ReachTest):
                                MPIR_CVAR_NOLOCAL="1")
                 ran = self.succeeds(self.finish(job, 60), "all contents right")
                 self.assertEqual([line["rail"] for line in ran.counters if line["tx_bytes"]], ["lo", "lo"], str(ran))
+
+
+class ManyRails(ReachTest):
+    """More rails than an address has room for."""
+
+    MANY = 14
+
+    def many(self, address):
+        """Both hosts get interfaces x0, x1, ... beside r0, joined in pairs; `address` of host and interface."""
+        lines = ["mkdir -p $TMPDIR/reach"]
+        for host in range(2):
+            hold = f"echo \\$\\$ > $TMPDIR/reach/{host}; exec sleep 1000"
+            lines += [f'$FISHPLATE_TESTBED_LAUNCH node{host} "{hold}" &']
+        lines += ["until [ -s $TMPDIR/reach/0 ] && [ -s $TMPDIR/reach/1 ]; do sleep 0.05; done",
+                  "here=$(cat $TMPDIR/reach/0) there=$(cat $TMPDIR/reach/1)"]
+        for at in range(self.MANY):
+            lines += [f"{IP} link add x{at} netns $here type veth peer name x{at} netns $there"]
+        for host in range(2):
+            each = "; ".join(f"{IP} link set x{at} addrgenmode none; {IP} address add {address(host, at)} dev x{at} nodad; "
+                             f"{IP} link set x{at} up" for at in range(self.MANY))
+            lines += [on(host, each)]
+        return "\n".join(lines)
+
+    def test_more_than_the_address_has_room_for(self):
+        for name, address in [("IPv4", lambda host, at: f"10.9.{at}.{host + 1}/24"),
+                              ("IPv6", lambda host, at: f"fd09:{at}::{host + 1}/64")]:
+            for mpi in ["mpich", "openmpi"]:
+                with self.subTest(name, mpi=mpi):
+                    rails = ["r0", *(f"x{at}" for at in range(self.MANY))]
+                    self.carries(self.many(address), rails, mpi=mpi, least=0, rails=("--rails", "0"))
+
+    def test_only_the_last_interfaces_of_a_host_reach_the_peer(self):
+        # The others are of networks that the peer has not, and it is the peer that speaks first.
+        last = self.MANY - 1
+
+        def address(host, at):
+            return f"10.9.{at if at == last else at + 100 * host}.{host + 1}/24"
+        gone = on(0, readdress(("r0", "10.5.0.1/24")))
+        few = on(1, "; ".join(f"{IP} link set x{at} down" for at in range(last)))
+        setup = f"{self.many(address)}\n{gone}\n{few}"
+        for hosts in ["node0,node1", "node1,node0"]:
+            with self.subTest(hosts):
+                self.carries(setup, [f"x{last}"], rails=("--rails", "0"), hosts=hosts)

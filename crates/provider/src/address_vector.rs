@@ -36,8 +36,11 @@ impl AddressVector {
         if table.len() >= MAX_ADDRESSES {
             return Err(Errno(FI_ENOMEM));
         }
-        table.push(Some(address));
-        Ok(table.len() as u64 - 1)
+        table.push(Some(address.clone()));
+        let index = table.len() as u64 - 1;
+        drop(table);
+        read_plain(&self.endpoints).iter().for_each(|endpoint| endpoint.meet(&address));
+        Ok(index)
     }
 
     /// Takes the address out. Endpoints forget which peer it stood for.

@@ -46,7 +46,7 @@ impl Incoming {
     /// Something can be read. Some: the peer is proven; answer with [`Incoming::accept`] or [`Incoming::refuse`].
     pub fn advance(&mut self) -> Result<Option<Proven>, AcceptError> {
         loop {
-            let open = read_some(&self.stream, &mut self.received).map_err(|_| AcceptError::Gone)?;
+            let open = read_some(&self.stream, &mut self.received, MAX_MESSAGE_LEN).map_err(|_| AcceptError::Gone)?;
             let may_have_more = self.received.len() == MAX_MESSAGE_LEN;
             if let Some(proven) = self.take_steps()? {
                 return Ok(Some(proven));
@@ -83,6 +83,11 @@ impl Incoming {
     /// Takes the connection as a subchannel, granting so many bytes.
     pub fn accept(&self, grant: u64) -> std::io::Result<()> {
         write_whole(&self.stream, &self.acceptor.accept(grant))
+    }
+
+    /// Tells the peer, which has asked, all addresses of this endpoint. The connection is for nothing else.
+    pub fn tell(&self, addresses: &[u8]) {
+        let _ = write_whole(&self.stream, &self.acceptor.tell(addresses));
     }
 
     /// The keys of a connection that is taken; `None`: it is not encrypted.

@@ -9,8 +9,8 @@ use fishplate_engine::{Instant, VcId};
 
 use super::{read_some, write_whole};
 use crate::encryption::Keys;
-use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
-use crate::link_name::FIRST_ADDITIONAL;
+use crate::handshake::{HandshakeError, Initiator, MAX_ANSWER_LEN, Refusal, Step};
+use crate::link_name::is_additional;
 use crate::socket;
 
 /// Backoff before the second try, or after a failure, in nanoseconds; it doubles with each further one.
@@ -148,6 +148,8 @@ pub struct Established {
     pub early: Vec<u8>,
     /// What it is encrypted with, if it is.
     pub keys: Option<Box<Keys>>,
+    /// The peer's addresses, if it was asked for them; then the connection is for nothing else.
+    pub addresses: Option<Vec<u8>>,
 }
 
 impl Attempt {
@@ -205,7 +207,7 @@ impl Attempt {
 
     /// Whether it is for a stream that is set up while others carry.
     pub fn is_additional(&self) -> bool {
-        self.stream >= FIRST_ADDITIONAL
+        is_additional(self.stream)
     }
 
     /// Ends the backoff.
@@ -347,13 +349,14 @@ impl Attempt {
         mut initiator: Box<Initiator>,
         mut received: Vec<u8>,
     ) -> Result<Option<Established>, AttemptError> {
-        let open = read_some(&stream, &mut received).map_err(AttemptError::Network)?;
+        let open = read_some(&stream, &mut received, MAX_ANSWER_LEN).map_err(AttemptError::Network)?;
         loop {
             match initiator.advance(&mut received).map_err(AttemptError::Handshake)? {
                 Step::Send(message) => write_whole(&stream, &message).map_err(AttemptError::Network)?,
                 Step::Done(grant) => {
+                    let addresses = initiator.take_addresses();
                     let keys = initiator.into_keys();
-                    return Ok(Some(Established { socket: stream, grant, early: received, keys }));
+                    return Ok(Some(Established { socket: stream, grant, early: received, keys, addresses }));
                 }
                 Step::Wait if !open => return Err(AttemptError::Network(io::ErrorKind::ConnectionReset.into())),
                 Step::Wait => {

@@ -49,6 +49,8 @@ use tuning::parallel_streams::StreamGroup;
 pub struct Endpoint {
     settings: Settings,
     address: Address,
+    /// What its blob has room for, where that is not all.
+    listed: Option<Address>,
     rails: Vec<Rail>,
     /// Addresses of this node: peers that have one of them are on it.
     own_addresses: Vec<IpAddr>,
@@ -153,6 +155,7 @@ impl Endpoint {
         log_outages(&interfaces, !settings.rails.is_empty());
         rails.iter().filter(|rail| is_crowded(rail, &rails)).for_each(announce);
         Ok(Endpoint {
+            listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
             address,
             other_interfaces: discover::reasons(&interfaces),
             no_way,

@@ -13,7 +13,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::incoming_token;
 use crate::handshake::{Acceptor, Proven, Refusal};
-use crate::link_name::LinkName;
+use crate::link_name::{ASKS, LinkName};
 use crate::sys::limits::open_files;
 use crate::sys::poll::Kind;
 
@@ -96,6 +96,9 @@ impl Endpoint {
     /// A peer has proven itself on a connection that it made. If this endpoint was connecting to it as well, the
     /// connections of the one with the lower name are kept.
     fn proven(&mut self, mut incoming: Incoming, proven: Proven, now: Instant) {
+        if proven.offer.stream == ASKS {
+            return incoming.tell(&self.address.encode_rails());
+        }
         let vc = self.peer_by_id(proven.peer);
         let name = LinkName { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
         let Ok(local) = incoming.stream.local_addr() else { return };
@@ -124,7 +127,13 @@ impl Endpoint {
             return;
         }
         let keys = incoming.take_keys();
-        let established = Established { socket: incoming.stream, grant: proven.offer.grant, early: Vec::new(), keys };
+        let established = Established {
+            socket: incoming.stream,
+            grant: proven.offer.grant,
+            early: Vec::new(),
+            keys,
+            addresses: None,
+        };
         self.link_up(vc, rail, name, established, now);
         // The peer has seen it fail.
         before.into_iter().for_each(|at| self.link_failed(at, "the peer has set it up anew", now));

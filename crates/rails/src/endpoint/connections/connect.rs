@@ -16,8 +16,8 @@ use crate::endpoint::tuning::sampling::path;
 use crate::endpoint::{Endpoint, is_crowded};
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Link, NEAR_RTT_NS};
-use crate::link_name::LinkName;
-use crate::pairing::{Pair, pair};
+use crate::link_name::{ASKS, LinkName};
+use crate::pairing::{Pair, is_complete, pair};
 use crate::rail::Rail;
 use crate::socket;
 use crate::sys::poll::Kind;
@@ -45,12 +45,15 @@ impl Endpoint {
     pub(in crate::endpoint) fn begin_attempts(&mut self, vc: VcId, now: Instant) -> bool {
         let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return false };
         let yields = address.id < self.address.id;
+        let asks = address.has_more && !is_complete(&self.rails, &address.rails);
         let (pairs, port) = (pair(&self.rails, &address.rails), address.port);
         let most = MAX_SUBCHANNELS / pairs.len().max(1);
         let streams = usize::from(self.settings.streams.first()).min(most) as u8;
+        // The first answer to a question ends all others.
+        let streams = if asks { ASKS..=ASKS } else { 0..=streams - 1 };
         for Pair { local, remotes } in &pairs {
             let rail = &self.rails[*local];
-            for stream in 0..streams {
+            for stream in streams.clone() {
                 let mut remotes = remotes.iter().map(|ip| rail.at(*ip, port));
                 let Some(first) = remotes.next() else { continue };
                 let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes);
@@ -135,8 +138,24 @@ impl Endpoint {
 
     fn attempt_succeeded(&mut self, at: usize, established: Established, now: Instant) {
         let attempt = self.attempts.remove(at);
+        if let Some(addresses) = established.addresses {
+            return self.told_addresses(&attempt, &addresses, now);
+        }
         let name = LinkName { by_peer: false, rail: attempt.rail, stream: attempt.stream };
         self.link_up(attempt.vc, RailId(attempt.rail), name, established, now);
+    }
+
+    /// The peer has told all its addresses: now it is connected.
+    fn told_addresses(&mut self, attempt: &Attempt, list: &[u8], now: Instant) {
+        let vc = attempt.vc;
+        self.attempts.retain(|_, other| other.vc != vc);
+        let Some(address) = &mut self.peers[vc.0 as usize].address else { return };
+        if address.complete(list).is_err() {
+            let why = format!("{} tells addresses that are none", self.peers[vc.0 as usize].describe());
+            return self.lose_peer(vc, &why);
+        }
+        log::debug!("{} has told all its addresses", self.peers[vc.0 as usize].describe());
+        self.connect(vc, now);
     }
 
     fn attempt_failed(&mut self, at: usize, error: AttemptError, now: Instant) {
@@ -226,7 +245,7 @@ impl Endpoint {
         established: Established,
         now: Instant,
     ) {
-        let Established { socket: stream, grant, early, keys } = established;
+        let Established { socket: stream, grant, early, keys, .. } = established;
         let Ok(remote) = stream.peer_addr() else { return };
         let probes_often = socket::tune(&stream).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");

@@ -2,7 +2,8 @@
 
 use fishplate_engine::{Instant, VcId};
 
-use crate::discover::survey;
+use crate::address::Address;
+use crate::discover::{Network, survey};
 use crate::endpoint::{Endpoint, Rail};
 use crate::pairing::pair;
 
@@ -38,6 +39,23 @@ impl Endpoint {
         log::warn!("waits for the network, up to {seconds} s: no rail of this node has a route to {peer}");
         self.seeking.peers.push((vc, 0));
         self.seeking.next_look = now.plus_ns(LOOK_NS);
+    }
+
+    /// There is a peer at `address`. It is connected now if it could not connect to what it knows of this endpoint's addresses,
+    /// which are not all, while this endpoint knows better.
+    pub fn meet(&mut self, address: &Address) {
+        let Some(listed) = &self.listed else { return };
+        let theirs = || address.rails.iter().flatten();
+        let reaches = |own: &Network| theirs().any(|ip| own.contains(*ip));
+        let is_listed = |own: &Network| listed.rails.iter().flatten().any(|ip| *ip == own.ip);
+        let own = || self.rails.iter().flat_map(|rail| &rail.addresses).filter(|own| reaches(own));
+        if own().next().is_none() || own().any(is_listed) {
+            return;
+        }
+        let vc = self.peer(address);
+        if self.peers[vc.0 as usize].is_idle() {
+            self.connect(vc, self.clock.now());
+        }
     }
 
     /// Looks whether there is a way by now.

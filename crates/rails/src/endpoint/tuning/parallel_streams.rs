@@ -15,7 +15,7 @@ use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::PART_OF_FILES;
 use crate::endpoint::Endpoint;
 use crate::link::Link;
-use crate::link_name::FIRST_ADDITIONAL;
+use crate::link_name::{ASKS, FIRST_ADDITIONAL};
 use crate::streams::{Sample, StreamCount, Streams};
 use crate::sys::limits::open_files;
 
@@ -120,7 +120,7 @@ impl Endpoint {
         let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
         let is_short = self.links_of(group).all(Link::has_short_segments);
         for _ in 0..count {
-            let Some(stream) = (FIRST_ADDITIONAL..=u8::MAX).find(|stream| !taken.contains(stream)) else { return };
+            let Some(stream) = (FIRST_ADDITIONAL..ASKS).find(|stream| !taken.contains(stream)) else { return };
             taken.push(stream);
             self.attempts.insert(Attempt::new(vc, rail.0, stream, remote, now).with_short_segments(is_short));
         }
