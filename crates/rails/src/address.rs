@@ -82,8 +82,9 @@ impl Address {
         let mut blob = [0; ADDRESS_LEN];
         let mut at = FIXED_LEN;
         let mut left_out = self.has_more;
+        let mut writer = entry::Writer::default();
         for (rail, ip) in by_importance(&self.rails) {
-            let entry = entry::encode(rail, &ip);
+            let entry = writer.encode(rail, &ip);
             match blob.get_mut(at..at + entry.len()) {
                 Some(room) => room.copy_from_slice(&entry),
                 None => {
@@ -91,6 +92,7 @@ impl Address {
                     continue;
                 }
             }
+            writer.wrote(&ip);
             at += entry.len();
         }
         blob[0] = MAGIC;
@@ -116,7 +118,14 @@ impl Address {
 
     /// All addresses, for a peer that has asked for those that the blob has no room for.
     pub fn encode_rails(&self) -> Vec<u8> {
-        by_importance(&self.rails).flat_map(|(rail, ip)| entry::encode(rail, &ip)).collect()
+        let mut writer = entry::Writer::default();
+        let entry = |(rail, ip): (u8, IpAddr)| {
+            let entry = writer.encode(rail, &ip);
+            writer.wrote(&ip);
+            entry
+        };
+        let all = self.rails.iter().enumerate().flat_map(|(rail, ips)| ips.iter().map(move |ip| (rail as u8, *ip)));
+        all.flat_map(entry).collect()
     }
 
     /// Takes the answer of a peer that was asked for all its addresses.
@@ -181,7 +190,8 @@ mod tests {
         for rails in [
             &[&["10.0.0.1"][..]][..],
             &[&["10.0.0.1", "fd00::1"], &["10.0.1.1", "fd00:1::1"]],
-            &[&["10.0.0.1"][..]; 8],
+            &[&["10.0.0.1", "fd00::1", "10.0.0.2", "10.0.1.2", "10.0.1.3"]],
+            &[&["10.0.0.1"][..]; 20],
             &[&["127.0.0.1"]],
             &[&["::1"]],
             &[&["169.254.3.1", "fe80::1"], &["fe80::2"]],
@@ -212,8 +222,8 @@ mod tests {
         assert_eq!(Address::decode(&[]), Err(BadAddress));
         assert_eq!(Address::decode(&[0; 64]), Err(BadAddress));
         let good = address(&[&["10.0.0.1"]]).encode();
-        // More rails than there may be; an entry of a rail that is not there, of no known kind, without its end.
-        for (at, bytes) in [(3, &[33][..]), (FIXED_LEN, &[0b01001]), (FIXED_LEN, &[7]), (FIXED_LEN, &[2; 35])] {
+        // More rails than there may be; an entry of a rail that is not there; one without its end.
+        for (at, bytes) in [(3, &[33][..]), (FIXED_LEN, &[0b01001]), (FIXED_LEN, &[2; 35])] {
             let mut blob = good;
             blob[at..at + bytes.len()].copy_from_slice(bytes);
             assert_eq!(Address::decode(&blob), Err(BadAddress), "{at}: {bytes:?}");

@@ -121,9 +121,7 @@ impl Initiator {
         verify(&self.token, purpose::GRANT, &[&self.hello, fresh, &grant], proof)?;
         Ok(Step::Done(u64::from_le_bytes(grant)))
     }
-}
 
-impl Initiator {
     fn told(&mut self, fresh: &[u8; FRESH_LEN], received: &mut Vec<u8>) -> Result<Step<u64>, HandshakeError> {
         let Some(head) = received.get(PREAMBLE_LEN..).and_then(|rest| rest.first_chunk::<LIST_HEAD_LEN>()) else {
             return Ok(Step::Wait);
