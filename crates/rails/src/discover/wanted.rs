@@ -79,12 +79,12 @@ impl Word {
 /// What `words` name, in their order, as rails; of an interface all addresses, unless it is named by some. One at least must
 /// be up. Words that begin with `^` take out again.
 pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>, DiscoverError> {
-    let excluded = exclusions(words);
+    let (all, excluded) = (rest.clone(), exclusions(words));
     let mut chosen: Vec<Interface> = Vec::new();
     for text in words.iter().filter(|text| !text.starts_with('^')) {
         let word = Word::of(text);
-        if !rest.iter().chain(&chosen).any(|interface| word.means(interface)) {
-            return Err(unknown(text, &word, rest.iter().chain(&chosen)));
+        if !all.iter().any(|interface| word.means(interface)) {
+            return Err(unknown(text, &word, &all));
         }
         for interface in chosen.iter_mut().filter(|interface| word.means(interface)) {
             offer_more(interface, word.offered_of(interface));
@@ -165,8 +165,7 @@ fn exclusions_all(words: &[String]) -> Vec<Word> {
     words.iter().map(|word| Word::of(word.strip_prefix('^').unwrap_or(word))).collect()
 }
 
-fn unknown<'a>(text: &str, word: &Word, interfaces: impl Iterator<Item = &'a Interface>) -> DiscoverError {
-    let interfaces: Vec<&Interface> = interfaces.collect();
+fn unknown(text: &str, word: &Word, interfaces: &[Interface]) -> DiscoverError {
     let present: Vec<String> = match word {
         Word::Name(_) | Word::Pattern(_) => interfaces.iter().map(|interface| interface.name.clone()).collect(),
         Word::Address(_) | Word::Network(_) => {
@@ -174,7 +173,7 @@ fn unknown<'a>(text: &str, word: &Word, interfaces: impl Iterator<Item = &'a Int
             all.map(|address| format!("{}/{}", address.ip, address.prefix)).collect()
         }
     };
-    let near = interfaces.iter().flat_map(|interface| names(interface)).map(|name| (distance(text, name), name)).min();
+    let near = interfaces.iter().flat_map(names).map(|name| (distance(text, name), name)).min();
     let is_near = |(distance, _): &(usize, &str)| *distance <= 2 && *distance < text.len();
     let suggestion =
         near.filter(|near| matches!(word, Word::Name(_)) && is_near(near)).map(|(_, name)| format!("\"{name}\""));

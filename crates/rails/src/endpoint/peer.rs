@@ -26,6 +26,8 @@ pub struct Peer {
     pub is_closing: bool,
     /// Over which ways it has been connected.
     pub known_paths: Vec<KnownPath>,
+    /// When it has refused this endpoint's connections because it prefers its own, of which there is none yet.
+    pub yielded_at: Option<Instant>,
     /// The user knows that there was no way to it at first.
     pub is_told_unreachable: bool,
     /// Connections refused because they had come over another interface.
@@ -77,6 +79,7 @@ impl Peer {
             since: Instant(0),
             is_closing: false,
             known_paths: Vec::new(),
+            yielded_at: None,
             is_told_unreachable: false,
             detours: 0,
             flap_damping: Vec::new(),

@@ -26,6 +26,9 @@ use crate::sys::tcp_info::tcp_info;
 /// Budget of a link that has just come up, in bytes.
 const FIRST_BUDGET: u64 = 64 << 10;
 
+/// How long to wait for a peer that prefers its own connection, in nanoseconds: it would have it by now.
+const YIELD_NS: u64 = 3_000_000_000;
+
 impl Endpoint {
     /// Starts to set up connections to the peer of `vc`.
     pub(in crate::endpoint) fn connect(&mut self, vc: VcId, now: Instant) {
@@ -169,6 +172,7 @@ impl Endpoint {
         let peer = &mut self.peers[vc.0 as usize];
         if error.is_yield() {
             peer.role = Role::Acceptor;
+            peer.yielded_at = Some(now);
             self.attempts.retain(|_, attempt| attempt.vc != vc);
             return;
         }
@@ -230,11 +234,23 @@ impl Endpoint {
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
             let waiting = peer.role == Role::Acceptor && peer.links.is_empty();
+            if waiting && peer.yielded_at.is_some_and(|then| now.since_ns(then) >= YIELD_NS) {
+                self.try_again(VcId(at as u32), now);
+                continue;
+            }
             if waiting && now.since_ns(peer.since) >= timeout_ns {
                 let why = format!("{} is out of reach: it did not set up its connection", peer.describe());
                 self.lose_peer(VcId(at as u32), &why);
             }
         }
+    }
+
+    /// The peer has not set up the connection that it preferred: perhaps only this side finds a way.
+    fn try_again(&mut self, vc: VcId, now: Instant) {
+        let since = self.peers[vc.0 as usize].since;
+        self.peers[vc.0 as usize].yielded_at = None;
+        self.connect(vc, now);
+        self.peers[vc.0 as usize].since = since;
     }
 
     pub(in crate::endpoint) fn link_up(

@@ -35,8 +35,10 @@ impl Endpoint {
         if let Some(why) = why {
             return self.lose_peer(vc, &format!("{peer} is out of reach: {why}"));
         }
+        // Where this side does not know all addresses, the other one mostly connects.
+        let level = if address.has_more { log::Level::Debug } else { log::Level::Warn };
         let seconds = self.settings.timeout.as_secs();
-        log::warn!("waits for the network, up to {seconds} s: no rail of this node has a route to {peer}");
+        log::log!(level, "waits for the network, up to {seconds} s: no rail of this node has a route to {peer}");
         self.seeking.peers.push((vc, 0));
         self.seeking.next_look = now.plus_ns(LOOK_NS);
     }
