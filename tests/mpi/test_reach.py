@@ -131,7 +131,11 @@ class OneNetwork(ReachTest):
                 job = self.job(setup, [bench("stress", mpi), "--duration", 4], mpi=mpi, rails=("--rails", "0"),
                                FISHPLATE_RAILS="s0,s1")
                 ran = self.finish(job)
-                self.succeeds(ran, "all contents right")
+                self.assertEqual(ran.code, 0, str(ran))
+                self.assertIn("all contents right", ran.out, str(ran))
+                # When a host learns the right interface, a connection that stands may break once for that.
+                broken = ran.err.count("reset by peer") + ran.err.count("carried nothing")
+                self.assertLessEqual(broken, 0 if mode == "eui64" else 4, str(ran))
                 for host in ["node0", "node1"]:
                     for rail in ["s0", "s1"]:
                         lines = [line for line in ran.counters if (line["host"], line["rail"]) == (host, rail)]
