@@ -25,6 +25,7 @@ pub mod discover;
 pub mod encryption;
 pub mod endpoint;
 pub mod handshake;
+pub mod hints;
 mod link;
 mod link_name;
 pub mod live;

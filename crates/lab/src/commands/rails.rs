@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use fishplate_rails::discover::{self, Interface, Verdict};
 use fishplate_rails::rail::Rail;
-use fishplate_rails::{Settings, netlink, pairing, probe};
+use fishplate_rails::{Settings, hints, netlink, pairing, probe};
 use serde::Serialize;
 
 use crate::output::text;
@@ -97,7 +97,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let used = pairing::pair(&rails, &args.peer.iter().map(|ip| vec![*ip]).collect::<Vec<_>>());
     let mut rows: Vec<Row> = interfaces.iter().map(Row::new).collect();
     for (at, (rail, row)) in rails.iter().zip(&mut rows).enumerate() {
-        row.hints = discover::hints(rail, &rails);
+        row.hints = hints::hints(rail, &rails);
         if row.outage.is_some() {
             continue;
         }

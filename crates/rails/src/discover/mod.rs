@@ -1,7 +1,6 @@
 //! Which network interfaces are rails, with which addresses, and why others are not.
 
 mod choice;
-mod hints;
 mod list;
 mod wanted;
 
@@ -9,7 +8,6 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-pub use hints::hints;
 pub use wanted::is_word;
 
 use crate::address::{MAX_RAILS, is_link_local};
