@@ -3,7 +3,7 @@ networks that are not as in a textbook. Each case is a pair of hosts whose inter
 
 import shlex
 
-from support import FISHPLATE, MpiTest, bench, program, stack, testbed, tool
+from support import FISHPLATE, MpiTest, bench, testbed, tool
 
 IP = tool("ip")
 
