@@ -102,7 +102,7 @@ pub fn run(bytes: &[u8]) -> &'static str {
 
 fn initiator(at: usize) -> Side<Initiator> {
     let token = if at < HONEST { TOKEN } else { Token([43; 16]) };
-    let server = Address { id: SERVER, token, port: 1, rails: Vec::new() };
+    let server = Address { id: SERVER, token, port: 1, rails: Vec::new(), has_more: false };
     let started = Initiator::start(EndpointId(at as u64), &server, [at as u8; 16], OFFER, false);
     let (state, hello) = started.expect("without encryption nothing is random");
     Side::new(state, hello)

@@ -54,20 +54,21 @@ def processes(program):
 
 
 def listeners(process):
-    """Addresses that a process listens on, on rails."""
+    """Addresses of rails that an endpoint listens on: on one port, with a socket for each interface."""
     sockets = set()
     for entry in Path(f"/proc/{process}/fd").iterdir():
         try:
             sockets.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
         except OSError:
             pass
-    found = []
+    own = re.findall(r"\|-- (\S+)\n\s+/32 host LOCAL", Path(f"/proc/{process}/net/fib_trie").read_text())
+    ports = []
     for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
-        address, port = fields[1].split(":")
+        port = fields[1].split(":")[1]
         if fields[3] == "0A" and fields[9] in sockets:
-            found.append((socket.inet_ntoa(struct.pack("<I", int(address, 16))), int(port, 16)))
-    return sorted(found)
+            ports.append(int(port, 16))
+    return sorted((address, port) for address in own for port in set(ports) if ports.count(port) > 1)
 
 
 def connect(address):

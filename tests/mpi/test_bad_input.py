@@ -64,11 +64,12 @@ class WrongSettings(MpiTest):
     def test_a_rail_without_an_address(self):
         job = [2, bench("stress"), "--messages", 500]
         flush = f"{tool('ip')} address flush dev r1"
-        # On all hosts: where one rank only cannot begin, hydra leaves the others waiting for it.
         everywhere = f"{flush} && $FISHPLATE_TESTBED_LAUNCH node1 {flush}"
         named = mpi_command(*job, run=["--rails", "r0,r1"])
-        ran = self.run_command(on_first_host(named, lambda here: f"{everywhere} && {here}"))
-        self.fails(ran, 'fishplate: FISHPLATE_RAILS: interface "r1" cannot be a rail: it has no address')
+        ran = self.run_command(
+            on_first_host(named, lambda here: f"{everywhere} && {here}"), environment={"FISHPLATE_TIMEOUT": "1"}
+        )
+        self.fails(ran, 'gave up after 1 s: FISHPLATE_RAILS: interface "r1" cannot be a rail: it has no address')
         # Not asked for, it is left out, and the other host's rail of that name too.
         ran = self.run_command(on_first_host(mpi_command(*job), lambda here: f"{flush} && {here}"))
         self.succeeds(ran, "all contents right")
@@ -79,8 +80,11 @@ class WrongSettings(MpiTest):
             f"mpiexec -n 2 {bench('latency')}"
         )
         ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_TIMEOUT": "2"})
-        # Loopback is what remains, for ranks of one host.
-        self.fails(ran, f"{ME}: peer .* is out of reach: no rail of this node has a route to it")
+        self.fails(
+            ran,
+            "waits for the network, up to 2 s: peer .* is out of reach: rail r0 is down, rail r1 is down",
+            rf"{ME}: {PEER} is out of reach: rail r[01] .*unreachable",
+        )
 
     def test_hosts_that_cannot_reach_each_other(self):
         line = f"$FISHPLATE_TESTBED_LAUNCH node1 {tool('ip')} address flush dev r0 && " + with_mpich(

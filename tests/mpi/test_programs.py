@@ -70,8 +70,14 @@ class Programs(MpiTest):
 
     def test_a_send_ends_although_its_receiver_leaves_without_finalizing(self):
         for _ in range(5):
-            # A sender may exit before its peer has received, as sends are buffered; the peer then says that it is gone.
-            self.succeeds(self.mpi(2, program("leaver")), "all right", warns="without a goodbye")
+            self.passes(2, "leaver")
+
+    def test_a_process_that_exits_with_a_failure_is_heard_of(self):
+        # Hydra kills nobody here.
+        ran = self.mpi(2, program("leaver"), "3", mpiexec=["-disable-auto-cleanup"])
+        self.assertNotEqual(ran.code, 0, str(ran))
+        self.says(ran, "rank 0 on node0: peer .* is lost: its process has ended")
+        self.assertNotIn("all right", ran.out, str(ran))
 
     def test_a_process_that_is_disturbed(self):
         for progress in ["auto", "thread", "calls"]:

@@ -1,4 +1,5 @@
-// Ranks that return from main without MPI_Finalize, as some programs do: what was sent to them and received still ends.
+// Ranks that leave without MPI_Finalize, as some programs do: what was sent and received still ends.
+// Usage: leaver [STATUS]: with a status the last rank exits with it, while the first waits for another message of it.
 #include "common.h"
 
 enum { TAG = 6, MESSAGES = 20 };
@@ -6,6 +7,7 @@ enum { TAG = 6, MESSAGES = 20 };
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    int status = argc > 1 ? atoi(argv[1]) : 0;
     // Whole, with a handshake, striped.
     static const size_t sizes[] = {65536, 300000, 4000000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -20,7 +22,11 @@ int main(int argc, char **argv)
             }
         free(bytes);
     }
+    if (status != 0 && rank_of(MPI_COMM_WORLD) == 0) {
+        unsigned char never;
+        MPI_Recv(&never, 1, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     if (rank_of(MPI_COMM_WORLD) == 0)
         puts("all right");
-    return 0;
+    return status;
 }

@@ -36,8 +36,11 @@ impl AddressVector {
         if table.len() >= MAX_ADDRESSES {
             return Err(Errno(FI_ENOMEM));
         }
-        table.push(Some(address));
-        Ok(table.len() as u64 - 1)
+        table.push(Some(address.clone()));
+        let index = table.len() as u64 - 1;
+        drop(table);
+        read_plain(&self.endpoints).iter().for_each(|endpoint| endpoint.meet(&address));
+        Ok(index)
     }
 
     /// Takes the address out. Endpoints forget which peer it stood for.
@@ -67,7 +70,7 @@ impl AddressVector {
 #[cfg(test)]
 mod tests {
     use fishplate_rails::Settings;
-    use fishplate_rails::address::{EndpointId, Token};
+    use fishplate_rails::address::Token;
 
     use super::*;
     use crate::domain::Fabric;
@@ -78,8 +81,8 @@ mod tests {
         AddressVector::new(0, Arc::new(Domain::new(fabric, 0, Addressing::Offsets)))
     }
 
-    fn address(id: u64) -> Address {
-        Address { id: EndpointId(id), token: Token([7; 16]), port: 1, rails: vec!["10.0.0.1".parse().unwrap()] }
+    fn address(number: u8) -> Address {
+        Address::new(Token([number; 16]), 1, vec![vec!["10.0.0.1".parse().unwrap()]])
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the objects that an endpoint is bound to (queues, counters, address vector, domain) ask of it.
 
 use fishplate_engine::{Registration, VcId};
+use fishplate_rails::Address;
 
 use crate::errno::Outcome;
 
@@ -17,6 +18,9 @@ pub trait Bound: Send + Sync {
 
     /// The address at `index` has been removed.
     fn forget(&self, index: u64) -> Outcome<()>;
+
+    /// There is a peer at `address`.
+    fn meet(&self, address: &Address);
 
     /// Lets peers access registered memory.
     fn expose(&self, registration: Registration) -> Outcome<()>;

@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use fishplate_engine::INJECT_SIZE;
-use fishplate_rails::address::{EndpointId, Token};
+use fishplate_rails::address::Token;
 use fishplate_rails::{ADDRESS_LEN, Address};
 use ofi_abi::*;
 
@@ -148,7 +148,7 @@ pub fn answer(request: &Request) -> Outcome<Answer> {
 
 /// An address that leads nowhere, without a secret.
 fn nobody() -> Blob {
-    Address { id: EndpointId(0), token: Token([0; 16]), port: 0, rails: Vec::new() }.encode()
+    Address::new(Token([0; 16]), 0, Vec::new()).encode()
 }
 
 fn require(met: bool) -> Outcome<()> {

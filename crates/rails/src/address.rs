@@ -1,18 +1,26 @@
 //! The address of an endpoint: what its peers need in order to reach it, as a blob that the launcher carries.
 
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+mod entry;
 
-/// Most rails of one endpoint that an address can list, if they are IPv4 (an IPv6 address takes the room of four).
-pub const MAX_RAILS: usize = 8;
+use std::fmt;
+use std::net::IpAddr;
+
+use ring::hmac;
+
+/// Most rails of one endpoint: hosts with so many interfaces exist, and a rail's number has five bits in the blob.
+pub const MAX_RAILS: usize = 32;
+/// Most addresses of one rail that are told to peers: an interface with more has them for other purposes.
+pub const MAX_RAIL_ADDRESSES: usize = 8;
 
 /// Length in bytes of an encoded address; MPI libraries reserve room for no more than 64.
 pub const ADDRESS_LEN: usize = 64;
 
-const MAGIC: u8 = 0xF5;
-const LAYOUT: u8 = 1;
-/// Bytes ahead of the list of rails: magic, layout, port, number of rails, families, reserved, id, token.
-const FIXED_LEN: usize = 32;
+/// Not what any older layout begins with.
+const MAGIC: u8 = 0xF6;
+/// Bytes ahead of the list: magic, port, number of rails, token.
+const FIXED_LEN: usize = 20;
+/// In the byte with the number of rails: there are more addresses than are listed.
+const MORE: u8 = 0x80;
 
 /// The secret of one endpoint: whoever connects must prove to know it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,6 +36,14 @@ impl fmt::Debug for Token {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId(pub u64);
 
+impl EndpointId {
+    /// That of the endpoint with this secret, which it does not betray.
+    pub fn of(token: &Token) -> EndpointId {
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &token.0), b"fishplate id");
+        EndpointId(tag.as_ref().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
+    }
+}
+
 /// Where and as whom an endpoint can be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
@@ -37,8 +53,10 @@ pub struct Address {
     pub token: Token,
     /// TCP port, the same on every rail.
     pub port: u16,
-    /// One IP address a rail, at most [`MAX_RAILS`].
-    pub rails: Vec<IpAddr>,
+    /// The IP addresses of each rail, the likeliest first; at most [`MAX_RAILS`]. A rail can have none that is known here.
+    pub rails: Vec<Vec<IpAddr>>,
+    /// There are others, which the blob has no room for.
+    pub has_more: bool,
 }
 
 /// A blob that is not an address of this version.
@@ -54,139 +72,168 @@ impl fmt::Display for BadAddress {
 impl std::error::Error for BadAddress {}
 
 impl Address {
-    /// How many of `rails`, in order, fit into an encoded address.
-    pub fn fitting(rails: &[IpAddr]) -> usize {
-        let mut room = ADDRESS_LEN - FIXED_LEN;
-        let fits = |ip: &&IpAddr| {
-            let len = encoded_len(ip);
-            let fits = len <= room;
-            room = room.saturating_sub(len);
-            fits
-        };
-        rails.iter().take_while(fits).count().min(MAX_RAILS)
+    /// That of the endpoint with this secret, listening on `port` at all these addresses.
+    pub fn new(token: Token, port: u16, rails: Vec<Vec<IpAddr>>) -> Address {
+        Address { id: EndpointId::of(&token), token, port, rails, has_more: false }
     }
 
-    /// The blob. Rails beyond [`Address::fitting`] are left out.
+    /// The blob, with as many addresses as it has room for: of either family one, one of each rail, then others.
     pub fn encode(&self) -> [u8; ADDRESS_LEN] {
         let mut blob = [0; ADDRESS_LEN];
-        let rails = &self.rails[..Self::fitting(&self.rails)];
-        blob[0] = MAGIC;
-        blob[1] = LAYOUT;
-        blob[2..4].copy_from_slice(&self.port.to_le_bytes());
-        blob[4] = rails.len() as u8;
-        blob[8..16].copy_from_slice(&self.id.0.to_le_bytes());
-        blob[16..32].copy_from_slice(&self.token.0);
         let mut at = FIXED_LEN;
-        for (position, ip) in rails.iter().enumerate() {
-            match ip {
-                IpAddr::V4(v4) => blob[at..at + 4].copy_from_slice(&v4.octets()),
-                IpAddr::V6(v6) => {
-                    blob[5] |= 1 << position;
-                    blob[at..at + 16].copy_from_slice(&v6.octets());
+        let mut left_out = self.has_more;
+        let mut writer = entry::Writer::default();
+        for (rail, ip) in by_importance(&self.rails) {
+            let entry = writer.encode(rail, &ip);
+            match blob.get_mut(at..at + entry.len()) {
+                Some(room) => room.copy_from_slice(&entry),
+                None => {
+                    left_out = true;
+                    continue;
                 }
             }
-            at += encoded_len(ip);
+            writer.wrote(&ip);
+            at += entry.len();
         }
+        blob[0] = MAGIC;
+        blob[1..3].copy_from_slice(&self.port.to_le_bytes());
+        blob[3] = self.rails.len() as u8 | if left_out { MORE } else { 0 };
+        blob[4..FIXED_LEN].copy_from_slice(&self.token.0);
         blob
     }
 
     /// Reads a blob; it may be longer than an address.
     pub fn decode(blob: &[u8]) -> Result<Address, BadAddress> {
-        let blob: &[u8; ADDRESS_LEN] = blob.get(..ADDRESS_LEN).and_then(|b| b.try_into().ok()).ok_or(BadAddress)?;
-        if blob[0] != MAGIC || blob[1] != LAYOUT || usize::from(blob[4]) > MAX_RAILS {
+        let blob: &[u8; ADDRESS_LEN] = blob.first_chunk().ok_or(BadAddress)?;
+        let count = usize::from(blob[3] & !MORE);
+        if blob[0] != MAGIC || count > MAX_RAILS {
             return Err(BadAddress);
         }
-        let mut rails = Vec::new();
-        let mut rest = &blob[FIXED_LEN..];
-        for position in 0..blob[4] {
-            rails.push(take_ip(&mut rest, blob[5] & (1 << position) != 0).ok_or(BadAddress)?);
-        }
-        Ok(Address {
-            id: EndpointId(u64::from_le_bytes(array(&blob[8..16]))),
-            token: Token(array(&blob[16..32])),
-            port: u16::from_le_bytes(array(&blob[2..4])),
-            rails,
-        })
+        let mut token = Token([0; 16]);
+        token.0.copy_from_slice(&blob[4..FIXED_LEN]);
+        let rails = entry::decode_all(&blob[FIXED_LEN..], count).ok_or(BadAddress)?;
+        let has_more = blob[3] & MORE != 0;
+        Ok(Address { has_more, ..Address::new(token, u16::from_le_bytes([blob[1], blob[2]]), rails) })
+    }
+
+    /// All addresses, for a peer that has asked for those that the blob has no room for.
+    pub fn encode_rails(&self) -> Vec<u8> {
+        let mut writer = entry::Writer::default();
+        let entry = |(rail, ip): (u8, IpAddr)| {
+            let entry = writer.encode(rail, &ip);
+            writer.wrote(&ip);
+            entry
+        };
+        let all = self.rails.iter().enumerate().flat_map(|(rail, ips)| ips.iter().map(move |ip| (rail as u8, *ip)));
+        all.flat_map(entry).collect()
+    }
+
+    /// Takes the answer of a peer that was asked for all its addresses.
+    pub fn complete(&mut self, list: &[u8]) -> Result<(), BadAddress> {
+        self.rails = entry::decode_all(list, self.rails.len()).ok_or(BadAddress)?;
+        self.has_more = false;
+        Ok(())
     }
 }
 
 impl fmt::Display for Address {
-    /// Without the token.
+    /// One IP address a rail, without the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}@", self.id.0)?;
-        for (position, ip) in self.rails.iter().enumerate() {
+        for (position, ip) in self.rails.iter().filter_map(|rail| rail.first()).enumerate() {
             write!(f, "{}{ip}", if position == 0 { "" } else { "+" })?;
         }
         write!(f, ":{}", self.port)
     }
 }
 
-fn encoded_len(ip: &IpAddr) -> usize {
-    if ip.is_ipv4() { 4 } else { 16 }
-}
-
-fn take_ip(rest: &mut &[u8], v6: bool) -> Option<IpAddr> {
-    if v6 {
-        let (octets, tail) = rest.split_first_chunk::<16>()?;
-        *rest = tail;
-        Some(IpAddr::V6(Ipv6Addr::from(*octets)))
-    } else {
-        let (octets, tail) = rest.split_first_chunk::<4>()?;
-        *rest = tail;
-        Some(IpAddr::V4(Ipv4Addr::from(*octets)))
+/// Whether an address is of the link that its interface is on: it means nothing elsewhere.
+pub fn is_link_local(ip: &IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => is_scoped(v6),
     }
 }
 
-/// A slice whose length is known from constants.
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    let mut out = [0; N];
-    out.copy_from_slice(bytes);
-    out
+/// Whether an IPv6 address says nothing without an interface.
+pub fn is_scoped(ip: &std::net::Ipv6Addr) -> bool {
+    ip.is_unicast_link_local()
+}
+
+/// All addresses with their rails: first one of either family, so that whoever has only one of them can ask for the rest;
+/// then the first of each rail, the second, and so on.
+fn by_importance(rails: &[Vec<IpAddr>]) -> impl Iterator<Item = (u8, IpAddr)> {
+    let in_turns = (0..MAX_RAIL_ADDRESSES)
+        .flat_map(|turn| rails.iter().enumerate().filter_map(move |(rail, ips)| Some((rail as u8, *ips.get(turn)?))));
+    let in_turns: Vec<(u8, IpAddr)> = in_turns.collect();
+    let of_family = |is_v4: bool| {
+        let mut all = in_turns.iter().filter(|(_, ip)| !is_link_local(ip));
+        all.find(|(_, ip)| ip.is_ipv4() == is_v4).copied()
+    };
+    let mut ordered: Vec<(u8, IpAddr)> = [of_family(true), of_family(false)].into_iter().flatten().collect();
+    let rest = in_turns.iter().filter(|one| !ordered.contains(one)).copied().collect::<Vec<_>>();
+    ordered.extend(rest);
+    ordered.into_iter()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn address(rails: &[&str]) -> Address {
-        Address {
-            id: EndpointId(0x0123_4567_89ab_cdef),
-            token: Token(*b"sixteen  bytes!!"),
-            port: 41000,
-            rails: rails.iter().map(|ip| ip.parse().unwrap()).collect(),
-        }
+    fn address(rails: &[&[&str]]) -> Address {
+        let rails = rails.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect());
+        Address::new(Token(*b"sixteen  bytes!!"), 41000, rails.collect())
     }
 
     #[test]
     fn round_trips() {
-        for rails in [&["10.0.0.1"][..], &["10.0.0.1", "fd00::1"], &["10.0.0.1"; 8], &["fd00::1", "fd01::1"]] {
+        for rails in [
+            &[&["10.0.0.1"][..]][..],
+            &[&["10.0.0.1", "fd00::1"], &["10.0.1.1", "fd00:1::1"]],
+            &[&["10.0.0.1", "fd00::1", "10.0.0.2", "10.0.1.2", "10.0.1.3"]],
+            &[&["10.0.0.1"][..]; 20],
+            &[&["127.0.0.1"]],
+            &[&["::1"]],
+            &[&["169.254.3.1", "fe80::1"], &["fe80::2"]],
+            &[],
+        ] {
             let address = address(rails);
             assert_eq!(Address::decode(&address.encode()), Ok(address));
         }
     }
 
     #[test]
-    fn rails_without_room_are_left_out() {
-        let address = address(&["fd00::1", "fd01::1", "fd02::1"]);
-        assert_eq!(Address::decode(&address.encode()).unwrap().rails.len(), 2);
+    fn what_has_no_room_is_asked_for() {
+        let rails: Vec<Vec<IpAddr>> = (0..MAX_RAILS as u16)
+            .map(|rail| vec![IpAddr::from([10, 0, rail as u8, 1]), IpAddr::from([0xfd00, rail, 0, 0, 0, 0, 0, 1])])
+            .collect();
+        let whole = Address::new(Token([7; 16]), 41000, rails);
+        let mut known = Address::decode(&whole.encode()).unwrap();
+        assert!(known.has_more);
+        assert_eq!(known.rails.len(), MAX_RAILS);
+        let listed: Vec<&IpAddr> = known.rails.iter().flatten().collect();
+        assert!(listed.iter().any(|ip| ip.is_ipv4()) && listed.iter().any(|ip| ip.is_ipv6()), "{listed:?}");
+        known.complete(&whole.encode_rails()).unwrap();
+        assert_eq!(known, whole);
     }
 
     #[test]
     fn other_blobs_are_refused() {
         assert_eq!(Address::decode(&[]), Err(BadAddress));
         assert_eq!(Address::decode(&[0; 64]), Err(BadAddress));
-        let mut blob = address(&["10.0.0.1"]).encode();
-        blob[4] = 9;
-        assert_eq!(Address::decode(&blob), Err(BadAddress));
-        blob[4] = 8;
-        blob[5] = 0xff;
-        assert_eq!(Address::decode(&blob), Err(BadAddress));
+        let good = address(&[&["10.0.0.1"]]).encode();
+        // More rails than there may be; an entry of a rail that is not there; one without its end.
+        for (at, bytes) in [(3, &[33][..]), (FIXED_LEN, &[0b01001]), (FIXED_LEN, &[2; 35])] {
+            let mut blob = good;
+            blob[at..at + bytes.len()].copy_from_slice(bytes);
+            assert_eq!(Address::decode(&blob), Err(BadAddress), "{at}: {bytes:?}");
+        }
     }
 
     #[test]
     fn the_token_is_not_shown() {
-        let address = address(&["10.0.0.1"]);
+        let address = address(&[&["10.0.0.1", "fd00::1"], &["10.0.1.1"]]);
         assert!(!format!("{address} {address:?}").contains("sixteen"));
-        assert_eq!(address.to_string(), "0123456789abcdef@10.0.0.1:41000");
+        assert!(address.to_string().ends_with("@10.0.0.1+10.0.1.1:41000"), "{address}");
     }
 }

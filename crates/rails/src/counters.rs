@@ -125,7 +125,7 @@ impl Counters {
     /// Appends a line a rail to `file`, and one for shared memory if that was used, all in one write, so that processes do not tear each other's lines.
     pub fn append(&self, file: &Path, rails: &[Rail], shared_memory: &str) -> io::Result<()> {
         let mut text = Vec::new();
-        let named = rails.iter().map(|rail| (rail.name.as_str(), Some(rail.ip.to_string())));
+        let named = rails.iter().map(|rail| (rail.name.as_str(), Some(rail.ip().to_string())));
         let lines = named.chain([(shared_memory, None)]).zip(&self.rails);
         for ((rail, address), counters) in
             lines.filter(|((_, address), counters)| address.is_some() || counters.links > 0)

@@ -15,6 +15,8 @@
 #![deny(unsafe_code)]
 
 pub mod address;
+mod announce;
+mod await_rails;
 mod bounce_buffers;
 mod clock;
 mod connect;
@@ -23,14 +25,16 @@ pub mod discover;
 pub mod encryption;
 pub mod endpoint;
 pub mod handshake;
+pub mod hints;
 mod link;
 mod link_name;
 pub mod live;
 mod logger;
-mod pairing;
+pub mod netlink;
+pub mod pairing;
 pub mod probe;
 pub mod process;
-mod rail;
+pub mod rail;
 pub mod rail_bytes;
 pub mod settings;
 mod shared_memory;

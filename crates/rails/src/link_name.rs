@@ -14,9 +14,17 @@ pub struct LinkName {
 /// Number of the first stream that is set up while others carry. No user can ask for so many to begin with.
 pub const FIRST_ADDITIONAL: u8 = 128;
 
+/// In place of a stream's number: the connection is only to ask for the acceptor's addresses.
+pub const ASKS: u8 = u8::MAX;
+
 impl LinkName {
     /// Whether it was set up while others carried.
     pub fn is_additional(&self) -> bool {
-        self.stream >= FIRST_ADDITIONAL
+        is_additional(self.stream)
     }
+}
+
+/// Whether a stream of this number is set up while others carry.
+pub fn is_additional(stream: u8) -> bool {
+    (FIRST_ADDITIONAL..ASKS).contains(&stream)
 }

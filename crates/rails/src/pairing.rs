@@ -1,101 +1,241 @@
-//! Which of our rails talks to which address of a peer.
+//! Which of our rails talks to which rail of a peer, and by which of its addresses.
 
 use std::net::IpAddr;
 
-use crate::discover::{route_to, same_network};
+use crate::address::is_scoped;
+use crate::discover::route_to;
+use crate::rail::Rail;
 
-/// A rail of this node, as far as pairing needs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Local {
-    /// Its address.
-    pub ip: IpAddr,
-    /// Prefix length of its network.
-    pub prefix: u8,
-}
-
-/// A rail of ours, and the address of the peer that it connects to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A rail of ours, and where the peer may be reached over it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// Position among our rails.
     pub local: usize,
-    /// The peer's address.
-    pub remote: IpAddr,
+    /// Addresses of the peer, the likeliest first; one at least.
+    pub remotes: Vec<IpAddr>,
+}
+
+/// How one of our rails may reach a rail of the peer, the surest way first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// They have a network in common.
+    Network,
+    /// There is a route.
+    Route,
+    /// Both have addresses that are of a link alone, which may be the same.
+    Link,
 }
 
 /// Pairs rails: first those in the same network; then what is left on either side, so that each rail that can be
 /// routed is used once at least.
-pub fn pair(locals: &[Local], remotes: &[IpAddr]) -> Vec<Pair> {
+pub fn pair(locals: &[Rail], remotes: &[Vec<IpAddr>]) -> Vec<Pair> {
     pair_with(locals, remotes, |local, remote| route_to(local, remote).is_ok())
 }
 
-fn pair_with(locals: &[Local], remotes: &[IpAddr], routed: impl Fn(IpAddr, IpAddr) -> bool) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    let mut free_remotes: Vec<IpAddr> = remotes.to_vec();
+/// Whether each of our rails is paired with one of its own in the same network, so that no other addresses are needed.
+pub fn is_complete(locals: &[Rail], remotes: &[Vec<IpAddr>]) -> bool {
+    let routed = |_: IpAddr, _: IpAddr| false;
+    let ways = Ways { locals, remotes, routed: &routed };
+    let reached = |remote: usize| (0..locals.len()).any(|local| ways.best(local, remote) == Some(Way::Network));
+    let leads = |local: usize| (0..remotes.len()).any(|remote| ways.best(local, remote) == Some(Way::Network));
+    let all_lead = (0..locals.len()).all(|local| leads(local) && !ways.is_crowded(local));
+    all_lead && (0..remotes.len()).all(reached)
+}
+
+struct Ways<'a> {
+    locals: &'a [Rail],
+    remotes: &'a [Vec<IpAddr>],
+    routed: &'a dyn Fn(IpAddr, IpAddr) -> bool,
+}
+
+fn pair_with(locals: &[Rail], remotes: &[Vec<IpAddr>], routed: impl Fn(IpAddr, IpAddr) -> bool) -> Vec<Pair> {
+    let ways = Ways { locals, remotes, routed: &routed };
+    if let Some(pair) = ways.loopback() {
+        return vec![pair];
+    }
+    let mut chosen: Vec<(usize, usize)> = Vec::new();
+    let mut free_remotes: Vec<usize> = (0..remotes.len()).collect();
     let mut free_locals: Vec<usize> = Vec::new();
-    for (local, own) in locals.iter().enumerate() {
-        match free_remotes.iter().position(|remote| same_network(own.ip, *remote, own.prefix)) {
-            Some(at) => pairs.push(Pair { local, remote: free_remotes.remove(at) }),
+    for local in 0..locals.len() {
+        match free_remotes.iter().position(|remote| ways.best(local, *remote) == Some(Way::Network)) {
+            Some(at) => chosen.push((local, free_remotes.remove(at))),
             None => free_locals.push(local),
         }
     }
     // A rail whose network the peer is in, only with fewer rails, shares the peer's rail there.
     free_locals.retain(|local| {
-        let own = locals[*local];
-        let shared = remotes.iter().find(|remote| same_network(own.ip, **remote, own.prefix));
-        pairs.extend(shared.map(|remote| Pair { local: *local, remote: *remote }));
+        let shared = (0..remotes.len()).find(|remote| ways.best(*local, *remote) == Some(Way::Network));
+        chosen.extend(shared.map(|remote| (*local, remote)));
         shared.is_none()
     });
-    let mut paired_by_route: Vec<Pair> = Vec::new();
-    for local in free_locals {
-        let own = locals[local].ip;
-        let found = free_remotes.iter().position(|remote| routed(own, *remote));
-        paired_by_route.extend(found.map(|at| Pair { local, remote: free_remotes.remove(at) }));
+    for way in [Way::Route, Way::Link] {
+        free_locals.retain(|local| {
+            let found = free_remotes.iter().position(|remote| ways.best(*local, *remote) == Some(way));
+            chosen.extend(found.map(|at| (*local, free_remotes.remove(at))));
+            found.is_none()
+        });
     }
     for remote in free_remotes {
-        let local = (0..locals.len()).find(|local| routed(locals[*local].ip, remote));
-        paired_by_route.extend(local.map(|local| Pair { local, remote }));
+        // Over a route that only seems to be independent, the far rail may be one that is paired already.
+        let local = (0..locals.len()).find(|local| ways.best(*local, remote).is_some_and(|way| way <= Way::Route));
+        chosen.extend(local.map(|local| (local, remote)));
     }
-    // Over a route that only seems to be independent, the far rail may be one that is paired already.
-    pairs.extend(paired_by_route);
-    pairs
+    chosen.iter().map(|(local, remote)| Pair { local: *local, remotes: ways.candidates(*local, *remote) }).collect()
+}
+
+impl Ways<'_> {
+    /// Both are on this host, and nothing else leads anywhere.
+    fn loopback(&self) -> Option<Pair> {
+        let loops = |ip: &IpAddr| ip.is_loopback();
+        let remote = self.remotes.iter().flatten().copied().find(loops)?;
+        let local = self.locals.iter().position(|rail| rail.addresses.iter().any(|own| loops(&own.ip)))?;
+        self.locals[local].source_for(remote).map(|_| Pair { local, remotes: vec![remote] })
+    }
+
+    fn way(&self, local: usize, remote: IpAddr) -> Option<Way> {
+        let rail = &self.locals[local];
+        let source = rail.source_for(remote)?;
+        match remote {
+            IpAddr::V6(v6) if is_scoped(&v6) => Some(Way::Link),
+            _ if rail.addresses.iter().any(|own| own.contains(remote)) => Some(Way::Network),
+            _ => (self.routed)(source, remote).then_some(Way::Route),
+        }
+    }
+
+    fn best(&self, local: usize, remote: usize) -> Option<Way> {
+        self.remotes[remote].iter().filter_map(|ip| self.way(local, *ip)).min()
+    }
+
+    /// Several rails of either side are in one network of this rail's: there, addresses of IPv4 do not tell interfaces from
+    /// each other, as any of them may answer for all (ARP of the weak host model).
+    fn is_crowded(&self, local: usize) -> bool {
+        let rail = &self.locals[local];
+        let others = self.locals.iter().enumerate().filter(|(at, _)| *at != local);
+        let of_peer = self.remotes.iter().filter(|ips| ips.iter().any(|ip| self.way(local, *ip) == Some(Way::Network)));
+        of_peer.count() > 1 || others.into_iter().any(|(_, other)| rail.shares_network(other))
+    }
+
+    /// Addresses by which `local` may reach `remote`, or another rail of the peer in its place, where there are several on
+    /// the same link.
+    fn candidates(&self, local: usize, remote: usize) -> Vec<IpAddr> {
+        let is_crowded = self.is_crowded(local);
+        let mut ranked: Vec<(usize, usize, IpAddr)> = Vec::new();
+        for (at, ips) in self.remotes.iter().enumerate() {
+            let is_other = usize::from(at != remote);
+            for ip in ips {
+                let rank = match self.way(local, *ip) {
+                    Some(Way::Link) if is_crowded => 0,
+                    Some(Way::Network) => 1,
+                    Some(Way::Route) if is_other == 0 => 2,
+                    Some(Way::Link) if is_other == 0 || self.best(local, remote) == Some(Way::Link) => 3,
+                    _ => continue,
+                };
+                ranked.push((is_other, rank, *ip));
+            }
+        }
+        // What is of a link alone comes first for all rails before anything else is tried: it tells interfaces apart.
+        ranked.sort_by_key(|(is_other, rank, _)| (*rank != 0, *is_other, *rank));
+        ranked.into_iter().map(|(_, _, ip)| ip).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discover::Network;
 
-    fn local(text: &str) -> Local {
-        Local { ip: text.parse().unwrap(), prefix: 24 }
+    fn rails(rails: &[&[&str]]) -> Vec<Rail> {
+        let network =
+            |text: &&str| Network { ip: text.parse().unwrap(), prefix: if text.contains(':') { 64 } else { 24 } };
+        let rail = |(at, ips): (usize, &&[&str])| Rail {
+            name: format!("r{at}"),
+            index: at as u32 + 1,
+            addresses: ips.iter().map(network).collect(),
+            is_loopback: false,
+            speed: None,
+        };
+        rails.iter().enumerate().map(rail).collect()
     }
 
-    fn pairs(locals: &[&str], remotes: &[&str], routed: bool) -> Vec<(usize, String)> {
-        let locals: Vec<Local> = locals.iter().map(|text| local(text)).collect();
-        let remotes: Vec<IpAddr> = remotes.iter().map(|text| text.parse().unwrap()).collect();
-        let pairs = pair_with(&locals, &remotes, |a, b| routed && a.is_ipv4() == b.is_ipv4());
-        pairs.into_iter().map(|pair| (pair.local, pair.remote.to_string())).collect()
+    fn remotes(remotes: &[&[&str]]) -> Vec<Vec<IpAddr>> {
+        remotes.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect()
+    }
+
+    /// `rail addresses`, pair by pair.
+    fn pairs(locals: &[&[&str]], others: &[&[&str]], routed: bool) -> Vec<String> {
+        let pairs = pair_with(&rails(locals), &remotes(others), |a, b| routed && a.is_ipv4() == b.is_ipv4());
+        let text = |pair: Pair| {
+            let remotes: Vec<String> = pair.remotes.iter().map(ToString::to_string).collect();
+            format!("{} {}", pair.local, remotes.join(" "))
+        };
+        pairs.into_iter().map(text).collect()
     }
 
     #[test]
     fn rails_in_the_same_network_meet_whatever_their_order() {
-        let got = pairs(&["10.0.1.1", "10.0.2.1"], &["10.0.2.2", "10.0.1.2"], true);
-        assert_eq!(got, [(0, "10.0.1.2".into()), (1, "10.0.2.2".into())]);
+        let got = pairs(&[&["10.0.1.1"], &["10.0.2.1"]], &[&["10.0.2.2"], &["10.0.1.2"]], true);
+        assert_eq!(got, ["0 10.0.1.2", "1 10.0.2.2"]);
+    }
+
+    #[test]
+    fn an_interface_stands_for_all_its_addresses() {
+        let got = pairs(&[&["10.0.1.1", "fd01::1"], &["10.0.2.1", "fd02::1"]], &[&["fd02::2"], &["fd01::2"]], true);
+        assert_eq!(got, ["0 fd01::2", "1 fd02::2"]);
+        let got = pairs(&[&["10.9.0.1", "10.0.1.1"]], &[&["10.8.0.1", "10.0.1.2"]], false);
+        assert_eq!(got, ["0 10.0.1.2"]);
+        let got = pairs(&[&["10.0.1.1", "fd01::1", "fe80::1"]], &[&["10.0.1.2", "fd01::2", "fe80::2"]], true);
+        assert_eq!(got, ["0 10.0.1.2 fd01::2 fe80::2"], "one after the other");
     }
 
     #[test]
     fn two_rails_in_one_network_pair_in_order_and_share_a_lone_one() {
-        let got = pairs(&["10.0.1.1", "10.0.1.2"], &["10.0.1.3", "10.0.1.4"], true);
-        assert_eq!(got, [(0, "10.0.1.3".into()), (1, "10.0.1.4".into())]);
-        let got = pairs(&["10.0.1.1", "10.0.1.2"], &["10.0.1.3"], true);
-        assert_eq!(got, [(0, "10.0.1.3".into()), (1, "10.0.1.3".into())]);
+        let got = pairs(&[&["10.0.1.1"], &["10.0.1.2"]], &[&["10.0.1.3"], &["10.0.1.4"]], true);
+        assert_eq!(got, ["0 10.0.1.3 10.0.1.4", "1 10.0.1.4 10.0.1.3"]);
+        let got = pairs(&[&["10.0.1.1"], &["10.0.1.2"]], &[&["10.0.1.3"]], true);
+        assert_eq!(got, ["0 10.0.1.3", "1 10.0.1.3"]);
+    }
+
+    #[test]
+    fn in_one_network_the_addresses_that_tell_interfaces_apart_are_tried_first() {
+        let got = pairs(
+            &[&["10.0.1.1", "fe80::1"], &["10.0.1.2", "fe80::2"]],
+            &[&["10.0.1.3", "fe80::3"], &["10.0.1.4", "fe80::4"]],
+            true,
+        );
+        assert_eq!(got, ["0 fe80::3 fe80::4 10.0.1.3 10.0.1.4", "1 fe80::4 fe80::3 10.0.1.4 10.0.1.3"]);
     }
 
     #[test]
     fn routed_rails_pair_in_order_and_none_is_left_out() {
-        let got = pairs(&["10.0.1.1", "10.0.2.1"], &["10.9.1.1", "10.9.2.1"], true);
-        assert_eq!(got, [(0, "10.9.1.1".into()), (1, "10.9.2.1".into())]);
-        let got = pairs(&["10.0.1.1"], &["10.9.1.1", "10.9.2.1"], true);
-        assert_eq!(got, [(0, "10.9.1.1".into()), (0, "10.9.2.1".into())]);
-        assert!(pairs(&["10.0.1.1"], &["10.9.1.1"], false).is_empty());
-        assert!(pairs(&["10.0.1.1"], &["fd00::1"], true).is_empty());
+        let got = pairs(&[&["10.0.1.1"], &["10.0.2.1"]], &[&["10.9.1.1"], &["10.9.2.1"]], true);
+        assert_eq!(got, ["0 10.9.1.1", "1 10.9.2.1"]);
+        let got = pairs(&[&["10.0.1.1"]], &[&["10.9.1.1"], &["10.9.2.1"]], true);
+        assert_eq!(got, ["0 10.9.1.1", "0 10.9.2.1"]);
+        assert!(pairs(&[&["10.0.1.1"]], &[&["10.9.1.1"]], false).is_empty());
+        assert!(pairs(&[&["10.0.1.1"]], &[&["fd00::1"]], true).is_empty());
+    }
+
+    #[test]
+    fn addresses_of_a_link_serve_where_nothing_else_does() {
+        let got = pairs(&[&["fe80::1"], &["10.0.2.1", "fe80::2"]], &[&["10.0.2.2", "fe80::3"], &["fe80::4"]], true);
+        assert_eq!(got, ["1 10.0.2.2 fe80::3", "0 fe80::4 fe80::3"]);
+    }
+
+    #[test]
+    fn on_one_host_without_a_network_there_is_loopback() {
+        let got = pairs(&[&["10.0.1.1"], &["127.0.0.1", "::1"]], &[&["10.0.1.1"], &["127.0.0.1", "::1"]], true);
+        assert_eq!(got, ["1 127.0.0.1"]);
+    }
+
+    #[test]
+    fn more_addresses_are_needed_where_not_every_rail_is_paired_by_its_network() {
+        let complete = |locals: &[&[&str]], others: &[&[&str]]| is_complete(&rails(locals), &remotes(others));
+        assert!(complete(&[&["10.0.1.1"], &["10.0.2.1"]], &[&["10.0.2.2"], &["10.0.1.2"]]));
+        assert!(!complete(&[&["10.0.1.1"], &["10.0.2.1"]], &[&["10.0.2.2"], &[]]));
+        assert!(
+            !complete(&[&["10.0.1.1"], &["10.0.1.2"]], &[&["10.0.1.3"], &["10.0.1.4"]]),
+            "interfaces are not told apart"
+        );
+        assert!(!complete(&[&["10.0.1.1"]], &[&["10.0.1.3"], &["10.0.2.4"]]));
     }
 }

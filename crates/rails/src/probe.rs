@@ -2,9 +2,10 @@
 //! mostly that nobody listens.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use crate::rail::Rail;
 use crate::socket;
 
 /// Port that is asked for: *discard*, where hardly anybody listens, and who does expects nothing.
@@ -14,14 +15,16 @@ const TIMES: usize = 5;
 /// How long to wait for an answer: longer than around the world.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The least of a few round trips from `local` to `remote`; `device` is that of the rail if `remote` is another host. `None`:
-/// no answer came.
-pub fn round_trip(local: IpAddr, device: Option<&str>, remote: IpAddr) -> io::Result<Option<Duration>> {
+/// The least of a few round trips over `rail` to `remote`, which `is_here` if it is an address of this host. `None`: no answer
+/// came.
+pub fn round_trip(rail: &Rail, remote: IpAddr, is_here: bool) -> io::Result<Option<Duration>> {
+    let source = rail.source_for(remote).ok_or(io::ErrorKind::AddrNotAvailable)?;
+    let device = rail.device().filter(|_| !is_here);
     let mut least = None;
     for _ in 0..TIMES {
-        let socket = socket::bound(local, device)?;
+        let socket = socket::bound(rail.at(source, 0), device)?;
         let start = Instant::now();
-        let answer = socket.connect_timeout(&SocketAddr::new(remote, PORT).into(), PATIENCE);
+        let answer = socket.connect_timeout(&rail.at(remote, PORT).into(), PATIENCE);
         let took = start.elapsed();
         match answer {
             Ok(()) => {}
@@ -37,12 +40,20 @@ pub fn round_trip(local: IpAddr, device: Option<&str>, remote: IpAddr) -> io::Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discover::Network;
 
     #[test]
     fn loopback_answers_and_what_leads_nowhere_is_an_error() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-        let took = round_trip(ip("127.0.0.1"), None, ip("127.0.0.1")).unwrap().unwrap();
+        let rail = |own: &str| Rail {
+            name: "lo".into(),
+            index: 1,
+            addresses: vec![Network { ip: ip(own), prefix: 8 }],
+            is_loopback: true,
+            speed: None,
+        };
+        let took = round_trip(&rail("127.0.0.1"), ip("127.0.0.1"), true).unwrap().unwrap();
         assert!(took > Duration::ZERO && took < PATIENCE, "{took:?}");
-        assert!(round_trip(ip("203.0.113.1"), None, ip("127.0.0.1")).is_err(), "that is nobody's address here");
+        assert!(round_trip(&rail("203.0.113.1"), ip("127.0.0.1"), true).is_err(), "that is nobody's address here");
     }
 }

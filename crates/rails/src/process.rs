@@ -22,3 +22,28 @@ pub fn name() -> String {
         None => format!("process {} on {}", std::process::id(), host()),
     }
 }
+
+/// Bytes of a host's mark.
+pub const HOST_MARK_LEN: usize = 8;
+
+/// The same for processes that reach each other over loopback, and for no others: those of one boot of one machine, in one
+/// network namespace.
+pub fn host_mark() -> &'static [u8; HOST_MARK_LEN] {
+    static MARK: OnceLock<[u8; HOST_MARK_LEN]> = OnceLock::new();
+    MARK.get_or_init(|| {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let namespace = std::fs::read_link("/proc/self/ns/net").unwrap_or_default();
+        let known = format!("{boot} {} {}", host(), namespace.display());
+        let digest = ring::digest::digest(&ring::digest::SHA256, known.as_bytes());
+        digest.as_ref().first_chunk().copied().unwrap_or_default()
+    })
+}
+
+/// Whether all ranks of the job are on this host, as launchers tell it; `None`: they do not.
+pub fn is_alone() -> Option<bool> {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+    let fits = |all: &str, here: &str| Some(number(all)? <= number(here)?);
+    let hydra = fits("PMI_SIZE", "MPI_LOCALNRANKS");
+    let open_mpi = || fits("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE");
+    hydra.or_else(open_mpi).or_else(|| Some(number("SLURM_STEP_NUM_NODES")? <= 1))
+}

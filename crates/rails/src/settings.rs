@@ -8,13 +8,14 @@ use std::time::Duration;
 use fishplate_engine::policy::{Multiplexing, Striping};
 use log::LevelFilter;
 
+use crate::discover;
 use crate::socket::may_use_congestion;
 use crate::streams::Streams;
 
 /// Everything that the environment can say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Interfaces (names or addresses) to use as rails, in this order; empty: found by themselves.
+    /// Interfaces to use as rails, in this order, as [`crate::discover::survey`] takes them; empty: found by themselves.
     pub rails: Vec<String>,
     /// TCP connections a rail and peer.
     pub streams: Streams,
@@ -74,7 +75,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "FISHPLATE_RAILS",
         meaning: "network interfaces to use as rails, in this order",
-        allowed: "interface names or addresses, separated by commas",
+        allowed: "interfaces by name, altname, pattern (eth*), address or network (10.0.0.0/24), separated by commas; ^ in front: all but these",
         default: "every interface that is addressed and physical",
     },
     Variable {
@@ -314,8 +315,9 @@ fn log_level(text: &str) -> Option<LevelFilter> {
 
 fn interface_list(text: &str) -> Option<Vec<String>> {
     let names: Vec<String> = text.split(',').map(|name| name.trim().to_string()).collect();
-    let distinct = names.iter().enumerate().all(|(at, name)| !name.is_empty() && !names[..at].contains(name));
-    (distinct && names.len() <= crate::address::MAX_RAILS).then_some(names)
+    let is_new = |(at, name): (usize, &String)| !names[..at].contains(name);
+    let distinct = names.iter().enumerate().all(is_new);
+    (distinct && names.iter().all(|name| discover::is_word(name))).then_some(names)
 }
 
 fn from_str<T: FromStr>(text: &str) -> Option<T> {

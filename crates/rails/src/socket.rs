@@ -28,14 +28,29 @@ const MAX_RTO: Duration = Duration::from_secs(1);
 pub const SHORT_SEGMENT: u32 = 1280 - 60;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// How often listeners look for a port that is free on all rails.
+/// How often listeners look for a port that is free for both families.
 const PORT_TRIES: usize = 32;
 
-/// Listens on all `rails`, on one port. `congestion`: see [`connect`]; accepted connections inherit it.
-pub fn listen(rails: &[IpAddr], congestion: &str) -> io::Result<(Vec<TcpListener>, u16)> {
+/// A socket that peers connect to.
+#[derive(Debug)]
+pub struct Listener {
+    /// The socket.
+    pub socket: TcpListener,
+    /// It takes what comes over this rail, whichever address is meant: position in the list. `None`: what comes over any
+    /// other interface.
+    pub rail: Option<u8>,
+}
+
+/// Listens on one port: on every interface of `devices` (`None`: a rail without one), and for what comes over others.
+/// `congestion`: see [`connect`]; accepted connections inherit it.
+///
+/// An accepted connection stays on its interface in both directions, with the answer that sets it up: without that, two rails
+/// in one network would be one, as routes lead to it over the first. Old kernels let only root bind sockets to interfaces;
+/// then routes decide, and the address tells the rail.
+pub fn listen(devices: &[Option<&str>], congestion: &str) -> io::Result<(Vec<Listener>, u16)> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for _ in 0..PORT_TRIES {
-        match listen_once(rails, congestion) {
+        match listen_once(devices, congestion) {
             Ok(listening) => return Ok(listening),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
             Err(error) => return Err(error),
@@ -44,32 +59,65 @@ pub fn listen(rails: &[IpAddr], congestion: &str) -> io::Result<(Vec<TcpListener
     Err(last)
 }
 
-fn listen_once(rails: &[IpAddr], congestion: &str) -> io::Result<(Vec<TcpListener>, u16)> {
-    let mut port = 0;
-    let mut listeners = Vec::new();
-    for ip in rails {
-        let socket = new_socket(*ip, congestion)?;
-        allow_absent(&socket, *ip);
-        socket.bind(&SocketAddr::new(*ip, port).into())?;
-        socket.listen(BACKLOG)?;
-        let listener: TcpListener = socket.into();
-        port = listener.local_addr()?.port();
-        listeners.push(listener);
+fn listen_once(devices: &[Option<&str>], congestion: &str) -> io::Result<(Vec<Listener>, u16)> {
+    let all = [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)];
+    // The one that is not bound to an interface comes first: no other process has a port that it gets, on any interface.
+    let (mut port, mut listeners) = (0, Vec::new());
+    for ip in all {
+        match listen_at(ip, port, None, congestion) {
+            Ok(socket) => {
+                port = socket.local_addr()?.port();
+                listeners.push(Listener { socket, rail: None });
+            }
+            Err(error) if is_unsupported(&error) => {}
+            Err(error) => return Err(error),
+        }
     }
-    Ok((listeners, port))
+    for (rail, device) in devices.iter().enumerate().filter_map(|(rail, device)| Some((rail as u8, (*device)?))) {
+        for ip in all {
+            match listen_at(ip, port, Some(device), congestion) {
+                Ok(socket) => listeners.push(Listener { socket, rail: Some(rail) }),
+                Err(error) if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    if listeners.is_empty() { Err(io::ErrorKind::Unsupported.into()) } else { Ok((listeners, port)) }
+}
+
+fn listen_at(ip: IpAddr, port: u16, device: Option<&str>, congestion: &str) -> io::Result<TcpListener> {
+    let socket = new_socket(ip, congestion)?;
+    // For the sockets of this endpoint: of several that would take a connection, the one bound to its interface does.
+    socket.set_reuse_port(true)?;
+    if let Some(device) = device {
+        socket.bind_device(Some(device.as_bytes()))?;
+    }
+    socket.bind(&SocketAddr::new(ip, port).into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Whether the kernel has no such family of addresses, or has it switched off.
+fn is_unsupported(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EAFNOSUPPORT) || error.kind() == io::ErrorKind::AddrNotAvailable
+}
+
+/// Whether this process may bind sockets to an interface: [`io::ErrorKind::PermissionDenied`] on Linux before 5.7.
+pub fn may_bind_to(device: &str) -> io::Result<()> {
+    unconnected(Ipv4Addr::UNSPECIFIED.into())?.bind_device(Some(device.as_bytes()))
 }
 
 /// Starts to connect from `local` to `remote`; the socket becomes writable when that has succeeded or failed.
 /// `device` is set where the peer is not on this node, so that two rails in one network stay two; `congestion` is the
 /// congestion control that it starts with. With `short` segments neither side sends longer ones than [`SHORT_SEGMENT`].
 pub fn connect(
-    local: IpAddr,
+    local: SocketAddr,
     device: Option<&str>,
     remote: SocketAddr,
     congestion: &str,
     short: bool,
 ) -> io::Result<TcpStream> {
-    let socket = new_socket(local, congestion)?;
+    let socket = new_socket(local.ip(), congestion)?;
     if short {
         socket.set_tcp_mss(SHORT_SEGMENT)?;
     }
@@ -83,24 +131,25 @@ pub fn connect(
 }
 
 /// A socket for datagrams from `local`, over `device` if there is one.
-pub fn datagrams(local: IpAddr, device: Option<&str>) -> io::Result<UdpSocket> {
-    let socket = new_of(local, Type::DGRAM)?;
+pub fn datagrams(local: SocketAddr, device: Option<&str>) -> io::Result<UdpSocket> {
+    let socket = new_of(local.ip(), Type::DGRAM)?;
     bind(&socket, local, device)?;
     Ok(socket.into())
 }
 
 /// A socket that leaves from `local`, over `device` if there is one.
-pub fn bound(local: IpAddr, device: Option<&str>) -> io::Result<Socket> {
-    let socket = unconnected(local)?;
+pub fn bound(local: SocketAddr, device: Option<&str>) -> io::Result<Socket> {
+    let socket = unconnected(local.ip())?;
     bind(&socket, local, device)?;
     Ok(socket)
 }
 
-fn bind(socket: &Socket, local: IpAddr, device: Option<&str>) -> io::Result<()> {
+fn bind(socket: &Socket, local: SocketAddr, device: Option<&str>) -> io::Result<()> {
     if let Some(device) = device {
-        bind_to_device(socket, device);
+        // Old kernels let only root do this; without it the routing table decides.
+        let _ = socket.bind_device(Some(device.as_bytes()));
     }
-    socket.bind(&SocketAddr::new(local, 0).into())
+    socket.bind(&local.into())
 }
 
 /// Sets a connection up as a rail's.
@@ -130,16 +179,6 @@ pub fn set_unsent_limit(stream: &TcpStream, bytes: f64) -> io::Result<()> {
     SockRef::from(stream).set_tcp_notsent_lowat(unsent as u32)
 }
 
-/// Keeps the answers of an accepted connection on the interface that it came over.
-pub fn keep_on_device(stream: &TcpStream, device: &str) {
-    bind_to_device(&SockRef::from(stream), device);
-}
-
-/// Old kernels let only root do this; without it the routing table decides.
-fn bind_to_device(socket: &Socket, device: &str) {
-    let _ = socket.bind_device(Some(device.as_bytes()));
-}
-
 /// A socket that is not connected, to ask the system what there is.
 pub fn unconnected(ip: IpAddr) -> io::Result<Socket> {
     new_of(ip, Type::STREAM)
@@ -148,12 +187,6 @@ pub fn unconnected(ip: IpAddr) -> io::Result<Socket> {
 fn new_of(ip: IpAddr, kind: Type) -> io::Result<Socket> {
     let domain = if ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     Socket::new(domain, kind.nonblocking().cloexec(), None)
-}
-
-/// Lets a socket be bound to the address of an interface that is down. Old kernels cannot for IPv6; without it, binding to
-/// such an address fails, and only that.
-fn allow_absent(socket: &Socket, ip: IpAddr) {
-    let _ = if ip.is_ipv4() { socket.set_freebind_v4(true) } else { socket.set_freebind_v6(true) };
 }
 
 /// Whether this process may have the congestion control of that name.

@@ -98,10 +98,10 @@ struct Pipe {
 
 impl Between {
     fn open(target: &Address) -> Between {
-        let listener = TcpListener::bind((target.rails[0], 0)).unwrap();
+        let listener = TcpListener::bind((target.rails[0][0], 0)).unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = Address { port: listener.local_addr().unwrap().port(), ..target.clone() };
-        let target = (target.rails[0], target.port).into();
+        let target = (target.rails[0][0], target.port).into();
         Between { listener, target, address, pipes: Vec::new(), seen: Vec::new(), spoils: 0 }
     }
 

@@ -330,7 +330,7 @@ fn weights_must_be_one_a_rail() {
 #[test]
 fn strangers_on_the_port_do_no_harm() {
     let (address, stop, serving) = serve(open(&settings()));
-    let port: SocketAddr = (address.rails[0], address.port).into();
+    let port: SocketAddr = (address.rails[0][0], address.port).into();
     let mut garbage = TcpStream::connect(port).unwrap();
     garbage.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     // It is closed without an answer.

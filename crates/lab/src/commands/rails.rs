@@ -5,21 +5,22 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use fishplate_rails::discover::{self, Interface, Verdict};
-use fishplate_rails::{Settings, probe};
+use fishplate_rails::rail::Rail;
+use fishplate_rails::{Settings, hints, netlink, pairing, probe};
 use serde::Serialize;
 
 use crate::output::text;
 
 /// Shows the rails that would be used, and why other interfaces would not.
 ///
-/// Follows FISHPLATE_RAILS. With --peer it also shows which rails have a route to a host, and how long a round trip
-/// takes: the host is asked for a TCP connection to port 9.
+/// Follows FISHPLATE_RAILS. With --peer it also shows over which rails a host would be reached, by which pairs of
+/// addresses, and how long a round trip takes: the host is asked for a TCP connection to port 9.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Address of a host: is it reachable from each rail, and how far away?
-    #[arg(long, value_name = "ADDRESS")]
-    peer: Option<IpAddr>,
+    /// Address of a host, or several, separated by commas: is it reachable from each rail, and how far away?
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    peer: Vec<IpAddr>,
 
     /// JSON instead of a table
     #[arg(long)]
@@ -30,12 +31,17 @@ const EXAMPLES: &str = "\
 Examples:
   fishplate rails
   fishplate rails --peer 10.0.0.2
-  FISHPLATE_RAILS=eth1,eth0 fishplate rails --json";
+  fishplate rails --peer 10.0.0.2,10.0.1.2,fd00::2
+  FISHPLATE_RAILS=eth1,eth0 fishplate rails --json
+  FISHPLATE_RAILS='10.0.0.0/16,^eth3' fishplate rails";
 
 #[derive(Serialize)]
 struct Row {
     name: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    altnames: Vec<String>,
     rail: bool,
+    /// The one that stands for the rail.
     address: Option<IpAddr>,
     addresses: Vec<IpAddr>,
     speed_mbps: Option<u64>,
@@ -46,9 +52,15 @@ struct Row {
     /// Why it is not a rail.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What a route to the peer looks like, if one was asked for.
+    /// What stands in its way, and what to do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<String>,
+    /// What the best of the pairs is like, if a peer was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<Reach>,
+    /// Ways to the peer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pairs: Vec<Pair>,
 }
 
 #[derive(Serialize)]
@@ -61,93 +73,163 @@ struct Reach {
     error: Option<String>,
 }
 
-/// A host that may be reachable.
-#[derive(Clone, Copy)]
-struct Peer {
-    address: IpAddr,
-    /// It is this one.
-    is_here: bool,
-}
-
-impl Peer {
-    /// From the address of a rail over `device`.
-    fn reach(self, rail: IpAddr, device: &str) -> Reach {
-        if let Err(error) = discover::route_to(rail, self.address) {
-            return Reach { reachable: false, round_trip_us: None, error: Some(error.to_string()) };
-        }
-        let device = (!self.is_here).then_some(device);
-        let round_trip = probe::round_trip(rail, device, self.address).ok().flatten();
-        Reach { reachable: true, round_trip_us: round_trip.map(|time| time.as_nanos() as f64 / 1e3), error: None }
-    }
+/// An address of a rail, and one of the host.
+#[derive(Serialize)]
+struct Pair {
+    from: Option<IpAddr>,
+    to: IpAddr,
+    /// Where the kernel sends what goes from one to the other, unless it is told the interface.
+    route: String,
+    /// The interface that sockets are bound to.
+    device: Option<String>,
+    /// Whether it would be used.
+    used: bool,
+    #[serde(flatten)]
+    reach: Reach,
 }
 
 /// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let settings = Settings::from_env().map_err(|error| anyhow!("{error}"))?;
     let interfaces = discover::survey(&settings.rails).map_err(|error| anyhow!("{error}"))?;
-    let own: Vec<IpAddr> = interfaces.iter().flat_map(|interface| interface.addresses.clone()).collect();
-    let peer = args.peer.map(|peer| Peer { address: peer, is_here: own.contains(&peer) });
-    let rows: Vec<Row> = interfaces.into_iter().map(|interface| Row::new(interface, peer)).collect();
+    let rails = Rail::all(&interfaces);
+    let own: Vec<IpAddr> = interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
+    let used = pairing::pair(&rails, &args.peer.iter().map(|ip| vec![*ip]).collect::<Vec<_>>());
+    let mut rows: Vec<Row> = interfaces.iter().map(Row::new).collect();
+    for (at, (rail, row)) in rails.iter().zip(&mut rows).enumerate() {
+        row.hints = hints::hints(rail, &rails);
+        if row.outage.is_some() {
+            continue;
+        }
+        let is_used = |to: &IpAddr| used.iter().any(|pair| pair.local == at && pair.remotes.contains(to));
+        let pair = |to: &IpAddr| Pair::look(rail, *to, own.contains(to), is_used(to), &interfaces);
+        row.pairs = args.peer.iter().map(pair).collect();
+        row.peer = best(&row.pairs);
+    }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
-        print_table(&rows, args.peer);
+        print(&rows);
     }
     let usable = |row: &Row| row.rail && row.outage.is_none() && row.peer.as_ref().is_none_or(|peer| peer.reachable);
     Ok(if rows.iter().any(usable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-impl Row {
-    fn new(interface: Interface, peer: Option<Peer>) -> Row {
-        let is_up = interface.is_up();
-        let (address, reason) = match interface.verdict {
-            Verdict::Rail(address) => (Some(address), None),
-            Verdict::Excluded(reason) => (None, Some(reason)),
+/// Of the pairs that reach the host the fastest, else of any.
+fn best(pairs: &[Pair]) -> Option<Reach> {
+    let us = |pair: &&Pair| pair.reach.round_trip_us.unwrap_or(f64::INFINITY);
+    let reached = pairs.iter().filter(|pair| pair.reach.reachable).min_by(|a, b| us(a).total_cmp(&us(b)));
+    let Reach { reachable, round_trip_us, error } = &reached.or(pairs.first())?.reach;
+    Some(Reach { reachable: *reachable, round_trip_us: *round_trip_us, error: error.clone() })
+}
+
+impl Pair {
+    fn look(rail: &Rail, to: IpAddr, is_here: bool, used: bool, interfaces: &[Interface]) -> Pair {
+        let device = rail.device().filter(|_| !is_here).map(str::to_string);
+        let Some(from) = rail.source_for(to) else {
+            let error = Some(format!("{} has no address of that kind", rail.name));
+            let reach = Reach { reachable: false, round_trip_us: None, error };
+            return Pair { from: None, to, route: "none".into(), device, used, reach };
         };
-        let peer = address.filter(|_| is_up).zip(peer).map(|(rail, peer)| peer.reach(rail, &interface.name));
-        Row {
-            name: interface.name,
-            rail: address.is_some(),
-            address,
-            addresses: interface.addresses,
-            speed_mbps: interface.speed_mbps,
-            mtu: interface.mtu,
-            outage: interface.outage,
-            reason,
-            peer,
-        }
+        let name = |index: u32| interfaces.iter().find(|one| one.index == index).map_or("?", |one| one.name.as_str());
+        // What is of a link alone has a route over every interface; it is the socket that chooses.
+        let route = match netlink::route(from, to) {
+            Ok(netlink::Route { device, gateway: None }) => Ok(format!("over {}", name(device))),
+            Ok(netlink::Route { device, gateway: Some(gateway) }) => Ok(format!("over {}, by {gateway}", name(device))),
+            Err(error) => Err(error.to_string()),
+        };
+        let reach = match (&route, probe::round_trip(rail, to, is_here)) {
+            (_, Ok(Some(time))) => {
+                Reach { reachable: true, round_trip_us: Some(time.as_nanos() as f64 / 1e3), error: None }
+            }
+            (Err(error), _) => Reach { reachable: false, round_trip_us: None, error: Some(error.clone()) },
+            (Ok(_), Ok(None)) => Reach { reachable: true, round_trip_us: None, error: None },
+            (Ok(_), Err(error)) => Reach { reachable: true, round_trip_us: None, error: Some(error.to_string()) },
+        };
+        let route = route.unwrap_or_else(|_| "none".into());
+        Pair { from: Some(from), to, route, device, used, reach }
     }
 
-    fn state(&self, peer: Option<IpAddr>) -> String {
-        match (&self.reason, &self.peer, peer) {
-            (Some(reason), _, _) => format!("not used: {reason}"),
-            (None, Some(Reach { error: Some(error), .. }), Some(peer)) => format!("rail; no way to {peer}: {error}"),
-            (None, Some(Reach { round_trip_us: Some(us), .. }), Some(peer)) => {
-                format!("rail; has a route to {peer}, round trip {}", text::microseconds(*us))
-            }
-            (None, Some(_), Some(peer)) => format!("rail; has a route to {peer}, which does not answer"),
-            _ => self.outage.map_or("rail".into(), |outage| format!("rail, but {outage} now")),
+    fn answer(&self) -> String {
+        match (&self.reach.error, self.reach.round_trip_us) {
+            (_, Some(us)) => format!("after {}", text::microseconds(us)),
+            (Some(error), None) => error.clone(),
+            (None, None) => "none within 1 s".into(),
         }
     }
 }
 
-fn print_table(rows: &[Row], peer: Option<IpAddr>) {
-    let mut table = text::table(&["interface", "address", "speed", "MTU", "state"], usize::MAX);
-    for row in rows {
-        let addresses: Vec<String> = match row.address {
-            Some(address) => vec![address.to_string()],
-            None => row.addresses.iter().map(ToString::to_string).collect(),
+impl Row {
+    fn new(interface: &Interface) -> Row {
+        let reason = match &interface.verdict {
+            Verdict::Rail(_) => None,
+            Verdict::Excluded(reason) => Some(reason.clone()),
         };
-        let or_dash = |text: String| if text.is_empty() { "-".to_string() } else { text };
+        Row {
+            name: interface.name.clone(),
+            altnames: interface.altnames.clone(),
+            rail: interface.is_rail(),
+            address: interface.offered().first().map(|offered| offered.ip),
+            addresses: interface.addresses.iter().map(|address| address.ip).collect(),
+            speed_mbps: interface.speed_mbps,
+            mtu: interface.mtu,
+            outage: interface.outage,
+            reason,
+            hints: Vec::new(),
+            peer: None,
+            pairs: Vec::new(),
+        }
+    }
+
+    fn state(&self) -> String {
+        match (&self.reason, self.outage) {
+            (Some(reason), _) => format!("not used: {reason}"),
+            (None, Some(outage)) => format!("rail, but {outage} now"),
+            (None, None) => "rail".into(),
+        }
+    }
+}
+
+fn print(rows: &[Row]) {
+    let mut table = text::table(&["interface", "addresses", "speed", "MTU", "state"], usize::MAX);
+    for row in rows {
+        let addresses: Vec<String> = row.addresses.iter().map(ToString::to_string).collect();
+        let names: Vec<&str> = [&row.name].into_iter().chain(&row.altnames).map(String::as_str).collect();
         table.add_row([
-            row.name.clone(),
+            names.join("\n"),
             or_dash(addresses.join("\n")),
             row.speed_mbps.map_or("unknown".into(), |mbps| format!("{mbps} Mbit/s")),
             row.mtu.to_string(),
-            row.state(peer),
+            row.state(),
         ]);
     }
     println!("{table}");
     let rails = rows.iter().filter(|row| row.rail).count();
     println!("{rails} of {} interfaces would be rails (FISHPLATE_RAILS chooses others)", rows.len());
+    for (row, hint) in rows.iter().flat_map(|row| row.hints.iter().map(move |hint| (row, hint))) {
+        println!("{}: {hint}", row.name);
+    }
+    if rows.iter().any(|row| !row.pairs.is_empty()) {
+        print_pairs(rows);
+    }
+}
+
+fn print_pairs(rows: &[Row]) {
+    let mut table = text::table(&["rail", "from", "to", "route", "bound to", "answer", "used"], usize::MAX);
+    for (row, pair) in rows.iter().flat_map(|row| row.pairs.iter().map(move |pair| (row, pair))) {
+        table.add_row([
+            row.name.clone(),
+            or_dash(pair.from.map(|ip| ip.to_string()).unwrap_or_default()),
+            pair.to.to_string(),
+            pair.route.clone(),
+            or_dash(pair.device.clone().unwrap_or_default()),
+            pair.answer(),
+            if pair.used { "yes" } else { "no" }.into(),
+        ]);
+    }
+    println!("\n{table}");
+}
+
+fn or_dash(text: String) -> String {
+    if text.is_empty() { "-".to_string() } else { text }
 }

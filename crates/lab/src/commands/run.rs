@@ -52,7 +52,9 @@ struct Counters {
 pub fn run(mut args: Args) -> Result<ExitCode> {
     let counters = Counters::prepare(&mut args.options)?;
     let environment = args.options.environment()?;
-    if let Err(error) = fishplate_rails::discover::survey(&environment.settings.rails) {
+    if let Err(error) = fishplate_rails::discover::survey(&environment.settings.rails)
+        && !error.may_pass()
+    {
         // Not fatal: the hosts that run the ranks may have interfaces that this one lacks.
         eprintln!("fishplate: on this host: {error}");
     }

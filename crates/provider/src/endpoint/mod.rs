@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use fishplate_engine::{Registration, VcId};
 use fishplate_rails::settings::Progress;
-use fishplate_rails::{ADDRESS_LEN, Endpoint as Transport, OpenError, Settings};
+use fishplate_rails::{ADDRESS_LEN, Address, Endpoint as Transport, OpenError, Settings};
 use ofi_abi::{
     FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_READ,
     FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
@@ -279,6 +279,14 @@ impl Bound for Endpoint {
     fn forget(&self, index: u64) -> Outcome<()> {
         self.state()?.peers.forget(index);
         Ok(())
+    }
+
+    fn meet(&self, address: &Address) {
+        if let Ok(mut state) = self.state()
+            && let Some(transport) = &mut state.transport
+        {
+            transport.meet(address);
+        }
     }
 
     fn expose(&self, registration: Registration) -> Outcome<()> {

@@ -13,6 +13,7 @@ use super::{Endpoint, State};
 use crate::completion::{entry, failed_entry};
 use crate::errno::{Errno, Outcome};
 use crate::error_report;
+use crate::ffi::exit_status;
 use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
 use crate::shared_processor::is_processor_shared;
 
@@ -64,10 +65,12 @@ impl Served for Endpoint {
         self.state.try_lock().ok()?.readiness_fd.clone()
     }
 
-    /// The process exits with the endpoint open: sends what peers wait for. Not while another thread is in a call.
+    /// The process exits with the endpoint open: what was sent still arrives, as far as it goes on after `MPI_Finalize`; but
+    /// an abort is not held up. Not while another thread is in a call.
     fn close_at_exit(&self) {
         let Ok(mut state) = self.state.try_lock() else { return };
-        state.transport.take().into_iter().for_each(Transport::close_at_exit);
+        let close = if exit_status::has_failed() { Transport::close_at_once } else { Transport::close };
+        state.transport.take().into_iter().for_each(close);
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Once;
 
 use ofi_abi::{fi_context, fi_provider, fi_version};
 
-use crate::ffi::{fabric, info};
+use crate::ffi::{exit_status, fabric, info};
 use crate::info::VERSION;
 
 /// The interface that these types describe.
@@ -42,6 +42,9 @@ pub extern "C" fn fi_prov_ini() -> *mut fi_provider {
             let version = caller_version().unwrap_or(OUR_INTERFACE).max(OUR_INTERFACE);
             // SAFETY: inside the `Once`, before the address has been given to anybody.
             unsafe { (*PROVIDER.0.get()).fi_version = version };
+            if let Some(library) = library_of(fi_prov_ini as *const c_void) {
+                exit_status::watch(library);
+            }
         });
         PROVIDER.0.get()
     })
@@ -83,9 +86,15 @@ fn caller_library() -> Option<&'static CStr> {
     let frames = frames.get(..usize::try_from(count).ok()?)?;
     // This function's own frames come first; a tool may have put its own between.
     let outside = frames.iter().skip_while(|frame| origin(**frame).is_none_or(|origin| origin.dli_fbase != own));
-    let caller = outside.filter_map(|frame| origin(*frame)).find(|origin| origin.dli_fbase != own)?;
-    // SAFETY: the loader keeps the names of loaded libraries, and this one cannot go while its call is under way.
-    (!caller.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(caller.dli_fname) })
+    let caller = outside.copied().find(|frame| origin(*frame).is_some_and(|origin| origin.dli_fbase != own))?;
+    library_of(caller)
+}
+
+/// Path of the library that an address of code belongs to, which must be in memory for good or during the call.
+fn library_of(code: *const c_void) -> Option<&'static CStr> {
+    let found = origin(code)?;
+    // SAFETY: the loader keeps the names of loaded libraries.
+    (!found.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(found.dli_fname) })
 }
 
 /// Which library an address of code belongs to.

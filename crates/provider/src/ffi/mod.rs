@@ -12,6 +12,7 @@ mod counter;
 mod domain;
 mod endpoint;
 mod event_queue;
+pub mod exit_status;
 mod fabric;
 mod handle;
 mod info;

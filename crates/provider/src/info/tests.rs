@@ -115,7 +115,7 @@ fn other_providers_questions_are_refused() {
 
 #[test]
 fn only_blobs_name_peers_and_nobody_chooses_his_own() {
-    let peer = Address { id: EndpointId(5), token: Token([7; 16]), port: 1, rails: vec!["10.0.0.1".parse().unwrap()] };
+    let peer = Address::new(Token([7; 16]), 1, vec![vec!["10.0.0.1".parse().unwrap()]]);
     let blob = Some(peer.encode());
     assert_eq!(ask(Hints { dest: blob, ..Hints::default() }).unwrap().dest, blob);
     assert_eq!(without_hints().dest, None);

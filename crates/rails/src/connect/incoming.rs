@@ -15,6 +15,8 @@ pub struct Incoming {
     pub stream: TcpStream,
     /// The other end.
     pub remote: SocketAddr,
+    /// The rail that it came over; `None`: its address tells.
+    pub rail: Option<u8>,
     /// Since when it exists.
     pub since: Instant,
     acceptor: Acceptor,
@@ -33,13 +35,18 @@ pub enum AcceptError {
 impl Incoming {
     /// A connection just accepted.
     pub fn new(stream: TcpStream, remote: SocketAddr, since: Instant, acceptor: Acceptor) -> Self {
-        Incoming { stream, remote, since, acceptor, received: Vec::new() }
+        Incoming { stream, remote, rail: None, since, acceptor, received: Vec::new() }
+    }
+
+    /// The same over a rail that is known.
+    pub fn over(self, rail: Option<u8>) -> Self {
+        Incoming { rail, ..self }
     }
 
     /// Something can be read. Some: the peer is proven; answer with [`Incoming::accept`] or [`Incoming::refuse`].
     pub fn advance(&mut self) -> Result<Option<Proven>, AcceptError> {
         loop {
-            let open = read_some(&self.stream, &mut self.received).map_err(|_| AcceptError::Gone)?;
+            let open = read_some(&self.stream, &mut self.received, MAX_MESSAGE_LEN).map_err(|_| AcceptError::Gone)?;
             let may_have_more = self.received.len() == MAX_MESSAGE_LEN;
             if let Some(proven) = self.take_steps()? {
                 return Ok(Some(proven));
@@ -76,6 +83,11 @@ impl Incoming {
     /// Takes the connection as a subchannel, granting so many bytes.
     pub fn accept(&self, grant: u64) -> std::io::Result<()> {
         write_whole(&self.stream, &self.acceptor.accept(grant))
+    }
+
+    /// Tells the peer, which has asked, all addresses of this endpoint. The connection is for nothing else.
+    pub fn tell(&self, addresses: &[u8]) {
+        let _ = write_whole(&self.stream, &self.acceptor.tell(addresses));
     }
 
     /// The keys of a connection that is taken; `None`: it is not encrypted.

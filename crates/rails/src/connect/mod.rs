@@ -9,12 +9,12 @@ use std::net::TcpStream;
 
 use crate::handshake::MAX_MESSAGE_LEN;
 
-/// Reads what is there of a handshake, and no more of it than one message may have. `Ok(false)`: the peer has shut
-/// the connection.
-fn read_some(mut stream: &TcpStream, received: &mut Vec<u8>) -> io::Result<bool> {
-    while received.len() < MAX_MESSAGE_LEN {
+/// Reads what is there of a handshake, and no more of it than one message may have, `most` bytes. `Ok(false)`: the peer has
+/// shut the connection.
+fn read_some(mut stream: &TcpStream, received: &mut Vec<u8>, most: usize) -> io::Result<bool> {
+    while received.len() < most {
         let mut bytes = [0; MAX_MESSAGE_LEN];
-        let room = MAX_MESSAGE_LEN - received.len();
+        let room = bytes.len().min(most - received.len());
         match stream.read(&mut bytes[..room]) {
             Ok(0) => return Ok(false),
             Ok(got) => received.extend_from_slice(&bytes[..got]),

@@ -1,5 +1,6 @@
 //! An attempt to set up one subchannel: one rail and stream to one address of a peer.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -8,8 +9,8 @@ use fishplate_engine::{Instant, VcId};
 
 use super::{read_some, write_whole};
 use crate::encryption::Keys;
-use crate::handshake::{HandshakeError, Initiator, Refusal, Step};
-use crate::link_name::FIRST_ADDITIONAL;
+use crate::handshake::{HandshakeError, Initiator, MAX_ANSWER_LEN, Refusal, Step};
+use crate::link_name::is_additional;
 use crate::socket;
 
 /// Backoff before the second try, or after a failure, in nanoseconds; it doubles with each further one.
@@ -18,6 +19,16 @@ pub const MIN_BACKOFF_NS: u64 = 50_000_000;
 const MAX_BACKOFF_NS: u64 = 2_000_000_000;
 /// How long a try may take, in nanoseconds: longer than a lost SYN and its retransmission over a distance.
 const CONNECT_TIMEOUT_NS: u64 = 5_000_000_000;
+/// The same while other addresses of the peer have not been tried. For somewhat less hosts keep the first answer to their
+/// question who has an address (`locktime` of arp(7)), even if it was wrong and they have heard a better one since.
+const ALTERNATIVE_TIMEOUT_NS: u64 = 1_100_000_000;
+/// How long to wait after a detour, for the same reason; after the next, when this host has heard the better answer.
+const DETOUR_BACKOFFS_NS: [u64; 2] = [1_100_000_000, 20_000_000];
+/// How often an address is tried in a row where hosts may take interfaces for each other, and have to be told.
+const CROWDED_TRIES: u8 = 3;
+/// How long the side waits whose connections would not be kept if both connect at once, where questions of both at once
+/// would spread wrong answers.
+const CROWDED_DELAY_NS: u64 = 100_000_000;
 /// The same for a rail that has failed: the next SYN comes sooner than the kernel would repeat one, so that a rail that
 /// comes back is used soon.
 const RECONNECT_TIMEOUT_NS: u64 = 1_000_000_000;
@@ -35,12 +46,22 @@ pub struct Attempt {
     pub rail: u8,
     /// Which of the rail's streams.
     pub stream: u8,
-    /// The peer's end.
+    /// The peer's end in the present try.
     pub remote: SocketAddr,
+    /// Other addresses where it may be, to be tried in turn.
+    others: VecDeque<Alternative>,
     /// The connection was established before, and failed.
     pub is_reconnect: bool,
     /// The next try is for a connection with short segments.
     is_short: bool,
+    /// The rail is in one network with others.
+    is_crowded: bool,
+    /// How often the present address was tried in this round.
+    tries: u8,
+    /// How often the peer has refused because of a detour.
+    detours: usize,
+    /// How often an address was tried that had been tried before.
+    repetitions: usize,
     state: State,
     backoff_ns: u64,
     max_backoff_ns: u64,
@@ -48,6 +69,13 @@ pub struct Attempt {
     deadline: Instant,
     /// Why the last try failed.
     pub error: Option<AttemptError>,
+}
+
+/// An address of the peer, and how the last try to reach it ended.
+#[derive(Debug)]
+struct Alternative {
+    remote: SocketAddr,
+    error: Option<String>,
 }
 
 #[derive(Debug)]
@@ -85,10 +113,22 @@ impl AttemptError {
         match self {
             AttemptError::Network(_)
             | AttemptError::TimedOut
-            | AttemptError::Handshake(HandshakeError::NotFishplate) => false,
+            | AttemptError::Handshake(HandshakeError::NotFishplate | HandshakeError::Refused(Refusal::Detour)) => false,
             AttemptError::Handshake(HandshakeError::Token | HandshakeError::Refused(Refusal::Token)) => !is_reconnect,
             AttemptError::Handshake(_) => true,
         }
+    }
+
+    /// The peer wants the connection over another of its interfaces, which it has told the network of.
+    pub fn is_detour(&self) -> bool {
+        matches!(self, AttemptError::Handshake(HandshakeError::Refused(Refusal::Detour)))
+    }
+
+    /// The network, or this host, says that there is no way.
+    pub fn is_unreachable(&self) -> bool {
+        use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
+        let kinds = [AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable];
+        matches!(self, AttemptError::Network(error) if kinds.contains(&error.kind()))
     }
 
     /// The peer keeps the connection that it has set up itself.
@@ -108,6 +148,8 @@ pub struct Established {
     pub early: Vec<u8>,
     /// What it is encrypted with, if it is.
     pub keys: Option<Box<Keys>>,
+    /// The peer's addresses, if it was asked for them; then the connection is for nothing else.
+    pub addresses: Option<Vec<u8>>,
 }
 
 impl Attempt {
@@ -118,8 +160,13 @@ impl Attempt {
             rail,
             stream,
             remote,
+            others: VecDeque::new(),
             is_reconnect: false,
             is_short: false,
+            is_crowded: false,
+            tries: 0,
+            detours: 0,
+            repetitions: 0,
             state: State::BackingOff,
             backoff_ns: MIN_BACKOFF_NS,
             max_backoff_ns: MAX_BACKOFF_NS,
@@ -127,6 +174,19 @@ impl Attempt {
             deadline: now,
             error: None,
         }
+    }
+
+    /// The same to a peer that may be at other addresses as well, which are tried in turn.
+    pub fn or_at(self, others: impl IntoIterator<Item = SocketAddr>) -> Self {
+        let others = others.into_iter().map(|remote| Alternative { remote, error: None });
+        Attempt { others: others.collect(), ..self }
+    }
+
+    /// The same over a rail that is in one network with others, so that hosts may take one for the other; `yields`: if the
+    /// peer connects as well, its connections are kept.
+    pub fn among_others(self, yields: bool) -> Self {
+        let delay_ns = if yields { CROWDED_DELAY_NS } else { 0 };
+        Attempt { is_crowded: true, deadline: self.deadline.plus_ns(delay_ns), ..self }
     }
 
     /// The same for a connection that has failed, after a pause; `rtt_ns`: of its path, 0 if not known.
@@ -147,7 +207,7 @@ impl Attempt {
 
     /// Whether it is for a stream that is set up while others carry.
     pub fn is_additional(&self) -> bool {
-        self.stream >= FIRST_ADDITIONAL
+        is_additional(self.stream)
     }
 
     /// Ends the backoff.
@@ -176,7 +236,7 @@ impl Attempt {
     /// Starts a try; the socket is to be added to the poll set.
     pub fn start_connecting(
         &mut self,
-        local: std::net::IpAddr,
+        local: SocketAddr,
         device: Option<&str>,
         congestion: &str,
         now: Instant,
@@ -184,7 +244,14 @@ impl Attempt {
         let connecting = socket::connect(local, device, self.remote, congestion, self.is_short);
         let stream = connecting.map_err(AttemptError::Network)?;
         self.state = State::Connecting(stream);
-        self.deadline = now.plus_ns(self.timeout_ns);
+        // Whoever is there answers sooner; others must not be kept waiting.
+        let is_first_round = self.others.iter().any(|other| other.error.is_none());
+        let timeout_ns = if is_first_round || self.is_crowded {
+            ALTERNATIVE_TIMEOUT_NS.min(self.timeout_ns)
+        } else {
+            self.timeout_ns
+        };
+        self.deadline = now.plus_ns(timeout_ns);
         match &self.state {
             State::Connecting(stream) => Ok(stream),
             _ => Err(AttemptError::TimedOut),
@@ -215,13 +282,65 @@ impl Attempt {
         }
     }
 
-    /// The try has failed; the next comes after a backoff, with segments of the usual length.
+    /// The try has failed; the next comes after a backoff, with segments of the usual length, at the next address. Addresses
+    /// that have not been tried are so at once.
     pub fn pause(&mut self, error: AttemptError, now: Instant) {
         self.state = State::BackingOff;
         self.is_short = false;
+        if error.is_detour() {
+            self.error = Some(error);
+            self.deadline = now.plus_ns(DETOUR_BACKOFFS_NS[self.detours % DETOUR_BACKOFFS_NS.len()]);
+            self.detours += 1;
+            return;
+        }
+        self.tries += 1;
+        if self.is_crowded && self.tries < CROWDED_TRIES {
+            self.error = Some(error);
+            self.deadline = now;
+            return;
+        }
+        self.tries = 0;
+        if let Some(next) = self.others.pop_front() {
+            self.others.push_back(Alternative { remote: self.remote, error: Some(error.to_string()) });
+            self.remote = next.remote;
+            if next.error.is_none() {
+                self.error = Some(error);
+                self.deadline = now;
+                return;
+            }
+        }
+        self.repetitions += 1;
         self.error = Some(error);
         self.deadline = now.plus_ns(self.backoff_ns);
         self.backoff_ns = (self.backoff_ns * 2).min(self.max_backoff_ns);
+    }
+
+    /// The address of the last try is not the peer's. False: there is no other.
+    pub fn drop_address(&mut self, now: Instant) -> bool {
+        let Some(next) = self.others.pop_front() else { return false };
+        self.remote = next.remote;
+        self.state = State::BackingOff;
+        self.deadline = now;
+        true
+    }
+
+    /// Whether the next try is to be left to the routing table: in every other round, once all addresses have been tried.
+    pub fn is_loose(&self) -> bool {
+        let addresses = self.others.len() + 1;
+        self.repetitions.div_ceil(addresses) % 2 == 1
+    }
+
+    /// Whether every address has been tried.
+    pub fn has_tried_all(&self) -> bool {
+        self.error.is_some() && self.others.iter().all(|other| other.error.is_some())
+    }
+
+    /// How the last tries at all addresses have ended: `10.0.0.2:4000: no answer`.
+    pub fn errors(&self, last: &AttemptError) -> String {
+        let others =
+            self.others.iter().filter_map(|other| Some(format!("{}: {}", other.remote, other.error.as_ref()?)));
+        let all: Vec<String> = std::iter::once(format!("{}: {last}", self.remote)).chain(others).collect();
+        all.join(", ")
     }
 
     fn prove(
@@ -230,13 +349,14 @@ impl Attempt {
         mut initiator: Box<Initiator>,
         mut received: Vec<u8>,
     ) -> Result<Option<Established>, AttemptError> {
-        let open = read_some(&stream, &mut received).map_err(AttemptError::Network)?;
+        let open = read_some(&stream, &mut received, MAX_ANSWER_LEN).map_err(AttemptError::Network)?;
         loop {
             match initiator.advance(&mut received).map_err(AttemptError::Handshake)? {
                 Step::Send(message) => write_whole(&stream, &message).map_err(AttemptError::Network)?,
                 Step::Done(grant) => {
+                    let addresses = initiator.take_addresses();
                     let keys = initiator.into_keys();
-                    return Ok(Some(Established { socket: stream, grant, early: received, keys }));
+                    return Ok(Some(Established { socket: stream, grant, early: received, keys, addresses }));
                 }
                 Step::Wait if !open => return Err(AttemptError::Network(io::ErrorKind::ConnectionReset.into())),
                 Step::Wait => {

@@ -114,7 +114,7 @@ mod tests {
         use std::io::Write;
         let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(1));
         let (peer, _) = unproven.add(listener.connect(0), FILES);
-        let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new() };
+        let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new(), has_more: false };
         let offer = Offer { rail: 0, stream: 0, grant: 0 };
         let (_, hello) = Initiator::start(EndpointId(5), &address, [1; 16], offer, false).unwrap();
         listener.clients[0].write_all(&hello).unwrap();

@@ -14,7 +14,7 @@ mod tuning;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::{IpAddr, TcpListener};
+use std::net::IpAddr;
 
 use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, SubchannelId, VcId};
 use slab::Slab;
@@ -24,19 +24,22 @@ use crate::rail_bytes::Publisher;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::address::{Address, EndpointId, Token};
+use crate::announce::announce;
+use crate::await_rails::{Found, await_rails};
 use crate::bounce_buffers::BounceBuffers;
 use crate::clock::Clock;
 use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
-use crate::discover::{Interface, Verdict, survey};
+use crate::discover::{self, Interface};
 use crate::link::{CongestionControl, Link};
 use crate::logger;
 use crate::settings::Settings;
-use crate::socket;
+use crate::socket::{self, Listener};
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::{Kind, Poller};
 
+use connections::seeking::SeekingPeers;
 use peer::Peer;
 use progress::poll_interval::PollInterval;
 use progress::token::listener_token;
@@ -49,15 +52,21 @@ use tuning::parallel_streams::StreamGroup;
 pub struct Endpoint {
     settings: Settings,
     address: Address,
+    /// What its blob has room for, where that is not all.
+    listed: Option<Address>,
     rails: Vec<Rail>,
     /// Addresses of this node: peers that have one of them are on it.
     own_addresses: Vec<IpAddr>,
+    /// Interfaces that are no rails, and why, for the user.
+    other_interfaces: String,
+    /// Why no rail leads to other hosts, where it is known.
+    no_way: Option<String>,
     engine: Engine,
     memory: UserMemory,
     bounces: BounceBuffers,
     clock: Clock,
     poller: Poller,
-    listeners: Vec<TcpListener>,
+    listeners: Vec<Listener>,
     congestion: CongestionControl,
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
@@ -65,6 +74,7 @@ pub struct Endpoint {
     /// Links to peers of this host, beside those.
     shared_memory: SharedMemoryLinks,
     attempts: Slab<Attempt>,
+    seeking: SeekingPeers,
     unproven: UnprovenConnections,
     /// Streams that may become more.
     stream_groups: Vec<StreamGroup>,
@@ -127,42 +137,48 @@ impl Endpoint {
 
     fn begin(settings: &Settings, memory: UserMemory) -> Result<Endpoint, OpenError> {
         logger::start(settings.log);
-        let interfaces = survey(&settings.rails).map_err(|error| OpenError(error.to_string()))?;
-        let rails = rails(&interfaces)?;
+        let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
+        let rails = Rail::all(&interfaces);
         check_weights(settings, rails.len())?;
-        let ips: Vec<IpAddr> = rails.iter().map(|rail| rail.ip).collect();
-        let accept_paused = |error: std::io::Error| OpenError(format!("the rails cannot be listened on: {error}"));
+        let no_listener = |error: std::io::Error| OpenError(format!("the rails cannot be listened on: {error}"));
         let congestion = CongestionControl::new(
             settings.congestion.as_deref(),
-            &socket::unconnected(ips[0]).map_err(accept_paused)?,
+            &socket::unconnected(rails[0].ip()).map_err(no_listener)?,
         );
-        let (listeners, port) = socket::listen(&ips, congestion.initial_algorithm()).map_err(accept_paused)?;
+        let devices: Vec<Option<&str>> = rails.iter().map(Rail::device).collect();
+        let (listeners, port) = socket::listen(&devices, congestion.initial_algorithm()).map_err(no_listener)?;
         let system = |error: std::io::Error| OpenError(format!("the kernel gives no poll set: {error}"));
         let poller = Poller::new().map_err(system)?;
         for (at, listener) in listeners.iter().enumerate() {
-            listener.set_nonblocking(true).map_err(system)?;
-            poller.add(std::os::fd::AsFd::as_fd(listener), Kind::Stream, listener_token(at)).map_err(system)?;
+            listener.socket.set_nonblocking(true).map_err(system)?;
+            let socket = std::os::fd::AsFd::as_fd(&listener.socket);
+            poller.add(socket, Kind::Stream, listener_token(at)).map_err(system)?;
         }
-        let address =
-            Address { id: EndpointId(u64::from_le_bytes(random()?)), token: Token(random()?), port, rails: ips };
+        let offered = rails.iter().map(|rail| rail.addresses.iter().map(|own| own.ip).collect());
+        let address = Address::new(Token(random()?), port, offered.collect());
         let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).collect();
         log::info!("rails {}, port {port}", names.join(", "));
         log_outages(&interfaces, !settings.rails.is_empty());
+        rails.iter().filter(|rail| is_crowded(rail, &rails)).for_each(announce);
         Ok(Endpoint {
+            listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
             address,
-            own_addresses: interfaces.into_iter().flat_map(|interface| interface.addresses).collect(),
+            other_interfaces: discover::reasons(&interfaces),
+            no_way,
+            own_addresses: interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect(),
             engine: Engine::new(settings.engine_config()),
             memory,
             bounces: BounceBuffers::default(),
             clock: Clock::start(),
             poller,
-            listeners,
             congestion,
             accept_paused: false,
             links: Slab::new(),
             shared_memory: SharedMemoryLinks::default(),
             attempts: Slab::new(),
-            unproven: UnprovenConnections::new(rails.len()),
+            seeking: SeekingPeers::default(),
+            unproven: UnprovenConnections::new(listeners.len()),
+            listeners,
             stream_groups: Vec::new(),
             peers: Vec::new(),
             by_id: HashMap::new(),
@@ -255,27 +271,16 @@ impl Endpoint {
         links.filter(|at| self.links[**at].rail == rail).count()
     }
 
-    fn rail_id(&self, ip: IpAddr) -> RailId {
-        let at = self.rails.iter().position(|rail| rail.ip == ip);
-        RailId(at.unwrap_or(0) as u8)
+    /// The rail that has an address of this node.
+    fn rail_at(&self, ip: IpAddr) -> Option<RailId> {
+        let has = |rail: &Rail| rail.addresses.iter().any(|own| own.ip == ip);
+        self.rails.iter().position(has).map(|at| RailId(at as u8))
     }
 }
 
-fn rails(interfaces: &[Interface]) -> Result<Vec<Rail>, OpenError> {
-    let rail = |interface: &Interface| match interface.verdict {
-        Verdict::Rail(ip) => {
-            let at = interface.addresses.iter().position(|address| *address == ip);
-            Some(Rail {
-                name: interface.name.clone(),
-                ip,
-                prefix: at.and_then(|at| interface.prefixes.get(at).copied()).unwrap_or(0),
-                speed: interface.speed_mbps.map(|mbps| mbps as f64 * 1e6 / 8.0),
-            })
-        }
-        Verdict::Excluded(_) => None,
-    };
-    let rails: Vec<Rail> = interfaces.iter().filter_map(rail).collect();
-    if rails.is_empty() { Err(OpenError("no network interface can be a rail".into())) } else { Ok(rails) }
+/// Whether a rail is in one network with another.
+fn is_crowded(rail: &Rail, rails: &[Rail]) -> bool {
+    rails.iter().any(|other| other.index != rail.index && rail.shares_network(other))
 }
 
 /// Says which rails will not carry at first. Louder if the user has named them: others may never have been in use.

@@ -30,6 +30,12 @@ pub struct Peer {
     pub is_closing: bool,
     /// Over which ways it has been connected.
     pub known_paths: Vec<KnownPath>,
+    /// When it has refused this endpoint's connections because it prefers its own, of which there is none yet.
+    pub yielded_at: Option<Instant>,
+    /// The user knows that there was no way to it at first.
+    pub is_told_unreachable: bool,
+    /// Connections refused because they had come over another interface.
+    pub detours: u32,
     /// How its links have failed of late, by rail.
     pub flap_damping: Vec<FlapDamping>,
     /// Why its last link failed, for the user.
@@ -79,6 +85,9 @@ impl Peer {
             since: Instant(0),
             is_closing: false,
             known_paths: Vec::new(),
+            yielded_at: None,
+            is_told_unreachable: false,
+            detours: 0,
             flap_damping: Vec::new(),
             last_failure: String::new(),
             attempt_errors: Vec::new(),
@@ -88,6 +97,11 @@ impl Peer {
     /// Whether connections must be set up before anything can be sent.
     pub fn is_idle(&self) -> bool {
         self.role == Role::Idle
+    }
+
+    /// Whether this endpoint looks for a way to it.
+    pub fn is_sought(&self) -> bool {
+        self.role == Role::Initiator && !self.is_connected()
     }
 
     /// Whether at least one link carries.

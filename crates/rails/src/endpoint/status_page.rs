@@ -83,7 +83,7 @@ impl Endpoint {
         }
         live::Rail {
             name: self.rails[at].name.clone(),
-            address: Some(self.rails[at].ip),
+            address: Some(self.rails[at].ip()),
             state: if links > 0 { State::Up } else { self.state_without_links(at) },
             links,
             tx_bytes: sum.tx_bytes,

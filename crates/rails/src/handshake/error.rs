@@ -19,6 +19,8 @@ pub enum Refusal {
     Closed,
     /// One side encrypts and the other does not: whether it is the acceptor.
     Encryption(bool),
+    /// It came over another interface of the acceptor's than that of the address that was meant.
+    Detour,
 }
 
 /// Why a handshake failed.
@@ -61,6 +63,9 @@ impl fmt::Display for HandshakeError {
             HandshakeError::NotMe => f.write_str("it is meant for another endpoint"),
             HandshakeError::Refused(Refusal::Token) => f.write_str("the peer says that this side's token is wrong"),
             HandshakeError::Refused(Refusal::Yield) => f.write_str("the peer prefers its own connection"),
+            HandshakeError::Refused(Refusal::Detour) => {
+                f.write_str("it reaches the peer over another interface than that of the address")
+            }
             HandshakeError::Refused(Refusal::Closed) => f.write_str("the peer has closed its endpoint"),
             HandshakeError::Token => f.write_str("the peer does not know the token of the endpoint"),
             HandshakeError::Encryption(theirs) | HandshakeError::Refused(Refusal::Encryption(theirs)) => {

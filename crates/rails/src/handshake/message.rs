@@ -4,7 +4,7 @@ use fishplate_engine::wire::VERSION;
 use ring::hmac;
 
 use super::error::{HandshakeError, Refusal};
-use crate::address::Token;
+use crate::address::{MAX_RAIL_ADDRESSES, MAX_RAILS, Token};
 use crate::encryption::SHARE_LEN;
 
 const MAGIC: [u8; 4] = *b"FiPl";
@@ -25,12 +25,21 @@ pub(super) const ACCEPT_LEN: usize = PREAMBLE_LEN + GRANT_LEN + PROOF_OF_TOKEN_L
 /// Longest message of a handshake, in bytes: more are never kept of an unproven peer.
 pub const MAX_MESSAGE_LEN: usize = CHALLENGE_LEN;
 
+/// Longest list of addresses, in bytes: each with a byte ahead.
+pub(super) const MAX_LIST_LEN: usize = MAX_RAILS * MAX_RAIL_ADDRESSES * (1 + 16);
+/// The length of a list of addresses.
+pub(super) const LIST_HEAD_LEN: usize = 2;
+
+/// Longest answer to an initiator, in bytes.
+pub const MAX_ANSWER_LEN: usize = PREAMBLE_LEN + LIST_HEAD_LEN + MAX_LIST_LEN + PROOF_OF_TOKEN_LEN;
+
 pub(super) mod kind {
     pub const HELLO: u8 = 1;
     pub const CHALLENGE: u8 = 2;
     pub const PROOF: u8 = 3;
     pub const ACCEPT: u8 = 4;
     pub const REFUSE: u8 = 5;
+    pub const ADDRESSES: u8 = 6;
 }
 
 /// A number used once.
@@ -57,6 +66,7 @@ pub fn refuse(refusal: Refusal) -> Vec<u8> {
         Refusal::Closed => 5,
         Refusal::Encryption(false) => 6,
         Refusal::Encryption(true) => 7,
+        Refusal::Detour => 8,
     };
     preamble(kind::REFUSE, code).to_vec()
 }
@@ -83,6 +93,7 @@ pub(super) fn check_preamble(received: &[u8]) -> Result<Option<u8>, HandshakeErr
         (kind::REFUSE, 4) => Err(HandshakeError::Refused(Refusal::Yield)),
         (kind::REFUSE, 6) => Err(HandshakeError::Refused(Refusal::Encryption(false))),
         (kind::REFUSE, 7) => Err(HandshakeError::Refused(Refusal::Encryption(true))),
+        (kind::REFUSE, 8) => Err(HandshakeError::Refused(Refusal::Detour)),
         (kind::REFUSE, _) => Err(HandshakeError::Refused(Refusal::Closed)),
         _ if version != VERSION => Err(HandshakeError::Version(version)),
         // Not under any proof: whatever is not fixed there could be changed on the way.
@@ -108,6 +119,7 @@ pub(super) mod purpose {
     pub const ACCEPTOR: &[u8] = b"fishplate acceptor";
     pub const INITIATOR: &[u8] = b"fishplate initiator";
     pub const GRANT: &[u8] = b"fishplate grant";
+    pub const ADDRESSES: &[u8] = b"fishplate addresses";
 }
 
 /// Proves knowledge of the token. All `parts` have fixed lengths, so that their concatenation is unambiguous.

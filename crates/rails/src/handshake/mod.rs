@@ -7,6 +7,7 @@
 //!          ◀──────  CHALLENGE  nonce, share, HMAC(token, "acceptor" HELLO nonce share)
 //!   PROOF  offer, HMAC(token, "initiator" HELLO nonce share offer) ──────▶
 //!          ◀──────  ACCEPT  grant, HMAC(token, "grant" HELLO nonce share grant)
+//!                   or, if it is asked for by PROOF, ADDRESSES  list, HMAC(token, "addresses" HELLO nonce share list)
 //!                   or, at any point, REFUSE  reason
 //! ```
 
@@ -17,13 +18,15 @@ mod tests;
 
 use crate::address::{Address, EndpointId, Token};
 use crate::encryption::{Ephemeral, Keys, NO_SHARE, Share, Side};
+use crate::link_name::ASKS;
 use message::{
-    ACCEPT_LEN, CHALLENGE_LEN, FRESH_LEN, GRANT_LEN, HELLO_LEN, HELLO_NONCE_AT, NONCE_LEN, OFFER_LEN, PREAMBLE_LEN,
-    PROOF_LEN, check_preamble, kind, preamble, prove, purpose, take, u64_at, verify,
+    ACCEPT_LEN, CHALLENGE_LEN, FRESH_LEN, GRANT_LEN, HELLO_LEN, HELLO_NONCE_AT, LIST_HEAD_LEN, MAX_LIST_LEN, NONCE_LEN,
+    OFFER_LEN, PREAMBLE_LEN, PROOF_LEN, PROOF_OF_TOKEN_LEN, check_preamble, kind, preamble, prove, purpose, take,
+    u64_at, verify,
 };
 
 pub use error::{HandshakeError, Refusal, refusal_for};
-pub use message::{MAX_MESSAGE_LEN, Nonce, Offer, refuse};
+pub use message::{MAX_ANSWER_LEN, MAX_MESSAGE_LEN, Nonce, Offer, refuse};
 
 /// What follows from the bytes that have come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub struct Initiator {
     /// Nonce and share of the acceptor, once it has proven itself.
     fresh: Option<[u8; FRESH_LEN]>,
     keys: Option<Box<Keys>>,
+    /// The acceptor's addresses, if they were asked for.
+    addresses: Option<Vec<u8>>,
 }
 
 impl Initiator {
@@ -64,7 +69,8 @@ impl Initiator {
         hello[8..16].copy_from_slice(&me.0.to_le_bytes());
         hello[16..24].copy_from_slice(&peer.id.0.to_le_bytes());
         hello[HELLO_NONCE_AT..].copy_from_slice(&fresh(&nonce, ephemeral.as_ref()));
-        let initiator = Initiator { token: peer.token, hello, offer, ephemeral, fresh: None, keys: None };
+        let (token, fresh, keys, addresses) = (peer.token, None, None, None);
+        let initiator = Initiator { token, hello, offer, ephemeral, fresh, keys, addresses };
         Ok((initiator, hello.to_vec()))
     }
 
@@ -76,12 +82,18 @@ impl Initiator {
                 Some(challenge) => self.prove(&challenge),
                 None => Ok(Step::Wait),
             },
-            (kind::ACCEPT, Some(fresh)) => match take::<ACCEPT_LEN>(received) {
+            (kind::ADDRESSES, Some(fresh)) if self.offer.stream == ASKS => self.told(&fresh, received),
+            (kind::ACCEPT, Some(fresh)) if self.offer.stream != ASKS => match take::<ACCEPT_LEN>(received) {
                 Some(accept) => self.accepted(&fresh, &accept),
                 None => Ok(Step::Wait),
             },
             _ => Err(HandshakeError::NotFishplate),
         }
+    }
+
+    /// The list that the acceptor was asked for, if it was.
+    pub fn take_addresses(&mut self) -> Option<Vec<u8>> {
+        self.addresses.take()
     }
 
     /// The keys of a connection whose peer is proven; `None`: it is not encrypted.
@@ -108,6 +120,23 @@ impl Initiator {
         let (grant, proof) = halves::<GRANT_LEN>(&accept[PREAMBLE_LEN..]);
         verify(&self.token, purpose::GRANT, &[&self.hello, fresh, &grant], proof)?;
         Ok(Step::Done(u64::from_le_bytes(grant)))
+    }
+
+    fn told(&mut self, fresh: &[u8; FRESH_LEN], received: &mut Vec<u8>) -> Result<Step<u64>, HandshakeError> {
+        let Some(head) = received.get(PREAMBLE_LEN..).and_then(|rest| rest.first_chunk::<LIST_HEAD_LEN>()) else {
+            return Ok(Step::Wait);
+        };
+        let len = usize::from(u16::from_le_bytes(*head));
+        if len > MAX_LIST_LEN {
+            return Err(HandshakeError::NotFishplate);
+        }
+        let end = PREAMBLE_LEN + LIST_HEAD_LEN + len;
+        let Some(message) = received.get(..end + PROOF_OF_TOKEN_LEN) else { return Ok(Step::Wait) };
+        let list = &message[PREAMBLE_LEN..end];
+        verify(&self.token, purpose::ADDRESSES, &[&self.hello, fresh, list], &message[end..])?;
+        self.addresses = Some(list[LIST_HEAD_LEN..].to_vec());
+        received.drain(..end + PROOF_OF_TOKEN_LEN);
+        Ok(Step::Done(0))
     }
 }
 
@@ -174,6 +203,14 @@ impl Acceptor {
         let said = self.said.as_ref().map_or([&[][..]; 2], |said| [&said.hello, &said.fresh]);
         let own = prove(&self.token, purpose::GRANT, &[said[0], said[1], &grant]);
         [preamble(kind::ACCEPT, 0).as_slice(), &grant, own.as_ref()].concat()
+    }
+
+    /// The last message, to one that is proven and has asked for the addresses of this endpoint.
+    pub fn tell(&self, addresses: &[u8]) -> Vec<u8> {
+        let list = [&(addresses.len() as u16).to_le_bytes(), addresses].concat();
+        let said = self.said.as_ref().map_or([&[][..]; 2], |said| [&said.hello, &said.fresh]);
+        let own = prove(&self.token, purpose::ADDRESSES, &[said[0], said[1], &list]);
+        [preamble(kind::ADDRESSES, 0).as_slice(), &list, own.as_ref()].concat()
     }
 
     /// The keys of a connection whose peer is proven; `None`: it is not encrypted.

@@ -7,7 +7,7 @@ use super::*;
 const OFFER: Offer = Offer { rail: 3, stream: 1, grant: 1 << 22 };
 
 fn address(id: u64, token: u8) -> Address {
-    Address { id: EndpointId(id), token: Token([token; 16]), port: 1, rails: Vec::new() }
+    Address { id: EndpointId(id), token: Token([token; 16]), port: 1, rails: Vec::new(), has_more: false }
 }
 
 /// Runs both sides; returns how each ended.
@@ -49,6 +49,50 @@ fn both_sides_are_proven() {
     let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
     let ends = run(&mut initiator, hello, &mut acceptor);
     assert_eq!(ends, (Ok(77), Ok(Proven { peer: EndpointId(5), offer: OFFER })));
+}
+
+/// Runs a question for addresses until both sides are proven.
+fn asking() -> (Initiator, Acceptor) {
+    let asks = Offer { stream: ASKS, ..OFFER };
+    let (mut initiator, mut hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], asks, false).unwrap();
+    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
+    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello) else { panic!("no challenge") };
+    let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge) else { panic!("no proof") };
+    assert!(matches!(acceptor.advance(&mut proof), Ok(Step::Done(proven)) if proven.offer == asks));
+    (initiator, acceptor)
+}
+
+#[test]
+fn who_asks_is_told_the_addresses() {
+    let (mut initiator, acceptor) = asking();
+    let told = acceptor.tell(&[7; 300]);
+    let mut so_far = Vec::new();
+    for byte in &told[..told.len() - 1] {
+        so_far.push(*byte);
+        assert_eq!(initiator.advance(&mut so_far), Ok(Step::Wait));
+    }
+    so_far.extend(&told[told.len() - 1..]);
+    assert_eq!(initiator.advance(&mut so_far), Ok(Step::Done(0)));
+    assert_eq!(initiator.take_addresses(), Some(vec![7; 300]));
+}
+
+#[test]
+fn addresses_that_were_changed_on_the_way_or_not_asked_for_are_refused() {
+    for at in [8, 10, 30, 45] {
+        let (mut initiator, acceptor) = asking();
+        let mut told = acceptor.tell(&[7; 10]);
+        told[at] ^= 1;
+        told.extend([0; 2]);
+        assert_eq!(initiator.advance(&mut told), Err(HandshakeError::Token), "{at}");
+    }
+    let (mut initiator, acceptor) = asking();
+    assert_eq!(initiator.advance(&mut acceptor.accept(7)), Err(HandshakeError::NotFishplate));
+    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
+    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
+    let mut hello = hello;
+    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello) else { panic!("no challenge") };
+    assert!(matches!(initiator.advance(&mut challenge), Ok(Step::Send(_))));
+    assert_eq!(initiator.advance(&mut acceptor.tell(&[])), Err(HandshakeError::NotFishplate));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! frame. One without a frame is a probe: it shows that datagrams arrive.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use fishplate_engine::wire::{Body, Header, Malformed};
@@ -61,7 +61,7 @@ pub enum DatagramKind {
 
 impl Datagrams {
     /// From `local`, over `device` if there is one.
-    pub fn open(local: IpAddr, device: Option<&str>) -> io::Result<Datagrams> {
+    pub fn open(local: SocketAddr, device: Option<&str>) -> io::Result<Datagrams> {
         let mut secret = [0; 8];
         getrandom::fill(&mut secret).map_err(io::Error::other)?;
         Ok(Datagrams {

@@ -9,6 +9,8 @@ use std::os::fd::AsRawFd;
 /// Facts of one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
+    /// The kernel's number of it.
+    pub index: u32,
     /// Enabled by the administrator.
     pub up: bool,
     /// Carrier present.
@@ -72,6 +74,7 @@ pub fn facts(name: &str) -> io::Result<Facts> {
     let driver = driver(&socket, name).unwrap_or_default();
     let speed_mbps = speed(&socket, name).ok().flatten().filter(|_| !MADE_UP.contains(&driver.as_str()));
     Ok(Facts {
+        index: index(&socket, name)?,
         up: flags & libc::IFF_UP != 0,
         running: flags & libc::IFF_RUNNING != 0,
         loopback: flags & libc::IFF_LOOPBACK != 0,
@@ -87,6 +90,13 @@ fn flags(socket: &UdpSocket, name: &str) -> io::Result<i16> {
     ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
     // SAFETY: the kernel filled the flags member of the union on success.
     Ok(unsafe { request.ifr_ifru.ifru_flags })
+}
+
+fn index(socket: &UdpSocket, name: &str) -> io::Result<u32> {
+    let mut request = request(name)?;
+    ioctl(socket, libc::SIOCGIFINDEX, &mut request)?;
+    // SAFETY: the kernel filled the index member of the union on success.
+    Ok(unsafe { request.ifr_ifru.ifru_ifindex }.max(0) as u32)
 }
 
 fn mtu(socket: &UdpSocket, name: &str) -> io::Result<u32> {

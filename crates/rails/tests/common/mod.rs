@@ -22,7 +22,7 @@ pub fn open(settings: Settings) -> Endpoint {
 }
 
 pub fn knock(address: &Address) -> TcpStream {
-    let port: SocketAddr = (address.rails[0], address.port).into();
+    let port: SocketAddr = (address.rails[0][0], address.port).into();
     let stream = TcpStream::connect(port).unwrap();
     stream.set_nonblocking(true).unwrap();
     stream

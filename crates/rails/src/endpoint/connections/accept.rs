@@ -4,18 +4,22 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 
-use fishplate_engine::Instant;
+use fishplate_engine::{Instant, RailId, VcId};
 
+use crate::announce::announce;
 use crate::connect::incoming::{AcceptError, Incoming};
 use crate::connect::outgoing::Established;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::incoming_token;
 use crate::handshake::{Acceptor, Proven, Refusal};
-use crate::link_name::LinkName;
-use crate::socket;
+use crate::link_name::{ASKS, LinkName};
 use crate::sys::limits::open_files;
 use crate::sys::poll::Kind;
+
+/// How often each rail's connections of a peer are refused because they have come over another one. The first time the peer
+/// has only just learned the wrong interface, and keeps to it for a second; the second time corrects it.
+const MOST_DETOURS: u32 = 2;
 
 impl Endpoint {
     /// Takes connections that wait at a listener.
@@ -26,10 +30,10 @@ impl Endpoint {
                 self.accept_paused = true;
                 return any;
             }
-            match self.listeners.get(at).map(|listener| listener.accept()) {
+            match self.listeners.get(at).map(|listener| listener.socket.accept()) {
                 Some(Ok((stream, remote))) => {
                     any = true;
-                    self.admit(stream, remote, now);
+                    self.admit(stream, remote, self.listeners[at].rail, now);
                 }
                 Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
                     // Out of files or memory, mostly. The poll set reports waiting connections only once.
@@ -41,13 +45,13 @@ impl Endpoint {
         }
     }
 
-    fn admit(&mut self, stream: TcpStream, remote: SocketAddr, now: Instant) {
+    fn admit(&mut self, stream: TcpStream, remote: SocketAddr, rail: Option<u8>, now: Instant) {
         let mut nonce = [0; 16];
         if stream.set_nonblocking(true).is_err() || getrandom::fill(&mut nonce).is_err() {
             return;
         }
         let acceptor = Acceptor::new(self.address.id, self.address.token, nonce, self.settings.encryption);
-        let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor), open_files());
+        let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), open_files());
         if let Some(closed) = closed {
             log::warn!("a connection from {closed} was closed: too many others are not proven yet");
         }
@@ -92,16 +96,29 @@ impl Endpoint {
     /// A peer has proven itself on a connection that it made. If this endpoint was connecting to it as well, the
     /// connections of the one with the lower name are kept.
     fn proven(&mut self, mut incoming: Incoming, proven: Proven, now: Instant) {
+        if proven.offer.stream == ASKS {
+            return incoming.tell(&self.address.encode_rails());
+        }
         let vc = self.peer_by_id(proven.peer);
         let name = LinkName { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
         let Ok(local) = incoming.stream.local_addr() else { return };
-        let rail = self.rail_id(local.ip());
+        let meant = self.rail_at(local.ip().to_canonical());
+        let rail = incoming.rail.map(RailId).or(meant).unwrap_or(RailId(0));
+        if let Some(meant) = meant.filter(|meant| *meant != rail && self.refuses_detour(vc, *meant, rail)) {
+            announce(&self.rails[usize::from(meant.0)]);
+            return incoming.refuse(Refusal::Detour);
+        }
         let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
+        // Not for one that leads nowhere: the peer may be the only one that finds a way.
+        let own_may_succeed = self.links.iter().any(|(_, link)| link.subchannel.vc == vc)
+            || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.error.is_none());
         let peer = &mut self.peers[vc.0 as usize];
         match peer.role {
             _ if !is_welcome => return incoming.refuse(Refusal::Closed),
             Role::Initiator | Role::Acceptor if name.is_additional() => {}
-            Role::Initiator if self.address.id < proven.peer => return incoming.refuse(Refusal::Yield),
+            Role::Initiator if self.address.id < proven.peer && own_may_succeed => {
+                return incoming.refuse(Refusal::Yield);
+            }
             Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),
             Role::Initiator => self.attempts.retain(|_, attempt| attempt.vc != vc),
             Role::Idle | Role::Acceptor => {}
@@ -111,17 +128,29 @@ impl Endpoint {
             peer.since = now;
         }
         let before = self.find_link(vc, name, rail);
-        let has_failed = before.is_some() || self.peers[vc.0 as usize].has_lost(rail.0);
-        if let Some(device) = self.device(rail, incoming.remote.ip(), has_failed) {
-            socket::keep_on_device(&incoming.stream, device);
-        }
         if incoming.accept(self.engine.first_grant(vc)).is_err() {
             return;
         }
         let keys = incoming.take_keys();
-        let established = Established { socket: incoming.stream, grant: proven.offer.grant, early: Vec::new(), keys };
+        let established = Established {
+            socket: incoming.stream,
+            grant: proven.offer.grant,
+            early: Vec::new(),
+            keys,
+            addresses: None,
+        };
         self.link_up(vc, rail, name, established, now);
         // The peer has seen it fail.
         before.into_iter().for_each(|at| self.link_failed(at, "the peer has set it up anew", now));
+    }
+
+    /// Whether a peer that has come over `rail`, and has meant another one in the same network, is to try again: it was told
+    /// the wrong interface, and is told the right one now. Not for ever: there may be no other way.
+    fn refuses_detour(&mut self, vc: VcId, meant: RailId, rail: RailId) -> bool {
+        let [meant, rail] = [meant, rail].map(|rail| &self.rails[usize::from(rail.0)]);
+        let detours = &mut self.peers[vc.0 as usize].detours;
+        let refuses = meant.shares_network(rail) && *detours < MOST_DETOURS * self.rails.len() as u32;
+        *detours += u32::from(refuses);
+        refuses
     }
 }

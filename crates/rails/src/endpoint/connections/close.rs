@@ -25,9 +25,9 @@ impl Endpoint {
         self.finish();
     }
 
-    /// The process exits with the endpoint open: acknowledgements that are due are sent, as peers may wait for them, and
-    /// counters are written. There is no goodbye to peers.
-    pub fn close_at_exit(mut self) {
+    /// The same at once, for a process that ends because something has gone wrong: acknowledgements that are due are sent, as
+    /// peers may wait for them, and counters are written. Without a goodbye, so that peers hear of a failure.
+    pub fn close_at_once(mut self) {
         self.flush_held();
         let now = self.clock.now();
         self.engine.send_all_acknowledgements(now);

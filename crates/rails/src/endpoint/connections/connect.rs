@@ -2,20 +2,23 @@
 
 use std::os::fd::AsFd;
 
-use std::net::{IpAddr, SocketAddr};
+use std::io::ErrorKind;
+use std::net::IpAddr;
 
 use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
+use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
-use crate::discover::same_network;
-use crate::endpoint::Endpoint;
+use crate::discover::outage;
 use crate::endpoint::peer::{KnownPath, Role};
 use crate::endpoint::progress::token::{attempt_token, link_token};
 use crate::endpoint::tuning::sampling::path;
+use crate::endpoint::{Endpoint, is_crowded};
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Link, NEAR_RTT_NS};
-use crate::link_name::LinkName;
-use crate::pairing::{Local, pair};
+use crate::link_name::{ASKS, LinkName};
+use crate::pairing::{Pair, is_complete, pair};
+use crate::rail::Rail;
 use crate::socket;
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::tcp_info;
@@ -23,29 +26,45 @@ use crate::sys::tcp_info::tcp_info;
 /// Budget of a link that has just come up, in bytes.
 const FIRST_BUDGET: u64 = 64 << 10;
 
+/// How long to wait for a peer that prefers its own connection, in nanoseconds: it would have it by now.
+const YIELD_NS: u64 = 3_000_000_000;
+
 impl Endpoint {
     /// Starts to set up connections to the peer of `vc`.
     pub(in crate::endpoint) fn connect(&mut self, vc: VcId, now: Instant) {
         let peer = &mut self.peers[vc.0 as usize];
-        let Some(address) = peer.address.clone() else { return };
-        peer.role = Role::Initiator;
-        peer.since = now;
-        let locals: Vec<Local> = self.rails.iter().map(|rail| Local { ip: rail.ip, prefix: rail.prefix }).collect();
-        let pairs = pair(&locals, &address.rails);
-        if pairs.is_empty() {
-            let why = format!("{} is out of reach: no rail of this node has a route to it", peer.describe());
-            self.lose_peer(vc, &why);
+        if peer.address.is_none() {
             return;
         }
-        let most = MAX_SUBCHANNELS / pairs.len();
-        let streams = usize::from(self.settings.streams.first()).min(most) as u8;
-        for pair in pairs {
-            for stream in 0..streams {
-                let remote = (pair.remote, address.port).into();
-                self.attempts.insert(Attempt::new(vc, pair.local as u8, stream, remote, now));
-            }
+        peer.role = Role::Initiator;
+        peer.since = now;
+        if !self.begin_attempts(vc, now) {
+            self.seek(vc, now);
         }
         self.service_attempts(now);
+    }
+
+    /// Starts to set up connections to the peer's addresses. False: no rail leads to any.
+    pub(in crate::endpoint) fn begin_attempts(&mut self, vc: VcId, now: Instant) -> bool {
+        let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return false };
+        let yields = address.id < self.address.id;
+        let asks = address.has_more && !is_complete(&self.rails, &address.rails);
+        let (pairs, port) = (pair(&self.rails, &address.rails), address.port);
+        let most = MAX_SUBCHANNELS / pairs.len().max(1);
+        let streams = usize::from(self.settings.streams.first()).min(most) as u8;
+        // The first answer to a question ends all others.
+        let streams = if asks { ASKS..=ASKS } else { 0..=streams - 1 };
+        for Pair { local, remotes } in &pairs {
+            let rail = &self.rails[*local];
+            for stream in streams.clone() {
+                let mut remotes = remotes.iter().map(|ip| rail.at(*ip, port));
+                let Some(first) = remotes.next() else { continue };
+                let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes);
+                let is_crowded = is_crowded(rail, &self.rails);
+                self.attempts.insert(if is_crowded { attempt.among_others(yields) } else { attempt });
+            }
+        }
+        !pairs.is_empty()
     }
 
     /// The same to a peer whose links have all failed, over the ways by which it was connected: the routes may be gone.
@@ -54,7 +73,7 @@ impl Endpoint {
         let Some(port) = peer.address.as_ref().map(|address| address.port) else { return };
         peer.role = Role::Initiator;
         for way in &peer.known_paths {
-            let remote = SocketAddr::new(way.remote, port);
+            let remote = self.rails[usize::from(way.rail)].at(way.remote, port);
             self.attempts.insert(Attempt::new(vc, way.rail, way.stream, remote, now).reconnecting(0, 0));
         }
     }
@@ -70,17 +89,24 @@ impl Endpoint {
                 self.start_connecting(at, now);
             }
         }
+        self.service_seeking(now);
         self.lose_silent_initiators(now);
     }
 
     fn start_connecting(&mut self, at: usize, now: Instant) {
         let attempt = &self.attempts[at];
-        let has_failed = attempt.is_reconnect || attempt.error.is_some();
-        let device = self.device(RailId(attempt.rail), attempt.remote.ip(), has_failed).map(str::to_string);
-        let attempt = &mut self.attempts[at];
         let rail = &self.rails[usize::from(attempt.rail)];
-        let watched = attempt
-            .start_connecting(rail.ip, device.as_deref(), self.congestion.initial_algorithm(), now)
+        if attempt.error.is_some() && is_crowded(rail, &self.rails) {
+            announce(rail);
+        }
+        let is_loose = attempt.is_loose() && !self.peers[attempt.vc.0 as usize].is_connected();
+        let device = self.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
+        let source = rail.source_for(attempt.remote.ip()).map(|ip| rail.at(ip, 0));
+        let Some(source) = source else {
+            return self.attempt_failed(at, AttemptError::Network(ErrorKind::AddrNotAvailable.into()), now);
+        };
+        let watched = self.attempts[at]
+            .start_connecting(source, device.as_deref(), self.congestion.initial_algorithm(), now)
             .and_then(|stream| {
                 self.poller.add(stream.as_fd(), Kind::Stream, attempt_token(at)).map_err(AttemptError::Network)
             });
@@ -90,14 +116,9 @@ impl Endpoint {
     }
 
     /// The interface to which a connection over a rail is bound, so that routes do not lead it over another one. None where
-    /// the peer is on this node; nor, once it `has_failed`, where another interface is in the same network: either may then
-    /// answer for the other's address, and what comes in over the wrong one would be refused.
-    pub(in crate::endpoint) fn device(&self, rail: RailId, remote: IpAddr, has_failed: bool) -> Option<&str> {
-        let rail = &self.rails[usize::from(rail.0)];
-        let shares = |own: &IpAddr| *own != rail.ip && same_network(*own, rail.ip, rail.prefix);
-        let is_here = self.own_addresses.contains(&remote);
-        let is_loose = has_failed && self.own_addresses.iter().any(shares);
-        (!is_here && !is_loose).then_some(rail.name.as_str())
+    /// the peer is on this node.
+    pub(in crate::endpoint) fn device(&self, rail: RailId, remote: IpAddr) -> Option<&str> {
+        self.rails[usize::from(rail.0)].device().filter(|_| !self.own_addresses.contains(&remote))
     }
 
     pub(in crate::endpoint) fn attempt_ready(&mut self, at: usize, now: Instant) -> bool {
@@ -120,8 +141,24 @@ impl Endpoint {
 
     fn attempt_succeeded(&mut self, at: usize, established: Established, now: Instant) {
         let attempt = self.attempts.remove(at);
+        if let Some(addresses) = established.addresses {
+            return self.told_addresses(&attempt, &addresses, now);
+        }
         let name = LinkName { by_peer: false, rail: attempt.rail, stream: attempt.stream };
         self.link_up(attempt.vc, RailId(attempt.rail), name, established, now);
+    }
+
+    /// The peer has told all its addresses: now it is connected.
+    fn told_addresses(&mut self, attempt: &Attempt, list: &[u8], now: Instant) {
+        let vc = attempt.vc;
+        self.attempts.retain(|_, other| other.vc != vc);
+        let Some(address) = &mut self.peers[vc.0 as usize].address else { return };
+        if address.complete(list).is_err() {
+            let why = format!("{} tells addresses that are none", self.peers[vc.0 as usize].describe());
+            return self.lose_peer(vc, &why);
+        }
+        log::debug!("{} has told all its addresses", self.peers[vc.0 as usize].describe());
+        self.connect(vc, now);
     }
 
     fn attempt_failed(&mut self, at: usize, error: AttemptError, now: Instant) {
@@ -135,10 +172,14 @@ impl Endpoint {
         let peer = &mut self.peers[vc.0 as usize];
         if error.is_yield() {
             peer.role = Role::Acceptor;
+            peer.yielded_at = Some(now);
             self.attempts.retain(|_, attempt| attempt.vc != vc);
             return;
         }
         let late = now.since_ns(peer.since) >= self.settings.timeout.as_nanos() as u64;
+        if error.is_final(attempt.is_reconnect) && attempt.drop_address(now) {
+            return;
+        }
         // How long to go on after a failure is the engine's to say; and while other rails carry, there is time.
         if (attempt.is_reconnect || peer.is_connected() || !late) && !error.is_final(attempt.is_reconnect) {
             log::debug!(
@@ -147,13 +188,34 @@ impl Endpoint {
                 attempt.remote
             );
             attempt.pause(error, now);
+            self.tell_unreachable(vc);
             self.lose_if_gone(vc);
             return;
         }
         let rail = &self.rails[usize::from(attempt.rail)];
-        peer.attempt_errors.push(format!("rail {} ({} to {}): {error}", rail.name, rail.ip, attempt.remote));
+        let own = rail.source_for(attempt.remote.ip()).unwrap_or(rail.ip());
+        peer.attempt_errors.push(format!("rail {} ({own} to {})", rail.name, attempt.errors(&error)));
         self.attempts.remove(at);
         self.lose_if_out_of_reach(vc);
+    }
+
+    /// Tells the user, once, that there is no way to a peer over any rail so far.
+    fn tell_unreachable(&mut self, vc: VcId) {
+        let mut attempts = self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc);
+        let is_hopeless = |attempt: &Attempt| {
+            attempt.has_tried_all() && attempt.error.as_ref().is_some_and(AttemptError::is_unreachable)
+        };
+        let peer = &self.peers[vc.0 as usize];
+        if peer.is_told_unreachable || peer.is_connected() || !peer.known_paths.is_empty() || !attempts.all(is_hopeless)
+        {
+            return;
+        }
+        let outage = |rail: &Rail| Some(format!("rail {} {}", rail.name, outage(&rail.name)?));
+        let outages: Vec<String> = self.rails.iter().filter_map(outage).collect();
+        let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
+        let seconds = self.settings.timeout.as_secs();
+        log::warn!("waits for the network, up to {seconds} s: {} is out of reach: {why}", peer.describe());
+        self.peers[vc.0 as usize].is_told_unreachable = true;
     }
 
     /// Ends a peer to which the last way has turned out to be blocked.
@@ -172,11 +234,23 @@ impl Endpoint {
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
             let waiting = peer.role == Role::Acceptor && peer.links.is_empty();
+            if waiting && peer.yielded_at.is_some_and(|then| now.since_ns(then) >= YIELD_NS) {
+                self.try_again(VcId(at as u32), now);
+                continue;
+            }
             if waiting && now.since_ns(peer.since) >= timeout_ns {
                 let why = format!("{} is out of reach: it did not set up its connection", peer.describe());
                 self.lose_peer(VcId(at as u32), &why);
             }
         }
+    }
+
+    /// The peer has not set up the connection that it preferred: perhaps only this side finds a way.
+    fn try_again(&mut self, vc: VcId, now: Instant) {
+        let since = self.peers[vc.0 as usize].since;
+        self.peers[vc.0 as usize].yielded_at = None;
+        self.connect(vc, now);
+        self.peers[vc.0 as usize].since = since;
     }
 
     pub(in crate::endpoint) fn link_up(
@@ -187,7 +261,7 @@ impl Endpoint {
         established: Established,
         now: Instant,
     ) {
-        let Established { socket: stream, grant, early, keys } = established;
+        let Established { socket: stream, grant, early, keys, .. } = established;
         let Ok(remote) = stream.peer_addr() else { return };
         let probes_often = socket::tune(&stream).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");

@@ -84,7 +84,8 @@ impl Endpoint {
     fn failure_text(&self, at: usize, cause: &str) -> String {
         let link = &self.links[at];
         let rail = &self.rails[usize::from(link.rail.0)];
-        format!("rail {} ({} to {}): {cause}", rail.name, rail.ip, link.remote)
+        let own = link.socket.local_addr().map_or(rail.ip(), |own| own.ip());
+        format!("rail {} ({own} to {}): {cause}", rail.name, link.remote)
     }
 
     /// Whether there is a link to the peer that is not being retired.

@@ -3,8 +3,6 @@
 //! They are for near peers with request-response traffic. Each side announces over the stream where it receives datagrams, and
 //! sends a probe; frames follow only once probes have arrived.
 
-use std::net::SocketAddr;
-
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Transmit};
 
@@ -55,9 +53,9 @@ impl Endpoint {
         if has_many || !is_wanted || link.name.is_additional() {
             return;
         }
-        let local = self.rails[usize::from(link.rail.0)].ip;
-        let has_failed = self.peers[link.subchannel.vc.0 as usize].has_lost(link.rail.0);
-        let device = self.device(link.rail, link.remote.ip(), has_failed);
+        let Ok(mut local) = link.socket.local_addr() else { return };
+        local.set_port(0);
+        let device = self.device(link.rail, link.remote.ip());
         let opened = Datagrams::open(local, device).and_then(|datagrams| {
             if link.in_poll_set {
                 self.poller.add(datagrams.socket(), Kind::Datagrams, datagrams_token(at))?;
@@ -89,7 +87,8 @@ impl Endpoint {
             self.offer_datagrams(at);
         }
         let link = &mut self.links[at];
-        let remote = SocketAddr::new(link.remote.ip(), port);
+        let mut remote = link.remote;
+        remote.set_port(port);
         let Some(datagrams) = &mut link.datagrams else { return };
         if let Err(error) = datagrams.accept(remote, secret, heard) {
             log::debug!("no datagrams to {remote}: {error}");

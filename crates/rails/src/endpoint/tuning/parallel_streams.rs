@@ -15,7 +15,7 @@ use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::PART_OF_FILES;
 use crate::endpoint::Endpoint;
 use crate::link::Link;
-use crate::link_name::FIRST_ADDITIONAL;
+use crate::link_name::{ASKS, FIRST_ADDITIONAL};
 use crate::streams::{Sample, StreamCount, Streams};
 use crate::sys::limits::open_files;
 
@@ -115,12 +115,12 @@ impl Endpoint {
         let Some(port) = port.filter(|_| self.has_room_for(vc, usize::from(count))) else {
             return self.set_up_failed(at, now);
         };
-        let remote = (group.remote, port).into();
+        let remote = self.rails[usize::from(rail.0)].at(group.remote, port);
         let own = self.links_of(group).filter(|link| link.name.is_additional() && !link.name.by_peer);
         let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
         let is_short = self.links_of(group).all(Link::has_short_segments);
         for _ in 0..count {
-            let Some(stream) = (FIRST_ADDITIONAL..=u8::MAX).find(|stream| !taken.contains(stream)) else { return };
+            let Some(stream) = (FIRST_ADDITIONAL..ASKS).find(|stream| !taken.contains(stream)) else { return };
             taken.push(stream);
             self.attempts.insert(Attempt::new(vc, rail.0, stream, remote, now).with_short_segments(is_short));
         }

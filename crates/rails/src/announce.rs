@@ -1,0 +1,51 @@
+//! Tells the network which interface has an address, where several interfaces of this host are in one network.
+//!
+//! There any of them answers the question who has an address of this host (ARP), whosever it is; askers take the first answer.
+//! What comes from the interface itself corrects them: its own question, which the kernel asks before a datagram to an address
+//! that it does not know. So one is sent to an address that hardly anybody has, as no user may send the answer itself.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::rail::Rail;
+use crate::socket;
+
+/// Port of the datagram, which mostly goes nowhere: *discard*.
+const PORT: u16 = 9;
+/// Networks with longer prefixes have no address to spare.
+const LONGEST_PREFIX: u8 = 30;
+
+/// Tells of the rail's addresses of IPv4; IPv6 has no such trouble. What cannot be sent is not missed: it only saves time.
+pub fn announce(rail: &Rail) {
+    for own in rail.addresses.iter().filter(|own| own.prefix <= LONGEST_PREFIX) {
+        let IpAddr::V4(ip) = own.ip else { continue };
+        let Some(nobody) = any_in_network(ip, own.prefix) else { continue };
+        if let Ok(socket) = socket::datagrams(SocketAddr::new(own.ip, 0), Some(&rail.name)) {
+            let _ = socket.send_to(&[], (nobody, PORT));
+        }
+    }
+}
+
+/// Another one each time: the kernel does not ask again soon for one that nobody has.
+fn any_in_network(ip: Ipv4Addr, prefix: u8) -> Option<Ipv4Addr> {
+    let mut random = [0; 4];
+    getrandom::fill(&mut random).ok()?;
+    let hosts = u32::MAX >> prefix;
+    let host = u32::from_ne_bytes(random) % (hosts - 1) + 1;
+    let other = Ipv4Addr::from(u32::from(ip) & !hosts | host);
+    (other != ip).then_some(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_of_the_network_and_neither_its_first_nor_its_last() {
+        for _ in 0..100 {
+            let Some(ip) = any_in_network("10.0.0.6".parse().unwrap(), 30) else { continue };
+            assert_eq!(ip, "10.0.0.5".parse::<Ipv4Addr>().unwrap());
+            let ip = any_in_network("10.1.2.3".parse().unwrap(), 8).unwrap();
+            assert_eq!(ip.octets()[0], 10);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The rails of this host, once there are any: addresses and carriers may come a moment after MPI has started.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::address::is_link_local;
+use crate::discover::{Interface, reasons, survey};
+use crate::process;
+use crate::settings::Settings;
+
+/// How often to look.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How long to wait for the other interfaces once one has an address: what sets them up does so one after the other.
+const SETTLING: Duration = Duration::from_secs(1);
+/// How long to wait for better addresses where there are only those that every interface makes up for itself.
+const PATIENCE_WITH_LINK: Duration = Duration::from_secs(2);
+
+/// What is missing, for the user.
+enum Missing {
+    /// Nothing can be done without it.
+    Way(String),
+    /// It will not come.
+    Never(String),
+    /// What was asked for cannot be.
+    Mistake(String),
+    /// There is something to make do with.
+    Better(String, Vec<Interface>),
+}
+
+/// The interfaces of this host.
+pub struct Found {
+    /// All of them, rails first, one at least of which is a rail.
+    pub interfaces: Vec<Interface>,
+    /// Why no rail leads to other hosts, if so.
+    pub no_way: Option<String>,
+}
+
+/// Waits until there is a rail, up to the timeout of `settings`, and says so.
+///
+/// Where none comes, other hosts are out of reach, and the first message to one fails. Not yet the opening of the endpoint: a
+/// rank that cannot begin is not noticed by some launchers (MPICH's hydra), so that the others would wait.
+pub fn await_rails(settings: &Settings) -> Result<Found, String> {
+    let start = Instant::now();
+    let mut has_told = false;
+    loop {
+        let missing = match look(&settings.rails, process::is_alone()) {
+            Ok(interfaces) if has_told => settled(&settings.rails).or(Ok(interfaces)),
+            looked => looked,
+        };
+        let missing = match missing {
+            Ok(interfaces) => return Ok(Found { interfaces, no_way: None }),
+            Err(missing) => missing,
+        };
+        let (why, patience) = match &missing {
+            Missing::Never(why) => return loopback_alone(why.clone()),
+            Missing::Mistake(error) => return Err(error.clone()),
+            Missing::Way(why) => (why, settings.timeout),
+            Missing::Better(why, _) => (why, settings.timeout.min(PATIENCE_WITH_LINK)),
+        };
+        if start.elapsed() >= patience {
+            return match missing {
+                Missing::Better(_, interfaces) => Ok(Found { interfaces, no_way: None }),
+                _ => loopback_alone(format!("gave up after {} s: {why}", patience.as_secs())),
+            };
+        }
+        if !has_told {
+            log::warn!("waits for the network, up to {} s: {why}", patience.as_secs());
+            has_told = true;
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// To make do with where nothing leads to other hosts. An error for those who talk to none.
+fn loopback_alone(why: String) -> Result<Found, String> {
+    let error = |why: String| format!("{}: {why}", process::name());
+    if process::is_alone() != Some(false) {
+        return Err(error(why));
+    }
+    match survey(&["lo".into()]) {
+        Ok(interfaces) => Ok(Found { interfaces, no_way: Some(why) }),
+        Err(_) => Err(error(why)),
+    }
+}
+
+/// The interfaces, or what is missing.
+fn look(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Missing> {
+    let interfaces = survey(wanted).map_err(|error| match error.may_pass() {
+        true => Missing::Way(error.to_string()),
+        false => Missing::Mistake(error.to_string()),
+    })?;
+    let rails: Vec<&Interface> = interfaces.iter().filter(|interface| interface.is_rail()).collect();
+    if rails.is_empty() {
+        return Err(Missing::Mistake(no_way(&interfaces)));
+    }
+    // Nobody has to wait who only talks to this host.
+    if is_alone != Some(false) || !wanted.is_empty() {
+        return Ok(interfaces);
+    }
+    let coming = interfaces.iter().filter(|interface| interface.may_get_address);
+    let coming: Vec<&str> = coming.map(|interface| interface.name.as_str()).collect();
+    match (rails.iter().all(|rail| rail.is_loopback), coming.as_slice()) {
+        (true, []) => Err(Missing::Never(no_way(&interfaces))),
+        (true, coming) => Err(Missing::Way(format!("no address on {}", coming.join(", ")))),
+        (false, coming) if !coming.is_empty() && rails.iter().all(|rail| has_own_address_alone(rail)) => {
+            let why = format!("no address but that of its link on {}", coming.join(", "));
+            Err(Missing::Better(why, interfaces))
+        }
+        (false, _) => Ok(interfaces),
+    }
+}
+
+fn no_way(interfaces: &[Interface]) -> String {
+    let loopback = interfaces.iter().find(|interface| interface.is_rail() && interface.is_loopback);
+    let loopback = loopback.map_or(String::new(), |lo| format!("{}: loopback; ", lo.name));
+    format!("no network interface leads to other hosts: {loopback}{}", reasons(interfaces))
+}
+
+/// Whether it has only the address of IPv6 that every interface makes up for itself.
+fn has_own_address_alone(interface: &Interface) -> bool {
+    interface.is_loopback || interface.addresses.iter().all(|own| own.ip.is_ipv6() && is_link_local(&own.ip))
+}
+
+/// The interfaces, once all that are up have an address, or soon.
+fn settled(wanted: &[String]) -> Result<Vec<Interface>, Missing> {
+    let start = Instant::now();
+    loop {
+        let interfaces = survey(wanted).map_err(|error| Missing::Mistake(error.to_string()))?;
+        let is_settled = !interfaces.iter().any(|interface| interface.may_get_address && interface.is_up());
+        if is_settled || start.elapsed() >= SETTLING {
+            return Ok(interfaces);
+        }
+        thread::sleep(PAUSE);
+    }
+}

@@ -1,0 +1,112 @@
+//! What interfaces there are, as the kernel tells.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use super::{DiscoverError, Interface, Network, Verdict};
+use crate::address::{MAX_RAIL_ADDRESSES, is_link_local};
+use crate::netlink;
+use crate::sys::interface;
+
+/// In /proc/net/if_inet6: the address changes soon (RFC 8981), is of no use for new connections, or belongs to somebody
+/// else as well (`IFA_F_TEMPORARY`, `IFA_F_DEPRECATED`, `IFA_F_DADFAILED` of linux/if_addr.h).
+const FLEETING: u8 = 0x01 | 0x20 | 0x08;
+
+/// All interfaces. Whoever has an address is a rail so far.
+pub fn list() -> Result<Vec<Interface>, DiscoverError> {
+    let addresses = if_addrs::get_if_addrs().map_err(|error| DiscoverError::System(error.to_string()))?;
+    let links = netlink::links().unwrap_or_default();
+    let fleeting = fleeting(&std::fs::read_to_string("/proc/self/net/if_inet6").unwrap_or_default());
+    let mut names: Vec<String> = Vec::new();
+    let addressed = addresses.iter().map(|address| base_name(&address.name).to_string());
+    for name in addressed.chain(interface::names()).chain(links.iter().map(|link| link.name.clone())) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let describe = |name: &String| {
+        let own = addresses.iter().filter(|address| base_name(&address.name) == name);
+        let networks = own.map(network).filter(|network| !fleeting.contains(&network.ip));
+        describe(name, networks.collect(), &links)
+    };
+    Ok(names.iter().map(describe).collect())
+}
+
+fn describe(name: &str, mut addresses: Vec<Network>, links: &[netlink::Link]) -> Interface {
+    addresses.sort_by_key(|address| (is_link_local(&address.ip), address.ip.is_ipv6()));
+    addresses.dedup();
+    addresses.truncate(MAX_RAIL_ADDRESSES);
+    let facts = interface::facts(name);
+    let link = links.iter().find(|link| link.name == name).cloned().unwrap_or_default();
+    let owner = links.iter().find(|other| Some(other.index) == link.master);
+    let is_wide = addresses.iter().any(|address| !is_link_local(&address.ip));
+    let verdict = match (&facts, owner) {
+        (Err(error), _) => Verdict::Excluded(format!("the kernel does not describe it: {error}")),
+        (Ok(_), Some(owner)) if !is_wide => Verdict::Excluded(format!("it is a part of {}", owner.name)),
+        (Ok(_), _) if addresses.is_empty() => Verdict::Excluded("it has no address".into()),
+        (Ok(_), _) => Verdict::Rail(addresses.clone()),
+    };
+    Interface {
+        name: name.to_string(),
+        index: facts.as_ref().map_or(link.index, |facts| facts.index),
+        altnames: link.altnames,
+        is_loopback: facts.as_ref().is_ok_and(|facts| facts.loopback),
+        may_get_address: !is_wide && owner.is_none() && facts.is_ok(),
+        addresses,
+        speed_mbps: facts.as_ref().ok().and_then(|facts| facts.speed_mbps),
+        mtu: facts.as_ref().map_or(0, |facts| facts.mtu),
+        outage: facts.as_ref().ok().and_then(outage),
+        verdict,
+    }
+}
+
+pub fn outage(facts: &interface::Facts) -> Option<&'static str> {
+    match facts {
+        interface::Facts { up: false, .. } => Some("is down"),
+        interface::Facts { running: false, .. } => Some("has no carrier"),
+        _ => None,
+    }
+}
+
+/// An address may have a label, which is not another interface: `eth0:1`.
+fn base_name(label: &str) -> &str {
+    label.split_once(':').map_or(label, |(name, _)| name)
+}
+
+fn network(address: &if_addrs::Interface) -> Network {
+    let prefix = match &address.addr {
+        if_addrs::IfAddr::V4(v4) => u32::from(v4.netmask).leading_ones() as u8,
+        if_addrs::IfAddr::V6(v6) => u128::from(v6.netmask).leading_ones() as u8,
+    };
+    Network { ip: address.ip(), prefix }
+}
+
+/// Addresses in the text of /proc/net/if_inet6 that are not to be told to others.
+fn fleeting(table: &str) -> Vec<IpAddr> {
+    let address = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let flags = u8::from_str_radix(words.get(4)?, 16).ok()?;
+        let ip = Ipv6Addr::from(u128::from_str_radix(words.first()?, 16).ok()?);
+        (flags & FLEETING != 0).then_some(IpAddr::V6(ip))
+    };
+    table.lines().filter_map(address).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_pass_are_told_from_the_others() {
+        let table = "00000000000000000000000000000001 01 80 10 80       lo\n\
+                     fd000000000000000000000000000001 02 40 00 80       r0\n\
+                     fd000000000000000000000000000002 02 40 00 01       r0\n\
+                     fd000000000000000000000000000003 02 40 00 20       r0\n";
+        assert_eq!(fleeting(table), ["fd00::2", "fd00::3"].map(|ip| ip.parse::<IpAddr>().unwrap()));
+    }
+
+    #[test]
+    fn a_label_is_no_interface() {
+        assert_eq!(base_name("eth0:1"), "eth0");
+        assert_eq!(base_name("enp3s0f1np1"), "enp3s0f1np1");
+    }
+}

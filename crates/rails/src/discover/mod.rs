@@ -1,0 +1,237 @@
+//! Which network interfaces are rails, with which addresses, and why others are not.
+
+mod choice;
+mod list;
+mod wanted;
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+pub use wanted::is_word;
+
+use crate::address::{MAX_RAILS, is_link_local};
+
+/// One network interface of this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// The kernel's number of it.
+    pub index: u32,
+    /// Other names that it has.
+    pub altnames: Vec<String>,
+    /// It leads to no other host by itself.
+    pub is_loopback: bool,
+    /// Its addresses, those that peers are likeliest to reach first.
+    pub addresses: Vec<Network>,
+    /// Mbit/s, where the driver says.
+    pub speed_mbps: Option<u64>,
+    /// Bytes.
+    pub mtu: u32,
+    /// Why it can carry nothing at present, if so: it is down, or has no carrier.
+    pub outage: Option<&'static str>,
+    /// Whether it is a rail.
+    pub verdict: Verdict,
+    /// Whether it could be one once it has an address, and nobody has to name it for that.
+    pub may_get_address: bool,
+}
+
+impl Interface {
+    /// Whether it is a rail.
+    pub fn is_rail(&self) -> bool {
+        matches!(self.verdict, Verdict::Rail(_))
+    }
+
+    /// Whether it can carry something at present.
+    pub fn is_up(&self) -> bool {
+        self.outage.is_none()
+    }
+
+    /// Its addresses as far as they are offered to peers: none if it is no rail.
+    pub fn offered(&self) -> &[Network] {
+        match &self.verdict {
+            Verdict::Rail(offered) => offered,
+            Verdict::Excluded(_) => &[],
+        }
+    }
+}
+
+/// An address, and how much of it is that of its network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// The address.
+    pub ip: IpAddr,
+    /// Length of the network's prefix.
+    pub prefix: u8,
+}
+
+impl Network {
+    /// Whether `ip` is in the network. What is local to a link tells nothing: every link has the same network.
+    pub fn contains(&self, ip: IpAddr) -> bool {
+        !(ip.is_ipv6() && is_link_local(&ip)) && same_network(self.ip, ip, self.prefix)
+    }
+}
+
+/// Whether an interface is a rail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is, with these addresses; during an outage, once that ends.
+    Rail(Vec<Network>),
+    /// It is not, for this reason.
+    Excluded(String),
+}
+
+/// The rails that were asked for cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiscoverError {
+    /// No interface is what was asked for.
+    Unknown {
+        /// What was asked for.
+        wanted: String,
+        /// What it would have to be: `is called`, `has the address`, ...
+        how: &'static str,
+        /// What there is.
+        present: String,
+        /// What may have been meant.
+        near: Option<String>,
+        /// It is an address, and an interface has none so far.
+        may_come: bool,
+    },
+    /// It cannot carry anything, for this reason.
+    Unusable {
+        /// What was asked for.
+        wanted: String,
+        /// Why not.
+        reason: String,
+    },
+    /// All interfaces are excluded.
+    Nothing {
+        /// By what.
+        wanted: String,
+        /// All interfaces, and why each is no rail.
+        reasons: String,
+    },
+    /// The kernel would not list interfaces.
+    System(String),
+}
+
+impl DiscoverError {
+    /// Whether it may pass: addresses and carriers can come.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, DiscoverError::Unusable { .. } | DiscoverError::Unknown { may_come: true, .. })
+    }
+}
+
+impl fmt::Display for DiscoverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DiscoverError::Unknown { wanted, how, present, near, may_come: _ } => {
+                write!(f, "FISHPLATE_RAILS: no interface {how} \"{wanted}\"; there are: {present}")?;
+                near.as_ref().map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
+            }
+            DiscoverError::Unusable { wanted, reason } => {
+                write!(f, "FISHPLATE_RAILS: interface \"{wanted}\" cannot be a rail: {reason}")
+            }
+            DiscoverError::Nothing { wanted, reasons } => {
+                write!(f, "FISHPLATE_RAILS=\"{wanted}\" leaves no interface to be a rail: {reasons}")
+            }
+            DiscoverError::System(cause) => write!(f, "the network interfaces cannot be listed: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for DiscoverError {}
+
+/// All interfaces, rails first, in the order in which they are numbered. `wanted` says which ones are, as FISHPLATE_RAILS
+/// does; empty: every interface that is addressed and leads out of the machine, or loopback where none of these is up.
+pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
+    let mut interfaces = list::list()?;
+    interfaces = match wanted.first() {
+        Some(first) if first.starts_with('^') => wanted::exclude(interfaces, wanted)?,
+        Some(_) => wanted::pick(interfaces, wanted)?,
+        None => {
+            choice::choose(&mut interfaces);
+            interfaces
+        }
+    };
+    leave_out_too_many(&mut interfaces);
+    interfaces.sort_by_key(|interface| !interface.is_rail());
+    Ok(interfaces)
+}
+
+/// Every interface that is no rail, and why: `lo: loopback; docker0: a bridge of this machine`.
+pub fn reasons(interfaces: &[Interface]) -> String {
+    let reason = |interface: &Interface| match &interface.verdict {
+        Verdict::Excluded(reason) => Some(format!("{}: {reason}", interface.name)),
+        Verdict::Rail(_) => None,
+    };
+    let reasons: Vec<String> = interfaces.iter().filter_map(reason).collect();
+    if reasons.is_empty() { "there are no others".into() } else { reasons.join("; ") }
+}
+
+/// Why an interface carries nothing at present, if so: `is down`, `has no carrier`.
+pub fn outage(interface: &str) -> Option<&'static str> {
+    list::outage(&crate::sys::interface::facts(interface).ok()?)
+}
+
+/// Whether `peer` can be routed to from `rail`'s address. Sends nothing.
+pub fn route_to(rail: IpAddr, peer: IpAddr) -> io::Result<()> {
+    let socket = UdpSocket::bind(SocketAddr::new(rail, 0))?;
+    // The port does not matter: connecting a datagram socket only looks up the route.
+    socket.connect(SocketAddr::new(peer, 9))
+}
+
+/// Whether two addresses agree in their first `prefix` bits.
+pub fn same_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
+    match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => {
+            let differ = u32::from(a) ^ u32::from(b);
+            differ.leading_zeros() >= u32::from(prefix.min(32))
+        }
+        (IpAddr::V6(a), IpAddr::V6(b)) => {
+            let differ = u128::from(a) ^ u128::from(b);
+            differ.leading_zeros() >= u32::from(prefix.min(128))
+        }
+        _ => false,
+    }
+}
+
+/// Leaves out what an endpoint has no room for: first what is not up.
+fn leave_out_too_many(interfaces: &mut [Interface]) {
+    let mut kept = 0;
+    for is_up in [true, false] {
+        for interface in interfaces.iter_mut().filter(|interface| interface.is_up() == is_up && interface.is_rail()) {
+            kept += 1;
+            if kept > MAX_RAILS {
+                interface.verdict =
+                    Verdict::Excluded(format!("there are {MAX_RAILS} rails already, the most there may be"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn something_is_always_found_and_rails_come_first() {
+        let interfaces = survey(&[]).unwrap();
+        let rails = interfaces.iter().take_while(|i| i.is_rail()).count();
+        assert!(rails > 0);
+        assert!(interfaces[rails..].iter().all(|i| !i.is_rail()));
+    }
+
+    #[test]
+    fn networks_compare_by_prefix() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert!(same_network(ip("10.1.2.3"), ip("10.1.9.9"), 16));
+        assert!(!same_network(ip("10.1.2.3"), ip("10.1.9.9"), 24));
+        assert!(same_network(ip("fd00::1"), ip("fd00::2"), 64));
+        assert!(!same_network(ip("10.1.2.3"), ip("fd00::2"), 0));
+        assert!(same_network(ip("10.1.2.3"), ip("11.1.2.3"), 0));
+        let link = Network { ip: ip("fe80::1"), prefix: 64 };
+        assert!(!link.contains(ip("fe80::2")), "that may be another link");
+    }
+}

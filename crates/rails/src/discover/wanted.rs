@@ -1,0 +1,329 @@
+//! The user's choice, FISHPLATE_RAILS: names (also altnames), patterns, addresses and networks of interfaces, or what is not
+//! to be one.
+
+use std::net::IpAddr;
+
+use crate::address::is_link_local;
+
+use super::{DiscoverError, Interface, Network, Verdict, choice, reasons, same_network};
+
+/// One word of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Word {
+    Name(String),
+    /// With `*` and `?`.
+    Pattern(String),
+    Address(IpAddr),
+    Network(Network),
+}
+
+/// Whether a word of FISHPLATE_RAILS can be meant.
+pub fn is_word(word: &str) -> bool {
+    let word = word.strip_prefix('^').unwrap_or(word);
+    let is_name = !word.is_empty() && !word.contains(char::is_whitespace) && !word.contains(['/', '^', '"']);
+    is_name || matches!(Word::of(word), Word::Network(_))
+}
+
+impl Word {
+    fn of(text: &str) -> Word {
+        if let Ok(ip) = text.parse() {
+            return Word::Address(ip);
+        }
+        if let Some(network) = network(text) {
+            return Word::Network(network);
+        }
+        let text = text.to_string();
+        if text.contains(['*', '?']) { Word::Pattern(text) } else { Word::Name(text) }
+    }
+
+    /// What an interface would have to be.
+    fn how(&self) -> &'static str {
+        match self {
+            Word::Name(_) => "is called",
+            Word::Pattern(_) => "is called as in",
+            Word::Address(_) => "has the address",
+            Word::Network(_) => "has an address in",
+        }
+    }
+
+    /// Whether it means an interface.
+    fn means(&self, interface: &Interface) -> bool {
+        match self {
+            Word::Name(name) => interface.name == *name || interface.altnames.contains(name),
+            Word::Pattern(pattern) => names(interface).any(|name| matches(pattern, name)),
+            Word::Address(_) | Word::Network(_) => !self.addresses_of(interface).is_empty(),
+        }
+    }
+
+    /// Which of an interface's addresses it means.
+    fn addresses_of(&self, interface: &Interface) -> Vec<Network> {
+        let is_meant = |address: &&Network| match self {
+            Word::Address(ip) => address.ip == *ip,
+            Word::Network(network) => same_network(network.ip, address.ip, network.prefix),
+            Word::Name(_) | Word::Pattern(_) => true,
+        };
+        interface.addresses.iter().filter(is_meant).copied().collect()
+    }
+
+    /// Which of its addresses are offered to peers: with those that are meant, that by which an interface is told from others
+    /// in the same network.
+    fn offered_of(&self, interface: &Interface) -> Vec<Network> {
+        let mut offered = self.addresses_of(interface);
+        let own = interface.addresses.iter().filter(|address| address.ip.is_ipv6() && is_link_local(&address.ip));
+        let own: Vec<Network> = own.filter(|address| !offered.contains(address)).copied().collect();
+        offered.extend(own);
+        offered
+    }
+}
+
+/// What `words` name, in their order, as rails; of an interface all addresses, unless it is named by some. One at least must
+/// be up. Words that begin with `^` take out again.
+pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>, DiscoverError> {
+    let (all, excluded) = (rest.clone(), exclusions(words));
+    let mut chosen: Vec<Interface> = Vec::new();
+    for text in words.iter().filter(|text| !text.starts_with('^')) {
+        let word = Word::of(text);
+        if !all.iter().any(|interface| word.means(interface)) {
+            return Err(unknown(text, &word, &all));
+        }
+        for interface in chosen.iter_mut().filter(|interface| word.means(interface)) {
+            offer_more(interface, word.offered_of(interface));
+        }
+        let is_meant = |interface: &mut Interface| {
+            word.means(interface) && !excluded.iter().any(|excluded| excluded.means(interface))
+        };
+        let is_alone = matches!(word, Word::Name(_) | Word::Address(_));
+        for mut interface in rest.extract_if(.., is_meant).collect::<Vec<_>>() {
+            let word_offers = word.offered_of(&interface);
+            match &mut interface.verdict {
+                Verdict::Excluded(reason) if is_alone => {
+                    return Err(DiscoverError::Unusable { wanted: text.clone(), reason: reason.clone() });
+                }
+                Verdict::Excluded(_) => {}
+                Verdict::Rail(offered) => *offered = word_offers,
+            }
+            chosen.push(interface);
+        }
+    }
+    check_usable(&chosen, words)?;
+    for mut interface in rest {
+        if interface.is_rail() {
+            interface.verdict = Verdict::Excluded("not named by FISHPLATE_RAILS".into());
+        }
+        chosen.push(interface);
+    }
+    Ok(chosen)
+}
+
+/// The automatic choice, without what `words` name.
+pub fn exclude(mut interfaces: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>, DiscoverError> {
+    let excluded = exclusions_all(words);
+    for interface in &mut interfaces {
+        if excluded.iter().any(|word| word.means(interface)) {
+            interface.may_get_address = false;
+            interface.verdict = Verdict::Excluded("excluded by FISHPLATE_RAILS".into());
+        }
+    }
+    choice::choose(&mut interfaces);
+    if interfaces.iter().any(|interface| interface.is_rail() || interface.may_get_address) {
+        return Ok(interfaces);
+    }
+    Err(DiscoverError::Nothing { wanted: words.join(","), reasons: reasons(&interfaces) })
+}
+
+/// One at least must be able to carry something now.
+fn check_usable(chosen: &[Interface], words: &[String]) -> Result<(), DiscoverError> {
+    if chosen.iter().any(|interface| interface.is_rail() && interface.is_up()) {
+        return Ok(());
+    }
+    let Some(first) = chosen.first() else {
+        return Err(DiscoverError::Nothing {
+            wanted: words.join(","),
+            reasons: "all that it names is excluded".into(),
+        });
+    };
+    let reason = match (&first.verdict, first.outage) {
+        (Verdict::Excluded(reason), _) => reason.clone(),
+        (Verdict::Rail(_), outage) => format!("it {}", outage.unwrap_or("carries nothing")),
+    };
+    Err(DiscoverError::Unusable { wanted: first.name.clone(), reason })
+}
+
+fn offer_more(interface: &mut Interface, addresses: Vec<Network>) {
+    if let Verdict::Rail(offered) = &mut interface.verdict {
+        let new: Vec<Network> = addresses.into_iter().filter(|address| !offered.contains(address)).collect();
+        offered.extend(new);
+    }
+}
+
+fn exclusions(words: &[String]) -> Vec<Word> {
+    words.iter().filter_map(|word| word.strip_prefix('^')).map(Word::of).collect()
+}
+
+/// Of a list that begins with `^`, which then stands for all of it.
+fn exclusions_all(words: &[String]) -> Vec<Word> {
+    words.iter().map(|word| Word::of(word.strip_prefix('^').unwrap_or(word))).collect()
+}
+
+fn unknown(text: &str, word: &Word, interfaces: &[Interface]) -> DiscoverError {
+    let present: Vec<String> = match word {
+        Word::Name(_) | Word::Pattern(_) => interfaces.iter().map(|interface| interface.name.clone()).collect(),
+        Word::Address(_) | Word::Network(_) => {
+            let all = interfaces.iter().flat_map(|interface| &interface.addresses);
+            all.map(|address| format!("{}/{}", address.ip, address.prefix)).collect()
+        }
+    };
+    let near = interfaces.iter().flat_map(names).map(|name| (distance(text, name), name)).min();
+    let is_near = |(distance, _): &(usize, &str)| *distance <= 2 && *distance < text.len();
+    let suggestion =
+        near.filter(|near| matches!(word, Word::Name(_)) && is_near(near)).map(|(_, name)| format!("\"{name}\""));
+    let prefix = || {
+        let is_prefix = matches!(word, Word::Name(_)) && interfaces.iter().any(|other| other.name.starts_with(text));
+        is_prefix.then(|| format!("\"{text}*\""))
+    };
+    let near = prefix().or(suggestion);
+    let is_address = matches!(word, Word::Address(_) | Word::Network(_));
+    DiscoverError::Unknown {
+        wanted: text.to_string(),
+        how: word.how(),
+        present: present.join(", "),
+        near,
+        may_come: is_address && interfaces.iter().any(|interface| interface.may_get_address),
+    }
+}
+
+fn names(interface: &Interface) -> impl Iterator<Item = &str> {
+    std::iter::once(interface.name.as_str()).chain(interface.altnames.iter().map(String::as_str))
+}
+
+/// `10.0.0.0/24`, `fd00::/64`.
+fn network(text: &str) -> Option<Network> {
+    let (ip, prefix) = text.split_once('/')?;
+    let (ip, prefix): (IpAddr, u8) = (ip.parse().ok()?, prefix.parse().ok()?);
+    (prefix <= if ip.is_ipv4() { 32 } else { 128 }).then_some(Network { ip, prefix })
+}
+
+/// Whether a name is as a pattern says: `*` stands for any characters, `?` for one.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some(first) = pattern.chars().next() else { return name.is_empty() };
+    let rest = &pattern[first.len_utf8()..];
+    let mut shorter = name.chars();
+    match (first, shorter.next()) {
+        ('*', next) => matches(rest, name) || (next.is_some() && matches(pattern, shorter.as_str())),
+        ('?', Some(_)) => matches(rest, shorter.as_str()),
+        (first, Some(next)) => first == next && matches(rest, shorter.as_str()),
+        (_, None) => false,
+    }
+}
+
+/// How many characters have to be inserted, removed or replaced to make one of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discover::survey;
+
+    fn interface(name: &str, altnames: &[&str], addresses: &[&str]) -> Interface {
+        let addresses: Vec<Network> = addresses.iter().map(|text| network(text).unwrap()).collect();
+        Interface {
+            name: name.into(),
+            index: 1,
+            altnames: altnames.iter().map(|name| (*name).into()).collect(),
+            addresses: addresses.clone(),
+            is_loopback: false,
+            speed_mbps: None,
+            mtu: 1500,
+            outage: None,
+            verdict: Verdict::Rail(addresses),
+            may_get_address: false,
+        }
+    }
+
+    fn host() -> Vec<Interface> {
+        vec![
+            interface("eth0", &["enp4s0f0"], &["10.0.0.1/24", "fd00::1/64"]),
+            interface("eth1", &["enp4s0f1", "rack"], &["10.0.1.1/24"]),
+            interface("ib0", &[], &["10.0.0.9/24", "192.168.0.1/16"]),
+        ]
+    }
+
+    fn picked(words: &str) -> Result<Vec<(String, usize)>, String> {
+        let words: Vec<String> = words.split(',').map(str::to_string).collect();
+        let picked = pick(host(), &words).map_err(|error| error.to_string())?;
+        let rails = picked.into_iter().filter(Interface::is_rail);
+        Ok(rails.map(|rail| (rail.name.clone(), rail.offered().len())).collect())
+    }
+
+    fn rails(words: &str) -> String {
+        let rails = picked(words).unwrap();
+        rails.iter().map(|(name, addresses)| format!("{name}:{addresses}")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn names_altnames_patterns_addresses_and_networks_are_understood() {
+        for (words, expected) in [
+            ("ib0,eth0", "ib0:2 eth0:2"),
+            ("rack", "eth1:1"),
+            ("eth*", "eth0:2 eth1:1"),
+            ("e?h1,*0", "eth1:1 eth0:2 ib0:2"),
+            ("enp*", "eth0:2 eth1:1"),
+            ("10.0.0.9", "ib0:1"),
+            ("192.168.0.1,10.0.0.9", "ib0:2"),
+            ("10.0.0.0/24", "eth0:1 ib0:1"),
+            ("fd00::/16,10.0.1.77/24", "eth0:1 eth1:1"),
+            ("eth*,ib0,^eth0", "eth1:1 ib0:2"),
+            ("eth0,eth*", "eth0:2 eth1:1"),
+        ] {
+            assert_eq!(rails(words), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn a_typing_mistake_is_told_with_what_is_near() {
+        for (words, texts) in [
+            ("eth2", &["is called \"eth2\"; there are: eth0, eth1, ib0", "did you mean \"eth0\""][..]),
+            ("enp4sof1", &["did you mean \"enp4s0f1\""]),
+            ("eth", &["did you mean \"eth*\""]),
+            ("wlan*", &["is called as in \"wlan*\"; there are: eth0"]),
+            ("10.9.0.0/24", &["has an address in \"10.9.0.0/24\"; there are: 10.0.0.1/24, fd00::1/64, "]),
+            ("10.0.0.3", &["has the address \"10.0.0.3\""]),
+            ("eth0,^eth*", &["leaves no interface"]),
+        ] {
+            let error = picked(words).unwrap_err();
+            texts.iter().for_each(|text| assert!(error.contains(text), "{words}: {error}"));
+        }
+        assert!(!picked("x").unwrap_err().contains("mean"), "that is like nothing");
+    }
+
+    #[test]
+    fn loopback_can_be_named_by_name_address_and_network() {
+        for wanted in ["lo", "127.0.0.1", "127.0.0.0/8", "l?"] {
+            let interfaces = survey(&[wanted.to_string()]).unwrap();
+            assert_eq!(interfaces[0].offered()[0].ip, "127.0.0.1".parse::<IpAddr>().unwrap(), "{wanted}");
+            assert!(interfaces[1..].iter().all(|other| !other.is_rail()), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn words_that_mean_nothing_are_known() {
+        for word in ["", "^", "a b", "a/b", "10.0.0.0/33", "^^eth0", "10.0.0.0/24/7"] {
+            assert!(!is_word(word), "{word}");
+        }
+        for word in ["eth0", "^docker0", "10.0.0.0/24", "^fd00::/8", "eth*", "fe80::1"] {
+            assert!(is_word(word), "{word}");
+        }
+    }
+}

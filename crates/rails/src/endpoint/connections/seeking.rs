@@ -1,0 +1,108 @@
+//! Peers to which no rail leads at present: routes, addresses and carriers may still come.
+
+use fishplate_engine::{Instant, VcId};
+
+use crate::address::Address;
+use crate::discover::{Network, survey};
+use crate::endpoint::{Endpoint, Rail};
+use crate::pairing::pair;
+
+/// How often to look for a way, in nanoseconds: it takes some system calls a pair of addresses.
+const LOOK_NS: u64 = 100_000_000;
+
+/// The peers.
+#[derive(Debug, Default)]
+pub struct SeekingPeers {
+    /// With the number of ways that the last look has found: the next must find no more, as they come one after the other.
+    peers: Vec<(VcId, usize)>,
+    next_look: Instant,
+}
+
+impl Endpoint {
+    /// No rail leads to the peer: that is told, and looked for again until the timeout. At once an error where nothing can come.
+    pub(in crate::endpoint) fn seek(&mut self, vc: VcId, now: Instant) {
+        let peer = &self.peers[vc.0 as usize];
+        let Some(address) = &peer.address else { return };
+        let why = if self.rails.iter().all(|rail| rail.is_loopback) {
+            let others = || format!("no network interface leads to other hosts: {}", self.other_interfaces);
+            Some(self.no_way.clone().unwrap_or_else(others))
+        } else if address.rails.iter().all(Vec::is_empty) {
+            Some("it is on another host, and has no interface that leads out of there".to_string())
+        } else {
+            None
+        };
+        let peer = peer.describe();
+        if let Some(why) = why {
+            return self.lose_peer(vc, &format!("{peer} is out of reach: {why}"));
+        }
+        // Where this side does not know all addresses, the other one mostly connects.
+        let level = if address.has_more { log::Level::Debug } else { log::Level::Warn };
+        let seconds = self.settings.timeout.as_secs();
+        log::log!(level, "waits for the network, up to {seconds} s: no rail of this node has a route to {peer}");
+        self.seeking.peers.push((vc, 0));
+        self.seeking.next_look = now.plus_ns(LOOK_NS);
+    }
+
+    /// There is a peer at `address`. It is connected now if it could not connect to what it knows of this endpoint's addresses,
+    /// which are not all, while this endpoint knows better.
+    pub fn meet(&mut self, address: &Address) {
+        let Some(listed) = &self.listed else { return };
+        let theirs = || address.rails.iter().flatten();
+        let reaches = |own: &Network| theirs().any(|ip| own.contains(*ip));
+        let is_listed = |own: &Network| listed.rails.iter().flatten().any(|ip| *ip == own.ip);
+        let own = || self.rails.iter().flat_map(|rail| &rail.addresses).filter(|own| reaches(own));
+        if own().next().is_none() || own().any(is_listed) {
+            return;
+        }
+        let vc = self.peer(address);
+        if self.peers[vc.0 as usize].is_idle() {
+            self.connect(vc, self.clock.now());
+        }
+    }
+
+    /// Looks whether there is a way by now.
+    pub(in crate::endpoint) fn service_seeking(&mut self, now: Instant) {
+        if self.seeking.peers.is_empty() || now < self.seeking.next_look {
+            return;
+        }
+        self.seeking.next_look = now.plus_ns(LOOK_NS);
+        self.refresh_addresses();
+        for (vc, before) in std::mem::take(&mut self.seeking.peers) {
+            let peer = &self.peers[vc.0 as usize];
+            let Some(address) = peer.address.as_ref().filter(|_| peer.is_sought()) else { continue };
+            let ways = pair(&self.rails, &address.rails).len();
+            if ways > 0 && ways == before && self.begin_attempts(vc, now) {
+                continue;
+            }
+            let peer = &self.peers[vc.0 as usize];
+            if ways > 0 || now.since_ns(peer.since) < self.settings.timeout.as_nanos() as u64 {
+                self.seeking.peers.push((vc, ways));
+                continue;
+            }
+            let own: Vec<String> = self.rails.iter().map(describe).collect();
+            let why = format!(
+                "{} is out of reach: no rail of this node has a route to it: {}; no rails: {}",
+                peer.describe(),
+                own.join("; "),
+                self.other_interfaces
+            );
+            self.lose_peer(vc, &why);
+        }
+    }
+
+    /// Takes note of addresses that rails have got since.
+    fn refresh_addresses(&mut self) {
+        let Ok(interfaces) = survey(&self.settings.rails) else { return };
+        for new in Rail::all(&interfaces) {
+            if let Some(rail) = self.rails.iter_mut().find(|rail| rail.index == new.index) {
+                rail.addresses = new.addresses;
+            }
+        }
+        self.own_addresses = interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
+    }
+}
+
+fn describe(rail: &Rail) -> String {
+    let addresses: Vec<String> = rail.addresses.iter().map(|own| format!("{}/{}", own.ip, own.prefix)).collect();
+    format!("{} with {}", rail.name, addresses.join(", "))
+}

@@ -1,0 +1,42 @@
+//! What keeps rails in one network from carrying at the same time, and what the administrator can do.
+
+use std::io::ErrorKind;
+use std::net::IpAddr;
+
+use crate::address::is_scoped;
+use crate::rail::Rail;
+use crate::socket::may_bind_to;
+
+/// What is to be said of a rail, if it shares a network with another one: whatever stands in its way.
+pub fn hints(rail: &Rail, rails: &[Rail]) -> Vec<String> {
+    let Some(other) = rails.iter().find(|other| other.index != rail.index && rail.shares_network(other)) else {
+        return Vec::new();
+    };
+    let Some(device) = rail.device() else { return Vec::new() };
+    let shares = format!("shares its network with {}", other.name);
+    if may_bind_to(device).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+        return vec![format!("{shares}: only one carries, as this kernel lets only root bind sockets to interfaces")];
+    }
+    // Addresses of a link are the interface's own: neither setting touches them.
+    if rail.addresses.iter().any(|own| matches!(own.ip, IpAddr::V6(v6) if is_scoped(&v6))) {
+        return Vec::new();
+    }
+    let set = |name: &str, device: &str| {
+        let value = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{device}/{name}")).unwrap_or_default();
+        value.trim().parse::<u8>().unwrap_or(0)
+    };
+    let either = |name: &str| set(name, device).max(set(name, "all"));
+    let mut hints = Vec::new();
+    if either("rp_filter") == 1 {
+        hints.push(format!(
+            "{shares}, and the kernel drops what comes in over it: sysctl -w net.ipv4.conf.{device}.rp_filter=2"
+        ));
+    }
+    if either("arp_filter") == 1 {
+        hints.push(format!(
+            "{shares}, and the kernel does not answer for it: sysctl -w net.ipv4.conf.all.arp_filter=0 \
+             net.ipv4.conf.{device}.arp_filter=0"
+        ));
+    }
+    hints
+}

@@ -1,0 +1,211 @@
+//! What the kernel tells by netlink alone (rtnetlink(7)): other names of interfaces, who owns them, and routes.
+
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// An interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Its number.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Other names that it has (`ip link property add altname`).
+    pub altnames: Vec<String>,
+    /// Number of the bridge or bond that it is a part of.
+    pub master: Option<u32>,
+}
+
+/// Where the kernel sends what goes from one address to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// Number of the interface.
+    pub device: u32,
+    /// The router that takes it further; `None`: its network is at hand.
+    pub gateway: Option<IpAddr>,
+}
+
+const HEADER_LEN: usize = 16;
+/// `struct ifinfomsg`.
+const LINK_LEN: usize = 16;
+const NLM_F_REQUEST: u16 = 1;
+const NLM_F_DUMP: u16 = 0x300;
+/// In the header of each of several messages that make one answer.
+const NLM_F_MULTI: u16 = 2;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+/// `struct rtmsg`.
+const ROUTE_LEN: usize = 12;
+const RTM_NEWROUTE: u16 = 24;
+const RTM_GETROUTE: u16 = 26;
+const RTA_DST: u16 = 1;
+const RTA_SRC: u16 = 2;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTM_NEWLINK: u16 = 16;
+const RTM_GETLINK: u16 = 18;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MASTER: u16 = 10;
+const IFLA_PROP_LIST: u16 = 52;
+const IFLA_ALT_IFNAME: u16 = 53;
+/// In the kind of an attribute: it has attributes in it, or is big-endian.
+const FLAGS: u16 = 0xc000;
+/// Long enough for a kernel to answer; it does not wait for anything.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// What the kernel sends at once is not longer than this.
+const MOST_BYTES: usize = 64 << 10;
+
+/// All interfaces of this network namespace. Altnames are empty on kernels before 5.5, which have none.
+pub fn links() -> io::Result<Vec<Link>> {
+    let message = message(RTM_GETLINK, NLM_F_DUMP, &[0; LINK_LEN]);
+    let mut links = Vec::new();
+    ask(&message, |kind, body| {
+        if kind == RTM_NEWLINK {
+            links.extend(link(body));
+        }
+    })?;
+    Ok(links)
+}
+
+/// The route from `source` to `remote`.
+pub fn route(source: IpAddr, remote: IpAddr) -> io::Result<Route> {
+    let [from, to] = [source, remote].map(octets);
+    let mut body = [0; ROUTE_LEN];
+    body[0] = if remote.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 } as u8;
+    (body[1], body[2]) = (8 * to.len() as u8, 8 * from.len() as u8);
+    let body = [&body[..], &attribute(RTA_DST, &to), &attribute(RTA_SRC, &from)].concat();
+    let mut found = None;
+    ask(&message(RTM_GETROUTE, 0, &body), |kind, body| {
+        if let Some(rest) = body.get(ROUTE_LEN..).filter(|_| kind == RTM_NEWROUTE) {
+            found = Some(route_of(rest));
+        }
+    })?;
+    found.ok_or_else(|| io::ErrorKind::NetworkUnreachable.into())
+}
+
+fn route_of(list: &[u8]) -> Route {
+    let mut route = Route::default();
+    for (kind, value) in attributes(list) {
+        match kind {
+            RTA_OIF => route.device = value.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes)),
+            RTA_GATEWAY => {
+                let v4 = value.first_chunk::<4>().filter(|_| value.len() == 4).map(|bytes| IpAddr::from(*bytes));
+                route.gateway = v4.or_else(|| value.first_chunk::<16>().map(|bytes| IpAddr::from(*bytes)));
+            }
+            _ => {}
+        }
+    }
+    route
+}
+
+fn octets(ip: IpAddr) -> Vec<u8> {
+    match ip {
+        IpAddr::V4(v4) => v4.octets().to_vec(),
+        IpAddr::V6(v6) => v6.octets().to_vec(),
+    }
+}
+
+fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    [&(4 + value.len() as u16).to_ne_bytes(), &kind.to_ne_bytes(), value].concat()
+}
+
+fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+    let mut message = ((HEADER_LEN + body.len()) as u32).to_ne_bytes().to_vec();
+    message.extend(kind.to_ne_bytes());
+    message.extend((NLM_F_REQUEST | flags).to_ne_bytes());
+    message.resize(HEADER_LEN, 0);
+    message.extend(body);
+    message
+}
+
+/// Sends a request and hands over every message of the answer, with its kind.
+fn ask(request: &[u8], mut take: impl FnMut(u16, &[u8])) -> io::Result<()> {
+    let mut socket =
+        Socket::new(Domain::from(libc::AF_NETLINK), Type::RAW.cloexec(), Some(Protocol::from(libc::NETLINK_ROUTE)))?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.write_all(request)?;
+    let mut bytes = vec![0; MOST_BYTES];
+    loop {
+        let got = socket.read(&mut bytes)?;
+        let mut rest = &bytes[..got];
+        while let Some((header, _)) = rest.split_first_chunk::<HEADER_LEN>() {
+            let len = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
+            let [kind, flags] = [4, 6].map(|at| u16::from_ne_bytes([header[at], header[at + 1]]));
+            let Some(body) = rest.get(HEADER_LEN..len) else { return Err(io::ErrorKind::InvalidData.into()) };
+            match (kind, body.first_chunk()) {
+                (NLMSG_DONE, _) => return Ok(()),
+                (NLMSG_ERROR, Some(errno)) => return Err(io::Error::from_raw_os_error(-i32::from_ne_bytes(*errno))),
+                _ => take(kind, body),
+            }
+            if flags & NLM_F_MULTI == 0 {
+                return Ok(());
+            }
+            rest = rest.get(aligned(len)..).unwrap_or_default();
+        }
+    }
+}
+
+fn link(body: &[u8]) -> Option<Link> {
+    let index = u32::from_ne_bytes(*body.get(4..)?.first_chunk()?);
+    let mut link = Link { index, ..Link::default() };
+    for (kind, value) in attributes(body.get(LINK_LEN..)?) {
+        match kind {
+            IFLA_IFNAME => link.name = text(value),
+            IFLA_MASTER => link.master = value.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)),
+            IFLA_PROP_LIST => {
+                let names = attributes(value).filter(|(kind, _)| *kind == IFLA_ALT_IFNAME);
+                link.altnames = names.map(|(_, name)| text(name)).collect();
+            }
+            _ => {}
+        }
+    }
+    Some(link)
+}
+
+/// Attributes one behind the other, with their kinds.
+fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let head = rest.first_chunk::<4>()?;
+        let (len, kind) = (usize::from(u16::from_ne_bytes([head[0], head[1]])), u16::from_ne_bytes([head[2], head[3]]));
+        let value = rest.get(4..len)?;
+        rest = rest.get(aligned(len)..).unwrap_or_default();
+        Some((kind & !FLAGS, value))
+    })
+}
+
+fn aligned(len: usize) -> usize {
+    len.next_multiple_of(4)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end_matches('\0').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_number_one_and_belongs_to_nobody() {
+        let links = links().unwrap();
+        let lo = links.iter().find(|link| link.name == "lo").unwrap();
+        assert_eq!((lo.index, lo.master), (1, None));
+    }
+
+    #[test]
+    fn routes_are_found_and_missing_ones_are_errors() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(route(ip("127.0.0.1"), ip("127.0.0.2")).unwrap(), Route { device: 1, gateway: None });
+        assert!(route(ip("203.0.113.1"), ip("127.0.0.1")).is_err(), "that is nobody's address here");
+    }
+
+    #[test]
+    fn what_is_cut_off_ends_the_list() {
+        assert_eq!(attributes(&[8, 0, 3, 0, b'l', b'o', 0, 0, 9, 0, 3]).count(), 1);
+        assert_eq!(attributes(&[3, 0, 3, 0]).count(), 0);
+        assert_eq!(link(&[0; 15]), None);
+    }
+}
