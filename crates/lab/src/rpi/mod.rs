@@ -3,7 +3,7 @@
 //! [`networks`] says which ones; [`measure`] runs the program on each, takes its [`times`] from its profiles
 //! (`profile/`), and writes them to a record; [`asked`] is what a record knows of the question. [`evaluate`] makes of a
 //! record how much each network brings of what the best one does, and the bounds; [`published`] is what was found
-//! elsewhere. [`print`] shows it all.
+//! elsewhere. `print` shows it all.
 
 mod asked;
 mod evaluate;
