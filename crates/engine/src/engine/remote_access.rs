@@ -48,6 +48,11 @@ impl Engine {
         }
     }
 
+    /// Whether responses to reads are under way whose memory has ended, which the peer may not have taken.
+    pub fn has_ended_sources(&self) -> bool {
+        !self.sends.keys_where(|send| send.source_ended).is_empty()
+    }
+
     fn end_responses_from(&mut self, region: RegionId) {
         for key in self.sends.keys_where(|send| send.purpose == Purpose::ReadResponse(region)) {
             let Some(send) = self.sends.get_mut(key) else { continue };

@@ -215,9 +215,11 @@ impl Endpoint {
                 // Whose users have agreed that it ends: the peer has read it.
                 self.look_at_shared(at, now);
             }
+            // What was lent otherwise is of sends, whose memory stays until they complete, registered or not.
+            let is_of_sends = !self.engine.has_ended_sources();
             let Endpoint { shared_memory, memory, bounces, .. } = self;
             let Some(link) = shared_memory.links.get_mut(at) else { continue };
-            if link.sender.detach(ended, Places { memory, bounces }) {
+            if link.sender.detach(ended, Places { memory, bounces }) || is_of_sends {
                 position += 1;
             } else {
                 // What the peer has not taken goes another way.
