@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fishplate_engine::{Context, Envelope, SendRequest, VcId};
+use fishplate_engine::{Context, Envelope, Registration, SendRequest, VcId};
 use fishplate_rails::{Endpoint, Settings};
 use requests::{extent, recv};
 use socket2::SockRef;
@@ -178,6 +178,24 @@ fn what_was_in_memory_when_that_fails_arrives_another_way() {
         pair.exchange(100_000, false);
         pair.close();
     }
+}
+
+#[test]
+fn a_registration_that_ends_leaves_sends_from_the_same_memory_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let stats = folder.path().join("stats");
+    let mut pair = Pair::open([true; 2], Some(&stats));
+    let sent = contents(1 << 20, 1);
+    let registration = Registration { key: 7, memory: extent(&sent), base: 0, readable: true, writable: false };
+    pair.ends[0].register(registration).unwrap();
+    pair.send(0, 1000, &sent, false);
+    assert!(pair.ends[0].deregister(7));
+    let mut got = vec![0; sent.len()];
+    recv(&mut pair.ends[1], 1000, &mut got, None);
+    pair.until_ended(2);
+    assert!(std::hint::black_box(got) == sent);
+    pair.close();
+    assert!(sent_over(&stats, "shm") >= sent.len() as u64 && sent_over(&stats, "lo") < 1000);
 }
 
 #[test]
