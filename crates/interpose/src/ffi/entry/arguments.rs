@@ -1,16 +1,22 @@
 //! The arguments of a call, by what they are.
 
 use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicPtr;
 
 use fishplate_profile::calls::Call;
 
 use super::Language;
+use super::enter::IN_REGISTERS;
 use crate::ffi::abi::Abi;
 use crate::ffi::handle::Handle;
 use crate::ffi::library;
 
-/// More than any function has: 13, then Fortran's error code and the lengths of two texts.
+/// More than any function has: 13, and what Fortran adds.
 pub const MAX_ARGUMENTS: usize = 16;
+/// What Fortran adds: the error code, and the lengths of two texts.
+const MORE_IN_FORTRAN: usize = 3;
 
 /// Handles of requests in Fortran are numbers of their own.
 const FORTRAN: usize = 1 << 62;
@@ -26,6 +32,26 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// Those of a call, from the registers and the stack.
+    ///
+    /// # Safety
+    /// `registers` has the arguments that came in registers, `stack` points to the further ones.
+    pub unsafe fn read(
+        call: &'static Call,
+        language: Language,
+        registers: *const usize,
+        stack: *const usize,
+    ) -> Arguments {
+        let more = if language == Language::C { 0 } else { MORE_IN_FORTRAN };
+        let mut values = [0; MAX_ARGUMENTS];
+        for (at, value) in values.iter_mut().take(IN_REGISTERS.max(call.arguments.len() + more)).enumerate() {
+            // SAFETY: as the caller says. Where a call in Fortran has no texts, it is frames of the program that are read,
+            // which its main function is in, and the function does not look at them.
+            *value = unsafe { if at < IN_REGISTERS { *registers.add(at) } else { *stack.add(at - IN_REGISTERS) } };
+        }
+        Arguments { values, call, language }
+    }
+
     /// Calls a function with them. (Superfluous arguments do no harm in the calling conventions of `enter`.)
     pub fn call(&self, target: *mut c_void) -> usize {
         type A = usize;
@@ -144,7 +170,7 @@ impl Arguments {
     pub fn is_in_place(&self, abi: &Abi, argument: u8) -> bool {
         self.raw(argument).is_some_and(|value| match self.language {
             Language::C => value == abi.in_place,
-            _ => library::variable(c"mpi_fortran_in_place_").is_some_and(|variable| variable as usize == value),
+            _ => value == in_place_in_fortran(),
         })
     }
 
@@ -176,16 +202,22 @@ impl Arguments {
         if !abi.is_open_mpi() {
             return Some(abi.clean(handle as usize));
         }
-        let name = match argument {
-            b'c' => c"PMPI_Comm_f2c",
-            b'w' | b'W' => c"PMPI_Win_f2c",
-            b'z' | b'Z' => c"PMPI_Comm_f2c",
-            _ => c"PMPI_Type_f2c",
+        static CONVERTERS: [AtomicPtr<c_void>; 3] = [const { AtomicPtr::new(ptr::null_mut()) }; 3];
+        let (cache, name) = match argument {
+            b'c' | b'z' | b'Z' => (&CONVERTERS[0], c"PMPI_Comm_f2c"),
+            b'w' | b'W' => (&CONVERTERS[1], c"PMPI_Win_f2c"),
+            _ => (&CONVERTERS[2], c"PMPI_Type_f2c"),
         };
-        let address = library::symbol(name)?;
+        let address = library::function(cache, name);
         // SAFETY: MPI's functions of these names take a number and return a handle, here a pointer.
         let convert: unsafe extern "C" fn(c_int) -> Handle = unsafe { std::mem::transmute(address) };
         // SAFETY: a handle of the program's.
         Some(unsafe { convert(handle) })
     }
+}
+
+/// Where Open MPI has what stands for MPI_IN_PLACE in Fortran; 0 in other libraries.
+fn in_place_in_fortran() -> usize {
+    static ADDRESS: OnceLock<usize> = OnceLock::new();
+    *ADDRESS.get_or_init(|| library::variable(c"mpi_fortran_in_place_").map_or(0, |variable| variable as usize))
 }

@@ -22,8 +22,8 @@ use fishplate_profile::calls::{self, Kind};
 use super::abi::Abi;
 use super::clock;
 use crate::profile::{self, Session};
-use arguments::{Arguments, MAX_ARGUMENTS};
-use enter::{IN_REGISTERS, enter};
+use arguments::Arguments;
+use enter::enter;
 use observation::Observation;
 use target::Target;
 
@@ -88,13 +88,8 @@ thread_local! {
 /// `registers` has the arguments that came in registers, `stack` what is on the stack from the further arguments on.
 unsafe extern "C" fn dispatch(entry: usize, registers: *const usize, stack: *const usize, caller: usize) -> usize {
     let call = &calls::table()[entry / LANGUAGES];
-    let mut values = [0; MAX_ARGUMENTS];
-    for (at, value) in values.iter_mut().enumerate() {
-        // SAFETY: there are that many registers. What is read of the stack beyond the arguments is of the callers of
-        // this function, whose frames end with the first one's environment or thread; it is handed on and not looked at.
-        *value = unsafe { if at < IN_REGISTERS { *registers.add(at) } else { *stack.add(at - IN_REGISTERS) } };
-    }
-    let mut arguments = Arguments { values, call, language: Language::of(entry) };
+    // SAFETY: as above.
+    let mut arguments = unsafe { Arguments::read(call, Language::of(entry), registers, stack) };
     let target = target::of(entry, caller, &mut arguments);
     let result = carry_out(&target, &mut arguments, caller);
     target.release();
