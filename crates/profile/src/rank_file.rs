@@ -122,7 +122,8 @@ pub mod peer {
     pub const COLUMNS: usize = 4;
 }
 
-/// The table of call sites: a hash table, empty where CALL is 0.
+/// The table of call sites: no entry where CALL is 0. What is called at further places is in one more row, which tells
+/// nothing.
 pub mod site {
     /// Entries: more than large programs have.
     pub const CAPACITY: usize = 4096;
@@ -239,7 +240,7 @@ impl Layout {
         let sizes = calls + calls::table().len() * call::COLUMNS;
         let peers = sizes + size::KINDS * sizes::CLASSES * size::COLUMNS;
         let sites = peers + ranks * peer::COLUMNS;
-        let modules = sites + site::CAPACITY * site::COLUMNS;
+        let modules = sites + (site::CAPACITY + 1) * site::COLUMNS;
         let communicators = modules + module::CAPACITY * module::COLUMNS;
         let events = communicators + communicator::CAPACITY * communicator::COLUMNS;
         let words = events + event::CAPACITY * event::COLUMNS;

@@ -6,7 +6,7 @@
 //!   [`generalized_request`], [`cluster_collective`]), which the rest of the crate uses;
 //! - the program's calls: where they come in ([`entry`]), the functions that take the place of MPI's ([`overrides`]), and
 //!   how a collective call becomes a schedule ([`call`], [`dispatch`], [`plan`], [`unpacking`]);
-//! - the machine: [`clock`], [`process`], [`mapped_file`]; the provider of this project, [`rail_bytes`].
+//! - the machine: [`clock`], [`process`], [`dynamic_linker`], [`mapped_file`]; the provider of this project, [`rail_bytes`].
 
 // MPI says how many arguments its functions have.
 #![allow(clippy::too_many_arguments)]
@@ -19,6 +19,7 @@ mod cluster_collective;
 mod collective_table;
 mod datatype;
 mod dispatch;
+mod dynamic_linker;
 mod entry;
 mod functions;
 mod generalized_request;
@@ -37,12 +38,13 @@ mod unpacking;
 
 pub use abi::Abi;
 pub use attribute::Attribute;
+pub use dynamic_linker::module_of;
 pub use generalized_request::GeneralizedRequest;
 pub use mailbox::Mailbox;
 pub use mapped_file::{GrowingFile, create as create_mapped_file};
 pub use memory::{Memory, Scratch};
 pub use objects::{Comm, Error, Op, Result, host_name, library_version};
-pub use process::{in_forked_children, module_of, with_signals_blocked};
+pub use process::{in_forked_children, with_signals_blocked};
 pub use rail_bytes::{Provider, Rail};
 pub use requests::Requests;
 pub use unpacking::Unpacking;

@@ -1,30 +1,12 @@
-//! What is asked of the process and its dynamic linker.
+//! What is asked of the process: its forks and signals.
 
-use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
-
-/// The program or library that an address is in: where it is loaded, and its file.
-pub fn module_of(address: usize) -> Option<(usize, String)> {
-    // SAFETY: all zeros is a Dl_info.
-    let mut information: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: dladdr accepts any address.
-    let known = unsafe { libc::dladdr(address as *const c_void, &mut information) };
-    if known == 0 || information.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: dladdr has set it to a string that lives as long as the library.
-    let file = unsafe { CStr::from_ptr(information.dli_fname) }.to_string_lossy();
-    // The main program may be called by a relative name, or one that was searched for.
-    let is_program = !file.contains('/') || !file.starts_with('/');
-    let absolute = if is_program { std::env::current_exe().ok() } else { None };
-    let file = absolute.map_or(file.into_owned(), |path| path.to_string_lossy().into_owned());
-    Some((information.dli_fbase as usize, file))
-}
+use std::sync::OnceLock;
 
 /// Has `forget` called in every process that this one forks.
 pub fn in_forked_children(forget: fn()) {
-    static FORGET: std::sync::OnceLock<fn()> = std::sync::OnceLock::new();
+    static FORGET: OnceLock<fn()> = OnceLock::new();
     unsafe extern "C" fn child() {
         if let Some(forget) = FORGET.get() {
             forget();

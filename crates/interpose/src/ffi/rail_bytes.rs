@@ -1,8 +1,9 @@
 //! What the provider in this process has carried over each rail, if the MPI has loaded it.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
-use std::ptr;
+
+use super::dynamic_linker::{self, Library};
 
 /// Most rails that are looked at.
 const MAX_RAILS: usize = 24;
@@ -36,29 +37,10 @@ pub struct Rail {
 impl Provider {
     /// Finds it: a library whose file is called as this project calls it.
     pub fn find() -> Option<Provider> {
-        unsafe extern "C" fn visit(object: *mut libc::dl_phdr_info, _: libc::size_t, found: *mut c_void) -> c_int {
-            // SAFETY: dl_iterate_phdr passes a valid object, whose name is a string, and our own pointer.
-            let (name, found) = unsafe { (CStr::from_ptr((*object).dlpi_name), &mut *found.cast::<Option<_>>()) };
-            let is_it =
-                [&b"libfishplate-fi.so"[..], b"libfishplate_fi.so"].iter().any(|file| name.to_bytes().ends_with(file));
-            if is_it {
-                *found = Some(name.to_owned());
-            }
-            c_int::from(is_it)
-        }
-        let mut name: Option<std::ffi::CString> = None;
-        // SAFETY: `visit` keeps to the contract, and `name` outlives the call.
-        unsafe { libc::dl_iterate_phdr(Some(visit), ptr::from_mut(&mut name).cast()) };
-        // SAFETY: the name ends with a zero; RTLD_NOLOAD runs no code of the library. It stays loaded as this is not
-        // closed again.
-        let library = unsafe { libc::dlopen(name?.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        if library.is_null() {
-            return None;
-        }
-        // SAFETY: an open library.
-        let address = unsafe { libc::dlsym(library, c"fishplate_rail_bytes".as_ptr()) };
+        let names = dynamic_linker::names(|file| [&b"libfishplate-fi.so"[..], b"libfishplate_fi.so"].contains(&file));
+        let address = Library::loaded(names.first()?)?.symbol(c"fishplate_rail_bytes")?;
         // SAFETY: the provider's function of this name has this type.
-        (!address.is_null()).then(|| Provider(unsafe { std::mem::transmute::<*mut c_void, Function>(address) }))
+        Some(Provider(unsafe { std::mem::transmute::<*mut c_void, Function>(address) }))
     }
 
     /// All rails.

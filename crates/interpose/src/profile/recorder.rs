@@ -1,5 +1,7 @@
 //! What a call adds to which count.
 
+use std::ffi::c_void;
+
 use fishplate_profile::calls;
 use fishplate_profile::rank_file::{call, event, header, module, peer, site, size};
 use fishplate_profile::series_file::rank_column;
@@ -7,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::communicators::Communicators;
 use super::events::{Event, Events};
-use super::message_numbers::{MessageNumbers, hash, stream};
+use super::message_numbers::{MessageNumbers, stream};
 use super::rails::Rails;
 use super::requests::{Operation, Request, Requests};
 use super::tables::Tables;
@@ -394,14 +396,12 @@ impl Recorder {
         if let Some(row) = self.sites.get(&(number, caller)) {
             return *row;
         }
-        let start = hash((number, caller)) as usize;
-        let rows = (0..site::CAPACITY).map(|step| (start + step) % site::CAPACITY);
-        let mut rows = rows.map(|row| self.tables.layout.sites + row * site::COLUMNS);
-        let Some(row) = rows.find(|row| self.tables.get(row + site::CALL) == 0) else {
-            // All later ones share the place of the first in the table.
+        let used = self.sites.len();
+        let row = self.tables.layout.sites + used * site::COLUMNS;
+        if used == site::CAPACITY {
             self.tables.add(header::LOST_SITES, 1);
-            return self.tables.layout.sites;
-        };
+            return row;
+        }
         self.tables.set(row + site::CALLER, caller as u64);
         self.tables.set(row + site::CALL, number as u64 + 1);
         self.sites.insert((number, caller), row);
@@ -410,14 +410,14 @@ impl Recorder {
     }
 
     fn note_module(&mut self, caller: usize) {
-        let Some((base, file)) = module_of(caller) else { return };
-        if self.modules.contains(&base) || self.modules.len() == module::CAPACITY {
+        let Some(module) = module_of(caller as *const c_void) else { return };
+        if self.modules.contains(&module.base) || self.modules.len() == module::CAPACITY {
             return;
         }
         let row = self.tables.layout.modules + self.modules.len() * module::COLUMNS;
         let range = row + module::FILE.start..row + module::FILE.end;
-        fishplate_profile::store_text(&self.tables.words[range], &file);
-        self.tables.set(row + module::BASE, base as u64);
-        self.modules.push(base);
+        fishplate_profile::store_text(&self.tables.words[range], &module.file().to_string_lossy());
+        self.tables.set(row + module::BASE, module.base as u64);
+        self.modules.push(module.base);
     }
 }

@@ -10,7 +10,7 @@ use fishplate_profile::calls::{self, Call};
 
 use super::arguments::Arguments;
 use super::{CALLS, LANGUAGES, Language, narrowing};
-use crate::ffi::{library, overrides};
+use crate::ffi::{dynamic_linker, library, overrides};
 
 /// Looked for when it is first called: programs may load MPI late. Then [`missing`] stands for none.
 static FUNCTIONS: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
@@ -97,7 +97,7 @@ fn find(entry: usize, caller: usize, place: &AtomicPtr<c_void>) -> *mut c_void {
     let language = Language::of(entry);
     let name = name(call, language);
     let ours = if language == Language::C && schedules_are_wanted() { overrides::find(&call.name) } else { None };
-    let found = ours.map(<*const c_void>::cast_mut).or_else(|| library::next(&name));
+    let found = ours.map(<*const c_void>::cast_mut).or_else(|| dynamic_linker::next(&name));
     let found = found.or_else(|| library::in_module_of(caller, &name)).or_else(|| library::symbol(&name));
     let found = found.unwrap_or(missing as *mut c_void);
     place.store(found, Ordering::Release);

@@ -1,0 +1,104 @@
+//! What the dynamic linker has loaded into this process.
+
+use std::ffi::{CStr, CString, OsStr, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+/// A library that is loaded. It is never closed, so it stays until the process ends.
+pub struct Library(*mut c_void);
+
+// SAFETY: dlsym may be called from any thread.
+unsafe impl Send for Library {}
+// SAFETY: as above.
+unsafe impl Sync for Library {}
+
+impl Library {
+    /// The one of this name, if it is loaded already.
+    pub fn loaded(name: &CStr) -> Option<Library> {
+        // SAFETY: the name ends with a zero; RTLD_NOLOAD runs no code of it.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        (!handle.is_null()).then_some(Library(handle))
+    }
+
+    /// The one that an address is in. The program itself stands for all that is loaded.
+    pub fn holding(address: *const c_void) -> Option<Library> {
+        Library::loaded(&module_of(address)?.name)
+    }
+
+    /// The address of a symbol of it, or of a library that it was linked with.
+    pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: the handle is open.
+        unsafe { symbol(self.0, name) }
+    }
+}
+
+/// The function of this name that would have been called if this library were not there.
+pub fn next(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: RTLD_NEXT is allowed in a library.
+    unsafe { symbol(libc::RTLD_NEXT, name) }
+}
+
+/// The variable or function of this name that the program sees.
+pub fn global(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: RTLD_DEFAULT is always allowed.
+    unsafe { symbol(libc::RTLD_DEFAULT, name) }
+}
+
+/// # Safety
+/// The handle is open, or one of those with a meaning of their own.
+unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: as the caller says; the name ends with a zero.
+    let address = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
+/// A program or library in memory.
+pub struct Module {
+    /// Where it begins.
+    pub base: usize,
+    name: CString,
+}
+
+impl Module {
+    /// Its file. The linker may know the program by a relative name, or one that was searched for.
+    pub fn file(&self) -> PathBuf {
+        let path = Path::new(OsStr::from_bytes(self.name.to_bytes()));
+        let program = if path.is_absolute() { None } else { std::env::current_exe().ok() };
+        program.unwrap_or_else(|| path.to_path_buf())
+    }
+}
+
+/// The one that an address is in.
+pub fn module_of(address: *const c_void) -> Option<Module> {
+    // SAFETY: all zeros is a Dl_info.
+    let mut information: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: dladdr accepts any address.
+    let known = unsafe { libc::dladdr(address, &mut information) };
+    if known == 0 || information.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: dladdr has set it to a string that lives as long as the module.
+    let name = unsafe { CStr::from_ptr(information.dli_fname) }.to_owned();
+    Some(Module { base: information.dli_fbase as usize, name })
+}
+
+/// The names of all that is loaded and whose file, without its folder, is wanted.
+pub fn names(is_wanted: fn(&[u8]) -> bool) -> Vec<CString> {
+    struct Search {
+        is_wanted: fn(&[u8]) -> bool,
+        found: Vec<CString>,
+    }
+    unsafe extern "C" fn visit(object: *mut libc::dl_phdr_info, _: libc::size_t, search: *mut c_void) -> c_int {
+        // SAFETY: dl_iterate_phdr passes a valid object, whose name is a string, and our own pointer.
+        let (name, search) = unsafe { (CStr::from_ptr((*object).dlpi_name), &mut *search.cast::<Search>()) };
+        if name.to_bytes().rsplit(|byte| *byte == b'/').next().is_some_and(search.is_wanted) {
+            search.found.push(name.to_owned());
+        }
+        0
+    }
+    let mut search = Search { is_wanted, found: Vec::new() };
+    // SAFETY: `visit` keeps to the contract, and `search` outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), ptr::from_mut(&mut search).cast()) };
+    search.found
+}
