@@ -1,6 +1,8 @@
 //! `fishplate profile`, with ranks' files that are made up.
 
 mod common;
+#[path = "common/preload.rs"]
+mod preload;
 #[path = "common/rank_files.rs"]
 mod rank_files;
 
@@ -14,10 +16,7 @@ use rank_files::{RankFile, write_series};
 /// The program with the library beside it, and a folder for files of ranks.
 fn installed() -> (Installed, PathBuf) {
     let fishplate = Installed::new();
-    // The dynamic linker would complain about a file that is none of its own.
-    let library = std::path::Path::new("/lib/x86_64-linux-gnu/libdl.so.2");
-    let to = fishplate.path("lib/fishplate/libfishplate-mpi.so");
-    fs::write(to, fs::read(library).unwrap_or_default()).unwrap();
+    preload::preload(&fishplate);
     let files = fishplate.path("files");
     fs::create_dir(&files).unwrap();
     (fishplate, files)

@@ -1,6 +1,8 @@
 //! `fishplate rpi`, with a launcher and ranks' files that are made up.
 
 mod common;
+#[path = "common/preload.rs"]
+mod preload;
 #[path = "common/rank_files.rs"]
 mod rank_files;
 #[path = "common/script.rs"]
@@ -28,9 +30,7 @@ cp files/$RAILS/$run/* \"$FISHPLATE_PROFILE\"
 /// besides, ranks compute for 500 ms and rank 1 waits for rank 0 for 100.
 fn installed(networks: [(&str, [u64; 2]); 3]) -> Installed {
     let fishplate = Installed::new();
-    // The dynamic linker would complain about a file that is none of its own.
-    let library = fs::read("/lib/x86_64-linux-gnu/libdl.so.2").unwrap_or_default();
-    fs::write(fishplate.path("lib/fishplate/libfishplate-mpi.so"), library).unwrap();
+    preload::preload(&fishplate);
     fs::create_dir_all(fishplate.path("mpi/bin")).unwrap();
     script::script(&fishplate.path("mpi/bin/mpiexec"), LAUNCHER);
     let path = fishplate.path("mpi");
@@ -145,11 +145,7 @@ fn a_program_that_is_no_mpi_program() {
 fn ranks_that_left_nothing() {
     let fishplate = three();
     for run in 0..2 {
-        let folder = fs::read_dir(fishplate.path(&format!("files/eth2/{run}"))).unwrap();
-        let ranks: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
-        let mut ranks: Vec<std::path::PathBuf> = ranks;
-        ranks.retain(|file| file.extension().unwrap() == "rank");
-        fs::remove_file(ranks.into_iter().next().unwrap()).unwrap();
+        fs::remove_file(fishplate.path(&format!("files/eth2/{run}/node0.100.rank"))).unwrap();
     }
     let ran = rpi(&fishplate, &[], "app");
     assert!(ran.err.contains("fast, run 1 of 2: failed: 1 of 2 ranks left nothing"), "{}", ran.err);
