@@ -1,6 +1,8 @@
 //! `fishplate run` and `fishplate env`.
 
 mod common;
+#[path = "common/preload.rs"]
+mod preload;
 #[path = "common/script.rs"]
 mod script;
 
@@ -145,4 +147,27 @@ fn a_stack_of_modules_loads_them_around_the_command() {
     assert!(ran.out.trim_end().ends_with("mpiexec -n 2 ./app"), "{}{}", ran.out, ran.err);
     let list = run(&["stacks", "--stacks", "site.toml"]);
     assert!(list.out.contains("`module load mpi/5` does not bring mpicc"), "{}", list.out);
+}
+
+#[test]
+fn a_stack_keeps_the_collective_operations_of_its_own_environment() {
+    let fishplate = Installed::new();
+    preload::preload(&fishplate);
+    std::fs::create_dir_all(fishplate.path("mpi/bin")).unwrap();
+    script::script(&fishplate.path("mpi/bin/mpiexec"), "#!/bin/sh\necho \"$FISHPLATE_COLLECTIVES\"\n");
+    let path = fishplate.path("mpi");
+    let about = format!("launcher = \"hydra\"\nfishplate = true\npath = \"{}\"\n", path.display());
+    let own = "environment = { FISHPLATE_COLLECTIVES = \"native\" }\n";
+    std::fs::write(fishplate.path("two.toml"), format!("[plain]\n{about}\n[own]\n{about}{own}")).unwrap();
+    let setting = |subcommand: &str, stack: &str, more: &[&str]| {
+        let args = [&[subcommand, "--stacks", "two.toml", "--mpi", stack], more, &["--", "mpiexec"]].concat();
+        let ran = common::Ran::of(fishplate.command(&args).env("FISHPLATE_COLLECTIVES", "shared").output().unwrap());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.out.trim().to_string()
+    };
+    for subcommand in ["run", "profile"] {
+        assert_eq!(setting(subcommand, "own", &[]), "native");
+        assert_eq!(setting(subcommand, "plain", &[]), "shared");
+    }
+    assert_eq!(setting("run", "own", &["--collectives", "direct"]), "direct");
 }

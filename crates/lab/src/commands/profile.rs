@@ -127,7 +127,7 @@ fn variables(stack: Option<&Stack>) -> Result<Vec<(String, String)>> {
     let folder = provider_folder()?;
     let mut variables = stack.map_or(Ok(Vec::new()), Stack::environment_variables)?;
     if stack.is_some_and(|stack| stack.fishplate) {
-        variables.extend(interposer::variables(None, &folder)?);
+        variables.extend(interposer::variables(None, &variables, &folder)?);
         variables.retain(|(name, _)| name != interposer::PRELOAD);
     }
     variables.push(interposer::profiling(&folder)?);

@@ -77,7 +77,7 @@ impl Options {
                 variables.push((name.to_string(), value));
             }
         }
-        variables.extend(interposer::variables(self.collectives.as_deref(), &provider_folder()?)?);
+        variables.extend(interposer::variables(self.collectives.as_deref(), &variables, &provider_folder()?)?);
         let names = forwarded_variables::names(&variables);
         variables.push((forwarded_variables::LIST.to_string(), names));
         Ok(Environment { variables, settings, stack })

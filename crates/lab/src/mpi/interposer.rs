@@ -18,12 +18,12 @@ const LIBRARY: &str = "libfishplate-mpi.so";
 /// What cargo calls it.
 const LIBRARY_OF_CARGO: &str = "libfishplate_mpi.so";
 
-/// Variables that load it, unless collective operations are to stay the MPI's own. `given` is the option's value,
-/// `folder` where the provider is.
-pub fn variables(given: Option<&str>, folder: &Path) -> Result<Vec<(String, String)>> {
+/// Variables that load it, unless collective operations are to stay the MPI's own. `given` is the option's value, which
+/// wins over what the stack's own environment says, and that over the user's; `folder` is where the provider is.
+pub fn variables(given: Option<&str>, stack: &[(String, String)], folder: &Path) -> Result<Vec<(String, String)>> {
     let inherited = env::var(VARIABLE).ok().filter(|value| !value.is_empty());
     let option = given.map_or(String::new(), |_| format!("{OPTION}: "));
-    with_preload(given.or(inherited.as_deref()), &option, folder)
+    with_preload(given.or(setting(stack)).or(inherited.as_deref()), &option, folder)
 }
 
 /// What loads it to profile, in front of what the user loads: it shall see the program's calls as they are.
@@ -50,8 +50,13 @@ fn library(folder: &Path) -> Result<String> {
 
 /// What loads it into the programs of a stack whose own environment is this: in measurements the user's does not count.
 pub fn preloaded(environment: &[(String, String)], folder: &Path) -> Result<Vec<(String, String)>> {
+    with_preload(setting(environment), "", folder)
+}
+
+/// The setting in a stack's own environment.
+fn setting(environment: &[(String, String)]) -> Option<&str> {
     let value = environment.iter().rfind(|(name, _)| name == VARIABLE).map(|(_, value)| value.as_str());
-    with_preload(value.filter(|value| !value.is_empty()), "", folder)
+    value.filter(|value| !value.is_empty())
 }
 
 /// The setting and what loads the library, as far as there are any. `value` is the setting as it was given.
