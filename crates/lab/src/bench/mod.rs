@@ -32,7 +32,7 @@ use crate::mpi::stacks::Catalog;
 use crate::record::write::Writer;
 use crate::record::{self, Manifest, Record};
 use crate::system::child_process::Signals;
-use emulated_link::{Emulated, EmulationSetup};
+use emulated_link::EmulationSetup;
 use execute::Executor;
 pub use plan::Plan;
 use prepared_stack::PreparedStack;
@@ -167,12 +167,7 @@ impl Bench {
         }
         let asked = self.plan.links.iter().find(|asked| asked.name == link);
         let asked = asked.with_context(|| format!("no link {link} in the plan"))?;
-        let surroundings = surroundings.context("links are emulated in namespaces only")?;
-        let emulated = match known {
-            Some(known) => Emulated::again(&self.plan, asked, surroundings.clone(), known.clone())?,
-            None => Emulated::build(&self.plan, asked, surroundings.clone())?,
-        };
-        Ok(Site::Emulated(Box::new(emulated)))
+        Site::emulate(&self.plan, asked, surroundings, known)
     }
 
     /// Starts each stack once, and has options checked by the first that works.

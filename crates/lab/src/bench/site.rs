@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 
 use super::benchmark::Benchmark;
 use super::conditions;
-use super::emulated_link::Emulated;
+use super::emulated_link::{Emulated, EmulationSetup};
+use super::link::Link;
 use super::plan::{Network, Plan};
 use super::programs::APPS;
 use crate::lab::Lab;
@@ -32,6 +33,24 @@ pub struct Real {
 }
 
 impl Site {
+    /// Makes the hosts and rails of a link, which are measured unless they are known from before.
+    ///
+    /// # Errors
+    /// Also without a setup, which there is in namespaces only.
+    pub fn emulate(
+        plan: &Plan,
+        link: &Link,
+        setup: Option<&EmulationSetup>,
+        known: Option<&record::Link>,
+    ) -> Result<Site> {
+        let setup = setup.context("links are emulated in namespaces only")?.clone();
+        let emulated = match known {
+            Some(known) => Emulated::again(plan, link, setup, known.clone())?,
+            None => Emulated::build(plan, link, setup)?,
+        };
+        Ok(Site::Emulated(Box::new(emulated)))
+    }
+
     /// Folder for outputs and counters of a program, which all hosts can write to.
     pub fn folder(&self) -> &Path {
         match self {

@@ -11,7 +11,7 @@ use super::asked::{Asked, OPTION};
 use super::networks::{Network, Place};
 use super::times::{NAMES, Times};
 use crate::bench::conditions;
-use crate::bench::emulated_link::{Emulated, EmulationSetup};
+use crate::bench::emulated_link::EmulationSetup;
 use crate::bench::execute::Executor;
 use crate::bench::matrix;
 use crate::bench::plan::Plan;
@@ -46,8 +46,8 @@ pub struct Measurement {
 /// A measurement that is going on.
 struct Running<'a> {
     what: &'a Measurement,
-    /// Where hosts are emulated, the folder of their testbed.
-    folder: Option<PathBuf>,
+    /// Where hosts are emulated.
+    setup: Option<EmulationSetup>,
     signals: &'a Signals,
     writer: Writer,
     /// Links that were measured.
@@ -75,13 +75,14 @@ impl Measurement {
         Ok(())
     }
 
-    /// Runs the program, and returns how often it failed.
+    /// Runs the program, and returns how often it failed. `folder` is that of the testbed, where there is one.
     ///
     /// # Errors
     /// When it cannot go on, or was interrupted ([`crate::bench::execute::Interrupted`]).
     pub fn run(&self, folder: Option<PathBuf>, signals: &Signals) -> Result<u32> {
         let writer = Writer::create(&self.record, &self.manifest()?)?;
-        let mut running = Running { what: self, folder, signals, writer, known: BTreeMap::new() };
+        let setup = folder.map(|folder| EmulationSetup { folder, sockets: None, multipath: false });
+        let mut running = Running { what: self, setup, signals, writer, known: BTreeMap::new() };
         let progress = Progress::start(self.networks.len() as u64 * u64::from(self.repeats));
         let mut failed = vec![0; self.networks.len()];
         let mut failures = 0;
@@ -163,17 +164,10 @@ impl Running<'_> {
 
     /// The hosts of a network. Those of an emulated one are made anew each time, and measured the first time.
     fn open(&mut self, network: &Network) -> Result<Site> {
-        let site = match (&network.place, &self.folder) {
-            (Place::Real(real), _) => Site::Real(Real::new(real, &self.what.record)?),
-            (Place::Emulated(link), Some(folder)) => {
-                let setup = EmulationSetup { folder: folder.clone(), sockets: None, multipath: false };
-                let emulated = match self.known.get(&network.name) {
-                    Some(known) => Emulated::again(&self.what.plan, link, setup, known.clone())?,
-                    None => Emulated::build(&self.what.plan, link, setup)?,
-                };
-                Site::Emulated(Box::new(emulated))
-            }
-            (Place::Emulated(_), None) => anyhow::bail!("networks are emulated in namespaces only"),
+        let known = self.known.get(&network.name);
+        let site = match &network.place {
+            Place::Real(real) => Site::Real(Real::new(real, &self.what.record)?),
+            Place::Emulated(link) => Site::emulate(&self.what.plan, link, self.setup.as_ref(), known)?,
         };
         if self.known.insert(network.name.clone(), site.link()).is_none() {
             self.writer.append(&Line::Link(site.link()))?;
