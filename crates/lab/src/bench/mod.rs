@@ -86,6 +86,18 @@ pub fn plan_of(record: &Record) -> Result<Plan> {
     serde_json::from_value(plan.clone()).with_context(|| format!("{file}: the plan in it is malformed"))
 }
 
+/// Says whether a record can be begun. `instead` is what there is to do with one that exists.
+///
+/// # Errors
+/// When it exists, or its folder does not.
+pub fn check_new(record: &Path, instead: &str) -> Result<()> {
+    let file = record.display();
+    ensure!(!record.exists(), "{file} exists already: {instead}");
+    let folder = record.parent().filter(|folder| !folder.as_os_str().is_empty());
+    ensure!(folder.is_none_or(Path::is_dir), "cannot begin the record {file}: its folder is not there");
+    Ok(())
+}
+
 impl Bench {
     /// Whether hosts and rails are emulated.
     pub fn is_emulated(&self) -> bool {
@@ -97,10 +109,7 @@ impl Bench {
         Programs::find(self.sources.as_deref())?;
         if !self.resume {
             let file = self.record.display();
-            ensure!(!self.record.exists(), "{file} exists already: --resume {file} goes on with it");
-            let folder = self.record.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let there = folder.is_none_or(Path::is_dir);
-            ensure!(there, "cannot begin the record {file}: its folder is not there");
+            check_new(&self.record, &format!("--resume {file} goes on with it"))?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::bench::execute::Interrupted;
 use crate::bench::plan::Plan;
-use crate::bench::{conditions, selection};
+use crate::bench::{self, conditions, selection};
 use crate::mpi::stacks;
 use crate::record;
 use crate::rpi::measure::Measurement;
@@ -166,9 +166,7 @@ impl Args {
     fn check(&self, measurement: &Measurement) -> Result<()> {
         measurement.check()?;
         let file = self.record.display();
-        ensure!(!self.record.exists(), "{file} exists already: --read {file} shows it, --record names another one");
-        let folder = self.record.parent().filter(|folder| !folder.as_os_str().is_empty());
-        ensure!(folder.is_none_or(Path::is_dir), "cannot begin the record {file}: its folder is not there");
+        bench::check_new(&self.record, &format!("--read {file} shows it, --record names another one"))?;
         let program = &self.command[0];
         if program.contains('/') {
             let found = fs::metadata(program).with_context(|| format!("cannot find the program {program}"))?;
