@@ -2,7 +2,7 @@
 
 use super::judgement::{Fact, Judgement, found, near};
 use super::medians::{AppTime, At, COMMUNICATION, RUN, Values};
-use crate::rpi::Published;
+use crate::rpi::published::{self, Published};
 
 /// Where throughput is at its peak. Shorter windows profit from the bursts that a rail lets through.
 const LARGE: u64 = 1 << 20;
@@ -64,8 +64,6 @@ const SHARED: [(&str, f64); 6] =
     [("is", 84.18), ("cg", 65.48), ("mg", 64.08), ("lu", 54.68), ("sp", 51.32), ("bt", 39.57)];
 /// How far a share may be from the published one, in percent of the run time.
 const SHARE_TOLERANCE: f64 = 10.0;
-/// The applications of the study, by name.
-const RATED: [&str; 7] = ["is", "cg", "mg", "ep", "lu", "sp", "bt"];
 /// How far RPI may be outside of what is published, in percent.
 const RPI_TOLERANCE: f64 = 10.0;
 /// Part of the time in MPI on one port that the fast port must save, or there is nothing to divide by.
@@ -123,9 +121,8 @@ fn shares(values: &Values) -> Judgement {
 fn relative_improvements(values: &Values) -> Judgement {
     let mut rated = Vec::new();
     let mut holds = true;
-    for app in RATED {
+    for (app, Published { least, greatest }) in published::PROGRAMS {
         let [one, two, fast] = app_times(values, app, COMMUNICATION)?;
-        let Some(Published { least, greatest }) = Published::of(app) else { continue };
         if one - fast < LEAST_GAIN * one {
             continue;
         }
@@ -172,7 +169,7 @@ mod tests {
     /// Run time 100 s on one port; of the gain in MPI two ports have such parts.
     fn apps(share_off: f64, parts: [f64; 2]) -> Vec<Given> {
         let mut all = Vec::new();
-        for app in RATED {
+        for (app, _) in published::PROGRAMS {
             let published = SHARED.iter().find(|(name, _)| *name == app).map_or(20.0, |(_, share)| *share);
             let one = published + share_off;
             let part = if ["is", "cg"].contains(&app) { parts[0] } else { parts[1] };

@@ -10,9 +10,8 @@ mod evaluate;
 pub mod measure;
 pub mod networks;
 pub mod print;
-mod published;
+pub mod published;
 mod times;
 
 pub use asked::Asked;
 pub use evaluate::Evaluation;
-pub use published::Published;

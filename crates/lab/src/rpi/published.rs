@@ -16,7 +16,7 @@ const ALMOST_ALL: Published = Published { least: 90.0, greatest: 100.0 };
 const ABOUT_HALF: Published = Published { least: 55.0, greatest: 55.0 };
 
 /// By the NAS programs' names.
-const PROGRAMS: [(&str, Published); 7] = [
+pub const PROGRAMS: [(&str, Published); 7] = [
     ("is", ABOUT_HALF),
     ("cg", ABOUT_HALF),
     ("mg", ALMOST_ALL),
