@@ -340,6 +340,11 @@ impl Rank {
     pub fn outside_ns(&self) -> u64 {
         self.run_ns.saturating_sub(self.paused_ns).saturating_sub(self.in_mpi_ns)
     }
+
+    /// Time in MPI that was not spent waiting for others.
+    pub fn transfer_ns(&self) -> u64 {
+        self.in_mpi_ns.saturating_sub(self.late.total_ns())
+    }
 }
 
 impl Place {

@@ -63,8 +63,7 @@ impl Times {
         let greatest = |part| of(part).fold(0.0, f64::max);
         // While MPI_Pcontrol has recording off, nobody knows; what is not known to be communication counts as computing.
         let computing: fn(&Rank) -> u64 = |rank| rank.run_ns.saturating_sub(rank.in_mpi_ns);
-        let computing_and_late: fn(&Rank) -> u64 =
-            |rank| rank.run_ns.saturating_sub(rank.in_mpi_ns.saturating_sub(rank.late.total_ns()));
+        let computing_and_late: fn(&Rank) -> u64 = |rank| rank.run_ns.saturating_sub(rank.transfer_ns());
         Times {
             run: greatest(|rank| rank.run_ns),
             communication: mean(|rank| rank.in_mpi_ns),

@@ -79,7 +79,7 @@ fn breakdown(world: &World) -> String {
         ("  late senders", |rank| rank.late.sender_ns),
         ("  late receivers", |rank| rank.late.receiver_ns),
         ("  late in collectives", |rank| rank.late.collective_ns),
-        ("  transfer and overhead", |rank| rank.in_mpi_ns.saturating_sub(rank.late.total_ns())),
+        ("  transfer and overhead", Rank::transfer_ns),
     ];
     let mean =
         |of: fn(&Rank) -> u64| summary::mean(&world.ranks.iter().map(|rank| of(rank) as f64).collect::<Vec<_>>());

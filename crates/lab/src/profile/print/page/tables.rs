@@ -25,7 +25,7 @@ pub fn lead(world: &World) -> Markup {
             (text::plural(world.size as u64, "rank")) " on " (text::plural(summary::hosts(world) as u64, "host"))
             " spent " strong { (percent(total(world, |rank| rank.in_mpi_ns), run)) } " of their time in MPI: "
             (percent(late, run)) " waiting for ranks that were late, "
-            (percent(total(world, |rank| rank.in_mpi_ns.saturating_sub(rank.late.total_ns())), run))
+            (percent(total(world, Rank::transfer_ns), run))
             " in transfer and overhead."
         }
     }
