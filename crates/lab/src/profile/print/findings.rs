@@ -57,8 +57,7 @@ pub fn of_world(world: &World) -> Vec<String> {
     if errors > 0 {
         lines.push(format!("{} returned an error", text::plural(errors, "call")));
     }
-    let spawns = |call: &&crate::profile::schema::Call| call.call.starts_with("MPI_Comm_spawn");
-    if summary::calls(world).iter().any(|call| spawns(&call)) {
+    if world.ranks.iter().flat_map(|rank| &rank.calls).any(|call| call.call.starts_with("MPI_Comm_spawn")) {
         lines.push("it has spawned other programs, which are told apart".into());
     }
     lines.extend(clocks(world));

@@ -14,8 +14,11 @@ const WIDTH: f64 = 1140.0;
 const LEFT: f64 = 150.0;
 const ROW: f64 = 18.0;
 
+/// A part of a rank's time: what it was spent on, and how long it is in nanoseconds.
+type Part = (String, u64);
+
 /// What the time of a rank is divided into; the class of a part's colour is its position.
-fn parts(rank: &Rank) -> Vec<(String, u64)> {
+fn parts(rank: &Rank) -> Vec<Part> {
     let mut parts = vec![
         ("outside of MPI".to_string(), rank.outside_ns()),
         ("late senders".into(), rank.late.sender_ns),
@@ -40,10 +43,10 @@ pub fn markup(world: &World) -> Markup {
         ranks.drain(LONGEST..ranks.len() - LEAST);
     }
     let longest = ranks.iter().map(|rank| rank.run_ns.max(1)).max().unwrap_or(1) as f64;
-    let names: Vec<String> =
-        ranks.first().map(|rank| parts(rank)).unwrap_or_default().into_iter().map(|p| p.0).collect();
-    let used: Vec<bool> = (0..names.len()).map(|part| ranks.iter().any(|rank| parts(rank)[part].1 > 0)).collect();
     let height = ROW * ranks.len() as f64 + 6.0;
+    let bars: Vec<(&Rank, Vec<Part>)> = ranks.into_iter().map(|rank| (rank, parts(rank))).collect();
+    let names = bars.first().into_iter().flat_map(|(_, parts)| parts).map(|(name, _)| name);
+    let is_used = |part: usize| bars.iter().any(|(_, parts)| parts[part].1 > 0);
     html! {
         section .breakdown {
             h2 { "Where the time went" }
@@ -52,14 +55,14 @@ pub fn markup(world: &World) -> Markup {
                 @if is_part { " Of " (world.ranks.len()) " ranks, the " (LONGEST) " that waited longest for others, and the " (LEAST) " that waited least: those are waited for." }
             }
             figure {
-                p .legend { @for (part, name) in names.iter().enumerate().filter(|(part, _)| used[*part]) {
+                p .legend { @for (part, name) in names.enumerate().filter(|(part, _)| is_used(*part)) {
                     span .key { i class=(format!("chip t{part}")) {} span { (name) } }
                 } }
                 svg viewBox=(format!("0 0 {WIDTH} {height:.0}")) role="img" aria-label="Time of each rank" {
-                    @for (row, rank) in ranks.iter().enumerate() {
+                    @for (row, (rank, parts)) in bars.iter().enumerate() {
                         @let y = ROW * row as f64;
                         text .tick x=(LEFT - 10.0) y=(format!("{:.1}", y + 12.5)) text-anchor="end" { (rank.rank) " · " (rank.host) }
-                        (bar(rank, longest, y))
+                        (bar(rank, parts, longest, y))
                     }
                 }
             }
@@ -67,21 +70,21 @@ pub fn markup(world: &World) -> Markup {
     }
 }
 
-fn bar(rank: &Rank, longest: f64, y: f64) -> Markup {
+fn bar(rank: &Rank, parts: &[Part], longest: f64, y: f64) -> Markup {
     let scale = (WIDTH - LEFT) / longest;
     let mut x = LEFT;
     let mut drawn = Vec::new();
-    for (part, (name, ns)) in parts(rank).into_iter().enumerate() {
-        let wide = (ns as f64 * scale).min(WIDTH - x);
+    for (part, (name, ns)) in parts.iter().enumerate() {
+        let wide = (*ns as f64 * scale).min(WIDTH - x);
         if wide > 0.05 {
-            drawn.push((part, name, ns, x, wide));
+            drawn.push((part, name, *ns as f64, x, wide));
             x += wide;
         }
     }
     html! {
         @for (part, name, ns, x, wide) in drawn {
             rect class=(format!("t{part}")) x=(format!("{x:.1}")) y=(format!("{:.1}", y + 2.0)) width=(format!("{wide:.2}")) height=(ROW - 4.0) {
-                title { "rank " (rank.rank) ", " (name) ": " (time(ns as f64)) ", " (percent(ns as f64, rank.run_ns as f64)) }
+                title { "rank " (rank.rank) ", " (name) ": " (time(ns)) ", " (percent(ns, rank.run_ns as f64)) }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! How many messages of which sizes, as bars.
 
+use std::collections::BTreeMap;
+
 use fishplate_profile::sizes::PAPER_BOUNDS;
 use maud::{Markup, html};
 
@@ -30,22 +32,16 @@ struct Class {
 
 /// Both histograms.
 pub fn markup(world: &World) -> Markup {
-    let of = |number: fn(&(u64, u64, u64)) -> u64| {
-        let mut classes: Vec<Class> = Vec::new();
-        for (at, (way, _)) in WAYS.iter().enumerate() {
-            for size in summary::by_size(world, *way) {
-                let known = classes.iter().position(|class| class.least == size.0);
-                let known = known.unwrap_or_else(|| {
-                    classes.push(Class { least: size.0, values: [0; WAYS.len()] });
-                    classes.len() - 1
-                });
-                classes[known].values[at] = number(&size);
-            }
+    let mut sums: BTreeMap<u64, [(u64, u64); WAYS.len()]> = BTreeMap::new();
+    for (at, (way, _)) in WAYS.iter().enumerate() {
+        for (least, messages, bytes) in summary::by_size(world, *way) {
+            sums.entry(least).or_default()[at] = (messages, bytes);
         }
-        classes.sort_by_key(|class| class.least);
-        classes
+    }
+    let of = |number: fn((u64, u64)) -> u64| -> Vec<Class> {
+        sums.iter().map(|(least, sums)| Class { least: *least, values: sums.map(number) }).collect()
     };
-    let (messages, bytes) = (of(|size| size.1), of(|size| size.2));
+    let (messages, bytes) = (of(|sum| sum.0), of(|sum| sum.1));
     html! {
         section .sizes {
             h2 { "Sizes of messages" }
