@@ -63,7 +63,7 @@ struct Row {
     pairs: Vec<Pair>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Reach {
     reachable: bool,
     /// Least of a few round trips, in microseconds, if the host answers.
@@ -119,8 +119,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn best(pairs: &[Pair]) -> Option<Reach> {
     let us = |pair: &&Pair| pair.reach.round_trip_us.unwrap_or(f64::INFINITY);
     let reached = pairs.iter().filter(|pair| pair.reach.reachable).min_by(|a, b| us(a).total_cmp(&us(b)));
-    let Reach { reachable, round_trip_us, error } = &reached.or(pairs.first())?.reach;
-    Some(Reach { reachable: *reachable, round_trip_us: *round_trip_us, error: error.clone() })
+    Some(reached.or(pairs.first())?.reach.clone())
 }
 
 impl Pair {

@@ -75,7 +75,7 @@ impl Evaluation {
         let runs = |name: &str| runs(record, name);
         let (base, best) = (runs(&asked.base), runs(&asked.best));
         let rate = |own: &[(u32, Times)], name: &str, part: Part, what: &str| {
-            if [&asked.base, &asked.best].contains(&&name.to_string()) {
+            if name == asked.base || name == asked.best {
                 return Rpi::End;
             }
             rpi(&base, own, &best, part).unwrap_or_else(|why| Rpi::Unknown(words(why, what, &asked, name)))
