@@ -4,19 +4,14 @@
 FISHPLATE names the program (default build/bin/fishplate). With REPORT_PICTURES=FOLDER, pictures of the page stay there.
 """
 
-import os
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 sys.dont_write_bytecode = True
-import browser
+import pagetest
 import profiles
 
-ROOT = Path(__file__).resolve().parents[2]
-FISHPLATE = os.environ.get("FISHPLATE") or ROOT / "build" / "bin" / "fishplate"
 # What is drawn: whether pixels differ from each other.
 COLOURS = """
     const [canvas] = arguments;
@@ -24,37 +19,21 @@ COLOURS = """
     return new Set(pixels).size;"""
 
 
-class Page(unittest.TestCase):
+class ProfilePage(pagetest.PageTest):
+    pictures = "profile-"
+
     @classmethod
-    def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="fishplate-profile-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        record = profiles.write(cls.folder / "profile.json", profiles.profile())
-        shown = subprocess.run([FISHPLATE, "profile", "--read", record], check=True, stderr=subprocess.PIPE, text=True)
-        cls.table, cls.page = shown.stderr, cls.folder / "profile.html"
-        cls.driver = browser.start(cls.folder / "browser")
-        cls.addClassCleanup(cls.driver.quit)
+    def make(cls, folder):
+        record = profiles.write(folder / "profile.json", profiles.profile())
+        command = [pagetest.FISHPLATE, "profile", "--read", record]
+        cls.table = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True).stderr
+        return folder / "profile.html"
 
     def setUp(self):
         from selenium.webdriver.support.ui import WebDriverWait
 
-        self.driver.get(self.page.as_uri())
+        super().setUp()
         WebDriverWait(self.driver, 20).until(lambda driver: self.run_script("return document.documentElement.dataset.drawn"))
-
-    def run_script(self, script, *arguments):
-        return self.driver.execute_script(script, *arguments)
-
-    def find(self, selector):
-        from selenium.webdriver.common.by import By
-
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
-
-    def picture(self, name, element=None):
-        if element:
-            self.run_script("arguments[0].scrollIntoView()", element)
-        if folder := os.environ.get("REPORT_PICTURES"):
-            (Path(folder) / f"profile-{name}.png").write_bytes(self.driver.get_screenshot_as_png())
 
     def test_the_table_fits_a_terminal(self):
         lines = [line for line in self.table.splitlines() if not line.startswith(("!", "page: "))]
@@ -62,8 +41,7 @@ class Page(unittest.TestCase):
         self.assertLessEqual(len(lines), 50)
 
     def test_nothing_goes_wrong_and_nothing_is_fetched(self):
-        self.assertEqual([entry for entry in self.driver.get_log("browser") if "favicon" not in entry["message"]], [])
-        self.assertEqual(self.run_script("return performance.getEntriesByType('resource').length"), 0)
+        super().test_nothing_goes_wrong_and_nothing_is_fetched()
         for section in self.find("section"):
             self.picture(section.find_element("css selector", "h2").text.lower().replace(" ", "-"), section)
 
@@ -107,13 +85,6 @@ class Page(unittest.TestCase):
         self.assertNotEqual(self.run_script("return arguments[0].toDataURL()", canvas), before)
         for number, section in enumerate(self.find("header, section.timeline, section.sizes, section.matrix")):
             self.picture(f"dark-{number}", section)
-
-    def test_a_phone_scrolls_tables_not_the_page(self):
-        size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.addCleanup(self.driver.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
-        self.assertLessEqual(self.run_script("return document.documentElement.scrollWidth"), 390)
-        self.picture("phone")
 
 
 if __name__ == "__main__":

@@ -5,57 +5,26 @@ FISHPLATE names the program (default build/bin/fishplate). With REPORT_PICTURES=
 """
 
 import base64
-import os
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 sys.dont_write_bytecode = True
-import browser
+import pagetest
 import records
 
-ROOT = Path(__file__).resolve().parents[2]
-FISHPLATE = os.environ.get("FISHPLATE") or ROOT / "build" / "bin" / "fishplate"
 
-
-def report(folder, *options):
-    """A page made of a record that is like a real one."""
-    record = records.write(folder / "record.jsonl", records.record())
-    page = folder / "report.html"
-    subprocess.run([FISHPLATE, "report", record, "-o", page, *options], check=True, stderr=subprocess.DEVNULL)
-    return page
-
-
-class Page(unittest.TestCase):
+class ReportPage(pagetest.PageTest):
     @classmethod
-    def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="fishplate-report-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        cls.driver = browser.start(cls.folder / "profile")
-        cls.addClassCleanup(cls.driver.quit)
-        cls.page = report(cls.folder)
-
-    def setUp(self):
-        self.driver.get(self.page.as_uri())
-
-    def run_script(self, script, *arguments):
-        return self.driver.execute_script(script, *arguments)
-
-    def find(self, selector):
-        from selenium.webdriver.common.by import By
-
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
-
-    def picture(self, name):
-        if folder := os.environ.get("REPORT_PICTURES"):
-            (Path(folder) / f"{name}.png").write_bytes(self.driver.get_screenshot_as_png())
+    def make(cls, folder):
+        """Of a record that is like a real one."""
+        record = records.write(folder / "record.jsonl", records.record())
+        page = folder / "report.html"
+        subprocess.run([pagetest.FISHPLATE, "report", record, "-o", page], check=True, stderr=subprocess.DEVNULL)
+        return page
 
     def test_nothing_goes_wrong_and_nothing_is_fetched(self):
-        self.assertEqual([entry for entry in self.driver.get_log("browser") if "favicon" not in entry["message"]], [])
-        self.assertEqual(self.run_script("return performance.getEntriesByType('resource').length"), 0)
+        super().test_nothing_goes_wrong_and_nothing_is_fetched()
         self.assertGreater(len(self.find("svg.plot")), 20)
 
     def test_the_legend_takes_a_stack_out_of_all_charts_and_brings_it_back(self):
@@ -153,13 +122,6 @@ class Page(unittest.TestCase):
         self.assertFalse(self.find("fieldset.legend")[0].is_displayed())
         pdf = base64.b64decode(self.driver.print_page())
         self.assertTrue(pdf.startswith(b"%PDF"))
-
-    def test_a_phone_scrolls_tables_not_the_page(self):
-        size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.addCleanup(self.driver.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
-        self.assertLessEqual(self.run_script("return document.documentElement.scrollWidth"), 390)
-        self.picture("phone")
 
 
 if __name__ == "__main__":
