@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// How many calls, places and interfaces the tables show
+    /// How many calls and places the tables show; of interfaces at most 8
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     top: u16,
 

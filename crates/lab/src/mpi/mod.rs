@@ -1,8 +1,9 @@
 //! MPI: which libraries there are, and how programs are started so that they use Fishplate.
 //!
 //! [`stacks`] describes MPI installations and starts programs with them. [`environment`] gives the variables for a
-//! command of the user's, [`command_line`] puts them around it, with [`provider_library`] and [`interposer`] (the two shared libraries) and
-//! [`forwarded_variables`] (what launchers pass on to other hosts). Commands, `bench` and `demo` call these.
+//! command of the user's, with [`provider_library`] and [`interposer`] (the two shared libraries) and
+//! [`forwarded_variables`] (what launchers pass on to other hosts); [`command_line`] puts them around it. Commands,
+//! `bench`, `rpi` and `demo` call these.
 
 pub mod command_line;
 pub mod environment;

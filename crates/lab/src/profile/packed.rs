@@ -10,7 +10,7 @@ use flate2::write::ZlibEncoder;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// Most numbers that a record may claim: four years of steps.
+/// Most bytes that a column is read of: 248 days of steps.
 const MOST: u64 = 1 << 33;
 
 /// Deflates bytes, and writes them in base64.

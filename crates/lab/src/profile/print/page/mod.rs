@@ -73,7 +73,7 @@ fn program(profile: &Profile, world: &World, number: usize, parts: usize) -> Mar
     html! {
         (list(findings::of_world(world)))
         (breakdown::markup(world))
-        @if told.timeline.is_some() { (timeline::markup(number)) }
+        @if let Some(timeline) = &told.timeline { (timeline::markup(timeline, number)) }
         (tables::calls(world))
         (tables::sites(world))
         (sizes::markup(world))

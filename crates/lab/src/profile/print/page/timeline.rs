@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::arrays::{Arrays, Place};
+use crate::profile::print::numbers::time;
 use crate::profile::schema::{Profile, Series, World};
 
 /// Most columns of a rank: more than a screen has.
@@ -174,12 +175,13 @@ impl Bins<'_> {
 }
 
 /// Where the script draws it.
-pub fn markup(number: usize) -> Markup {
+pub fn markup(timeline: &Timeline, number: usize) -> Markup {
+    let step = timeline.sums.first().map_or(String::new(), |sum| time(sum.bin * 1e9));
     html! {
         section .timeline data-world=(number) {
             h2 { "Over time" }
             p .note {
-                "Drag over a picture to zoom in, double-click to see all again; or use the wheel with Ctrl held. Sums have the full resolution of 10 ms; what is narrower than a pixel is shown by its mean, and pale by its least and greatest."
+                "Drag over a picture to zoom in, double-click to see all again; or use the wheel with Ctrl held. Sums have steps of " (step) "; what is narrower than a pixel is shown by its mean, and pale by its least and greatest."
             }
             noscript { p .note { "These pictures are drawn by a script." } }
             div .controls {
