@@ -14,3 +14,6 @@ pub mod sizes;
 mod words;
 
 pub use words::{load_text, store_text};
+
+/// The environment variable with the folder that ranks write to; without it they record nothing.
+pub const VARIABLE: &str = "FISHPLATE_PROFILE";

@@ -231,7 +231,7 @@ pub fn rank(bytes: &[u8]) -> Result<Rank, Error> {
     if words.first() != Some(&rank_file::MAGIC) || words.len() < header::WORDS {
         return Err(Error::Foreign);
     }
-    if words[header::TABLE_VERSION] != calls::table_version() {
+    if words[header::VERSION] != rank_file::version() {
         return Err(Error::OtherVersion);
     }
     // So many ranks have no room in the file: it is no whole one.
@@ -429,7 +429,7 @@ mod tests {
         let layout = Layout::new(ranks);
         let mut words = vec![0; layout.words];
         words[header::MAGIC] = rank_file::MAGIC;
-        words[header::TABLE_VERSION] = calls::table_version();
+        words[header::VERSION] = rank_file::version();
         words[header::RANKS] = ranks as u64;
         (words, layout)
     }
@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(rank(&bytes(&words)[..5000]).unwrap_err(), Error::Foreign);
         words[header::RANKS] = u64::MAX;
         assert_eq!(rank(&bytes(&words)).unwrap_err(), Error::Foreign);
-        words[header::TABLE_VERSION] += 1;
+        words[header::VERSION] += 1;
         assert_eq!(rank(&bytes(&words)).unwrap_err(), Error::OtherVersion);
         assert_eq!(series(b"").unwrap_err(), Error::Foreign);
     }

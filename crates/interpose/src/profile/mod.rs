@@ -23,6 +23,3 @@ mod timeline;
 pub use recorder::{Collective, Message, Moment, Owned, Recorder};
 pub use requests::{Operation, Request};
 pub use session::{Session, abort, finish, get, pause, resume, start, stop};
-
-/// The folder that profiles are recorded in.
-pub const VARIABLE: &str = "FISHPLATE_PROFILE";

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use fishplate_profile::rank_file::{Layout, MAGIC, header};
+use fishplate_profile::rank_file::{self, Layout, MAGIC, header};
 use fishplate_profile::read::State;
 use fishplate_profile::series_file::{header as series_header, rank_column};
-use fishplate_profile::{calls, store_text};
+use fishplate_profile::{VARIABLE, store_text};
 
-use super::VARIABLE;
 use super::interfaces::{self, Sampler};
 use super::message_numbers::hash;
 use super::rails::Rails;
@@ -181,7 +180,7 @@ impl Session {
 
 fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u64) {
     let text = |range: std::ops::Range<usize>, text: &str| store_text(&tables.words[range], text);
-    tables.set(header::TABLE_VERSION, calls::table_version());
+    tables.set(header::VERSION, rank_file::version());
     tables.set(header::RANK, rank as u64);
     tables.set(header::WORLD, world_of_launcher());
     tables.set(header::RANKS, tables.layout.ranks as u64);

@@ -84,7 +84,7 @@ fn first(args: &Args, output: &Path) -> Result<ExitCode> {
     let signals = Signals::take()?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let folder = launch::prepare(output, &launch::Launch { command: words, started: conditions::now() })?;
-    variables.push((launch::VARIABLE.into(), utf8(folder.clone())?));
+    variables.push((fishplate_profile::VARIABLE.into(), utf8(folder.clone())?));
     variables.push((forwarded_variables::LIST.into(), forwarded_variables::names(&variables)));
     let mut command = command_line::prepare(stack.as_ref(), &args.command, variables);
     let name = command.get_program().to_owned();

@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-/// The variable that names the folder.
-pub const VARIABLE: &str = "FISHPLATE_PROFILE";
 /// The file in it that says what was started.
 const FILE: &str = "launch.json";
 /// Most folders that killed profiles may leave beside each other.

@@ -147,7 +147,7 @@ impl Running<'_> {
         let folder = launch::prepare(&ranks, &launch::Launch { command: command.clone(), started: conditions::now() })?;
         let provider = provider_library::provider_folder()?;
         let variables = vec![
-            (launch::VARIABLE.to_string(), folder.to_string_lossy().into_owned()),
+            (fishplate_profile::VARIABLE.to_string(), folder.to_string_lossy().into_owned()),
             interposer::profiling(&provider)?,
         ];
         let invocation = site.run(&network.stack, self.what.asked.ranks, variables, command.clone())?;

@@ -31,7 +31,7 @@ impl RankFile {
         let mut file = RankFile { words: vec![0; layout.words], layout, rank };
         for (at, value) in [
             (header::MAGIC, rank_file::MAGIC),
-            (header::TABLE_VERSION, calls::table_version()),
+            (header::VERSION, rank_file::version()),
             (header::RANK, rank as u64),
             (header::RANKS, ranks as u64),
             (header::PID, 100 + rank as u64),

@@ -125,5 +125,5 @@ fn name(call: &Call, language: Language) -> CString {
 fn schedules_are_wanted() -> bool {
     static WANTED: OnceLock<bool> = OnceLock::new();
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-    *WANTED.get_or_init(|| is_set("FISHPLATE_COLLECTIVES") || !is_set(crate::profile::VARIABLE))
+    *WANTED.get_or_init(|| is_set("FISHPLATE_COLLECTIVES") || !is_set(fishplate_profile::VARIABLE))
 }
