@@ -185,6 +185,12 @@ class MpiTest(unittest.TestCase):
         self.addCleanup(end)
         return job
 
+    def temporary_folder(self):
+        """A folder until the end of the test."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return Path(folder.name)
+
     def run_command(self, command, timeout=120, environment=None):
         """Runs a command to its end."""
         return self.finish(self.start(command, environment), timeout)

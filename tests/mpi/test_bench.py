@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -63,9 +62,7 @@ def cells(record):
 
 class Bench(MpiTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
         self.record = self.folder / "record.jsonl"
 
     def bench(self, *arguments, **environment):

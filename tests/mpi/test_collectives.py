@@ -2,8 +2,6 @@
 
 import json
 import re
-import tempfile
-from pathlib import Path
 
 from support import FISHPLATE, MpiTest, mpi_command, program, testbed
 from test_bad_input import with_mpich
@@ -26,9 +24,7 @@ MPI4PY = r"test_(cco_(buf|vec|nb_buf)|request)\.py"
 
 class Collectives(MpiTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
         self.log = self.folder / "used.jsonl"
 
     def lines(self):

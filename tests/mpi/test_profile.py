@@ -3,9 +3,7 @@
 import json
 import os
 import signal
-import tempfile
 import time
-from pathlib import Path
 
 from support import FISHPLATE, PROVIDER, MpiTest, app, program, stack, testbed
 from test_apps import cg_on_four, flow_on_four, lu_on_four
@@ -37,9 +35,7 @@ def calls(rank):
 
 class Profile(MpiTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
         self.record = self.folder / "profile.json"
 
     def command(self, what, ranks=RANKS, interface="mpich", before=()):

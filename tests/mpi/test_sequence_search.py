@@ -3,8 +3,6 @@ what is told of files that are not as they should be."""
 
 import os
 import shutil
-import tempfile
-from pathlib import Path
 
 from support import FISHPLATE, MpiTest, app, stack, testbed
 
@@ -13,9 +11,7 @@ RANKS = [1, 2, 3, 4]
 
 class SequenceSearch(MpiTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
 
     def file(self, name, content=""):
         """A file of the test's."""

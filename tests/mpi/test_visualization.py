@@ -1,8 +1,5 @@
 """The visualization: the same picture on any number of ranks, and what is told when something is wrong."""
 
-import tempfile
-from pathlib import Path
-
 from support import FISHPLATE, MpiTest, app, stack, testbed
 
 RANKS = [1, 2, 3, 4]
@@ -20,9 +17,7 @@ def on_four():
 
 class Visualization(MpiTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
 
     def draw(self, ranks, *options):
         """The line and the picture, drawn over two rails."""
