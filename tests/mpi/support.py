@@ -19,6 +19,9 @@ FISHPLATE = BUILD / "bin" / "fishplate"
 PROVIDER = BUILD / "lib" / "fishplate"
 PROGRAMS = BUILD / "tests"
 HERE = Path(__file__).resolve().parent
+# Of each MPI interface the stack, and where test programs compiled for it are: MPICH's, the MPI standard's, Open MPI's.
+INTERFACES = {"mpich": ("mpich", PROGRAMS), "standard": ("mpich", PROGRAMS / "abi"),
+              "openmpi": ("openmpi", PROGRAMS / "openmpi")}
 
 # Marks the processes of one job: children inherit it, whatever session or namespace they are in.
 MARK = "FISHPLATE_TEST_JOB"

@@ -5,12 +5,9 @@ import os
 import re
 import signal
 
-from support import FISHPLATE, PROVIDER, MpiTest, app, program, stack, testbed
+from support import FISHPLATE, INTERFACES, PROVIDER, MpiTest, app, program, stack, testbed
 from test_apps import cg_on_four, flow_on_four, lu_on_four
 
-# Program and stack of each interface: MPICH's, that of the MPI standard, Open MPI's.
-INTERFACES = {"mpich": ("mpich", "profiled"), "standard": ("mpich", "abi/profiled"),
-              "openmpi": ("openmpi", "openmpi/profiled")}
 RANKS = 3
 LIBRARY = PROVIDER / "libfishplate-mpi.so"
 # Each rank of `profiled counts`, on three: calls and bytes sent by them.
@@ -39,10 +36,10 @@ class Profile(MpiTest):
         self.record = self.folder / "profile.json"
 
     def command(self, what, ranks=RANKS, interface="mpich", before=()):
-        mpi, binary = INTERFACES[interface]
+        mpi, folder = INTERFACES[interface]
         mpiexec = [stack(mpi) / "mpiexec", "-n", ranks, *(["--oversubscribe"] if mpi == "openmpi" else [])]
         profile = [FISHPLATE, "profile", "--output", self.record, "--"]
-        return [*profile, *mpiexec, *before, program(binary), what]
+        return [*profile, *mpiexec, *before, folder / "profiled", what]
 
     def run_profiled(self, *command, interface="mpich", timeout=120, **environment):
         if INTERFACES[interface][0] == "openmpi":
