@@ -11,6 +11,7 @@
 #include "output.h"
 #include "png.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,12 +225,11 @@ static void tell(const struct app *app)
 {
     (void)app;
     const struct counts *counts = &state.counts;
-    printf("Blocks with surface  %12llu\n", (unsigned long long)counts->crossed);
-    printf("Hidden, left out     %12llu  %.1f %%\n",
-           (unsigned long long)(counts->crossed - counts->drawn),
-           100.0 * (double)(counts->crossed - counts->drawn)
-               / (double)(counts->crossed > 0 ? counts->crossed : 1));
-    printf("Triangles            %12llu\n", (unsigned long long)counts->triangles);
+    uint64_t hidden = counts->crossed - counts->drawn;
+    printf("Blocks with surface  %12" PRIu64 "\n", counts->crossed);
+    printf("Hidden, left out     %12" PRIu64 "  %.1f %%\n", hidden,
+           100.0 * (double)hidden / (double)(counts->crossed > 0 ? counts->crossed : 1));
+    printf("Triangles            %12" PRIu64 "\n", counts->triangles);
 }
 
 static uint32_t colour_at(const void *picture, int x, int y)
