@@ -35,7 +35,6 @@ enum { APP_MAX_FINDINGS = 32 };
 
 struct app {
     struct session session; // rank, ranks, options
-    void *state; // the kernel's own
     struct app_finding findings[APP_MAX_FINDINGS];
     int finding_count;
 };

@@ -1,5 +1,5 @@
 // Changes of variables that make the equations of a line scalar: to the eigenvectors of the flux
-// along an axis. RNR-94-007 All work in the inner points of a cell, on its right-hand
+// along an axis. RNR-94-007. All work in the inner points of a cell, on its right-hand
 // side.
 #ifndef FISHPLATE_APPS_SP_WAVES_H
 #define FISHPLATE_APPS_SP_WAVES_H

@@ -1,11 +1,10 @@
 #include "gapped.h"
 
-#include "buffer.h" // allocate
+#include "buffer.h" // reallocate
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { NOTHING = INT_MIN / 2, FIRST_GAP = GAP_OPEN + GAP_EXTEND };
 
@@ -55,33 +54,24 @@ struct extension {
     int score, query, subject; // residues taken of each
 };
 
-static void *grown(void *old, size_t used, size_t needed)
-{
-    void *bytes = allocate(needed);
-    if (used > 0)
-        memcpy(bytes, old, used);
-    free(old);
-    return bytes;
-}
-
 static void reserve_trace(struct gapped_room *room, size_t used, size_t more)
 {
     if (used + more <= room->trace_capacity)
         return;
     room->trace_capacity = 2 * (used + more);
-    room->trace = grown(room->trace, used, room->trace_capacity);
+    room->trace = reallocate(room->trace, room->trace_capacity);
 }
 
 static void reserve(struct gapped_room *room, const struct direction *direction)
 {
     size_t cells = (size_t)direction->subject_length + 2;
     if (cells > room->cell_capacity) {
-        room->cells = grown(room->cells, 0, cells * sizeof *room->cells);
+        room->cells = reallocate(room->cells, cells * sizeof *room->cells);
         room->cell_capacity = cells;
     }
     size_t rows = (size_t)direction->query_length + 1;
     if (direction->traced && rows > room->row_capacity) {
-        room->rows = grown(room->rows, 0, rows * sizeof *room->rows);
+        room->rows = reallocate(room->rows, rows * sizeof *room->rows);
         room->row_capacity = rows;
     }
 }

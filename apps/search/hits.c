@@ -1,6 +1,6 @@
 #include "hits.h"
 
-#include "buffer.h" // allocate
+#include "buffer.h" // reallocate
 #include "random.h"
 
 #include <inttypes.h>
@@ -11,13 +11,8 @@ static void reserve(struct hits *hits, size_t more)
 {
     if (hits->count + more <= hits->capacity)
         return;
-    size_t capacity = 2 * (hits->count + more);
-    struct hit *items = allocate(capacity * sizeof *items);
-    if (hits->count > 0)
-        memcpy(items, hits->items, hits->count * sizeof *items);
-    free(hits->items);
-    hits->items = items;
-    hits->capacity = capacity;
+    hits->capacity = 2 * (hits->count + more);
+    hits->items = reallocate(hits->items, hits->capacity * sizeof *hits->items);
 }
 
 void hits_add(struct hits *hits, const struct hit *hit, const char *name)

@@ -107,9 +107,8 @@ static void reserve(struct pairwise *pairwise)
 {
     if (pairwise->seeds.count <= pairwise->capacity)
         return;
-    free(pairwise->found);
     pairwise->capacity = 2 * pairwise->seeds.count;
-    pairwise->found = allocate(pairwise->capacity * sizeof *pairwise->found);
+    pairwise->found = reallocate(pairwise->found, pairwise->capacity * sizeof *pairwise->found);
 }
 
 // From each seed that is not within an alignment of a better one. Returns how many.

@@ -4,7 +4,6 @@
 #include "residues.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 // Streams of random numbers: one for each protein, from 0, and for each query.
 #define QUERY_STREAM (UINT64_C(1) << 40)
@@ -41,8 +40,7 @@ uint64_t recipe_copy(const struct recipe *recipe, int copy)
     return (uint64_t)copy * recipe->proteins / (uint64_t)recipe_copies(recipe);
 }
 
-// The copy that a protein is, or -1.
-static int copy_at(const struct recipe *recipe, uint64_t number)
+int recipe_copy_at(const struct recipe *recipe, uint64_t number)
 {
     for (int copy = 0; copy < recipe_copies(recipe); copy++)
         if (recipe_copy(recipe, copy) == number)
@@ -105,25 +103,18 @@ static void add_lines(const struct text *letters, struct text *text)
     }
 }
 
-void recipe_name(uint64_t number, char name[RECIPE_NAME_CAPACITY])
-{
-    snprintf(name, RECIPE_NAME_CAPACITY, "protein_%" PRIu64, number);
-}
-
 void recipe_add_protein(const struct recipe *recipe, uint64_t number, struct text *text)
 {
     struct random random = random_stream(recipe->seed, number);
     struct text letters = {0};
-    char name[RECIPE_NAME_CAPACITY];
-    recipe_name(number, name);
-    int copy = copy_at(recipe, number);
+    int copy = recipe_copy_at(recipe, number);
     if (copy < 0) {
-        text_print(text, ">%s\n", name);
+        text_print(text, ">protein_%" PRIu64 "\n", number);
         add_random(&random, PROTEIN_LEAST + random_below(&random, PROTEIN_SPREAD), &letters);
     } else {
         struct text query = {0};
         int of = copy / RECIPE_COPIES;
-        text_print(text, ">%s query_%d, %d %% replaced\n", name, of,
+        text_print(text, ">protein_%" PRIu64 " query_%d, %d %% replaced\n", number, of,
                    (int)replaced[copy % RECIPE_COPIES] / 10);
         add_query_letters(recipe, of, &query);
         add_random(&random, FLANK_LEAST + random_below(&random, FLANK_SPREAD), &letters);

@@ -24,12 +24,11 @@ int recipe_queries(const struct recipe *recipe);
 int recipe_copies(const struct recipe *recipe);
 uint64_t recipe_copy(const struct recipe *recipe, int copy);
 
+// The copy that a protein is, or -1.
+int recipe_copy_at(const struct recipe *recipe, uint64_t number);
+
 // Append it as FASTA.
 void recipe_add_protein(const struct recipe *recipe, uint64_t number, struct text *text);
 void recipe_add_query(const struct recipe *recipe, int number, struct text *text);
-
-// The name that protein `number` has.
-enum { RECIPE_NAME_CAPACITY = 32 };
-void recipe_name(uint64_t number, char name[RECIPE_NAME_CAPACITY]);
 
 #endif

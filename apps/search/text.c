@@ -1,6 +1,6 @@
 #include "text.h"
 
-#include "buffer.h" // allocate
+#include "buffer.h" // reallocate
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,13 +12,8 @@ void text_append(struct text *text, const void *bytes, size_t count)
     if (count == 0)
         return;
     if (text->count + count > text->capacity) {
-        size_t capacity = 2 * (text->count + count);
-        char *more = allocate(capacity);
-        if (text->count > 0)
-            memcpy(more, text->bytes, text->count);
-        free(text->bytes);
-        text->bytes = more;
-        text->capacity = capacity;
+        text->capacity = 2 * (text->count + count);
+        text->bytes = reallocate(text->bytes, text->capacity);
     }
     memcpy(text->bytes + text->count, bytes, count);
     text->count += count;

@@ -1,6 +1,6 @@
 #include "ungapped.h"
 
-#include "buffer.h" // allocate
+#include "buffer.h" // reallocate
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,13 +13,8 @@ struct diagonal {
 static void add(struct ungapped_list *list, struct ungapped item)
 {
     if (list->count == list->capacity) {
-        size_t capacity = list->capacity * 2 + 16;
-        struct ungapped *items = allocate(capacity * sizeof *items);
-        for (size_t i = 0; i < list->count; i++)
-            items[i] = list->items[i];
-        free(list->items);
-        list->items = items;
-        list->capacity = capacity;
+        list->capacity = list->capacity * 2 + 16;
+        list->items = reallocate(list->items, list->capacity * sizeof *list->items);
     }
     list->items[list->count++] = item;
 }
@@ -141,8 +136,7 @@ static int compare(const void *first, const void *second)
 static void clear(struct diagonals *diagonals, size_t count)
 {
     if (diagonals->capacity < count) {
-        free(diagonals->items);
-        diagonals->items = allocate(count * sizeof *diagonals->items);
+        diagonals->items = reallocate(diagonals->items, count * sizeof *diagonals->items);
         diagonals->capacity = count;
     }
     for (size_t i = 0; i < count; i++)

@@ -8,16 +8,11 @@
 // To try all alignments takes longer than the search.
 enum { MOST_PAIRS = 500 };
 
-// Which copy of the recipe this is, of that query; -1: none.
-static int copy_of(const struct recipe *recipe, const struct hit *hit)
+// Whether the protein is one of the recipe's copies of that query.
+static bool is_copy_of_query(const struct recipe *recipe, const struct hit *hit)
 {
-    if (recipe == NULL)
-        return -1;
-    for (int copy = 0; copy < recipe_copies(recipe); copy++)
-        if (recipe_copy(recipe, copy) == (uint64_t)hit->protein
-            && copy / RECIPE_COPIES == hit->query)
-            return copy;
-    return -1;
+    int copy = recipe != NULL ? recipe_copy_at(recipe, (uint64_t)hit->protein) : -1;
+    return copy >= 0 && copy / RECIPE_COPIES == hit->query;
 }
 
 static bool same_hits(const struct hit *some, size_t count, const struct hits *others)
@@ -75,7 +70,6 @@ struct verification verification_of(const struct hits *hits, const struct databa
                                     const struct queries *queries, const struct recipe *recipe)
 {
     struct verification verification = {
-        .copies = recipe != NULL ? recipe_copies(recipe) : 0,
         .same = true,
         .none_better = true,
         .copies_best = true,
@@ -85,7 +79,7 @@ struct verification verification_of(const struct hits *hits, const struct databa
         for (end = first + 1; end < hits->count && hits->items[end].query == hit->query
                  && hits->items[end].protein == hit->protein;)
             end++;
-        bool is_copy = copy_of(recipe, hit) >= 0;
+        bool is_copy = is_copy_of_query(recipe, hit);
         verification.copies_found += is_copy;
         if (is_copy || verification.pairs < MOST_PAIRS)
             verify_pair(&verification, hit, end - first, database, queries, is_copy);

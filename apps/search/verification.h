@@ -6,7 +6,7 @@
 
 struct verification {
     int pairs; // of a query and a protein that were looked at again
-    int copies, copies_found; // of the recipe; none without one
+    int copies_found; // of the recipe; none without one
     bool same; // a pair searched alone, without fragments, has the same hits
     bool none_better; // than the best alignment of the pair, by trying all
     bool copies_best; // those of the recipe's copies score as much

@@ -11,6 +11,7 @@
 #include "output.h"
 #include "png.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct visualization {
     struct field field;
     struct block *blocks; // this rank's
     size_t block_count;
+    struct extent *extents; // of the blocks that are crossed, in a frame
     struct image image; // what this rank has drawn in a pass
     struct image picture; // rank 0: the last one
     struct occlusion occlusion;
@@ -58,7 +60,8 @@ static uint64_t memory(const struct app *app)
 {
     uint64_t side = (app->session.options.volume + BLOCK_CELLS - 1) / BLOCK_CELLS;
     uint64_t ranks = (uint64_t)app->session.ranks;
-    uint64_t blocks = (side * side * side + ranks - 1) / ranks * sizeof(struct block);
+    uint64_t blocks = (side * side * side + ranks - 1) / ranks
+        * (sizeof(struct block) + sizeof(struct extent));
     uint64_t image = image_bytes(width_of(app), height_of(app));
     // Rank 0 has the picture, and one that it draws alone.
     return blocks + image + compositing_bytes(width_of(app), height_of(app), app->session.ranks)
@@ -85,6 +88,7 @@ static void create(struct app *app)
     state.field = field_create(options->surface, (int)options->volume);
     block_each(&state.field, count_own, app);
     state.blocks = allocate(state.block_count * sizeof(struct block));
+    state.extents = allocate(state.block_count * sizeof(struct extent));
     state.block_count = 0;
     block_each(&state.field, fill_own, app);
     state.image = image_create(width_of(app), height_of(app));
@@ -98,16 +102,17 @@ static void create(struct app *app)
         compositing_create(&state.image, app->session.rank, app->session.ranks);
 }
 
-// Distances of what there is to see, over all ranks.
-static void find_range(const struct view *view, double range[2])
+// Extents of this rank's blocks, and the distances of what there is to see, over all ranks.
+static void find_extents(const struct view *view, double range[2])
 {
     double ends[2] = {INFINITY, INFINITY}; // nearest, and farthest negated
     for (size_t i = 0; i < state.block_count; i++) {
         if (!state.blocks[i].crossed)
             continue;
-        struct extent extent = drawing_extent(&state.blocks[i], &state.field, view, &state.image);
-        ends[0] = fmin(ends[0], extent.nearest);
-        ends[1] = fmin(ends[1], -extent.farthest);
+        struct extent *extent = &state.extents[i];
+        *extent = drawing_extent(&state.blocks[i], &state.field, view, &state.image);
+        ends[0] = fmin(ends[0], extent->nearest);
+        ends[1] = fmin(ends[1], -extent->farthest);
     }
     comm_allreduce(MPI_IN_PLACE, ends, 2, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
     range[0] = ends[0];
@@ -126,13 +131,11 @@ static bool draw_pass(const struct view *view, const double range[2], int pass, 
     bool drawn = false;
     for (size_t i = 0; i < state.block_count; i++) {
         const struct block *block = &state.blocks[i];
-        if (!block->crossed)
-            continue;
-        struct extent extent = drawing_extent(block, &state.field, view, &state.image);
-        if (pass_of(extent.nearest, range, passes) != pass)
+        const struct extent *extent = &state.extents[i];
+        if (!block->crossed || pass_of(extent->nearest, range, passes) != pass)
             continue;
         state.counts.crossed++;
-        if (occlusion_hides(&state.occlusion, &extent))
+        if (occlusion_hides(&state.occlusion, extent))
             continue;
         state.counts.drawn++;
         state.counts.triangles += drawing_block(block, &state.field, view, &state.image);
@@ -144,7 +147,7 @@ static bool draw_pass(const struct view *view, const double range[2], int pass, 
 static void draw_frame(const struct view *view, int passes)
 {
     double range[2];
-    find_range(view, range);
+    find_extents(view, range);
     occlusion_clear(&state.occlusion);
     compositing_clear(&state.compositing, &state.image);
     for (int pass = 0; pass < passes; pass++) {
@@ -222,12 +225,11 @@ static void tell(const struct app *app)
 {
     (void)app;
     const struct counts *counts = &state.counts;
-    printf("Blocks with surface  %12llu\n", (unsigned long long)counts->crossed);
-    printf("Hidden, left out     %12llu  %.1f %%\n",
-           (unsigned long long)(counts->crossed - counts->drawn),
-           100.0 * (double)(counts->crossed - counts->drawn)
-               / (double)(counts->crossed > 0 ? counts->crossed : 1));
-    printf("Triangles            %12llu\n", (unsigned long long)counts->triangles);
+    uint64_t hidden = counts->crossed - counts->drawn;
+    printf("Blocks with surface  %12" PRIu64 "\n", counts->crossed);
+    printf("Hidden, left out     %12" PRIu64 "  %.1f %%\n", hidden,
+           100.0 * (double)hidden / (double)(counts->crossed > 0 ? counts->crossed : 1));
+    printf("Triangles            %12" PRIu64 "\n", counts->triangles);
 }
 
 static uint32_t colour_at(const void *picture, int x, int y)
@@ -252,6 +254,7 @@ static void destroy(struct app *app)
     if (app->session.rank == 0)
         image_destroy(&state.picture);
     free(state.blocks);
+    free(state.extents);
     field_destroy(&state.field);
 }
 

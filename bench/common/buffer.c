@@ -38,7 +38,12 @@ unsigned char *buffer_slot(const struct buffer *buffer, size_t slot)
 
 void *allocate(size_t bytes)
 {
-    void *memory = malloc(bytes > 0 ? bytes : 1);
+    return reallocate(NULL, bytes);
+}
+
+void *reallocate(void *memory, size_t bytes)
+{
+    memory = realloc(memory, bytes > 0 ? bytes : 1);
     if (memory == NULL)
         session_abort(EXIT_MEMORY, "no memory for %zu bytes", bytes);
     return memory;

@@ -23,4 +23,7 @@ unsigned char *buffer_slot(const struct buffer *buffer, size_t slot);
 // malloc that aborts the job instead of returning NULL.
 void *allocate(size_t bytes);
 
+// realloc, likewise.
+void *reallocate(void *memory, size_t bytes);
+
 #endif

@@ -19,11 +19,16 @@ FISHPLATE = BUILD / "bin" / "fishplate"
 PROVIDER = BUILD / "lib" / "fishplate"
 PROGRAMS = BUILD / "tests"
 HERE = Path(__file__).resolve().parent
+# Of each MPI interface the stack, and where test programs compiled for it are: MPICH's, the MPI standard's, Open MPI's.
+INTERFACES = {"mpich": ("mpich", PROGRAMS), "standard": ("mpich", PROGRAMS / "abi"),
+              "openmpi": ("openmpi", PROGRAMS / "openmpi")}
 
 # Marks the processes of one job: children inherit it, whatever session or namespace they are in.
 MARK = "FISHPLATE_TEST_JOB"
 # A testbed that is told to end gives its command 2 s and then kills it; ten times that is a hang.
 GRACE_S = 20
+# A job is connected a second after its start; a minute is a hang.
+PATIENCE_S = 60
 # Longest output that a failure message repeats, from its end.
 MOST_SHOWN = 20_000
 
@@ -185,6 +190,12 @@ class MpiTest(unittest.TestCase):
         self.addCleanup(end)
         return job
 
+    def temporary_folder(self):
+        """A folder until the end of the test."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return Path(folder.name)
+
     def run_command(self, command, timeout=120, environment=None):
         """Runs a command to its end."""
         return self.finish(self.start(command, environment), timeout)
@@ -195,6 +206,15 @@ class MpiTest(unittest.TestCase):
         if ran is None:
             self.fail(f"not done after {timeout} s:\n{job.ran()}")
         return ran
+
+    def wait_for(self, job, condition, patience_s=PATIENCE_S):
+        """What `condition` finds, as soon as it does while a job runs."""
+        deadline = time.monotonic() + patience_s
+        while not (found := condition()):
+            self.assertIsNone(job.process.poll(), str(job.ran()))
+            self.assertLess(time.monotonic(), deadline, str(job.ran()))
+            time.sleep(0.01)
+        return found
 
     def mpi(self, ranks, *command, on=(), run=(), mpi="mpich", timeout=120, mpiexec=(), **settings):
         """Runs an MPI program with Fishplate on a testbed. `on`: options of the testbed, `run`: of fishplate run,

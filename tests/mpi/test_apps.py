@@ -1,11 +1,11 @@
 """The NAS benchmarks: each verifies its result on 1, 2 and 4 ranks, counts what it sends, is run by `fishplate bench`."""
 
 import json
-import shlex
 import tempfile
 from pathlib import Path
 
-from support import FISHPLATE, MpiTest, app, stack, testbed
+from applications import AppTest
+from support import FISHPLATE, app, testbed
 
 NAS = ["ep", "is", "cg", "mg", "ft", "lu", "bt", "sp"]
 SQUARE = ["bt", "sp"]  # what runs on a square number of ranks
@@ -52,7 +52,7 @@ ON_FOUR = {"ep": (0, 0, 8, 4 * 12 * 8), "is": is_on_four(16, 512), "cg": cg_on_f
            "lu": lu_on_four(12, 50)}
 
 
-class Apps(MpiTest):
+class Apps(AppTest):
     def run_all(self, ranks):
         """The lines of all programs in one testbed, class S."""
         names = [name for name in NAS if ranks != 2 or name not in SQUARE]
@@ -82,18 +82,11 @@ class Apps(MpiTest):
         self.assertLessEqual(inside["mean"], inside["max"], text)
         self.assertLessEqual(inside["max"], line["value"] * 1.001, text)
 
-    def refuses(self, command, *texts):
-        """Exit code 2 and one message."""
-        ran = self.run_command(shlex.split(command))
-        self.assertEqual(ran.code, 2, str(ran))
-        self.says(ran, *texts)
-
     def test_what_is_wrong_is_told(self):
-        three = f"{stack('mpich')}/mpiexec -n 3"
-        self.refuses(f"{app('is')} --class D", "is: --class: 'D'; allowed: S.W.A.B.C")
-        self.refuses(f"{app('ep')} --sizes 8", "ep: unknown option '--sizes'; allowed: --class, --repeats, --json")
-        self.refuses(f"{three} {app('cg')}", "cg: started with 3 ranks; allowed: a power of two")
-        self.refuses(f"{three} {app('bt')}", "bt: started with 3 ranks; allowed: a square number, at most 16")
+        self.refuses(2, [app("is"), "--class", "D"], "is: --class: 'D'; allowed: S.W.A.B.C")
+        self.refuses(2, [app("ep"), "--sizes", 8], "ep: unknown option '--sizes'; allowed: --class, --repeats, --json")
+        self.refuses(2, [app("cg")], "cg: started with 3 ranks; allowed: a power of two", ranks=3)
+        self.refuses(2, [app("bt")], "bt: started with 3 ranks; allowed: a square number, at most 16", ranks=3)
 
     def test_too_little_memory_is_told_before_it_is_taken(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -63,9 +62,7 @@ def cells(record):
 
 class Bench(MpiTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
         self.record = self.folder / "record.jsonl"
 
     def bench(self, *arguments, **environment):
@@ -97,15 +94,6 @@ class Bench(MpiTest):
             self.assertLess(time.monotonic(), deadline, f"left: {left}\n{ran}")
             time.sleep(0.02)
         return ran
-
-    def wait_for(self, job, condition):
-        """What `condition` finds, as soon as it does."""
-        deadline = time.monotonic() + PATIENCE_S
-        while not (found := condition()):
-            self.assertIsNone(job.process.poll(), str(job.ran()))
-            self.assertLess(time.monotonic(), deadline, str(job.ran()))
-            time.sleep(0.01)
-        return found
 
     def samples(self, count, record=None):
         """Whether the record has a manifest and so many samples by now."""
@@ -229,7 +217,7 @@ class Ended(Bench):
 
     def test_ctrl_c(self):
         job = self.start([FISHPLATE, "bench", *self.small()])
-        self.wait_for(job, lambda: self.samples(3))
+        self.wait_for(job, lambda: self.samples(3), PATIENCE_S)
         os.killpg(job.process.pid, signal.SIGINT)
         ran = self.finish(job)
         self.assertEqual(ran.code, 130, str(ran))
@@ -240,8 +228,8 @@ class Ended(Bench):
         """A kill of the program, or of a part of it, after so many samples."""
         record = self.folder / f"{samples}-{(part or '').replace('/', '-').strip()}.jsonl"
         job = self.start([FISHPLATE, "bench", *self.small(record)])
-        self.wait_for(job, lambda: self.samples(samples, record))
-        [victim] = self.wait_for(job, lambda: self.part(job, part)) if part else [job.process.pid]
+        self.wait_for(job, lambda: self.samples(samples, record), PATIENCE_S)
+        [victim] = self.wait_for(job, lambda: self.part(job, part), PATIENCE_S) if part else [job.process.pid]
         ran = self.killed(job, victim)
         self.assertEqual(job.leftovers(), [], str(ran))
         self.goes_on(record)

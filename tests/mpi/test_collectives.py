@@ -2,10 +2,8 @@
 
 import json
 import re
-import tempfile
-from pathlib import Path
 
-from support import FISHPLATE, MpiTest, mpi_command, program, testbed
+from support import FISHPLATE, INTERFACES, MpiTest, mpi_command, program, testbed
 from test_bad_input import with_mpich
 from test_mpi4py import ALL, main_py
 
@@ -17,18 +15,13 @@ wan = [
     { between = ["b", "c"], rails = [{ rate_mbit = 500, delay = "1ms" }] },
 ]
 """
-# Program and stack of each interface: MPICH's, that of the MPI standard, Open MPI's.
-INTERFACES = {"mpich": ("mpich", "collectives"), "standard": ("mpich", "abi/collectives"),
-              "openmpi": ("openmpi", "openmpi/collectives")}
 # Of mpi4py's suite: blocking and non-blocking collectives, and requests.
 MPI4PY = r"test_(cco_(buf|vec|nb_buf)|request)\.py"
 
 
 class Collectives(MpiTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
         self.log = self.folder / "used.jsonl"
 
     def lines(self):
@@ -48,9 +41,10 @@ class Collectives(MpiTest):
         name = self.lab(*options)
 
         def run(interface, ranks, way, timeout=120):
-            mpi, binary = INTERFACES[interface]
+            mpi, folder = INTERFACES[interface]
             settings = ["env", f"FISHPLATE_COLLECTIVES_LOG={self.log}"]
-            command = [FISHPLATE, "run", "--mpi", mpi, "--collectives", way, "--", "mpiexec", "-n", ranks, program(binary)]
+            mpiexec = ["mpiexec", "-n", ranks, folder / "collectives"]
+            command = [FISHPLATE, "run", "--mpi", mpi, "--collectives", way, "--", *mpiexec]
             ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", *settings, *command], timeout)
             return self.succeeds(ran, "all right")
 

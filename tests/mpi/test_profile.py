@@ -2,17 +2,12 @@
 
 import json
 import os
+import re
 import signal
-import tempfile
-import time
-from pathlib import Path
 
-from support import FISHPLATE, PROVIDER, MpiTest, app, program, stack, testbed
+from support import FISHPLATE, INTERFACES, PROVIDER, MpiTest, app, program, stack, testbed
 from test_apps import cg_on_four, flow_on_four, lu_on_four
 
-# Program and stack of each interface: MPICH's, that of the MPI standard, Open MPI's.
-INTERFACES = {"mpich": ("mpich", "profiled"), "standard": ("mpich", "abi/profiled"),
-              "openmpi": ("openmpi", "openmpi/profiled")}
 RANKS = 3
 LIBRARY = PROVIDER / "libfishplate-mpi.so"
 # Each rank of `profiled counts`, on three: calls and bytes sent by them.
@@ -37,16 +32,14 @@ def calls(rank):
 
 class Profile(MpiTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
         self.record = self.folder / "profile.json"
 
     def command(self, what, ranks=RANKS, interface="mpich", before=()):
-        mpi, binary = INTERFACES[interface]
+        mpi, folder = INTERFACES[interface]
         mpiexec = [stack(mpi) / "mpiexec", "-n", ranks, *(["--oversubscribe"] if mpi == "openmpi" else [])]
         profile = [FISHPLATE, "profile", "--output", self.record, "--"]
-        return [*profile, *mpiexec, *before, program(binary), what]
+        return [*profile, *mpiexec, *before, folder / "profiled", what]
 
     def run_profiled(self, *command, interface="mpich", timeout=120, **environment):
         if INTERFACES[interface][0] == "openmpi":
@@ -119,12 +112,15 @@ class Profile(MpiTest):
                 for rank in self.ranks():
                     self.assertEqual(calls(rank)["MPI_Isend"], 11)
 
-    def test_a_killed_rank(self):
+    def waiting(self):
+        """A job all of whose ranks wait, and the process of rank 0."""
         job = self.start(self.command("wait", ranks=2))
-        deadline = time.monotonic() + 60
-        while "pid " not in job.text()[0] and time.monotonic() < deadline:
-            time.sleep(0.05)
-        os.kill(int(job.text()[0].split("pid ")[1].split()[0]), signal.SIGKILL)
+        told = self.wait_for(job, lambda: re.search(r"pid (\d+)\n", job.text()[0]))
+        return job, int(told[1])
+
+    def test_a_killed_rank(self):
+        job, process = self.waiting()
+        os.kill(process, signal.SIGKILL)
         ran = self.finish(job)
         self.assertNotEqual(ran.code, 0, str(ran))
         self.assertIn("rank 1", ran.err)
@@ -133,10 +129,7 @@ class Profile(MpiTest):
         self.check_what_was_before({"unfinished"})
 
     def test_an_interrupted_job(self):
-        job = self.start(self.command("wait", ranks=2))
-        deadline = time.monotonic() + 60
-        while "pid " not in job.text()[0] and time.monotonic() < deadline:
-            time.sleep(0.05)
+        job, _ = self.waiting()
         job.process.send_signal(signal.SIGINT)
         ran = self.finish(job)
         self.assertEqual(ran.code, 128 + signal.SIGINT, str(ran))

@@ -7,15 +7,18 @@ from support import FISHPLATE, MpiTest, bench, testbed, tool
 
 IP = tool("ip")
 
-# A switch of its own for both rails of both hosts: in a namespace, with ports that join it in the given order. What is
-# asked of a network first is answered by whichever port comes first.
-SWITCH = r"""
-unshare -n sleep 1000 & switch=$!
+# Keeps the namespaces of both hosts by a process each, whose number is in $TMPDIR/reach.
+HOLD = r"""
 mkdir -p $TMPDIR/reach
 for host in 0 1; do
     $FISHPLATE_TESTBED_LAUNCH node$host "echo \$\$ > $TMPDIR/reach/$host; exec sleep 1000" &
 done
 until [ -s $TMPDIR/reach/0 ] && [ -s $TMPDIR/reach/1 ]; do sleep 0.05; done
+"""
+
+# A switch of its own for both rails of both hosts: in a namespace, with ports that join it in the given order. What is
+# asked of a network first is answered by whichever port comes first.
+SWITCH = "unshare -n sleep 1000 & switch=$!" + HOLD + r"""
 in_switch="nsenter -t $switch -n"
 $in_switch {ip} link add sw type bridge forward_delay 0
 $in_switch {ip} link set sw up
@@ -228,12 +231,7 @@ class ManyRails(ReachTest):
 
     def many(self, address):
         """Both hosts get interfaces x0, x1, ... beside r0, joined in pairs; `address` of host and interface."""
-        lines = ["mkdir -p $TMPDIR/reach"]
-        for host in range(2):
-            hold = f"echo \\$\\$ > $TMPDIR/reach/{host}; exec sleep 1000"
-            lines += [f'$FISHPLATE_TESTBED_LAUNCH node{host} "{hold}" &']
-        lines += ["until [ -s $TMPDIR/reach/0 ] && [ -s $TMPDIR/reach/1 ]; do sleep 0.05; done",
-                  "here=$(cat $TMPDIR/reach/0) there=$(cat $TMPDIR/reach/1)"]
+        lines = [HOLD, "here=$(cat $TMPDIR/reach/0) there=$(cat $TMPDIR/reach/1)"]
         for at in range(self.MANY):
             lines += [f"{IP} link add x{at} netns $here type veth peer name x{at} netns $there"]
         for host in range(2):

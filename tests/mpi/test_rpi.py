@@ -1,8 +1,6 @@
 """`fishplate rpi`: a program on several networks in turn, and what they are worth to it."""
 
 import json
-import tempfile
-from pathlib import Path
 
 from support import FISHPLATE, MpiTest, app, bench
 
@@ -14,9 +12,7 @@ TIMES = {"run_time", "communication_time", "communication_time_greatest", "late_
 
 class Rpi(MpiTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.record = Path(folder.name) / "rpi.jsonl"
+        self.record = self.temporary_folder() / "rpi.jsonl"
 
     def rpi(self, program, *options):
         command = [FISHPLATE, "rpi", "--networks", NETWORKS, "--ranks", "2", "--record", self.record, *options]

@@ -3,19 +3,17 @@ what is told of files that are not as they should be."""
 
 import os
 import shutil
-import tempfile
-from pathlib import Path
 
-from support import FISHPLATE, MpiTest, app, stack, testbed
+from applications import AppTest
+from support import app
 
+SEARCH = app("sequence_search")
 RANKS = [1, 2, 3, 4]
 
 
-class SequenceSearch(MpiTest):
+class SequenceSearch(AppTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
 
     def file(self, name, content=""):
         """A file of the test's."""
@@ -24,13 +22,7 @@ class SequenceSearch(MpiTest):
         return path
 
     def search(self, ranks, *options):
-        """The line of a search over two rails."""
-        command = ["mpiexec", "-n", ranks, app("sequence_search"), *options, "--json"]
-        ran = self.run_command([*testbed(), "--", FISHPLATE, "run", "--mpi", "mpich", "--", *command])
-        self.assertEqual(ran.code, 0, str(ran))
-        [line] = ran.json()
-        self.assertEqual((line["kind"], line["checked"], line["ranks"]), ("result", True, ranks), str(ran))
-        return line
+        return self.verified(ranks, SEARCH.name, *options)
 
     def make(self, proteins, seed=1):
         """A database with its queries, and the hits found when they were made."""
@@ -61,7 +53,7 @@ class SequenceSearch(MpiTest):
         self.assertEqual((line["messages"], line["collectives"]), (2 * (5 * 8 + 3), 0))
 
     def test_a_database_of_its_own_is_not_left_behind(self):
-        ran = self.run_command(["sh", "-c", f"cd {self.folder} && exec {app('sequence_search')} --make-database 50"])
+        ran = self.run_command(["sh", "-c", f"cd {self.folder} && exec {SEARCH} --make-database 50"])
         self.assertEqual(ran.code, 0, str(ran))
         self.assertIn("Verified", ran.out)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -78,18 +70,11 @@ class SequenceSearch(MpiTest):
         self.succeeds(told)
         self.assertEqual(sorted(told.out.splitlines()), sorted(hits.read_text().splitlines()))
 
-    def refuses(self, code, options, *texts, ranks=1):
-        """One message, and its exit code."""
-        start = [f"{stack('mpich')}/mpiexec", "-n", ranks] if ranks > 1 else []
-        ran = self.run_command([*start, app("sequence_search"), *options])
-        self.assertEqual(ran.code, code, str(ran))
-        self.says(ran, *texts)
-
     def test_wrong_options_are_told(self):
-        self.refuses(2, ["--database", "a"], "--database and --queries: one is missing; allowed: both or none")
-        self.refuses(2, ["--make-database", "0"], "--make-database: '0'; allowed: a whole number from 1 to")
-        self.refuses(2, ["--class", "S"], "sequence_search: unknown option '--class'")
-        self.refuses(6, ["--output", "/dev/full"], "--output: cannot write /dev/full: No space left on device")
+        self.refuses(2, [SEARCH, "--database", "a"], "--database and --queries: one is missing; allowed: both or none")
+        self.refuses(2, [SEARCH, "--make-database", "0"], "--make-database: '0'; allowed: a whole number from 1 to")
+        self.refuses(2, [SEARCH, "--class", "S"], "sequence_search: unknown option '--class'")
+        self.refuses(6, [SEARCH, "--output", "/dev/full"], "--output: cannot write /dev/full: No space left on device")
 
     def test_broken_files_are_told(self):
         good = self.file("good", ">a\nMKVLAAGIVGLLLAQWERTY\n")
@@ -107,23 +92,23 @@ class SequenceSearch(MpiTest):
                 with self.subTest(why, ranks=ranks):
                     for files in ((wrong, good), (good, wrong)):
                         options = ["--database", files[0], "--queries", files[1]]
-                        self.refuses(6, options, f"sequence_search: {wrong} {why}", ranks=ranks)
+                        self.refuses(6, [SEARCH, *options], f"sequence_search: {wrong} {why}", ranks=ranks)
 
     def test_files_that_cannot_be_read_or_made_are_told(self):
         good, absent = self.file("good", ">a\nMKVLAAGIVGLLLAQWERTY\n"), self.folder / "absent"
         for options in (["--database", absent, "--queries", good], ["--database", good, "--queries", absent]):
-            self.refuses(6, options, f"sequence_search: cannot read {absent}: No such file or directory", ranks=2)
+            self.refuses(6, [SEARCH, *options], f"sequence_search: cannot read {absent}: No such file or directory", ranks=2)
         folder = ["--database", self.folder, "--queries", good]
-        self.refuses(6, folder, f"sequence_search: cannot read {self.folder}: Is a directory")
+        self.refuses(6, [SEARCH, *folder], f"sequence_search: cannot read {self.folder}: Is a directory")
         made = ["--make-database", "5", "--database", good, "--queries", absent]
-        self.refuses(6, made, f"sequence_search: {good} is already there, and is not overwritten", ranks=2)
+        self.refuses(6, [SEARCH, *made], f"sequence_search: {good} is already there, and is not overwritten", ranks=2)
         self.assertFalse(absent.exists())
 
     def test_a_full_disk_is_told(self):
         """Of a file system of 64 KiB."""
         made = "--make-database 1000 --database database --queries queries"
         mount = f"mount -t tmpfs -o size=64k none {self.folder} && cd {self.folder}"
-        script = f"{mount} && exec {app('sequence_search')} {made}"
+        script = f"{mount} && exec {SEARCH} {made}"
         ran = self.run_command(["unshare", "-rm", "sh", "-c", script])
         self.assertEqual(ran.code, 6, str(ran))
         self.says(ran, "sequence_search: cannot write database: ")

@@ -13,8 +13,6 @@ from support import FISHPLATE, MpiTest, bench, marked, mpi_command, program, too
 ONE_HOST = ["--hosts", 1]
 # Under this setting, MPICH leaves ranks of one host to libfabric, as Open MPI always does.
 NOLOCAL = {"MPIR_CVAR_NOLOCAL": "1"}
-# A job is connected a second after its start; a minute is a hang.
-PATIENCE_S = 60
 
 
 class SharedMemory(MpiTest):
@@ -85,11 +83,7 @@ class SharedMemory(MpiTest):
         with tempfile.TemporaryDirectory() as folder:
             steady = program("steady", mpi)
             job = self.start(mpi_command(3, steady, Path(folder) / "stop", on=ONE_HOST, mpi=mpi), NOLOCAL)
-            deadline = time.monotonic() + PATIENCE_S
-            while "connected" not in job.text()[0]:
-                self.assertIsNone(job.process.poll(), str(job.ran()))
-                self.assertLess(time.monotonic(), deadline, str(job.ran()))
-                time.sleep(0.02)
+            self.wait_for(job, lambda: "connected" in job.text()[0])
             time.sleep(delay_s)
             ranks = [number for number, command in marked(job.mark) if command.startswith(str(steady))]
             self.assertEqual(len(ranks), 3, str(job.ran()))
@@ -113,13 +107,12 @@ class SharedMemory(MpiTest):
             name = f"shm-{os.getpid()}"
             (Path(folder) / name).symlink_to(program("steady"))
             job = self.start(mpi_command(2, Path(folder) / name, stop, on=ONE_HOST), NOLOCAL)
-            deadline = time.monotonic() + PATIENCE_S
-            while True:
+
+            def is_shown():
                 top = [FISHPLATE, "top", "--once", "--json", "--every", "0.3"]
                 shown = subprocess.run(top, capture_output=True, text=True, check=True).stdout
-                if f'"{name}"' in shown and '"shm"' in shown:
-                    break
-                self.assertIsNone(job.process.poll(), str(job.ran()))
-                self.assertLess(time.monotonic(), deadline, shown)
+                return f'"{name}"' in shown and '"shm"' in shown
+
+            self.wait_for(job, is_shown)
             stop.touch()
             self.succeeds(self.finish(job), "all right")

@@ -3,9 +3,7 @@
 import json
 import os
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 
 from cuts import link_down
 from support import FISHPLATE, MpiTest, mpi_command, on_first_host, program
@@ -26,9 +24,7 @@ class Top(MpiTest):
     """Seen from outside of the testbed that the job runs on."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
         # A name of its own: other jobs may run on this machine.
         self.name = f"top-{os.getpid()}"
         (self.folder / self.name).symlink_to(program("steady"))

@@ -1,9 +1,7 @@
 """The visualization: the same picture on any number of ranks, and what is told when something is wrong."""
 
-import tempfile
-from pathlib import Path
-
-from support import FISHPLATE, MpiTest, app, stack, testbed
+from applications import AppTest
+from support import app
 
 RANKS = [1, 2, 3, 4]
 # Whole tiles, of 20 rows.
@@ -18,20 +16,14 @@ def on_four():
     return FRAMES * 4 * 2, FRAMES * 4 * (image // 2 + image // 4), FRAMES * 4 * 3, FRAMES * collectives
 
 
-class Visualization(MpiTest):
+class Visualization(AppTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = self.temporary_folder()
 
     def draw(self, ranks, *options):
         """The line and the picture, drawn over two rails."""
         picture = self.folder / "picture.png"
-        command = ["mpiexec", "-n", ranks, app("visualization"), *options, "--json", "--output", picture]
-        ran = self.run_command([*testbed(), "--", FISHPLATE, "run", "--mpi", "mpich", "--", *command])
-        self.assertEqual(ran.code, 0, str(ran))
-        [line] = ran.json()
-        self.assertEqual((line["kind"], line["checked"], line["ranks"]), ("result", True, ranks), str(ran))
+        line = self.verified(ranks, "visualization", *options, "--output", picture)
         return line, picture.read_bytes()
 
     def test_the_picture_is_the_same_on_any_number_of_ranks(self):
@@ -54,18 +46,16 @@ class Visualization(MpiTest):
         self.assertEqual(calls, on_four())
         self.assertEqual(line["options"]["image"], f"{WIDTH}x{HEIGHT}")
 
-    def refuses(self, code, options, *texts, ranks=1):
-        """One message, and its exit code."""
-        start = [f"{stack('mpich')}/mpiexec", "-n", ranks] if ranks > 1 else []
-        ran = self.run_command([*start, app("visualization"), "--size", "20", "--frames", "1", *options])
-        self.assertEqual(ran.code, code, str(ran))
-        self.says(ran, *texts)
-
     def test_what_is_wrong_is_told(self):
-        self.refuses(2, ["--image", "640"], "visualization: --image: '640'; allowed: WIDTHxHEIGHT, each from 8 to 16384")
-        self.refuses(2, ["--surface", "cube"], "visualization: --surface: 'cube'; allowed: gyroid.sphere")
-        self.refuses(2, ["--size", "1"], "visualization: --size: '1'; allowed: a whole number from 2 to 4096")
-        self.refuses(2, ["--class", "S"], "visualization: unknown option '--class'; allowed: --repeats, --size")
         nowhere = self.folder / "none" / "a.png"
-        self.refuses(6, ["--output", nowhere], f"--output: cannot write {nowhere}: No such file or directory", ranks=3)
-        self.refuses(6, ["--output", "/dev/full"], "--output: cannot write /dev/full: No space left on device", ranks=2)
+        for code, option, value, ranks, text in [
+            (2, "--image", "640", 1, "visualization: --image: '640'; allowed: WIDTHxHEIGHT, each from 8 to 16384"),
+            (2, "--surface", "cube", 1, "visualization: --surface: 'cube'; allowed: gyroid.sphere"),
+            (2, "--size", "1", 1, "visualization: --size: '1'; allowed: a whole number from 2 to 4096"),
+            (2, "--class", "S", 1, "visualization: unknown option '--class'; allowed: --repeats, --size"),
+            (6, "--output", nowhere, 3, f"--output: cannot write {nowhere}: No such file or directory"),
+            (6, "--output", "/dev/full", 2, "--output: cannot write /dev/full: No space left on device"),
+        ]:
+            with self.subTest(value):
+                command = [app("visualization"), "--size", "20", "--frames", "1", option, value]
+                self.refuses(code, command, text, ranks=ranks)

@@ -66,7 +66,7 @@ static void persistent(void)
     MPI_Request_free(&requests[1]);
 }
 
-// On a communicator "pair" of all ranks in reverse order: 4 bytes by MPI_Bcast from its first rank, 8 by MPI_Allreduce,
+// On a communicator of all ranks in reverse order: 4 bytes by MPI_Bcast from its first rank, 8 by MPI_Allreduce,
 // rank + 1 bytes of each rank by MPI_Allgatherv, 16 to each by MPI_Alltoall in place.
 static void collective(void)
 {
