@@ -42,7 +42,7 @@ use crate::sys::poll::{Kind, Poller};
 use connections::seeking::SeekingPeers;
 use peer::Peer;
 use progress::poll_interval::PollInterval;
-use progress::token::listener_token;
+use progress::token;
 use send::batching::HeldLinks;
 use shared_memory::SharedMemoryLinks;
 use status_page::{StatusPage, rail_names};
@@ -152,7 +152,7 @@ impl Endpoint {
         for (at, listener) in listeners.iter().enumerate() {
             listener.socket.set_nonblocking(true).map_err(system)?;
             let socket = std::os::fd::AsFd::as_fd(&listener.socket);
-            poller.add(socket, Kind::Stream, listener_token(at)).map_err(system)?;
+            poller.add(socket, Kind::Stream, token::Token::Listener(at).number()).map_err(system)?;
         }
         let offered = rails.iter().map(|rail| rail.addresses.iter().map(|own| own.ip).collect());
         let address = Address::new(Token(random()?), port, offered.collect());

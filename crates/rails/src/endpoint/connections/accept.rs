@@ -11,7 +11,7 @@ use crate::connect::incoming::{AcceptError, Incoming};
 use crate::connect::outgoing::Established;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
-use crate::endpoint::progress::token::incoming_token;
+use crate::endpoint::progress::token::Token;
 use crate::handshake::{Acceptor, Proven, Refusal};
 use crate::link_name::{ASKS, LinkName};
 use crate::sys::limits::open_files;
@@ -58,7 +58,7 @@ impl Endpoint {
         let watched = self
             .unproven
             .get_mut(at)
-            .map(|incoming| self.poller.add(incoming.stream.as_fd(), Kind::Stream, incoming_token(at)));
+            .map(|incoming| self.poller.add(incoming.stream.as_fd(), Kind::Stream, Token::Incoming(at).number()));
         if !matches!(watched, Some(Ok(()))) {
             self.unproven.remove(at);
         }

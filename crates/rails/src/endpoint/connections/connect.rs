@@ -11,7 +11,7 @@ use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
 use crate::discover::outage;
 use crate::endpoint::peer::{KnownPath, Role};
-use crate::endpoint::progress::token::{attempt_token, link_token};
+use crate::endpoint::progress::token::Token;
 use crate::endpoint::tuning::sampling::path;
 use crate::endpoint::{Endpoint, is_crowded};
 use crate::handshake::{Initiator, Offer};
@@ -108,7 +108,9 @@ impl Endpoint {
         let watched = self.attempts[at]
             .start_connecting(source, device.as_deref(), self.congestion.initial_algorithm(), now)
             .and_then(|stream| {
-                self.poller.add(stream.as_fd(), Kind::Stream, attempt_token(at)).map_err(AttemptError::Network)
+                self.poller
+                    .add(stream.as_fd(), Kind::Stream, Token::Attempt(at).number())
+                    .map_err(AttemptError::Network)
             });
         if let Err(error) = watched {
             self.attempt_failed(at, error, now);
@@ -271,7 +273,7 @@ impl Endpoint {
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
         let entry = self.links.vacant_entry();
         let at = entry.key();
-        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, link_token(at));
+        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, Token::Link(at).number());
         let info = tcp_info(stream.as_fd()).unwrap_or_default();
         self.engine.path_measured(now, subchannel, path(&info));
         let course = self.congestion.phase_of(&stream, &info, speed);
