@@ -119,10 +119,8 @@ impl Ways<'_> {
     /// Several rails of either side are in one network of this rail's: there, addresses of IPv4 do not tell interfaces from
     /// each other, as any of them may answer for all (ARP of the weak host model).
     fn is_crowded(&self, local: usize) -> bool {
-        let rail = &self.locals[local];
-        let others = self.locals.iter().enumerate().filter(|(at, _)| *at != local);
         let of_peer = (0..self.remotes.len()).filter(|remote| self.shares_network(local, *remote));
-        of_peer.count() > 1 || others.into_iter().any(|(_, other)| rail.shares_network(other))
+        of_peer.count() > 1 || self.locals[local].neighbour(self.locals).is_some()
     }
 
     /// Addresses by which `local` may reach `remote`, or another rail of the peer in its place, where there are several on

@@ -159,7 +159,7 @@ impl Endpoint {
         let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).collect();
         log::info!("rails {}, port {port}", names.join(", "));
         log_outages(&interfaces, !settings.rails.is_empty());
-        rails.iter().filter(|rail| is_crowded(rail, &rails)).for_each(announce);
+        rails.iter().filter(|rail| rail.neighbour(&rails).is_some()).for_each(announce);
         Ok(Endpoint {
             listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
             address,
@@ -276,11 +276,6 @@ impl Endpoint {
         let has = |rail: &Rail| rail.addresses.iter().any(|own| own.ip == ip);
         self.rails.iter().position(has).map(|at| RailId(at as u8))
     }
-}
-
-/// Whether a rail is in one network with another.
-fn is_crowded(rail: &Rail, rails: &[Rail]) -> bool {
-    rails.iter().any(|other| other.index != rail.index && rail.shares_network(other))
 }
 
 /// Says which rails will not carry at first. Louder if the user has named them: others may never have been in use.

@@ -10,10 +10,10 @@ use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
 use crate::discover::outage;
+use crate::endpoint::Endpoint;
 use crate::endpoint::peer::{KnownPath, Role};
 use crate::endpoint::progress::token::Token;
 use crate::endpoint::tuning::sampling::path;
-use crate::endpoint::{Endpoint, is_crowded};
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Link, NEAR_RTT_NS};
 use crate::link_name::{ASKS, LinkName};
@@ -60,7 +60,7 @@ impl Endpoint {
                 let mut remotes = remotes.iter().map(|ip| rail.at(*ip, port));
                 let Some(first) = remotes.next() else { continue };
                 let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes);
-                let is_crowded = is_crowded(rail, &self.rails);
+                let is_crowded = rail.neighbour(&self.rails).is_some();
                 self.attempts.insert(if is_crowded { attempt.among_others(yields) } else { attempt });
             }
         }
@@ -96,7 +96,7 @@ impl Endpoint {
     fn start_connecting(&mut self, at: usize, now: Instant) {
         let attempt = &self.attempts[at];
         let rail = &self.rails[usize::from(attempt.rail)];
-        if attempt.error.is_some() && is_crowded(rail, &self.rails) {
+        if attempt.error.is_some() && rail.neighbour(&self.rails).is_some() {
             announce(rail);
         }
         let is_loose = attempt.is_loose() && !self.peers[attempt.vc.0 as usize].is_connected();
