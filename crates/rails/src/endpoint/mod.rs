@@ -34,6 +34,7 @@ use crate::counters::Counters;
 use crate::discover::{self, Interface};
 use crate::link::{CongestionControl, Link};
 use crate::logger;
+use crate::random::random;
 use crate::settings::Settings;
 use crate::socket::{self, Listener};
 use crate::sys::memory::UserMemory;
@@ -147,6 +148,7 @@ impl Endpoint {
         );
         let devices: Vec<Option<&str>> = rails.iter().map(Rail::device).collect();
         let (listeners, port) = socket::listen(&devices, congestion.initial_algorithm()).map_err(no_listener)?;
+        let no_random = |error: std::io::Error| OpenError(format!("the kernel gives no random numbers: {error}"));
         let system = |error: std::io::Error| OpenError(format!("the kernel gives no poll set: {error}"));
         let poller = Poller::new().map_err(system)?;
         for (at, listener) in listeners.iter().enumerate() {
@@ -155,7 +157,7 @@ impl Endpoint {
             poller.add(socket, Kind::Stream, token::Token::Listener(at).number()).map_err(system)?;
         }
         let offered = rails.iter().map(|rail| rail.addresses.iter().map(|own| own.ip).collect());
-        let address = Address::new(Token(random()?), port, offered.collect());
+        let address = Address::new(Token(random().map_err(no_random)?), port, offered.collect());
         let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).collect();
         log::info!("rails {}, port {port}", names.join(", "));
         log_outages(&interfaces, !settings.rails.is_empty());
@@ -197,7 +199,7 @@ impl Endpoint {
             // One more, for shared memory.
             counters: Counters::new(rails.len() + 1),
             rail_bytes: Publisher::begin(rail_names(&rails)),
-            status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random()?)),
+            status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random().map_err(no_random)?)),
             rails,
             settings: settings.clone(),
         })
@@ -301,10 +303,4 @@ fn check_weights(settings: &Settings, rails: usize) -> Result<(), OpenError> {
         }
     }
     Ok(())
-}
-
-fn random<const N: usize>() -> Result<[u8; N], OpenError> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| OpenError(format!("the kernel gives no random numbers: {error}")))?;
-    Ok(bytes)
 }

@@ -14,6 +14,7 @@ use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::Token;
 use crate::handshake::{Acceptor, Proven, Refusal};
 use crate::link_name::{ASKS, LinkName};
+use crate::random::random;
 use crate::sys::limits::open_files;
 use crate::sys::poll::Kind;
 
@@ -46,10 +47,7 @@ impl Endpoint {
     }
 
     fn admit(&mut self, stream: TcpStream, remote: SocketAddr, rail: Option<u8>, now: Instant) {
-        let mut nonce = [0; 16];
-        if stream.set_nonblocking(true).is_err() || getrandom::fill(&mut nonce).is_err() {
-            return;
-        }
+        let (Ok(()), Ok(nonce)) = (stream.set_nonblocking(true), random()) else { return };
         let acceptor = Acceptor::new(self.address.id, self.address.token, nonce, self.settings.encryption);
         let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), open_files());
         if let Some(closed) = closed {

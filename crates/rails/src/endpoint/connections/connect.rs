@@ -19,6 +19,7 @@ use crate::link::{Link, NEAR_RTT_NS};
 use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete, pair};
 use crate::rail::Rail;
+use crate::random::random;
 use crate::socket;
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::tcp_info;
@@ -129,10 +130,7 @@ impl Endpoint {
         let Some(address) = &peer.address else { return false };
         let offer = Offer { rail: attempt.rail, stream: attempt.stream, grant: self.engine.first_grant(attempt.vc) };
         let (me, encryption) = (self.address.id, self.settings.encryption);
-        let mut nonce = [0; 16];
-        if getrandom::fill(&mut nonce).is_err() {
-            return false;
-        }
+        let Ok(nonce) = random() else { return false };
         match attempt.advance(|| Initiator::start(me, address, nonce, offer, encryption)) {
             Ok(None) => {}
             Ok(Some(established)) => self.attempt_succeeded(at, established, now),

@@ -11,8 +11,9 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::Token;
 use crate::endpoint::send::BUDGET;
+use crate::random::random;
 use crate::shared_memory::SharedMemoryLink;
-use crate::shared_memory::setup::{Arriving, Listener, MOST_NS, Offered, Shared, random};
+use crate::shared_memory::setup::{Arriving, Listener, MOST_NS, Offered, Shared};
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::TcpInfo;
 
