@@ -107,14 +107,16 @@ impl Endpoint {
             return incoming.refuse(Refusal::Detour);
         }
         let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
-        // Not for one that leads nowhere: the peer may be the only one that finds a way.
-        let own_may_succeed = self.links.iter().any(|(_, link)| link.subchannel.vc == vc)
-            || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.error.is_none());
         let peer = &mut self.peers[vc.0 as usize];
+        // Not for one that leads nowhere: the peer may be the only one that finds a way.
+        let own_may_succeed = || {
+            peer.links.iter().any(Option::is_some)
+                || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.error.is_none())
+        };
         match peer.role {
             _ if !is_welcome => return incoming.refuse(Refusal::Closed),
             Role::Initiator | Role::Acceptor if name.is_additional() => {}
-            Role::Initiator if self.address.id < proven.peer && own_may_succeed => {
+            Role::Initiator if self.address.id < proven.peer && own_may_succeed() => {
                 return incoming.refuse(Refusal::Yield);
             }
             Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),
