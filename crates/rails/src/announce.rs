@@ -7,6 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::rail::Rail;
+use crate::random::random;
 use crate::socket;
 
 /// Port of the datagram, which mostly goes nowhere: *discard*.
@@ -27,10 +28,8 @@ pub fn announce(rail: &Rail) {
 
 /// Another one each time: the kernel does not ask again soon for one that nobody has.
 fn any_in_network(ip: Ipv4Addr, prefix: u8) -> Option<Ipv4Addr> {
-    let mut random = [0; 4];
-    getrandom::fill(&mut random).ok()?;
     let hosts = u32::MAX >> prefix;
-    let host = u32::from_ne_bytes(random) % (hosts - 1) + 1;
+    let host = u32::from_ne_bytes(random().ok()?) % (hosts - 1) + 1;
     let other = Ipv4Addr::from(u32::from(ip) & !hosts | host);
     (other != ip).then_some(other)
 }

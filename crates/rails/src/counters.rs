@@ -122,7 +122,8 @@ impl Counters {
         self.rails[rail].links > 0
     }
 
-    /// Appends a line a rail to `file`, and one for shared memory if that was used, all in one write, so that processes do not tear each other's lines.
+    /// Appends a line a rail to `file`, and one for shared memory if that was used, all in one write, so that processes do
+    /// not tear each other's lines.
     pub fn append(&self, file: &Path, rails: &[Rail], shared_memory: &str) -> io::Result<()> {
         let mut text = Vec::new();
         let named = rails.iter().map(|rail| (rail.name.as_str(), Some(rail.ip().to_string())));

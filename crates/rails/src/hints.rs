@@ -9,9 +9,7 @@ use crate::socket::may_bind_to;
 
 /// What is to be said of a rail, if it shares a network with another one: whatever stands in its way.
 pub fn hints(rail: &Rail, rails: &[Rail]) -> Vec<String> {
-    let Some(other) = rails.iter().find(|other| other.index != rail.index && rail.shares_network(other)) else {
-        return Vec::new();
-    };
+    let Some(other) = rail.neighbour(rails) else { return Vec::new() };
     let Some(device) = rail.device() else { return Vec::new() };
     let shares = format!("shares its network with {}", other.name);
     if may_bind_to(device).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {

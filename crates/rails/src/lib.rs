@@ -36,6 +36,7 @@ pub mod probe;
 pub mod process;
 pub mod rail;
 pub mod rail_bytes;
+mod random;
 pub mod settings;
 mod shared_memory;
 mod socket;

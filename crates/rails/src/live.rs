@@ -20,8 +20,8 @@ pub const SCHEMA: &str = "fishplate-live/1";
 const PREFIX: &str = "fishplate-live-";
 /// Their folder: the first of these that exists. The first is not on a disk, for which a process might wait.
 const FOLDERS: [&str; 2] = ["dev/shm", "tmp"];
-/// Length of a file in bytes: eight rails with the longest names, shared memory, and room for more fields.
-const PAGE_LEN: usize = 4096;
+/// Length of a file in bytes: as many rails as there may be, with the longest names, shared memory, and room for more fields.
+const PAGE_LEN: usize = 16 << 10;
 /// How often a page that changes under its reader is read again.
 const MOST_READS: usize = 5;
 
@@ -186,6 +186,7 @@ pub fn program() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::MAX_RAILS;
 
     fn shown(pid: u32) -> Page {
         let (schema, host, program) = (SCHEMA.to_string(), "here".into(), "x".into());
@@ -201,7 +202,7 @@ mod tests {
             rtt_us: Some(u64::MAX),
             retransmitted_segments: u64::MAX,
         };
-        Page { schema, host, pid, rank: None, program, seconds: 0.1, peers: 3, rails: vec![rail; 9] }
+        Page { schema, host, pid, rank: None, program, seconds: 0.1, peers: 3, rails: vec![rail; MAX_RAILS + 1] }
     }
 
     fn find(pid: u32) -> Option<Page> {

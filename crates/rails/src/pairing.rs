@@ -34,10 +34,9 @@ pub fn pair(locals: &[Rail], remotes: &[Vec<IpAddr>]) -> Vec<Pair> {
 
 /// Whether each of our rails is paired with one of its own in the same network, so that no other addresses are needed.
 pub fn is_complete(locals: &[Rail], remotes: &[Vec<IpAddr>]) -> bool {
-    let routed = |_: IpAddr, _: IpAddr| false;
-    let ways = Ways { locals, remotes, routed: &routed };
-    let reached = |remote: usize| (0..locals.len()).any(|local| ways.best(local, remote) == Some(Way::Network));
-    let leads = |local: usize| (0..remotes.len()).any(|remote| ways.best(local, remote) == Some(Way::Network));
+    let ways = Ways { locals, remotes, routed: &|_, _| false };
+    let reached = |remote: usize| (0..locals.len()).any(|local| ways.shares_network(local, remote));
+    let leads = |local: usize| (0..remotes.len()).any(|remote| ways.shares_network(local, remote));
     let all_lead = (0..locals.len()).all(|local| leads(local) && !ways.is_crowded(local));
     all_lead && (0..remotes.len()).all(reached)
 }
@@ -45,6 +44,7 @@ pub fn is_complete(locals: &[Rail], remotes: &[Vec<IpAddr>]) -> bool {
 struct Ways<'a> {
     locals: &'a [Rail],
     remotes: &'a [Vec<IpAddr>],
+    /// Costs some system calls.
     routed: &'a dyn Fn(IpAddr, IpAddr) -> bool,
 }
 
@@ -57,14 +57,14 @@ fn pair_with(locals: &[Rail], remotes: &[Vec<IpAddr>], routed: impl Fn(IpAddr, I
     let mut free_remotes: Vec<usize> = (0..remotes.len()).collect();
     let mut free_locals: Vec<usize> = Vec::new();
     for local in 0..locals.len() {
-        match free_remotes.iter().position(|remote| ways.best(local, *remote) == Some(Way::Network)) {
+        match free_remotes.iter().position(|remote| ways.shares_network(local, *remote)) {
             Some(at) => chosen.push((local, free_remotes.remove(at))),
             None => free_locals.push(local),
         }
     }
     // A rail whose network the peer is in, only with fewer rails, shares the peer's rail there.
     free_locals.retain(|local| {
-        let shared = (0..remotes.len()).find(|remote| ways.best(*local, *remote) == Some(Way::Network));
+        let shared = (0..remotes.len()).find(|remote| ways.shares_network(*local, *remote));
         chosen.extend(shared.map(|remote| (*local, remote)));
         shared.is_none()
     });
@@ -93,13 +93,23 @@ impl Ways<'_> {
     }
 
     fn way(&self, local: usize, remote: IpAddr) -> Option<Way> {
+        self.direct_way(local, remote).or_else(|| {
+            let source = self.locals[local].source_for(remote)?;
+            (self.routed)(source, remote).then_some(Way::Route)
+        })
+    }
+
+    /// The same, unless it is a route.
+    fn direct_way(&self, local: usize, remote: IpAddr) -> Option<Way> {
         let rail = &self.locals[local];
-        let source = rail.source_for(remote)?;
         match remote {
-            IpAddr::V6(v6) if is_scoped(&v6) => Some(Way::Link),
-            _ if rail.addresses.iter().any(|own| own.contains(remote)) => Some(Way::Network),
-            _ => (self.routed)(source, remote).then_some(Way::Route),
+            IpAddr::V6(v6) if is_scoped(&v6) => rail.source_for(remote).map(|_| Way::Link),
+            _ => rail.addresses.iter().any(|own| own.contains(remote)).then_some(Way::Network),
         }
+    }
+
+    fn shares_network(&self, local: usize, remote: usize) -> bool {
+        self.remotes[remote].iter().any(|ip| self.direct_way(local, *ip) == Some(Way::Network))
     }
 
     fn best(&self, local: usize, remote: usize) -> Option<Way> {
@@ -109,25 +119,24 @@ impl Ways<'_> {
     /// Several rails of either side are in one network of this rail's: there, addresses of IPv4 do not tell interfaces from
     /// each other, as any of them may answer for all (ARP of the weak host model).
     fn is_crowded(&self, local: usize) -> bool {
-        let rail = &self.locals[local];
-        let others = self.locals.iter().enumerate().filter(|(at, _)| *at != local);
-        let of_peer = self.remotes.iter().filter(|ips| ips.iter().any(|ip| self.way(local, *ip) == Some(Way::Network)));
-        of_peer.count() > 1 || others.into_iter().any(|(_, other)| rail.shares_network(other))
+        let of_peer = (0..self.remotes.len()).filter(|remote| self.shares_network(local, *remote));
+        of_peer.count() > 1 || self.locals[local].neighbour(self.locals).is_some()
     }
 
     /// Addresses by which `local` may reach `remote`, or another rail of the peer in its place, where there are several on
     /// the same link.
     fn candidates(&self, local: usize, remote: usize) -> Vec<IpAddr> {
         let is_crowded = self.is_crowded(local);
-        let mut ranked: Vec<(usize, usize, IpAddr)> = Vec::new();
+        let mut ranked: Vec<(bool, usize, IpAddr)> = Vec::new();
         for (at, ips) in self.remotes.iter().enumerate() {
-            let is_other = usize::from(at != remote);
+            let is_other = at != remote;
             for ip in ips {
-                let rank = match self.way(local, *ip) {
+                let way = if is_other { self.direct_way(local, *ip) } else { self.way(local, *ip) };
+                let rank = match way {
                     Some(Way::Link) if is_crowded => 0,
                     Some(Way::Network) => 1,
-                    Some(Way::Route) if is_other == 0 => 2,
-                    Some(Way::Link) if is_other == 0 || self.best(local, remote) == Some(Way::Link) => 3,
+                    Some(Way::Route) => 2,
+                    Some(Way::Link) if !is_other || self.best(local, remote) == Some(Way::Link) => 3,
                     _ => continue,
                 };
                 ranked.push((is_other, rank, *ip));
@@ -225,6 +234,19 @@ mod tests {
     fn on_one_host_without_a_network_there_is_loopback() {
         let got = pairs(&[&["10.0.1.1"], &["127.0.0.1", "::1"]], &[&["10.0.1.1"], &["127.0.0.1", "::1"]], true);
         assert_eq!(got, ["1 127.0.0.1"]);
+    }
+
+    #[test]
+    fn nobody_asks_for_routes_where_networks_pair_all_rails() {
+        let own: &[&[&str]] = &[&["10.0.1.1", "fd01::1", "fe80::1"], &["10.0.2.1", "fd02::1", "fe80::2"]];
+        let peer: &[&[&str]] = &[&["10.0.2.2", "fd02::2", "fe80::3"], &["10.0.1.2", "fd01::2", "fe80::4"]];
+        let asked = std::cell::RefCell::new(Vec::new());
+        let pairs = pair_with(&rails(own), &remotes(peer), |_, remote| {
+            asked.borrow_mut().push(remote);
+            true
+        });
+        assert_eq!(pairs.len(), 2);
+        assert_eq!(asked.take(), Vec::<IpAddr>::new());
     }
 
     #[test]

@@ -63,6 +63,11 @@ impl Rail {
     pub fn shares_network(&self, other: &Rail) -> bool {
         self.addresses.iter().any(|own| other.addresses.iter().any(|theirs| own.contains(theirs.ip)))
     }
+
+    /// Another one among `rails` in whose network it is. Then hosts may take one interface for the other.
+    pub fn neighbour<'a>(&self, rails: &'a [Rail]) -> Option<&'a Rail> {
+        rails.iter().find(|other| other.index != self.index && self.shares_network(other))
+    }
 }
 
 #[cfg(test)]

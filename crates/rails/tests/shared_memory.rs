@@ -58,6 +58,20 @@ impl Pair {
         self.ends[from].send_early(send).unwrap();
     }
 
+    /// Sends each of these from the first end to the second, those that may be injected so. Where they will be received, and how
+    /// many operations have to end for that.
+    fn send_all(&mut self, sent: &[Vec<u8>]) -> (Vec<Vec<u8>>, usize) {
+        for (bytes, tag) in sent.iter().zip(1000..) {
+            self.send(0, tag, bytes, bytes.len() <= 16384);
+        }
+        let notified = sent.iter().filter(|bytes| bytes.len() > 16384).count();
+        let mut got: Vec<Vec<u8>> = sent.iter().map(|bytes| vec![0; bytes.len()]).collect();
+        for (buffer, tag) in got.iter_mut().zip(1000..) {
+            recv(&mut self.ends[1], tag, buffer, None);
+        }
+        (got, sent.len() + notified)
+    }
+
     /// Both progress until so many operations have ended well.
     fn until_ended(&mut self, mut missing: usize) {
         let start = Instant::now();
@@ -139,15 +153,8 @@ fn messages_of_all_lengths_go_through_memory() {
 fn many_messages_wait_in_memory_and_behind_it_for_a_receiver_that_does_not_look() {
     let mut pair = Pair::open([true; 2], None);
     let sent: Vec<Vec<u8>> = (0..600).map(|at| contents(LENS[at % LENS.len()].min(20_000), at as u64)).collect();
-    for (bytes, at) in sent.iter().zip(1000..) {
-        pair.send(0, at, bytes, bytes.len() <= 16384);
-    }
-    let notified = sent.iter().filter(|bytes| bytes.len() > 16384).count();
-    let mut got: Vec<Vec<u8>> = sent.iter().map(|bytes| vec![0; bytes.len()]).collect();
-    for (buffer, at) in got.iter_mut().zip(1000..) {
-        recv(&mut pair.ends[1], at, buffer, None);
-    }
-    pair.until_ended(sent.len() + notified);
+    let (got, operations) = pair.send_all(&sent);
+    pair.until_ended(operations);
     assert!(std::hint::black_box(got) == sent);
     pair.close();
 }
@@ -158,14 +165,7 @@ fn what_was_in_memory_when_that_fails_arrives_another_way() {
         let mut pair = Pair::open([true; 2], None);
         let len = |at: usize| LENS[(at + round) % LENS.len()].min(200_000);
         let sent: Vec<Vec<u8>> = (0..150).map(|at| contents(len(at), at as u64)).collect();
-        for (bytes, at) in sent.iter().zip(1000..) {
-            pair.send(0, at, bytes, bytes.len() <= 16384);
-        }
-        let notified = sent.iter().filter(|bytes| bytes.len() > 16384).count();
-        let mut got: Vec<Vec<u8>> = sent.iter().map(|bytes| vec![0; bytes.len()]).collect();
-        for (buffer, at) in got.iter_mut().zip(1000..) {
-            recv(&mut pair.ends[1], at, buffer, None);
-        }
+        let (got, operations) = pair.send_all(&sent);
         (0..round).for_each(|_| {
             pair.ends[1].progress();
         });
@@ -173,7 +173,7 @@ fn what_was_in_memory_when_that_fails_arrives_another_way() {
         // SAFETY: it is a socket of this test's endpoints, which are not used meanwhile.
         let bell = unsafe { BorrowedFd::borrow_raw(bells[round % bells.len()]) };
         SockRef::from(&bell).shutdown(std::net::Shutdown::Both).unwrap();
-        pair.until_ended(sent.len() + notified);
+        pair.until_ended(operations);
         assert!(std::hint::black_box(got) == sent, "round {round}");
         pair.exchange(100_000, false);
         pair.close();

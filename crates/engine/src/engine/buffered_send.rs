@@ -59,8 +59,8 @@ impl Engine {
             if due > now {
                 next = Some(next.map_or(due, |earlier: Instant| earlier.min(due)));
             }
-            let has_lent = matches!(&send.source, Source::User(payload) if is_lent(payload));
-            if due > now || copied >= MAX_COPIED_AT_ONCE || self.injected + len > MAX_COPIED || has_lent {
+            let must_wait = due > now || copied >= MAX_COPIED_AT_ONCE || self.injected + len > MAX_COPIED;
+            if must_wait || matches!(&send.source, Source::User(payload) if is_lent(payload)) {
                 return true;
             }
             copied += len;

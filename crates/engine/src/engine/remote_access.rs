@@ -48,9 +48,9 @@ impl Engine {
         }
     }
 
-    /// Whether responses to reads are under way whose memory has ended, which the peer may not have taken.
-    pub fn has_ended_sources(&self) -> bool {
-        !self.sends.keys_where(|send| send.source_ended).is_empty()
+    /// Whether responses to reads of this peer are under way whose memory has ended, which it may not have taken.
+    pub fn has_ended_sources(&self, vc: VcId) -> bool {
+        self.sends.values().any(|send| send.vc == vc && send.source_ended)
     }
 
     fn end_responses_from(&mut self, region: RegionId) {

@@ -2,7 +2,7 @@
 
 use super::{Interface, Verdict};
 use crate::address::is_link_local;
-use crate::sys::interface;
+use crate::sys::interface::Facts;
 
 /// Drivers of interfaces that lead no further than this machine, or over another interface.
 const VIRTUAL_DRIVERS: &[(&str, &str)] = &[
@@ -17,26 +17,20 @@ const VIRTUAL_DRIVERS: &[(&str, &str)] = &[
 const CONTAINER_PREFIXES: &[&str] =
     &["docker", "br-", "virbr", "vnet", "cni", "flannel", "cali", "cilium", "lxc", "lxd", "podman", "kube"];
 
-const LOOPBACK: &str = "loopback";
-
 /// What leads out is a rail, also what is not up, in case it comes up; loopback where nothing is up. Addresses of a link
 /// alone count where nothing that is up has others.
 pub fn choose(interfaces: &mut [Interface]) {
-    let reasons: Vec<Option<String>> =
-        interfaces.iter().map(|interface| reason_to_leave_out(&interface.name)).collect();
-    let leads_out = |(interface, reason): (&Interface, &Option<String>)| {
-        (reason.is_none() && interface.is_rail() && interface.is_up()).then_some(has_wide_address(interface))
-    };
-    let up: Vec<bool> = interfaces.iter().zip(&reasons).filter_map(leads_out).collect();
+    let leads_out = |interface: &&Interface| interface.left_out.is_none() && interface.is_rail() && interface.is_up();
+    let up: Vec<bool> = interfaces.iter().filter(leads_out).map(has_wide_address).collect();
     let (any_is_up, any_is_wide) = (!up.is_empty(), up.contains(&true));
-    for (interface, reason) in interfaces.iter_mut().zip(reasons) {
-        interface.may_get_address &= reason.is_none();
+    for interface in interfaces {
+        interface.may_get_address &= interface.left_out.is_none();
         if !interface.is_rail() {
             continue;
         }
-        let reason = match reason {
-            Some(reason) if reason == LOOPBACK && !any_is_up => None,
-            Some(reason) => Some(reason),
+        let reason = match &interface.left_out {
+            Some(_) if interface.is_loopback && !any_is_up => None,
+            Some(reason) => Some(reason.clone()),
             None if any_is_wide && !has_wide_address(interface) => {
                 Some("its addresses are of its link alone, and others have more".into())
             }
@@ -54,10 +48,9 @@ fn has_wide_address(interface: &Interface) -> bool {
 }
 
 /// Why an interface that could carry traffic is not chosen unless it is named.
-fn reason_to_leave_out(name: &str) -> Option<String> {
-    let facts = interface::facts(name).ok()?;
+pub fn reason_to_leave_out(name: &str, facts: &Facts) -> Option<String> {
     if facts.loopback {
-        return Some(LOOPBACK.into());
+        return Some("loopback".into());
     }
     if let Some((_, what)) = VIRTUAL_DRIVERS.iter().find(|(driver, _)| *driver == facts.driver) {
         return Some((*what).into());

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use super::choice::reason_to_leave_out;
 use super::{DiscoverError, Interface, Network, Verdict};
 use crate::address::{MAX_RAIL_ADDRESSES, is_link_local};
 use crate::netlink;
@@ -50,6 +51,7 @@ fn describe(name: &str, mut addresses: Vec<Network>, links: &[netlink::Link]) ->
         index: facts.as_ref().map_or(link.index, |facts| facts.index),
         altnames: link.altnames,
         is_loopback: facts.as_ref().is_ok_and(|facts| facts.loopback),
+        left_out: facts.as_ref().ok().and_then(|facts| reason_to_leave_out(name, facts)),
         may_get_address: !is_wide && owner.is_none() && facts.is_ok(),
         addresses,
         speed_mbps: facts.as_ref().ok().and_then(|facts| facts.speed_mbps),

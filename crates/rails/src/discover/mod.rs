@@ -23,6 +23,8 @@ pub struct Interface {
     pub altnames: Vec<String>,
     /// It leads to no other host by itself.
     pub is_loopback: bool,
+    /// Why it is no rail unless it is named, if so.
+    pub left_out: Option<String>,
     /// Its addresses, those that peers are likeliest to reach first.
     pub addresses: Vec<Network>,
     /// Mbit/s, where the driver says.

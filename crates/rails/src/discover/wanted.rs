@@ -244,6 +244,7 @@ mod tests {
             altnames: altnames.iter().map(|name| (*name).into()).collect(),
             addresses: addresses.clone(),
             is_loopback: false,
+            left_out: None,
             speed_mbps: None,
             mtu: 1500,
             outage: None,

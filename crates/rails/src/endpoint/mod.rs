@@ -34,6 +34,7 @@ use crate::counters::Counters;
 use crate::discover::{self, Interface};
 use crate::link::{CongestionControl, Link};
 use crate::logger;
+use crate::random::random;
 use crate::settings::Settings;
 use crate::socket::{self, Listener};
 use crate::sys::memory::UserMemory;
@@ -42,7 +43,7 @@ use crate::sys::poll::{Kind, Poller};
 use connections::seeking::SeekingPeers;
 use peer::Peer;
 use progress::poll_interval::PollInterval;
-use progress::token::listener_token;
+use progress::token;
 use send::batching::HeldLinks;
 use shared_memory::SharedMemoryLinks;
 use status_page::{StatusPage, rail_names};
@@ -147,19 +148,20 @@ impl Endpoint {
         );
         let devices: Vec<Option<&str>> = rails.iter().map(Rail::device).collect();
         let (listeners, port) = socket::listen(&devices, congestion.initial_algorithm()).map_err(no_listener)?;
+        let no_random = |error: std::io::Error| OpenError(format!("the kernel gives no random numbers: {error}"));
         let system = |error: std::io::Error| OpenError(format!("the kernel gives no poll set: {error}"));
         let poller = Poller::new().map_err(system)?;
         for (at, listener) in listeners.iter().enumerate() {
             listener.socket.set_nonblocking(true).map_err(system)?;
             let socket = std::os::fd::AsFd::as_fd(&listener.socket);
-            poller.add(socket, Kind::Stream, listener_token(at)).map_err(system)?;
+            poller.add(socket, Kind::Stream, token::Token::Listener(at).number()).map_err(system)?;
         }
         let offered = rails.iter().map(|rail| rail.addresses.iter().map(|own| own.ip).collect());
-        let address = Address::new(Token(random()?), port, offered.collect());
+        let address = Address::new(Token(random().map_err(no_random)?), port, offered.collect());
         let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).collect();
         log::info!("rails {}, port {port}", names.join(", "));
         log_outages(&interfaces, !settings.rails.is_empty());
-        rails.iter().filter(|rail| is_crowded(rail, &rails)).for_each(announce);
+        rails.iter().filter(|rail| rail.neighbour(&rails).is_some()).for_each(announce);
         Ok(Endpoint {
             listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
             address,
@@ -197,7 +199,7 @@ impl Endpoint {
             // One more, for shared memory.
             counters: Counters::new(rails.len() + 1),
             rail_bytes: Publisher::begin(rail_names(&rails)),
-            status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random()?)),
+            status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random().map_err(no_random)?)),
             rails,
             settings: settings.clone(),
         })
@@ -278,11 +280,6 @@ impl Endpoint {
     }
 }
 
-/// Whether a rail is in one network with another.
-fn is_crowded(rail: &Rail, rails: &[Rail]) -> bool {
-    rails.iter().any(|other| other.index != rail.index && rail.shares_network(other))
-}
-
 /// Says which rails will not carry at first. Louder if the user has named them: others may never have been in use.
 fn log_outages(interfaces: &[Interface], are_named: bool) {
     let level = if are_named { log::Level::Warn } else { log::Level::Info };
@@ -306,10 +303,4 @@ fn check_weights(settings: &Settings, rails: usize) -> Result<(), OpenError> {
         }
     }
     Ok(())
-}
-
-fn random<const N: usize>() -> Result<[u8; N], OpenError> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| OpenError(format!("the kernel gives no random numbers: {error}")))?;
-    Ok(bytes)
 }

@@ -42,8 +42,7 @@ impl Endpoint {
     /// Says what each rail has carried, if somebody in this process looks.
     pub(super) fn publish_rail_bytes(&self) {
         if self.rail_bytes.is_wanted() {
-            let sums = (0..self.rails.len()).map(|at| self.rail_counts(at)).chain(once(self.shared_memory_counts()));
-            self.rail_bytes.publish(sums.map(|sum| (sum.tx_bytes, sum.rx_bytes)));
+            self.rail_bytes.publish(self.rail_counts().iter().map(|sum| (sum.tx_bytes, sum.rx_bytes)));
         }
     }
 
@@ -62,6 +61,8 @@ impl Endpoint {
     }
 
     fn page(&self, now: Instant) -> Page {
+        let sums = self.rail_counts();
+        let rails = (0..self.rails.len()).map(|at| self.rail_page(at, &sums[at]));
         Page {
             schema: live::SCHEMA.to_string(),
             host: process::host().to_string(),
@@ -70,12 +71,11 @@ impl Endpoint {
             program: self.status_page.program.clone(),
             seconds: now.since_ns(Instant(0)) as f64 / 1e9,
             peers: self.peers.iter().filter(|peer| peer.is_connected()).count() as u32,
-            rails: (0..self.rails.len()).map(|at| self.rail_page(at)).chain(self.shared_memory_page()).collect(),
+            rails: rails.chain(self.shared_memory_page(&sums[self.rails.len()])).collect(),
         }
     }
 
-    fn rail_page(&self, at: usize) -> live::Rail {
-        let sum = self.rail_counts(at);
+    fn rail_page(&self, at: usize, sum: &Counts) -> live::Rail {
         let (mut links, mut rtt_ns) = (0, None);
         for (_, link) in self.links.iter().filter(|(_, link)| usize::from(link.rail.0) == at) {
             links += 1;
@@ -96,10 +96,9 @@ impl Endpoint {
     }
 
     /// Shared memory as a rail, once it was used.
-    fn shared_memory_page(&self) -> Option<live::Rail> {
-        let at = self.rails.len();
-        let (sum, links) = (self.shared_memory_counts(), self.shared_memory.len() as u32);
-        (links > 0 || self.counters.has_ended(at)).then(|| live::Rail {
+    fn shared_memory_page(&self, sum: &Counts) -> Option<live::Rail> {
+        let links = self.shared_memory.len() as u32;
+        (links > 0 || self.counters.has_ended(self.rails.len())).then(|| live::Rail {
             name: RAIL_NAME.to_string(),
             address: None,
             state: if links > 0 { State::Up } else { State::Ended },
@@ -113,18 +112,12 @@ impl Endpoint {
         })
     }
 
-    /// What all links of a rail have counted, those that were closed as well.
-    fn rail_counts(&self, at: usize) -> Counts {
-        let mut sum = *self.counters.ended(at);
-        let links = self.links.iter().filter(|(_, link)| usize::from(link.rail.0) == at);
-        links.for_each(|(_, link)| sum.add(&link.counts));
-        sum
-    }
-
-    fn shared_memory_counts(&self) -> Counts {
-        let mut sum = *self.counters.ended(self.rails.len());
-        self.shared_memory.iter().for_each(|link| sum.add(&link.counts));
-        sum
+    /// What all links of each rail have counted, and those in shared memory, those that were closed as well.
+    fn rail_counts(&self) -> Vec<Counts> {
+        let mut sums: Vec<Counts> = (0..=self.rails.len()).map(|rail| *self.counters.ended(rail)).collect();
+        self.links.iter().for_each(|(_, link)| sums[usize::from(link.rail.0)].add(&link.counts));
+        self.shared_memory.iter().for_each(|link| sums[self.rails.len()].add(&link.counts));
+        sums
     }
 
     fn state_without_links(&self, at: usize) -> State {

@@ -122,7 +122,8 @@ pub(super) mod purpose {
     pub const ADDRESSES: &[u8] = b"fishplate addresses";
 }
 
-/// Proves knowledge of the token. All `parts` have fixed lengths, so that their concatenation is unambiguous.
+/// Proves knowledge of the token. All `parts` have fixed lengths, or begin with them, so that their concatenation is
+/// unambiguous.
 pub(super) fn prove(token: &Token, purpose: &[u8], parts: &[&[u8]]) -> hmac::Tag {
     let mut context = hmac::Context::with_key(&key(token));
     context.update(purpose);

@@ -14,6 +14,7 @@ use fishplate_engine::{Instant, Placement, Source};
 use super::stream::receive::{Arrived, ReceiveState};
 use super::stream::transmit::append;
 use crate::bounce_buffers::BounceBuffers;
+use crate::random::random;
 use crate::socket;
 use crate::sys::memory::UserMemory;
 
@@ -62,11 +63,9 @@ pub enum DatagramKind {
 impl Datagrams {
     /// From `local`, over `device` if there is one.
     pub fn open(local: SocketAddr, device: Option<&str>) -> io::Result<Datagrams> {
-        let mut secret = [0; 8];
-        getrandom::fill(&mut secret).map_err(io::Error::other)?;
         Ok(Datagrams {
             socket: socket::datagrams(local, device)?,
-            own_secret: u64::from_le_bytes(secret),
+            own_secret: u64::from_le_bytes(random()?),
             secret: None,
             is_open: false,
             peer_reaches_us: false,

@@ -151,14 +151,7 @@ impl Receiver {
             return Err(BadRecord::Length(record.len));
         }
         (self.len, self.done) = (len, 0);
-        self.destination = match placement {
-            Placement::User(payload) => Destination::User(payload),
-            Placement::Discard => Destination::Discard,
-            Placement::Bounce(id) => {
-                bounces.open(id);
-                Destination::Bounce(id)
-            }
-        };
+        self.destination = Destination::open(placement, bounces);
         Ok(())
     }
 
@@ -176,13 +169,7 @@ impl Receiver {
             return Err(BadRecord::Length(record.len));
         }
         let in_slot = &record.start()[from.min(IN_SLOT)..record.len.min(IN_SLOT)];
-        match &self.destination {
-            Destination::User(place) => memory.write(place, self.done, in_slot),
-            Destination::Bounce(id) => {
-                bounces.get_mut(*id).into_iter().for_each(|buffer| buffer.extend_from_slice(in_slot));
-            }
-            Destination::Discard => {}
-        }
+        self.destination.put(self.done, in_slot, memory, bounces);
         self.done += in_slot.len() as u64;
         let (mut at, mut left) = (self.bytes + from.saturating_sub(IN_SLOT) as u64, here as usize - in_slot.len());
         while left > 0 {

@@ -22,6 +22,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word};
 use super::receiver::can_read;
+use crate::random::random;
 use crate::sys::option::{PeerProcess, peer_process};
 use crate::sys::shared_memory::SharedMemory;
 
@@ -184,11 +185,4 @@ fn same_user(socket: &UnixStream) -> io::Result<PeerProcess> {
 
 fn path(name: u64) -> String {
     format!("fishplate-{name:016x}")
-}
-
-/// Random bytes.
-pub fn random<const N: usize>() -> io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes)
 }

@@ -54,16 +54,11 @@ impl UserMemory {
 
     /// Copies `bytes` to `place`, from byte `at` of it on; what does not fit is dropped.
     pub fn write(&self, place: &Payload, at: u64, bytes: &[u8]) {
-        let mut skip = at;
         let mut rest = bytes;
-        for extent in place.extents() {
-            let part = extent.slice(skip, rest.len() as u64);
-            skip -= skip.min(extent.len);
-            let (now, later) = rest.split_at(part.len as usize);
-            if !now.is_empty() {
-                // SAFETY: whoever made `self` guarantees that the extent can be written; `now` is as long as `part`.
-                unsafe { std::ptr::copy(now.as_ptr(), address(&part), now.len()) };
-            }
+        for part in self.parts(place, at, bytes.len() as u64) {
+            let (now, later) = rest.split_at(part.len());
+            // SAFETY: whoever made `self` guarantees that the extent can be written; `now` is as long as `part`.
+            unsafe { std::ptr::copy(now.as_ptr(), part.cast(), now.len()) };
             rest = later;
         }
     }

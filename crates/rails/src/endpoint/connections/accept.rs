@@ -11,9 +11,10 @@ use crate::connect::incoming::{AcceptError, Incoming};
 use crate::connect::outgoing::Established;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
-use crate::endpoint::progress::token::incoming_token;
+use crate::endpoint::progress::token::Token;
 use crate::handshake::{Acceptor, Proven, Refusal};
 use crate::link_name::{ASKS, LinkName};
+use crate::random::random;
 use crate::sys::limits::open_files;
 use crate::sys::poll::Kind;
 
@@ -46,10 +47,7 @@ impl Endpoint {
     }
 
     fn admit(&mut self, stream: TcpStream, remote: SocketAddr, rail: Option<u8>, now: Instant) {
-        let mut nonce = [0; 16];
-        if stream.set_nonblocking(true).is_err() || getrandom::fill(&mut nonce).is_err() {
-            return;
-        }
+        let (Ok(()), Ok(nonce)) = (stream.set_nonblocking(true), random()) else { return };
         let acceptor = Acceptor::new(self.address.id, self.address.token, nonce, self.settings.encryption);
         let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), open_files());
         if let Some(closed) = closed {
@@ -58,7 +56,7 @@ impl Endpoint {
         let watched = self
             .unproven
             .get_mut(at)
-            .map(|incoming| self.poller.add(incoming.stream.as_fd(), Kind::Stream, incoming_token(at)));
+            .map(|incoming| self.poller.add(incoming.stream.as_fd(), Kind::Stream, Token::Incoming(at).number()));
         if !matches!(watched, Some(Ok(()))) {
             self.unproven.remove(at);
         }
@@ -109,14 +107,16 @@ impl Endpoint {
             return incoming.refuse(Refusal::Detour);
         }
         let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
-        // Not for one that leads nowhere: the peer may be the only one that finds a way.
-        let own_may_succeed = self.links.iter().any(|(_, link)| link.subchannel.vc == vc)
-            || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.error.is_none());
         let peer = &mut self.peers[vc.0 as usize];
+        // Not for one that leads nowhere: the peer may be the only one that finds a way.
+        let own_may_succeed = || {
+            peer.links.iter().any(Option::is_some)
+                || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.error.is_none())
+        };
         match peer.role {
             _ if !is_welcome => return incoming.refuse(Refusal::Closed),
             Role::Initiator | Role::Acceptor if name.is_additional() => {}
-            Role::Initiator if self.address.id < proven.peer && own_may_succeed => {
+            Role::Initiator if self.address.id < proven.peer && own_may_succeed() => {
                 return incoming.refuse(Refusal::Yield);
             }
             Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),

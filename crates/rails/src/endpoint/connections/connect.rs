@@ -10,15 +10,16 @@ use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
 use crate::discover::outage;
+use crate::endpoint::Endpoint;
 use crate::endpoint::peer::{KnownPath, Role};
-use crate::endpoint::progress::token::{attempt_token, link_token};
+use crate::endpoint::progress::token::Token;
 use crate::endpoint::tuning::sampling::path;
-use crate::endpoint::{Endpoint, is_crowded};
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Link, NEAR_RTT_NS};
 use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete, pair};
 use crate::rail::Rail;
+use crate::random::random;
 use crate::socket;
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::tcp_info;
@@ -60,7 +61,7 @@ impl Endpoint {
                 let mut remotes = remotes.iter().map(|ip| rail.at(*ip, port));
                 let Some(first) = remotes.next() else { continue };
                 let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes);
-                let is_crowded = is_crowded(rail, &self.rails);
+                let is_crowded = rail.neighbour(&self.rails).is_some();
                 self.attempts.insert(if is_crowded { attempt.among_others(yields) } else { attempt });
             }
         }
@@ -96,7 +97,7 @@ impl Endpoint {
     fn start_connecting(&mut self, at: usize, now: Instant) {
         let attempt = &self.attempts[at];
         let rail = &self.rails[usize::from(attempt.rail)];
-        if attempt.error.is_some() && is_crowded(rail, &self.rails) {
+        if attempt.error.is_some() && rail.neighbour(&self.rails).is_some() {
             announce(rail);
         }
         let is_loose = attempt.is_loose() && !self.peers[attempt.vc.0 as usize].is_connected();
@@ -108,7 +109,9 @@ impl Endpoint {
         let watched = self.attempts[at]
             .start_connecting(source, device.as_deref(), self.congestion.initial_algorithm(), now)
             .and_then(|stream| {
-                self.poller.add(stream.as_fd(), Kind::Stream, attempt_token(at)).map_err(AttemptError::Network)
+                self.poller
+                    .add(stream.as_fd(), Kind::Stream, Token::Attempt(at).number())
+                    .map_err(AttemptError::Network)
             });
         if let Err(error) = watched {
             self.attempt_failed(at, error, now);
@@ -127,10 +130,7 @@ impl Endpoint {
         let Some(address) = &peer.address else { return false };
         let offer = Offer { rail: attempt.rail, stream: attempt.stream, grant: self.engine.first_grant(attempt.vc) };
         let (me, encryption) = (self.address.id, self.settings.encryption);
-        let mut nonce = [0; 16];
-        if getrandom::fill(&mut nonce).is_err() {
-            return false;
-        }
+        let Ok(nonce) = random() else { return false };
         match attempt.advance(|| Initiator::start(me, address, nonce, offer, encryption)) {
             Ok(None) => {}
             Ok(Some(established)) => self.attempt_succeeded(at, established, now),
@@ -271,7 +271,7 @@ impl Endpoint {
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
         let entry = self.links.vacant_entry();
         let at = entry.key();
-        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, link_token(at));
+        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, Token::Link(at).number());
         let info = tcp_info(stream.as_fd()).unwrap_or_default();
         self.engine.path_measured(now, subchannel, path(&info));
         let course = self.congestion.phase_of(&stream, &info, speed);

@@ -17,7 +17,7 @@ use fishplate_engine::Instant;
 use crate::endpoint::Endpoint;
 use crate::sys::poll::Ready;
 
-use token::{Token, datagrams_token, link_token};
+use token::Token;
 
 /// How often attempts to connect are serviced, and paths sampled, in nanoseconds.
 const TICK_NS: u64 = 5_000_000;
@@ -75,7 +75,7 @@ impl Endpoint {
         if asked.is_err() {
             return false;
         }
-        let active = self.active_link.map(|at| [link_token(at), datagrams_token(at)]);
+        let active = self.active_link.map(|at| [Token::Link(at).number(), Token::Datagrams(at).number()]);
         let others = ready.iter().flatten().any(|event| active.is_none_or(|active| !active.contains(&event.token)));
         let mut moved = false;
         for event in ready.into_iter().flatten() {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use fishplate_engine::Instant;
 
 use super::poll_interval::LONGEST_INTERVAL_NS;
-use super::token::{datagrams_token, link_token};
+use super::token::Token;
 use crate::endpoint::Endpoint;
 use crate::sys::poll::{Kind, is_readable};
 
@@ -98,9 +98,10 @@ impl Endpoint {
     pub(in crate::endpoint) fn register_link(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at).filter(|link| !link.in_poll_set) else { return };
         let datagrams = link.datagrams.as_ref();
-        let added = datagrams
-            .map_or(Ok(()), |datagrams| self.poller.add(datagrams.socket(), Kind::Datagrams, datagrams_token(at)));
-        match added.and_then(|()| self.poller.add(link.socket.as_fd(), Kind::Stream, link_token(at))) {
+        let added = datagrams.map_or(Ok(()), |datagrams| {
+            self.poller.add(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number())
+        });
+        match added.and_then(|()| self.poller.add(link.socket.as_fd(), Kind::Stream, Token::Link(at).number())) {
             Ok(()) => link.in_poll_set = true,
             Err(error) => self.link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
         }
@@ -109,7 +110,7 @@ impl Endpoint {
     /// Makes the poll set report the link again.
     pub(in crate::endpoint) fn rearm(&mut self, at: usize) {
         if let Some(link) = self.links.get(at).filter(|link| link.in_poll_set) {
-            let _ = self.poller.rename(link.socket.as_fd(), Kind::Stream, link_token(at));
+            let _ = self.poller.rename(link.socket.as_fd(), Kind::Stream, Token::Link(at).number());
         }
     }
 }

@@ -14,43 +14,23 @@ pub(in crate::endpoint) enum Token {
     Shared(usize),
 }
 
-pub(in crate::endpoint) fn listener_token(at: usize) -> u64 {
-    at as u64
-}
-
-pub(in crate::endpoint) fn link_token(at: usize) -> u64 {
-    1 << 32 | at as u64
-}
-
-pub(in crate::endpoint) fn attempt_token(at: usize) -> u64 {
-    2 << 32 | at as u64
-}
-
-pub(in crate::endpoint) fn incoming_token(at: usize) -> u64 {
-    3 << 32 | at as u64
-}
-
-pub(in crate::endpoint) fn datagrams_token(at: usize) -> u64 {
-    4 << 32 | at as u64
-}
-
-pub(in crate::endpoint) fn shared_listener_token() -> u64 {
-    5 << 32
-}
-
-pub(in crate::endpoint) fn arriving_token(at: usize) -> u64 {
-    6 << 32 | at as u64
-}
-
-pub(in crate::endpoint) fn offered_token(at: usize) -> u64 {
-    7 << 32 | at as u64
-}
-
-pub(in crate::endpoint) fn shared_token(at: usize) -> u64 {
-    8 << 32 | at as u64
-}
-
 impl Token {
+    /// Its number.
+    pub(in crate::endpoint) fn number(self) -> u64 {
+        let (kind, at) = match self {
+            Token::Listener(at) => (0, at),
+            Token::Link(at) => (1, at),
+            Token::Attempt(at) => (2, at),
+            Token::Incoming(at) => (3, at),
+            Token::Datagrams(at) => (4, at),
+            Token::SharedListener => (5, 0),
+            Token::Arriving(at) => (6, at),
+            Token::Offered(at) => (7, at),
+            Token::Shared(at) => (8, at),
+        };
+        kind << 32 | at as u64
+    }
+
     pub(in crate::endpoint) fn of(number: u64) -> Token {
         let at = (number & u64::from(u32::MAX)) as usize;
         match number >> 32 {

@@ -6,7 +6,7 @@ use fishplate_engine::Instant;
 
 use super::MOST_READS;
 use crate::endpoint::Endpoint;
-use crate::endpoint::progress::token::datagrams_token;
+use crate::endpoint::progress::token::Token;
 use crate::link::{Arrived, DatagramKind};
 use crate::sys::poll::Kind;
 
@@ -20,7 +20,7 @@ impl Endpoint {
         }
         if let Some(datagrams) = self.links.get(at).and_then(|link| link.datagrams.as_ref()) {
             // There may be more, which the poll set will not report again. (It is not in the set if this fails.)
-            let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, datagrams_token(at));
+            let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number());
         }
         moved
     }

@@ -8,7 +8,7 @@ use fishplate_engine::{Instant, Transmit};
 
 use super::BUDGET;
 use crate::endpoint::Endpoint;
-use crate::endpoint::progress::token::datagrams_token;
+use crate::endpoint::progress::token::Token;
 use crate::link::{Datagrams, NEAR_RTT_NS};
 use crate::sys::poll::Kind;
 
@@ -58,7 +58,7 @@ impl Endpoint {
         let device = self.device(link.rail, link.remote.ip());
         let opened = Datagrams::open(local, device).and_then(|datagrams| {
             if link.in_poll_set {
-                self.poller.add(datagrams.socket(), Kind::Datagrams, datagrams_token(at))?;
+                self.poller.add(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number())?;
             }
             Ok(datagrams)
         });

@@ -9,10 +9,11 @@ use fishplate_engine::{Instant, VcId};
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
-use crate::endpoint::progress::token::{arriving_token, offered_token, shared_listener_token, shared_token};
+use crate::endpoint::progress::token::Token;
 use crate::endpoint::send::BUDGET;
+use crate::random::random;
 use crate::shared_memory::SharedMemoryLink;
-use crate::shared_memory::setup::{Arriving, Listener, MOST_NS, Offered, Shared, random};
+use crate::shared_memory::setup::{Arriving, Listener, MOST_NS, Offered, Shared};
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::TcpInfo;
 
@@ -46,7 +47,7 @@ impl Endpoint {
         }
         let passed = Offered::pass(vc, listener, secret, now).and_then(|offered| {
             let entry = self.shared_memory.offered.vacant_entry();
-            self.poller.add(offered.socket(), Kind::Stream, offered_token(entry.key()))?;
+            self.poller.add(offered.socket(), Kind::Stream, Token::Offered(entry.key()).number())?;
             entry.insert(offered);
             Ok(())
         });
@@ -65,7 +66,7 @@ impl Endpoint {
     fn shared_memory_listener(&mut self) -> Option<u64> {
         if self.shared_memory.listener.is_none() {
             let opened = Listener::open().and_then(|listener| {
-                self.poller.add(listener.socket(), Kind::Stream, shared_listener_token())?;
+                self.poller.add(listener.socket(), Kind::Stream, Token::SharedListener.number())?;
                 Ok(listener)
             });
             match opened {
@@ -85,7 +86,7 @@ impl Endpoint {
                     any = true;
                     let at = self.shared_memory.arriving.insert(arriving);
                     let socket = self.shared_memory.arriving[at].socket();
-                    if self.poller.add(socket, Kind::Stream, arriving_token(at)).is_err() {
+                    if self.poller.add(socket, Kind::Stream, Token::Arriving(at).number()).is_err() {
                         self.shared_memory.arriving.remove(at);
                     }
                 }
@@ -171,7 +172,7 @@ impl Endpoint {
         log::info!("shared memory: connected to {}; its long messages are {is_read}", peer.describe());
         self.engine.prefer(subchannel);
         let socket: BorrowedFd<'_> = self.shared_memory.links[at].socket();
-        match self.poller.rename(socket, Kind::Stream, shared_token(at)) {
+        match self.poller.rename(socket, Kind::Stream, Token::Shared(at).number()) {
             Ok(()) => self.engine.writable(subchannel, BUDGET),
             Err(error) => self.shared_link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
         }

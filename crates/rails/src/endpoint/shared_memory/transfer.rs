@@ -210,20 +210,19 @@ impl Endpoint {
     pub(in crate::endpoint) fn detach_shared(&mut self, ended: &Payload) {
         let mut position = 0;
         while let Some(&at) = self.shared_memory.keys.get(position) {
-            let now = self.clock.now();
             if self.shared_memory.links[at].sender.has_lent(ended) {
                 // Whose users have agreed that it ends: the peer has read it.
-                self.look_at_shared(at, now);
+                self.look_at_shared(at, self.clock.now());
             }
-            // What was lent otherwise is of sends, whose memory stays until they complete, registered or not.
-            let is_of_sends = !self.engine.has_ended_sources();
-            let Endpoint { shared_memory, memory, bounces, .. } = self;
+            let Endpoint { shared_memory, memory, bounces, engine, .. } = self;
             let Some(link) = shared_memory.links.get_mut(at) else { continue };
-            if link.sender.detach(ended, Places { memory, bounces }) || is_of_sends {
-                position += 1;
-            } else {
+            let may_be_read = !link.sender.detach(ended, Places { memory, bounces });
+            // The memory of sends stays until they complete, registered or not.
+            if may_be_read && engine.has_ended_sources(link.subchannel.vc) {
                 // What the peer has not taken goes another way.
-                self.shared_link_failed(at, "memory that the peer was to read has ended", now);
+                self.shared_link_failed(at, "memory that the peer was to read has ended", self.clock.now());
+            } else {
+                position += 1;
             }
         }
     }

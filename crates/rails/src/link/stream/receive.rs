@@ -37,6 +37,34 @@ pub enum Destination {
     Discard,
 }
 
+impl Destination {
+    /// Where the engine has said.
+    pub fn open(placement: Placement, bounces: &mut BounceBuffers) -> Destination {
+        match placement {
+            Placement::User(payload) => Destination::User(payload),
+            Placement::Discard => Destination::Discard,
+            Placement::Bounce(id) => {
+                bounces.open(id);
+                Destination::Bounce(id)
+            }
+        }
+    }
+
+    /// Places bytes, the first of which is byte `at` of the payload.
+    #[inline]
+    pub fn put(&self, at: u64, bytes: &[u8], memory: &UserMemory, bounces: &mut BounceBuffers) {
+        match self {
+            Destination::User(place) => memory.write(place, at, bytes),
+            Destination::Bounce(id) => {
+                if let Some(buffer) = bounces.get_mut(*id) {
+                    buffer.extend_from_slice(bytes);
+                }
+            }
+            Destination::Discard => {}
+        }
+    }
+}
+
 /// What has come.
 #[derive(Debug)]
 pub enum Arrived {
@@ -167,14 +195,7 @@ impl ReceiveState {
         self.len = len;
         self.done = 0;
         self.bulk = len >= BULK_LEAST;
-        self.destination = match placement {
-            Placement::User(payload) => Destination::User(payload),
-            Placement::Discard => Destination::Discard,
-            Placement::Bounce(id) => {
-                bounces.open(id);
-                Destination::Bounce(id)
-            }
-        };
+        self.destination = Destination::open(placement, bounces);
     }
 
     /// The rest of the payload that is being received goes nowhere.
@@ -190,16 +211,7 @@ impl ReceiveState {
     /// Moves payload from the buffer to its place.
     fn consume(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) {
         let there = (self.end - self.start).min((self.len - self.done) as usize);
-        let bytes = &self.buffer[self.start..self.start + there];
-        match &self.destination {
-            Destination::User(place) => memory.write(place, self.done, bytes),
-            Destination::Bounce(id) => {
-                if let Some(buffer) = bounces.get_mut(*id) {
-                    buffer.extend_from_slice(bytes);
-                }
-            }
-            Destination::Discard => {}
-        }
+        self.destination.put(self.done, &self.buffer[self.start..self.start + there], memory, bounces);
         self.start += there;
         self.done += there as u64;
     }
