@@ -223,6 +223,11 @@ impl Attempt {
         matches!(&self.error, Some(AttemptError::Network(error)) if refused(error))
     }
 
+    /// Whether the peer may take this connection instead of its own: it is being proven, or no try has failed.
+    pub fn may_succeed(&self) -> bool {
+        self.error.is_none() || matches!(self.state, State::Handshake(..))
+    }
+
     /// Whether it is time to try (again).
     pub fn is_due(&self, now: Instant) -> bool {
         matches!(self.state, State::BackingOff) && self.deadline <= now

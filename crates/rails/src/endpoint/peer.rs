@@ -30,8 +30,8 @@ pub struct Peer {
     pub is_closing: bool,
     /// Over which ways it has been connected.
     pub known_paths: Vec<KnownPath>,
-    /// When it has refused this endpoint's connections because it prefers its own, of which there is none yet.
-    pub yielded_at: Option<Instant>,
+    /// Since when it sets up the connections instead of this endpoint.
+    pub left_to_it_at: Option<Instant>,
     /// The user knows that there was no way to it at first.
     pub is_told_unreachable: bool,
     /// Connections refused because they had come over another interface.
@@ -62,7 +62,7 @@ pub enum Role {
     Idle,
     /// This endpoint.
     Initiator,
-    /// The peer.
+    /// The peer: this endpoint accepts them.
     Acceptor,
     /// Nobody: the peer is this endpoint itself.
     Itself,
@@ -85,7 +85,7 @@ impl Peer {
             since: Instant(0),
             is_closing: false,
             known_paths: Vec::new(),
-            yielded_at: None,
+            left_to_it_at: None,
             is_told_unreachable: false,
             detours: 0,
             flap_damping: Vec::new(),
@@ -102,6 +102,12 @@ impl Peer {
     /// Whether this endpoint looks for a way to it.
     pub fn is_sought(&self) -> bool {
         self.role == Role::Initiator && !self.is_connected()
+    }
+
+    /// From now on it sets up the connections.
+    pub fn leave_connecting_to_it(&mut self, now: Instant) {
+        self.role = Role::Acceptor;
+        self.left_to_it_at = Some(now);
     }
 
     /// Whether at least one link carries.

@@ -108,10 +108,11 @@ impl Endpoint {
         }
         let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
         let peer = &mut self.peers[vc.0 as usize];
-        // Not for one that leads nowhere: the peer may be the only one that finds a way.
+        // Not for one that leads nowhere: the peer may be the only one that finds a way. But for one that is being proven:
+        // the peer may have taken it instead of its own already.
         let own_may_succeed = || {
             peer.links.iter().any(Option::is_some)
-                || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.error.is_none())
+                || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.may_succeed())
         };
         match peer.role {
             _ if !is_welcome => return incoming.refuse(Refusal::Closed),
@@ -120,17 +121,17 @@ impl Endpoint {
                 return incoming.refuse(Refusal::Yield);
             }
             Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),
-            Role::Initiator => self.attempts.retain(|_, attempt| attempt.vc != vc),
-            Role::Idle | Role::Acceptor => {}
+            Role::Initiator | Role::Idle | Role::Acceptor => {}
         }
-        if !name.is_additional() && peer.role != Role::Acceptor {
-            peer.role = Role::Acceptor;
-            peer.since = now;
-        }
-        let before = self.find_link(vc, name, rail);
         if incoming.accept(self.engine.first_grant(vc)).is_err() {
             return;
         }
+        if !name.is_additional() && peer.role != Role::Acceptor {
+            peer.leave_connecting_to_it(now);
+            peer.since = now;
+            self.attempts.retain(|_, attempt| attempt.vc != vc);
+        }
+        let before = self.find_link(vc, name, rail);
         let keys = incoming.take_keys();
         let established = Established {
             socket: incoming.stream,

@@ -171,8 +171,7 @@ impl Endpoint {
         }
         let peer = &mut self.peers[vc.0 as usize];
         if error.is_yield() {
-            peer.role = Role::Acceptor;
-            peer.yielded_at = Some(now);
+            peer.leave_connecting_to_it(now);
             self.attempts.retain(|_, attempt| attempt.vc != vc);
             return;
         }
@@ -233,23 +232,29 @@ impl Endpoint {
         let timeout_ns = self.settings.timeout.as_nanos() as u64;
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
-            let waiting = peer.role == Role::Acceptor && peer.links.is_empty();
-            if waiting && peer.yielded_at.is_some_and(|then| now.since_ns(then) >= YIELD_NS) {
+            let waiting = peer.role == Role::Acceptor && !peer.is_connected();
+            if waiting && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= YIELD_NS) {
                 self.try_again(VcId(at as u32), now);
                 continue;
             }
-            if waiting && now.since_ns(peer.since) >= timeout_ns {
+            // How long to go on after a failure is the engine's to say.
+            if waiting && peer.known_paths.is_empty() && now.since_ns(peer.since) >= timeout_ns {
                 let why = format!("{} is out of reach: it did not set up its connection", peer.describe());
                 self.lose_peer(VcId(at as u32), &why);
             }
         }
     }
 
-    /// The peer has not set up the connection that it preferred: perhaps only this side finds a way.
+    /// The peer has not set up the connections that were left to it: perhaps only this side finds a way.
     fn try_again(&mut self, vc: VcId, now: Instant) {
-        let since = self.peers[vc.0 as usize].since;
-        self.peers[vc.0 as usize].yielded_at = None;
-        self.connect(vc, now);
+        let peer = &mut self.peers[vc.0 as usize];
+        let since = peer.since;
+        peer.left_to_it_at = None;
+        if peer.known_paths.is_empty() {
+            self.connect(vc, now);
+        } else {
+            self.reconnect(vc, now);
+        }
         self.peers[vc.0 as usize].since = since;
     }
 
