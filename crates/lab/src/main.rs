@@ -13,6 +13,7 @@ mod experiments;
 mod lab;
 mod mpi;
 mod output;
+mod predict;
 mod profile;
 mod record;
 mod report;
@@ -21,6 +22,7 @@ mod simulation;
 mod statistics;
 mod system;
 mod testbed;
+mod trace;
 mod validate;
 
 use std::process::ExitCode;

@@ -26,12 +26,24 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-rails", "rails", &["fishplate-engine"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
     ("fishplate-provider", "provider", &["fishplate-engine", "fishplate-rails", "ofi-abi"], Unsafe::In("src/ffi")),
-    ("fishplate-sim", "sim", &["fishplate-engine", "fishplate-link", "fishplate-collectives", "fishplate-trace"], Unsafe::Nowhere),
+    (
+        "fishplate-sim",
+        "sim",
+        &["fishplate-engine", "fishplate-link", "fishplate-collectives", "fishplate-trace"],
+        Unsafe::Nowhere,
+    ),
     ("fishplate-fuzz", "../fuzz", &["fishplate-engine", "fishplate-rails"], Unsafe::Nowhere),
     (
         "fishplate-lab",
         "lab",
-        &["fishplate-collectives", "fishplate-longbow", "fishplate-profile", "fishplate-rails", "fishplate-sim"],
+        &[
+            "fishplate-collectives",
+            "fishplate-longbow",
+            "fishplate-profile",
+            "fishplate-rails",
+            "fishplate-sim",
+            "fishplate-trace",
+        ],
         Unsafe::Nowhere,
     ),
 ];

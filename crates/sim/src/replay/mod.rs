@@ -14,6 +14,7 @@ mod requests;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fishplate_trace::Trace;
 
@@ -68,7 +69,7 @@ type Places = Rc<Vec<Cell<usize>>>;
 ///
 /// # Errors
 /// When the machine does not fit, or ranks wait for ever, which is told with what they wait for.
-pub fn run(machine: &Machine, trace: &Rc<Trace>, computation: Computation) -> Result<Outcome, String> {
+pub fn run(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Outcome, String> {
     let ranks = trace.ranks.len() as u32;
     if machine.placement.ranks() != ranks {
         return Err(format!("the trace has {ranks} ranks, the machine is for {}", machine.placement.ranks()));
