@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::thread::{self, ThreadId};
 
 use fishplate_trace::rank_file::{Header, TAIL, TRACE};
 use fishplate_trace::write::Writer;
@@ -30,6 +31,8 @@ pub struct Tracer {
     began: Stamp,
     /// Computation before the present call and before those that are not recorded.
     computed: [u64; 2],
+    /// Which thread calls MPI; nothing once the user knows that there are several.
+    thread: Option<ThreadId>,
 }
 
 impl Tracer {
@@ -48,12 +51,19 @@ impl Tracer {
             overhead_ns,
             began: Stamp::default(),
             computed: [0, 0],
+            thread: Some(thread::current().id()),
         })
     }
 
     /// A call began after so much computation, and has ended: what it did comes next.
     pub fn begin_call(&mut self, began: Stamp, [processor, idle]: [u64; 2]) {
         self.began = began;
+        if self.thread.is_some_and(|thread| thread != thread::current().id()) {
+            self.thread = None;
+            crate::diagnostics::report(
+                "several threads call MPI: the trace has their calls in one order, which a prediction keeps to",
+            );
+        }
         self.computed[0] += processor.saturating_sub(self.overhead_ns);
         self.computed[1] += idle;
     }

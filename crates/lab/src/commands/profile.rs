@@ -87,10 +87,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
 /// Runs the command.
 fn first(args: &Args, output: &Path) -> Result<ExitCode> {
     let stack = args.mpi.as_ref().map(|name| stack(name, &args.stacks)).transpose()?;
+    let trace = args.trace.as_deref().map(trace_folder).transpose()?;
     let mut variables = variables(stack.as_ref())?;
-    if let Some(folder) = &args.trace {
-        variables.push((fishplate_trace::VARIABLE.into(), trace_folder(folder)?));
-    }
+    variables.extend(trace.map(|folder| (fishplate_trace::VARIABLE.into(), folder)));
     let signals = Signals::take()?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let folder = launch::prepare(output, &launch::Launch { command: words, started: conditions::now() })?;

@@ -38,8 +38,8 @@ impl Change {
             Change::None => "as it is",
             Change::Bandwidth => "twice the bandwidth",
             Change::Latency => "half the latency",
-            Change::Software => "half the software's time",
-            Change::Computation => "twice as fast processors",
+            Change::Software => "half the software",
+            Change::Computation => "faster processors (x2)",
         }
     }
 

@@ -5,26 +5,33 @@ use serde_json::{Value, json};
 use super::evaluate::{Change, Prediction};
 use crate::output::text;
 
-/// The table; `base`: the network that others are compared with.
+/// The tables; `base`: the network that others are compared with.
 pub fn table(predictions: &[Prediction], base: &Prediction) -> String {
-    let mut titles = vec!["network", "run time", "computes", "in MPI", "against the first"];
-    let changes: Vec<Change> = predictions[0].changed_s.iter().map(|(change, _)| *change).collect();
-    titles.extend(changes.iter().map(|change| change.name()));
-    let mut table = text::table(&titles, 1);
+    let mut table = text::table(&["network", "run time", "computes", "in MPI", "of run", "against the first"], 1);
     for prediction in predictions {
-        let mut row = vec![
+        table.add_row([
             prediction.network.clone(),
             seconds(prediction.run_s),
             seconds(prediction.computed_s),
-            format!(
-                "{} ({})",
-                seconds(prediction.communication_s),
-                percent(prediction.communication_s, prediction.run_s)
-            ),
+            seconds(prediction.communication_s),
+            percent(prediction.communication_s, prediction.run_s),
             format!("{:.3}", prediction.run_s / base.run_s),
-        ];
-        row.extend(prediction.changed_s.iter().map(|(_, changed)| gain(*changed, prediction.run_s)));
-        table.add_row(row);
+        ]);
+    }
+    let changes: Vec<Change> = predictions[0].changed_s.iter().map(|(change, _)| *change).collect();
+    if changes.is_empty() {
+        return table.to_string();
+    }
+    format!("{table}\n\nRun time with\n\n{}", sensitivities(predictions, &changes))
+}
+
+/// What each change would bring.
+fn sensitivities(predictions: &[Prediction], changes: &[Change]) -> String {
+    let titles: Vec<&str> = std::iter::once("network").chain(changes.iter().map(|change| change.name())).collect();
+    let mut table = text::table(&titles, 1);
+    for prediction in predictions {
+        let gains = prediction.changed_s.iter().map(|(_, changed)| gain(*changed, prediction.run_s));
+        table.add_row(std::iter::once(prediction.network.clone()).chain(gains));
     }
     table.to_string()
 }
