@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::description::Application;
+use super::description::{Application, Input};
 use crate::mpi::stacks;
 use crate::system::programs;
 
@@ -91,7 +91,8 @@ impl Application {
     }
 
     fn inputs_stamp(&self) -> String {
-        format!("{:?}\n", self.inputs)
+        let made = |(name, input): (&String, &Input)| format!("{name}: {:?}\n", input.made);
+        self.inputs.iter().map(made).collect()
     }
 }
 

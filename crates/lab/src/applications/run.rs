@@ -77,6 +77,12 @@ impl Application {
 }
 
 impl Choice {
+    /// In words.
+    pub fn title(&self) -> String {
+        let Input { title, atoms, .. } = self.input;
+        format!("{}: {title}, {atoms} atoms, {} steps", self.application.title, self.steps)
+    }
+
     /// How `stack` does it; `scratch` is where files may go that nobody needs.
     ///
     /// # Errors
@@ -120,6 +126,7 @@ mod tests {
         assert_eq!((choice.name, choice.steps), ("lj", 100));
         let choice = chosen("--steps 7 --input=eam").unwrap();
         assert_eq!((choice.name, choice.steps), ("eam", 7));
+        assert_eq!(choice.title(), "LAMMPS: metallic solid, embedded atoms, 32000 atoms, 7 steps");
     }
 
     #[test]

@@ -243,6 +243,12 @@ impl Benchmark {
         }
     }
 
+    /// Name for people, where there is another than its own.
+    pub fn title(&self) -> Option<String> {
+        let chosen = || Some(self.program.application()?.choose(&self.options.0).ok()?.title());
+        self.title.clone().or_else(chosen)
+    }
+
     /// Says what its program cannot do.
     pub fn check(&self) -> Result<()> {
         let (fits, allowed) = match self.program.traits().ranks {

@@ -216,7 +216,7 @@ impl Bench {
         };
         let benchmark = |benchmark: &benchmark::Benchmark| record::Benchmark {
             name: benchmark.name.clone(),
-            title: benchmark.title.clone(),
+            title: benchmark.title(),
             axis: benchmark.axis.clone(),
             axis_unit: benchmark.axis_unit.clone(),
         };
