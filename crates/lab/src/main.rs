@@ -4,6 +4,7 @@
 //! each of them `print` says how results are shown, by means of [`output`].
 #![forbid(unsafe_code)]
 
+mod applications;
 mod bench;
 mod commands;
 mod compare;
@@ -18,6 +19,7 @@ mod profile;
 mod record;
 mod report;
 mod rpi;
+mod setup;
 mod simulation;
 mod statistics;
 mod system;
