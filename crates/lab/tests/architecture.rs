@@ -32,6 +32,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
         &["fishplate-engine", "fishplate-link", "fishplate-collectives", "fishplate-trace"],
         Unsafe::Nowhere,
     ),
+    ("fishplate-trace", "trace", &[], Unsafe::Nowhere),
     ("fishplate-fuzz", "../fuzz", &["fishplate-engine", "fishplate-rails"], Unsafe::Nowhere),
     (
         "fishplate-lab",

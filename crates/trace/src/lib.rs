@@ -6,6 +6,7 @@
 //! - [`rank_file`]: the file of one rank, and what is not in it yet while the rank runs;
 //! - [`write`]: a rank's file while it grows;
 //! - [`read`]: the traces of all ranks, checked.
+#![forbid(unsafe_code)]
 
 pub mod block;
 pub mod duration_code;
