@@ -6,10 +6,12 @@
 //! - [`rank_file`]: the file of one rank, and what is not in it yet while the rank runs;
 //! - [`write`]: a rank's file while it grows;
 //! - [`read`]: the traces of all ranks, checked.
+//! - [`goal`]: programs of others.
 #![forbid(unsafe_code)]
 
 pub mod block;
 pub mod duration_code;
+pub mod goal;
 pub mod operation;
 pub mod rank_file;
 pub mod read;

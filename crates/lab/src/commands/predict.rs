@@ -2,17 +2,15 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use fishplate_sim::replay::Computation;
-use fishplate_trace::{Trace, read};
 
 use crate::output::text;
 use crate::predict::evaluate::{self, Change};
 use crate::predict::networks::Asked;
 use crate::predict::print;
-use crate::trace;
+use crate::predict::source::Source;
 
 /// Predicts how long a recorded MPI program takes on other networks.
 ///
@@ -22,7 +20,7 @@ use crate::trace;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Folder with the traces of all ranks
+    /// Folder with the traces of all ranks, or a program in GOAL (the format of LogGOPSim and ATLAHS)
     trace: PathBuf,
 
     /// Testbeds (`fishplate simulate --testbeds` lists them; a file; NAME:STACK), or emulated rails of these rates in
@@ -74,37 +72,35 @@ Examples:
 pub fn run(args: &Args) -> Result<ExitCode> {
     let scale = args.compute_scale;
     ensure!(scale.is_finite() && scale > 0.0, "--compute-scale {scale}: a factor greater than 0");
-    let trace = Arc::new(read::folder(&args.trace)?);
-    let ranks = trace.ranks.len() as u32;
-    let per_node = args.ranks_per_node.unwrap_or_else(|| trace::ranks_per_host(&trace));
-    let asked = Asked { ranks, per_node, stack: args.stack.as_deref(), changes: &args.set };
+    let source = Source::open(&args.trace)?;
+    let per_node = args.ranks_per_node.unwrap_or_else(|| source.ranks_per_node());
+    let asked = Asked { ranks: source.ranks(), per_node, stack: args.stack.as_deref(), changes: &args.set };
     let networks = args.networks.iter().map(|text| asked.network(text)).collect::<Result<Vec<_>>>()?;
     let with_idle = match args.computation.as_deref() {
         Some(kind) => kind == "elapsed",
-        None => !trace::is_oversubscribed(&trace),
+        None => source.computes_all_the_time(),
     };
     let changes: &[Change] = if args.sensitivity { &Change::ALL } else { &[] };
     let computation = Computation { with_idle, scale: 1.0 / scale };
-    let predictions = evaluate::all(&trace, &networks, (computation, args.seed), changes)?;
+    let predictions = evaluate::all(&source, &networks, (computation, args.seed), changes)?;
     if args.json {
         println!("{}", print::json(&predictions));
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{}", headline(&trace, per_node, with_idle));
+    println!("{}", headline(&source, per_node, with_idle));
     println!("\n{}", print::table(&predictions, &predictions[0]));
-    for note in trace::notes(&trace) {
+    for note in source.notes() {
         println!("! {note}");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn headline(trace: &Trace, per_node: u32, with_idle: bool) -> String {
-    let calls: u64 = trace.ranks.iter().map(|rank| rank.steps.len() as u64).sum();
+fn headline(source: &Source, per_node: u32, with_idle: bool) -> String {
     format!(
         "{}, {}, {per_node} on a node, {}; computation as {}",
-        trace::program(trace),
-        text::plural(trace.ranks.len() as u64, "rank"),
-        text::plural(calls, "call"),
+        source.name(),
+        text::plural(source.ranks().into(), "rank"),
+        text::plural(source.calls(), "call"),
         if with_idle { "elapsed time" } else { "processor time" },
     )
 }

@@ -1,17 +1,17 @@
-//! A trace replayed on networks, and on changed ones, on all processors.
+//! A program run on networks, and on changed ones, on all processors.
 
 use std::rc::Rc;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 
 use anyhow::{Result, anyhow};
 use fishplate_sim::replay::{self, Computation};
 use fishplate_sim::suite::Machine;
 use fishplate_sim::testbed::{Placement, Testbed};
-use fishplate_trace::Trace;
 
 use super::networks::Network;
+use super::source::Source;
 
 /// What is changed of a network or a program, to see what that brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ struct Job {
 /// # Errors
 /// When ranks wait for ever.
 pub fn all(
-    trace: &Arc<Trace>,
+    source: &Source,
     networks: &[Network],
     (computation, seed): (Computation, u64),
     changes: &[Change],
@@ -95,7 +95,7 @@ pub fn all(
     let asked: Vec<Change> = std::iter::once(Change::None).chain(changes.iter().copied()).collect();
     let jobs: Vec<Job> =
         networks.iter().flat_map(|network| asked.iter().map(|change| job(network, *change, computation))).collect();
-    let outcomes = simulate(trace, &jobs, seed);
+    let outcomes = simulate(source, &jobs, seed);
     let mut predictions = Vec::new();
     for (network, outcomes) in networks.iter().zip(outcomes.chunks(asked.len())) {
         let problem = |error: &String| anyhow!("{}: {error}", network.name);
@@ -114,7 +114,7 @@ fn job(network: &Network, change: Change, computation: Computation) -> Job {
 }
 
 /// All of them, on as many threads as there are processors. What comes out does not depend on these.
-fn simulate(trace: &Arc<Trace>, jobs: &[Job], seed: u64) -> Vec<Result<replay::Outcome, String>> {
+fn simulate(source: &Source, jobs: &[Job], seed: u64) -> Vec<Result<replay::Outcome, String>> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(vec![Err(String::new()); jobs.len()]);
     let threads = thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
@@ -124,7 +124,7 @@ fn simulate(trace: &Arc<Trace>, jobs: &[Job], seed: u64) -> Vec<Result<replay::O
             let Job { testbed, stack, placement, computation } = job;
             let testbed = Rc::new(testbed.clone());
             let machine = Machine { testbed, stack: stack.clone(), placement: placement.clone(), seed };
-            let outcome = replay::run(&machine, trace, *computation);
+            let outcome = source.run(&machine, *computation);
             outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[at] = outcome;
         }
     };

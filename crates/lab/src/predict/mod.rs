@@ -1,5 +1,6 @@
 //! Predictions (docs/predict.md): how long a recorded program takes on modelled networks, and what of it helps.
 //!
+//! - [`source`]: the program;
 //! - [`networks`]: what is asked of;
 //! - [`evaluate`]: the trace replayed on them, and on changed ones;
 //! - [`print`](mod@print): what is told.
@@ -7,3 +8,4 @@
 pub mod evaluate;
 pub mod networks;
 pub mod print;
+pub mod source;

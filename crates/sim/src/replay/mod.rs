@@ -4,11 +4,13 @@
 //! - [`rank`]: one rank goes through its trace;
 //! - [`requests`]: what is under way meanwhile;
 //! - [`communicators`], [`collective`]: operations of several ranks;
-//! - [`deadlock`]: why a program does not go on.
+//! - [`deadlock`]: why a program does not go on;
+//! - [`graph`]: programs of others, in GOAL.
 
 mod collective;
 mod communicators;
 mod deadlock;
+pub mod graph;
 mod rank;
 mod requests;
 

@@ -1,0 +1,101 @@
+//! What is predicted: a trace, or a program in GOAL.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use fishplate_sim::replay::{self, Computation, Outcome, graph};
+use fishplate_sim::suite::Machine;
+use fishplate_trace::goal::{self, Program};
+use fishplate_trace::{Trace, read};
+
+use crate::trace;
+
+/// A program.
+pub enum Source {
+    /// As it was recorded.
+    Trace(Arc<Trace>),
+    /// As somebody has described it; the name of its file.
+    Goal(Arc<Program>, String),
+}
+
+impl Source {
+    /// The folder of a trace, or a file in GOAL.
+    ///
+    /// # Errors
+    /// When it is neither, or something is wrong with it.
+    pub fn open(path: &Path) -> Result<Source> {
+        if path.is_dir() || !path.exists() {
+            return Ok(Source::Trace(Arc::new(read::folder(path)?)));
+        }
+        let shown = path.display();
+        let bytes = std::fs::read(path).with_context(|| format!("{shown}"))?;
+        let text = String::from_utf8_lossy(&bytes);
+        ensure!(
+            goal::is_goal(&text),
+            "{shown}: a trace is a folder; a file is a program in GOAL, which begins with num_ranks"
+        );
+        let program = goal::parse(&text).map_err(|error| anyhow!("{shown}, {error}"))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Source::Goal(Arc::new(program), name))
+    }
+
+    /// Its ranks.
+    pub fn ranks(&self) -> u32 {
+        match self {
+            Source::Trace(trace) => trace.ranks.len() as u32,
+            Source::Goal(program, _) => program.ranks.len() as u32,
+        }
+    }
+
+    /// Its calls or operations.
+    pub fn calls(&self) -> u64 {
+        match self {
+            Source::Trace(trace) => trace.ranks.iter().map(|rank| rank.steps.len() as u64).sum(),
+            Source::Goal(program, _) => program.ranks.iter().map(|rank| rank.len() as u64).sum(),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> String {
+        match self {
+            Source::Trace(trace) => trace::program(trace),
+            Source::Goal(_, name) => name.clone(),
+        }
+    }
+
+    /// Ranks of a node, where nothing else is asked for.
+    pub fn ranks_per_node(&self) -> u32 {
+        match self {
+            Source::Trace(trace) => trace::ranks_per_host(trace),
+            Source::Goal(..) => 1,
+        }
+    }
+
+    /// Whether all time that elapsed is computation, where nothing else is asked for.
+    pub fn computes_all_the_time(&self) -> bool {
+        match self {
+            Source::Trace(trace) => !trace::is_oversubscribed(trace),
+            Source::Goal(..) => true,
+        }
+    }
+
+    /// What one should know who uses it.
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            Source::Trace(trace) => trace::notes(trace),
+            Source::Goal(..) => Vec::new(),
+        }
+    }
+
+    /// Runs it on a machine.
+    ///
+    /// # Errors
+    /// When ranks wait for ever.
+    pub fn run(&self, machine: &Machine, computation: Computation) -> Result<Outcome, String> {
+        match self {
+            Source::Trace(trace) => replay::run(machine, trace, computation),
+            Source::Goal(program, _) => graph::run(machine, program, computation.scale),
+        }
+    }
+}

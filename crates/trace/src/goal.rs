@@ -1,0 +1,264 @@
+//! Programs in GOAL, the text format of LogGOPSim and ATLAHS: operations of each rank, and which come after which.
+//!
+//! ```text
+//! num_ranks 2
+//! rank 0 {
+//!   a: calc 1000
+//!   b: send 8b to 1 tag 3
+//!   c: recv 8b from 1
+//!   b requires a
+//!   c irequires b
+//! }
+//! ...
+//! ```
+//!
+//! Computation is in nanoseconds. An operation starts when those that it `requires` are complete, and those that it
+//! `irequires` have started. Which processor or adapter of a rank is meant (`cpu`, `nic`) is read and left out.
+
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+
+/// A program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// By rank.
+    pub ranks: Vec<Vec<Task>>,
+}
+
+/// An operation of a rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// What it is.
+    pub action: Action,
+    /// Places of those that are to be complete before.
+    pub requires: Vec<u32>,
+    /// Places of those that are to be started before.
+    pub irequires: Vec<u32>,
+}
+
+/// What an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Computes for so many nanoseconds.
+    Compute(u64),
+    /// Sends.
+    Send {
+        /// How much.
+        bytes: u64,
+        /// To whom.
+        to: u32,
+        /// With which tag.
+        tag: u32,
+    },
+    /// Receives.
+    Receive {
+        /// How much.
+        bytes: u64,
+        /// From whom.
+        from: u32,
+        /// With which tag.
+        tag: u32,
+    },
+}
+
+/// What is wrong, and in which line; the first is 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoalError {
+    line: usize,
+    what: String,
+}
+
+impl fmt::Display for GoalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for GoalError {}
+
+/// Whether a text looks like one of these, rather than something else.
+pub fn is_goal(text: &str) -> bool {
+    text.lines().map(without_comment).find(|line| !line.is_empty()).is_some_and(|line| line.starts_with("num_ranks"))
+}
+
+/// Reads a program.
+///
+/// # Errors
+/// With the line that is wrong.
+pub fn parse(text: &str) -> Result<Program, GoalError> {
+    let mut parser = Parser::default();
+    let mut last = 0;
+    for (number, line) in text.lines().enumerate() {
+        last = number + 1;
+        parser.line(without_comment(line)).map_err(|what| GoalError { line: last, what })?;
+    }
+    let end = |what: String| GoalError { line: last, what };
+    if parser.rank.is_some() {
+        return Err(end("the text ends within a rank".into()));
+    }
+    if parser.program.ranks.is_empty() {
+        return Err(end("there is no num_ranks".into()));
+    }
+    Ok(parser.program)
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split("//").next().unwrap_or_default().trim()
+}
+
+#[derive(Default)]
+struct Parser {
+    program: Program,
+    /// The rank whose operations are read.
+    rank: Option<usize>,
+    /// Places of its operations, by name.
+    names: FxHashMap<String, u32>,
+}
+
+impl Parser {
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match (words.as_slice(), self.rank) {
+            ([], _) => Ok(()),
+            (["num_ranks", count], None) => {
+                let count = number(count)?;
+                // What is not there cannot be described in a text of any length.
+                if count == 0 || count > 1 << 24 || !self.program.ranks.is_empty() {
+                    return Err(format!("num_ranks {count}: given once, and from 1 to {}", 1 << 24));
+                }
+                self.program.ranks = vec![Vec::new(); count as usize];
+                Ok(())
+            }
+            (["rank", rank, "{"], None) => {
+                let rank = self.rank_of(rank)?;
+                self.rank = Some(rank as usize);
+                self.names.clear();
+                Ok(())
+            }
+            (["}"], Some(_)) => {
+                self.rank = None;
+                Ok(())
+            }
+            ([name, "requires", other], Some(rank)) => self.dependency(rank, name, other, true),
+            ([name, "irequires", other], Some(rank)) => self.dependency(rank, name, other, false),
+            ([name, rest @ ..], Some(rank)) if name.ends_with(':') => self.task(rank, &name[..name.len() - 1], rest),
+            (rest, Some(rank)) if matches!(rest[0], "calc" | "send" | "recv") => self.task(rank, "", rest),
+            _ => Err(format!("\"{line}\" is not understood")),
+        }
+    }
+
+    fn task(&mut self, rank: usize, name: &str, words: &[&str]) -> Result<(), String> {
+        let action = match words {
+            ["calc", time, rest @ ..] => {
+                options(rest)?;
+                Action::Compute(number(time)?)
+            }
+            ["send", size, "to", to, rest @ ..] => {
+                Action::Send { bytes: bytes(size)?, to: self.rank_of(to)?, tag: options(rest)? }
+            }
+            ["recv", size, "from", from, rest @ ..] => {
+                Action::Receive { bytes: bytes(size)?, from: self.rank_of(from)?, tag: options(rest)? }
+            }
+            _ => {
+                return Err(format!("\"{}\": calc TIME, send SIZEb to RANK, or recv SIZEb from RANK", words.join(" ")));
+            }
+        };
+        let tasks = &mut self.program.ranks[rank];
+        if !name.is_empty() && self.names.insert(name.into(), tasks.len() as u32).is_some() {
+            return Err(format!("{name} is there twice"));
+        }
+        tasks.push(Task { action, requires: Vec::new(), irequires: Vec::new() });
+        Ok(())
+    }
+
+    fn dependency(&mut self, rank: usize, name: &str, other: &str, is_complete: bool) -> Result<(), String> {
+        let place = |name: &str| self.names.get(name).copied().ok_or_else(|| format!("rank {rank} has no {name}"));
+        let (place, other) = (place(name)?, place(other)?);
+        let task = &mut self.program.ranks[rank][place as usize];
+        if is_complete {
+            task.requires.push(other)
+        } else {
+            task.irequires.push(other)
+        }
+        Ok(())
+    }
+
+    fn rank_of(&self, text: &str) -> Result<u32, String> {
+        let rank = number(text)?;
+        let ranks = self.program.ranks.len();
+        if rank >= ranks as u64 {
+            return Err(format!("there is no rank {rank}: num_ranks is {ranks}"));
+        }
+        Ok(rank as u32)
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is no number"))
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    number(text.strip_suffix('b').unwrap_or(text))
+}
+
+/// What follows an operation: its tag.
+fn options(words: &[&str]) -> Result<u32, String> {
+    let mut tag = 0;
+    for pair in words.chunks(2) {
+        match pair {
+            ["tag", value] => tag = number(value)? as u32,
+            ["cpu" | "nic", value] => drop(number(value)?),
+            _ => return Err(format!("\"{}\" is not understood: tag, cpu or nic, and a number", pair.join(" "))),
+        }
+    }
+    Ok(tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TWO: &str = "// two ranks\nnum_ranks 2\n\nrank 0 {\n a: calc 1000 cpu 0\n b: send 8b to 1 tag 3 cpu 0 nic 0\n \
+                       b requires a\n}\nrank 1 {\n c: recv 8b from 0 tag 3\n d: calc 5\n d irequires c\n}\n";
+
+    #[test]
+    fn a_program_is_read() {
+        let task = |action, requires: &[u32], irequires: &[u32]| Task {
+            action,
+            requires: requires.to_vec(),
+            irequires: irequires.to_vec(),
+        };
+        let wanted = vec![
+            vec![task(Action::Compute(1000), &[], &[]), task(Action::Send { bytes: 8, to: 1, tag: 3 }, &[0], &[])],
+            vec![task(Action::Receive { bytes: 8, from: 0, tag: 3 }, &[], &[]), task(Action::Compute(5), &[], &[0])],
+        ];
+        assert!(is_goal(TWO) && !is_goal("FPTRACE"));
+        assert_eq!(parse(TWO).unwrap().ranks, wanted);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let says = |text: &str| parse(text).unwrap_err().to_string();
+        assert_eq!(says(""), "line 0: there is no num_ranks");
+        assert_eq!(says("num_ranks 0"), "line 1: num_ranks 0: given once, and from 1 to 16777216");
+        assert_eq!(says("num_ranks 2\nrank 2 {"), "line 2: there is no rank 2: num_ranks is 2");
+        assert_eq!(says("num_ranks 2\nrank 0 {\na: calc 5"), "line 3: the text ends within a rank");
+        assert_eq!(says("num_ranks 2\nrank 0 {\na: calc x"), "line 3: \"x\" is no number");
+        assert_eq!(says("num_ranks 2\nrank 0 {\na: send 8b to 7"), "line 3: there is no rank 7: num_ranks is 2");
+        assert_eq!(says("num_ranks 1\nrank 0 {\na requires b"), "line 3: rank 0 has no a");
+        assert_eq!(says("num_ranks 1\nrank 0 {\na: calc 1\na: calc 2"), "line 4: a is there twice");
+        assert_eq!(says("num_ranks 1\nhello"), "line 2: \"hello\" is not understood");
+        let wrong = "line 3: \"size 3\" is not understood: tag, cpu or nic, and a number";
+        assert_eq!(says("num_ranks 1\nrank 0 {\na: calc 1 size 3"), wrong);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(num_ranks|rank|\\{|\\}|a:|calc|send|8b|to|0|1|\n| |requires){0,60}") {
+            drop(parse(&text));
+        }
+    }
+}
