@@ -28,6 +28,11 @@ fn settings_with_wrong_values() {
         let ran = Ran::of(command.env(variable, "nonsense").output().unwrap());
         ran.fails_saying(&[variable, "\"nonsense\"", allowed]);
     }
+    for command in [&["run", "--", "true"][..], &["env"], &["rails"]] {
+        let mut command = fishplate.command(command);
+        let ran = Ran::of(command.env("FISHPLATE_PORTS", "50100-50000").output().unwrap());
+        ran.fails_saying(&["FISHPLATE_PORTS", "\"50100-50000\"", "FIRST-LAST", "1024 to 65535"]);
+    }
     fishplate.run(&["run", "--rails", "a,,b", "--", "true"]).fails_saying(&["--rails", "FISHPLATE_RAILS", "a,,b"]);
     fishplate.run(&["run", "--stats", "/no/folder/x", "--", "true"]).fails_saying(&["--stats", "/no/folder/x"]);
 }
