@@ -17,6 +17,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-interpose", "interpose", &["fishplate-collectives", "fishplate-profile"], Unsafe::In("src/ffi")),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
     ("fishplate-longbow", "longbow", &["fishplate-link"], Unsafe::In("src/sys")),
+    ("fishplate-mpi-trial", "mpi-trial", &[], Unsafe::In("src/sys")),
     ("fishplate-profile", "profile", &[], Unsafe::Nowhere),
     ("fishplate-rails", "rails", &["fishplate-engine"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
@@ -26,7 +27,14 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     (
         "fishplate-lab",
         "lab",
-        &["fishplate-collectives", "fishplate-longbow", "fishplate-profile", "fishplate-rails", "fishplate-sim"],
+        &[
+            "fishplate-collectives",
+            "fishplate-longbow",
+            "fishplate-mpi-trial",
+            "fishplate-profile",
+            "fishplate-rails",
+            "fishplate-sim",
+        ],
         Unsafe::Nowhere,
     ),
 ];

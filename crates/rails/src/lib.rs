@@ -45,6 +45,10 @@ mod socket;
 pub mod streams;
 #[allow(unsafe_code)]
 mod sys;
+pub mod trial;
+
+/// Version of the wire format: all processes of a job must speak the same.
+pub use fishplate_engine::wire::VERSION as WIRE_VERSION;
 
 pub use address::{ADDRESS_LEN, Address};
 pub use endpoint::{Endpoint, OpenError, PostError};

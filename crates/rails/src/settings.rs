@@ -289,8 +289,8 @@ fn allowed(name: &str) -> String {
     VARIABLES.iter().find(|variable| variable.name == name).map_or("", |variable| variable.allowed).to_string()
 }
 
-/// Those that this process may use; root may use what others may not.
-fn congestion_controls() -> Vec<String> {
+/// The congestion controls that this process may use; root may use what others may not.
+pub fn congestion_controls() -> Vec<String> {
     let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     listed.split_whitespace().filter(|name| may_use_congestion(name)).map(str::to_string).collect()
 }
