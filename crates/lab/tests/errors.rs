@@ -50,6 +50,34 @@ fn unknown_rails() {
 }
 
 #[test]
+fn hosts_that_the_doctor_cannot_look_at() {
+    let fishplate = Installed::new();
+    fishplate.run(&["doctor", "a b"]).fails_saying(&["\"a b\" is no host", "names and addresses"]);
+    fishplate.run(&["doctor", "--", "-oProxyCommand=x"]).fails_saying(&["\"-oProxyCommand=x\" is no host"]);
+    fishplate.run(&["doctor", "--remote-shell", " ", "a"]).fails_saying(&["--remote-shell", "a host and a line"]);
+    fishplate.run(&["doctor", "--mpi", "lam"]).fails_saying(&["no stack \"lam\""]);
+    let found = |shell: &str| {
+        let mut command = fishplate.command(&["doctor", "--remote-shell", shell, "a"]);
+        let ran = Ran::of(command.env_remove("HOME").output().unwrap());
+        assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+        ran.out
+    };
+    let missing = found("no-such-shell");
+    assert!(missing.contains("command not found: no-such-shell") && missing.contains("--remote-shell"), "{missing}");
+    // Machines without Fishplate, with another one, and with nothing to say.
+    for (name, text, said) in [
+        ("bare", "echo 'fishplate-doctor absent'", "Fishplate is not there"),
+        ("old", "echo 'fishplate-doctor is fishplate 0.1.0'; echo unrecognized >&2", "\"fishplate 0.1.0\" there"),
+        ("mute", "exit 3", "it ends without a word"),
+    ] {
+        let shell = fishplate.path(name);
+        script::script(&shell, &format!("#!/bin/sh\n{text}\n"));
+        let out = found(shell.to_str().unwrap());
+        assert!(out.contains(said), "{name}: {out}");
+    }
+}
+
+#[test]
 fn commands_that_cannot_run() {
     let fishplate = Installed::new();
     fishplate.run(&["run", "--", "no-such-program"]).fails_saying(&["command not found: no-such-program"]);

@@ -145,9 +145,12 @@ fn judge(examined: &[Examined], settings: &Settings, provider: Option<&Path>) ->
 }
 
 fn judge_way(here: &Examined, there: &Examined, trials: &[PairTrial], settings: &Settings) -> Vec<Finding> {
+    let back = there.ways.iter().find(|(other, _)| *other == here.name);
     let crossing = paths::Crossing {
         from: &here.name,
+        rails_here: &here.facts.rails,
         to: &there.name,
+        leads_back: back.is_some_and(|(_, trials)| paths::connected(trials).next().is_some()),
         rails_there: &there.facts.rails,
         trials,
         port: there.facts.offer.as_ref().map_or(0, |offer| offer.port),

@@ -139,8 +139,8 @@ impl RemoteHost {
 
     /// It has ended instead of answering.
     fn ended(&mut self) -> Unexamined {
-        // Its error output ends a moment later.
-        let _ = self.child.wait();
+        self.end();
+        // Its last words are read by a thread.
         thread::sleep(Duration::from_millis(20));
         let said = self.said.lock().map(|said| String::from_utf8_lossy(&said).into_owned()).unwrap_or_default();
         let said = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
@@ -150,14 +150,8 @@ impl RemoteHost {
         }
     }
 
-    fn other(&self, said: String) -> Unexamined {
-        Unexamined::Other { program: self.program.clone().unwrap_or_default(), said }
-    }
-}
-
-impl Drop for RemoteHost {
-    fn drop(&mut self) {
-        // It ends with its input; a remote shell that hangs does not, and has nothing to lose.
+    /// Ends it, with its input. A remote shell that hangs has nothing to lose.
+    fn end(&mut self) {
         drop(self.stdin.take());
         let deadline = Instant::now() + child_process::GRACE;
         while self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
@@ -168,6 +162,16 @@ impl Drop for RemoteHost {
             }
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    fn other(&self, said: String) -> Unexamined {
+        Unexamined::Other { program: self.program.clone().unwrap_or_default(), said }
+    }
+}
+
+impl Drop for RemoteHost {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -13,10 +13,14 @@ const CHECK: &str = "paths";
 pub struct Crossing<'a> {
     /// From this host.
     pub from: &'a str,
-    /// To that one,
+    /// Its rails.
+    pub rails_here: &'a rails::Facts,
+    /// To that one.
     pub to: &'a str,
-    /// whose rails these are.
+    /// Its rails.
     pub rails_there: &'a rails::Facts,
+    /// Whether some rail leads the other way: then programs run, as connections carry both ways.
+    pub leads_back: bool,
     /// What came of it.
     pub trials: &'a [PairTrial],
     /// The port that connections were for.
@@ -41,16 +45,16 @@ pub fn connected<'a>(trials: &'a [PairTrial]) -> impl Iterator<Item = (&'a str, 
 pub fn judge(crossing: &Crossing) -> Vec<Finding> {
     let Crossing { from, to, trials, .. } = crossing;
     let carry: Vec<_> = connected(trials).collect();
-    let severity = if carry.is_empty() { Severity::Prevents } else { Severity::Warning };
+    let is_cut_off = carry.is_empty() && !crossing.leads_back;
+    let severity = if is_cut_off { Severity::Prevents } else { Severity::Warning };
     let mut findings = Vec::new();
     for trial in trials.iter().filter(|trial| carry.iter().all(|(rail, ..)| *rail != trial.rail)) {
         let (found, to_do) = match trial.paths.first() {
             Some(path) => crossing.failed(&trial.rail, path),
             None => (
                 format!("{} leads to no address of {to}", trial.rail),
-                format!(
-                    "give both hosts an address in one network, or a route; `fishplate rails --peer ADDRESS` shows more"
-                ),
+                "give both hosts an address in one network, or a route; `fishplate rails --peer ADDRESS` shows more"
+                    .to_string(),
             ),
         };
         findings.push(Finding::wrong(severity, CHECK, from, found, to_do));
@@ -92,22 +96,26 @@ impl Crossing<'_> {
         if matches!(failure, Failure::Broken) {
             return (found, format!("look for a second host that has {}, and for proxies", path.to));
         }
-        let strict = self.rails_there.interfaces.iter().find(|one| one.name == path.to_rail);
-        match strict.filter(|one| one.has_strict_rp_filter) {
-            Some(one) => (
-                format!("{found}; {}, with rp_filter 1, drops there what would not go back over {}", self.to, one.name),
-                format!("on {}: sysctl -w net.ipv4.conf.{}.rp_filter=2", self.to, one.name),
+        let look = format!(
+            "look at the cable, VLAN and routes (`ip route get {} from {}`), and for a firewall that drops everything",
+            path.to, path.from
+        );
+        match self.strict_end(rail, &path.to_rail) {
+            Some((host, name)) => (
+                format!("{found}; {host} has rp_filter 1, and may drop what would not go back over {name}"),
+                format!("on {host}: sysctl -w net.ipv4.conf.{name}.rp_filter=2; if that does not help, {look}"),
             ),
-            None => (
-                found,
-                format!(
-                    "look at the cable, VLAN and routes (`ip route get {} from {}`), and for a firewall that drops everything: {}",
-                    path.to,
-                    path.from,
-                    self.let_through()
-                ),
-            ),
+            None => (found, look),
         }
+    }
+
+    /// The end whose kernel drops what comes over a rail and would not go back over it.
+    fn strict_end<'a>(&'a self, rail: &'a str, to_rail: &'a str) -> Option<(&'a str, &'a str)> {
+        let is_strict = |rails: &rails::Facts, name: &str| {
+            rails.interfaces.iter().any(|one| one.name == name && one.has_strict_rp_filter)
+        };
+        let there = is_strict(self.rails_there, to_rail).then_some((self.to, to_rail));
+        there.or_else(|| is_strict(self.rails_here, rail).then_some((self.from, rail)))
     }
 
     /// A connection that is not all that there should be.
@@ -176,7 +184,17 @@ mod tests {
         };
         let rails_there = &rails::Facts { interfaces: vec![rail], error: None };
         let ports = ports.map(|ports| ports.parse().unwrap());
-        let crossing = Crossing { from: "a", to: "b", rails_there, trials, port: 50007, ports, uses_datagrams: true };
+        let crossing = Crossing {
+            from: "a",
+            rails_here: &rails::Facts::default(),
+            to: "b",
+            rails_there,
+            leads_back: false,
+            trials,
+            port: 50007,
+            ports,
+            uses_datagrams: true,
+        };
         let text = |f: Finding| format!("{:?}: {} -> {}", f.severity, f.found, f.to_do.unwrap_or_default());
         judge(&crossing).into_iter().map(text).collect()
     }
@@ -205,7 +223,29 @@ mod tests {
         let all = judged(&[pair("r0", fails(Failure::Silence, false))], None, false);
         assert!(all[0].contains("as on any other port") && all[0].contains("cable"), "{all:?}");
         let all = judged(&[pair("r0", fails(Failure::Silence, false))], None, true);
-        assert!(all[0].ends_with("on b: sysctl -w net.ipv4.conf.r0.rp_filter=2"), "{all:?}");
+        assert!(
+            all[0].contains("on b: sysctl -w net.ipv4.conf.r0.rp_filter=2; if that does not help, look"),
+            "{all:?}"
+        );
+    }
+
+    #[test]
+    fn connections_that_can_be_made_from_the_other_side_alone_are_enough() {
+        let trials = [pair("r0", fails(Failure::Silence, true))];
+        let rails = rails::Facts::default();
+        let (rails_here, rails_there) = (&rails, &rails);
+        let way = Crossing {
+            from: "a",
+            rails_here,
+            to: "b",
+            rails_there,
+            leads_back: true,
+            trials: &trials,
+            port: 9,
+            ports: None,
+            uses_datagrams: true,
+        };
+        assert_eq!(judge(&way)[0].severity, Severity::Warning);
     }
 
     #[test]
