@@ -108,15 +108,22 @@ fn try_pair(
     peer: &Offer,
     ports: Option<Ports>,
 ) -> PairTrial {
+    let attempt = |to: &IpAddr| {
+        Some(Attempt { rail, mtu, from: rail.source_for(*to)?, to: *to, is_here: own.contains(to), peer, ports })
+    };
+    let attempts: Vec<Attempt> = remotes.iter().filter_map(attempt).collect();
+    // At the same time, as each may have to wait; what counts is the first that connects, as endpoints try them in turn.
+    let begun: Vec<Result<TcpStream, Outcome>> = thread::scope(|scope| {
+        let threads: Vec<_> = attempts.iter().map(|attempt| scope.spawn(|| attempt.begin())).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    });
     let mut paths = Vec::new();
-    for to in remotes {
-        let Some(from) = rail.source_for(*to) else { continue };
-        let is_here = own.contains(to);
-        let outcome = Attempt { rail, mtu, from, to: *to, is_here, peer, ports }.run();
+    for (attempt, begun) in attempts.iter().zip(begun) {
+        let outcome = begun.map_or_else(|failed| failed, |stream| attempt.finish(stream));
         let is_connected = matches!(outcome, Outcome::Connected(_));
-        let has_it = |other: &&OfferedRail| other.addresses.iter().any(|(ip, _)| ip == to);
+        let has_it = |other: &&OfferedRail| other.addresses.iter().any(|(ip, _)| *ip == attempt.to);
         let to_rail = peer.rails.iter().find(has_it).map_or(String::new(), |rail| rail.name.clone());
-        paths.push(PathTrial { from, to: *to, to_rail, outcome });
+        paths.push(PathTrial { from: attempt.from, to: attempt.to, to_rail, outcome });
         if is_connected {
             break;
         }
@@ -139,19 +146,17 @@ impl Attempt<'_> {
         self.rail.device().filter(|_| !self.is_here)
     }
 
-    fn run(&self) -> Outcome {
-        let failed = |failure| {
-            let host_answers = matches!(probe::round_trip(self.rail, self.to, self.is_here), Ok(Some(_)));
-            Outcome::Failed { failure, host_answers }
-        };
-        let stream = match self.connect() {
-            Ok(stream) => stream,
-            Err(error) => return failed(failure(&error)),
-        };
-        match self.use_it(stream) {
-            Ok(carried) => Outcome::Connected(carried),
-            Err(_) => failed(Failure::Broken),
-        }
+    fn begin(&self) -> Result<TcpStream, Outcome> {
+        self.connect().map_err(|error| self.failed(failure(&error)))
+    }
+
+    fn finish(&self, stream: TcpStream) -> Outcome {
+        self.use_it(stream).map_or_else(|_| self.failed(Failure::Broken), Outcome::Connected)
+    }
+
+    fn failed(&self, failure: Failure) -> Outcome {
+        let host_answers = matches!(probe::round_trip(self.rail, self.to, self.is_here), Ok(Some(_)));
+        Outcome::Failed { failure, host_answers }
     }
 
     fn connect(&self) -> io::Result<TcpStream> {

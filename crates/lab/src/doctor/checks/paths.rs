@@ -32,7 +32,7 @@ pub struct Crossing<'a> {
 }
 
 /// A path that was found, and what it carries.
-pub fn connected<'a>(trials: &'a [PairTrial]) -> impl Iterator<Item = (&'a str, &'a PathTrial, &'a Carried)> {
+pub fn connected(trials: &[PairTrial]) -> impl Iterator<Item = (&str, &PathTrial, &Carried)> {
     trials.iter().flat_map(|trial| {
         trial.paths.iter().filter_map(|path| match &path.outcome {
             Outcome::Connected(carried) => Some((trial.rail.as_str(), path, carried)),
@@ -51,11 +51,7 @@ pub fn judge(crossing: &Crossing) -> Vec<Finding> {
     for trial in trials.iter().filter(|trial| carry.iter().all(|(rail, ..)| *rail != trial.rail)) {
         let (found, to_do) = match trial.paths.first() {
             Some(path) => crossing.failed(&trial.rail, path),
-            None => (
-                format!("{} leads to no address of {to}", trial.rail),
-                "give both hosts an address in one network, or a route; `fishplate rails --peer ADDRESS` shows more"
-                    .to_string(),
-            ),
+            None => crossing.leads_nowhere(&trial.rail),
         };
         findings.push(Finding::wrong(severity, CHECK, from, found, to_do));
     }
@@ -116,6 +112,20 @@ impl Crossing<'_> {
         };
         let there = is_strict(self.rails_there, to_rail).then_some((self.to, to_rail));
         there.or_else(|| is_strict(self.rails_here, rail).then_some((self.from, rail)))
+    }
+
+    /// No address of the other host's is to be reached.
+    fn leads_nowhere(&self, rail: &str) -> (String, String) {
+        let found = format!("{rail} leads to no address of {}", self.to);
+        let rails = self.rails_there.interfaces.iter().filter(|one| one.reason.is_none());
+        let down: Vec<String> =
+            rails.filter_map(|one| Some(format!("{} {}", one.name, one.outage.as_ref()?))).collect();
+        if !down.is_empty() {
+            return (format!("{found}, where {}", down.join(", ")), format!("see to the rails of {} first", self.to));
+        }
+        let to_do =
+            "give both hosts an address in one network, or a route; `fishplate rails --peer ADDRESS` shows more";
+        (found, to_do.into())
     }
 
     /// A connection that is not all that there should be.
@@ -252,7 +262,7 @@ mod tests {
     fn while_another_rail_carries_it_is_a_warning() {
         let lone = PairTrial { rail: "r1".into(), paths: Vec::new() };
         let all = judged(&[pair("r0", Outcome::Connected(carried())), lone.clone()], None, false);
-        assert!(all[0].starts_with("Warning: r1 leads to no address of b"), "{all:?}");
+        assert!(all[0].starts_with("Warning: r1 leads to no address of b -> give both"), "{all:?}");
         assert!(judged(&[lone], None, false)[0].starts_with("Prevents"));
         assert!(judged(&[], None, false)[0].starts_with("Prevents: no rail to try"));
     }

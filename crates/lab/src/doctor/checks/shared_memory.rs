@@ -30,7 +30,7 @@ pub struct Facts {
 
 /// Looks at this host.
 pub fn gather() -> Facts {
-    let free = statvfs(FOLDER).map(|folder| folder.blocks_available() as u64 * folder.fragment_size() as u64);
+    let free = statvfs(FOLDER).map(|folder| folder.blocks_available() * folder.fragment_size());
     Facts {
         free: free.ok(),
         error: tempfile::tempfile_in(FOLDER).err().map(|error| error.to_string()),

@@ -3,7 +3,7 @@
 pub mod find;
 pub mod trial;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub enum Facts {
     /// The library is not there.
     NoLibrary(PathBuf),
     /// It was started.
-    Tried(Outcome),
+    Tried(PathBuf, Outcome),
 }
 
 /// Starts it here.
@@ -39,7 +39,7 @@ pub fn gather(wanted: Option<&Wanted>) -> Facts {
     match wanted {
         None => Facts::NotTried,
         Some(wanted) if !wanted.library.is_file() => Facts::NoLibrary(wanted.library.clone()),
-        Some(wanted) => Facts::Tried(trial::run(wanted)),
+        Some(wanted) => Facts::Tried(wanted.library.clone(), trial::run(wanted)),
     }
 }
 
@@ -60,34 +60,36 @@ pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
             let to_do = "install the MPI there too, or where all hosts see it".to_string();
             vec![Finding::warning(CHECK, host, found, to_do)]
         }
-        Facts::Tried(Outcome::NotTried(why)) => {
+        Facts::Tried(_, Outcome::NotTried(why)) => {
             let to_do = "see whether a program of one rank starts".to_string();
             vec![Finding::warning(CHECK, host, format!("MPI could not be tried: {why}"), to_do)]
         }
-        Facts::Tried(Outcome::Failed { version, said }) => {
-            let found = format!("{} does not start: {said}", title(version));
+        Facts::Tried(library, Outcome::Failed { version, said }) => {
+            let found = format!("{} does not start: {said}", title(version, library));
             let to_do = "FI_LOG_LEVEL=info in front of a program tells more; without Fishplate: FI_PROVIDER=tcp".into();
             vec![Finding::prevents(CHECK, host, found, to_do)]
         }
-        Facts::Tried(Outcome::Started(started)) if !started.has_loaded => {
-            let found = format!("{} starts, but without Fishplate: {}", title(&started.version), why_not(started));
+        Facts::Tried(library, Outcome::Started(started)) if !started.has_loaded => {
+            let found =
+                format!("{} starts, but without Fishplate: {}", title(&started.version, library), why_not(started));
             let to_do = "use an MPI with libfabric: `fishplate setup`, then --mpi mpich; or build yours so (MPICH: \
                          --with-device=ch4:ofi; Open MPI: --with-ofi)";
             vec![Finding::prevents(CHECK, host, found, to_do.into())]
         }
-        Facts::Tried(Outcome::Started(started)) => {
-            let loads = format!("{} loads Fishplate{}", title(&started.version), by(started));
+        Facts::Tried(library, Outcome::Started(started)) => {
+            let loads = format!("{} loads Fishplate{}", title(&started.version, library), by(started));
             vec![Finding::fine(CHECK, host, loads)]
         }
     }
 }
 
-/// The first words of what a library says of itself: `MPICH 5.0.2`, `Open MPI v5.0.11`.
-fn title(version: &str) -> String {
+/// The first words of what a library says of itself, with its file, whose number is that of its binary interface:
+/// `MPICH 5.0.2 (/opt/lib/libmpi.so.12)`.
+fn title(version: &str, library: &Path) -> String {
     let line = version.lines().next().unwrap_or_default();
     let words = line.split(',').next().unwrap_or_default().replace("Version:", " ");
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    if words.is_empty() { "the MPI library".into() } else { words }
+    if words.is_empty() { library.display().to_string() } else { format!("{words} ({})", library.display()) }
 }
 
 fn by(started: &Started) -> String {
@@ -120,33 +122,43 @@ mod tests {
     }
 
     fn started(version: &str, has_loaded: bool, libfabric: Option<&str>) -> Facts {
-        Facts::Tried(Outcome::Started(Started {
-            version: version.into(),
-            has_loaded,
-            libfabric: libfabric.map(str::to_string),
-            libfabric_version: libfabric.map(|_| "2.5".into()),
-        }))
+        let library = "/l/libmpi.so.12".into();
+        Facts::Tried(
+            library,
+            Outcome::Started(Started {
+                version: version.into(),
+                has_loaded,
+                libfabric: libfabric.map(str::to_string),
+                libfabric_version: libfabric.map(|_| "2.5".into()),
+            }),
+        )
     }
 
     #[test]
     fn an_mpi_that_loads_fishplate_is_fine() {
         let text = judged(started("Open MPI v5.0.11, package: x", true, Some("/l/libfabric.so.1")));
-        assert_eq!(text, "Fine: Open MPI v5.0.11 loads Fishplate, by libfabric 2.5 (/l/libfabric.so.1) -> ");
+        assert_eq!(
+            text,
+            "Fine: Open MPI v5.0.11 (/l/libmpi.so.12) loads Fishplate, by libfabric 2.5 (/l/libfabric.so.1) -> "
+        );
     }
 
     #[test]
     fn one_that_does_not_prevents_and_says_why() {
         let text = judged(started(MPICH, false, None));
         assert!(
-            text.starts_with("Prevents: MPICH 4.0.2 starts, but without Fishplate: it is built for ch4:ucx"),
+            text.starts_with(
+                "Prevents: MPICH 4.0.2 (/l/libmpi.so.12) starts, but without Fishplate: it is built for ch4:ucx"
+            ),
             "{text}"
         );
         let text = judged(started("Open MPI v4", false, None));
         assert!(text.contains("it has loaded no libfabric") && text.contains("fishplate setup"), "{text}");
         let text = judged(started("Open MPI v4", false, Some("/l/libfabric.so.1")));
         assert!(text.contains("its libfabric 2.5 (/l/libfabric.so.1) has not taken the provider"), "{text}");
-        let text = judged(Facts::Tried(Outcome::Failed { version: MPICH.into(), said: "no such file".into() }));
-        assert!(text.starts_with("Prevents: MPICH 4.0.2 does not start: no such file"), "{text}");
+        let text =
+            judged(Facts::Tried("/l/x.so".into(), Outcome::Failed { version: MPICH.into(), said: "no file".into() }));
+        assert!(text.starts_with("Prevents: MPICH 4.0.2 (/l/x.so) does not start: no file"), "{text}");
     }
 
     #[test]
