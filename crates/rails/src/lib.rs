@@ -4,6 +4,7 @@
 //! - [`Endpoint`]: an engine with its sockets. `fishplate-provider` opens one for each libfabric endpoint, and calls it
 //!   whenever MPI calls; nothing moves by itself.
 //! - [`discover`]: which network interfaces are rails, and why others are not (`fishplate rails`).
+//! - [`trial`]: whether rails lead to another host, and what they carry there (`fishplate doctor`).
 //! - [`Settings`]: the environment variables.
 //! - [`live`]: the page that each process keeps for `fishplate top`; [`rail_bytes`]: the same from inside, for profiles.
 //!

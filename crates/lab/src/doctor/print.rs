@@ -35,7 +35,8 @@ pub fn table(report: &Report) -> String {
         (0, _) => write!(shown, "\n{hosts}: programs run; {} to see to", text::plural(warnings, "warning")),
         _ => {
             let those = if prevents == 1 { "thing that prevents" } else { "things that prevent" };
-            write!(shown, "\n{hosts}: {prevents} {those} programs from running, {}", text::plural(warnings, "warning"))
+            let beside = if warnings == 0 { String::new() } else { format!(", {}", text::plural(warnings, "warning")) };
+            write!(shown, "\n{hosts}: {prevents} {those} programs from running{beside}")
         }
     };
     shown
@@ -60,6 +61,7 @@ mod tests {
         let prevents = Finding::prevents("paths", "a", "no".into(), "yes".into());
         assert_eq!(last(vec![fine.clone()]), "2 hosts: nothing is wrong");
         assert_eq!(last(vec![warning.clone(), fine]), "2 hosts: programs run; 1 warning to see to");
+        assert!(last(vec![prevents.clone()]).ends_with("from running"));
         let both = vec![prevents, warning];
         assert_eq!(last(both.clone()), "2 hosts: 1 thing that prevents programs from running, 1 warning");
         let json = json(&report(both)).unwrap();

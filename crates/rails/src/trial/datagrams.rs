@@ -17,8 +17,10 @@ const HEADERS: (u32, u32) = (20 + 8, 40 + 8);
 const SLACK: Duration = Duration::from_millis(250);
 /// Lengths that are tried at the same time.
 const AT_ONCE: u32 = 16;
-/// How often what does not arrive is sent: it may be lost by chance.
+/// How often what does not arrive is sent: it may be lost by chance, or the other side be slow.
 const TIMES: usize = 2;
+/// The same at first, when it decides whether any datagram arrives.
+const FIRST_TIMES: usize = 4;
 /// No path is said to take more: the longest datagram, rounded.
 const MOST: u32 = 65_000;
 
@@ -36,14 +38,14 @@ pub fn longest(
     let trial = Trial { socket, to, secret, headers: of_family(HEADERS), patience: SLACK + 2 * round_trip };
     let mut beyond = mtu.min(MOST);
     let mut arrives = of_family(LEAST).min(beyond);
-    let first = trial.which_arrive(&[arrives, beyond])?;
+    let first = trial.which_arrive(&[arrives, beyond], FIRST_TIMES)?;
     if first.contains(&beyond) || !first.contains(&arrives) {
         return Ok(first.last().copied());
     }
     while beyond - arrives > 1 {
         let step = (beyond - arrives).div_ceil(AT_ONCE + 1);
         let lengths: Vec<u32> = (1..).map(|at| arrives + at * step).take_while(|length| *length < beyond).collect();
-        let arrived = trial.which_arrive(&lengths)?;
+        let arrived = trial.which_arrive(&lengths, TIMES)?;
         arrives = arrived.last().copied().unwrap_or(arrives);
         beyond = lengths.into_iter().find(|length| *length > arrives).unwrap_or(beyond);
     }
@@ -59,9 +61,9 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn which_arrive(&self, lengths: &[u32]) -> io::Result<BTreeSet<u32>> {
+    fn which_arrive(&self, lengths: &[u32], times: usize) -> io::Result<BTreeSet<u32>> {
         let mut arrived = BTreeSet::new();
-        for _ in 0..TIMES {
+        for _ in 0..times {
             for length in lengths.iter().filter(|length| !arrived.contains(*length)).collect::<Vec<_>>() {
                 let mut datagram = vec![0; (length - self.headers) as usize];
                 datagram[..SECRET_LEN].copy_from_slice(self.secret);

@@ -2,8 +2,8 @@
 //! secret of each other. They use sockets as endpoints do: bound to interfaces, on ports of FISHPLATE_PORTS.
 //!
 //! [`answer`] is the side that is tried, [`path`] the side that tries; each host is both. Over a connection, who tries sends
-//! the secret, and gets one byte: the position of the rail over which that came, or [`OTHER_RAIL`]. Then [`ECHO`] is
-//! answered at once, and [`LONG`] once [`LONG_BYTES`] have come after it. A datagram is the secret and a number of two bytes,
+//! the secret, and gets one byte: the position of the rail over which that came, or `OTHER_RAIL`. Then `ECHO` is
+//! answered at once, and `LONG` once `LONG_BYTES` have come after it. A datagram is the secret and a number of two bytes,
 //! which come back; what follows these does not.
 
 pub mod answer;
