@@ -5,6 +5,7 @@ use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use super::{ECHO, LONG, LONG_BYTES, OTHER_RAIL, Offer, OfferedRail, PATIENCE, SECRET_LEN};
 use crate::listen::listen;
@@ -15,6 +16,10 @@ use crate::socket;
 
 /// Connections that are answered at the same time; more are closed. Enough for 32 hosts that try four rails each.
 const MOST_CONNECTIONS: usize = 128;
+/// How long who has connected may say nothing: he may wait for other ways first.
+const MOST_SILENCE: Duration = PATIENCE.saturating_mul(5);
+/// After a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(10);
 /// Longest datagram.
 const MOST_BYTES: usize = 1 << 16;
 
@@ -28,6 +33,7 @@ pub fn begin(rails: &[Rail], ports: Option<Ports>) -> Result<Offer, String> {
     let (listeners, port) = listen(&devices, "reno", ports).map_err(|error| error.to_string())?;
     let busy = Arc::new(AtomicUsize::new(0));
     for listener in listeners {
+        listener.socket.set_nonblocking(false).map_err(|error| format!("a socket cannot wait: {error}"))?;
         let busy = busy.clone();
         thread::spawn(move || accept(&listener.socket, listener.rail.unwrap_or(OTHER_RAIL), &secret, &busy));
     }
@@ -39,7 +45,12 @@ pub fn begin(rails: &[Rail], ports: Option<Ports>) -> Result<Offer, String> {
 }
 
 fn accept(listener: &TcpListener, rail: u8, secret: &[u8; SECRET_LEN], busy: &Arc<AtomicUsize>) {
-    for stream in listener.incoming().flatten() {
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            // Too many files are open, or the connection has gone.
+            thread::sleep(PAUSE);
+            continue;
+        };
         if busy.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
             busy.fetch_sub(1, Ordering::Relaxed);
             continue;
@@ -54,7 +65,7 @@ fn accept(listener: &TcpListener, rail: u8, secret: &[u8; SECRET_LEN], busy: &Ar
 }
 
 fn answer(mut stream: TcpStream, rail: u8, secret: &[u8; SECRET_LEN]) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(MOST_SILENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
     let mut given = [0; SECRET_LEN];

@@ -114,20 +114,24 @@ fn try_pair(
         Some(Attempt { rail, mtu, from: rail.source_for(*to)?, to: *to, is_here: own.contains(to), peer, ports })
     };
     let attempts: Vec<Attempt> = remotes.iter().filter_map(attempt).collect();
-    // At the same time, as each may have to wait; what counts is the first that connects, as endpoints try them in turn.
-    let begun: Vec<Result<TcpStream, Outcome>> = thread::scope(|scope| {
-        let threads: Vec<_> = attempts.iter().map(|attempt| scope.spawn(|| attempt.begin())).collect();
-        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
-    });
+    // The first alone, as it mostly connects; then all others at the same time, as each may have to wait. What counts is
+    // the first that connects, as endpoints try them in turn.
     let mut paths = Vec::new();
-    for (attempt, begun) in attempts.iter().zip(begun) {
-        let outcome = begun.map_or_else(|failed| failed, |stream| attempt.finish(stream));
-        let is_connected = matches!(outcome, Outcome::Connected(_));
-        let has_it = |other: &&OfferedRail| other.addresses.iter().any(|(ip, _)| *ip == attempt.to);
-        let to_rail = peer.rails.iter().find(has_it).map_or(String::new(), |rail| rail.name.clone());
-        paths.push(PathTrial { from: attempt.from, to: attempt.to, to_rail, outcome });
-        if is_connected {
-            break;
+    let (first, others) = attempts.split_at(attempts.len().min(1));
+    for attempts in [first, others] {
+        let begun: Vec<Result<TcpStream, Outcome>> = thread::scope(|scope| {
+            let threads: Vec<_> = attempts.iter().map(|attempt| scope.spawn(|| attempt.begin())).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        });
+        for (attempt, begun) in attempts.iter().zip(begun) {
+            let outcome = begun.map_or_else(|failed| failed, |stream| attempt.finish(stream));
+            let is_connected = matches!(outcome, Outcome::Connected(_));
+            let has_it = |other: &&OfferedRail| other.addresses.iter().any(|(ip, _)| *ip == attempt.to);
+            let to_rail = peer.rails.iter().find(has_it).map_or(String::new(), |rail| rail.name.clone());
+            paths.push(PathTrial { from: attempt.from, to: attempt.to, to_rail, outcome });
+            if is_connected {
+                return PairTrial { rail: rail.name.clone(), paths };
+            }
         }
     }
     PairTrial { rail: rail.name.clone(), paths }
