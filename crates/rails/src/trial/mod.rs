@@ -26,7 +26,7 @@ const LONG: u8 = b'l';
 /// So many: dozens of full segments.
 const LONG_BYTES: usize = 64 << 10;
 /// How long to wait for anything: a handshake whose first segment was lost is repeated after one second.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// What others need in order to try the paths to a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
