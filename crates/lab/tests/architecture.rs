@@ -14,7 +14,12 @@ use source_graph::{Graph, Module};
 const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-collectives", "collectives", &[], Unsafe::Nowhere),
     ("fishplate-engine", "engine", &[], Unsafe::Nowhere),
-    ("fishplate-interpose", "interpose", &["fishplate-collectives", "fishplate-profile"], Unsafe::In("src/ffi")),
+    (
+        "fishplate-interpose",
+        "interpose",
+        &["fishplate-collectives", "fishplate-profile", "fishplate-trace"],
+        Unsafe::In("src/ffi"),
+    ),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
     ("fishplate-longbow", "longbow", &["fishplate-link"], Unsafe::In("src/sys")),
     ("fishplate-mpi-trial", "mpi-trial", &[], Unsafe::In("src/sys")),
@@ -22,7 +27,13 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-rails", "rails", &["fishplate-engine"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
     ("fishplate-provider", "provider", &["fishplate-engine", "fishplate-rails", "ofi-abi"], Unsafe::In("src/ffi")),
-    ("fishplate-sim", "sim", &["fishplate-engine", "fishplate-link", "fishplate-collectives"], Unsafe::Nowhere),
+    (
+        "fishplate-sim",
+        "sim",
+        &["fishplate-engine", "fishplate-link", "fishplate-collectives", "fishplate-trace"],
+        Unsafe::Nowhere,
+    ),
+    ("fishplate-trace", "trace", &[], Unsafe::Nowhere),
     ("fishplate-fuzz", "../fuzz", &["fishplate-engine", "fishplate-rails"], Unsafe::Nowhere),
     (
         "fishplate-lab",
@@ -34,6 +45,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
             "fishplate-profile",
             "fishplate-rails",
             "fishplate-sim",
+            "fishplate-trace",
         ],
         Unsafe::Nowhere,
     ),

@@ -15,6 +15,7 @@ pub mod explain;
 pub mod internal;
 pub mod lab;
 mod pattern_options;
+pub mod predict;
 pub mod profile;
 pub mod rails;
 pub mod report;
@@ -27,6 +28,7 @@ pub mod simulate_testbed;
 pub mod stacks;
 pub mod testbed;
 pub mod top;
+pub mod trace;
 pub mod validate;
 
 use std::process::ExitCode;
@@ -45,6 +47,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Doctor(args) => doctor::run(args),
         Command::Run(args) => run::run(args),
         Command::Profile(args) => profile::run(args),
+        Command::Trace(args) => trace::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::Rpi(args) => rpi::run(*args, cli.inside),
         Command::Top(args) => top::run(args),
         Command::Env(args) => env::run(args),
