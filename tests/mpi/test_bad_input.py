@@ -35,6 +35,7 @@ class WrongSettings(MpiTest):
     def test_settings_without_fishplate_run(self):
         for variable, value, allowed in [
             ("FISHPLATE_STRIPING", "fastest", "binding, even"),
+            ("FISHPLATE_PORTS", "50000", "FIRST-LAST"),
             ("FISHPLATE_STREAMS", "99", "1 to 16"),
             ("FISHPLATE_GRANT", "1K", "64K"),
             ("FISHPLATE_EAGER_LIMIT", "much", "bytes"),
@@ -48,6 +49,13 @@ class WrongSettings(MpiTest):
                 line = with_mpich(f"export {variable}={shlex.quote(value)} && mpiexec -n 2 {bench('latency')}")
                 ran = self.run_command(testbed("--", "sh", "-c", line))
                 self.fails(ran, f'fishplate: {variable}.*"{value}".*{allowed}')
+
+    def test_fewer_ports_than_ranks(self):
+        job = [2, bench("stress"), "--messages", 500]
+        ran = self.mpi(*job, on=["--hosts", "1"], FISHPLATE_PORTS="50000-50000", MPIR_CVAR_NOLOCAL="1")
+        self.fails(ran, "FISHPLATE_PORTS=50000-50000: no port of 1 is free on node0; this job needs 2 there")
+        # One on each host, and datagrams on a port of their own.
+        self.succeeds(self.mpi(*job, FISHPLATE_PORTS="50000-50000"), "all contents right")
 
     def test_rails_that_are_down(self):
         down = f"{tool('ip')} link set r1 down"

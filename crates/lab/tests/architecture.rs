@@ -22,6 +22,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
     ("fishplate-longbow", "longbow", &["fishplate-link"], Unsafe::In("src/sys")),
+    ("fishplate-mpi-trial", "mpi-trial", &[], Unsafe::In("src/sys")),
     ("fishplate-profile", "profile", &[], Unsafe::Nowhere),
     ("fishplate-rails", "rails", &["fishplate-engine"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
@@ -40,6 +41,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
         &[
             "fishplate-collectives",
             "fishplate-longbow",
+            "fishplate-mpi-trial",
             "fishplate-profile",
             "fishplate-rails",
             "fishplate-sim",

@@ -28,6 +28,11 @@ fn settings_with_wrong_values() {
         let ran = Ran::of(command.env(variable, "nonsense").output().unwrap());
         ran.fails_saying(&[variable, "\"nonsense\"", allowed]);
     }
+    for command in [&["run", "--", "true"][..], &["env"], &["rails"]] {
+        let mut command = fishplate.command(command);
+        let ran = Ran::of(command.env("FISHPLATE_PORTS", "50100-50000").output().unwrap());
+        ran.fails_saying(&["FISHPLATE_PORTS", "\"50100-50000\"", "FIRST-LAST", "1024 to 65535"]);
+    }
     fishplate.run(&["run", "--rails", "a,,b", "--", "true"]).fails_saying(&["--rails", "FISHPLATE_RAILS", "a,,b"]);
     fishplate.run(&["run", "--stats", "/no/folder/x", "--", "true"]).fails_saying(&["--stats", "/no/folder/x"]);
 }
@@ -42,6 +47,34 @@ fn unknown_rails() {
     assert_eq!(ran.code, Some(0));
     assert!(ran.err.contains("on this host") && ran.err.contains("no-such0"), "{}", ran.err);
     fishplate.run(&["rails", "--peer", "nonsense"]).fails_saying(&["nonsense", "--peer"]);
+}
+
+#[test]
+fn hosts_that_the_doctor_cannot_look_at() {
+    let fishplate = Installed::new();
+    fishplate.run(&["doctor", "a b"]).fails_saying(&["\"a b\" is no host", "names and addresses"]);
+    fishplate.run(&["doctor", "--", "-oProxyCommand=x"]).fails_saying(&["\"-oProxyCommand=x\" is no host"]);
+    fishplate.run(&["doctor", "--remote-shell", " ", "a"]).fails_saying(&["--remote-shell", "a host and a line"]);
+    fishplate.run(&["doctor", "--mpi", "lam"]).fails_saying(&["no stack \"lam\""]);
+    let found = |shell: &str| {
+        let mut command = fishplate.command(&["doctor", "--remote-shell", shell, "a"]);
+        let ran = Ran::of(command.env_remove("HOME").output().unwrap());
+        assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+        ran.out
+    };
+    let missing = found("no-such-shell");
+    assert!(missing.contains("command not found: no-such-shell") && missing.contains("--remote-shell"), "{missing}");
+    // Machines without Fishplate, with another one, and with nothing to say.
+    for (name, text, said) in [
+        ("bare", "echo 'fishplate-doctor absent'", "Fishplate is not there"),
+        ("old", "echo 'fishplate-doctor is fishplate 0.1.0'; echo unrecognized >&2", "\"fishplate 0.1.0\" there"),
+        ("mute", "exit 3", "it ends without a word"),
+    ] {
+        let shell = fishplate.path(name);
+        script::script(&shell, &format!("#!/bin/sh\n{text}\n"));
+        let out = found(shell.to_str().unwrap());
+        assert!(out.contains(said), "{name}: {out}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! - [`Endpoint`]: an engine with its sockets. `fishplate-provider` opens one for each libfabric endpoint, and calls it
 //!   whenever MPI calls; nothing moves by itself.
 //! - [`discover`]: which network interfaces are rails, and why others are not (`fishplate rails`).
+//! - [`trial`]: whether rails lead to another host, and what they carry there (`fishplate doctor`).
 //! - [`Settings`]: the environment variables.
 //! - [`live`]: the page that each process keeps for `fishplate top`; [`rail_bytes`]: the same from inside, for profiles.
 //!
@@ -28,10 +29,12 @@ pub mod handshake;
 pub mod hints;
 mod link;
 mod link_name;
+mod listen;
 pub mod live;
 mod logger;
 pub mod netlink;
 pub mod pairing;
+pub mod ports;
 pub mod probe;
 pub mod process;
 pub mod rail;
@@ -43,6 +46,10 @@ mod socket;
 pub mod streams;
 #[allow(unsafe_code)]
 mod sys;
+pub mod trial;
+
+/// Version of the wire format: all processes of a job must speak the same.
+pub use fishplate_engine::wire::VERSION as WIRE_VERSION;
 
 pub use address::{ADDRESS_LEN, Address};
 pub use endpoint::{Endpoint, OpenError, PostError};

@@ -39,9 +39,17 @@ pub fn host_mark() -> &'static [u8; HOST_MARK_LEN] {
     })
 }
 
+/// How many ranks of the job are on this host, as launchers tell it.
+pub fn local_ranks() -> Option<u32> {
+    ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"].iter().find_map(|name| number(name))
+}
+
+fn number(name: &str) -> Option<u32> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
 /// Whether all ranks of the job are on this host, as launchers tell it; `None`: they do not.
 pub fn is_alone() -> Option<bool> {
-    let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
     let fits = |all: &str, here: &str| Some(number(all)? <= number(here)?);
     let hydra = fits("PMI_SIZE", "MPI_LOCALNRANKS");
     let open_mpi = || fits("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE");

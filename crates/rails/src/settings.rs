@@ -9,6 +9,7 @@ use fishplate_engine::policy::{Multiplexing, Striping};
 use log::LevelFilter;
 
 use crate::discover;
+use crate::ports::Ports;
 use crate::socket::may_use_congestion;
 use crate::streams::Streams;
 
@@ -17,6 +18,8 @@ use crate::streams::Streams;
 pub struct Settings {
     /// Interfaces to use as rails, in this order, as [`crate::discover::survey`] takes them; empty: found by themselves.
     pub rails: Vec<String>,
+    /// Ports that peers come to; `None`: any.
+    pub ports: Option<Ports>,
     /// TCP connections a rail and peer.
     pub streams: Streams,
     /// How long messages are cut.
@@ -77,6 +80,12 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "network interfaces to use as rails, in this order",
         allowed: "interfaces by name, altname, pattern (eth*), address or network (10.0.0.0/24), separated by commas; ^ in front: all but these",
         default: "every interface that is addressed and physical",
+    },
+    Variable {
+        name: "FISHPLATE_PORTS",
+        meaning: "ports to listen on, for firewalls: each process of a host takes another one",
+        allowed: Ports::ALLOWED,
+        default: "any that is free",
     },
     Variable {
         name: "FISHPLATE_STREAMS",
@@ -188,6 +197,7 @@ impl Default for Settings {
         let engine = fishplate_engine::Config::default();
         Settings {
             rails: Vec::new(),
+            ports: None,
             streams: Streams::AUTOMATIC,
             striping: engine.striping,
             multiplexing: engine.multiplexing,
@@ -220,6 +230,7 @@ impl Settings {
         let stats = reader.parse("FISHPLATE_STATS", stats_path)?;
         Ok(Settings {
             rails: reader.parse("FISHPLATE_RAILS", interface_list)?.unwrap_or(default.rails),
+            ports: reader.parse("FISHPLATE_PORTS", from_str)?,
             streams: reader.parse("FISHPLATE_STREAMS", from_str)?.unwrap_or(default.streams),
             striping: reader.parse("FISHPLATE_STRIPING", from_str)?.unwrap_or(default.striping),
             multiplexing: reader.parse("FISHPLATE_MULTIPLEXING", from_str)?.unwrap_or(default.multiplexing),
@@ -278,8 +289,8 @@ fn allowed(name: &str) -> String {
     VARIABLES.iter().find(|variable| variable.name == name).map_or("", |variable| variable.allowed).to_string()
 }
 
-/// Those that this process may use; root may use what others may not.
-fn congestion_controls() -> Vec<String> {
+/// The congestion controls that this process may use; root may use what others may not.
+pub fn congestion_controls() -> Vec<String> {
     let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     listed.split_whitespace().filter(|name| may_use_congestion(name)).map(str::to_string).collect()
 }
@@ -353,6 +364,7 @@ mod tests {
     #[test]
     fn values_are_read() {
         assert_eq!(read("FISHPLATE_STREAMS", "3").unwrap().streams, Streams::Fixed(3));
+        assert_eq!(read("FISHPLATE_PORTS", "50000-50100").unwrap().ports, Some("50000-50100".parse().unwrap()));
         assert_eq!(read("FISHPLATE_EAGER_LIMIT", "8K").unwrap().eager_limit, Some(8192));
         assert_eq!(read("FISHPLATE_GRANT", "1M").unwrap().grant, Some(1 << 20));
         assert_eq!(read("FISHPLATE_PROGRESS", "calls").unwrap().progress, Progress::Calls);
@@ -375,6 +387,7 @@ mod tests {
     #[test]
     fn limits_hold() {
         for (name, value) in [
+            ("FISHPLATE_PORTS", "50100-50000"),
             ("FISHPLATE_STREAMS", "0"),
             ("FISHPLATE_STREAMS", "17"),
             ("FISHPLATE_STREAMS", "auto:1"),

@@ -1,12 +1,13 @@
 //! Sockets of rails: how they are made and set.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 
+use crate::ports::Ports;
 use crate::sys::option::set_max_rto;
 
 /// Bytes that the kernel holds unsent before a socket counts as full: enough to keep a wire busy while the process
@@ -26,81 +27,6 @@ const KEEPALIVE_PROBES: u32 = 3;
 const MAX_RTO: Duration = Duration::from_secs(1);
 /// Bytes of a short segment, options included: it fits the least MTU of IPv6 (RFC 8200, section 5).
 pub const SHORT_SEGMENT: u32 = 1280 - 60;
-/// Connections that may wait to be accepted.
-const BACKLOG: i32 = 1024;
-/// How often listeners look for a port that is free for both families.
-const PORT_TRIES: usize = 32;
-
-/// A socket that peers connect to.
-#[derive(Debug)]
-pub struct Listener {
-    /// The socket.
-    pub socket: TcpListener,
-    /// It takes what comes over this rail, whichever address is meant: position in the list. `None`: what comes over any
-    /// other interface.
-    pub rail: Option<u8>,
-}
-
-/// Listens on one port: on every interface of `devices` (`None`: a rail without one), and for what comes over others.
-/// `congestion`: see [`connect`]; accepted connections inherit it.
-///
-/// An accepted connection stays on its interface in both directions, with the answer that sets it up: without that, two rails
-/// in one network would be one, as routes lead to it over the first. Old kernels let only root bind sockets to interfaces;
-/// then routes decide, and the address tells the rail.
-pub fn listen(devices: &[Option<&str>], congestion: &str) -> io::Result<(Vec<Listener>, u16)> {
-    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for _ in 0..PORT_TRIES {
-        match listen_once(devices, congestion) {
-            Ok(listening) => return Ok(listening),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last)
-}
-
-fn listen_once(devices: &[Option<&str>], congestion: &str) -> io::Result<(Vec<Listener>, u16)> {
-    let all = [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)];
-    // The one that is not bound to an interface comes first: no other process has a port that it gets, on any interface.
-    let (mut port, mut listeners) = (0, Vec::new());
-    for ip in all {
-        match listen_at(ip, port, None, congestion) {
-            Ok(socket) => {
-                port = socket.local_addr()?.port();
-                listeners.push(Listener { socket, rail: None });
-            }
-            Err(error) if is_unsupported(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    for (rail, device) in devices.iter().enumerate().filter_map(|(rail, device)| Some((rail as u8, (*device)?))) {
-        for ip in all {
-            match listen_at(ip, port, Some(device), congestion) {
-                Ok(socket) => listeners.push(Listener { socket, rail: Some(rail) }),
-                Err(error) if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-    if listeners.is_empty() { Err(io::ErrorKind::Unsupported.into()) } else { Ok((listeners, port)) }
-}
-
-fn listen_at(ip: IpAddr, port: u16, device: Option<&str>, congestion: &str) -> io::Result<TcpListener> {
-    let socket = new_socket(ip, congestion)?;
-    // For the sockets of this endpoint: of several that would take a connection, the one bound to its interface does.
-    socket.set_reuse_port(true)?;
-    if let Some(device) = device {
-        socket.bind_device(Some(device.as_bytes()))?;
-    }
-    socket.bind(&SocketAddr::new(ip, port).into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket.into())
-}
-
-/// Whether the kernel has no such family of addresses, or has it switched off.
-fn is_unsupported(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EAFNOSUPPORT) || error.kind() == io::ErrorKind::AddrNotAvailable
-}
 
 /// Whether this process may bind sockets to an interface: [`io::ErrorKind::PermissionDenied`] on Linux before 5.7.
 pub fn may_bind_to(device: &str) -> io::Result<()> {
@@ -117,7 +43,7 @@ pub fn connect(
     congestion: &str,
     short: bool,
 ) -> io::Result<TcpStream> {
-    let socket = new_socket(local.ip(), congestion)?;
+    let socket = stream(local.ip(), congestion)?;
     if short {
         socket.set_tcp_mss(SHORT_SEGMENT)?;
     }
@@ -135,6 +61,22 @@ pub fn datagrams(local: SocketAddr, device: Option<&str>) -> io::Result<UdpSocke
     let socket = new_of(local.ip(), Type::DGRAM)?;
     bind(&socket, local, device)?;
     Ok(socket.into())
+}
+
+/// The same on a port that peers can reach: one of `ports`, looked for from that of `local` on, if there are any.
+pub fn datagrams_on(mut local: SocketAddr, device: Option<&str>, ports: Option<Ports>) -> io::Result<UdpSocket> {
+    let Some(ports) = ports else {
+        local.set_port(0);
+        return datagrams(local, device);
+    };
+    for port in ports.beginning_with(local.port()) {
+        local.set_port(port);
+        match datagrams(local, device) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            opened => return opened,
+        }
+    }
+    Err(io::ErrorKind::AddrInUse.into())
 }
 
 /// A socket that leaves from `local`, over `device` if there is one.
@@ -195,7 +137,8 @@ pub fn may_use_congestion(name: &str) -> bool {
     socket.is_ok_and(|socket| socket.set_tcp_congestion(name.as_bytes()).is_ok())
 }
 
-fn new_socket(ip: IpAddr, congestion: &str) -> io::Result<Socket> {
+/// A socket for a connection with that congestion control.
+pub fn stream(ip: IpAddr, congestion: &str) -> io::Result<Socket> {
     let socket = unconnected(ip)?;
     // A name that the user set has been checked; without the other, which every kernel has, it would just be slower.
     let _ = socket.set_tcp_congestion(congestion.as_bytes());

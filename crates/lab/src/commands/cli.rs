@@ -23,6 +23,7 @@ pub enum Command {
     Setup(super::setup::Args),
     Stacks(super::stacks::Args),
     Rails(super::rails::Args),
+    Doctor(super::doctor::Args),
     Run(super::run::Args),
     Profile(super::profile::Args),
     Rpi(Box<super::rpi::Args>),
@@ -54,6 +55,10 @@ pub enum Command {
     MeasureRoundTrips(super::internal::MeasureRoundTrips),
     #[command(hide = true)]
     EnterHost(super::internal::EnterHost),
+    #[command(hide = true)]
+    ExamineHost(super::internal::ExamineHost),
+    #[command(hide = true)]
+    StartMpi(super::internal::StartMpi),
     #[command(hide = true)]
     TieToParent(super::internal::TieToParent),
     #[command(hide = true)]

@@ -12,6 +12,8 @@ use anyhow::{Context, Result};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
+use crate::doctor::checks::mpi::trial;
+use crate::doctor::remote_host;
 use crate::lab::registry::Slot;
 use crate::lab::{enter, probe, start, stream};
 use crate::system::child_process;
@@ -36,6 +38,17 @@ pub struct EnterHost {
     /// What to run there.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
+}
+
+/// Looks at this host for `fishplate doctor` on another one, which asks on standard input.
+#[derive(clap::Args)]
+pub struct ExamineHost {}
+
+/// Starts an MPI library and ends it.
+#[derive(clap::Args)]
+pub struct StartMpi {
+    /// Its file.
+    library: PathBuf,
 }
 
 /// Runs a command that is told to end when the process that started this one is gone.
@@ -133,6 +146,18 @@ pub fn hold(args: HoldHost) -> Result<ExitCode> {
 /// `enter-host`.
 pub fn enter(args: EnterHost) -> Result<ExitCode> {
     match host::enter(args.holder, &args.command)? {}
+}
+
+/// `examine-host`.
+pub fn examine(_: ExamineHost) -> Result<ExitCode> {
+    remote_host::examine()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `start-mpi`.
+pub fn start_mpi(args: StartMpi) -> Result<ExitCode> {
+    trial::start(&args.library)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `tie-to-parent`.

@@ -8,6 +8,7 @@ pub mod bench;
 mod cli;
 pub mod compare;
 pub mod demo;
+pub mod doctor;
 pub mod env;
 pub mod experiment;
 pub mod explain;
@@ -43,6 +44,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Setup(args) => setup::run(args),
         Command::Stacks(args) => stacks::run(args),
         Command::Rails(args) => rails::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Run(args) => run::run(args),
         Command::Profile(args) => profile::run(args),
         Command::Trace(args) => trace::run(&args),
@@ -67,6 +69,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::ReflectDatagrams(args) => internal::reflect(args),
         Command::MeasureRoundTrips(args) => internal::round_trips(args),
         Command::EnterHost(args) => internal::enter(args),
+        Command::ExamineHost(args) => internal::examine(args),
+        Command::StartMpi(args) => internal::start_mpi(args),
         Command::TieToParent(args) => internal::tie(args),
         Command::ReceiveStreams(args) => internal::receive(args),
         Command::SendStreams(args) => internal::send(args),

@@ -36,6 +36,11 @@ fn provider_path() -> Result<String> {
     }
 }
 
+/// The provider's file.
+pub fn provider_file() -> Result<PathBuf> {
+    Ok(provider_folder()?.join(PROVIDER))
+}
+
 /// The folder that holds the provider: where `make` and packages put it, or beside this program.
 pub fn provider_folder() -> Result<PathBuf> {
     let program = env::current_exe().context("cannot find this program's own file")?;

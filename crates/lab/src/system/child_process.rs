@@ -2,11 +2,14 @@
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitCode, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -19,6 +22,8 @@ use nix::unistd::Pid;
 pub const GRACE: Duration = Duration::from_secs(2);
 /// How often a process is looked at that says nothing of itself.
 const LOOK: Duration = Duration::from_millis(200);
+/// The same for one that is done in no time.
+const LOOK_SOON: Duration = Duration::from_millis(5);
 
 /// `si_code` of a signal that another process sent, as opposed to the terminal, which has told the child too.
 const SI_USER: i32 = 0;
@@ -58,6 +63,41 @@ pub fn spawn(command: &mut Command, name: &OsStr) -> Result<Child> {
         Err(e) if e.kind() == PermissionDenied => bail!("cannot run {name}: permission denied"),
         Err(e) => Err(e).with_context(|| format!("cannot run {name}")),
     }
+}
+
+/// Runs `command` to its end and returns what it has printed; it is killed after `limit`.
+pub fn output_within(mut command: Command, limit: Duration) -> Result<Output> {
+    let name = command.get_program().to_owned();
+    let mut child = spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()), &name)?;
+    let out = child.stdout.take().map(read_all);
+    let err = child.stderr.take().map(read_all);
+    let deadline = Instant::now() + limit;
+    let status = loop {
+        if let Some(status) = child.try_wait().context("cannot wait for a child process")? {
+            break status;
+        }
+        if Instant::now() >= deadline {
+            child.kill().context("cannot kill a child process")?;
+            child.wait().context("cannot wait for a child process")?;
+            bail!("{} is not done after {} s", name.to_string_lossy(), limit.as_secs());
+        }
+        thread::sleep(LOOK_SOON);
+    };
+    // What it has left in the background may hold the pipes open.
+    let text =
+        |read: Option<Receiver<Vec<u8>>>| read.and_then(|read| read.recv_timeout(GRACE).ok()).unwrap_or_default();
+    Ok(Output { status, stdout: text(out), stderr: text(err) })
+}
+
+fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What came until it broke is worth as much.
+        let _ = pipe.read_to_end(&mut bytes);
+        let _ = sender.send(bytes);
+    });
+    receiver
 }
 
 /// Turns this process into `command`.
@@ -181,5 +221,23 @@ impl Ended {
     /// The same, to end with.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_returned_and_what_takes_too_long_is_killed() {
+        let shell = |line: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]);
+            command
+        };
+        let output = output_within(shell("echo a; echo b >&2; exit 3"), Duration::from_secs(60)).unwrap();
+        assert_eq!((output.status.code(), &output.stdout[..], &output.stderr[..]), (Some(3), &b"a\n"[..], &b"b\n"[..]));
+        let error = output_within(shell("exec sleep 1000"), Duration::from_millis(20)).unwrap_err();
+        assert!(error.to_string().contains("sh is not done after 0 s"), "{error}");
     }
 }

@@ -33,10 +33,12 @@ use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
 use crate::discover::{self, Interface};
 use crate::link::{CongestionControl, Link};
+use crate::listen::{Listener, listen};
 use crate::logger;
+use crate::process;
 use crate::random::random;
 use crate::settings::Settings;
-use crate::socket::{self, Listener};
+use crate::socket;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::{Kind, Poller};
 
@@ -141,13 +143,14 @@ impl Endpoint {
         let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
         let rails = Rail::all(&interfaces);
         check_weights(settings, rails.len())?;
-        let no_listener = |error: std::io::Error| OpenError(format!("the rails cannot be listened on: {error}"));
+        let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
         let congestion = CongestionControl::new(
             settings.congestion.as_deref(),
-            &socket::unconnected(rails[0].ip()).map_err(no_listener)?,
+            &socket::unconnected(rails[0].ip()).map_err(no_socket)?,
         );
         let devices: Vec<Option<&str>> = rails.iter().map(Rail::device).collect();
-        let (listeners, port) = socket::listen(&devices, congestion.initial_algorithm()).map_err(no_listener)?;
+        let (listeners, port) = listen(&devices, congestion.initial_algorithm(), settings.ports)
+            .map_err(|error| OpenError(format!("{}: {error}", process::name())))?;
         let no_random = |error: std::io::Error| OpenError(format!("the kernel gives no random numbers: {error}"));
         let system = |error: std::io::Error| OpenError(format!("the kernel gives no poll set: {error}"));
         let poller = Poller::new().map_err(system)?;

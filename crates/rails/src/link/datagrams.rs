@@ -14,6 +14,7 @@ use fishplate_engine::{Instant, Placement, Source};
 use super::stream::receive::{Arrived, ReceiveState};
 use super::stream::transmit::append;
 use crate::bounce_buffers::BounceBuffers;
+use crate::ports::Ports;
 use crate::random::random;
 use crate::socket;
 use crate::sys::memory::UserMemory;
@@ -61,10 +62,10 @@ pub enum DatagramKind {
 }
 
 impl Datagrams {
-    /// From `local`, over `device` if there is one.
-    pub fn open(local: SocketAddr, device: Option<&str>) -> io::Result<Datagrams> {
+    /// From `local`, over `device` if there is one, on a port of `ports` if there are any, from that of `local` on.
+    pub fn open(local: SocketAddr, device: Option<&str>, ports: Option<Ports>) -> io::Result<Datagrams> {
         Ok(Datagrams {
-            socket: socket::datagrams(local, device)?,
+            socket: socket::datagrams_on(local, device, ports)?,
             own_secret: u64::from_le_bytes(random()?),
             secret: None,
             is_open: false,

@@ -68,6 +68,16 @@ pub fn set_max_rto(socket: BorrowedFd<'_>, most: Duration) -> io::Result<()> {
     set(socket, (libc::IPPROTO_TCP, TCP_RTO_MAX_MS), most_ms)
 }
 
+/// Has datagrams leave whole or not at all, whatever the kernel has been told of the path, and no router cut them.
+pub fn forbid_fragments(socket: BorrowedFd<'_>, is_ipv6: bool) -> io::Result<()> {
+    let (option, value) = if is_ipv6 {
+        ((libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER), libc::IPV6_PMTUDISC_PROBE)
+    } else {
+        ((libc::IPPROTO_IP, libc::IP_MTU_DISCOVER), libc::IP_PMTUDISC_PROBE)
+    };
+    set(socket, option, value)
+}
+
 /// Sets the option of that level and name.
 fn set<T: Copy>(socket: BorrowedFd<'_>, (level, name): (libc::c_int, libc::c_int), value: T) -> io::Result<()> {
     let len = size_of::<T>() as libc::socklen_t;

@@ -54,9 +54,10 @@ impl Endpoint {
             return;
         }
         let Ok(mut local) = link.socket.local_addr() else { return };
-        local.set_port(0);
+        // Not all processes of a host begin to look at the same one.
+        local.set_port(self.address.port);
         let device = self.device(link.rail, link.remote.ip());
-        let opened = Datagrams::open(local, device).and_then(|datagrams| {
+        let opened = Datagrams::open(local, device, self.settings.ports).and_then(|datagrams| {
             if link.in_poll_set {
                 self.poller.add(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number())?;
             }

@@ -1,0 +1,85 @@
+//! Whether processes may open as many sockets as they need.
+
+use nix::sys::resource::{Resource, getrlimit};
+use serde::{Deserialize, Serialize};
+
+use crate::doctor::finding::Finding;
+
+const CHECK: &str = "open files";
+/// What a process has open beside connections: datagrams of 64 links, listeners of 8 rails, files of MPI and the program.
+const OTHERS: u64 = 200;
+
+/// What a host allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Files that a process may have open, unless it asks for more.
+    pub soft: Option<u64>,
+    /// The most that it may ask for.
+    pub hard: Option<u64>,
+    /// Its cores.
+    pub cores: u64,
+    /// Its rails.
+    pub rails: u64,
+}
+
+/// Asks the system, on a host with so many rails.
+pub fn gather(rails: usize) -> Facts {
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).ok();
+    Facts {
+        soft: limit.map(|(soft, _)| soft),
+        hard: limit.map(|(_, hard)| hard),
+        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64),
+        rails: rails as u64,
+    }
+}
+
+/// What that means for a job with a rank for each core of all hosts.
+pub fn judge(hosts: &[(&str, &Facts)]) -> Vec<Finding> {
+    let ranks: u64 = hosts.iter().map(|(_, facts)| facts.cores).sum();
+    let judge_one = |(host, facts): &(&str, &Facts)| {
+        let soft = facts.soft?;
+        let needed = ranks * facts.rails.max(1) + OTHERS;
+        let what = format!("a process may have {soft} files open");
+        if soft >= needed {
+            return Some(Finding::fine(CHECK, host, what));
+        }
+        let found = format!(
+            "{what}, and needs about {needed} in a job with a rank for each of the {ranks} cores: a connection for each \
+             rank and rail"
+        );
+        let to_do = match facts.hard {
+            Some(hard) if hard < needed => {
+                format!(
+                    "raise the hard limit in /etc/security/limits.conf, or LimitNOFILE of what starts jobs, then `ulimit -n {needed}`"
+                )
+            }
+            _ => format!("`ulimit -n {needed}` where ranks are started (~/.bashrc, or the batch script)"),
+        };
+        Some(Finding::warning(CHECK, host, found, to_do))
+    };
+    hosts.iter().filter_map(judge_one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(soft: u64, hard: u64, cores: u64) -> Finding {
+        let facts = Facts { soft: Some(soft), hard: Some(hard), cores, rails: 4 };
+        judge(&[("a", &facts), ("b", &facts)]).remove(0)
+    }
+
+    #[test]
+    fn limits_are_held_against_a_rank_for_each_core() {
+        assert_eq!(judged(1024, 4096, 4).to_do, None);
+        let soft = judged(1024, 1 << 20, 128);
+        assert!(soft.found.contains("needs about 1224 in a job with a rank for each of the 256 cores"), "{soft:?}");
+        assert!(soft.to_do.unwrap().starts_with("`ulimit -n 1224`"));
+        assert!(judged(1024, 1024, 128).to_do.unwrap().contains("limits.conf"));
+    }
+
+    #[test]
+    fn this_host_tells() {
+        assert!(gather(2).soft.is_some());
+    }
+}

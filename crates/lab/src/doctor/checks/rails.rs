@@ -1,0 +1,177 @@
+//! Which interfaces are rails, what keeps them from carrying, and why others are none.
+
+use std::net::IpAddr;
+
+use fishplate_rails::discover::{self, Interface, Verdict};
+use fishplate_rails::hints;
+use fishplate_rails::rail::Rail;
+use serde::{Deserialize, Serialize};
+
+use super::last_number;
+use crate::doctor::finding::Finding;
+
+const CHECK: &str = "rails";
+
+/// What a host has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Its interfaces, rails first.
+    pub interfaces: Vec<InterfaceFacts>,
+    /// Why FISHPLATE_RAILS cannot be had, if so.
+    pub error: Option<String>,
+}
+
+/// One of its interfaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterfaceFacts {
+    /// Its name.
+    pub name: String,
+    /// Whether it leads to other hosts.
+    pub is_loopback: bool,
+    /// Its addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Mbit/s, where the driver says.
+    pub speed_mbps: Option<u64>,
+    /// Bytes.
+    pub mtu: u32,
+    /// Why it is no rail, if so.
+    pub reason: Option<String>,
+    /// Why it carries nothing at present, if so.
+    pub outage: Option<String>,
+    /// What keeps it from carrying beside others of its network.
+    pub hints: Vec<String>,
+    /// The kernel drops what comes over it and would not go back over it.
+    pub has_strict_rp_filter: bool,
+}
+
+/// Looks at this host, with `wanted` in place of FISHPLATE_RAILS. The interfaces as such, too.
+pub fn gather(wanted: &[String]) -> (Facts, Vec<Interface>) {
+    let found = discover::survey(wanted);
+    let error = found.as_ref().err().map(ToString::to_string);
+    let interfaces = found.or_else(|_| discover::survey(&[])).unwrap_or_default();
+    let rails = Rail::all(&interfaces);
+    let facts = |interface: &Interface| InterfaceFacts {
+        name: interface.name.clone(),
+        is_loopback: interface.is_loopback,
+        addresses: interface.addresses.iter().map(|own| own.ip).collect(),
+        speed_mbps: interface.speed_mbps,
+        mtu: interface.mtu,
+        reason: match &interface.verdict {
+            Verdict::Rail(_) => None,
+            Verdict::Excluded(reason) => Some(reason.clone()),
+        },
+        outage: interface.outage.map(str::to_string),
+        hints: rails
+            .iter()
+            .find(|rail| rail.index == interface.index)
+            .map_or(Vec::new(), |rail| hints::hints(rail, &rails)),
+        has_strict_rp_filter: rp_filter(&interface.name).max(rp_filter("all")) == 1,
+    };
+    (Facts { interfaces: interfaces.iter().map(facts).collect(), error }, interfaces)
+}
+
+fn rp_filter(device: &str) -> u8 {
+    last_number(&format!("net/ipv4/conf/{device}/rp_filter")).unwrap_or(0)
+}
+
+/// What that means, for ranks on several hosts if there are `peers`.
+pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
+    if let Some(error) = &facts.error {
+        let to_do = "`fishplate rails` there lists what there is; correct or unset FISHPLATE_RAILS".to_string();
+        return vec![Finding::prevents(CHECK, host, error.clone(), to_do)];
+    }
+    let rails: Vec<&InterfaceFacts> = facts.interfaces.iter().filter(|one| one.reason.is_none()).collect();
+    let others = facts.interfaces.iter().filter_map(|one| Some(format!("{}: {}", one.name, one.reason.as_ref()?)));
+    let others = others.collect::<Vec<_>>().join("; ");
+    let leads_out = |rail: &&&InterfaceFacts| !rail.is_loopback && rail.outage.is_none();
+    let mut findings = Vec::new();
+    for (rail, outage) in rails.iter().filter_map(|rail| Some((rail, rail.outage.as_ref()?))) {
+        let to_do = format!("`ip link set {} up`, or see to its cable and switch port", rail.name);
+        findings.push(Finding::warning(CHECK, host, format!("{} {outage} and carries nothing", rail.name), to_do));
+    }
+    if !rails.iter().any(|rail| leads_out(&rail)) {
+        let found = format!("no interface leads to other hosts ({others})");
+        let to_do = "give an interface an address, or name one that was left out in FISHPLATE_RAILS".to_string();
+        findings.push(match has_peers {
+            true => Finding::prevents(CHECK, host, found, to_do),
+            false => Finding::warning(CHECK, host, format!("{found}: programs run on this host alone"), to_do),
+        });
+        return findings;
+    }
+    for (rail, hint) in rails.iter().flat_map(|rail| rail.hints.iter().map(move |hint| (rail, hint))) {
+        let (found, to_do) = hint.split_once(": ").unwrap_or((hint, "use another network for it"));
+        findings.push(Finding::warning(CHECK, host, format!("{} {found}", rail.name), to_do.to_string()));
+    }
+    let shown: Vec<String> = rails.iter().filter(leads_out).map(|rail| shown(rail)).collect();
+    let others = if others.is_empty() { String::new() } else { format!("; not used: {others}") };
+    findings.push(Finding::fine(CHECK, host, format!("{}{others}", shown.join(", "))));
+    findings
+}
+
+fn shown(rail: &InterfaceFacts) -> String {
+    let address = rail.addresses.first().map_or("no address".into(), ToString::to_string);
+    let speed = rail.speed_mbps.map_or(String::new(), |mbps| format!(", {mbps} Mbit/s"));
+    format!("{} ({address}{speed})", rail.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::finding::Severity;
+
+    fn interface(name: &str, reason: Option<&str>) -> InterfaceFacts {
+        InterfaceFacts {
+            name: name.into(),
+            addresses: vec!["10.0.0.1".parse().unwrap()],
+            reason: reason.map(str::to_string),
+            ..InterfaceFacts::default()
+        }
+    }
+
+    fn judged(interfaces: Vec<InterfaceFacts>, has_peers: bool) -> Vec<String> {
+        let findings = judge("a", &Facts { interfaces, error: None }, has_peers);
+        findings.iter().map(|f| format!("{:?}: {} -> {:?}", f.severity, f.found, f.to_do)).collect()
+    }
+
+    #[test]
+    fn rails_are_shown_with_what_is_none() {
+        let all = judged(vec![interface("eth0", None), interface("docker0", Some("a bridge of this machine"))], true);
+        assert_eq!(all, ["Fine: eth0 (10.0.0.1); not used: docker0: a bridge of this machine -> None"]);
+    }
+
+    #[test]
+    fn a_rail_that_is_down_is_a_warning_and_none_at_all_prevents_where_there_are_peers() {
+        let down = InterfaceFacts { outage: Some("has no carrier".into()), ..interface("eth1", None) };
+        let all = judged(vec![interface("eth0", None), down.clone()], true);
+        assert!(all[0].starts_with("Warning: eth1 has no carrier and carries nothing"), "{all:?}");
+        assert_eq!(all.len(), 2);
+        let all = judged(vec![down.clone()], true);
+        assert!(all[1].starts_with("Prevents: no interface leads to other hosts"), "{all:?}");
+        let lo = InterfaceFacts { is_loopback: true, ..interface("lo", None) };
+        assert!(judged(vec![lo.clone()], true)[0].starts_with("Prevents"));
+        assert!(judged(vec![lo], false)[0].starts_with("Warning"));
+    }
+
+    #[test]
+    fn hints_are_taken_apart_into_what_is_and_what_to_do() {
+        let hint = "shares its network with r1, and the kernel drops what comes in over it: sysctl -w a=2";
+        let all = judged(vec![InterfaceFacts { hints: vec![hint.into()], ..interface("r0", None) }], true);
+        assert_eq!(
+            all[0],
+            "Warning: r0 shares its network with r1, and the kernel drops what comes in over it -> Some(\"sysctl -w a=2\")"
+        );
+    }
+
+    #[test]
+    fn a_wrong_setting_prevents() {
+        let facts = Facts { error: Some("FISHPLATE_RAILS: no interface is called \"x\"".into()), ..Facts::default() };
+        assert_eq!(judge("a", &facts, false)[0].severity, Severity::Prevents);
+    }
+
+    #[test]
+    fn this_host_can_be_looked_at() {
+        let (facts, interfaces) = gather(&[]);
+        assert_eq!(facts.interfaces.len(), interfaces.len());
+        assert!(gather(&["no-such0".into()]).0.error.unwrap().contains("no-such0"));
+    }
+}

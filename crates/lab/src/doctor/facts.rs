@@ -1,0 +1,106 @@
+//! What a host tells of itself, and what it was asked for.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow};
+use fishplate_rails::discover::Interface;
+use fishplate_rails::rail::Rail;
+use fishplate_rails::trial::path::{self, PairTrial};
+use fishplate_rails::trial::{Offer, answer};
+use fishplate_rails::{Settings, process};
+use serde::{Deserialize, Serialize};
+
+use super::checks::{kernel, mpi, open_files, rails, shared_memory, versions};
+
+/// Settings that matter for what is looked at.
+const SETTINGS: [&str; 4] = ["FISHPLATE_RAILS", "FISHPLATE_PORTS", "FISHPLATE_DATAGRAMS", "FISHPLATE_ENCRYPTION"];
+
+/// What a host is to look at.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Settings, as launchers hand them on to all hosts.
+    pub settings: BTreeMap<String, String>,
+    /// The MPI to start.
+    pub mpi: Option<mpi::Wanted>,
+    /// Where the provider has to be.
+    pub provider: Option<PathBuf>,
+}
+
+/// What it tells.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// The same for hosts that are the same.
+    pub mark: [u8; process::HOST_MARK_LEN],
+    /// Its Fishplate.
+    pub versions: versions::Facts,
+    /// Whether the provider is where it has to be.
+    pub has_provider: bool,
+    /// Its rails.
+    pub rails: rails::Facts,
+    /// Its kernel.
+    pub kernel: kernel::Facts,
+    /// Its limits.
+    pub open_files: open_files::Facts,
+    /// What ranks on it share.
+    pub shared_memory: shared_memory::Facts,
+    /// Its MPI.
+    pub mpi: mpi::Facts,
+    /// Where it can be tried, or why it cannot.
+    pub offer: Result<Offer, String>,
+}
+
+/// A host that has been looked at, from inside.
+pub struct Here {
+    settings: Settings,
+    /// Rails that are up, and their MTUs.
+    rails: Vec<(Rail, u32)>,
+    own: Vec<IpAddr>,
+}
+
+impl Assignment {
+    /// With the settings of this process.
+    pub fn new(mpi: Option<mpi::Wanted>, provider: Option<PathBuf>) -> Assignment {
+        let value = |name: &&str| Some((name.to_string(), std::env::var(name).ok().filter(|value| !value.is_empty())?));
+        Assignment { settings: SETTINGS.iter().filter_map(value).collect(), mpi, provider }
+    }
+
+    /// The settings, read.
+    pub fn settings(&self) -> Result<Settings> {
+        Settings::from_lookup(|name| self.settings.get(name).cloned()).map_err(|error| anyhow!("{error}"))
+    }
+}
+
+/// Looks at this host, and lets others try the ways to it from now on.
+pub fn gather(assignment: &Assignment) -> Result<(HostFacts, Here)> {
+    let settings = assignment.settings()?;
+    let (rails, interfaces) = rails::gather(&settings.rails);
+    let is_usable = |interface: &&Interface| interface.is_rail() && interface.is_up() && !interface.is_loopback;
+    let usable: Vec<Interface> = interfaces.iter().filter(is_usable).cloned().collect();
+    let up = Rail::all(&usable);
+    let facts = HostFacts {
+        mark: *process::host_mark(),
+        versions: versions::gather(),
+        has_provider: assignment.provider.as_ref().is_none_or(|file| file.is_file()),
+        rails,
+        kernel: kernel::gather(),
+        open_files: open_files::gather(up.len()),
+        shared_memory: shared_memory::gather(),
+        mpi: mpi::gather(assignment.mpi.as_ref()),
+        offer: answer::begin(&up, settings.ports),
+    };
+    let own = interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
+    let rails = up.into_iter().zip(usable.iter().map(|interface| interface.mtu)).collect();
+    Ok((facts, Here { settings, rails, own }))
+}
+
+impl Here {
+    /// Tries the ways to other hosts, one after the other; the offers come with the hosts' names.
+    pub fn try_ways(&self, offers: &[(String, Offer)]) -> Vec<(String, Vec<PairTrial>)> {
+        let one = |(host, offer): &(String, Offer)| {
+            (host.clone(), path::try_all(&self.rails, &self.own, offer, self.settings.ports))
+        };
+        offers.iter().map(one).collect()
+    }
+}

@@ -1,0 +1,193 @@
+//! The sockets that peers connect to.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+
+use socket2::SockRef;
+
+use crate::ports::Ports;
+use crate::process;
+use crate::socket::stream;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 1024;
+/// How often listeners look for a port that is free for both families.
+const PORT_TRIES: usize = 32;
+
+/// A socket that peers connect to.
+#[derive(Debug)]
+pub struct Listener {
+    /// The socket.
+    pub socket: TcpListener,
+    /// It takes what comes over this rail, whichever address is meant: position in the list. `None`: what comes over any
+    /// other interface.
+    pub rail: Option<u8>,
+}
+
+/// Why nothing listens.
+#[derive(Debug)]
+pub enum ListenError {
+    /// No port of the user's is free.
+    AllTaken(Ports),
+    /// The kernel says so.
+    System(io::Error),
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenError::AllTaken(ports) => {
+                let (count, host) = (ports.count(), process::host());
+                write!(f, "FISHPLATE_PORTS={ports}: no port of {count} is free on {host}; ")?;
+                match process::local_ranks() {
+                    Some(ranks) => write!(f, "this job needs {ranks} there, one for each of its ranks on that host")?,
+                    None => f.write_str("a job needs one for each of its ranks on a host")?,
+                }
+                f.write_str(": widen the range, or end what has them (`ss -ltnp` shows it)")
+            }
+            ListenError::System(error) => write!(f, "the rails cannot be listened on: {error}"),
+        }
+    }
+}
+
+impl From<io::Error> for ListenError {
+    fn from(error: io::Error) -> ListenError {
+        ListenError::System(error)
+    }
+}
+
+/// Listens on one port, of `ports` if there are any: on every interface of `devices` (`None`: a rail without one), and for
+/// what comes over others. `congestion`: see [`crate::socket::connect`]; accepted connections inherit it.
+///
+/// An accepted connection stays on its interface in both directions, with the answer that sets it up: without that, two rails
+/// in one network would be one, as routes lead to it over the first. Old kernels let only root bind sockets to interfaces;
+/// then routes decide, and the address tells the rail.
+pub fn listen(
+    devices: &[Option<&str>],
+    congestion: &str,
+    ports: Option<Ports>,
+) -> Result<(Vec<Listener>, u16), ListenError> {
+    let candidates: Vec<u16> = ports.map_or(vec![0; PORT_TRIES], |ports| ports.range().collect());
+    for port in candidates {
+        match listen_on(port, devices, congestion) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            listening => return Ok(listening?),
+        }
+    }
+    Err(ports.map_or(io::Error::from(io::ErrorKind::AddrInUse).into(), ListenError::AllTaken))
+}
+
+/// On `port`; 0: one that is free.
+fn listen_on(port: u16, devices: &[Option<&str>], congestion: &str) -> io::Result<(Vec<Listener>, u16)> {
+    let all = [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)];
+    // Those that are not bound to an interface come first: no other process has a port that they get, on any interface.
+    let (mut chosen, mut listeners) = (port, Vec::new());
+    for ip in all {
+        match listen_at(ip, chosen, None, congestion) {
+            Ok(socket) => {
+                chosen = socket.local_addr()?.port();
+                listeners.push(Listener { socket, rail: None });
+            }
+            Err(error) if is_unsupported(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // Only now may others of this process have the port as well: before, another process of this user could have it too.
+    for listener in &listeners {
+        SockRef::from(&listener.socket).set_reuse_port(true)?;
+    }
+    for (rail, device) in devices.iter().enumerate().filter_map(|(rail, device)| Some((rail as u8, (*device)?))) {
+        for ip in all {
+            match listen_at(ip, chosen, Some(device), congestion) {
+                Ok(socket) => listeners.push(Listener { socket, rail: Some(rail) }),
+                Err(error) if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    if listeners.is_empty() { Err(io::ErrorKind::Unsupported.into()) } else { Ok((listeners, chosen)) }
+}
+
+fn listen_at(ip: IpAddr, port: u16, device: Option<&str>, congestion: &str) -> io::Result<TcpListener> {
+    let socket = stream(ip, congestion)?;
+    // Connections of a process that has ended do not keep the port for the minute that the kernel remembers them.
+    socket.set_reuse_address(port != 0)?;
+    if let Some(device) = device {
+        // For the sockets of this endpoint: of several that would take a connection, the one bound to its interface does.
+        socket.set_reuse_port(true)?;
+        socket.bind_device(Some(device.as_bytes()))?;
+    }
+    socket.bind(&SocketAddr::new(ip, port).into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Whether the kernel has no such family of addresses, or has it switched off.
+fn is_unsupported(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EAFNOSUPPORT) || error.kind() == io::ErrorKind::AddrNotAvailable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpStream;
+
+    /// Two ports in a row that were free a moment ago, below those that the kernel gives out.
+    fn two_ports(first: u16) -> Ports {
+        let is_free = |port: &u16| TcpListener::bind(("0.0.0.0", *port)).is_ok();
+        let first = (first..first + 500).step_by(2).find(|port| is_free(port) && is_free(&(port + 1))).unwrap();
+        format!("{first}-{}", first + 1).parse().unwrap()
+    }
+
+    #[test]
+    fn several_take_different_ports_of_the_range_until_there_are_no_more() {
+        let ports = two_ports(21_000);
+        let devices = [None, Some("lo")];
+        let (first, a) = listen(&devices, "reno", Some(ports)).unwrap();
+        let (second, b) = listen(&devices, "reno", Some(ports)).unwrap();
+        assert_eq!([a, b], [*ports.range().start(), *ports.range().end()]);
+        let error = listen(&devices, "reno", Some(ports)).unwrap_err().to_string();
+        let range = format!("FISHPLATE_PORTS={ports}: no port of 2 is free");
+        for part in [range.as_str(), "needs one for each of its ranks", "widen the range"] {
+            assert!(error.contains(part), "{error}");
+        }
+        drop((first, second));
+    }
+
+    #[test]
+    fn those_that_look_at_the_same_time_do_not_share_one() {
+        let first = *two_ports(23_000).range().start();
+        let ports: Ports = format!("{first}-{}", first + 200).parse().unwrap();
+        let start = std::sync::Barrier::new(8);
+        let listen = || {
+            start.wait();
+            listen(&[Some("lo")], "reno", Some(ports)).unwrap()
+        };
+        let listening: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(listen)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let taken: std::collections::BTreeSet<u16> = listening.iter().map(|(_, port)| *port).collect();
+        assert_eq!(taken.len(), 8);
+    }
+
+    #[test]
+    fn a_port_is_free_again_at_once_when_its_process_ends() {
+        let ports = two_ports(22_000);
+        let (listeners, port) = listen(&[Some("lo")], "reno", Some(ports)).unwrap();
+        let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let on_lo = listeners.iter().find(|one| one.rail.is_some() && one.socket.local_addr().unwrap().is_ipv4());
+        let (accepted, _) = on_lo.unwrap().socket.accept().unwrap();
+        // Its side closes first, and so has to be remembered.
+        drop((accepted, listeners, client));
+        assert_eq!(listen(&[Some("lo")], "reno", Some(ports)).unwrap().1, port);
+    }
+
+    #[test]
+    fn without_a_range_any_port_does() {
+        let (_held, a) = listen(&[Some("lo")], "reno", None).unwrap();
+        let (_also, b) = listen(&[Some("lo")], "reno", None).unwrap();
+        assert!(a != 0 && b != 0 && a != b);
+    }
+}
