@@ -132,7 +132,7 @@ fn a_deadlock_names_both_sides() {
          2); rank 1 in call 3 of 4: waits for 1 (requests 3, of which one receives from rank 0 with tag 2)"
     );
     let few = run(&machine(4, 1), &program(2, both), PLAIN).unwrap_err();
-    assert_eq!(few, "the trace has 2 ranks, the machine is for 4");
+    assert_eq!(few, "the program has 2 ranks, the machine is for 4");
 }
 
 #[test]

@@ -13,7 +13,6 @@ use super::{Outcome, RankOutcome};
 use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Task};
 use crate::suite::Machine;
-use crate::testbed;
 
 /// Runs a program; `scale`: how many times as long it computes.
 ///
@@ -21,11 +20,7 @@ use crate::testbed;
 /// When the machine does not fit, or operations wait for ever, which is told with what they wait for.
 pub fn run(machine: &Machine, program: &Arc<Program>, scale: f64) -> Result<Outcome, String> {
     let ranks = program.ranks.len() as u32;
-    if machine.placement.ranks() != ranks {
-        return Err(format!("the program has {ranks} ranks, the machine is for {}", machine.placement.ranks()));
-    }
-    let stack = machine.testbed.stack(&machine.stack)?;
-    let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    let (world, unawaited) = super::world(machine, ranks)?;
     let found = Rc::new(RefCell::new(vec![RankOutcome::default(); ranks as usize]));
     let left = Rc::new(vec![Cell::new(None); ranks as usize]);
     let each = |mpi: Mpi| -> Task {
@@ -37,12 +32,10 @@ pub fn run(machine: &Machine, program: &Arc<Program>, scale: f64) -> Result<Outc
             found.borrow_mut()[rank] = RankOutcome { end: mpi.time(), computed: execution.computed };
         })
     };
-    let world = program::run(world, ranks, stack.unawaited_bytes(), each)
-        .map_err(|deadlock| describe(program, &deadlock.ranks, &left))?;
-    let ranks = found.take();
-    let run = ranks.iter().fold(Time::default(), |latest, rank| latest.later(rank.end));
+    let world =
+        program::run(world, ranks, unawaited, each).map_err(|deadlock| describe(program, &deadlock.ranks, &left))?;
     let calls = program.ranks.iter().map(|rank| rank.len() as u64).sum();
-    Ok(Outcome { run, ranks, events: world.events(), calls })
+    Ok(Outcome::of(found.take(), world.events(), calls))
 }
 
 /// A rank's operations under way.

@@ -22,6 +22,7 @@ use fishplate_trace::Trace;
 
 use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Task};
+use crate::mpi::world::World;
 use crate::suite::Machine;
 use crate::testbed;
 
@@ -57,6 +58,11 @@ pub struct RankOutcome {
 }
 
 impl Outcome {
+    fn of(ranks: Vec<RankOutcome>, events: u64, calls: u64) -> Outcome {
+        let run = ranks.iter().fold(Time::default(), |latest, rank| latest.later(rank.end));
+        Outcome { run, ranks, events, calls }
+    }
+
     /// Time in MPI, the mean of all ranks.
     pub fn communication(&self) -> Time {
         let all: u64 = self.ranks.iter().map(|rank| rank.end.0.saturating_sub(rank.computed.0)).sum();
@@ -73,11 +79,7 @@ type Places = Rc<Vec<Cell<usize>>>;
 /// When the machine does not fit, or ranks wait for ever, which is told with what they wait for.
 pub fn run(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Outcome, String> {
     let ranks = trace.ranks.len() as u32;
-    if machine.placement.ranks() != ranks {
-        return Err(format!("the trace has {ranks} ranks, the machine is for {}", machine.placement.ranks()));
-    }
-    let stack = machine.testbed.stack(&machine.stack)?;
-    let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    let (world, unawaited) = world(machine, ranks)?;
     let places: Places = Rc::new(vec![Cell::new(0); ranks as usize]);
     let found = Rc::new(RefCell::new(vec![RankOutcome::default(); ranks as usize]));
     let hosts = Rc::new((0..ranks).map(|rank| machine.placement.node_of(rank) as u32).collect::<Vec<_>>());
@@ -89,10 +91,18 @@ pub fn run(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> R
             found.borrow_mut()[number] = outcome;
         })
     };
-    let world = program::run(world, ranks, stack.unawaited_bytes(), program)
+    let world = program::run(world, ranks, unawaited, program)
         .map_err(|deadlock| deadlock::describe(trace, &deadlock.ranks, &places))?;
-    let ranks = found.take();
-    let run = ranks.iter().fold(Time::default(), |latest, rank| latest.later(rank.end));
     let calls = trace.ranks.iter().map(|rank| rank.steps.len() as u64).sum();
-    Ok(Outcome { run, ranks, events: world.events(), calls })
+    Ok(Outcome::of(found.take(), world.events(), calls))
+}
+
+/// The world of a program with so many ranks, and the longest message that its senders do not wait for.
+fn world(machine: &Machine, ranks: u32) -> Result<(World, u64), String> {
+    if machine.placement.ranks() != ranks {
+        return Err(format!("the program has {ranks} ranks, the machine is for {}", machine.placement.ranks()));
+    }
+    let stack = machine.testbed.stack(&machine.stack)?;
+    let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    Ok((world, stack.unawaited_bytes()))
 }
