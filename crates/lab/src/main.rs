@@ -9,6 +9,7 @@ mod commands;
 mod compare;
 mod counters;
 mod demo;
+mod docs;
 mod experiments;
 mod lab;
 mod mpi;
