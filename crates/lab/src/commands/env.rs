@@ -3,13 +3,13 @@
 use std::env;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use fishplate_rails::settings::VARIABLES;
 
 use crate::mpi::environment::{Environment, Options};
 use crate::mpi::environment_format::Format;
 use crate::mpi::module_file;
-use crate::mpi::provider_library::provider_folder;
+use crate::mpi::provider_library::{provider_folder, utf8};
 
 /// Prints the environment that `fishplate run` sets, for shells and for other programs.
 ///
@@ -54,12 +54,17 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A module brings the program as well; `man` finds its pages by it.
 fn as_module(environment: &Environment) -> Result<String> {
-    let mut ours = vec![provider_folder()?];
+    let program = env::current_exe().context("cannot find this program's own file")?;
+    let folder = program.parent().context("this program's own file has no folder")?.to_path_buf();
+    let mut variables = vec![("PATH".to_string(), utf8(folder.clone())?)];
+    variables.extend_from_slice(&environment.variables);
+    let mut ours = vec![provider_folder()?, folder];
     if let Some(stack) = &environment.stack {
         ours.extend(stack.source.programs()?);
     }
-    Ok(module_file::write(&environment.variables, |name| env::var(name).ok(), &ours))
+    Ok(module_file::write(&variables, |name| env::var(name).ok(), &ours))
 }
 
 /// The examples and all variables.
