@@ -122,6 +122,23 @@ class Wheel(Packages):
         self.assertEqual({line["rail"] for line in ran.counters if line["tx_bytes"] > 0}, {"r0", "r1"}, str(ran))
 
 
+class Mistakes(unittest.TestCase):
+    """What is told when something is missing."""
+
+    def says(self, text, *command):
+        ran = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
+        self.assertNotEqual(ran.returncode, 0, ran.stdout)
+        self.assertIn(text, ran.stderr)
+
+    def test_mistakes(self):
+        nothing = class_folder(type(self))
+        self.says("nothing is built yet: run `make` first", "make", "install", f"BUILD={nothing}", f"DESTDIR={nothing}")
+        self.says(f"{nothing}/bin/fishplate is not there: run `make install` with this PREFIX first",
+                  "make", "modulefile", f"PREFIX={nothing}")
+        self.says("package wheel PREFIX OUT", PACKAGE, "rpm")
+        self.says(f"{nothing}/bin/fishplate is not there", PACKAGE, "wheel", nothing, nothing)
+
+
 @unittest.skipUnless(shutil.which("dpkg-deb"), "dpkg-deb is not installed")
 class Debian(Packages):
     """The Debian package."""
