@@ -37,6 +37,16 @@ class Writer:
         self.zip.close()
 
 
+def place(below):
+    """Where a file of a prefix goes: scripts and data of a wheel come below the prefix of the environment again."""
+    if below.parts[0] == "bin":
+        return Path("scripts", *below.parts[1:])
+    if below.parts[0] == "lib":
+        # `pip install --target` leaves out what a wheel has in `lib`; the program looks there as well.
+        return Path("data", "share", "fishplate", "lib", below.name)
+    return Path("data", below)
+
+
 def build(description, prefix, out):
     """Makes the wheel of what is below `prefix`; its file."""
     binaries = [prefix / "bin" / "fishplate", *sorted((prefix / "lib" / "fishplate").iterdir())]
@@ -53,9 +63,7 @@ def build(description, prefix, out):
         wheel.add(f"fishplate/{source.name}", source.read_bytes())
     for source in sorted(path for path in prefix.rglob("*") if path.is_file()):
         below = source.relative_to(prefix)
-        # Scripts and data go below the environment's own prefix, where the program finds its libraries as ever.
-        scheme = Path("scripts", *below.parts[1:]) if below.parts[0] == "bin" else Path("data", below)
-        wheel.add(f"{name}.data/{scheme}", source.read_bytes(), below.parts[0] == "bin")
+        wheel.add(f"{name}.data/{place(below)}", source.read_bytes(), below.parts[0] == "bin")
     for licence in ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"]:
         wheel.add(f"{info}/licenses/{licence}", (ROOT / licence).read_bytes())
     wheel.add(f"{info}/licenses/THIRD-PARTY", licences.text().encode())

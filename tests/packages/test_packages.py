@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mpi"))
 from support import FISHPLATE, ROOT, MpiTest, stack, tool
 
 PACKAGE = ROOT / "packaging" / "package"
+# Below the prefix of a wheel.
+LIBRARIES = Path("share", "fishplate", "lib")
 # What starting MPI programs on hosts made of namespaces takes: no compiler, no cargo.
 TOOLS = ["env", "hostname", "ip", "python3", "sh", "tc", "uname"]
 
@@ -74,7 +76,7 @@ class Wheel(Packages):
     def test_size_and_tag_are_true(self):
         self.assertLess(self.wheel.stat().st_size, 15_000_000)
         major, minor = map(int, re.search(r"-py3-none-manylinux_(\d+)_(\d+)_\w+\.whl$", self.wheel.name).groups())
-        files = [self.home / "bin" / "fishplate", *(self.home / "lib" / "fishplate").iterdir()]
+        files = [self.home / "bin" / "fishplate", *(self.home / LIBRARIES).iterdir()]
         self.assertEqual(len(files), 3)
         needed = re.findall(r"GLIBC_(\d+)\.(\d+)", "".join(run("objdump", "-T", file) for file in files))
         self.assertEqual(max((int(a), int(b)) for a, b in needed), (major, minor))
@@ -83,8 +85,15 @@ class Wheel(Packages):
         told = json.loads(self.python("import fishplate, json; print(json.dumps(fishplate.environment('--rails', 'a')))"))
         program = self.home / "bin" / "fishplate"
         self.assertEqual(told, json.loads(run(program, "env", "--rails", "a", "--format", "json")))
-        self.assertEqual(told["FI_PROVIDER_PATH"], str((self.home / "lib" / "fishplate").resolve()))
+        self.assertEqual(told["FI_PROVIDER_PATH"], str((self.home / LIBRARIES).resolve()))
         self.assertEqual(run(self.home / "bin" / "python3", "-m", "fishplate", "--version"), run(program, "--version"))
+
+    def test_a_folder_of_its_own(self):
+        target = self.folder / "target"
+        pip = [self.home / "bin" / "python3", "-m", "pip", "install", "--quiet", "--no-index", "--target", target]
+        run(*pip, self.wheel)
+        told = self.python("import fishplate; print(fishplate.environment()['FI_PROVIDER_PATH'])", PYTHONPATH=str(target))
+        self.assertEqual(told.strip(), str((target / LIBRARIES).resolve()))
 
     def test_what_is_wrong_is_told(self):
         script = "import fishplate\ntry: fishplate.environment({})\nexcept fishplate.Error as error: print(error)"
