@@ -31,6 +31,16 @@ fn a_provider_path_of_the_user_stays() {
 }
 
 #[test]
+fn the_provider_is_found_where_wheels_have_it() {
+    let fishplate = Installed::new();
+    std::fs::create_dir_all(fishplate.path("share/fishplate")).unwrap();
+    std::fs::rename(fishplate.path("lib/fishplate"), fishplate.path("share/fishplate/lib")).unwrap();
+    let ran = fishplate.run(&["env"]);
+    let expected = format!("export FI_PROVIDER_PATH='{}'", fishplate.path("share/fishplate/lib").display());
+    assert!(ran.out.contains(&expected), "{}{}", ran.out, ran.err);
+}
+
+#[test]
 fn every_format_says_the_same() {
     let fishplate = Installed::new();
     let file = fishplate.path("lib/fishplate").display().to_string();
