@@ -6,7 +6,8 @@
 //! - Collective operations. Where the ranks of a communicator are in several clusters, schedules of
 //!   [`fishplate_collectives`] are carried out with messages and with the MPI's own operations inside of clusters, by the
 //!   names of the profiling interface (`PMPI_*`).
-//! - Profiles: with `FISHPLATE_PROFILE`, `src/profile/` records what the program asks of MPI.
+//! - Profiles: with `FISHPLATE_PROFILE`, `src/profile/` records what the program asks of MPI; with
+//!   `FISHPLATE_TRACE` as well, `src/trace/` writes down every call.
 //!
 //! One library serves all binary interfaces of MPI (`src/ffi/`). In a process that is no MPI program it does nothing.
 //!
@@ -29,3 +30,4 @@ mod progress;
 mod settings;
 mod sync;
 mod topology;
+mod trace;

@@ -4,6 +4,7 @@
 //! each of them `print` says how results are shown, by means of [`output`].
 #![forbid(unsafe_code)]
 
+mod applications;
 mod bench;
 mod commands;
 mod compare;
@@ -14,14 +15,17 @@ mod experiments;
 mod lab;
 mod mpi;
 mod output;
+mod predict;
 mod profile;
 mod record;
 mod report;
 mod rpi;
+mod setup;
 mod simulation;
 mod statistics;
 mod system;
 mod testbed;
+mod trace;
 mod validate;
 
 use std::process::ExitCode;

@@ -69,6 +69,25 @@ fn everything_as_markdown() {
 }
 
 #[test]
+fn rails_over_time_are_on_the_page_where_a_record_tells_them() {
+    let fishplate = Installed::new();
+    let page = |step_s: Value| {
+        let mut lines = lines();
+        let rails = lines.iter_mut().find(|line| line["kind"] == "rails").unwrap();
+        rails["step_s"] = step_s;
+        rails["rails"][0]["sent_over_time"] = json!([0, 500_000]);
+        records::write(&fishplate.path("r.jsonl"), &lines);
+        let ran = fishplate.run(&["report", "r.jsonl"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        fs::read_to_string(fishplate.path("report.html")).unwrap()
+    };
+    let told = page(json!(0.5));
+    assert!(told.contains("Rails over time") && told.contains("tcp, 0.500: 1.00 MB/s"), "{told}");
+    // Steps without a length say nothing.
+    assert!(!page(json!(0.0)).contains("Rails over time") && !page(Value::Null).contains("Rails over time"));
+}
+
+#[test]
 fn the_same_record_gives_the_same_page_whatever_its_name() {
     let fishplate = Installed::new();
     for name in ["a", "b"] {

@@ -1,16 +1,17 @@
-//! Discrete-event simulation of Fishplate: the real protocol engine in virtual time. `fishplate simulate`, `reproduce` and
-//! `validate` are its users; everything that happens is a function of the arguments and a seed.
+//! Discrete-event simulation of Fishplate: the real protocol engine in virtual time. `fishplate simulate`, `predict`, `reproduce`
+//! and `validate` are its users; everything that happens is a function of the arguments and a seed.
 //!
 //! [`events`] is the core that every simulation here is built on; [`transport`] puts the engine through seeded faults,
 //! [`throughput`] says how fast it is over which rails.
 //!
-//! [`models`] are hardware, [`testbed`] machines of it as files, [`mpi`] programs on them, [`suite`] the benchmarks, and
-//! [`reproduce`] what papers measured on such machines.
+//! [`models`] are hardware, [`testbed`] machines of it as files, [`mpi`] programs on them, [`suite`] the benchmarks,
+//! [`replay`] recorded programs, and [`reproduce`] what papers measured on such machines.
 #![forbid(unsafe_code)]
 
 pub mod events;
 pub mod models;
 pub mod mpi;
+pub mod replay;
 pub mod reproduce;
 pub mod suite;
 pub mod testbed;

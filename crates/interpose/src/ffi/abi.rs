@@ -34,6 +34,8 @@ pub struct Abi {
     pub status_bytes: usize,
     /// Which integer of a status is MPI_SOURCE; MPI_TAG follows.
     pub status_source: usize,
+    /// MPI_ANY_SOURCE; other ranks that are negative are nobody.
+    pub any_source: c_int,
     /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
     pub topologies: [c_int; 3],
     /// MPI_COMBINER_NAMED.
@@ -103,6 +105,7 @@ impl Abi {
             status_ignore: 0,
             status_bytes: 24,
             status_source: 0,
+            any_source: -1,
             topologies: [1, 2, 3],
             combiner_named: 0,
             error_other: 16,
@@ -153,6 +156,7 @@ const MPICH: Abi = Abi {
     status_ignore: 1,
     status_bytes: 20,
     status_source: 2,
+    any_source: -2,
     topologies: [2, 1, 3],
     combiner_named: 1,
     error_other: 15,
@@ -174,6 +178,7 @@ const STANDARD: Abi = Abi {
     status_ignore: 0,
     status_bytes: 32,
     status_source: 0,
+    any_source: -1,
     topologies: [211, 212, 213],
     combiner_named: 101,
     error_other: 16,

@@ -12,9 +12,14 @@ pub fn realtime() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
+/// Processor time of this thread.
+pub fn processor() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: a place for the time; Linux has both clocks, so it is written.
+    // SAFETY: a place for the time; Linux has these clocks, so it is written.
     let time = unsafe {
         libc::clock_gettime(clock, time.as_mut_ptr());
         time.assume_init()

@@ -113,6 +113,38 @@ impl Comm {
         Ok((0, 0))
     }
 
+    /// Which neighbours send to this process, and to which it sends; negative ones are nobody.
+    pub fn neighbor_ranks(self, abi: &Abi) -> Result<[Vec<c_int>; 2]> {
+        let (sources, destinations) = self.neighbors(abi)?;
+        let mut ranks = [vec![-1; sources], vec![-1; destinations]];
+        let [from, to] = &mut ranks;
+        let [cart, graph, _] = abi.topologies;
+        let mut kind = 0;
+        // SAFETY: a valid communicator and a place for a number.
+        check(unsafe { mpi::topo_test(self.0, &mut kind) })?;
+        if kind == cart {
+            for (dimension, pair) in from.chunks_exact_mut(2).enumerate() {
+                let [lower, upper] = pair else { continue };
+                // SAFETY: as above; it has this topology, and so many dimensions.
+                check(unsafe { mpi::cart_shift(self.0, dimension as c_int, 1, lower, upper) })?;
+            }
+            to.clone_from(from);
+        } else if kind == graph {
+            // SAFETY: as above, with places for so many numbers.
+            check(unsafe { mpi::graph_neighbors(self.0, self.rank()? as c_int, sources as c_int, from.as_mut_ptr()) })?;
+            to.clone_from(from);
+        } else if sources + destinations > 0 {
+            let mut weights = vec![0; sources.max(destinations).max(1)];
+            let weights = weights.as_mut_ptr();
+            let (in_, out) = (from.as_mut_ptr(), to.as_mut_ptr());
+            // SAFETY: as above.
+            check(unsafe {
+                mpi::dist_graph_neighbors(self.0, sources as c_int, in_, weights, destinations as c_int, out, weights)
+            })?;
+        }
+        Ok(ranks)
+    }
+
     /// Whether it is one between two groups.
     pub fn is_inter(self) -> Result<bool> {
         let mut flag = 0;

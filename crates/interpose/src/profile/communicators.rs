@@ -11,6 +11,8 @@ use crate::ffi::{Abi, Comm};
 pub struct Communicator {
     /// The same on all its ranks.
     pub id: u64,
+    /// Whether it is between two groups, so that the two sides call it differently.
+    pub is_inter: bool,
     /// Number of ranks that messages go to.
     pub ranks: usize,
     /// This process's rank in it.
@@ -133,7 +135,8 @@ impl Communicators {
         let own = comm.rank().unwrap_or(0);
         let same = comm == world || ranks.iter().enumerate().all(|(rank, in_world)| *in_world == Some(rank));
         // Ranks of both groups of an intercommunicator see different ranks, and give it different numbers: no events.
-        let group = hash((&ranks, comm.is_inter().unwrap_or(false)));
+        let is_inter = comm.is_inter().unwrap_or(false);
+        let group = hash((&ranks, is_inter));
         let before = self.groups.entry(group).or_default();
         let id = hash((group, *before)).max(1);
         *before += 1;
@@ -143,6 +146,7 @@ impl Communicators {
         let (neighbors, collectives) = (None, 0);
         let known = Communicator {
             id,
+            is_inter,
             ranks: ranks.len(),
             own,
             row,

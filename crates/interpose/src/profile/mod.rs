@@ -20,6 +20,7 @@ mod session;
 mod tables;
 mod timeline;
 
+pub use communicators::Communicator;
 pub use recorder::{Collective, Message, Moment, Owned, Recorder};
 pub use requests::{Operation, Request};
 pub use session::{Session, abort, finish, get, pause, resume, start, stop};

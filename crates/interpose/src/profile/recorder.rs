@@ -269,7 +269,7 @@ impl Recorder {
 
     /// Remote memory access: what goes to the target, and what comes from it.
     pub fn one_sided(&mut self, moment: &Moment, window: usize, target: i32, sent: Option<u64>, received: Option<u64>) {
-        let communicator = self.owners.get(&(Owned::Window, window)).copied();
+        let communicator = self.communicator_of_window(window);
         for (bytes, kind) in [(sent, peer::SENT), (received, peer::RECEIVED)] {
             let Some(bytes) = bytes else { continue };
             self.tables.add_size(size::ONE_SIDED, bytes);
@@ -294,6 +294,11 @@ impl Recorder {
         if self.owners.len() < MAX_OWNED || self.owners.contains_key(&(what, handle)) {
             self.owners.insert((what, handle), communicator);
         }
+    }
+
+    /// Place of the communicator of a window.
+    pub fn communicator_of_window(&self, window: usize) -> Option<usize> {
+        self.owners.get(&(Owned::Window, window)).copied()
     }
 
     /// From now on no messages are held against those of other ranks: after a pause, numbers do not match any more.

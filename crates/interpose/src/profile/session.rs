@@ -20,11 +20,14 @@ use super::tables::Tables;
 use super::timeline::Timeline;
 use crate::ffi::{self, Abi, Comm, GrowingFile, clock};
 use crate::sync::lock;
+use crate::trace::{self, Tracer};
 
 /// A profile that is being recorded.
 pub struct Session {
     /// What the calls add to.
     pub recorder: Mutex<Recorder>,
+    /// What they are written down by, if a trace is wanted.
+    pub tracer: Option<Mutex<Tracer>>,
     tables: Tables,
     in_mpi: AtomicU64,
     sampler: Mutex<Option<Sampler>>,
@@ -89,6 +92,12 @@ pub fn finish() {
 pub fn stop() {
     if let Some(session) = get() {
         lock(&session.recorder).communicators.name_all();
+        if let Some(tracer) = &session.tracer {
+            let (began, computed) = trace::begin_call();
+            let mut tracer = lock(tracer);
+            tracer.begin_call(began, computed);
+            tracer.finish();
+        }
     }
 }
 
@@ -115,6 +124,7 @@ pub fn resume() {
     if let Some(session) = SESSION.get()
         && session.end_pause()
     {
+        trace::end_call();
         IS_ON.store(true, Ordering::Release);
     }
 }
@@ -143,8 +153,12 @@ impl Session {
         let offset = realtime.wrapping_sub(now);
         let mut recorder = Recorder::new(abi, tables, timeline.ok(), rails, offset, now);
         recorder.communicators.place(Comm::world(abi));
+        let tracer = begin_trace(&host, rank, ranks);
+        // The first call comes after what the program computes from here on.
+        trace::end_call();
         Ok(Session {
             recorder: Mutex::new(recorder),
+            tracer: tracer.map(Mutex::new),
             tables,
             in_mpi: AtomicU64::new(0),
             sampler: Mutex::new(interfaces::sample(folder, &host)),
@@ -178,6 +192,32 @@ impl Session {
     }
 }
 
+/// Begins a trace, if one is wanted.
+fn begin_trace(host: &str, rank: usize, ranks: usize) -> Option<Tracer> {
+    let folder = PathBuf::from(env::var_os(fishplate_trace::VARIABLE).filter(|folder| !folder.is_empty())?);
+    let header = fishplate_trace::rank_file::Header {
+        rank: rank as u32,
+        ranks: ranks as u32,
+        world: world_of_launcher(),
+        host: host.into(),
+        machine: boot_id(),
+        program: env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
+        library: ffi::library_version().lines().next().unwrap_or_default().into(),
+        processors: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
+        overhead_ns: 0,
+    };
+    let report = |error: &io::Error| {
+        let folder = folder.display();
+        crate::diagnostics::report(format_args!("no trace is recorded in {folder}: {error}; the program runs without"));
+    };
+    Tracer::begin(&folder, &format!("{host}.{}", std::process::id()), header).inspect_err(report).ok()
+}
+
+/// Which machine it is, and when it was started.
+fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into()
+}
+
 fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u64) {
     let text = |range: std::ops::Range<usize>, text: &str| store_text(&tables.words[range], text);
     tables.set(header::VERSION, rank_file::version());
@@ -190,7 +230,7 @@ fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u6
     tables.set(header::LAST, now);
     tables.set(header::STATE, State::RUNNING);
     text(header::HOST, host);
-    text(header::BOOT, fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim());
+    text(header::BOOT, &boot_id());
     text(header::PROGRAM, &env::current_exe().unwrap_or_default().to_string_lossy());
     text(header::LIBRARY, ffi::library_version().lines().next().unwrap_or_default());
     tables.set(header::MAGIC, MAGIC);

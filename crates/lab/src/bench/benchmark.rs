@@ -1,10 +1,11 @@
-//! A benchmark of a plan: a program of `bench/` or `apps/` with options.
+//! A benchmark of a plan: a program of `bench/` or `apps/`, or an application of others, with options.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::applications::{self, Application};
 use crate::lab::schedule::Schedule;
 
 /// Ranks that a program can be started with.
@@ -28,6 +29,8 @@ enum Needs {
     NoMpi,
     /// It is a whole application, of `apps/`.
     App,
+    /// It is an application of others.
+    Setup,
 }
 
 /// What has to be known of a program in order to run it.
@@ -82,6 +85,9 @@ const PROGRAMS: [Traits; 36] = [
     traits("visualization", Ranks::OneOrMore, Needs::App, None),
     traits("sequence_search", Ranks::OneOrMore, Needs::App, None),
 ];
+
+/// What there is to know here of an application of others.
+const APPLICATION: Traits = traits("application", Ranks::OneOrMore, Needs::Setup, None);
 
 /// Name of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,9 +177,14 @@ impl Program {
         self.traits().needs == Needs::NoMpi
     }
 
-    /// Whether it is an application: it has a class of problems, and ends when that is solved.
+    /// Whether it is an application of `apps/`: it has a class of problems, and ends when that is solved.
     pub fn is_app(&self) -> bool {
         self.traits().needs == Needs::App
+    }
+
+    /// The application of others that it is, if it is one.
+    pub fn application(&self) -> Option<&'static Application> {
+        applications::all().iter().find(|application| application.name == self.0)
     }
 
     /// The command of `sockets` that measures the same below MPI.
@@ -188,8 +199,8 @@ impl Program {
     }
 
     fn traits(&self) -> &'static Traits {
-        // Every value was made by `try_from`, which knows only these; the first would be a harmless stand-in.
-        PROGRAMS.iter().find(|program| program.name == self.0).unwrap_or(&PROGRAMS[0])
+        // Every value was made by `try_from`, which knows these and applications.
+        PROGRAMS.iter().find(|program| program.name == self.0).unwrap_or(&APPLICATION)
     }
 }
 
@@ -197,10 +208,11 @@ impl TryFrom<String> for Program {
     type Error = String;
 
     fn try_from(name: String) -> Result<Program, String> {
-        if PROGRAMS.iter().any(|program| program.name == name) {
+        let applications = applications::all().iter().map(|application| application.name.as_str());
+        let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).chain(applications).collect();
+        if known.contains(&name.as_str()) {
             return Ok(Program(name));
         }
-        let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
         Err(format!("no benchmark program \"{name}\"; there are {}", known.join(", ")))
     }
 }
@@ -231,6 +243,12 @@ impl Benchmark {
         }
     }
 
+    /// Name for people, where there is another than its own.
+    pub fn title(&self) -> Option<String> {
+        let chosen = || Some(self.program.application()?.choose(&self.options.0).ok()?.title());
+        self.title.clone().or_else(chosen)
+    }
+
     /// Says what its program cannot do.
     pub fn check(&self) -> Result<()> {
         let (fits, allowed) = match self.program.traits().ranks {
@@ -242,6 +260,15 @@ impl Benchmark {
             Ranks::Square => (self.ranks > 0 && self.ranks.isqrt().pow(2) == self.ranks, "a square number of ranks"),
         };
         ensure!(fits, "benchmark {}: {} needs {allowed}, not {}", self.name, self.program.0, self.ranks);
+        if let Some(application) = self.program.application() {
+            application.choose(&self.options.0).with_context(|| format!("benchmark {}", self.name))?;
+            ensure!(
+                self.schedule.is_none(),
+                "benchmark {}: a schedule waits for the first line of results, and {} has none",
+                self.name,
+                self.program.0
+            );
+        }
         let given = |option: &str| self.options.0.iter().any(|word| word == option);
         for (ours, instead) in [("--json", "it is always given"), ("--check", "`checked = true` in the plan does that")]
         {
@@ -269,7 +296,8 @@ impl Benchmark {
 
     /// Measures each size for so long, where there is a choice.
     pub fn set_seconds(&mut self, seconds: f64) {
-        if self.program.0 != "stress" && !self.program.is_app() && !self.is_over_time() {
+        let has_end = self.program.is_app() || self.program.application().is_some();
+        if self.program.0 != "stress" && !has_end && !self.is_over_time() {
             self.options.remove("--iterations");
             self.options.set("--seconds", &seconds.to_string());
         }
@@ -376,6 +404,16 @@ mod tests {
         assert!(error("bt", 8).contains("a square number"));
         assert!(Benchmark { ranks: 9, ..benchmark("sp", "") }.check().is_ok());
         assert!(Benchmark { ranks: 1, ..benchmark("ep", "") }.check().is_ok());
+        let error = |options: &str| format!("{:#}", benchmark("lammps", options).check().unwrap_err());
+        assert!(error("--class A").starts_with("benchmark lammps: lammps has no option --class"));
+        assert!(error("--input=rodo").contains("did you mean rhodo?"));
+        let changing: Schedule = "1s r1=10".to_string().try_into().unwrap();
+        let scheduled = Benchmark { schedule: Some(changing), ..benchmark("lammps", "") };
+        assert!(scheduled.check().unwrap_err().to_string().contains("lammps has none"));
+        let mut lammps = benchmark("lammps", "--steps 10");
+        lammps.set_seconds(1.0);
+        lammps.set_sizes("8");
+        assert_eq!(lammps.options.0, ["--steps", "10"]);
         assert!(benchmark("bcast", "--json").check().unwrap_err().to_string().contains("--json"));
     }
 }

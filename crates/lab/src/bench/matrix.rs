@@ -51,6 +51,9 @@ pub fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, stack: &Stack) -
     if program.is_below_mpi() {
         return Some(format!("{} measures what lies below MPI", program.name()));
     }
+    if let Some(reason) = program.application().and_then(|application| application.misfit(stack)) {
+        return Some(reason);
+    }
     if program.is_one_sided() && !stack.one_sided {
         return Some("one-sided communication does not work with this stack (`one_sided = false`)".into());
     }
@@ -88,6 +91,9 @@ mod tests {
         assert!(why("sockets_latency", "mpich-tcp").contains("below MPI"));
         assert_eq!(why("sockets_latency", "mptcp"), "");
         assert_eq!(why("put_latency", "mpich-tcp"), "");
+        assert_eq!(why("lammps", "mpich-ucx"), "");
+        assert!(why("lammps", "fishplate-openmpi").contains("such as mpich-tcp or fishplate-mpich"));
+        assert!(why("gromacs", "tcp").contains("gromacs needs MPI"));
         let mut benchmark = Benchmark::of(Program::try_from("latency".to_string()).unwrap(), Vec::new());
         benchmark.exclude.insert("mpich-tcp".into(), "too slow".into());
         let excluded = obstacle(&Plan::empty(), "lan", &benchmark, &catalog.find("mpich-tcp").unwrap());

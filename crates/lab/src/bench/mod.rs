@@ -4,6 +4,7 @@
 //! network that is there. [`session`] measures cell after cell, each by [`execute`]; all of it goes to a record at
 //! once.
 
+mod application_run;
 mod benchmark;
 pub mod conditions;
 mod duration;
@@ -13,6 +14,7 @@ pub mod link;
 pub mod matrix;
 pub mod plan;
 mod prepared_stack;
+pub mod profiled;
 mod programs;
 pub mod progress;
 mod sample;
@@ -107,11 +109,25 @@ impl Bench {
     /// Says what would be a pity to find out later.
     pub fn check(&self) -> Result<()> {
         Programs::find(self.sources.as_deref())?;
+        self.plan.benchmarks.iter().try_for_each(|benchmark| self.check_application(benchmark))?;
         if !self.resume {
             let file = self.record.display();
             check_new(&self.record, &format!("--resume {file} goes on with it"))?;
         }
         Ok(())
+    }
+
+    /// Whether the application that a benchmark is, if it is one, is there, and one of the stacks can run it.
+    fn check_application(&self, benchmark: &benchmark::Benchmark) -> Result<()> {
+        let Some(application) = benchmark.program.application() else { return Ok(()) };
+        let about = || format!("benchmark {}", benchmark.name);
+        application.check_ready().with_context(about)?;
+        let stacks = self.plan.stacks.iter().map(|name| self.catalog.find(name)).collect::<Result<Vec<_>>>()?;
+        let misfits = stacks.iter().filter(|stack| stack.mpi).map(|stack| application.misfit(stack));
+        match misfits.collect::<Option<Vec<String>>>().unwrap_or_default().first() {
+            Some(reason) => Err(anyhow::anyhow!("{reason}")).with_context(about),
+            None => Ok(()),
+        }
     }
 
     /// Measures. `folder` is that of the testbed, where there is one.
@@ -200,7 +216,7 @@ impl Bench {
         };
         let benchmark = |benchmark: &benchmark::Benchmark| record::Benchmark {
             name: benchmark.name.clone(),
-            title: benchmark.title.clone(),
+            title: benchmark.title(),
             axis: benchmark.axis.clone(),
             axis_unit: benchmark.axis_unit.clone(),
         };

@@ -13,9 +13,10 @@ use super::link::Link;
 use crate::mpi::stacks::Catalog;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 6] = [
+const READY: [(&str, &str); 7] = [
     ("everything", include_str!("../../plans/everything.toml")),
     ("patterns", include_str!("../../plans/patterns.toml")),
+    ("molecular-dynamics", include_str!("../../plans/molecular-dynamics.toml")),
     ("multirail-2004", include_str!("../../plans/multirail-2004.toml")),
     ("wan-2008", include_str!("../../plans/wan-2008.toml")),
     ("endapps-2006", include_str!("../../plans/endapps-2006.toml")),

@@ -90,7 +90,10 @@ impl PreparedStack {
     /// nothing else is wrong.
     pub fn check_options(&self, site: &Site, executor: &Executor, plan: &Plan) -> Result<()> {
         let mut checked: Vec<(&Program, &Vec<String>)> = Vec::new();
-        for benchmark in plan.benchmarks.iter().filter(|benchmark| !benchmark.program.is_below_mpi()) {
+        // Options of others' applications are not theirs, and were looked at already.
+        let own =
+            |benchmark: &&Benchmark| !benchmark.program.is_below_mpi() && benchmark.program.application().is_none();
+        for benchmark in plan.benchmarks.iter().filter(own) {
             let this = (&benchmark.program, &benchmark.options.0);
             if checked.contains(&this) {
                 continue;

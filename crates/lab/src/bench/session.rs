@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use super::application_run::{ApplicationRun, Measured};
 use super::benchmark::Benchmark;
 use super::conditions;
 use super::duration::{self, Estimate};
@@ -15,9 +16,11 @@ use super::matrix::{self, Cell};
 use super::plan::Plan;
 use super::prepared_stack::PreparedStack;
 use super::progress::Progress;
+use super::sample;
 use super::sample_recorder::SampleRecorder;
 use super::site::Site;
 use crate::counters::stats_file;
+use crate::profile::rails_over_time::RailsOverTime;
 use crate::record::write::Writer;
 use crate::record::{self, Line, RailShare, Rails, Record, Skipped};
 use crate::system::child_process::Signals;
@@ -27,6 +30,9 @@ const MOST_FAILURES: u32 = 2;
 
 /// Stack, link and benchmark of cells.
 type Trio = (String, String, String);
+
+/// How a program ended, its result for people, and what went over its rails in steps of time, where that is known.
+type Outcome = (Result<(), String>, Option<String>, Option<RailsOverTime>);
 
 /// Makes the site of a link; one that was measured before is not measured again.
 pub type Open<'a> = dyn Fn(&str, Option<&record::Link>) -> Result<Site> + 'a;
@@ -180,7 +186,13 @@ impl Session<'_> {
         let _ = fs::remove_file(&counters);
         let (stack, benchmark) = (&task.prepared.stack, task.benchmark);
         let counted = stack.fishplate.then_some(counters.as_path());
-        let invocation = site.invocation(stack, &task.prepared.programs, benchmark, self.plan.checked, counted)?;
+        let (application, invocation) = match ApplicationRun::prepare(site, stack, benchmark, counted)? {
+            Some((application, invocation)) => (Some(application), invocation),
+            None => {
+                let programs = &task.prepared.programs;
+                (None, site.invocation(stack, programs, benchmark, self.plan.checked, counted)?)
+            }
+        };
         let limit = Duration::from_secs_f64(benchmark.timeout_s.unwrap_or(self.plan.timeout_s));
         let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
         let command = site.command(&invocation)?;
@@ -189,12 +201,16 @@ impl Session<'_> {
         let mut recorder = SampleRecorder::new(&task.cell, benchmark, &mut self.writer, site.lab());
         let ended = executor.run(benchmark.program.name(), command, limit, &mut recorder)?;
         let summary = recorder.finish()?;
+        let (ended, summary, over_time) = match application {
+            Some(application) => self.take_times(application.end(ended, &task.cell)?)?,
+            None => (ended, summary, None),
+        };
         let emulator_cpu = site.emulator_cpu();
         let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
         let Cell { stack, link, benchmark, round } = task.cell.clone();
         let failure = match (ended, summary) {
             (Ok(()), Some(summary)) => {
-                self.append_rails(&task.cell, &counters)?;
+                self.append_rails(&task.cell, &counters, over_time)?;
                 let cell =
                     record::Cell { stack, link, benchmark, round, load: conditions::load(), emulator_cpu, seconds };
                 self.estimate.took(&cell);
@@ -209,13 +225,30 @@ impl Session<'_> {
         Ok(Err(failure))
     }
 
+    /// Puts the samples of an application into the record. Returns how it ended, its run time for people, and what went
+    /// over its rails.
+    fn take_times(&mut self, measured: Result<Measured, String>) -> Result<Outcome> {
+        let Measured { samples, over_time } = match measured {
+            Ok(measured) => measured,
+            Err(failure) => return Ok((Err(failure), None, None)),
+        };
+        let summary = samples.first().map(sample::shown);
+        for sample in samples {
+            self.writer.append(&Line::Sample(sample))?;
+        }
+        Ok((Ok(()), summary, over_time))
+    }
+
     /// What each rail carried in a cell, where the stack counts that.
-    fn append_rails(&mut self, cell: &Cell, counters: &std::path::Path) -> Result<()> {
+    fn append_rails(&mut self, cell: &Cell, counters: &Path, over_time: Option<RailsOverTime>) -> Result<()> {
         let summary = stats_file::summarize(&stats_file::read(counters, 0).context("counters of the rails")?);
         if summary.rails.is_empty() {
             return Ok(());
         }
+        let (step_s, mut steps) = over_time.map(|over_time| (over_time.step_s, over_time.sent)).unzip();
+        let mut sent = |name: &str| steps.as_mut().and_then(|steps| steps.remove(name)).unwrap_or_default();
         let share = |rail: stats_file::Rail| RailShare {
+            sent_over_time: sent(&rail.name),
             name: rail.name,
             bytes: rail.bytes,
             messages: rail.messages,
@@ -225,7 +258,7 @@ impl Session<'_> {
         };
         let rails = summary.rails.into_iter().map(share).collect();
         let Cell { stack, link, benchmark, round } = cell.clone();
-        self.writer.append(&Line::Rails(Rails { stack, link, benchmark, round, rails }))
+        self.writer.append(&Line::Rails(Rails { stack, link, benchmark, round, rails, step_s }))
     }
 }
 

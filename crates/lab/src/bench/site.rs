@@ -26,6 +26,18 @@ pub enum Site {
     Real(Real),
 }
 
+/// A program to run.
+pub struct Work {
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Variables for it.
+    pub variables: Vec<(String, String)>,
+    /// Its words.
+    pub program: Vec<String>,
+    /// Where it is to start, if that matters.
+    pub folder: Option<PathBuf>,
+}
+
 /// Hosts that are there.
 pub struct Real {
     network: Network,
@@ -70,18 +82,13 @@ impl Site {
     ) -> Result<Invocation> {
         let mut words = self.program(stack, programs, benchmark);
         words.extend(benchmark.arguments(checked));
-        let counters = counters.map(|file| ("FISHPLATE_STATS".to_string(), file.to_string_lossy().into_owned()));
-        self.run(stack, benchmark.ranks, counters.into_iter().collect(), words)
+        let variables = counters.map(counting).into_iter().collect();
+        self.run(stack, Work { ranks: benchmark.ranks, variables, program: words, folder: None })
     }
 
-    /// How `stack` runs any program here: its words, and variables for it.
-    pub fn run(
-        &self,
-        stack: &Stack,
-        ranks: u32,
-        variables: Vec<(String, String)>,
-        program: Vec<String>,
-    ) -> Result<Invocation> {
+    /// How `stack` runs any program here.
+    pub fn run(&self, stack: &Stack, work: Work) -> Result<Invocation> {
+        let Work { ranks, variables, program, folder } = work;
         let hosts = self.hosts(ranks);
         let machines = if hosts.remote_shell.is_some() { 1 } else { hosts.names.len().max(1) as u32 };
         stack.run(&Job {
@@ -91,6 +98,7 @@ impl Site {
             oversubscribed: ranks.div_ceil(machines) > conditions::cores(),
             variables,
             program,
+            folder,
             ..Job::default()
         })
     }
@@ -190,6 +198,11 @@ impl Drop for Real {
         // The next run removes what cannot be removed now.
         let _ = fs::remove_dir_all(&self.scratch);
     }
+}
+
+/// What makes Fishplate count into a file.
+pub fn counting(file: &Path) -> (String, String) {
+    ("FISHPLATE_STATS".to_string(), file.to_string_lossy().into_owned())
 }
 
 /// `line`, told to end when this program does, even by `kill -9`.

@@ -32,6 +32,8 @@ pub enum Command {
     Run(super::run::Args),
     Profile(super::profile::Args),
     Rpi(Box<super::rpi::Args>),
+    Trace(super::trace::Args),
+    Predict(super::predict::Args),
     Top(super::top::Args),
     Env(super::env::Args),
     Bench(Box<super::bench::Args>),

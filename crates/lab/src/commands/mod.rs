@@ -16,6 +16,7 @@ pub mod help;
 pub mod internal;
 pub mod lab;
 mod pattern_options;
+pub mod predict;
 pub mod profile;
 pub mod rails;
 pub mod report;
@@ -28,6 +29,7 @@ pub mod simulate_testbed;
 pub mod stacks;
 pub mod testbed;
 pub mod top;
+pub mod trace;
 pub mod validate;
 
 use std::process::ExitCode;
@@ -46,6 +48,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Rails(args) => rails::run(args),
         Command::Run(args) => run::run(args),
         Command::Profile(args) => profile::run(args),
+        Command::Trace(args) => trace::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::Rpi(args) => rpi::run(*args, cli.inside),
         Command::Top(args) => top::run(args),
         Command::Env(args) => env::run(args),

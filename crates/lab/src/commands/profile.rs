@@ -8,6 +8,8 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
 
+use fishplate_trace::rank_file;
+
 use crate::bench::conditions;
 use crate::mpi::provider_library::{provider_folder, utf8};
 use crate::mpi::stacks::{self, Catalog, Stack};
@@ -44,6 +46,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "mpi")]
     stacks: Vec<PathBuf>,
 
+    /// Also write down every call into this folder, which all hosts of the program can write to, for `fishplate predict`
+    #[arg(long, value_name = "DIR", conflicts_with = "read")]
+    trace: Option<PathBuf>,
+
     /// Show a record again; or make one of the folder that is left where `fishplate profile` itself was killed
     #[arg(long, value_name = "RECORD", conflicts_with = "command")]
     read: Option<PathBuf>,
@@ -64,6 +70,7 @@ Examples:
   fishplate profile --output /shared/run1.json -- mpiexec -hosts a,b -n 8 ./app
   fishplate profile --mpi openmpi-tcp -- mpiexec -n 4 python3 app.py
   fishplate profile -- fishplate run -- mpiexec -n 8 ./app
+  fishplate profile --trace run1 -- mpiexec -n 4 ./app
   fishplate profile --read profile.json --top 30";
 
 /// The command.
@@ -80,7 +87,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
 /// Runs the command.
 fn first(args: &Args, output: &Path) -> Result<ExitCode> {
     let stack = args.mpi.as_ref().map(|name| stack(name, &args.stacks)).transpose()?;
+    let trace = args.trace.as_deref().map(trace_folder).transpose()?;
     let mut variables = variables(stack.as_ref())?;
+    variables.extend(trace.map(|folder| (fishplate_trace::VARIABLE.into(), folder)));
     let signals = Signals::take()?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let folder = launch::prepare(output, &launch::Launch { command: words, started: conditions::now() })?;
@@ -114,6 +123,16 @@ fn first(args: &Args, output: &Path) -> Result<ExitCode> {
         }
     }
     Ok(ended.exit_code())
+}
+
+/// The folder for traces, which is made where there is none.
+fn trace_folder(folder: &Path) -> Result<String> {
+    let shown = folder.display();
+    fs::create_dir_all(folder).with_context(|| format!("--trace {shown}: the folder cannot be made"))?;
+    let mut entries = fs::read_dir(folder).with_context(|| format!("--trace {shown}"))?.flatten();
+    let has_trace = entries.any(|entry| entry.path().extension().is_some_and(|ending| ending == rank_file::TRACE));
+    ensure!(!has_trace, "--trace {shown}: there are traces already: remove them, or choose another folder");
+    utf8(stacks::absolute(folder)?)
 }
 
 /// The stack of this name, or the one that is `name` with Fishplate.

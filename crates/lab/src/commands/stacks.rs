@@ -115,6 +115,7 @@ impl Args {
             oversubscribed: self.oversubscribed,
             variables: Vec::new(),
             program,
+            folder: None,
         }
     }
 }

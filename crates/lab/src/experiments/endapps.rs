@@ -139,7 +139,7 @@ fn relative_improvements(values: &Values) -> Judgement {
 }
 
 fn gromacs(_: &Values) -> Judgement {
-    Err("the inputs of 2006 come with no package; `fishplate rpi` rates GROMACS with an input of your own".into())
+    Err("the inputs of 2006 come with no package; `fishplate bench` runs GROMACS with others (docs/apps.md)".into())
 }
 
 fn blast(_: &Values) -> Judgement {

@@ -3,7 +3,8 @@
 //! [`launch`] makes the folder into which ranks write while the program runs. Then [`raw`] reads it, [`worlds`] finds out
 //! which processes belong together, and [`analysis`] makes a profile ([`schema`]) of it: with [`clocks`] in one time for
 //! all, [`late`] tells who waited for whom, [`places`] where calls are in the source. [`record`] writes and reads
-//! profiles, [`summary`] adds ranks up, `print` shows them.
+//! profiles, [`summary`] adds ranks up, `print` shows them. [`times`] and [`rails_over_time`] are what measurements take
+//! of one.
 
 mod analysis;
 mod clocks;
@@ -12,12 +13,14 @@ pub mod launch;
 mod packed;
 mod places;
 pub mod print;
+pub mod rails_over_time;
 mod raw;
 pub mod record;
 pub mod schema;
 mod summary;
 #[cfg(test)]
 mod test_ranks;
+pub mod times;
 mod worlds;
 
 use std::path::Path;

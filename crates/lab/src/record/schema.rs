@@ -219,6 +219,9 @@ pub struct Rails {
     pub round: u32,
     /// The rails.
     pub rails: Vec<RailShare>,
+    /// Length of the steps of what went over time, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_s: Option<f64>,
 }
 
 /// What went over one rail.
@@ -236,6 +239,9 @@ pub struct RailShare {
     pub retransmitted: u64,
     /// Bytes a second while the rail was in use.
     pub rate_bytes_per_s: f64,
+    /// Bytes sent in each step, where that was recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sent_over_time: Vec<u64>,
 }
 
 /// Something of the matrix that is not measured.

@@ -40,8 +40,15 @@ fn lines() -> Vec<Line> {
         round_trip_us: Some(RoundTrip { mean: 40.5, p99: 61.0 }),
         ..Rail::default()
     };
-    let share =
-        RailShare { name: "r0".into(), bytes: 1, messages: 1, share: 1.0, retransmitted: 0, rate_bytes_per_s: 1e8 };
+    let share = RailShare {
+        name: "r0".into(),
+        bytes: 1,
+        messages: 1,
+        share: 1.0,
+        retransmitted: 0,
+        rate_bytes_per_s: 1e8,
+        sent_over_time: vec![0, 1],
+    };
     let sample = Sample {
         stack: stack.clone(),
         link: link.clone(),
@@ -67,6 +74,7 @@ fn lines() -> Vec<Line> {
             benchmark: benchmark.clone(),
             round: 0,
             rails: vec![share],
+            step_s: Some(0.05),
         }),
         Line::Skipped(Skipped {
             stack: stack.clone(),

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::asked::{Asked, AskedNetwork};
 use super::published::Published;
-use super::times::{NAMES, Times};
 use crate::output::page::units;
+use crate::profile::times::{NAMES, Times};
 use crate::record::Record;
 use crate::statistics::{CONFIDENCE, Interval, Quotient};
 

@@ -1,25 +1,24 @@
 //! Running the program on each network in turn, each run profiled, into a record.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::asked::{Asked, OPTION};
 use super::networks::{Network, Place};
-use super::times::{NAMES, Times};
 use crate::bench::conditions;
 use crate::bench::emulated_link::EmulationSetup;
 use crate::bench::execute::Executor;
 use crate::bench::matrix;
 use crate::bench::plan::Plan;
+use crate::bench::profiled::Profiled;
 use crate::bench::progress::Progress;
-use crate::bench::site::{Real, Site};
+use crate::bench::site::{Real, Site, Work};
 use crate::mpi::{interposer, provider_library};
 use crate::output::page::units;
-use crate::profile::{self, launch};
+use crate::profile::times::{NAMES, Times};
 use crate::record::write::Writer;
 use crate::record::{self, Line, Manifest, Sample, Skipped};
 use crate::system::child_process::Signals;
@@ -143,21 +142,18 @@ impl Running<'_> {
     fn once(&mut self, network: &Network, round: u32) -> Result<Result<Times, String>> {
         let site = self.open(network)?;
         let command = &self.what.asked.command;
-        let ranks = site.folder().join("program");
-        let folder = launch::prepare(&ranks, &launch::Launch { command: command.clone(), started: conditions::now() })?;
-        let provider = provider_library::provider_folder()?;
-        let variables = vec![
-            (fishplate_profile::VARIABLE.to_string(), folder.to_string_lossy().into_owned()),
-            interposer::profiling(&provider)?,
-        ];
-        let invocation = site.run(&network.stack, self.what.asked.ranks, variables, command.clone())?;
+        let profiled = Profiled::prepare(site.folder(), command)?;
+        let (ranks, variables) = (self.what.asked.ranks, profiled.variables()?);
+        let work = Work { ranks, variables, program: command.clone(), folder: None };
+        let invocation = site.run(&network.stack, work)?;
         let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
         let start = Instant::now();
         let program = self.what.asked.program();
         let ended = executor.run(&program, site.command(&invocation)?, self.what.timeout, &mut |_: &str| Ok(()))?;
         let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
-        let result = ended.and_then(|()| times(&folder).map_err(|problem| format!("{problem:#}")));
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        let profile = profiled.end()?;
+        let times = || profile.and_then(|profile| Times::of(&profile)).map_err(|problem| format!("{problem:#}"));
+        let result = ended.and_then(|()| times());
         self.tell(network, round, seconds, &result)?;
         Ok(result)
     }
@@ -215,10 +211,6 @@ impl Running<'_> {
             seconds,
         }))
     }
-}
-
-fn times(folder: &Path) -> Result<Times> {
-    Times::of(&profile::of_folder(folder, None)?)
 }
 
 fn shown(times: &Times) -> String {

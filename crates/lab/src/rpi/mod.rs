@@ -1,6 +1,6 @@
 //! What a network is worth to a program: it runs on several networks in turn, profiled (docs/rpi.md).
 //!
-//! [`networks`] says which ones; [`measure`] runs the program on each, takes its [`times`] from its profiles
+//! [`networks`] says which ones; [`measure`] runs the program on each, takes its times from its profiles
 //! (`profile/`), and writes them to a record; [`asked`] is what a record knows of the question. [`evaluate`] makes of a
 //! record how much each network brings of what the best one does, and the bounds; [`published`] is what was found
 //! elsewhere. `print` shows it all.
@@ -11,7 +11,6 @@ pub mod measure;
 pub mod networks;
 pub mod print;
 pub mod published;
-mod times;
 
 pub use asked::Asked;
 pub use evaluate::Evaluation;

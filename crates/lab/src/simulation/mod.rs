@@ -1,6 +1,7 @@
 //! Simulated machines: what `fishplate simulate TESTBED` and `fishplate reproduce` have in common. [`print`](mod@print) shows
-//! paper against simulation; [`record`] writes simulated values as a record.
+//! paper against simulation; [`record`] writes simulated values as a record; [`emulated`] is the machine of an emulated link.
 
+pub mod emulated;
 pub mod print;
 pub mod record;
 pub mod sizes;

@@ -16,6 +16,9 @@ use super::rank::Request;
 use super::world::{WINDOW_KEY, World};
 use crate::models::time::Time;
 
+/// The tag of a message.
+pub type Tag = u64;
+
 /// A program under way.
 pub type Task = Pin<Box<dyn Future<Output = ()>>>;
 
@@ -169,17 +172,17 @@ impl Mpi {
     }
 
     /// Begins to send.
-    pub async fn isend(&self, to: u32, tag: u32, bytes: u64) -> Request {
+    pub async fn isend(&self, to: u32, tag: Tag, bytes: u64) -> Request {
         self.post_send(to, tag, bytes, Awaits::Memory).await
     }
 
     /// Begins to send what counts as sent only when the receiver has acknowledged it.
-    pub async fn isend_acknowledged(&self, to: u32, tag: u32, bytes: u64) -> Request {
+    pub async fn isend_acknowledged(&self, to: u32, tag: Tag, bytes: u64) -> Request {
         let awaits = if bytes > 0 { Awaits::Acknowledgement } else { Awaits::Memory };
         self.post_send(to, tag, bytes, awaits).await
     }
 
-    async fn post_send(&self, to: u32, tag: u32, bytes: u64, awaits: Awaits) -> Request {
+    async fn post_send(&self, to: u32, tag: Tag, bytes: u64, awaits: Awaits) -> Request {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
@@ -189,7 +192,7 @@ impl Mpi {
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
         let eager = awaits == Awaits::Memory && self.is_eager(bytes);
         if let Some(vc) = process.channel(to) {
-            let envelope = Envelope::Tagged(u64::from(tag));
+            let envelope = Envelope::Tagged(tag);
             let context = Context(u64::from(request.0));
             let payload = memory(bytes);
             let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: !eager, context };
@@ -207,14 +210,19 @@ impl Mpi {
     }
 
     /// Begins to receive.
-    pub async fn irecv(&self, from: u32, tag: u32, bytes: u64) -> Request {
+    pub async fn irecv(&self, from: u32, tag: Tag, bytes: u64) -> Request {
+        self.irecv_any(Some(from), (tag, 0), bytes).await
+    }
+
+    /// The same from any rank, if none is given, and with any tag that differs only in the bits of the second number.
+    pub async fn irecv_any(&self, from: Option<u32>, (tag, ignore): (Tag, Tag), bytes: u64) -> Request {
         self.call().await;
         let mut world = self.world.borrow_mut();
-        world.connect(self.rank, from);
+        from.into_iter().for_each(|from| world.connect(self.rank, from));
         let process = world.rank(self.rank);
         let request = process.new_request();
-        let pattern =
-            Pattern { space: Space::Tagged { tag: u64::from(tag), ignore: 0 }, source: process.channel(from) };
+        let source = from.and_then(|from| process.channel(from));
+        let pattern = Pattern { space: Space::Tagged { tag, ignore }, source };
         let context = Context(u64::from(request.0));
         let buffer = memory(bytes);
         process.engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
@@ -266,19 +274,19 @@ impl Mpi {
     }
 
     /// Sends.
-    pub async fn send(&self, to: u32, tag: u32, bytes: u64) {
+    pub async fn send(&self, to: u32, tag: Tag, bytes: u64) {
         let request = self.isend(to, tag, bytes).await;
         self.wait(request).await;
     }
 
     /// Receives.
-    pub async fn recv(&self, from: u32, tag: u32, bytes: u64) {
+    pub async fn recv(&self, from: u32, tag: Tag, bytes: u64) {
         let request = self.irecv(from, tag, bytes).await;
         self.wait(request).await;
     }
 
     /// Sends and receives at the same time.
-    pub async fn sendrecv(&self, to: u32, sent: u64, from: u32, received: u64, tag: u32) {
+    pub async fn sendrecv(&self, to: u32, sent: u64, from: u32, received: u64, tag: Tag) {
         let receive = self.irecv(from, tag, received).await;
         let send = self.isend(to, tag, sent).await;
         self.wait_all(&[receive, send]).await;
@@ -304,7 +312,7 @@ impl Mpi {
     }
 
     /// Begins to read from a peer's window.
-    async fn get(&self, from: u32, bytes: u64) -> Request {
+    pub async fn get(&self, from: u32, bytes: u64) -> Request {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, from);

@@ -10,10 +10,10 @@ use crate::models::time::Time;
 use crate::mpi::collectives::{
     Group, allreduce, alltoall, barrier, barrier_by_host, broadcast, reduce, ring, scheduled,
 };
-use crate::mpi::program::Mpi;
+use crate::mpi::program::{Mpi, Tag};
 
-const BARRIER: u32 = 20;
-const OPERATION: u32 = 30;
+const BARRIER: Tag = 20;
+const OPERATION: Tag = 30;
 
 /// The operation of a benchmark among so many ranks, in bytes.
 fn operation(benchmark: Benchmark, ranks: usize, size: u64) -> Option<Operation> {

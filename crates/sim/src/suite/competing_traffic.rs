@@ -7,12 +7,12 @@ use super::exchange::mb_s;
 use super::options::Machine;
 use super::timing::Measurements;
 use crate::models::time::Time;
-use crate::mpi::program::{self, Mpi, Task};
+use crate::mpi::program::{self, Mpi, Tag, Task};
 use crate::testbed;
 
-const DATA: u32 = 0;
-const ACKNOWLEDGEMENT: u32 = 1;
-const GO: u32 = 2;
+const DATA: Tag = 0;
+const ACKNOWLEDGEMENT: Tag = 1;
+const GO: Tag = 2;
 
 /// Another program that sends long messages over one rail.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,11 @@ use super::options::Options;
 use super::timing::{IterationTimes, Measurements};
 use crate::models::time::Time;
 use crate::mpi::collectives::{Group, barrier};
-use crate::mpi::program::Mpi;
+use crate::mpi::program::{Mpi, Tag};
 
-const DATA: u32 = 0;
-const ACKNOWLEDGEMENT: u32 = 1;
-const READY: u32 = 2;
+const DATA: Tag = 0;
+const ACKNOWLEDGEMENT: Tag = 1;
+const READY: Tag = 2;
 /// Messages of `stream` that are under way at most: the depth of a usual test's send queue.
 const STREAM_DEPTH: u64 = 128;
 /// Bytes that they have together at most: well within what a peer takes.

@@ -8,12 +8,12 @@ use super::exchange::mb_s;
 use super::options::Machine;
 use super::timing::Measurements;
 use crate::models::time::Time;
-use crate::mpi::program::{self, Mpi, Task};
+use crate::mpi::program::{self, Mpi, Tag, Task};
 use crate::testbed::{self, Change};
 
-const HEADER: u32 = 1;
-const DATA: u32 = 2;
-const ACKNOWLEDGEMENT: u32 = 3;
+const HEADER: Tag = 1;
+const DATA: Tag = 2;
+const ACKNOWLEDGEMENT: Tag = 3;
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
 

@@ -6,12 +6,12 @@ use super::options::Options;
 use super::timing::Measurements;
 use crate::models::time::Time;
 use crate::mpi::costs::Costs;
-use crate::mpi::program::{Mpi, Task, join};
+use crate::mpi::program::{Mpi, Tag, Task, join};
 
-const POST: u32 = 10;
-const COMPLETE: u32 = 11;
-const DATA: u32 = 12;
-const REQUEST: u32 = 13;
+const POST: Tag = 10;
+const COMPLETE: Tag = 11;
+const DATA: Tag = 12;
+const REQUEST: Tag = 13;
 
 /// What is done to the target's memory.
 #[derive(Clone, Copy, PartialEq, Eq)]

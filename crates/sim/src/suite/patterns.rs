@@ -8,10 +8,10 @@ use super::timing::{Measurements, typical};
 use crate::events::Random;
 use crate::models::time::Time;
 use crate::mpi::collectives::{Group, barrier};
-use crate::mpi::program::Mpi;
+use crate::mpi::program::{Mpi, Tag};
 
-const BARRIER: u32 = 20;
-const OVERLAP: u32 = 1;
+const BARRIER: Tag = 20;
+const OVERLAP: Tag = 1;
 /// Transfers that tell how long one takes when nobody computes.
 const TRIALS: usize = 9;
 /// How much longer than that a computation is, unless told.
@@ -41,13 +41,13 @@ pub(super) async fn exchange(mpi: &Mpi, options: &Options, seed: u64, found: &Me
 async fn with_all(mpi: &Mpi, neighbours: &[Neighbour], options: &Options) {
     let mut requests = Vec::new();
     for neighbour in neighbours {
-        requests.push(mpi.irecv(neighbour.rank, neighbour.receives, options.size).await);
+        requests.push(mpi.irecv(neighbour.rank, Tag::from(neighbour.receives), options.size).await);
     }
     for neighbour in neighbours {
         if options.pattern.blocking {
-            mpi.send(neighbour.rank, neighbour.sends, options.size).await;
+            mpi.send(neighbour.rank, Tag::from(neighbour.sends), options.size).await;
         } else {
-            requests.push(mpi.isend(neighbour.rank, neighbour.sends, options.size).await);
+            requests.push(mpi.isend(neighbour.rank, Tag::from(neighbour.sends), options.size).await);
         }
     }
     mpi.wait_all(&requests).await;

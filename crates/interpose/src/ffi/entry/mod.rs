@@ -11,6 +11,7 @@ mod narrowing;
 mod observation;
 mod statuses;
 mod target;
+mod tracing;
 
 use std::arch::naked_asm;
 use std::cell::Cell;
@@ -22,6 +23,7 @@ use fishplate_profile::calls::{self, Kind};
 use super::abi::Abi;
 use super::clock;
 use crate::profile::{self, Session};
+use crate::trace;
 use arguments::Arguments;
 use enter::enter;
 use observation::Observation;
@@ -122,13 +124,17 @@ fn carry_out(target: &Target, arguments: &mut Arguments, caller: usize) -> usize
 /// Carries a call out, and records it.
 fn record(session: &Session, arguments: &mut Arguments, target: &Target, caller: usize) -> usize {
     let Target { function, call, .. } = *target;
+    let computed = session.tracer.is_some().then(trace::begin_call);
     let began = clock::monotonic();
     session.begin_call(call, caller, began);
     let observation = Observation::before(session, arguments);
     let result = arguments.call(function);
     let moment = profile::Moment { call, caller, began, ended: clock::monotonic(), site: 0 };
-    let recorded = catch_unwind(AssertUnwindSafe(|| observation.after(session, arguments, result, moment)));
+    let recorded = catch_unwind(AssertUnwindSafe(|| observation.after(session, arguments, result, moment, computed)));
     session.end_call();
+    if computed.is_some() {
+        trace::end_call();
+    }
     if recorded.is_err() {
         // The program is not to suffer from it.
         crate::diagnostics::report("recording a profile has failed (see above); the program runs on without");

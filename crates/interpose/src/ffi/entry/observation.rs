@@ -10,12 +10,13 @@ use crate::ffi::handle::Handle;
 use crate::ffi::objects::Comm;
 use crate::profile::{Collective, Message, Moment, Operation, Owned, Recorder, Request, Session};
 use crate::sync::lock;
+use crate::trace::Stamp;
 
 /// What was seen before a call.
 pub struct Observation {
     abi: Option<&'static Abi>,
     /// Requests, or the message of a matching probe, which MPI changes.
-    handles: Vec<usize>,
+    pub handles: Vec<usize>,
     statuses: Option<Statuses>,
 }
 
@@ -38,15 +39,28 @@ impl Observation {
         Observation { abi: Some(abi), handles, statuses }
     }
 
-    /// Records a call that has returned.
-    pub fn after(self, session: &Session, arguments: &Arguments, result: usize, mut moment: Moment) {
+    /// Records a call that has returned. `computed`: when it began, and the time before it, if there is a trace.
+    pub fn after(
+        self,
+        session: &Session,
+        arguments: &Arguments,
+        result: usize,
+        mut moment: Moment,
+        computed: Option<(Stamp, [u64; 2])>,
+    ) {
         let Some(abi) = self.abi else { return };
         let has_failed = arguments.has_failed(result);
         let comm = arguments.handle(abi, b'c').filter(|comm| *comm != abi.comm_null).map(Comm::from_key);
         let mut recorder = lock(&session.recorder);
         // A communicator that MPI does not know is the program's error.
         recorder.end_call(&mut moment, comm.filter(|_| !has_failed), has_failed);
-        let mut after = After { abi, arguments, seen: &self, moment, comm, recorder: &mut recorder };
+        let mut after = After { abi, arguments, seen: &self, moment, comm, received_in: None, recorder: &mut recorder };
+        after.received_in = if has_failed { None } else { after.receiving_communicator() };
+        let mut tracer = session.tracer.as_ref().map(lock);
+        if let (Some(tracer), Some((began, before))) = (&mut tracer, computed) {
+            tracer.begin_call(began, before);
+            after.trace(tracer, has_failed);
+        }
         match (arguments.call.kind, has_failed) {
             // Some of the requests may be complete although others have failed.
             (Kind::Complete, _) => after.completion(),
@@ -64,13 +78,15 @@ impl Observation {
 }
 
 /// A call that has returned, and where it is recorded.
-struct After<'a> {
-    abi: &'static Abi,
-    arguments: &'a Arguments,
-    seen: &'a Observation,
-    moment: Moment,
-    comm: Option<Comm>,
-    recorder: &'a mut Recorder,
+pub struct After<'a> {
+    pub abi: &'static Abi,
+    pub arguments: &'a Arguments,
+    pub seen: &'a Observation,
+    pub moment: Moment,
+    pub comm: Option<Comm>,
+    /// Place of the communicator of a receive.
+    pub received_in: Option<usize>,
+    pub recorder: &'a mut Recorder,
 }
 
 impl After<'_> {
@@ -91,8 +107,7 @@ impl After<'_> {
             }
         }
         if self.receives() {
-            let place = self.receiving_communicator();
-            match (form, place) {
+            match (form, self.received_in) {
                 (Form::Plain, Some(communicator)) => self.received(communicator),
                 (Form::Immediate, Some(communicator)) => {
                     let (from, tag) = self.envelope();
@@ -109,7 +124,7 @@ impl After<'_> {
     }
 
     /// What the call sends; nothing to MPI_PROC_NULL.
-    fn outgoing(&mut self) -> Option<Message> {
+    pub fn outgoing(&mut self) -> Option<Message> {
         let peer = self.arguments.int(b'd').filter(|rank| *rank >= 0)?;
         let tag = self.arguments.int(b'g')?;
         let communicator = self.recorder.communicators.place(self.comm?);
@@ -118,7 +133,7 @@ impl After<'_> {
         Some(Message { communicator, peer, tag, bytes: count * partitions * self.size(b't') })
     }
 
-    fn receives(&self) -> bool {
+    pub fn receives(&self) -> bool {
         let from = self.arguments.int(b's');
         // MPI_ANY_SOURCE and MPI_PROC_NULL are negative; nothing is ever received from the latter.
         from.is_some() || self.arguments.has(b'm')
@@ -126,6 +141,9 @@ impl After<'_> {
 
     /// The communicator of a receive; that of a probed message was noted when it was probed.
     fn receiving_communicator(&mut self) -> Option<usize> {
+        if !matches!(self.arguments.call.kind, Kind::Receive | Kind::ReceiveInit | Kind::Exchange) {
+            return None;
+        }
         match self.comm {
             Some(comm) => Some(self.recorder.communicators.place(comm)),
             None => self.recorder.owner_of_message(*self.seen.handles.first()?),
@@ -133,15 +151,19 @@ impl After<'_> {
     }
 
     /// Source and tag of a receive.
-    fn envelope(&self) -> (i32, i32) {
+    pub fn envelope(&self) -> (i32, i32) {
         (self.arguments.int(b's').unwrap_or(-1), self.arguments.int(b'G').unwrap_or(-1))
     }
 
     fn received(&mut self, communicator: usize) {
-        let status = self.seen.statuses.as_ref().and_then(|statuses| statuses.read(0));
-        if let Some((peer, tag, bytes)) = status.filter(|(peer, ..)| *peer >= 0) {
+        if let Some((peer, tag, bytes)) = self.status(0).filter(|(peer, ..)| *peer >= 0) {
             self.recorder.received(&self.moment, Message { communicator, peer, tag, bytes });
         }
+    }
+
+    /// Source, tag and bytes, as MPI says.
+    pub fn status(&self, at: usize) -> Option<(i32, i32, u64)> {
+        self.seen.statuses.as_ref().and_then(|statuses| statuses.read(at))
     }
 
     fn add_request(&mut self, operations: [Option<Operation>; 2]) {
@@ -166,30 +188,30 @@ impl After<'_> {
         }
     }
 
-    /// Requests that are complete: all, the one with an index, or those with some indices.
     fn completed(&mut self) {
+        for (request, status) in self.completed_requests() {
+            let Some(handle) = self.seen.handles.get(request) else { continue };
+            let from = || self.seen.statuses.as_ref().and_then(|statuses| statuses.read(status));
+            self.recorder.complete_request(&self.moment, *handle, from);
+        }
+    }
+
+    /// Requests that are complete, all, the one with an index, or those with some indices: which, and the places of their
+    /// statuses.
+    pub fn completed_requests(&self) -> Vec<(usize, usize)> {
         if self.arguments.has(b'l') && self.arguments.written(b'l').unwrap_or(0) == 0 {
-            return;
+            return Vec::new();
         }
         if self.arguments.has(b'k') {
             // MPI_UNDEFINED is negative.
             let count = usize::try_from(self.arguments.written(b'k').unwrap_or(0)).unwrap_or(0);
-            for at in 0..count.min(self.seen.handles.len()) {
-                self.complete(self.arguments.index(b'J', at), at);
-            }
+            let index = |at| Some((self.arguments.index(b'J', at)?, at));
+            (0..count.min(self.seen.handles.len())).filter_map(index).collect()
         } else if self.arguments.has(b'i') {
-            self.complete(self.arguments.index(b'i', 0), 0);
+            self.arguments.index(b'i', 0).map(|index| (index, 0)).into_iter().collect()
         } else {
-            for at in 0..self.seen.handles.len() {
-                self.complete(Some(at), at);
-            }
+            (0..self.seen.handles.len()).map(|at| (at, at)).collect()
         }
-    }
-
-    fn complete(&mut self, request: Option<usize>, status: usize) {
-        let Some(handle) = request.and_then(|request| self.seen.handles.get(request)) else { return };
-        let from = || self.seen.statuses.as_ref().and_then(|statuses| statuses.read(status));
-        self.recorder.complete_request(&self.moment, *handle, from);
     }
 
     /// A message that a matching probe has found is received without its communicator.
@@ -252,17 +274,22 @@ impl After<'_> {
         single.or_else(|| self.sum(b'V', b'T', b'Y', ranks)).or_else(|| self.own_part(ranks)).unwrap_or(0)
     }
 
-    /// The sum of an array of numbers, in bytes; with one datatype, or one for each number.
     fn sum(&self, counts: u8, datatype: u8, datatypes: u8, ranks: usize) -> Option<u64> {
+        Some(self.sizes(counts, datatype, datatypes, ranks)?.iter().sum())
+    }
+
+    /// An array of numbers, in bytes; with one datatype, or one for each number.
+    pub fn sizes(&self, counts: u8, datatype: u8, datatypes: u8, ranks: usize) -> Option<Vec<u64>> {
         let counts = self.arguments.counts(counts, ranks)?;
         if self.arguments.has(datatype) {
-            return Some(counts.iter().sum::<u64>() * self.size(datatype));
+            let size = self.size(datatype);
+            return Some(counts.iter().map(|count| count * size).collect());
         }
         let each = counts.iter().enumerate().map(|(rank, count)| {
             let size = self.arguments.handle_of(self.abi, datatypes, rank).map_or(0, |handle| self.size_of(handle));
             count * size
         });
-        Some(each.sum())
+        Some(each.collect())
     }
 
     /// What this rank gets of a reduction that is scattered.
@@ -274,20 +301,24 @@ impl After<'_> {
     }
 
     fn one_sided(&mut self) {
-        let Some(target) = self.arguments.int(b'h') else { return };
-        let transfer = |count: u8, datatype: u8| self.arguments.count(count).map(|count| count * self.size(datatype));
-        let (sent, received) = if self.arguments.has(b'1') {
-            // One element there and back; its datatype is the argument that says so.
-            let size = self.size(b'1');
-            (Some(size), Some(size))
-        } else {
-            (transfer(b'n', b't'), transfer(b'N', b'T'))
-        };
+        let Some((target, sent, received)) = self.one_sided_bytes() else { return };
         if target >= 0 {
             let window = self.arguments.handle(self.abi, b'w').unwrap_or(0);
             self.recorder.one_sided(&self.moment, window, target, sent, received);
         }
         self.add_request([Some(Operation::Other), None]);
+    }
+
+    /// Target, and bytes to and from it.
+    pub fn one_sided_bytes(&self) -> Option<(i32, Option<u64>, Option<u64>)> {
+        let target = self.arguments.int(b'h')?;
+        if self.arguments.has(b'1') {
+            // One element there and back; its datatype is the argument that says so.
+            let size = self.size(b'1');
+            return Some((target, Some(size), Some(size)));
+        }
+        let transfer = |count: u8, datatype: u8| self.arguments.count(count).map(|count| count * self.size(datatype));
+        Some((target, transfer(b'n', b't'), transfer(b'N', b'T')))
     }
 
     fn management(&mut self) {
@@ -310,8 +341,20 @@ impl After<'_> {
         self.add_request([Some(Operation::Other), None]);
     }
 
+    /// Whether an element of the datatype in an argument has gaps.
+    pub fn has_gaps(&self, argument: u8) -> bool {
+        let Some(datatype) = self.arguments.handle(self.abi, argument) else { return false };
+        if datatype == self.abi.datatype_null {
+            return false;
+        }
+        let (mut lower, mut extent) = (0, 0);
+        // SAFETY: a datatype that the program has handed to MPI, and places for numbers.
+        let code = unsafe { mpi::type_get_extent(datatype, &mut lower, &mut extent) };
+        code == 0 && u64::try_from(extent).unwrap_or(0) != self.size_of(datatype)
+    }
+
     /// Bytes of data in an element of the datatype in an argument.
-    fn size(&self, argument: u8) -> u64 {
+    pub fn size(&self, argument: u8) -> u64 {
         self.arguments.handle(self.abi, argument).map_or(0, |datatype| self.size_of(datatype))
     }
 

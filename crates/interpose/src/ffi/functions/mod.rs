@@ -64,6 +64,10 @@ functions! {
     graph_neighbors_count = c"PMPI_Graph_neighbors_count" (comm: Handle, rank: Int, neighbors: Out);
     dist_graph_neighbors_count = c"PMPI_Dist_graph_neighbors_count" (comm: Handle, sources: Out, destinations: Out,
                                                                      weighted: Out);
+    cart_shift = c"PMPI_Cart_shift" (comm: Handle, dimension: Int, by: Int, source: Out, destination: Out);
+    graph_neighbors = c"PMPI_Graph_neighbors" (comm: Handle, rank: Int, most: Int, neighbors: Out);
+    dist_graph_neighbors = c"PMPI_Dist_graph_neighbors" (comm: Handle, sources_most: Int, sources: Out, weights_in: Out,
+                                                         destinations_most: Int, destinations: Out, weights_out: Out);
     get_library_version = c"PMPI_Get_library_version" (text: Address, length: Out);
     get_elements_x = c"PMPI_Get_elements_x" (status: Address, datatype: Handle, count: *mut i64);
     comm_test_inter = c"PMPI_Comm_test_inter" (comm: Handle, flag: Out);

@@ -39,6 +39,8 @@ pub struct Job {
     pub variables: Vec<(String, String)>,
     /// Program and arguments.
     pub program: Vec<String>,
+    /// Folder to start it in, when not the one that the launcher is started in.
+    pub folder: Option<PathBuf>,
 }
 
 /// Where ranks go.
@@ -80,13 +82,17 @@ impl Launcher {
 
     /// Its arguments, ahead of the program that it starts.
     pub fn arguments(self, job: &Job) -> Vec<String> {
-        match self {
-            Launcher::Hydra => hydra(job, "-launcher", "-launcher-exec"),
-            Launcher::Intel => hydra(job, "-bootstrap", "-bootstrap-exec"),
-            Launcher::OpenMpi => open_mpi(job),
-            Launcher::Srun => srun(job),
-            Launcher::None => Vec::new(),
+        let (mut words, folder) = match self {
+            Launcher::Hydra => (hydra(job, "-launcher", "-launcher-exec"), "-wdir"),
+            Launcher::Intel => (hydra(job, "-bootstrap", "-bootstrap-exec"), "-wdir"),
+            Launcher::OpenMpi => (open_mpi(job), "--wdir"),
+            Launcher::Srun => (srun(job), "--chdir"),
+            Launcher::None => return Vec::new(),
+        };
+        if let Some(path) = &job.folder {
+            words.extend([folder.to_string(), path.to_string_lossy().into_owned()]);
         }
+        words
     }
 
     /// What it needs in the environment; `variables` are those of the programs that it starts.
@@ -201,6 +207,14 @@ mod tests {
         let job = Job { ranks: 3, ..Job::default() };
         assert_eq!(Launcher::Hydra.arguments(&job), ["-n", "3"]);
         assert_eq!(Launcher::OpenMpi.arguments(&job), ["-n", "3"]);
+    }
+
+    #[test]
+    fn programs_start_in_the_folder_that_was_asked_for() {
+        let job = Job { ranks: 2, folder: Some("/x y".into()), ..Job::default() };
+        assert_eq!(Launcher::Intel.arguments(&job), ["-n", "2", "-wdir", "/x y"]);
+        assert_eq!(Launcher::OpenMpi.arguments(&job), ["-n", "2", "--wdir", "/x y"]);
+        assert_eq!(Launcher::Srun.arguments(&job)[4..], ["--chdir", "/x y"]);
     }
 
     #[test]

@@ -2,16 +2,19 @@
 //! ([`wheels`], [`source`]), and how they start a program ([`launcher`], [`invocation`]). Benchmarks, the demonstration
 //! and commands use them.
 
+mod abi;
 mod catalog;
 mod description;
 mod folders;
 mod invocation;
 mod launcher;
+pub mod packages;
 mod source;
 mod stack;
 mod template;
 pub mod wheels;
 
+pub use abi::Abi;
 pub use catalog::Catalog;
 pub use folders::{absolute, cache_folder};
 pub use invocation::Invocation;

@@ -8,7 +8,7 @@ use super::description::{Description, RailUse};
 use super::launcher::Launcher;
 use super::source::Source;
 use super::template::{self, Values};
-use super::wheels;
+use super::wheels::{self, Wheels};
 use crate::mpi::provider_library;
 
 /// A stack.
@@ -71,6 +71,11 @@ impl Stack {
             environment: description.environment,
             oversubscribed: description.oversubscribed,
         })
+    }
+
+    /// An MPI of `fishplate setup` as it is.
+    pub fn of_wheels(wheels: &'static Wheels) -> Result<Stack> {
+        Stack::new(&wheels.name, Description { wheels: Some(wheels.name.clone()), ..Description::default() })
     }
 
     /// Fails, saying what to do, unless its programs can be started.

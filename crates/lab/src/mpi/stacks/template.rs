@@ -19,7 +19,7 @@ pub struct Values {
 }
 
 /// What the programs of an MPI library from PyPI need in their environment.
-pub fn wheels_variables(wheels: &Wheels) -> Result<Vec<(String, String)>> {
+pub fn wheels_variables(wheels: &'static Wheels) -> Result<Vec<(String, String)>> {
     let values = Values { root: Some(wheels.folder()?), ..Values::default() };
     fill_all(&wheels.environment, &values).with_context(|| wheels.name.clone())
 }

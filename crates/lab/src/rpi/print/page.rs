@@ -4,10 +4,10 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{sentences, table};
 use crate::output::page::{self, axis::Axis, units};
+use crate::profile::times::Times;
 use crate::record::Record;
 use crate::rpi::evaluate::{Evaluation, Rated, Rpi};
 use crate::rpi::published;
-use crate::rpi::times::Times;
 
 const STYLE: &str = include_str!("rpi.css");
 const WIDTH: f64 = 1140.0;

@@ -1,10 +1,10 @@
 //! Allgathers: each position has one of as many parts, and gets the others.
 
 use super::{Group, part};
-use crate::mpi::program::Mpi;
+use crate::mpi::program::{Mpi, Tag};
 
 /// Twice as many parts each step; the number of ranks is a power of two.
-pub async fn recursive_doubling(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+pub async fn recursive_doubling(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     let mut mask = 1;
     while mask < len {
@@ -16,7 +16,7 @@ pub async fn recursive_doubling(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) 
 }
 
 /// Each part goes around.
-pub async fn ring(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+pub async fn ring(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     let of = |position: u32| part(bytes, len, position % len, position % len + 1);
     for step in 0..len - 1 {

@@ -1,10 +1,10 @@
 //! Reductions whose result all ranks get.
 
-use super::{Broadcast, Group, broadcast, reduce};
-use crate::mpi::program::Mpi;
+use super::{Broadcast, Group, broadcast, part, recursive_doubling, reduce};
+use crate::mpi::program::{Mpi, Tag};
 
 /// Recursive doubling where the number of ranks is a power of two, otherwise a reduction and a broadcast.
-pub async fn allreduce(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+pub async fn allreduce(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     if !len.is_power_of_two() {
         reduce(mpi, group, bytes, tag).await;
@@ -16,4 +16,19 @@ pub async fn allreduce(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
         mpi.sendrecv(peer, bytes, peer, bytes, tag).await;
         mask <<= 1;
     }
+}
+
+/// For long vectors: reduction in parts by recursive halving, then an allgather by recursive doubling. The number of ranks
+/// is a power of two.
+pub async fn rabenseifner(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
+    let (me, len) = (group.me(mpi), group.len());
+    let mut mask = len / 2;
+    while mask > 0 {
+        let peer = me ^ mask;
+        // Each keeps the half of its parts that it is in.
+        let of = |position: u32| part(bytes, len, position & !(mask - 1), (position & !(mask - 1)) + mask);
+        mpi.sendrecv(group.rank(peer), of(peer), group.rank(peer), of(me), tag).await;
+        mask /= 2;
+    }
+    recursive_doubling(mpi, group, bytes, tag).await;
 }

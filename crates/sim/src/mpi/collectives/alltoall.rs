@@ -1,7 +1,7 @@
 //! All-to-all exchanges: each rank has a block for each.
 
 use super::Group;
-use crate::mpi::program::Mpi;
+use crate::mpi::program::{Mpi, Tag};
 
 /// Up to this block length, with enough ranks, Bruck's algorithm (MPICH's limits).
 const SHORT: u64 = 256;
@@ -10,7 +10,7 @@ const FEW: u32 = 8;
 const MEDIUM: u64 = 32 << 10;
 
 /// One exchange of blocks of `bytes`, as MPICH does it.
-pub async fn alltoall(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+pub async fn alltoall(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     if bytes <= SHORT && group.len() >= FEW {
         bruck(mpi, group, bytes, tag).await;
     } else if bytes <= MEDIUM {
@@ -21,7 +21,7 @@ pub async fn alltoall(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
 }
 
 /// Few, longer messages: log2(n) steps of half of all blocks.
-pub async fn bruck(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+pub async fn bruck(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     let mut distance = 1;
     while distance < len {
@@ -32,7 +32,7 @@ pub async fn bruck(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
     }
 }
 
-async fn at_once(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+async fn at_once(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     let mut requests = Vec::new();
     for step in 1..len {
@@ -45,7 +45,7 @@ async fn at_once(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
 }
 
 /// One partner each step.
-pub async fn pairwise(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+pub async fn pairwise(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     for step in 1..len {
         let (to, from) = if len.is_power_of_two() { (me ^ step, me ^ step) } else { (me + step, me + len - step) };

@@ -3,16 +3,16 @@
 use fishplate_collectives::{ClusterMap, Rank};
 
 use super::Group;
-use crate::mpi::program::Mpi;
+use crate::mpi::program::{Mpi, Tag};
 
 /// Dissemination: after step k each rank has heard from 2^(k+1).
-pub async fn barrier(mpi: &Mpi, group: &Group, tag: u32) {
+pub async fn barrier(mpi: &Mpi, group: &Group, tag: Tag) {
     let ranks: Vec<u32> = (0..group.len()).map(|position| group.rank(position)).collect();
     disseminate(mpi, &ranks, group.me(mpi), tag).await;
 }
 
 /// As MPICH does it that knows hosts: to the first rank of each host, dissemination among these, and back.
-pub async fn barrier_by_host(mpi: &Mpi, map: &ClusterMap, tag: u32) {
+pub async fn barrier_by_host(mpi: &Mpi, map: &ClusterMap, tag: Tag) {
     let host = |rank: u32| {
         let rank = Rank(rank as usize);
         (map.cluster_of(rank), map.host_of(rank))
@@ -34,7 +34,7 @@ pub async fn barrier_by_host(mpi: &Mpi, map: &ClusterMap, tag: u32) {
     }
 }
 
-async fn disseminate(mpi: &Mpi, ranks: &[u32], me: u32, tag: u32) {
+async fn disseminate(mpi: &Mpi, ranks: &[u32], me: u32, tag: Tag) {
     let len = ranks.len() as u32;
     let at = |position: u32| ranks[(position % len) as usize];
     let mut distance = 1;

@@ -1,7 +1,7 @@
 //! Broadcasts from position 0 of a group.
 
 use super::{Group, part, recursive_doubling, ring};
-use crate::mpi::program::Mpi;
+use crate::mpi::program::{Mpi, Tag};
 
 /// Shorter ones go down a binomial tree (MPICH's limits).
 const SHORT: u64 = 12 << 10;
@@ -22,7 +22,7 @@ pub enum Broadcast {
 }
 
 /// One broadcast of `bytes`.
-pub async fn broadcast(mpi: &Mpi, group: &Group, how: Broadcast, bytes: u64, tag: u32) {
+pub async fn broadcast(mpi: &Mpi, group: &Group, how: Broadcast, bytes: u64, tag: Tag) {
     match how {
         Broadcast::Binomial => binomial(mpi, group, bytes, tag).await,
         Broadcast::ScatterAllgather => scatter_allgather(mpi, group, bytes, tag).await,
@@ -31,7 +31,7 @@ pub async fn broadcast(mpi: &Mpi, group: &Group, how: Broadcast, bytes: u64, tag
     }
 }
 
-async fn binomial(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+async fn binomial(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     let mut mask = 1;
     while mask < len {
@@ -51,7 +51,7 @@ async fn binomial(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
 }
 
 /// Down a binomial tree, each child gets what its own subtree needs.
-async fn scatter(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+async fn scatter(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     let mut mask = 1;
     while mask < len {
@@ -76,7 +76,7 @@ async fn scatter(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
     }
 }
 
-async fn scatter_allgather(mpi: &Mpi, group: &Group, bytes: u64, tag: u32) {
+async fn scatter_allgather(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     scatter(mpi, group, bytes, tag).await;
     if bytes < MEDIUM && group.len().is_power_of_two() {
         recursive_doubling(mpi, group, bytes, tag).await;

@@ -1,10 +1,10 @@
 //! Operations whose parts have lengths of their own, as MPI libraries do them: lengths are by position.
 
 use super::Group;
-use crate::mpi::program::Mpi;
+use crate::mpi::program::{Mpi, Tag};
 
 /// To each what it adds for it, pair by pair (MPICH's reduce-scatter of long, commutative operands).
-pub async fn reduce_scatter(mpi: &Mpi, group: &Group, lens: &[u64], tag: u32) {
+pub async fn reduce_scatter(mpi: &Mpi, group: &Group, lens: &[u64], tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     for step in 1..len {
         let (to, from) = ((me + step) % len, (me + len - step) % len);
@@ -13,7 +13,7 @@ pub async fn reduce_scatter(mpi: &Mpi, group: &Group, lens: &[u64], tag: u32) {
 }
 
 /// Each part goes around.
-pub async fn allgather(mpi: &Mpi, group: &Group, lens: &[u64], tag: u32) {
+pub async fn allgather(mpi: &Mpi, group: &Group, lens: &[u64], tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     let of = |position: u32| lens[(position % len) as usize];
     for step in 0..len - 1 {
@@ -23,7 +23,7 @@ pub async fn allgather(mpi: &Mpi, group: &Group, lens: &[u64], tag: u32) {
 }
 
 /// Each sends its part to position 0, which knows all lengths; the others know their own.
-pub async fn gather(mpi: &Mpi, group: &Group, mine: u64, lens: Option<&[u64]>, tag: u32) {
+pub async fn gather(mpi: &Mpi, group: &Group, mine: u64, lens: Option<&[u64]>, tag: Tag) {
     let Some(lens) = lens else { return mpi.send(group.rank(0), tag, mine).await };
     let mut requests = Vec::new();
     for position in 1..group.len() {
@@ -33,7 +33,7 @@ pub async fn gather(mpi: &Mpi, group: &Group, mine: u64, lens: Option<&[u64]>, t
 }
 
 /// Each gets its part from position 0, which knows all lengths; the others know their own.
-pub async fn scatter(mpi: &Mpi, group: &Group, mine: u64, lens: Option<&[u64]>, tag: u32) {
+pub async fn scatter(mpi: &Mpi, group: &Group, mine: u64, lens: Option<&[u64]>, tag: Tag) {
     let Some(lens) = lens else { return mpi.recv(group.rank(0), tag, mine).await };
     let mut requests = Vec::new();
     for position in 1..group.len() {
@@ -43,7 +43,7 @@ pub async fn scatter(mpi: &Mpi, group: &Group, mine: u64, lens: Option<&[u64]>, 
 }
 
 /// Each sends to each: what this rank sends, and what it gets.
-pub async fn alltoall(mpi: &Mpi, group: &Group, sent: &[u64], received: &[u64], tag: u32) {
+pub async fn alltoall(mpi: &Mpi, group: &Group, sent: &[u64], received: &[u64], tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     let mut requests = Vec::new();
     for step in 1..len {

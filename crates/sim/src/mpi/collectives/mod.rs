@@ -6,29 +6,37 @@ mod allreduce;
 mod alltoall;
 mod barrier;
 mod broadcast;
-mod irregular;
+pub mod irregular;
 mod reduce;
 mod scheduled;
 
 pub use allgather::{recursive_doubling, ring};
-pub use allreduce::allreduce;
+pub use allreduce::{allreduce, rabenseifner};
 pub use alltoall::{alltoall, bruck, pairwise};
 pub use barrier::{barrier, barrier_by_host};
 pub use broadcast::{Broadcast, broadcast};
-pub use reduce::reduce;
+pub use reduce::{reduce, scan};
 pub use scheduled::scheduled;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::program::Mpi;
 
 /// Some of the ranks, in the order that an algorithm counts them in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Group {
-    /// The lowest rank.
-    first: u32,
-    /// How many.
-    len: u32,
-    /// Which of them, from the lowest, has position 0.
+    members: Members,
+    /// Which of them has position 0.
     root: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Members {
+    /// Ranks that follow each other: the lowest, and how many.
+    Range(u32, u32),
+    /// Any ranks, and their places.
+    List(Rc<(Vec<u32>, BTreeMap<u32, u32>)>),
 }
 
 impl Group {
@@ -39,32 +47,50 @@ impl Group {
 
     /// `len` ranks from `first` on.
     pub fn of(first: u32, len: u32) -> Group {
-        Group { first, len, root: 0 }
+        Group { members: Members::Range(first, len), root: 0 }
     }
 
-    /// The same ranks, counted from another one.
-    pub fn rooted(self, root: u32) -> Group {
-        Group { root, ..self }
+    /// These ranks.
+    pub fn list(ranks: Vec<u32>) -> Group {
+        let places = ranks.iter().zip(0..).map(|(rank, place)| (*rank, place)).collect();
+        Group { members: Members::List(Rc::new((ranks, places))), root: 0 }
+    }
+
+    /// The same ranks, counted from the one at this place on.
+    pub fn rooted(&self, root: u32) -> Group {
+        Group { root, ..self.clone() }
     }
 
     /// How many.
     pub fn len(&self) -> u32 {
-        self.len
+        match &self.members {
+            Members::Range(_, len) => *len,
+            Members::List(list) => list.0.len() as u32,
+        }
     }
 
     /// Whether nobody is in it.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Position of this rank.
     pub fn me(&self, mpi: &Mpi) -> u32 {
-        (mpi.rank() - self.first + self.len - self.root) % self.len
+        let len = self.len();
+        let place = match &self.members {
+            Members::Range(first, _) => mpi.rank() - first,
+            Members::List(list) => list.1.get(&mpi.rank()).copied().unwrap_or(0),
+        };
+        (place + len - self.root) % len
     }
 
     /// The rank at a position.
     pub fn rank(&self, position: u32) -> u32 {
-        self.first + (position + self.root) % self.len
+        let place = (position + self.root) % self.len();
+        match &self.members {
+            Members::Range(first, _) => first + place,
+            Members::List(list) => list.0[place as usize],
+        }
     }
 }
 

@@ -7,14 +7,14 @@ use std::task::{Context, Poll};
 use fishplate_collectives::{Action, Local, LocalRank, Schedule, Slice};
 
 use super::{Broadcast, Group, barrier, broadcast, irregular, reduce};
-use crate::mpi::program::{Mpi, Task};
+use crate::mpi::program::{Mpi, Tag, Task};
 
 /// Tags of operations among the ranks of a cluster, from the schedule's own on: each may use two.
-const TAGS_OF_LOCAL: u32 = 2;
+const TAGS_OF_LOCAL: Tag = 2;
 
 /// One operation by its schedule, whose elements are bytes. `cluster`: the ranks of this one's cluster.
-pub async fn scheduled(mpi: &Mpi, schedule: &Schedule, cluster: &Group, tag: u32) {
-    let mut execution = Execution::new(mpi, schedule, *cluster, tag);
+pub async fn scheduled(mpi: &Mpi, schedule: &Schedule, cluster: &Group, tag: Tag) {
+    let mut execution = Execution::new(mpi, schedule, cluster.clone(), tag);
     poll_fn(|context| if execution.poll(context) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
@@ -23,7 +23,7 @@ struct Execution<'a> {
     mpi: &'a Mpi,
     schedule: &'a Schedule,
     cluster: Group,
-    tag: u32,
+    tag: Tag,
     /// Steps that each still waits for.
     missing: Vec<usize>,
     /// Steps that wait for each.
@@ -37,7 +37,7 @@ struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    fn new(mpi: &'a Mpi, schedule: &'a Schedule, cluster: Group, tag: u32) -> Self {
+    fn new(mpi: &'a Mpi, schedule: &'a Schedule, cluster: Group, tag: Tag) -> Self {
         let steps = schedule.steps();
         let mut followers = vec![Vec::new(); steps.len()];
         for (index, step) in steps.iter().enumerate() {
@@ -82,8 +82,8 @@ impl<'a> Execution<'a> {
             if let Action::Local(local) = &self.schedule.steps()[index].action {
                 // All ranks of a cluster have the same operations in the same order.
                 let tag =
-                    self.tag + u32::from(fishplate_collectives::MAX_TAGS) + TAGS_OF_LOCAL * self.locals.len() as u32;
-                let (mpi, cluster, local) = (self.mpi.clone(), self.cluster, local.clone());
+                    self.tag + Tag::from(fishplate_collectives::MAX_TAGS) + TAGS_OF_LOCAL * self.locals.len() as Tag;
+                let (mpi, cluster, local) = (self.mpi.clone(), self.cluster.clone(), local.clone());
                 self.running.push((index, Box::pin(async move { run_local(&mpi, cluster, &local, tag).await })));
             }
         }
@@ -102,15 +102,15 @@ impl<'a> Execution<'a> {
 }
 
 /// What takes time about a step.
-fn task(mpi: &Mpi, action: &Action, tag: u32) -> Option<Task> {
+fn task(mpi: &Mpi, action: &Action, tag: Tag) -> Option<Task> {
     let mpi = mpi.clone();
     match action {
         Action::Send { to, from, tag: number } => {
-            let (to, bytes, tag) = (to.0 as u32, from.len as u64, tag + u32::from(number.0));
+            let (to, bytes, tag) = (to.0 as u32, from.len as u64, tag + Tag::from(number.0));
             Some(Box::pin(async move { mpi.send(to, tag, bytes).await }))
         }
         Action::Receive { from, into, tag: number } => {
-            let (from, bytes, tag) = (from.0 as u32, into.len as u64, tag + u32::from(number.0));
+            let (from, bytes, tag) = (from.0 as u32, into.len as u64, tag + Tag::from(number.0));
             Some(Box::pin(async move { mpi.recv(from, tag, bytes).await }))
         }
         Action::Copy { .. } | Action::Reduce { .. } | Action::Local(_) => None,
@@ -118,7 +118,7 @@ fn task(mpi: &Mpi, action: &Action, tag: u32) -> Option<Task> {
 }
 
 /// An operation among the ranks of one cluster, as the MPI library does it.
-async fn run_local(mpi: &Mpi, cluster: Group, local: &Local, tag: u32) {
+async fn run_local(mpi: &Mpi, cluster: Group, local: &Local, tag: Tag) {
     let rooted = |root: &LocalRank| cluster.rooted(root.0 as u32);
     match local {
         Local::Barrier => barrier(mpi, &cluster, tag).await,

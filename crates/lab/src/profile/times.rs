@@ -2,8 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 
-use crate::profile::Profile;
-use crate::profile::schema::{Rank, World};
+use super::schema::{Profile, Rank, World};
 
 /// Names of the times in records, all in seconds.
 pub const NAMES: [&str; 6] = [

@@ -1,0 +1,249 @@
+//! What a trace makes of a call that has returned.
+
+use std::sync::OnceLock;
+
+use fishplate_profile::calls::{self, Call, Form, Kind};
+use fishplate_trace::{Collective, CollectiveKind, Completed, Epoch, Operation, Receive, Send, Sizes};
+
+use super::observation::After;
+use crate::ffi::objects::Comm;
+use crate::trace::Tracer;
+
+impl After<'_> {
+    /// Adds the call to the trace.
+    pub fn trace(&mut self, tracer: &mut Tracer, has_failed: bool) {
+        match (self.arguments.call.kind, has_failed) {
+            (Kind::Complete, _) => self.trace_completion(tracer),
+            (_, true) => tracer.computes(),
+            (Kind::Send | Kind::SendInit | Kind::Receive | Kind::ReceiveInit | Kind::Exchange, _) => {
+                self.trace_messages(tracer);
+            }
+            (Kind::Start, _) => self.seen.handles.iter().for_each(|handle| tracer.start(*handle)),
+            (Kind::Probe, _) => tracer.found_nothing(),
+            (Kind::OneSided, _) => self.trace_one_sided(tracer),
+            (Kind::Sync, _) => self.trace_epoch(tracer),
+            (Kind::File | Kind::Life, _) => tracer.computes(),
+            _ => self.trace_collective(tracer),
+        }
+    }
+
+    fn trace_messages(&mut self, tracer: &mut Tracer) {
+        let has_request = self.arguments.call.form != Form::Plain;
+        let request = if has_request { tracer.reserve_slot() } else { None };
+        let (send, receive) = (self.traced_send(tracer, request), self.traced_receive(tracer, request));
+        let is_wild = receive.as_ref().is_some_and(|receive| receive.from.is_none() || receive.tag.is_none());
+        let operation = match (send, receive) {
+            (Some(send), Some(receive)) => Some(Operation::Exchange(send, receive)),
+            (Some(send), None) => Some(Operation::Send(send)),
+            (None, Some(receive)) => Some(Operation::Receive(receive)),
+            // To or from nobody.
+            (None, None) => None,
+        };
+        let is_persistent = self.arguments.call.form == Form::Persistent;
+        if let (Some(slot), Some(handle)) = (request, self.arguments.request(self.abi, b'r', 0)) {
+            let persistent = is_persistent.then(|| operation.clone().unwrap_or(Operation::Wait(Vec::new())));
+            tracer.add_request(handle, slot, self.received_in.filter(|_| is_wild), persistent);
+        }
+        match operation {
+            Some(operation) if !is_persistent => tracer.push(&operation),
+            _ => {}
+        }
+    }
+
+    fn traced_send(&mut self, tracer: &mut Tracer, request: Option<u32>) -> Option<Send> {
+        let message = self.outgoing()?;
+        let communicator = self.recorder.communicators.at(message.communicator);
+        tracer.know(message.communicator, communicator);
+        let to = communicator.in_world(message.peer)? as u32;
+        let is_synchronous = self.arguments.call.name.contains("Ss") || self.arguments.call.name.contains("Iss");
+        let has_gaps = self.has_gaps(b't');
+        let communicator = message.communicator as u32;
+        Some(Send { communicator, to, tag: message.tag, bytes: message.bytes, is_synchronous, has_gaps, request })
+    }
+
+    fn traced_receive(&mut self, tracer: &mut Tracer, request: Option<u32>) -> Option<Receive> {
+        if !self.receives() {
+            return None;
+        }
+        let place = self.received_in?;
+        tracer.know(place, self.recorder.communicators.at(place));
+        let (from, tag) = self.envelope();
+        let is_from_nobody = self.arguments.has(b's') && from < 0 && from != self.abi.any_source;
+        if is_from_nobody {
+            return None;
+        }
+        let (mut from, mut tag) = (Some(from).filter(|from| *from >= 0), Some(tag).filter(|tag| *tag >= 0));
+        // A call that waits says what has come.
+        if request.is_none()
+            && let Some((peer, got, _)) = self.status(0)
+        {
+            (from, tag) = (Some(peer).filter(|peer| *peer >= 0), Some(got));
+            from?;
+        }
+        let from = match from {
+            Some(from) => Some(self.recorder.communicators.at(place).in_world(from)? as u32),
+            None => None,
+        };
+        let one = |count, datatype| self.arguments.count(count).map(|count| count * self.size(datatype));
+        let bytes = one(b'N', b'T').or_else(|| one(b'e', b't')).unwrap_or(0);
+        let partitions = self.arguments.int(b'p').map_or(1, |partitions| u64::try_from(partitions).unwrap_or(0));
+        let (bytes, has_gaps) = (bytes * partitions, self.has_gaps(b'T'));
+        Some(Receive { communicator: place as u32, from, tag, bytes, has_gaps, request })
+    }
+
+    fn trace_completion(&mut self, tracer: &mut Tracer) {
+        match self.arguments.call.name.as_str() {
+            "MPI_Request_free" => return self.seen.handles.iter().for_each(|handle| tracer.free(*handle)),
+            "MPI_Cancel" | "MPI_Parrived" | "MPI_Request_get_status" => return tracer.found_nothing(),
+            _ => {}
+        }
+        let mut completed: Vec<Completed> = Vec::new();
+        for (request, status) in self.completed_requests() {
+            let Some(handle) = self.seen.handles.get(request).copied() else { continue };
+            let from = self.status(status);
+            let source = |place: usize| {
+                let (rank, tag, _) = from?;
+                let rank = self.recorder.communicators.at(place).in_world(rank)?;
+                Some((rank as u32, tag))
+            };
+            completed.extend(tracer.complete(handle, source));
+        }
+        if completed.is_empty() { tracer.found_nothing() } else { tracer.push(&Operation::Wait(completed)) }
+    }
+
+    fn trace_one_sided(&mut self, tracer: &mut Tracer) {
+        let Some((target, written, read)) = self.one_sided_bytes() else { return tracer.computes() };
+        let window = self.arguments.handle(self.abi, b'w').unwrap_or(0);
+        let Some(place) = self.recorder.communicator_of_window(window) else { return tracer.computes() };
+        let communicator = self.recorder.communicators.at(place);
+        tracer.know(place, communicator);
+        let Some(target) = communicator.in_world(target) else { return tracer.computes() };
+        let request = self.arguments.request(self.abi, b'r', 0).and_then(|handle| {
+            let slot = tracer.reserve_slot()?;
+            tracer.add_request(handle, slot, None, None);
+            Some(slot)
+        });
+        let (written, read) = (written.unwrap_or(0), read.unwrap_or(0));
+        tracer.push(&Operation::OneSided { window: place as u32, target: target as u32, written, read, request });
+    }
+
+    fn trace_epoch(&mut self, tracer: &mut Tracer) {
+        let window = self.arguments.handle(self.abi, b'w').unwrap_or(0);
+        let Some(place) = self.recorder.communicator_of_window(window) else { return tracer.computes() };
+        let communicator = self.recorder.communicators.at(place);
+        let target = self.arguments.int(b'h').and_then(|rank| communicator.in_world(rank)).map(|rank| rank as u32);
+        let kind = match self.arguments.call.name.as_str() {
+            "MPI_Win_fence" => Epoch::Fence,
+            "MPI_Win_unlock" | "MPI_Win_flush" | "MPI_Win_flush_local" if target.is_some() => Epoch::Flush(target),
+            "MPI_Win_unlock_all" | "MPI_Win_flush_all" | "MPI_Win_flush_local_all" | "MPI_Win_complete" => {
+                Epoch::Flush(None)
+            }
+            "MPI_Win_test" => return tracer.found_nothing(),
+            // What they wait for is the other side's flush; how long that takes is not known.
+            _ => return tracer.computes(),
+        };
+        tracer.know(place, communicator);
+        tracer.push(&Operation::Epoch { window: place as u32, kind });
+    }
+
+    fn trace_collective(&mut self, tracer: &mut Tracer) {
+        let (Some(kind), Some(comm)) = (collective_kind(self.moment.call), self.comm) else { return tracer.computes() };
+        let place = self.recorder.communicators.place(comm);
+        tracer.know(place, self.recorder.communicators.at(place));
+        let root = self.arguments.int(b'o').and_then(|root| u32::try_from(root).ok());
+        let neighbors = if self.arguments.call.kind == Kind::Neighbor { self.neighbors(comm, place) } else { None };
+        let [sent, received] = self.collective_sizes(place, neighbors.as_ref());
+        let request = self.arguments.request(self.abi, b'r', 0);
+        let slot = request.and_then(|_| tracer.reserve_slot());
+        let operation = Operation::Collective(Collective {
+            kind,
+            communicator: place as u32,
+            root,
+            sent,
+            received,
+            neighbors,
+            request: slot,
+        });
+        let is_persistent = self.arguments.call.form == Form::Persistent;
+        if let (Some(handle), Some(slot)) = (request, slot) {
+            tracer.add_request(handle, slot, None, is_persistent.then(|| operation.clone()));
+        }
+        if !is_persistent {
+            tracer.push(&operation);
+        }
+    }
+
+    /// Neighbours as ranks of MPI_COMM_WORLD; nobody where there is none.
+    fn neighbors(&mut self, comm: Comm, place: usize) -> Option<(Vec<u32>, Vec<u32>)> {
+        let [sources, destinations] = comm.neighbor_ranks(self.abi).ok()?;
+        let communicator = self.recorder.communicators.at(place);
+        let world = |ranks: Vec<i32>| {
+            ranks.into_iter().map(|rank| communicator.in_world(rank).map_or(u32::MAX, |rank| rank as u32)).collect()
+        };
+        Some((world(sources), world(destinations)))
+    }
+
+    /// What goes to and comes from each rank or neighbour.
+    fn collective_sizes(&mut self, place: usize, neighbors: Option<&(Vec<u32>, Vec<u32>)>) -> [Sizes; 2] {
+        let communicator = self.recorder.communicators.at(place);
+        let (ranks, own) = (communicator.ranks, communicator.own);
+        let (sources, destinations) = neighbors.map_or((ranks, ranks), |(from, to)| (from.len(), to.len()));
+        let each = |count, datatype| self.arguments.count(count).map(|count| Sizes::Each(count * self.size(datatype)));
+        let all = |counts, datatype, datatypes, ranks| self.sizes(counts, datatype, datatypes, ranks).map(Sizes::Of);
+        let both = || each(b'e', b't').or_else(|| each(b'E', b't')).or_else(|| all(b'R', b't', b'-', ranks));
+        let received = each(b'N', b'T').or_else(|| each(b'X', b'T')).or_else(|| all(b'V', b'T', b'Y', sources));
+        let received = received.or_else(both).unwrap_or(Sizes::Each(0));
+        if self.arguments.is_in_place(self.abi, b'b') {
+            let is_alltoall = self.arguments.has(b'x') || self.arguments.has(b'v');
+            let sent = if is_alltoall { received.clone() } else { Sizes::Each(received.of(own)) };
+            return [sent, received];
+        }
+        let sent = each(b'n', b't').or_else(|| each(b'x', b't')).or_else(|| all(b'v', b't', b'y', destinations));
+        [sent.or_else(both).unwrap_or(Sizes::Each(0)), received]
+    }
+}
+
+/// Which collective operation a call is, by its number.
+fn collective_kind(call: usize) -> Option<CollectiveKind> {
+    static KINDS: OnceLock<Vec<Option<CollectiveKind>>> = OnceLock::new();
+    KINDS.get_or_init(|| calls::table().iter().map(kind_of).collect())[call]
+}
+
+fn kind_of(call: &Call) -> Option<CollectiveKind> {
+    if call.kind == Kind::Manage {
+        let makes = call.arguments.iter().any(|argument| b"zWr".contains(argument));
+        return makes.then_some(CollectiveKind::Make);
+    }
+    let name = call.name.strip_prefix("MPI_")?.to_ascii_lowercase();
+    let name = if call.is_large { name.strip_suffix("_c")? } else { &name };
+    let name = if call.form == Form::Persistent { name.strip_suffix("_init")? } else { name };
+    let name = if call.form == Form::Immediate { name.strip_prefix('i')? } else { name };
+    Some(match name {
+        "barrier" => CollectiveKind::Barrier,
+        "bcast" => CollectiveKind::Broadcast,
+        "gather" | "gatherv" => CollectiveKind::Gather,
+        "scatter" | "scatterv" => CollectiveKind::Scatter,
+        "allgather" | "allgatherv" => CollectiveKind::Allgather,
+        "alltoall" | "alltoallv" | "alltoallw" => CollectiveKind::Alltoall,
+        "reduce" => CollectiveKind::Reduce,
+        "allreduce" => CollectiveKind::Allreduce,
+        "reduce_scatter" | "reduce_scatter_block" => CollectiveKind::ReduceScatter,
+        "scan" | "exscan" => CollectiveKind::Scan,
+        "neighbor_allgather" | "neighbor_allgatherv" => CollectiveKind::NeighborAllgather,
+        "neighbor_alltoall" | "neighbor_alltoallv" | "neighbor_alltoallw" => CollectiveKind::NeighborAlltoall,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_collective_call_is_known() {
+        for (number, call) in calls::table().iter().enumerate() {
+            let is_collective = call.kind.group() == calls::Group::Collective;
+            assert!(!is_collective || collective_kind(number).is_some(), "{}", call.name);
+        }
+    }
+}

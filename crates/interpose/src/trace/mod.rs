@@ -1,0 +1,16 @@
+//! Traces: what the program does, call by call, for `fishplate predict` (docs/trace.md).
+//!
+//! [`crate::ffi`] makes an operation of each call; a [`Tracer`] writes it with the computation before it.
+//!
+//! - [`stamps`]: computation between calls;
+//! - [`slots`]: requests by small numbers, so that a loop does the same each time;
+//! - [`memory`]: what is not in the file yet;
+//! - [`tracer`]: the trace of this process.
+
+mod memory;
+mod slots;
+mod stamps;
+mod tracer;
+
+pub use stamps::{Stamp, begin_call, end_call};
+pub use tracer::Tracer;

@@ -1,0 +1,99 @@
+//! Requests by the lowest number that is free.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fishplate_trace::Operation;
+use rustc_hash::FxHashMap;
+
+/// Requests that are known at once; later ones are not.
+const MAX_REQUESTS: usize = 1 << 20;
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its number.
+    pub slot: u32,
+    /// Communicator of a receive that takes from any rank or with any tag.
+    pub wild: Option<usize>,
+    /// What MPI_Start does.
+    pub persistent: Option<Operation>,
+    /// It is under way.
+    pub is_active: bool,
+}
+
+/// All of them, by handle.
+#[derive(Default)]
+pub struct Slots {
+    known: FxHashMap<usize, Entry>,
+    free: BinaryHeap<Reverse<u32>>,
+}
+
+impl Slots {
+    /// A number for the next request; nothing if there are too many.
+    pub fn reserve(&mut self) -> Option<u32> {
+        if self.known.len() >= MAX_REQUESTS {
+            return None;
+        }
+        Some(self.free.pop().map_or(self.known.len() as u32, |Reverse(slot)| slot))
+    }
+
+    /// The request with a number that was reserved. A handle that MPI uses again is the new request.
+    pub fn insert(&mut self, handle: usize, entry: Entry) {
+        if let Some(old) = self.known.insert(handle, entry) {
+            self.free.push(Reverse(old.slot));
+        }
+    }
+
+    /// One that is known.
+    pub fn get(&mut self, handle: usize) -> Option<&mut Entry> {
+        self.known.get_mut(&handle)
+    }
+
+    /// One that is complete: it was under way. Persistent ones stay known.
+    pub fn complete(&mut self, handle: usize) -> Option<Entry> {
+        let entry = self.known.get_mut(&handle).filter(|entry| entry.is_active)?;
+        entry.is_active = false;
+        let done = entry.clone();
+        if done.persistent.is_none() {
+            self.remove(handle);
+        }
+        Some(done)
+    }
+
+    /// One that is freed.
+    pub fn remove(&mut self, handle: usize) {
+        if let Some(entry) = self.known.remove(&handle) {
+            self.free.push(Reverse(entry.slot));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_lowest_that_are_free() {
+        let mut slots = Slots::default();
+        let add = |slots: &mut Slots, handle| {
+            let slot = slots.reserve().unwrap();
+            slots.insert(handle, Entry { slot, wild: None, persistent: None, is_active: true });
+            slot
+        };
+        assert_eq!([10, 11, 12].map(|handle| add(&mut slots, handle)), [0, 1, 2]);
+        assert!(slots.complete(11).is_some() && slots.complete(10).is_some());
+        assert!(slots.complete(10).is_none());
+        assert_eq!([13, 14, 15].map(|handle| add(&mut slots, handle)), [0, 1, 3]);
+    }
+
+    #[test]
+    fn a_persistent_request_keeps_its_number() {
+        let mut slots = Slots::default();
+        let slot = slots.reserve().unwrap();
+        slots.insert(5, Entry { slot, wild: None, persistent: Some(Operation::End), is_active: true });
+        assert_eq!(slots.complete(5).map(|entry| entry.slot), Some(0));
+        assert!(slots.complete(5).is_none());
+        assert_eq!(slots.reserve(), Some(1));
+    }
+}

@@ -1,0 +1,150 @@
+//! The trace of this process.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::thread::{self, ThreadId};
+
+use fishplate_trace::rank_file::{Header, TAIL, TRACE};
+use fishplate_trace::write::Writer;
+use fishplate_trace::{Completed, Operation};
+use rustc_hash::FxHashMap;
+
+use super::memory::MappedTail;
+use super::slots::{Entry, Slots};
+use super::stamps::{Stamp, overhead};
+use crate::profile::Communicator;
+
+/// What a program computes between two looks at requests that found nothing, if it only waits, in nanoseconds: that is no
+/// computation.
+const POLLING_NS: u64 = 1000;
+
+/// Writes the trace.
+pub struct Tracer {
+    writer: Option<Writer<File, MappedTail>>,
+    tail: std::path::PathBuf,
+    slots: Slots,
+    /// Contexts of communicators, by their places.
+    contexts: FxHashMap<usize, u64>,
+    overhead_ns: u64,
+    /// When the present call began.
+    began: Stamp,
+    /// Computation before the present call and before those that are not recorded.
+    computed: [u64; 2],
+    /// Which thread calls MPI; nothing once the user knows that there are several.
+    thread: Option<ThreadId>,
+}
+
+impl Tracer {
+    /// Begins the files `NAME.trace` and `NAME.tail`.
+    pub fn begin(folder: &Path, name: &str, header: Header) -> io::Result<Tracer> {
+        let path = |ending: &str| folder.join(format!("{name}.{ending}"));
+        let tail = MappedTail::create(&path(TAIL))?;
+        let tail_path = tail.path().to_path_buf();
+        let (overhead_ns, file) = (overhead(), OpenOptions::new().write(true).create_new(true).open(path(TRACE))?);
+        let writer = Writer::begin(file, tail, &Header { overhead_ns, ..header })?;
+        Ok(Tracer {
+            writer: Some(writer),
+            tail: tail_path,
+            slots: Slots::default(),
+            contexts: FxHashMap::default(),
+            overhead_ns,
+            began: Stamp::default(),
+            computed: [0, 0],
+            thread: Some(thread::current().id()),
+        })
+    }
+
+    /// A call began after so much computation, and has ended: what it did comes next.
+    pub fn begin_call(&mut self, began: Stamp, [processor, idle]: [u64; 2]) {
+        self.began = began;
+        if self.thread.is_some_and(|thread| thread != thread::current().id()) {
+            self.thread = None;
+            crate::diagnostics::report(
+                "several threads call MPI: the trace has their calls in one order, which a prediction keeps to",
+            );
+        }
+        self.computed[0] += processor.saturating_sub(self.overhead_ns);
+        self.computed[1] += idle;
+    }
+
+    /// It does so.
+    pub fn push(&mut self, operation: &Operation) {
+        let computed = std::mem::take(&mut self.computed);
+        let Some(writer) = &mut self.writer else { return };
+        if let Err(error) = writer.push(operation, computed) {
+            crate::diagnostics::report(format_args!(
+                "the trace ends here, as it cannot be written: {error}; the program runs on without"
+            ));
+            self.writer = None;
+        }
+    }
+
+    /// It was a look at something that found nothing: as a part of waiting, it is nothing.
+    pub fn found_nothing(&mut self) {
+        if self.computed[0] < POLLING_NS {
+            self.computed = [0, 0];
+        }
+    }
+
+    /// It was no communication: its time is computation.
+    pub fn computes(&mut self) {
+        let [processor, idle] = Stamp::now().since(self.began);
+        self.computed[0] += processor;
+        self.computed[1] += idle;
+    }
+
+    /// Makes a communicator known.
+    pub fn know(&mut self, place: usize, communicator: &Communicator) {
+        // The sides of an intercommunicator know it by different names.
+        let context = if communicator.is_inter { 0 } else { communicator.id };
+        if self.contexts.insert(place, context) != Some(context) {
+            let world = |rank| communicator.in_world(rank as i32).map_or(u32::MAX, |rank| rank as u32);
+            let members = (0..communicator.ranks).map(world).collect();
+            let computed = std::mem::take(&mut self.computed);
+            self.push(&Operation::Communicator { number: place as u32, context, members });
+            self.computed = computed;
+        }
+    }
+
+    /// A number for a request.
+    pub fn reserve_slot(&mut self) -> Option<u32> {
+        self.slots.reserve()
+    }
+
+    /// The handle of the request with that number, and what it does when it is started, if it is persistent.
+    pub fn add_request(&mut self, handle: usize, slot: u32, wild: Option<usize>, persistent: Option<Operation>) {
+        let is_active = persistent.is_none();
+        self.slots.insert(handle, Entry { slot, wild, persistent, is_active });
+    }
+
+    /// A persistent request is started.
+    pub fn start(&mut self, handle: usize) {
+        let Some(entry) = self.slots.get(handle) else { return };
+        entry.is_active = true;
+        if let Some(operation) = entry.persistent.clone() {
+            self.push(&operation);
+        }
+    }
+
+    /// A request is complete. `source` finds rank in MPI_COMM_WORLD and tag in a communicator.
+    pub fn complete(&mut self, handle: usize, source: impl FnOnce(usize) -> Option<(u32, i32)>) -> Option<Completed> {
+        let entry = self.slots.complete(handle)?;
+        Some(Completed { request: entry.slot, source: entry.wild.and_then(source) })
+    }
+
+    /// A request is freed.
+    pub fn free(&mut self, handle: usize) {
+        self.slots.remove(handle);
+    }
+
+    /// The program has come to its end.
+    pub fn finish(&mut self) {
+        self.push(&Operation::End);
+        let Some(mut writer) = self.writer.take() else { return };
+        match writer.finish() {
+            Ok(()) => drop(fs::remove_file(&self.tail)),
+            Err(error) => crate::diagnostics::report(format_args!("the end of the trace cannot be written: {error}")),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What is known of each application, from the table that comes with the program.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use anyhow::{Context, Result};
+use fishplate_rails::discover::distance;
+use serde::Deserialize;
+
+use crate::mpi::stacks::Abi;
+use crate::mpi::stacks::packages::Packages;
+
+/// The table.
+const DESCRIPTIONS: &str = include_str!("../../stacks/applications.toml");
+/// How many letters a name may be off and still be meant.
+const TYPING_MISTAKES: usize = 3;
+
+/// An application.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Application {
+    /// As commands call it.
+    #[serde(skip)]
+    pub name: String,
+    /// As people call it.
+    pub title: String,
+    /// The MPI that it is linked with.
+    pub abi: Abi,
+    /// Its program: a file of its packages, or a name in PATH.
+    pub program: String,
+    /// Where it is from; nothing: from the machine.
+    packages: Option<Source>,
+    /// Debian's package, where it is from the machine.
+    #[serde(default)]
+    pub debian_package: String,
+    /// Folder to run it in.
+    pub folder: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its environment.
+    pub environment: BTreeMap<String, String>,
+    /// The input unless told.
+    pub default_input: String,
+    /// What it can work on.
+    pub inputs: BTreeMap<String, Input>,
+    /// How it tells its version.
+    pub version: Version,
+}
+
+/// Packages of PyPI.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Source {
+    requirements: Vec<String>,
+    licence: String,
+    download_mb: u32,
+}
+
+/// How an application tells its version.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Version {
+    /// Its arguments for that.
+    pub arguments: Vec<String>,
+    /// How the line begins that has it.
+    pub line: String,
+}
+
+/// Something to work on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What it is.
+    pub title: String,
+    /// Its size.
+    pub atoms: u64,
+    /// Steps in time, unless told.
+    pub steps: u64,
+    /// More arguments of the application.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// What it is made of.
+    pub made: Made,
+}
+
+/// What an input is made of.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Made {
+    /// A script of the application's own benchmarks.
+    Script(String),
+    /// Molecules of water along each axis.
+    Water([u32; 3]),
+    /// Chains along x and y, and links of each.
+    Polyethylene([u32; 3]),
+}
+
+/// All of them, by name.
+pub fn all() -> &'static [Application] {
+    static ALL: LazyLock<Vec<Application>> = LazyLock::new(|| {
+        let described: BTreeMap<String, Application> =
+            toml::from_str(DESCRIPTIONS).expect("the embedded descriptions are checked by a test");
+        described.into_iter().map(|(name, application)| Application { name, ..application }).collect()
+    });
+    &ALL
+}
+
+/// The one that is called `name`.
+///
+/// # Errors
+/// With the name that was probably meant, and all that there are.
+pub fn find(name: &str) -> Result<&'static Application> {
+    let names = || all().iter().map(|application| application.name.as_str());
+    all()
+        .iter()
+        .find(|application| application.name == name)
+        .with_context(|| format!("no application \"{name}\"{}", alternatives(name, names())))
+}
+
+impl Application {
+    /// Its packages, unless it is from the machine.
+    pub fn packages(&'static self) -> Option<Packages> {
+        let source = self.packages.as_ref()?;
+        Some(Packages {
+            name: &self.name,
+            title: &self.title,
+            requirements: &source.requirements,
+            licence: &source.licence,
+            download_mb: source.download_mb,
+            without_dependencies: true,
+        })
+    }
+
+    /// The input `name`.
+    ///
+    /// # Errors
+    /// With the name that was probably meant, and all that there are.
+    pub fn input(&'static self, name: &str) -> Result<(&'static str, &'static Input)> {
+        let found = self.inputs.get_key_value(name).map(|(name, input)| (name.as_str(), input));
+        let names = self.inputs.keys().map(String::as_str);
+        found.with_context(|| format!("{} has no input \"{name}\"{}", self.name, alternatives(name, names)))
+    }
+
+    /// What to type in order to have it.
+    pub fn how_to_get(&self) -> String {
+        format!("fishplate setup --app {}", self.name)
+    }
+}
+
+/// The end of a sentence that says that there is no `name`.
+fn alternatives<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let near = names.iter().map(|other| (distance(name, other), *other)).min();
+    let near = near.filter(|(far, other)| *far <= TYPING_MISTAKES && *far < other.len());
+    let near = near.map_or(String::new(), |(_, other)| format!(": did you mean {other}?"));
+    let colon = if near.is_empty() { "; there" } else { " There" };
+    format!("{near}{colon} are {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::stacks::wheels;
+
+    #[test]
+    fn the_embedded_descriptions_are_sound() {
+        for application in all() {
+            assert!(application.input(&application.default_input).is_ok(), "{}", application.name);
+            assert!(wheels::find(application.abi.wheels()).is_ok());
+            let pinned = |packages: Packages| packages.requirements.iter().all(|one| one.contains("=="));
+            assert!(application.packages().is_none_or(pinned), "{}", application.name);
+            assert_eq!(application.packages().is_none(), !application.debian_package.is_empty());
+        }
+        let names: Vec<&str> = all().iter().map(|application| application.name.as_str()).collect();
+        assert_eq!(names, ["gromacs", "lammps"]);
+    }
+
+    #[test]
+    fn names_with_typing_mistakes_are_told_from_others() {
+        let error = find("lamps").unwrap_err().to_string();
+        assert_eq!(error, "no application \"lamps\": did you mean lammps? There are gromacs, lammps");
+        assert_eq!(find("namd3").unwrap_err().to_string(), "no application \"namd3\"; there are gromacs, lammps");
+        let error = find("lammps").unwrap().input("rodo").unwrap_err().to_string();
+        assert!(error.starts_with("lammps has no input \"rodo\": did you mean rhodo? There are chain, eam"), "{error}");
+    }
+}

@@ -1,0 +1,46 @@
+//! A run of a program with the library in front of MPI that records what its ranks do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::conditions;
+use crate::mpi::{interposer, provider_library};
+use crate::profile::{self, Profile, launch};
+
+/// A run that is profiled.
+pub struct Profiled {
+    folder: PathBuf,
+}
+
+impl Profiled {
+    /// Before it starts; ranks will write into a folder in `scratch`.
+    ///
+    /// # Errors
+    /// When that cannot be made.
+    pub fn prepare(scratch: &Path, command: &[String]) -> Result<Profiled> {
+        let launch = launch::Launch { command: command.to_vec(), started: conditions::now() };
+        Ok(Profiled { folder: launch::prepare(&scratch.join("program"), &launch)? })
+    }
+
+    /// Variables for the program.
+    ///
+    /// # Errors
+    /// When the library is not there.
+    pub fn variables(&self) -> Result<Vec<(String, String)>> {
+        let folder = self.folder.to_string_lossy().into_owned();
+        let provider = provider_library::provider_folder()?;
+        Ok(vec![(fishplate_profile::VARIABLE.to_string(), folder), interposer::profiling(&provider)?])
+    }
+
+    /// After its end: what was recorded, or why that cannot be read.
+    ///
+    /// # Errors
+    /// When the ranks' folder cannot be removed.
+    pub fn end(self) -> Result<Result<Profile>> {
+        let profile = profile::of_folder(&self.folder, None);
+        fs::remove_dir_all(&self.folder).with_context(|| format!("cannot remove {}", self.folder.display()))?;
+        Ok(profile)
+    }
+}

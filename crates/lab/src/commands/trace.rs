@@ -1,0 +1,68 @@
+//! `fishplate trace`: what is in traces.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use fishplate_trace::read;
+
+use crate::trace::{show, summary};
+
+/// Shows what ranks did, as `fishplate profile --trace DIR` has recorded it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to do
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Numbers of all ranks: calls, computation, size on disk
+    Stat {
+        /// Folder with the traces of all ranks
+        trace: PathBuf,
+    },
+    /// Call by call: rank, computation before the call in microseconds (processor time, and what elapsed beyond), what
+    /// the call does
+    Show {
+        /// Folder with the traces of all ranks
+        trace: PathBuf,
+
+        /// Only this rank
+        #[arg(long, value_name = "N")]
+        rank: Option<u32>,
+
+        /// At most so many calls of each rank
+        #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+        calls: usize,
+    },
+}
+
+/// The command.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    match &args.command {
+        Command::Stat { trace } => print!("{}", summary::render(&read::folder(trace)?, trace)),
+        Command::Show { trace: folder, rank, calls } => {
+            let trace = read::folder(folder)?;
+            let ranks = trace.ranks.len();
+            ensure!(
+                rank.is_none_or(|rank| (rank as usize) < ranks),
+                "--rank {}: the trace has ranks 0 to {}",
+                rank.unwrap_or(0),
+                ranks.saturating_sub(1)
+            );
+            let mut out = io::BufWriter::new(io::stdout().lock());
+            for shown in trace.ranks.iter().filter(|one| rank.is_none_or(|rank| one.header.rank == rank)) {
+                for line in show::lines(shown).take(*calls) {
+                    // Whoever reads may have seen enough.
+                    if writeln!(out, "{line}").is_err() {
+                        return Ok(ExitCode::SUCCESS);
+                    }
+                }
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

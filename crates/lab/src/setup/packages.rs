@@ -1,0 +1,57 @@
+//! Packages of PyPI into a Python environment of their own.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::progress::Progress;
+use crate::mpi::stacks::packages::{Packages, STAMP};
+use crate::system::programs;
+
+/// Installs `packages` with the Python `python`; they are complete once `try_out` has succeeded, whose result it returns.
+///
+/// # Errors
+/// With what is missing.
+pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<String>) -> Result<String> {
+    let folder = packages.folder()?;
+    check_python(python)?;
+    // An environment cannot be moved once made, so it is made in its place; only the stamp makes it count.
+    if folder.exists() {
+        let _ = fs::remove_file(folder.join(STAMP));
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove the old {}", folder.display()))?;
+    }
+    println!("{}: about {} MB to download. Licence: {}", packages.title, packages.download_mb, packages.licence);
+    let progress = Progress::start(packages.name);
+    progress.step("making a Python environment");
+    let mut venv = Command::new(python);
+    venv.args(["-m", "venv"]).arg(&folder);
+    progress.run(venv).with_context(|| format!("cannot make a Python environment in {}", folder.display()))?;
+
+    progress.step(&format!("fetching {}", packages.requirements.join(", ")));
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]);
+    pip.args(packages.without_dependencies.then_some("--no-deps")).args(packages.requirements);
+    progress.run(pip).context("cannot install from PyPI (is there a network, and does pip need a proxy?)")?;
+
+    progress.step("trying it");
+    let version = try_out()?;
+    fs::write(folder.join(STAMP), packages.stamp()).with_context(|| format!("cannot write to {}", folder.display()))?;
+    Ok(version)
+}
+
+fn check_python(python: &str) -> Result<()> {
+    let path = if python.contains('/') { Some(PathBuf::from(python)) } else { programs::find(python) };
+    let path = path.filter(|path| path.is_file());
+    let Some(path) = path else { bail!("{python} was not found: install Python 3.10 or later, or give --python") };
+    let mut probe = Command::new(&path);
+    probe.args(["-c", "import sys; sys.exit(sys.version_info < (3, 10))"]);
+    let new_enough = probe.status().with_context(|| format!("cannot run {}", path.display()))?.success();
+    ensure!(new_enough, "{} is older than 3.10: give --python a later one", path.display());
+    let mut probe = Command::new(&path);
+    probe.args(["-c", "import venv, ensurepip"]).stderr(Stdio::null());
+    let complete = probe.status().with_context(|| format!("cannot run {}", path.display()))?.success();
+    ensure!(complete, "{} lacks the module venv or ensurepip: install the package python3-venv", path.display());
+    Ok(())
+}

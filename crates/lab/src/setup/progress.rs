@@ -1,0 +1,73 @@
+//! What `fishplate setup` is doing, for people.
+
+use std::io::{BufRead, BufReader, IsTerminal, Read};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Says what happens: a line that changes on a terminal, lines elsewhere.
+pub struct Progress {
+    name: &'static str,
+    spinner: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// Begins.
+    pub fn start(name: &'static str) -> Progress {
+        let spinner = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{spinner} {prefix}: {wide_msg}");
+            let bar = ProgressBar::new_spinner().with_prefix(name);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        Progress { name, spinner }
+    }
+
+    /// What is going on now.
+    pub fn step(&self, what: &str) {
+        match &self.spinner {
+            Some(bar) => bar.set_message(what.to_string()),
+            None => println!("{}: {what}", self.name),
+        }
+    }
+
+    /// Runs `command`, showing what it says as it goes; an error carries all of what it said about it.
+    pub fn run(&self, mut command: Command) -> Result<()> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
+        let mut stderr = child.stderr.take();
+        let errors = std::thread::spawn(move || {
+            let mut text = String::new();
+            if let Some(stderr) = &mut stderr {
+                // Nothing more can be said about a stream that cannot be read.
+                let _ = stderr.read_to_string(&mut text);
+            }
+            text
+        });
+        let mut last = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if let Some(bar) = &self.spinner {
+                    bar.set_message(line.clone());
+                }
+                last = line;
+            }
+        }
+        let status = child.wait().context("cannot wait for a child process")?;
+        let errors = errors.join().unwrap_or_default();
+        let errors = errors.trim();
+        ensure!(status.success(), "{}", if errors.is_empty() { &last } else { errors });
+        Ok(())
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.spinner {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! `fishplate predict` and `fishplate trace`, with traces that are made up.
+
+mod common;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use common::Installed;
+use fishplate_trace::rank_file::{Header, tail};
+use fishplate_trace::write::{Tail, Writer};
+use fishplate_trace::{Operation, Receive, Send};
+
+/// Memory of a rank that comes to its end.
+#[derive(Clone)]
+struct Memory(Rc<(Vec<AtomicU64>, Vec<AtomicU32>)>);
+
+impl Tail for Memory {
+    fn words(&self) -> &[AtomicU64] {
+        &self.0.0
+    }
+
+    fn numbers(&self) -> &[AtomicU32] {
+        &self.0.1
+    }
+}
+
+/// Writes a rank that computes for 1 ms before each call.
+fn write(folder: &Path, rank: u32, ranks: u32, operations: &[Operation]) {
+    fs::create_dir_all(folder).unwrap();
+    let memory = Memory(Rc::new((
+        (0..tail::WORDS).map(|_| AtomicU64::new(0)).collect(),
+        (0..tail::NUMBERS).map(|_| AtomicU32::new(0)).collect(),
+    )));
+    let header = Header {
+        rank,
+        ranks,
+        world: 1,
+        host: format!("node{rank}"),
+        machine: format!("machine {rank}"),
+        program: "/opt/app/bin/heat".into(),
+        library: String::new(),
+        processors: 1,
+        overhead_ns: 0,
+    };
+    let file = File::create(folder.join(format!("node{rank}.1.trace"))).unwrap();
+    let mut writer = Writer::begin(file, memory, &header).unwrap();
+    let world = Operation::Communicator { number: 0, context: 1, members: (0..ranks).collect() };
+    writer.push(&world, [0, 0]).unwrap();
+    operations.iter().chain([&Operation::End]).for_each(|operation| writer.push(operation, [1_000_000, 0]).unwrap());
+    writer.finish().unwrap();
+}
+
+/// Rank 0 sends 10 MB to rank 1.
+fn two_ranks(folder: &Path) {
+    let (communicator, tag, bytes, has_gaps, request) = (0, 7, 10_000_000, false, None);
+    let send = Send { communicator, to: 1, tag, bytes, is_synchronous: false, has_gaps, request };
+    let receive = Receive { communicator, from: Some(0), tag: Some(tag), bytes, has_gaps, request };
+    write(folder, 0, 2, &[Operation::Send(send)]);
+    write(folder, 1, 2, &[Operation::Receive(receive)]);
+}
+
+#[test]
+fn a_program_on_three_networks() {
+    let fishplate = Installed::new();
+    two_ranks(&fishplate.path("run"));
+    let ran = fishplate.run(&["predict", "run", "one=1000", "two=1000+1000", "ib-2x400", "--sensitivity"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("heat, 2 ranks, 1 on a node, 6 calls; computation as elapsed time"), "{}", ran.out);
+    let run_ms = |name: &str| -> f64 {
+        let line = ran.out.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    assert!(ran.out.lines().all(|line| line.chars().count() <= 100), "{}", ran.out);
+    // 10 MB at 1 Gbit/s are 80 ms, with headers 84; and 2 ms of computation.
+    let (one, two, fast) = (run_ms("one"), run_ms("two"), run_ms("ib-2x400"));
+    assert!((84.0..90.0).contains(&one) && (42.0..50.0).contains(&two) && fast < 3.0, "{one} {two} {fast}");
+    assert_eq!(
+        ran.out,
+        fishplate.run(&["predict", "run", "one=1000", "two=1000+1000", "ib-2x400", "--sensitivity"]).out
+    );
+}
+
+#[test]
+fn faster_processors_and_other_parameters() {
+    let fishplate = Installed::new();
+    two_ranks(&fishplate.path("run"));
+    let run_s = |options: &[&str]| -> f64 {
+        let ran = fishplate.run(&[&["predict", "run", "eth-100g-wan", "--json"], options].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        found[0]["run_s"].as_f64().unwrap()
+    };
+    let plain = run_s(&[]);
+    assert!((run_s(&["--compute-scale", "2"]) - (plain - 0.001)).abs() < 1e-5);
+    assert!(run_s(&["--set", "wan.delay_us=50000"]) > plain + 0.03);
+}
+
+#[test]
+fn what_is_in_a_trace() {
+    let fishplate = Installed::new();
+    two_ranks(&fishplate.path("run"));
+    let stat = fishplate.run(&["trace", "stat", "run"]);
+    assert!(stat.out.starts_with("heat, 2 ranks: 6 calls, "), "{}", stat.out);
+    let show = fishplate.run(&["trace", "show", "run", "--rank", "1"]);
+    let lines: Vec<&str> = show.out.lines().map(|line| line.split("  ").last().unwrap()).collect();
+    assert_eq!(lines, ["communicator 0 is [0, 1]", "receive of 10000000 B from 0 on 0, tag 7", "end"]);
+}
+
+#[test]
+fn what_cannot_be_predicted_is_told() {
+    let fishplate = Installed::new();
+    two_ranks(&fishplate.path("run"));
+    write(&fishplate.path("half"), 1, 2, &[]);
+    fs::create_dir(fishplate.path("empty")).unwrap();
+    let many: Vec<Operation> = Vec::new();
+    (0..9).for_each(|rank| write(&fishplate.path("nine"), rank, 9, &many));
+    let cases: &[(&[&str], &str)] = &[
+        (&["predict", "no-such", "one=1000"], "no-such: No such file or directory"),
+        (&["predict", "empty", "one=1000"], "empty: there is no file of a rank (NAME.trace)"),
+        (&["predict", "half", "one=1000"], "half: of 2 ranks, 1 left no trace: 0"),
+        (&["predict", "run", "nowhere"], "there is no testbed nowhere: it is the name of a file, or one of "),
+        (&["predict", "run", "=1000"], "\"=1000\": the network has no name"),
+        (&["predict", "run", "one=fast"], "\"one=fast\": "),
+        (&["predict", "run", "one=1000/far"], "\"one=1000/far\": \"far\" is no time"),
+        (&["predict", "run", "one=0"], "link one: a rail without a rate"),
+        (&["predict", "run", "ib-2x400:mvapich"], "ib-2x400 has no stack mvapich; there are "),
+        (&["predict", "run", "one=1000", "--set", "wan.delay_us=1"], "--set changes parameters of testbeds"),
+        (&["predict", "run", "ib-2x400", "--set", "wan"], "--set wan: PATH=VALUE"),
+        (&["predict", "run", "one=1000", "--compute-scale", "0"], "--compute-scale 0: a factor greater than 0"),
+        (
+            &["predict", "nine", "emulated"],
+            "emulated: 9 ranks, 1 on a node, need 9 nodes in cluster hosts, which has 2",
+        ),
+        (&["trace", "show", "run", "--rank", "2"], "--rank 2: the trace has ranks 0 to 1"),
+        (&["trace", "stat", "empty"], "empty: there is no file of a rank"),
+        (&["profile", "--trace", "run", "--", "true"], "--trace run: there are traces already: remove them, or choose"),
+    ];
+    for (args, wanted) in cases {
+        fishplate.run(args).fails_saying(&[wanted]);
+    }
+}
+
+#[test]
+fn ranks_that_wait_for_ever_are_named() {
+    let fishplate = Installed::new();
+    let from = |from| {
+        let (communicator, tag, has_gaps, request) = (0, Some(4), false, None);
+        Operation::Receive(Receive { communicator, from: Some(from), tag, bytes: 8, has_gaps, request })
+    };
+    (0..2).for_each(|rank| write(&fishplate.path("run"), rank, 2, &[from(1 - rank)]));
+    let wanted = "one: ranks wait for ever: rank 0 in call 2 of 3: receives from rank 1 with tag 4; rank 1 in call 2 of 3: \
+                  receives from rank 0 with tag 4";
+    fishplate.run(&["predict", "run", "one=1000"]).fails_saying(&[wanted]);
+}

@@ -1,0 +1,69 @@
+//! Why a program does not go on: what each rank waits for.
+
+use fishplate_trace::{CollectiveKind, Operation, RankTrace, Trace};
+
+use super::Places;
+
+/// Most ranks that are told.
+const MOST: usize = 8;
+
+/// Ranks that wait for ever, and for what.
+pub fn describe(trace: &Trace, ranks: &[u32], places: &Places) -> String {
+    let one = |rank: &u32| {
+        let (trace, at) = (&trace.ranks[*rank as usize], places[*rank as usize].get());
+        format!("rank {rank} in call {} of {}: {}", at + 1, trace.steps.len(), waits_for(trace, at))
+    };
+    let told: Vec<String> = ranks.iter().take(MOST).map(one).collect();
+    let more = if ranks.len() > MOST { format!("; and {} more", ranks.len() - MOST) } else { String::new() };
+    let incomplete = trace.ranks.iter().filter(|rank| !rank.is_whole).count();
+    let hint = if incomplete > 0 {
+        format!(" ({incomplete} of the traces end before MPI_Finalize, so messages are missing)")
+    } else {
+        String::new()
+    };
+    format!("ranks wait for ever{hint}: {}{more}", told.join("; "))
+}
+
+/// What a rank does in a call.
+fn waits_for(trace: &RankTrace, at: usize) -> String {
+    let Some(step) = trace.steps.get(at) else { return "its end".into() };
+    match &trace.operations[step.operation as usize] {
+        Operation::Send(send) => format!("sends {} B to rank {} with tag {}", send.bytes, send.to, send.tag),
+        Operation::Receive(receive) => received(receive.from, receive.tag),
+        Operation::Exchange(send, receive) => {
+            format!("sends {} B to rank {} and {}", send.bytes, send.to, received(receive.from, receive.tag))
+        }
+        Operation::Wait(completed) => {
+            let requests: Vec<String> = completed.iter().take(MOST).map(|one| one.request.to_string()).collect();
+            let posted = completed.iter().find_map(|one| poster(trace, at, one.request));
+            let what = posted.map_or(String::new(), |what| format!(", of which one {what}"));
+            format!("waits for {} (requests {}{what})", completed.len(), requests.join(", "))
+        }
+        Operation::Collective(operation) => {
+            let what = if operation.kind == CollectiveKind::Make {
+                "makes a communicator".into()
+            } else {
+                format!("{:?}", operation.kind).to_lowercase()
+            };
+            format!("{what} on communicator {}", operation.communicator)
+        }
+        Operation::OneSided { target, .. } => format!("accesses the window of rank {target}"),
+        Operation::Epoch { .. } => "synchronizes a window".into(),
+        Operation::Communicator { .. } | Operation::End => "comes to its end".into(),
+    }
+}
+
+fn received(from: Option<u32>, tag: Option<i32>) -> String {
+    let from = from.map_or("any rank".into(), |from| format!("rank {from}"));
+    let tag = tag.map_or("any tag".into(), |tag| format!("tag {tag}"));
+    format!("receives from {from} with {tag}")
+}
+
+/// What the request does that was made last with this number.
+fn poster(trace: &RankTrace, before: usize, request: u32) -> Option<String> {
+    trace.steps[..before].iter().rev().find_map(|step| match &trace.operations[step.operation as usize] {
+        Operation::Receive(receive) if receive.request == Some(request) => Some(received(receive.from, receive.tag)),
+        Operation::Send(send) if send.request == Some(request) => Some(format!("sends to rank {}", send.to)),
+        _ => None,
+    })
+}

@@ -1,0 +1,96 @@
+//! Recorded programs on modelled machines (docs/predict.md): each rank does again what its trace says, with the engine and
+//! the collective operations of the simulator, and computes for as long as it did.
+//!
+//! - [`rank`]: one rank goes through its trace;
+//! - [`requests`]: what is under way meanwhile;
+//! - [`communicators`], [`collective`]: operations of several ranks;
+//! - [`deadlock`]: why a program does not go on.
+
+mod collective;
+mod communicators;
+mod deadlock;
+mod rank;
+mod requests;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fishplate_trace::Trace;
+
+use crate::models::time::Time;
+use crate::mpi::program::{self, Mpi, Task};
+use crate::suite::Machine;
+use crate::testbed;
+
+/// How long ranks compute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Computation {
+    /// Time that is no processor time counts too: of disks, of other threads.
+    pub with_idle: bool,
+    /// All of it takes so many times as long as it did.
+    pub scale: f64,
+}
+
+/// What came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// When the last rank came to its end.
+    pub run: Time,
+    /// By rank.
+    pub ranks: Vec<RankOutcome>,
+    /// Events of the simulation.
+    pub events: u64,
+    /// Calls that were replayed.
+    pub calls: u64,
+}
+
+/// Times of a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RankOutcome {
+    /// When it came to its end.
+    pub end: Time,
+    /// How long it computed.
+    pub computed: Time,
+}
+
+impl Outcome {
+    /// Time in MPI, the mean of all ranks.
+    pub fn communication(&self) -> Time {
+        let all: u64 = self.ranks.iter().map(|rank| rank.end.0.saturating_sub(rank.computed.0)).sum();
+        Time(all / self.ranks.len().max(1) as u64)
+    }
+}
+
+/// Where a rank is in its trace, for what is told of a deadlock.
+type Places = Rc<Vec<Cell<usize>>>;
+
+/// Replays a trace.
+///
+/// # Errors
+/// When the machine does not fit, or ranks wait for ever, which is told with what they wait for.
+pub fn run(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Outcome, String> {
+    let ranks = trace.ranks.len() as u32;
+    if machine.placement.ranks() != ranks {
+        return Err(format!("the trace has {ranks} ranks, the machine is for {}", machine.placement.ranks()));
+    }
+    let stack = machine.testbed.stack(&machine.stack)?;
+    let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    let places: Places = Rc::new(vec![Cell::new(0); ranks as usize]);
+    let found = Rc::new(RefCell::new(vec![RankOutcome::default(); ranks as usize]));
+    let hosts = Rc::new((0..ranks).map(|rank| machine.placement.node_of(rank) as u32).collect::<Vec<_>>());
+    let program = |mpi: Mpi| -> Task {
+        let (trace, places, found, hosts) = (trace.clone(), places.clone(), found.clone(), hosts.clone());
+        Box::pin(async move {
+            let number = mpi.rank() as usize;
+            let outcome = rank::replay(mpi, &trace.ranks[number], (computation, &hosts), &places[number]).await;
+            found.borrow_mut()[number] = outcome;
+        })
+    };
+    let world = program::run(world, ranks, stack.unawaited_bytes(), program)
+        .map_err(|deadlock| deadlock::describe(trace, &deadlock.ranks, &places))?;
+    let ranks = found.take();
+    let run = ranks.iter().fold(Time::default(), |latest, rank| latest.later(rank.end));
+    let calls = trace.ranks.iter().map(|rank| rank.steps.len() as u64).sum();
+    Ok(Outcome { run, ranks, events: world.events(), calls })
+}

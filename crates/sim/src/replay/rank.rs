@@ -1,0 +1,147 @@
+//! One rank goes through its trace.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use fishplate_trace::{Epoch, Operation, RankTrace, Receive, Send, Step};
+
+use super::communicators::{Communicators, OWN_BITS};
+use super::requests::Requests;
+use super::{Computation, RankOutcome, collective};
+use crate::models::time::Time;
+use crate::mpi::program::{Mpi, Task};
+use crate::mpi::rank::Request;
+
+/// Does what a trace says.
+pub async fn replay(
+    mpi: Mpi,
+    trace: &RankTrace,
+    (computation, hosts): (Computation, &Rc<Vec<u32>>),
+    place: &Cell<usize>,
+) -> RankOutcome {
+    let communicators = Communicators::new(mpi.rank(), hosts);
+    let mut rank = Rank { mpi, communicators, requests: Requests::default(), one_sided: BTreeMap::new() };
+    let mut computed = Time::default();
+    for (at, step) in trace.steps.iter().enumerate() {
+        place.set(at);
+        let time = computation.of(step);
+        computed = computed + time;
+        rank.mpi.compute(time).await;
+        rank.carry_out(&trace.operations[step.operation as usize]).await;
+    }
+    RankOutcome { end: rank.mpi.time(), computed }
+}
+
+impl Computation {
+    fn of(&self, step: &Step) -> Time {
+        let idle = if self.with_idle { step.idle_ns } else { 0 };
+        Time::ns((step.processor_ns + idle) as f64 * self.scale)
+    }
+}
+
+struct Rank {
+    mpi: Mpi,
+    communicators: Communicators,
+    requests: Requests,
+    /// One-sided operations that are not complete, by window, with their targets.
+    one_sided: BTreeMap<u32, Vec<(u32, Request)>>,
+}
+
+impl Rank {
+    async fn carry_out(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Communicator { number, context, members } => {
+                self.communicators.define(*number, *context, members);
+            }
+            Operation::Send(send) => {
+                let request = self.send(send).await;
+                self.complete(send.request, &[request]).await;
+            }
+            Operation::Receive(receive) => {
+                let request = self.receive(receive).await;
+                self.complete(receive.request, &[request]).await;
+            }
+            Operation::Exchange(send, receive) => {
+                let requests = [self.receive(receive).await, self.send(send).await];
+                self.complete(send.request, &requests).await;
+            }
+            Operation::Wait(completed) => {
+                self.requests.wait(&self.mpi, completed.iter().map(|one| one.request)).await;
+            }
+            Operation::Collective(operation) => {
+                let communicator = self.communicators.get(operation.communicator);
+                let task = collective::task(&self.mpi, communicator, operation);
+                match operation.request {
+                    Some(slot) => {
+                        self.requests.add_collective(slot, task);
+                        self.requests.finish(Vec::new()).await;
+                    }
+                    None => self.requests.finish(vec![task]).await,
+                }
+            }
+            Operation::OneSided { window, target, written, read, request } => {
+                self.one_sided((*window, *target), [*written, *read], *request).await;
+            }
+            Operation::Epoch { window, kind } => self.epoch(*window, *kind).await,
+            Operation::End => {}
+        }
+    }
+
+    async fn send(&mut self, send: &Send) -> Request {
+        let tag = self.communicators.get(send.communicator).tag(send.tag);
+        if send.is_synchronous {
+            self.mpi.isend_acknowledged(send.to, tag, send.bytes).await
+        } else {
+            self.mpi.isend(send.to, tag, send.bytes).await
+        }
+    }
+
+    async fn receive(&mut self, receive: &Receive) -> Request {
+        let communicator = self.communicators.get(receive.communicator);
+        let tag = match receive.tag {
+            Some(tag) => (communicator.tag(tag), 0),
+            None => (communicator.tag(0), (1 << OWN_BITS) - 1),
+        };
+        self.mpi.irecv_any(receive.from, tag, receive.bytes).await
+    }
+
+    /// A call that makes a request goes on, another one waits.
+    async fn complete(&mut self, slot: Option<u32>, requests: &[Request]) {
+        if let Some(slot) = slot {
+            requests.iter().for_each(|request| self.requests.add(slot, *request));
+            return;
+        }
+        let (mpi, requests) = (self.mpi.clone(), requests.to_vec());
+        let wait: Task = Box::pin(async move { mpi.wait_all(&requests).await });
+        self.requests.finish(vec![wait]).await;
+    }
+
+    async fn one_sided(&mut self, (window, target): (u32, u32), [written, read]: [u64; 2], request: Option<u32>) {
+        let mut begun = Vec::new();
+        if written > 0 {
+            begun.push(self.mpi.put(target, written).await);
+        }
+        if read > 0 {
+            begun.push(self.mpi.get(target, read).await);
+        }
+        match request {
+            Some(slot) => begun.into_iter().for_each(|request| self.requests.add(slot, request)),
+            None => {
+                let open = self.one_sided.entry(window).or_default();
+                open.extend(begun.into_iter().map(|request| (target, request)));
+            }
+        }
+    }
+
+    async fn epoch(&mut self, window: u32, kind: Epoch) {
+        let open = self.one_sided.entry(window).or_default();
+        let is_meant = |target: u32| !matches!(kind, Epoch::Flush(Some(only)) if only != target);
+        let done: Vec<Request> = open.extract_if(.., |(target, _)| is_meant(*target)).map(|(_, one)| one).collect();
+        self.complete(None, &done).await;
+        if kind == Epoch::Fence {
+            let task = collective::barrier_task(&self.mpi, self.communicators.get(window));
+            self.requests.finish(vec![task]).await;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a rank has under way while it goes on.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use fishplate_trace::operation::Slot;
+
+use crate::mpi::program::{Mpi, Task};
+use crate::mpi::rank::Request;
+
+/// By number of the trace's request.
+#[derive(Default)]
+pub struct Requests {
+    slots: Vec<Vec<UnderWay>>,
+}
+
+enum UnderWay {
+    Message(Request),
+    Collective(Task),
+}
+
+impl Requests {
+    /// A message is a part of this request.
+    pub fn add(&mut self, slot: Slot, request: Request) {
+        self.slot(slot).push(UnderWay::Message(request));
+    }
+
+    /// A collective operation is this request.
+    pub fn add_collective(&mut self, slot: Slot, task: Task) {
+        self.slot(slot).push(UnderWay::Collective(task));
+    }
+
+    /// Waits for these.
+    pub async fn wait(&mut self, mpi: &Mpi, slots: impl Iterator<Item = Slot>) {
+        let (mut messages, mut collectives) = (Vec::new(), Vec::new());
+        for under_way in slots.flat_map(|slot| std::mem::take(self.slot(slot))) {
+            match under_way {
+                UnderWay::Message(request) => messages.push(request),
+                UnderWay::Collective(task) => collectives.push(task),
+            }
+        }
+        if !messages.is_empty() {
+            let all: Task = {
+                let mpi = mpi.clone();
+                Box::pin(async move { mpi.wait_all(&messages).await })
+            };
+            collectives.push(all);
+        }
+        self.finish(collectives).await;
+    }
+
+    /// Carries these out, and lets collective operations that are under way make progress meanwhile.
+    pub async fn finish(&mut self, mut tasks: Vec<Task>) {
+        poll_fn(|context| {
+            for under_way in self.slots.iter_mut().flatten() {
+                if let UnderWay::Collective(task) = under_way
+                    && task.as_mut().poll(context).is_ready()
+                {
+                    *under_way = UnderWay::Collective(Box::pin(std::future::ready(())));
+                }
+            }
+            tasks.retain_mut(|task| task.as_mut().poll(context).is_pending());
+            if tasks.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    fn slot(&mut self, slot: Slot) -> &mut Vec<UnderWay> {
+        let at = slot as usize;
+        if self.slots.len() <= at {
+            self.slots.resize_with(at + 1, Vec::new);
+        }
+        &mut self.slots[at]
+    }
+}

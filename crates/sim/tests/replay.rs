@@ -1,0 +1,224 @@
+//! Recorded programs on modelled machines.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fishplate_sim::replay::{Computation, Outcome, run};
+use fishplate_sim::suite::Machine;
+use fishplate_sim::testbed::{Description, Placement, shipped};
+use fishplate_trace::rank_file::Header;
+use fishplate_trace::{
+    Collective, CollectiveKind, Completed, Epoch, Operation, RankTrace, Receive, Send, Sizes, Step, Trace,
+};
+
+const PLAIN: Computation = Computation { with_idle: false, scale: 1.0 };
+
+/// A rank that computes 10 us before each of these.
+fn rank(number: u32, ranks: u32, operations: Vec<Operation>) -> RankTrace {
+    let world = Operation::Communicator { number: 0, context: 5, members: (0..ranks).collect() };
+    let operations: Vec<Operation> = std::iter::once(world).chain(operations).chain([Operation::End]).collect();
+    let step = |operation| Step { operation, processor_ns: 10_000, idle_ns: 5_000 };
+    let header = Header {
+        rank: number,
+        ranks,
+        world: 0,
+        host: format!("node{number}"),
+        machine: String::new(),
+        program: String::new(),
+        library: String::new(),
+        processors: 1,
+        overhead_ns: 0,
+    };
+    let steps = (0..operations.len() as u32).map(step).collect();
+    RankTrace { header, operations, steps, is_whole: true }
+}
+
+fn program(ranks: u32, of: impl Fn(u32) -> Vec<Operation>) -> Arc<Trace> {
+    Arc::new(Trace { ranks: (0..ranks).map(|number| rank(number, ranks, of(number))).collect() })
+}
+
+/// Two rails of 2 x 400 Gbit/s.
+fn machine(ranks: u32, per_node: u32) -> Machine {
+    let testbed = Description::parse(shipped("ib-2x400").unwrap()).unwrap().testbed().unwrap();
+    let stack = testbed.default_stack.clone();
+    let placement = Placement::new(ranks, per_node, testbed.cluster.len());
+    Machine { testbed: Rc::new(testbed), stack, placement, seed: 1 }
+}
+
+fn replayed(trace: &Arc<Trace>, per_node: u32) -> Outcome {
+    run(&machine(trace.ranks.len() as u32, per_node), trace, PLAIN).unwrap()
+}
+
+fn send(to: u32, tag: i32, bytes: u64, request: Option<u32>) -> Operation {
+    let (communicator, is_synchronous, has_gaps) = (0, false, false);
+    Operation::Send(Send { communicator, to, tag, bytes, is_synchronous, has_gaps, request })
+}
+
+fn receive(from: Option<u32>, tag: Option<i32>, bytes: u64, request: Option<u32>) -> Operation {
+    Operation::Receive(Receive { communicator: 0, from, tag, bytes, has_gaps: false, request })
+}
+
+fn wait(requests: &[u32]) -> Operation {
+    Operation::Wait(requests.iter().map(|request| Completed { request: *request, source: None }).collect())
+}
+
+fn collective(kind: CollectiveKind, bytes: u64, request: Option<u32>) -> Operation {
+    let root = matches!(kind, CollectiveKind::Broadcast | CollectiveKind::Reduce).then_some(0);
+    let (sent, received) = (Sizes::Each(bytes), Sizes::Each(bytes));
+    Operation::Collective(Collective { kind, communicator: 0, root, sent, received, neighbors: None, request })
+}
+
+fn us(outcome: &Outcome) -> f64 {
+    outcome.run.as_ns() / 1e3
+}
+
+#[test]
+fn computation_takes_what_it_took() {
+    let trace = program(2, |_| vec![]);
+    let outcome = replayed(&trace, 1);
+    assert!((us(&outcome) - 20.0).abs() < 0.01 && outcome.communication().as_ns() < 1.0, "{outcome:?}");
+    let with = |with_idle, scale| us(&run(&machine(2, 1), &trace, Computation { with_idle, scale }).unwrap());
+    assert!((with(true, 1.0) - 30.0).abs() < 0.01 && (with(false, 0.5) - 10.0).abs() < 0.01);
+}
+
+#[test]
+fn a_message_takes_what_its_length_takes() {
+    let of = |bytes| {
+        replayed(
+            &program(2, |rank| {
+                vec![if rank == 0 { send(1, 3, bytes, None) } else { receive(Some(0), Some(3), bytes, None) }]
+            }),
+            1,
+        )
+    };
+    let (short, long) = (us(&of(8)), us(&of(10_000_000)));
+    // Two rails of 400 Gbit/s: 100 us.
+    assert!(short > 20.0 && short < 35.0 && (long - short - 100.0).abs() < 30.0, "{short} {long}");
+}
+
+#[test]
+fn who_waits_for_whom_is_as_in_the_trace() {
+    // Rank 1 computes five times as long before it sends.
+    let trace = program(2, |rank| match rank {
+        0 => vec![receive(None, None, 8, Some(4)), wait(&[4])],
+        _ => vec![wait(&[]), wait(&[]), wait(&[]), wait(&[]), send(0, 9, 8, None)],
+    });
+    let outcome = replayed(&trace, 1);
+    let waited = outcome.ranks[0].end - outcome.ranks[0].computed;
+    assert!(waited.as_ns() > 20_000.0 && us(&outcome) < 90.0, "{outcome:?}");
+}
+
+#[test]
+fn messages_of_different_communicators_do_not_match() {
+    let other = |context| Operation::Communicator { number: 1, context, members: vec![1, 0] };
+    let on = |communicator, request| {
+        Operation::Receive(Receive { communicator, from: Some(0), tag: Some(1), bytes: 8, has_gaps: false, request })
+    };
+    let trace = |receiver: Vec<Operation>| {
+        program(2, move |rank| if rank == 0 { vec![other(6), send(1, 1, 8, None)] } else { receiver.clone() })
+    };
+    assert!(run(&machine(2, 1), &trace(vec![other(6), on(0, None)]), PLAIN).is_ok());
+    let error = run(&machine(2, 1), &trace(vec![other(6), on(1, None)]), PLAIN).unwrap_err();
+    assert_eq!(error, "ranks wait for ever: rank 1 in call 3 of 4: receives from rank 0 with tag 1");
+}
+
+#[test]
+fn a_deadlock_names_both_sides() {
+    let both = |rank: u32| vec![receive(Some(1 - rank), Some(2), 8, Some(3)), wait(&[3])];
+    let error = run(&machine(2, 1), &program(2, both), PLAIN).unwrap_err();
+    assert_eq!(
+        error,
+        "ranks wait for ever: rank 0 in call 3 of 4: waits for 1 (requests 3, of which one receives from rank 1 with tag \
+         2); rank 1 in call 3 of 4: waits for 1 (requests 3, of which one receives from rank 0 with tag 2)"
+    );
+    let few = run(&machine(4, 1), &program(2, both), PLAIN).unwrap_err();
+    assert_eq!(few, "the trace has 2 ranks, the machine is for 4");
+}
+
+#[test]
+fn every_collective_operation_ends_on_any_number_of_ranks() {
+    use CollectiveKind::*;
+    let kinds =
+        [Barrier, Broadcast, Gather, Scatter, Allgather, Alltoall, Reduce, Allreduce, ReduceScatter, Scan, Make];
+    for ranks in [1, 2, 3, 4, 6, 8] {
+        for per_node in [1, 2, 4] {
+            for bytes in [0, 8, 5000, 100_000] {
+                let blocking = |_| kinds.map(|kind| collective(kind, bytes, None)).to_vec();
+                let immediate = |_| {
+                    let all = kinds.iter().zip(0..).map(|(kind, slot)| collective(*kind, bytes, Some(slot)));
+                    let slots: Vec<u32> = (0..kinds.len() as u32).collect();
+                    all.chain([wait(&slots)]).collect()
+                };
+                for trace in [program(ranks, blocking), program(ranks, immediate)] {
+                    let outcome = run(&machine(ranks, per_node), &trace, PLAIN);
+                    assert!(outcome.is_ok(), "{ranks} ranks, {per_node} on a node, {bytes} B: {outcome:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn operations_with_a_size_for_each_rank_end() {
+    let lens = [1000, 0, 70_000];
+    let each = |rank: u32| Sizes::Each(lens[rank as usize]);
+    let to = |from: u32, to: u32| u64::from(from * 3 + to) * 10_000;
+    for kind in [CollectiveKind::Alltoall, CollectiveKind::Allgather, CollectiveKind::Gather, CollectiveKind::Scatter] {
+        let trace = program(3, |rank| {
+            let (sent, received) = match kind {
+                CollectiveKind::Alltoall => (
+                    Sizes::Of((0..3).map(|other| to(rank, other)).collect()),
+                    Sizes::Of((0..3).map(|other| to(other, rank)).collect()),
+                ),
+                CollectiveKind::Scatter => (Sizes::Of(lens.to_vec()), each(rank)),
+                _ => (each(rank), Sizes::Of(lens.to_vec())),
+            };
+            let root = matches!(kind, CollectiveKind::Gather | CollectiveKind::Scatter).then_some(1);
+            let (communicator, neighbors, request) = (0, None, None);
+            vec![Operation::Collective(Collective { kind, communicator, root, sent, received, neighbors, request })]
+        });
+        let outcome = run(&machine(3, 1), &trace, PLAIN);
+        assert!(outcome.is_ok(), "{kind:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn neighbours_exchange() {
+    let trace = program(4, |rank| {
+        let neighbors = Some((vec![(rank + 3) % 4, u32::MAX], vec![(rank + 1) % 4, u32::MAX]));
+        let (sent, received) = (Sizes::Of(vec![5000, 1]), Sizes::Of(vec![5000, 1]));
+        let (kind, communicator, root) = (CollectiveKind::NeighborAlltoall, 0, None);
+        let request = None;
+        vec![Operation::Collective(Collective { kind, communicator, root, sent, received, neighbors, request })]
+    });
+    assert!(us(&replayed(&trace, 1)) > 20.0);
+}
+
+#[test]
+fn one_sided_operations_are_complete_at_the_end_of_their_epoch() {
+    let trace = |bytes| {
+        program(2, move |rank| {
+            let (target, fence) = (1 - rank, Operation::Epoch { window: 0, kind: Epoch::Fence });
+            let flush = Operation::Epoch { window: 0, kind: Epoch::Flush(Some(target)) };
+            let put = Operation::OneSided { window: 0, target, written: bytes, read: 0, request: None };
+            let get = Operation::OneSided { window: 0, target, written: 0, read: bytes, request: Some(2) };
+            vec![fence.clone(), put.clone(), flush, get, wait(&[2]), put, fence]
+        })
+    };
+    let (short, long) = (us(&replayed(&trace(8), 1)), us(&replayed(&trace(1_000_000), 1)));
+    assert!(long > short + 20.0, "{short} {long}");
+}
+
+#[test]
+fn the_same_trace_gives_the_same_answer() {
+    let trace = program(4, |rank| {
+        let (next, before) = ((rank + 1) % 4, (rank + 3) % 4);
+        vec![
+            receive(Some(before), Some(1), 300_000, Some(0)),
+            send(next, 1, 300_000, Some(1)),
+            wait(&[0, 1]),
+            collective(CollectiveKind::Allreduce, 64, None),
+        ]
+    });
+    assert_eq!(replayed(&trace, 2), replayed(&trace, 2));
+}

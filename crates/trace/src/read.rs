@@ -1,0 +1,133 @@
+//! The traces of all ranks.
+
+mod rank;
+mod wildcards;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::operation::Operation;
+use super::rank_file::{Header, TRACE};
+
+/// What all ranks of a program did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// By rank.
+    pub ranks: Vec<RankTrace>,
+}
+
+/// What a rank did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankTrace {
+    /// Of which rank.
+    pub header: Header,
+    /// All that it does, each once.
+    pub operations: Vec<Operation>,
+    /// What it did, in order. Receives say from whom, as far as the trace does.
+    pub steps: Vec<Step>,
+    /// Whether it is there up to MPI_Finalize.
+    pub is_whole: bool,
+}
+
+/// A call, and the time before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Place of what it does.
+    pub operation: u32,
+    /// Processor time of the thread since the call before, in nanoseconds.
+    pub processor_ns: u64,
+    /// What elapsed beyond that.
+    pub idle_ns: u64,
+}
+
+/// Why there is no trace.
+#[derive(Debug)]
+pub enum ReadError {
+    /// A file or folder cannot be read.
+    Io(PathBuf, io::Error),
+    /// There is no file of a rank.
+    Empty(PathBuf),
+    /// A file is something else.
+    NotATrace(PathBuf),
+    /// A file is of another version of the format.
+    Version(PathBuf, u8),
+    /// A file is damaged.
+    Damaged(PathBuf),
+    /// Files of several programs are there, or of several runs.
+    SeveralPrograms(PathBuf),
+    /// Ranks are missing: which, and of how many.
+    Missing(PathBuf, Vec<u32>, u32),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            ReadError::Empty(path) => write!(
+                f,
+                "{}: there is no file of a rank (NAME.{TRACE}); `fishplate profile --trace {}` writes them",
+                path.display(),
+                path.display()
+            ),
+            ReadError::NotATrace(path) => write!(f, "{}: this is no trace", path.display()),
+            ReadError::Version(path, version) => write!(
+                f,
+                "{}: the trace is of version {version} of the format, and this program reads {}: record it again, or \
+                 use the other version of fishplate",
+                path.display(),
+                super::rank_file::MAGIC[7]
+            ),
+            ReadError::Damaged(path) => write!(f, "{}: the file is damaged", path.display()),
+            ReadError::SeveralPrograms(path) => write!(
+                f,
+                "{}: there are traces of several runs or programs: keep each in a folder of its own",
+                path.display()
+            ),
+            ReadError::Missing(path, missing, ranks) => {
+                let names: Vec<String> = missing.iter().take(8).map(u32::to_string).collect();
+                let more = if missing.len() > names.len() { ", ..." } else { "" };
+                write!(
+                    f,
+                    "{}: of {ranks} ranks, {} left no trace: {}{more}",
+                    path.display(),
+                    missing.len(),
+                    names.join(", ")
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Reads the traces in a folder.
+///
+/// # Errors
+/// When there are none, some are missing, or files are not what they should be.
+pub fn folder(folder: &Path) -> Result<Trace, ReadError> {
+    let problem = |error| ReadError::Io(folder.into(), error);
+    let mut ranks = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(problem)? {
+        let path = entry.map_err(problem)?.path();
+        if path.extension().is_none_or(|ending| ending != TRACE) {
+            continue;
+        }
+        let rank = rank::read(&path)?;
+        if ranks.insert(rank.header.rank, rank).is_some() {
+            return Err(ReadError::SeveralPrograms(folder.into()));
+        }
+    }
+    let Some(first) = ranks.values().next() else { return Err(ReadError::Empty(folder.into())) };
+    let (world, count) = (first.header.world, first.header.ranks);
+    if ranks.values().any(|rank| (rank.header.world, rank.header.ranks) != (world, count)) {
+        return Err(ReadError::SeveralPrograms(folder.into()));
+    }
+    let missing: Vec<u32> = (0..count).filter(|rank| !ranks.contains_key(rank)).collect();
+    if !missing.is_empty() {
+        return Err(ReadError::Missing(folder.into(), missing, count));
+    }
+    Ok(Trace { ranks: ranks.into_values().collect() })
+}

@@ -1,0 +1,125 @@
+//! The trace of one rank.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::{RankTrace, ReadError, Step, wildcards};
+use crate::block::{self, Block};
+use crate::duration_code::decode;
+use crate::operation::Operation;
+use crate::rank_file::{Header, MAGIC, TAIL, chunk, read_chunk, tail};
+use crate::write::{self, Tail};
+
+/// Reads a file, and what was not in it yet.
+pub fn read(path: &Path) -> Result<RankTrace, ReadError> {
+    let bytes = fs::read(path).map_err(|error| ReadError::Io(path.into(), error))?;
+    let mut rest = chunks(path, &bytes)?;
+    let damaged = || ReadError::Damaged(path.into());
+    let header = match read_chunk(&mut rest) {
+        Some((chunk::HEADER, header)) => postcard::from_bytes(header).map_err(|_| damaged())?,
+        _ => return Err(damaged()),
+    };
+    let mut reader = Reader::new(header);
+    // A file whose rank was killed may end within a chunk.
+    while let Some((kind, contents)) = read_chunk(&mut rest) {
+        match kind {
+            chunk::BLOCK => {
+                let block = block::decode(contents).ok_or_else(damaged)?;
+                reader.blocks += 1;
+                reader.add(&block).ok_or_else(damaged)?;
+            }
+            chunk::RESTART => reader.first = reader.trace.operations.len(),
+            chunk::END => reader.trace.is_whole = true,
+            _ => return Err(damaged()),
+        }
+    }
+    if !reader.trace.is_whole
+        && let Some(left) = fs::read(path.with_extension(TAIL)).ok().and_then(|bytes| TailBytes::read(&bytes))
+        && let Some(block) = left.block(reader.blocks)
+    {
+        reader.add(&block).ok_or_else(damaged)?;
+    }
+    let mut trace = reader.trace;
+    wildcards::resolve(&mut trace);
+    Ok(trace)
+}
+
+/// What follows the magic number.
+fn chunks<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], ReadError> {
+    let Some((magic, rest)) = bytes.split_first_chunk::<8>() else { return Err(ReadError::NotATrace(path.into())) };
+    if magic[..7] != MAGIC[..7] {
+        return Err(ReadError::NotATrace(path.into()));
+    }
+    if magic[7] != MAGIC[7] {
+        return Err(ReadError::Version(path.into(), magic[7]));
+    }
+    Ok(rest)
+}
+
+struct Reader {
+    trace: RankTrace,
+    /// Blocks so far.
+    blocks: u64,
+    /// Place of the operation with number 0.
+    first: usize,
+}
+
+impl Reader {
+    fn new(header: Header) -> Reader {
+        let trace = RankTrace { header, operations: Vec::new(), steps: Vec::new(), is_whole: false };
+        Reader { trace, blocks: 0, first: 0 }
+    }
+
+    /// Nothing if a call does what is not defined.
+    fn add(&mut self, block: &Block) -> Option<()> {
+        for definition in &block.definitions {
+            self.trace.operations.push(postcard::from_bytes::<Operation>(definition).ok()?);
+        }
+        for event in &block.events {
+            let operation = self.first + event.operation as usize;
+            if operation >= self.trace.operations.len() {
+                return None;
+            }
+            let (processor_ns, idle_ns) = (decode(event.processor), decode(event.idle));
+            self.trace.steps.push(Step { operation: operation as u32, processor_ns, idle_ns });
+        }
+        Some(())
+    }
+}
+
+/// A tail, as it is in its file.
+struct TailBytes {
+    words: Vec<AtomicU64>,
+    numbers: Vec<AtomicU32>,
+}
+
+impl TailBytes {
+    fn read(bytes: &[u8]) -> Option<TailBytes> {
+        let (words, numbers) = bytes.split_at_checked(tail::WORDS * 8)?;
+        let words = words.as_chunks::<8>().0.iter().map(|word| AtomicU64::new(u64::from_le_bytes(*word))).collect();
+        let numbers: Vec<AtomicU32> =
+            numbers.as_chunks::<4>().0.iter().map(|word| AtomicU32::new(u32::from_le_bytes(*word))).collect();
+        (numbers.len() >= tail::NUMBERS).then_some(TailBytes { words, numbers })
+    }
+
+    /// What is in it, if it has not become a block of the file.
+    fn block(&self, blocks: u64) -> Option<Block> {
+        let word = |at: usize| self.words[at].load(std::sync::atomic::Ordering::Relaxed);
+        if word(tail::MAGIC) != tail::IS_TAIL || word(tail::BLOCK) != blocks {
+            return None;
+        }
+        let definitions = (word(tail::DEFINITIONS) as usize).min(tail::DEFINITION_WORDS);
+        Some(write::contents(self, definitions, (word(tail::EVENTS) as usize).min(tail::MOST_EVENTS)))
+    }
+}
+
+impl Tail for TailBytes {
+    fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
+    fn numbers(&self) -> &[AtomicU32] {
+        &self.numbers
+    }
+}

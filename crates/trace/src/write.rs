@@ -1,0 +1,167 @@
+//! A rank's file while it grows.
+//!
+//! What is new goes to memory of the caller's, which outlives the process if it is mapped to a file; from time to time that
+//! becomes a block.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rustc_hash::FxHashMap;
+
+use super::block::{self, Block, Event};
+use super::duration_code::Coder;
+use super::operation::Operation;
+use super::rank_file::{Header, MAGIC, chunk, tail};
+
+/// Most operations that are remembered; then numbers begin anew.
+const MOST_OPERATIONS: usize = 1 << 18;
+
+/// Memory for what is not in the file yet, of [`tail::WORDS`] and [`tail::NUMBERS`].
+pub trait Tail {
+    /// Its words of 64 bits.
+    fn words(&self) -> &[AtomicU64];
+    /// Its words of 32 bits.
+    fn numbers(&self) -> &[AtomicU32];
+}
+
+/// The file.
+pub struct Writer<F: Write, T: Tail> {
+    file: F,
+    tail: T,
+    known: FxHashMap<Operation, u32>,
+    coders: [Coder; 2],
+    blocks: u64,
+    events: usize,
+    definition_words: usize,
+}
+
+impl<F: Write, T: Tail> Writer<F, T> {
+    /// Begins it.
+    ///
+    /// # Errors
+    /// When the header cannot be written.
+    pub fn begin(mut file: F, tail: T, header: &Header) -> io::Result<Writer<F, T>> {
+        let bytes = postcard::to_stdvec(header).map_err(io::Error::other)?;
+        file.write_all(&MAGIC)?;
+        file.write_all(&chunk(super::rank_file::chunk::HEADER, &bytes))?;
+        tail.words()[tail::MAGIC].store(tail::IS_TAIL, Ordering::Release);
+        let (known, coders) = (FxHashMap::default(), Default::default());
+        Ok(Writer { file, tail, known, coders, blocks: 0, events: 0, definition_words: 0 })
+    }
+
+    /// A call after so much processor time and so much time without it, in nanoseconds.
+    ///
+    /// # Errors
+    /// When the file cannot be written; nothing may be added then.
+    pub fn push(&mut self, operation: &Operation, [processor, idle]: [u64; 2]) -> io::Result<()> {
+        let number = self.number(operation)?;
+        let codes = [self.coders[0].encode(processor), self.coders[1].encode(idle)];
+        self.push_event(number, codes)
+    }
+
+    /// Writes what is left: the rank has come to its end.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.file.write_all(&chunk(super::rank_file::chunk::END, &[]))
+    }
+
+    fn push_event(&mut self, operation: u32, [processor, idle]: [u16; 2]) -> io::Result<()> {
+        if self.events == tail::MOST_EVENTS {
+            self.flush()?;
+        }
+        let at = tail::DEFINITION_WORDS + 2 * self.events;
+        let numbers = self.tail.numbers();
+        numbers[at].store(operation, Ordering::Relaxed);
+        numbers[at + 1].store(u32::from(processor) | u32::from(idle) << 16, Ordering::Relaxed);
+        self.events += 1;
+        self.tail.words()[tail::EVENTS].store(self.events as u64, Ordering::Release);
+        Ok(())
+    }
+
+    /// The number of an operation, which becomes known.
+    fn number(&mut self, operation: &Operation) -> io::Result<u32> {
+        if let Some(number) = self.known.get(operation) {
+            return Ok(*number);
+        }
+        if self.known.len() == MOST_OPERATIONS {
+            self.flush()?;
+            self.file.write_all(&chunk(super::rank_file::chunk::RESTART, &[]))?;
+            self.known.clear();
+        }
+        let bytes = postcard::to_stdvec(operation).map_err(io::Error::other)?;
+        let words = 1 + bytes.len().div_ceil(4);
+        if self.definition_words + words > tail::DEFINITION_WORDS {
+            self.flush()?;
+        }
+        if words > tail::DEFINITION_WORDS {
+            // A vector for very many ranks: a block of its own.
+            self.append(&Block { definitions: vec![bytes], events: Vec::new() })?;
+        } else {
+            self.define(&bytes);
+        }
+        let number = self.known.len() as u32;
+        self.known.insert(operation.clone(), number);
+        Ok(number)
+    }
+
+    fn define(&mut self, bytes: &[u8]) {
+        let numbers = &self.tail.numbers()[self.definition_words..];
+        numbers[0].store(bytes.len() as u32, Ordering::Relaxed);
+        for (at, part) in bytes.chunks(4).enumerate() {
+            let mut word = [0; 4];
+            word[..part.len()].copy_from_slice(part);
+            numbers[1 + at].store(u32::from_le_bytes(word), Ordering::Relaxed);
+        }
+        self.definition_words += 1 + bytes.len().div_ceil(4);
+        self.tail.words()[tail::DEFINITIONS].store(self.definition_words as u64, Ordering::Release);
+    }
+
+    /// Makes a block of what is in memory.
+    fn flush(&mut self) -> io::Result<()> {
+        if self.events == 0 && self.definition_words == 0 {
+            return Ok(());
+        }
+        let block = contents(&self.tail, self.definition_words, self.events);
+        (self.events, self.definition_words) = (0, 0);
+        self.append(&block)
+    }
+
+    fn append(&mut self, block: &Block) -> io::Result<()> {
+        self.file.write_all(&chunk(super::rank_file::chunk::BLOCK, &block::encode(block)?))?;
+        self.blocks += 1;
+        // What is still in memory is in the file as well now. The tail counts only while its number is that of the next
+        // block, so it is emptied before it gets a new one.
+        let words = self.tail.words();
+        words[tail::EVENTS].store(0, Ordering::Release);
+        words[tail::DEFINITIONS].store(0, Ordering::Release);
+        words[tail::BLOCK].store(self.blocks, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// What is in a tail.
+pub(super) fn contents(tail: &impl Tail, definition_words: usize, events: usize) -> Block {
+    let number = |at: usize| tail.numbers()[at].load(Ordering::Relaxed);
+    let mut definitions = Vec::new();
+    let mut at = 0;
+    while at < definition_words {
+        let length = number(at) as usize;
+        let words = length.div_ceil(4);
+        if at + 1 + words > definition_words {
+            break;
+        }
+        let mut bytes: Vec<u8> = (0..words).flat_map(|word| number(at + 1 + word).to_le_bytes()).collect();
+        bytes.truncate(length);
+        definitions.push(bytes);
+        at += 1 + words;
+    }
+    let event = |at: usize| {
+        let (operation, codes) = (number(at), number(at + 1));
+        Event { operation, processor: codes as u16, idle: (codes >> 16) as u16 }
+    };
+    let events = (0..events).map(|number| event(tail::DEFINITION_WORDS + 2 * number)).collect();
+    Block { definitions, events }
+}

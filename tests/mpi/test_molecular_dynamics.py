@@ -1,0 +1,54 @@
+"""LAMMPS and GROMACS in `fishplate bench`, where they are set up: times of a profile, and rails over time."""
+
+import json
+import subprocess
+import unittest
+
+from support import FISHPLATE, MpiTest
+
+STACKS = "mpich-tcp,fishplate-mpich,openmpi-tcp,fishplate-openmpi"
+
+
+def is_ready(application):
+    """Whether `fishplate setup --app` has been here with this application."""
+    return subprocess.run([FISHPLATE, "setup", "--where", application], capture_output=True).returncode == 0
+
+
+class MolecularDynamics(MpiTest):
+    def measures(self, application, mpi, other):
+        """Few steps on two rails with the stacks of one MPI, and the reason why not with those of another."""
+        record = self.temporary_folder() / "record.jsonl"
+        ran = self.run_command([FISHPLATE, "bench", "--stacks", STACKS, "--links", "lan=400+100", "--rounds", "1",
+                                "--benchmarks", f"{application}:--steps=5", "--record", record], 120)
+        self.assertIn("2 cells measured, 0 failed, 2 cannot be measured", self.succeeds(ran).out)
+        told = [json.loads(line) for line in record.read_text().splitlines()]
+        samples = [line for line in told if line["kind"] == "sample"]
+        self.assertEqual([(line["stack"], line["metric"]) for line in samples],
+                         [(stack, metric) for stack in (f"{mpi}-tcp", f"fishplate-{mpi}")
+                          for metric in ("run_time", "communication_time")])
+        for run, communication in zip(samples[::2], samples[1::2]):
+            self.assertLess(0, communication["value"])
+            self.assertLess(communication["value"], run["value"])
+            self.assertEqual(run["options"]["steps"], 5)
+        [rails] = [line for line in told if line["kind"] == "rails"]
+        self.assertEqual({rail["name"] for rail in rails["rails"]}, {"r0", "r1"})
+        self.assertLess(0, rails["step_s"])
+        # What goes after a rank's last call of MPI is in the counters alone.
+        sent = sum(sum(rail["sent_over_time"]) for rail in rails["rails"])
+        counted = sum(rail["bytes"] for rail in rails["rails"])
+        self.assertTrue(0.5 * counted < sent <= counted, f"{sent} of {counted} bytes over time")
+        for skipped in [line for line in told if line["kind"] == "skipped"]:
+            self.assertIn(f"such as {mpi}-tcp or fishplate-{mpi}", skipped["reason"])
+            self.assertIn(other, skipped["stack"])
+
+    @unittest.skipUnless(is_ready("lammps"), "LAMMPS is not here: `fishplate setup --app lammps` fetches it")
+    def test_lammps(self):
+        self.measures("lammps", "mpich", "openmpi")
+
+    @unittest.skipUnless(is_ready("gromacs"), "GROMACS is not here: `fishplate setup --app gromacs` says what is missing")
+    def test_gromacs(self):
+        self.measures("gromacs", "openmpi", "mpich")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,108 @@
+"""`fishplate profile --trace`, `fishplate trace`, `fishplate predict`: what is recorded is what was done, and is replayed."""
+
+import json
+import os
+import re
+import signal
+
+from support import FISHPLATE, INTERFACES, MpiTest, app, program, stack, testbed
+from test_profile import ON_FOUR
+
+RANKS = 3
+# Lines of `fishplate trace show` for `profiled counts`, of ranks 0 and 1 of three.
+DONE = {0: ["communicator 0 is [0, 1, 2]", "receive of 65536 B from 2 on 0, tag 9, request 0",
+            "send of 1000 B to 1 on 0, tag 9, request 1", "wait for requests [0, 1]",
+            "send of 800 B to 1 on 0, tag 1 and receive of 800 B from 2 on 0, tag 1", "send of 3 B to 1 on 0, tag 2",
+            "communicator 1 is [2, 1, 0]", "broadcast on 1, root 0: sends 4 B, receives 4 B",
+            "allgather on 1: sends 3 B, receives [1, 2, 3] B", "fence of window 0",
+            "window 0 of rank 1: writes 4 B, reads 0 B", "end"],
+        # What was taken from any rank has come from one.
+        1: ["receive of 100 B from 0 on 0, tag 2", "allreduce on 1: sends 8 B, receives 8 B, request 0"]}
+NAS = ["cg", "ep", "ft", "is", "lu", "mg", "bt", "sp"]
+
+
+class Predict(MpiTest):
+    def setUp(self):
+        self.begin()
+
+    def begin(self):
+        """A folder for another trace."""
+        self.folder = self.temporary_folder()
+        self.trace = self.folder / "trace"
+
+    def profile(self, *command):
+        return [FISHPLATE, "profile", "--trace", self.trace, "--output", self.folder / "profile.json", "--", *command]
+
+    def mpiexec(self, interface, ranks, *command):
+        mpi = INTERFACES[interface][0]
+        return [stack(mpi) / "mpiexec", "-n", ranks, *(["--oversubscribe"] if mpi == "openmpi" else []), *command]
+
+    def show(self, *options):
+        """What calls do, of all ranks."""
+        ran = self.run_command([FISHPLATE, "trace", "show", self.trace, *options])
+        self.succeeds(ran)
+        return [re.split(r" {2,}", line.strip())[-1] for line in ran.out.splitlines()]
+
+    def predict(self, *networks):
+        ran = self.run_command([FISHPLATE, "predict", "--json", self.trace, "--ranks-per-node", 1, *networks])
+        self.succeeds(ran)
+        return json.loads(ran.out)
+
+    def test_what_was_done_is_recorded_and_replayed(self):
+        for interface, (_, folder) in INTERFACES.items():
+            with self.subTest(interface):
+                command = self.mpiexec(interface, RANKS, folder / "profiled", "counts")
+                as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+                self.succeeds(self.run_command(self.profile(*command), environment=as_root), "all right")
+                for rank, lines in DONE.items():
+                    shown = self.show("--rank", rank)
+                    for line in lines:
+                        self.assertIn(line, shown)
+                self.assertEqual({file.suffix for file in self.trace.iterdir()}, {".trace"})
+                [one, far] = self.predict("one=1000", "far=1000/10ms")
+                self.assertGreater(far["run_s"], one["run_s"] + 0.1)
+                self.assertGreater(one["run_s"], one["computed_s"])
+                self.begin()
+
+    def test_nas_programs(self):
+        for name in NAS:
+            with self.subTest(name):
+                command = self.profile(FISHPLATE, "run", "--mpi", "mpich", "--", "mpiexec", "-n", 4, app(name))
+                ran = self.run_command(testbed("--rails", "1000,250", "--", *command, "--class", "S"))
+                self.succeeds(ran, "Verified")
+                if name in ON_FOUR:
+                    sends = [re.match(r"send of (\d+) B", line) for line in self.show()]
+                    found = [len(list(filter(None, sends))), sum(int(send[1]) for send in sends if send)]
+                    self.assertEqual(found, [sum(part[what] for part in ON_FOUR[name]) for what in (0, 1)])
+                twice = [self.predict("rails=1000+250", "slow=10", "ib-2x400") for _ in range(2)]
+                self.assertEqual(twice[0], twice[1])
+                [rails, slow, fast] = twice[0]
+                self.assertLess(rails["run_s"], slow["run_s"])
+                self.assertLess(fast["communication_s"], slow["communication_s"])
+                self.begin()
+
+    def test_a_killed_rank(self):
+        job = self.start(self.profile(*self.mpiexec("mpich", 2, program("profiled"), "wait")))
+        told = self.wait_for(job, lambda: re.search(r"pid (\d+)\n", job.text()[0]))
+        os.kill(int(told[1]), signal.SIGKILL)
+        self.finish(job)
+        # What was done until then, although it had not been written yet.
+        shown = self.show()
+        self.assertIn("wait for requests [0, 1]", shown)
+        ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
+        self.assertIn("2 of 2 ranks did not come to MPI_Finalize", ran.out + ran.err, str(ran))
+
+    def test_a_full_disk(self):
+        script = f"""
+            mkdir {self.trace}
+            mount -t tmpfs -o size=256k none {self.trace}
+            {FISHPLATE} profile --trace {self.trace} --output {self.folder}/profile.json -- \
+                {stack("mpich")}/mpiexec -n 2 {program("profiled")} counts
+        """
+        ran = self.run_command(testbed("--", "sh", "-ec", script))
+        self.assertIn("all right", ran.out, str(ran))
+        self.assertRegex(ran.err, "no trace is recorded in .*: No space left on device .*; the program runs without")
+
+    def test_several_threads(self):
+        ran = self.run_command(self.profile(*self.mpiexec("mpich", 2, program("profiled"), "threads")))
+        self.succeeds(ran, "all right", "several threads call MPI", warns="several threads call MPI")
