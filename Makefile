@@ -3,14 +3,27 @@
 
 CARGO ?= cargo
 BUILD := $(CURDIR)/build
-FISHPLATE := $(BUILD)/bin/fishplate
-PROVIDER := $(BUILD)/lib/fishplate/libfishplate-fi.so
-INTERPOSER := $(BUILD)/lib/fishplate/libfishplate-mpi.so
+FISHPLATE = $(BUILD)/bin/fishplate
+PROVIDER = $(BUILD)/lib/fishplate/libfishplate-fi.so
+INTERPOSER = $(BUILD)/lib/fishplate/libfishplate-mpi.so
+BASH_COMPLETION := share/bash-completion/completions
+ZSH_COMPLETION := share/zsh/site-functions
+FISH_COMPLETION := share/fish/vendor_completions.d
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 STACKS := mpich openmpi
-# As a shared library alone: what is a Rust library as well is not optimized as a whole.
-LIBRARY := $(CARGO) --config 'profile.release.lto="fat"' rustc --release --crate-type cdylib
+PROGRAM_BUILD := $(CARGO) build
+LIBRARY_BUILD := $(CARGO) rustc
 # Where cargo puts what it builds.
 TARGET = "$${CARGO_TARGET_DIR:-target}/release"
+# `make wheel GLIBC=2.28` links for a glibc as old as that.
+ifdef GLIBC
+BUILD := $(CURDIR)/build/glibc-$(GLIBC)
+PROGRAM_BUILD := cargo-zigbuild zigbuild --target x86_64-unknown-linux-gnu.$(GLIBC)
+LIBRARY_BUILD := cargo-zigbuild rustc --target x86_64-unknown-linux-gnu.$(GLIBC)
+TARGET = "$${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-gnu/release"
+endif
+# As a shared library alone: what is a Rust library as well is not optimized as a whole.
+LIBRARY := $(LIBRARY_BUILD) --config 'profile.release.lto="fat"' --release --crate-type cdylib
 # make V=1 shows every command, and what cargo says beyond warnings and errors.
 V ?= 0
 ifeq ($(V),1)
@@ -23,22 +36,28 @@ export V
 # Once it is there, little is left to build.
 LONG = $(if $(wildcard $(FISHPLATE)),, (about 2 minutes))
 
-.PHONY: help build setup bench demo check lint test test-code test-bench test-fuzz test-report test-mpi test-mpi4py-all
-.PHONY: test-cuts fuzz soak throughput clean
+.PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-code test-bench test-fuzz
+.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts fuzz soak throughput clean
 .DEFAULT_GOAL := build
 
 help:
 	@echo 'make                  the program and its two libraries: build/bin/fishplate, build/lib/fishplate/libfishplate-*.so'
+	@echo 'make install          puts that, manual pages and sources of the benchmarks below PREFIX (/usr/local)'
+	@echo 'make wheel            a package for pip: build/wheel; GLIBC=2.28 makes one for older systems'
+	@echo 'make deb              a package for Debian and Ubuntu: build/deb'
+	@echo 'make recipes          a tarball, and recipes for Spack and EasyBuild: build/recipes; DOWNLOAD= (URL of the folder)'
+	@echo 'make modulefile       a module file for what is installed below PREFIX: build/modulefiles'
 	@echo 'make setup            MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
 	@echo 'make bench            the MPI benchmark programs and applications for each stack: build/{bench,apps}/STACK/'
 	@echo 'make demo             MPI stacks over two unequal rails, side by side: a table and demo.html'
 	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
-	@echo 'make test             all tests: the five that follow'
+	@echo 'make test             all tests: the six that follow'
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
 	@echo 'make test-bench         benchmark programs and applications, what needs no MPI'
 	@echo 'make test-report        a report and a profile in a headless Chromium'
+	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo "make test-mpi4py-all  all of mpi4py's own suite"
@@ -52,13 +71,55 @@ help:
 # Renamed into place, since running programs may have the old files open.
 build:
 	@echo 'Fishplate: the program and its libraries$(LONG)'
-	$(Q)$(CARGO) build $(QUIET) --release -p fishplate-lab
+	$(Q)$(PROGRAM_BUILD) $(QUIET) --release -p fishplate-lab
 	$(Q)$(LIBRARY) $(QUIET) -p fishplate-provider
 	$(Q)$(LIBRARY) $(QUIET) -p fishplate-interpose
 	$(Q)mkdir -p $(BUILD)/bin $(BUILD)/lib/fishplate
 	$(Q)cp $(TARGET)/fishplate $(FISHPLATE).new && mv $(FISHPLATE).new $(FISHPLATE)
 	$(Q)cp $(TARGET)/libfishplate_fi.so $(PROVIDER).new && mv $(PROVIDER).new $(PROVIDER)
 	$(Q)cp $(TARGET)/libfishplate_mpi.so $(INTERPOSER).new && mv $(INTERPOSER).new $(INTERPOSER)
+	$(Q)$(FISHPLATE) write-manual $(BUILD)/share/man/man1
+	$(Q)mkdir -p $(BUILD)/$(BASH_COMPLETION) $(BUILD)/$(ZSH_COMPLETION) $(BUILD)/$(FISH_COMPLETION)
+	$(Q)$(FISHPLATE) completion bash > $(BUILD)/$(BASH_COMPLETION)/fishplate
+	$(Q)$(FISHPLATE) completion zsh > $(BUILD)/$(ZSH_COMPLETION)/_fishplate
+	$(Q)$(FISHPLATE) completion fish > $(BUILD)/$(FISH_COMPLETION)/fishplate.fish
+
+# Below PREFIX, what `make` has built, without debugging information, and the sources of benchmarks and applications.
+# DESTDIR is where packages are made.
+PREFIX ?= /usr/local
+DESTDIR ?=
+TO = $(DESTDIR)$(PREFIX)
+install:
+	$(Q)test -x $(FISHPLATE) || { echo 'make install: nothing is built yet: run `make` first' >&2; exit 1; }
+	$(Q)mkdir -p $(TO)/bin $(TO)/lib/fishplate $(TO)/share/fishplate $(TO)/share/doc/fishplate
+	$(Q)install -s -m 755 $(FISHPLATE) $(TO)/bin/fishplate
+	$(Q)install -s -m 644 $(PROVIDER) $(INTERPOSER) $(TO)/lib/fishplate
+	$(Q)cd $(BUILD)/share && find . -type f -exec install -D -m 644 {} $(TO)/share/{} ';'
+	$(Q)find bench apps -name '*.[ch]' -o -name Makefile -o -name '*.mk' | while read -r file; do \
+	  install -D -m 644 "$$file" "$(TO)/share/fishplate/$$file" || exit 1; done
+	$(Q)install -m 644 README.md CHANGELOG.md LICENSE LICENSE-APACHE LICENSE-MIT $(TO)/share/doc/fishplate
+
+# Packages are made of what `make install` puts into a folder.
+STAGE = $(BUILD)/stage
+.PHONY: $(STAGE)
+$(STAGE): build
+	$(Q)rm -rf $(STAGE)
+	$(Q)$(MAKE) --no-print-directory install DESTDIR=$(STAGE) PREFIX=/usr
+
+wheel deb: %: $(STAGE)
+	$(Q)packaging/package $* $(STAGE)/usr $(BUILD)/$*
+
+# DOWNLOAD= is the URL of the folder where clusters find the tarball.
+recipes:
+	$(Q)packaging/package recipes $(BUILD)/recipes $(DOWNLOAD)
+
+# Of what is installed below PREFIX.
+modulefile:
+	$(Q)test -x $(PREFIX)/bin/fishplate || { echo 'make modulefile: $(PREFIX)/bin/fishplate is not there: run' \
+	  '`make install` with this PREFIX first' >&2; exit 1; }
+	$(Q)mkdir -p $(BUILD)/modulefiles/fishplate
+	$(Q)$(PREFIX)/bin/fishplate env --format modulefile > $(BUILD)/modulefiles/fishplate/$(VERSION)
+	@echo $(BUILD)/modulefiles/fishplate/$(VERSION)
 
 setup: build
 	$(Q)$(FISHPLATE) setup
@@ -75,7 +136,7 @@ $(STACKS:%=bench-%): bench-%: setup
 demo: bench
 	$(Q)$(FISHPLATE) demo --output demo.html
 
-test: test-code test-fuzz test-bench test-report test-mpi
+test: test-code test-fuzz test-bench test-report test-packages test-mpi
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi
@@ -113,6 +174,10 @@ fuzz:
 test-report: build
 	tests/report/test_report.py
 	tests/report/test_profile.py
+
+# Packages of what is built.
+test-packages: setup
+	tests/packages/test_packages.py
 
 # Real MPI programs over namespaces.
 test-mpi: bench

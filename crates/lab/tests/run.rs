@@ -31,6 +31,50 @@ fn a_provider_path_of_the_user_stays() {
 }
 
 #[test]
+fn the_provider_is_found_where_wheels_have_it() {
+    let fishplate = Installed::new();
+    std::fs::create_dir_all(fishplate.path("share/fishplate")).unwrap();
+    std::fs::rename(fishplate.path("lib/fishplate"), fishplate.path("share/fishplate/lib")).unwrap();
+    let ran = fishplate.run(&["env"]);
+    let expected = format!("export FI_PROVIDER_PATH='{}'", fishplate.path("share/fishplate/lib").display());
+    assert!(ran.out.contains(&expected), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn every_format_says_the_same() {
+    let fishplate = Installed::new();
+    let file = fishplate.path("lib/fishplate").display().to_string();
+    let env = |format: &str, stats: &str| {
+        let ran = fishplate.run(&["env", "--rails", "r0,r1", "--stats", stats, "--format", format]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.out
+    };
+    let json: serde_json::Value = serde_json::from_str(&env("json", "/a b's")).unwrap();
+    for (name, value) in [("FI_PROVIDER_PATH", &*file), ("FISHPLATE_RAILS", "r0,r1"), ("FISHPLATE_STATS", "/a b's")] {
+        assert_eq!(json[name], value, "{json}");
+    }
+    for (format, stats, line) in [
+        ("sh", "/a b's", r"export FISHPLATE_STATS='/a b'\''s'"),
+        ("csh", "/a b's", r"setenv FISHPLATE_STATS '/a b'\''s';"),
+        ("fish", "/a b's", r"set -gx FISHPLATE_STATS '/a b\'s'"),
+        ("modulefile", "/a $b", r#"setenv FISHPLATE_STATS "/a \$b""#),
+        ("modulefile", "/a b", &format!("prepend-path FI_PROVIDER_PATH \"{file}\"")),
+    ] {
+        let text = env(format, stats);
+        assert!(text.lines().any(|found| found == line), "no {line} in {text}");
+    }
+    let slurm = env("slurm", "/a b");
+    assert!(slurm.starts_with(&format!("ALL,FI_PROVIDER_PATH={file},FI_PROVIDER=fishplate,")), "{slurm}");
+    assert!(slurm.contains(",'FISHPLATE_RAILS=r0,r1',") && slurm.contains(",FISHPLATE_STATS=/a b,"), "{slurm}");
+    fishplate.run(&["env", "--stats", "/it's", "--format", "slurm"]).fails_saying(&[
+        "FISHPLATE_STATS",
+        "/it's",
+        "eval",
+    ]);
+    fishplate.run(&["env", "--format", "perl"]).fails_saying(&["perl", "sh, csh, fish, json, modulefile, slurm"]);
+}
+
+#[test]
 fn signals_are_passed_on() {
     let fishplate = Installed::new();
     let script = "trap 'exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.05; done";
@@ -143,6 +187,10 @@ fn a_stack_of_modules_loads_them_around_the_command() {
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "fishplate -n 2\n"), "{}", ran.err);
     let env = run(&["env", "--stacks", "site.toml", "--mpi", "site"]);
     assert!(env.out.starts_with("module load mpi/5 >/dev/null\nexport FI_PROVIDER_PATH="), "{}", env.out);
+    let env = run(&["env", "--stacks", "site.toml", "--mpi", "site", "--format", "csh"]);
+    assert!(env.out.starts_with("module load mpi/5 >/dev/null;\nsetenv FI_PROVIDER_PATH '"), "{}", env.out);
+    let json = run(&["env", "--stacks", "site.toml", "--mpi", "site", "--format", "json"]);
+    json.fails_saying(&["the stack site needs `module load mpi/5", "--format sh, csh or fish", "leave out --mpi"]);
     let ran = run(&["stacks", "site", "--stacks", "site.toml", "--", "./app"]);
     assert!(ran.out.trim_end().ends_with("mpiexec -n 2 ./app"), "{}{}", ran.out, ran.err);
     let list = run(&["stacks", "--stacks", "site.toml"]);

@@ -15,6 +15,9 @@ const MAKEFILE: &str = "Makefile";
 /// Sources that tell the folder from others.
 const LANDMARK: &str = "programs/latency.c";
 
+/// Where `make install` and packages put them, below their prefix.
+const INSTALLED: &str = "share/fishplate/bench";
+
 /// The folder of the applications: of their sources beside that of the benchmark programs, and of what is made of them
 /// in the folder of those.
 pub const APPS: &str = "apps";
@@ -39,8 +42,9 @@ impl Programs {
         }
         let program = env::current_exe().context("cannot find this program's own file")?;
         let here = env::current_dir().context("cannot find the current folder")?;
-        let found = program.ancestors().chain([here.as_path()]).map(|folder| folder.join("bench"));
-        match found.into_iter().find(|folder| is_there(folder)) {
+        let near = program.ancestors().chain([here.as_path()]);
+        let mut found = near.flat_map(|folder| [folder.join("bench"), folder.join(INSTALLED)]);
+        match found.find(|folder| is_there(folder)) {
             Some(sources) => Ok(Programs { sources, out }),
             None => bail!(
                 "the sources of the benchmark programs are neither near {} nor in {}: say where with --sources",

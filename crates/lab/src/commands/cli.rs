@@ -6,7 +6,13 @@ use clap::{Parser, Subcommand};
 
 /// All network rails of a machine as one transport for unmodified MPI programs.
 #[derive(Parser)]
-#[command(name = "fishplate", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    name = "fishplate",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
 pub struct Cli {
     /// Set by the program when it starts itself again inside its own namespaces: the folder of that testbed.
     #[arg(long, hide = true, value_name = "FOLDER")]
@@ -41,6 +47,10 @@ pub enum Command {
     Lab(super::lab::Args),
     Testbed(super::testbed::Args),
     Simulate(super::simulate::Args),
+    Completion(super::completion::Completion),
+    Help(super::help::Args),
+    #[command(hide = true)]
+    WriteManual(super::completion::WriteManual),
     #[command(hide = true)]
     HoldHost(super::internal::HoldHost),
     #[command(hide = true)]

@@ -7,11 +7,13 @@
 pub mod bench;
 mod cli;
 pub mod compare;
+pub mod completion;
 pub mod demo;
 pub mod doctor;
 pub mod env;
 pub mod experiment;
 pub mod explain;
+pub mod help;
 pub mod internal;
 pub mod lab;
 mod pattern_options;
@@ -34,6 +36,7 @@ pub mod validate;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::CommandFactory;
 
 pub use cli::Cli;
 use cli::Command;
@@ -62,6 +65,9 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Lab(args) => lab::run(args, cli.inside),
         Command::Testbed(args) => testbed::run(args, cli.inside),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Completion(args) => completion::print(&args, Cli::command()),
+        Command::Help(args) => help::run(&args, Cli::command()),
+        Command::WriteManual(args) => completion::write_manual(&args, &Cli::command()),
         Command::HoldHost(args) => internal::hold(args),
         Command::EmulateLinks(args) => internal::emulate(args),
         Command::LabDaemon(args) => internal::lab_daemon(args),

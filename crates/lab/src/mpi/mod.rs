@@ -2,12 +2,15 @@
 //!
 //! [`stacks`] describes MPI installations and starts programs with them. [`environment`] gives the variables for a
 //! command of the user's, with [`provider_library`] and [`interposer`] (the two shared libraries) and
-//! [`forwarded_variables`] (what launchers pass on to other hosts); [`command_line`] puts them around it. Commands,
-//! `bench`, `rpi` and `demo` call these.
+//! [`forwarded_variables`] (what launchers pass on to other hosts); [`command_line`] puts them around it,
+//! [`environment_format`] and [`module_file`] write them for shells and others. Commands, `bench`, `rpi` and `demo` call
+//! these.
 
 pub mod command_line;
 pub mod environment;
+pub mod environment_format;
 pub mod forwarded_variables;
 pub mod interposer;
+pub mod module_file;
 pub mod provider_library;
 pub mod stacks;

@@ -41,13 +41,17 @@ pub fn provider_file() -> Result<PathBuf> {
     Ok(provider_folder()?.join(PROVIDER))
 }
 
-/// The folder that holds the provider: where `make` and packages put it, or beside this program.
+/// Where the provider is below a prefix: as `make` and packages have it, and as wheels have it, since `pip install
+/// --target` leaves out what a wheel has in `lib`.
+const FOLDERS: [&str; 2] = ["lib/fishplate", "share/fishplate/lib"];
+
+/// The folder that holds the provider: where packages put it, or beside this program.
 pub fn provider_folder() -> Result<PathBuf> {
     let program = env::current_exe().context("cannot find this program's own file")?;
     let beside = program.parent().context("this program's own file has no folder")?;
-    let installed = beside.parent().unwrap_or(beside).join("lib/fishplate");
-    if installed.join(PROVIDER).is_file() {
-        return Ok(installed);
+    let installed = FOLDERS.map(|folder| beside.parent().unwrap_or(beside).join(folder));
+    if let Some(found) = installed.iter().find(|folder| folder.join(PROVIDER).is_file()) {
+        return Ok(found.clone());
     }
     if !beside.join(PROVIDER).is_file() && beside.join(PROVIDER_OF_CARGO).is_file() {
         // A failure shows right below; someone else's link is as good.
@@ -58,7 +62,7 @@ pub fn provider_folder() -> Result<PathBuf> {
     }
     Err(anyhow!(
         "the provider {PROVIDER} is neither in {} nor in {}: `make` builds it and puts it there",
-        installed.display(),
+        installed[0].display(),
         beside.display()
     ))
 }

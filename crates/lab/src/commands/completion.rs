@@ -1,0 +1,57 @@
+//! `fishplate completion`, and the manual pages: what follows from the command line alone.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Command;
+use clap_complete::Shell;
+
+/// Prints what makes a shell complete the command line of fishplate.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  eval \"$(fishplate completion bash)\"      (in ~/.bashrc)
+  fishplate completion zsh > \"${fpath[1]}/_fishplate\"
+  fishplate completion fish > ~/.config/fish/completions/fishplate.fish")]
+pub struct Completion {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Writes the manual pages.
+#[derive(clap::Args)]
+pub struct WriteManual {
+    /// Where to; it is made if need be.
+    folder: PathBuf,
+}
+
+/// Prints the completion, `program` being all of the command line.
+pub fn print(args: &Completion, program: Command) -> Result<ExitCode> {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut shown(&program), "fishplate", &mut text);
+    io::stdout().write_all(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a manual page for the program and one for each subcommand.
+pub fn write_manual(args: &WriteManual, program: &Command) -> Result<ExitCode> {
+    let cannot = || format!("cannot write manual pages to {}", args.folder.display());
+    fs::create_dir_all(&args.folder).with_context(cannot)?;
+    clap_mangen::generate_to(shown(program), &args.folder).with_context(cannot)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The command line without what the program keeps for itself.
+fn shown(program: &Command) -> Command {
+    let hidden = program.get_subcommands().filter(|command| command.is_hide_set());
+    let mut shown = Command::new("fishplate").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
+    if let Some(about) = program.get_about() {
+        shown = shown.about(about.clone());
+    }
+    let hidden: Vec<&str> = hidden.map(Command::get_name).collect();
+    shown.subcommands(program.get_subcommands().filter(|command| !hidden.contains(&command.get_name())).cloned())
+}
