@@ -16,8 +16,10 @@ impl Engine {
             return Ok(());
         }
         channel.schedule_idle_check(now);
-        let check = channel.idle_check();
-        self.make_ready(vc);
+        let (check, waits) = (channel.idle_check(), !channel.is_idle());
+        if waits {
+            self.make_ready(vc);
+        }
         check.into_iter().for_each(|due| self.schedule_timeout(due));
         Ok(())
     }

@@ -6,8 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use fishplate_engine::Placement;
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode, header_len};
+use fishplate_engine::{Payload, Placement, ProtocolViolation};
 
 use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOT, Side, Word, described, in_ring, kind, tag};
 use crate::bounce_buffers::BounceBuffers;
@@ -25,6 +25,8 @@ pub enum BadRecord {
     Length(usize),
     /// Its header is none.
     Header(Malformed),
+    /// What it says must not be said there.
+    Protocol(ProtocolViolation),
 }
 
 impl fmt::Display for BadRecord {
@@ -35,6 +37,7 @@ impl fmt::Display for BadRecord {
                 write!(f, "a record of {len} bytes in shared memory, which is not what it belongs to")
             }
             BadRecord::Header(malformed) => malformed.fmt(f),
+            BadRecord::Protocol(violation) => violation.fmt(f),
         }
     }
 }
@@ -153,6 +156,28 @@ impl Receiver {
         (self.len, self.done) = (len, 0);
         self.destination = Destination::open(placement, bounces);
         Ok(())
+    }
+
+    /// Whether a record has a header, of `header_len` bytes, with all of its payload.
+    #[inline]
+    pub fn is_whole(&self, record: &Record, (header, header_len): (&Header, usize)) -> bool {
+        record.kind == kind::FRAME && record.len - header_len == header.body.payload_len() as usize
+    }
+
+    /// Places the payload of such a record in user memory, as much as fits.
+    #[inline]
+    pub fn place_whole(&self, record: &Record, header_len: usize, memory: &UserMemory, to: &Payload) {
+        let in_slot = &record.start()[header_len.min(IN_SLOT)..record.len.min(IN_SLOT)];
+        memory.write(to, 0, in_slot);
+        let (mut at, mut left) = (self.bytes + header_len.saturating_sub(IN_SLOT) as u64, record.len - header_len);
+        left -= in_slot.len();
+        let mut done = in_slot.len() as u64;
+        while left > 0 {
+            let start = (at % BYTES as u64) as usize;
+            let part = left.min(BYTES - start);
+            self.memory.place(self.side.peer().bytes() + start, part, memory, (to, done));
+            (at, left, done) = (at + part as u64, left - part, done + part as u64);
+        }
     }
 
     /// Places what a record has of a payload, from byte `from` of it on.

@@ -174,7 +174,7 @@ impl Endpoint {
         let socket: BorrowedFd<'_> = self.shared_memory.links[at].socket();
         match self.poller.rename(socket, Kind::Stream, Token::Shared(at).number()) {
             Ok(()) => self.engine.writable(subchannel, BUDGET),
-            Err(error) => self.shared_link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
+            Err(error) => self.shared_link_failed(at, &format!("it cannot be watched: {error}")),
         }
     }
 }

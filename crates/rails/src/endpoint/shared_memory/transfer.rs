@@ -1,7 +1,7 @@
 //! Frames through shared memory.
 
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{Instant, Payload, Placement, SubchannelId, Transmit};
+use fishplate_engine::{Instant, Payload, Placement, SendRequest, SubchannelId, Transmit};
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::receive::process::carries_data;
@@ -44,7 +44,7 @@ impl Endpoint {
                 self.read_shared(at, now);
             } else if link.hung_up {
                 moved = true;
-                self.shared_link_shut(at, now);
+                self.shared_link_shut(at);
             } else if link.sender.is_awaited() || (link.sender.has_untaken() && looks_at_all) {
                 moved |= self.look_at_shared(at, now);
             }
@@ -82,10 +82,35 @@ impl Endpoint {
         if link.sender.is_blocked() {
             self.look_at_shared(at, now);
         }
-        if let Some(link) = self.shared_memory.links.get(at) {
-            let budget = if link.sender.is_blocked() { 0 } else { BUDGET };
-            self.engine.writable(link.subchannel, budget);
+        if let Some(link) = self.shared_memory.links.get(at)
+            && link.sender.is_blocked()
+        {
+            self.engine.writable(link.subchannel, 0);
         }
+    }
+
+    /// Sends a message that fits into shared memory at once, as a copy; the send has completed then. False: it has to go the
+    /// long way. `may_complete`: as soon as its memory may be used again.
+    #[inline]
+    pub(in crate::endpoint) fn send_in_shared_memory(&mut self, request: &SendRequest, may_complete: bool) -> bool {
+        let Some(at) = self.peers[request.vc.0 as usize].shared_memory else { return false };
+        if !(may_complete || request.inject && !request.notify) {
+            return false;
+        }
+        let len = request.payload.len();
+        if !self.shared_memory.links[at].sender.takes_copy(len, request.inject) {
+            return false;
+        }
+        let Endpoint { shared_memory, engine, memory, now, .. } = self;
+        let link = &mut shared_memory.links[at];
+        let Some((subchannel, header)) = engine.send_in_memory(*now, request) else { return false };
+        debug_assert_eq!(subchannel, link.subchannel);
+        link.counts.tx_bytes += len;
+        link.counts.tx_messages += 1;
+        link.sender.push_copy(&header, &request.payload, memory);
+        link.ring_if_asleep(false);
+        shared_memory.unrung = true;
+        true
     }
 
     /// Looks what the peer has taken, and sends what waits for that. True if it has taken anything.
@@ -148,6 +173,9 @@ impl Endpoint {
         let (mut from, mut payload_len) = (0, 1);
         if record.kind != kind::REST {
             let (header, header_len) = self.shared_memory.links[at].receiver.header(record)?;
+            if self.take_whole(at, record, (&header, header_len), now)? {
+                return Ok(());
+            }
             let Some(placement) = self.handle_shared_header(at, header, now) else { return Ok(()) };
             let Endpoint { shared_memory, bounces, .. } = self;
             let Some(link) = shared_memory.links.get_mut(at) else { return Ok(()) };
@@ -161,7 +189,7 @@ impl Endpoint {
             kind::LENT => match receiver.place_lent(record, from, memory, bounces) {
                 Ok(placed) => placed,
                 Err(error) => {
-                    self.shared_link_failed(at, &error.to_string(), now);
+                    self.shared_link_failed(at, &error.to_string());
                     return Ok(());
                 }
             },
@@ -177,6 +205,37 @@ impl Endpoint {
             link.receiver.finish(record);
         }
         Ok(())
+    }
+
+    /// Takes a record that is a whole message for which there is a receive. False: it is not.
+    #[inline]
+    fn take_whole(
+        &mut self,
+        at: usize,
+        record: &Record,
+        header: (&Header, usize),
+        now: Instant,
+    ) -> Result<bool, BadRecord> {
+        let Endpoint { shared_memory, engine, memory, .. } = self;
+        let link = &mut shared_memory.links[at];
+        if !link.receiver.is_whole(record, header) {
+            return Ok(false);
+        }
+        let ack = link.newest_acknowledgement(header.0.ack);
+        let receiver = &link.receiver;
+        let place = |to: &Payload| receiver.place_whole(record, header.1, memory, to);
+        let taken = engine.receive_in_memory(now, link.subchannel, &Header { ack, ..*header.0 }, place);
+        match taken {
+            Ok(true) => {
+                link.receiver.finish(record);
+                link.counts.rx_messages += 1;
+                link.counts.rx_bytes += u64::from(header.0.body.payload_len());
+                self.apply_memory_actions();
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            Err(violation) => Err(BadRecord::Protocol(violation)),
+        }
     }
 
     /// Where the payload of a frame goes. `None`: the link is gone.
@@ -220,7 +279,7 @@ impl Endpoint {
             // The memory of sends stays until they complete, registered or not.
             if may_be_read && engine.has_ended_sources(link.subchannel.vc) {
                 // What the peer has not taken goes another way.
-                self.shared_link_failed(at, "memory that the peer was to read has ended", self.clock.now());
+                self.shared_link_failed(at, "memory that the peer was to read has ended");
             } else {
                 position += 1;
             }
