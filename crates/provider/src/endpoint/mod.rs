@@ -34,6 +34,7 @@ use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
 use crate::error_report;
 
 use crate::progress_thread::ProgressThread;
+use crate::reader::Reader;
 use crate::regions::RegisteredRegions;
 
 use contexts::Contexts;
@@ -264,8 +265,8 @@ impl Bound for Endpoint {
         self.id
     }
 
-    fn progress(&self) -> Outcome<bool> {
-        self.try_progress()
+    fn progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
+        self.try_progress(reader)
     }
 
     fn address_of(&self, channel: VcId) -> u64 {

@@ -15,6 +15,7 @@ use crate::errno::{Errno, Outcome};
 use crate::error_report;
 use crate::ffi::exit_status;
 use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
+use crate::reader::Reader;
 use crate::shared_processor::is_processor_shared;
 
 /// Rounds in a row that hand out completions without a look at the network. Calls that complete at once (receives of
@@ -24,9 +25,9 @@ const MOST_SKIPPED: u32 = 16;
 
 impl Endpoint {
     /// Moves data and hands out completions. True if there was anything to do. Another thread's work is not waited for.
-    pub(super) fn try_progress(&self) -> Outcome<bool> {
+    pub(super) fn try_progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
         match self.state.try_lock() {
-            Ok(mut state) => Ok(state.progress(self.id)),
+            Ok(mut state) => Ok(state.progress(self.id, reader)),
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Poisoned(_)) => Err(Errno(FI_EOTHER)),
         }
@@ -75,15 +76,15 @@ impl Served for Endpoint {
 }
 
 impl State {
-    fn progress(&mut self, id: u32) -> bool {
+    fn progress(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
         // Operations that completed during a call are reported without polling the network.
-        let handed_out = self.deliver_completions(id);
+        let handed_out = self.deliver_completions(id, reader);
         if handed_out && self.skipped < MOST_SKIPPED {
             self.skipped += 1;
             return true;
         }
         let moved = self.poll_network();
-        self.deliver_completions(id) | handed_out | moved
+        self.deliver_completions(id, reader) | handed_out | moved
     }
 
     /// Polls the network, unless a completion queue is full and could not take more completions.
@@ -136,17 +137,17 @@ impl State {
         }
     }
 
-    fn deliver_completions(&mut self, id: u32) -> bool {
+    fn deliver_completions(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
         let mut any = false;
         while !self.tx.is_full() && !self.rx.is_full() {
             let Some(completion) = self.transport.as_mut().and_then(Transport::poll_completion) else { break };
-            self.deliver_completion(completion, id);
+            self.deliver_completion(completion, id, reader);
             any = true;
         }
         any
     }
 
-    fn deliver_completion(&mut self, completion: Completion, id: u32) {
+    fn deliver_completion(&mut self, completion: Completion, id: u32, reader: &mut Reader<'_>) {
         let (user, report) = self.contexts.close(completion.context, completion.buffer_released);
         let (direction, counter) = match completion.operation {
             Operation::Send => (&self.tx, &self.tx.counter),
@@ -161,7 +162,7 @@ impl State {
         let Some(queue) = &direction.queue else { return };
         let entry = entry(&completion, id, user);
         match completion.result {
-            Ok(()) if report => queue.push(entry),
+            Ok(()) if report => queue.hand_out(entry, reader),
             Ok(()) => {}
             Err(failure) => {
                 // MPI libraries print the number only.
