@@ -152,7 +152,7 @@ impl Run {
                     return Some(match ended {
                         Ended::Bad(BadRecord::Kind(_)) => "no such record",
                         Ended::Bad(BadRecord::Length(_)) => "wrong length",
-                        Ended::Bad(BadRecord::Header(_)) => "wrong header",
+                        Ended::Bad(BadRecord::Header(_) | BadRecord::Protocol(_)) => "wrong header",
                         Ended::Unreadable => "unreadable",
                         Ended::TooLong => "too long",
                     });

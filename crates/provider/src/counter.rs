@@ -8,9 +8,9 @@ use ofi_abi::{FI_EAVAIL, FI_ETIMEDOUT};
 
 use crate::bound::Bound;
 use crate::domain::Domain;
-use crate::reader::Reader;
 use crate::errno::{Errno, Outcome, read_plain};
 use crate::idle_yield::IdleYield;
+use crate::reader::Reader;
 
 /// What one completed operation adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

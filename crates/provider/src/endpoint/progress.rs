@@ -1,7 +1,7 @@
 //! Progress of an endpoint: in calls of the application, and by the progress thread while it is away.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, TryLockError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fishplate_engine::{Completion, Failure, Operation};
@@ -13,6 +13,7 @@ use super::{Endpoint, State};
 use crate::completion::{entry, failed_entry};
 use crate::errno::{Errno, Outcome};
 use crate::error_report;
+use crate::ffi::endpoint_lock::Poisoned;
 use crate::ffi::exit_status;
 use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
 use crate::reader::Reader;
@@ -27,9 +28,9 @@ impl Endpoint {
     /// Moves data and hands out completions. True if there was anything to do. Another thread's work is not waited for.
     pub(super) fn try_progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
         match self.state.try_lock() {
-            Ok(mut state) => Ok(state.progress(self.id, reader)),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Poisoned(_)) => Err(Errno(FI_EOTHER)),
+            Ok(Some(mut state)) => Ok(state.progress(self.id, reader)),
+            Ok(None) => Ok(false),
+            Err(Poisoned) => Err(Errno(FI_EOTHER)),
         }
     }
 }
@@ -39,7 +40,7 @@ impl Served for Endpoint {
     /// the application has not called MPI since the last time, makes progress on its operations. Returns when the progress
     /// thread is to run next. Does nothing while the application is in a call, which may post more of a burst.
     fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
-        let Ok(mut state) = self.state.try_lock() else { return Next::Soon };
+        let Ok(Some(mut state)) = self.state.try_lock() else { return Next::Soon };
         let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
             return Next::Soon;
         };
@@ -63,13 +64,13 @@ impl Served for Endpoint {
 
     /// Becomes readable when sockets are ready while the application is not in MPI.
     fn readiness_fd(&self) -> Option<Arc<OwnedFd>> {
-        self.state.try_lock().ok()?.readiness_fd.clone()
+        self.state.try_lock().ok()??.readiness_fd.clone()
     }
 
     /// The process exits with the endpoint open: what was sent still arrives, as far as it goes on after `MPI_Finalize`; but
     /// an abort is not held up. Not while another thread is in a call.
     fn close_at_exit(&self) {
-        let Ok(mut state) = self.state.try_lock() else { return };
+        let Ok(Some(mut state)) = self.state.try_lock() else { return };
         let close = if exit_status::has_failed() { Transport::close_at_once } else { Transport::close };
         state.transport.take().into_iter().for_each(close);
     }
