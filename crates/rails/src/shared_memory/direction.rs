@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{BounceId, Envelope, Extent, MessageSeq, Payload, Placement, Region, Source};
 
-use super::layout::{LEN, Side, Word, kind};
+use super::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word, kind};
 use super::receiver::{BadRecord, Placed, Receiver, Record};
 use super::sender::{NeverSent, Places, Sender};
 use crate::bounce_buffers::BounceBuffers;
 use crate::sys::memory::UserMemory;
+use crate::sys::process_memory::Process;
 use crate::sys::shared_memory::SharedMemory;
 
 /// The side that sends.
@@ -53,10 +54,12 @@ impl Direction {
     /// Nothing was sent yet. `reads`: long payloads are lent.
     pub fn new(reads: bool) -> Direction {
         let shared = Arc::new(SharedMemory::create(LEN).expect("memory for a link").0);
+        let mark_at = shared.address() + NONCE_AT as u64;
+        let process = Process::find(std::process::id() as i32, mark_at, [0; NONCE_LEN]).filter(|_| reads);
         shared.store(RECEIVER.word(Word::Reads), u32::from(reads), Ordering::Relaxed);
         Direction {
             sender: Sender::new(shared.clone(), SENDER),
-            receiver: Receiver::new(shared.clone(), RECEIVER, reads.then_some(std::process::id() as i32)),
+            receiver: Receiver::new(shared.clone(), RECEIVER, process),
             shared,
             memory: UserMemory::of_test(),
             bounces: BounceBuffers::default(),

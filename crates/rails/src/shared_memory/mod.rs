@@ -61,11 +61,11 @@ pub struct SharedMemoryLink {
 impl SharedMemoryLink {
     /// A link that both sides have proven.
     pub fn new(shared: setup::Shared, subchannel: SubchannelId) -> SharedMemoryLink {
-        let setup::Shared { memory, side, socket, pid } = shared;
+        let setup::Shared { memory, side, socket, process } = shared;
         SharedMemoryLink {
             subchannel,
             sender: Sender::new(memory.clone(), side),
-            receiver: Receiver::new(memory.clone(), side, pid),
+            receiver: Receiver::new(memory.clone(), side, process),
             acknowledged: 0,
             counts: Counts::default(),
             goodbye_received: false,

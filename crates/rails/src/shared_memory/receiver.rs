@@ -13,7 +13,7 @@ use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOT, Side, Word, described, i
 use crate::bounce_buffers::BounceBuffers;
 use crate::link::Destination;
 use crate::sys::memory::UserMemory;
-use crate::sys::process_memory::{self, MAX_PIECES};
+use crate::sys::process_memory::{MAX_PIECES, Process};
 use crate::sys::shared_memory::SharedMemory;
 
 /// What the peer must not write.
@@ -55,8 +55,8 @@ pub struct Receiver {
     destination: Destination,
     done: u64,
     len: u64,
-    /// The peer's number, if its memory can be read.
-    pid: Option<i32>,
+    /// The peer's process, if its memory can be read.
+    process: Option<Process>,
 }
 
 /// A record, of which nothing is placed.
@@ -86,9 +86,9 @@ pub enum Placed {
 
 impl Receiver {
     /// Nothing has come yet. `side` is this one's.
-    pub fn new(memory: Arc<SharedMemory>, side: Side, pid: Option<i32>) -> Receiver {
+    pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Receiver {
         let (destination, done, len) = (Destination::Discard, 0, 0);
-        Receiver { memory, side, next: 0, bytes: 0, published: 0, destination, done, len, pid }
+        Receiver { memory, side, next: 0, bytes: 0, published: 0, destination, done, len, process }
     }
 
     /// Whether there is a record.
@@ -235,12 +235,12 @@ impl Receiver {
         self.memory.append(self.side.peer().bytes() + at, first, &mut list);
         self.memory.append(self.side.peer().bytes(), rest - first, &mut list);
         let from = lent_pieces(&list[header_len..], len).ok_or_else(gone)?;
-        let pid = self.pid.ok_or_else(gone)?;
+        let process = self.process.ok_or_else(gone)?;
         let is_whole = match &self.destination {
-            Destination::User(place) => process_memory::read(pid, &from, memory, place)?,
+            Destination::User(place) => process.read(&from, memory, place)?,
             Destination::Bounce(id) => {
                 let buffer = bounces.get_mut(*id).ok_or_else(gone)?;
-                process_memory::read_own(pid, &from, buffer)?
+                process.read_own(&from, buffer)?
             }
             Destination::Discard => true,
         };
@@ -305,11 +305,4 @@ fn lent_pieces(list: &[u8], len: u64) -> Option<Vec<(u64, u64)>> {
     let pieces: Vec<(u64, u64)> = list.chunks(16).map(|pair| (number(pair), number(&pair[8..]))).collect();
     let sum = pieces.iter().try_fold(0u64, |sum, (_, len)| sum.checked_add(*len));
     (sum == Some(len)).then_some(pieces)
-}
-
-/// Whether memory of process `pid` can be read: that at `address` must be `expected`.
-pub fn can_read(pid: i32, address: u64, expected: &[u8]) -> bool {
-    let mut seen = Vec::new();
-    let read = process_memory::read_own(pid, &[(address, expected.len() as u64)], &mut seen);
-    matches!(read, Ok(true)) && seen == expected
 }

@@ -159,7 +159,7 @@ impl Endpoint {
     fn shared_link_up(&mut self, vc: VcId, shared: Shared) {
         let rail = self.shared_memory_rail();
         let is_taken = self.peers[vc.0 as usize].shared_memory.is_some();
-        let is_read = if shared.pid.is_some() { "read where they are" } else { "copied" };
+        let is_read = if shared.process.is_some() { "read where they are" } else { "copied" };
         // The other connections have said what the peer grants.
         let Some(subchannel) = (!is_taken).then(|| self.engine.subchannel_up(vc, rail, None, 0).ok()).flatten() else {
             return;
