@@ -95,14 +95,15 @@ class SharedMemory(MpiTest):
                 self.assertIn("its long messages are copied", ran.err, str(ran))
                 self.assertNotIn("read where they are", ran.err, str(ran))
 
-    def test_a_full_dev_shm(self):
+    def test_dev_shm_that_is_full_small_or_read_only(self):
         """The memory has no file there. (MPICH itself cannot start then.)"""
-        job = mpi_command(2, bench("stress", "openmpi"), "--messages", 2000, on=ONE_HOST, mpi="openmpi")
-        rest = job.index("--") + 1
-        fill = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero > /dev/shm/full"
-        filled = [*job[:rest], tool("unshare"), "--mount", "sh", "-c", f'{fill} && exec "$@"', "sh", *job[rest:]]
-        ran = self.run_command(filled, 120, {"FISHPLATE_TOP": "off"})
-        self.assertGreater(self.succeeds(ran, "all contents right").shares()["shm"], 0.99)
+        full = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero > /dev/shm/full"
+        for make in [full, "mount -t tmpfs -o size=64k tmpfs /dev/shm", "mount -t tmpfs -o ro tmpfs /dev/shm"]:
+            job = mpi_command(2, bench("stress", "openmpi"), "--messages", 1000, on=ONE_HOST, mpi="openmpi")
+            rest = job.index("--") + 1
+            changed = [*job[:rest], tool("unshare"), "--mount", "sh", "-c", f'{make} && exec "$@"', "sh", *job[rest:]]
+            ran = self.run_command(changed, 120, {"FISHPLATE_TOP": "off"})
+            self.assertGreater(self.succeeds(ran, "all contents right").shares()["shm"], 0.99, make)
 
     def kill_a_rank(self, mpi, delay_s):
         """Kills one of three ranks while all exchange messages."""

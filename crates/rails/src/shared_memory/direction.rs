@@ -12,7 +12,7 @@ use super::receiver::{BadRecord, Placed, Receiver, Record};
 use super::sender::{NeverSent, Places, Sender};
 use crate::bounce_buffers::BounceBuffers;
 use crate::sys::memory::UserMemory;
-use crate::sys::process_memory::Process;
+use crate::sys::process_memory::{Known, Process};
 use crate::sys::shared_memory::SharedMemory;
 
 /// The side that sends.
@@ -124,7 +124,9 @@ impl Direction {
             }
             let Direction { receiver, memory, bounces, .. } = self;
             let placed = match record.kind {
-                kind::LENT => receiver.place_lent(&record, from, memory, bounces).map_err(|_| Ended::Unreadable)?,
+                kind::LENT => receiver
+                    .place_lent((&record, Known::ByMark), from, memory, bounces)
+                    .map_err(|_| Ended::Unreadable)?,
                 _ => receiver.place(&record, from, memory, bounces).map_err(Ended::Bad)?,
             };
             self.receiver.finish(&record);

@@ -13,7 +13,7 @@ use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOT, Side, Word, described, i
 use crate::bounce_buffers::BounceBuffers;
 use crate::link::Destination;
 use crate::sys::memory::UserMemory;
-use crate::sys::process_memory::{MAX_PIECES, Process};
+use crate::sys::process_memory::{Known, MAX_PIECES, Process};
 use crate::sys::shared_memory::SharedMemory;
 
 /// What the peer must not write.
@@ -220,7 +220,7 @@ impl Receiver {
     /// Reads the payload of a record out of the peer's memory.
     pub fn place_lent(
         &mut self,
-        record: &Record,
+        (record, known): (&Record, Known),
         header_len: usize,
         memory: &UserMemory,
         bounces: &mut BounceBuffers,
@@ -237,10 +237,10 @@ impl Receiver {
         let from = lent_pieces(&list[header_len..], len).ok_or_else(gone)?;
         let process = self.process.ok_or_else(gone)?;
         let is_whole = match &self.destination {
-            Destination::User(place) => process.read(&from, memory, place)?,
+            Destination::User(place) => process.read(&from, (memory, place), known)?,
             Destination::Bounce(id) => {
                 let buffer = bounces.get_mut(*id).ok_or_else(gone)?;
-                process.read_own(&from, buffer)?
+                process.read_own(&from, buffer, known)?
             }
             Destination::Discard => true,
         };

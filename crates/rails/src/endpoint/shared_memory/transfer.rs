@@ -6,7 +6,8 @@ use fishplate_engine::{Instant, Payload, Placement, SendRequest, SubchannelId, T
 use crate::endpoint::Endpoint;
 use crate::endpoint::receive::process::carries_data;
 use crate::endpoint::send::BUDGET;
-use crate::shared_memory::{BadRecord, Placed, Places, Record, kind};
+use crate::shared_memory::{BadRecord, Placed, Places, Record, SharedMemoryLink, kind};
+use crate::sys::process_memory::Known;
 
 /// Records of one link that are taken in one call, so that one busy peer does not keep the others, or the user, waiting.
 const MOST_RECORDS: usize = 64;
@@ -18,6 +19,10 @@ const MOST_BYTES: u64 = 4 << 20;
 const LOOKS: usize = 32;
 /// Links that are looked at so often. With many, one round takes long enough.
 const MOST_LOOKED_AT: usize = 4;
+
+/// A peer whose end was open when the poll set was asked, no more than so many nanoseconds ago, still has its process number
+/// to itself: the system gives away all others before.
+const MOST_RUNNING_NS: u64 = 100_000_000;
 
 /// What nobody waits for is looked at in one of so many calls: that costs a cache line which the peer writes.
 const LOOK_EVERY: u64 = 64;
@@ -182,17 +187,21 @@ impl Endpoint {
             link.receiver.begin(record, (&header, header_len), placement, bounces)?;
             (from, payload_len) = (header_len, header.body.payload_len());
         }
-        let Endpoint { shared_memory, memory, bounces, .. } = self;
-        let receiver = &mut shared_memory.links[at].receiver;
+        let Endpoint { shared_memory, memory, bounces, poll_interval, clock, .. } = self;
+        let SharedMemoryLink { receiver, hung_up, .. } = &mut shared_memory.links[at];
+        let is_running = || !*hung_up && clock.now().since_ns(poll_interval.last_poll()) < MOST_RUNNING_NS;
         let placed = match record.kind {
             _ if payload_len == 0 => Placed::Part,
-            kind::LENT => match receiver.place_lent(record, from, memory, bounces) {
-                Ok(placed) => placed,
-                Err(error) => {
-                    self.shared_link_failed(at, &error.to_string());
-                    return Ok(());
+            kind::LENT => {
+                let known = if is_running() { Known::Running } else { Known::ByMark };
+                match receiver.place_lent((record, known), from, memory, bounces) {
+                    Ok(placed) => placed,
+                    Err(error) => {
+                        self.shared_link_failed(at, &error.to_string());
+                        return Ok(());
+                    }
                 }
-            },
+            }
             _ => receiver.place(record, from, memory, bounces)?,
         };
         if let Placed::Whole(len) = placed {
