@@ -175,34 +175,42 @@ impl Endpoint {
     /// Takes a record. The link may be gone then.
     #[inline]
     fn take_record(&mut self, at: usize, record: &Record, now: Instant) -> Result<(), BadRecord> {
-        let (mut from, mut payload_len) = (0, 1);
-        if record.kind != kind::REST {
-            let (header, header_len) = self.shared_memory.links[at].receiver.header(record)?;
-            if self.take_whole(at, record, (&header, header_len), now)? {
-                return Ok(());
-            }
-            let Some(placement) = self.handle_shared_header(at, header, now) else { return Ok(()) };
-            let Endpoint { shared_memory, bounces, .. } = self;
-            let Some(link) = shared_memory.links.get_mut(at) else { return Ok(()) };
-            link.receiver.begin(record, (&header, header_len), placement, bounces)?;
-            (from, payload_len) = (header_len, header.body.payload_len());
+        if record.kind == kind::REST {
+            return self.place_record(at, record, 0, now);
         }
+        let (header, header_len) = self.shared_memory.links[at].receiver.header(record)?;
+        if self.take_whole(at, record, (&header, header_len), now)? {
+            return Ok(());
+        }
+        let Some(placement) = self.handle_shared_header(at, header, now) else { return Ok(()) };
+        let Endpoint { shared_memory, bounces, .. } = self;
+        let Some(link) = shared_memory.links.get_mut(at) else { return Ok(()) };
+        link.receiver.begin(record, (&header, header_len), placement, bounces)?;
+        if header.body.payload_len() > 0 {
+            return self.place_record(at, record, header_len, now);
+        }
+        link.receiver.finish(record);
+        Ok(())
+    }
+
+    /// Places what a record has of a payload, from byte `from` of it on, or what it names of the peer's memory. The link may be
+    /// gone then.
+    #[inline(never)]
+    fn place_record(&mut self, at: usize, record: &Record, from: usize, now: Instant) -> Result<(), BadRecord> {
         let Endpoint { shared_memory, memory, bounces, poll_interval, clock, .. } = self;
         let SharedMemoryLink { receiver, hung_up, .. } = &mut shared_memory.links[at];
-        let is_running = || !*hung_up && clock.now().since_ns(poll_interval.last_poll()) < MOST_RUNNING_NS;
-        let placed = match record.kind {
-            _ if payload_len == 0 => Placed::Part,
-            kind::LENT => {
-                let known = if is_running() { Known::Running } else { Known::ByMark };
-                match receiver.place_lent((record, known), from, memory, bounces) {
-                    Ok(placed) => placed,
-                    Err(error) => {
-                        self.shared_link_failed(at, &error.to_string());
-                        return Ok(());
-                    }
+        let placed = if record.kind == kind::LENT {
+            let is_running = !*hung_up && clock.now().since_ns(poll_interval.last_poll()) < MOST_RUNNING_NS;
+            let known = if is_running { Known::Running } else { Known::ByMark };
+            match receiver.place_lent((record, known), from, memory, bounces) {
+                Ok(placed) => placed,
+                Err(error) => {
+                    self.shared_link_failed(at, &error.to_string());
+                    return Ok(());
                 }
             }
-            _ => receiver.place(record, from, memory, bounces)?,
+        } else {
+            receiver.place(record, from, memory, bounces)?
         };
         if let Placed::Whole(len) = placed {
             let link = &mut shared_memory.links[at];
