@@ -16,8 +16,9 @@ impl Engine {
             return Ok(());
         }
         channel.schedule_idle_check(now);
-        let (check, waits) = (channel.idle_check(), !channel.is_idle());
-        if waits {
+        let check = channel.idle_check();
+        // In memory nearly every message brings some, and nothing waits for it.
+        if channel.in_memory().is_none() || !channel.is_idle() {
             self.make_ready(vc);
         }
         check.into_iter().for_each(|due| self.schedule_timeout(due));
