@@ -9,6 +9,7 @@ pub mod engine;
 pub mod handshake;
 mod hostile;
 pub mod inputs;
+pub mod shared_memory;
 mod support;
 
 /// Something to feed.
@@ -26,4 +27,5 @@ pub const TARGETS: &[Target] = &[
     Target { name: "decoder", run: decoder::run, ends: decoder::ENDS },
     Target { name: "engine", run: engine::run, ends: engine::ENDS },
     Target { name: "handshake", run: handshake::run, ends: handshake::ENDS },
+    Target { name: "shared-memory", run: shared_memory::run, ends: shared_memory::ENDS },
 ];

@@ -4,14 +4,15 @@ use fishplate_engine::{Registration, VcId};
 use fishplate_rails::Address;
 
 use crate::errno::Outcome;
+use crate::reader::Reader;
 
 /// An endpoint, as what it is bound to sees it.
 pub trait Bound: Send + Sync {
     /// Names it in the entries of completion queues.
     fn id(&self) -> u32;
 
-    /// Moves data and hands out completions. True if there was anything to do.
-    fn progress(&self) -> Outcome<bool>;
+    /// Moves data and hands out completions, to `reader` first. True if there was anything to do.
+    fn progress(&self, reader: &mut Reader<'_>) -> Outcome<bool>;
 
     /// The address vector index of the peer behind `channel`.
     fn address_of(&self, channel: VcId) -> u64;

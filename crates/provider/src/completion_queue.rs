@@ -13,6 +13,7 @@ use crate::completion::{Entry, FailedEntry, Source};
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, lock_plain, read_plain};
 use crate::idle_yield::IdleYield;
+use crate::reader::Reader;
 
 /// Entries for which there is room from the start, so that the path of a small message does not allocate: a window of
 /// sends and one of receives of the usual benchmarks, several times over.
@@ -59,9 +60,15 @@ impl CompletionQueue {
     /// Gives at most `most` entries to `take`, and says how many. Fails with `FI_EAVAIL` when an error is next, with
     /// `FI_EAGAIN` when there is nothing. Progresses only when the queue is empty, or when nothing is wanted of it.
     #[inline]
-    pub fn read(&self, most: usize, take: impl FnMut(Entry)) -> Outcome<usize> {
+    pub fn read(&self, most: usize, mut take: impl FnMut(Entry)) -> Outcome<usize> {
         if self.len.load(Ordering::Acquire) == 0 || most == 0 {
-            let moved = self.progress()?;
+            let mut reader = Reader::new(self, most, &mut take);
+            let progressed = self.progress(&mut reader);
+            if reader.taken() > 0 {
+                self.idle.active();
+                return Ok(reader.taken());
+            }
+            let moved = progressed?;
             if self.len.load(Ordering::Acquire) == 0 {
                 if moved {
                     self.idle.active()
@@ -120,9 +127,17 @@ impl CompletionQueue {
         lock_plain(&self.texts).get(position).cloned()
     }
 
+    /// Gives a completion to `reader`, if it reads this queue and nothing waits in that; adds it otherwise.
+    #[inline]
+    pub fn hand_out(&self, entry: Entry, reader: &mut Reader<'_>) {
+        if self.len.load(Ordering::Acquire) != 0 || !reader.takes(self, entry) {
+            self.push(entry);
+        }
+    }
+
     /// Adds a completion.
     #[inline]
-    pub fn push(&self, entry: Entry) {
+    fn push(&self, entry: Entry) {
         let mut entries = lock_plain(&self.entries);
         entries.push(entry);
         self.len.store(entries.len(), Ordering::Release);
@@ -150,10 +165,10 @@ impl CompletionQueue {
         endpoint.map_or(FI_ADDR_NOTAVAIL, |endpoint| endpoint.address_of(source.channel))
     }
 
-    fn progress(&self) -> Outcome<bool> {
+    fn progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
         let mut moved = false;
         for endpoint in read_plain(&self.endpoints).iter() {
-            moved |= endpoint.progress()?;
+            moved |= endpoint.progress(reader)?;
         }
         Ok(moved)
     }

@@ -10,6 +10,7 @@ use crate::bound::Bound;
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, read_plain};
 use crate::idle_yield::IdleYield;
+use crate::reader::Reader;
 
 /// What one completed operation adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +110,7 @@ impl Counter {
         let mut moved = false;
         for endpoint in read_plain(&self.endpoints).iter() {
             // A broken endpoint shows in its completion queue; a counter cannot tell.
-            moved |= endpoint.progress().unwrap_or(false);
+            moved |= endpoint.progress(&mut Reader::none()).unwrap_or(false);
         }
         moved
     }

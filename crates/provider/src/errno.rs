@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use ofi_abi::FI_EOTHER;
-
 /// A libfabric error number (positive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
@@ -19,11 +17,6 @@ impl fmt::Display for Errno {
 }
 
 impl std::error::Error for Errno {}
-
-/// Locks what a panic may have left half changed: after one, every call fails.
-pub fn lock<T>(mutex: &Mutex<T>) -> Outcome<MutexGuard<'_, T>> {
-    mutex.lock().map_err(|_| Errno(FI_EOTHER))
-}
 
 /// Locks what no panic can leave half changed.
 pub fn lock_plain<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

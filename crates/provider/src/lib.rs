@@ -24,6 +24,7 @@ mod idle_processors;
 mod idle_yield;
 mod info;
 mod progress_thread;
+mod reader;
 mod regions;
 mod shared_processor;
 

@@ -41,7 +41,7 @@ pub mod rail;
 pub mod rail_bytes;
 mod random;
 pub mod settings;
-mod shared_memory;
+pub mod shared_memory;
 mod socket;
 pub mod streams;
 #[allow(unsafe_code)]

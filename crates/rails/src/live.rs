@@ -2,7 +2,7 @@
 //! `docs/top.md`.
 //!
 //! The file is in memory (`/dev/shm`), is locked while its process runs, and removed at its end. A file without a lock was
-//! left by a killed process.
+//! left by a killed process; the next process that makes one, or looks for all, removes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -11,6 +11,7 @@ use std::iter::once;
 use std::net::IpAddr;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,8 @@ const PREFIX: &str = "fishplate-live-";
 const FOLDERS: [&str; 2] = ["dev/shm", "tmp"];
 /// Length of a file in bytes: as many rails as there may be, with the longest names, shared memory, and room for more fields.
 const PAGE_LEN: usize = 16 << 10;
+/// What was written so long ago may have been left by a process that was killed.
+const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 /// How often a page that changes under its reader is read again.
 const MOST_READS: usize = 5;
 
@@ -100,6 +103,7 @@ impl StatusFile {
     pub fn open(name: u64) -> io::Result<StatusFile> {
         let mut folders = FOLDERS.iter().map(|folder| Path::new("/").join(folder));
         let Some(folder) = folders.find(|folder| folder.is_dir()) else { return Err(io::ErrorKind::NotFound.into()) };
+        remove_abandoned(&folder);
         let path = folder.join(format!("{PREFIX}{name:016x}"));
         let unlocked = folder.join(format!("fishplate-new-{name:016x}"));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unlocked)?;
@@ -144,6 +148,18 @@ pub fn pages() -> Vec<(String, Page)> {
         ours.into_iter().filter_map(|(name, path)| Some((name, page(&path)?))).collect();
     pages.sort_by(|(_, a), (_, b)| (a.rank, &a.host, a.pid).cmp(&(b.rank, &b.host, b.pid)));
     pages
+}
+
+/// Removes what killed processes have left in a folder: not looked for among pages that were written just now, so that a
+/// thousand ranks that start need not open each other's.
+fn remove_abandoned(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_old = |entry: &fs::DirEntry| {
+        let written = entry.metadata().and_then(|data| data.modified()).ok()?;
+        written.elapsed().ok().filter(|age| *age >= ABANDONED_AFTER)
+    };
+    let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+    ours.filter(|entry| is_old(entry).is_some()).for_each(|entry| drop(page(&entry.path())));
 }
 
 /// The root of each other mount namespace in which this user has a process: testbeds, labs, containers.
@@ -228,5 +244,16 @@ mod tests {
         assert!(path.exists());
         drop(again);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_new_page_takes_the_place_of_those_that_killed_processes_have_left_long_ago() {
+        let name = u64::from(std::process::id()) << 32 | 0xab0;
+        let [left, alive] = [name, name + 1].map(|name| StatusFile::open(name).unwrap());
+        let long_ago = std::time::SystemTime::now() - 2 * ABANDONED_AFTER;
+        [&left, &alive].iter().for_each(|page| page.file.set_modified(long_ago).unwrap());
+        left.file.unlock().unwrap();
+        let new = StatusFile::open(name + 2).unwrap();
+        assert!(!left.path.exists() && alive.path.exists() && new.path.exists());
     }
 }

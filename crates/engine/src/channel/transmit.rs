@@ -79,25 +79,28 @@ impl VirtualChannel {
         source: Source,
         owner: FrameOwner,
     ) -> Transmit {
+        let header = self.header(now, index, body, source.len(), owner);
+        Transmit { subchannel: SubchannelId { vc: self.id, index: index as u8 }, header, source, copy: false }
+    }
+
+    /// The header of a frame with a payload of `len` bytes.
+    #[inline]
+    pub(in crate::channel) fn header(
+        &mut self,
+        now: Instant,
+        index: usize,
+        body: Body,
+        len: u64,
+        owner: FrameOwner,
+    ) -> Header {
         let subchannel = &mut self.subchannels[index];
         let (ack, ack_delay_us) = subchannel.take_ack(now);
         if body.is_counted() {
-            subchannel.sent(now, body, owner, MAX_HEADER_LEN as u64 + source.len());
+            subchannel.sent(now, body, owner, MAX_HEADER_LEN as u64 + len);
         } else {
-            subchannel.budget = subchannel.budget.saturating_sub(MAX_HEADER_LEN as u64);
+            subchannel.spend(MAX_HEADER_LEN as u64);
         }
-        Transmit {
-            subchannel: SubchannelId { vc: self.id, index: index as u8 },
-            header: Header {
-                ack,
-                ack_delay_us,
-                said_at_us: now.wrapping_us(),
-                credit: self.peer_grant.advertise(),
-                repetition: 0,
-                body,
-            },
-            source,
-            copy: false,
-        }
+        let (said_at_us, credit) = (now.wrapping_us(), self.peer_grant.advertise());
+        Header { ack, ack_delay_us, said_at_us, credit, repetition: 0, body }
     }
 }

@@ -34,7 +34,7 @@ impl Engine {
                     return;
                 }
                 FrameOwner::Ping => return probe_answered = true,
-                FrameOwner::Control => return,
+                FrameOwner::Message | FrameOwner::Control => return,
             };
             let Some(send) = sends.get_mut(key) else { return };
             send.unacknowledged -= 1;

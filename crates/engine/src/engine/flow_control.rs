@@ -17,7 +17,10 @@ impl Engine {
         }
         channel.schedule_idle_check(now);
         let check = channel.idle_check();
-        self.make_ready(vc);
+        // In memory nearly every message brings some, and nothing waits for it.
+        if channel.in_memory().is_none() || !channel.is_idle() {
+            self.make_ready(vc);
+        }
         check.into_iter().for_each(|due| self.schedule_timeout(due));
         Ok(())
     }

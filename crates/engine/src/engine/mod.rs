@@ -2,13 +2,15 @@
 //!
 //! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post` and `remote_access` take
 //! commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
-//! `retransmit` handle; `subchannels` and `peer_loss` take events from the driver; `buffered_send` completes sends early.
+//! `retransmit` handle; `subchannels` and `peer_loss` take events from the driver; `buffered_send` completes sends early;
+//! `in_memory` is a short way through memory that both sides see.
 //! State of one peer is in `channel/`, of posted and unexpected messages in `matching/`.
 
 mod acknowledge;
 mod buffered_send;
 mod early_data;
 mod flow_control;
+mod in_memory;
 mod incoming;
 mod match_message;
 mod peer_loss;

@@ -2,13 +2,12 @@
 
 use super::Engine;
 use crate::channel::scheduler::send::{Send, Stage};
-use crate::channel::subchannel::FrameOwner;
 use crate::channel::transmit::Source;
 use crate::channel::{State, VirtualChannel};
-use crate::ids::{Context, SubchannelId, VcId};
+use crate::ids::{Context, VcId};
 use crate::limits::{INJECT_SIZE, MAX_INJECTED};
 use crate::matching::unmatched::{Content, OnceBuffered, UnmatchedMessage};
-use crate::memory::{BounceId, MemoryAction};
+use crate::memory::MemoryAction;
 use crate::request::{Completion, Failure, Operation, PeekAction, PeekRequest, RecvRequest, SendRequest};
 
 /// A send that was not taken.
@@ -85,23 +84,6 @@ impl Engine {
             send.source = Source::Sent { len: send.len() };
         }
         is_sent
-    }
-
-    /// A subchannel in memory is about to be [down](Engine::subchannel_down): `copy` is called for each frame that only the
-    /// driver has, with its number (how many counted ones there were, itself included, modulo 2^32), and where its payload
-    /// goes.
-    pub fn recover(&mut self, subchannel: SubchannelId, mut copy: impl FnMut(u32, u64, BounceId)) {
-        let channel = &self.vcs[subchannel.vc.0 as usize];
-        let Some(subchannel) = channel.subchannels.get(usize::from(subchannel.index)) else { return };
-        for (number, owner) in subchannel.in_flight() {
-            let FrameOwner::Send { key, .. } = owner else { continue };
-            let Some(send) = self.sends.get_mut(key) else { continue };
-            let Source::Sent { len } = send.source else { continue };
-            let id = self.bounces.take();
-            copy(number, len, id);
-            send.source = Source::Bounce { id, offset: 0, len };
-            self.injected += len;
-        }
     }
 
     /// Posts a receive. An unexpected message that matches is taken at once.

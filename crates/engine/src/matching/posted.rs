@@ -82,6 +82,23 @@ impl PostedQueue {
         key
     }
 
+    /// The oldest receive that accepts the message takes it, if it is one for a single message.
+    #[inline]
+    pub fn take_single(&mut self, source: VcId, envelope: Envelope) -> Option<Taken> {
+        let waiting = match envelope {
+            Envelope::Message => &mut self.untagged,
+            Envelope::Tagged(_) => &mut self.tagged,
+        };
+        let at = waiting.iter().position(|waiting| waiting.pattern.accepts(source, envelope))?;
+        let key = waiting[at].key;
+        if self.table.get(key)?.is_multi() {
+            return None;
+        }
+        waiting.remove(at);
+        let RecvRequest { buffer: place, context, notify, .. } = self.table.remove(key)?.request;
+        Some(Taken { key, place, context, notify, multi: false })
+    }
+
     /// The oldest receive that accepts the message takes it.
     pub fn take_match(&mut self, source: VcId, envelope: Envelope, len: u64) -> Option<Taken> {
         let waiting = match envelope {

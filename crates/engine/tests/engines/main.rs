@@ -7,6 +7,7 @@ mod everything;
 mod failures;
 mod floods;
 mod hostile;
+mod in_memory;
 mod injects;
 mod late;
 mod speed;

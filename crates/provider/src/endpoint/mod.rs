@@ -12,16 +12,16 @@ pub mod rma;
 pub mod transfer;
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use fishplate_engine::{Registration, VcId};
 use fishplate_rails::settings::Progress;
 use fishplate_rails::{ADDRESS_LEN, Address, Endpoint as Transport, OpenError, Settings};
 use ofi_abi::{
-    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_READ,
-    FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
+    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_EOTHER,
+    FI_READ, FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
 };
 
 use crate::address_vector::AddressVector;
@@ -30,10 +30,12 @@ use crate::completion_queue::CompletionQueue;
 
 use crate::counter::Counter;
 use crate::domain::Domain;
-use crate::errno::{Errno, Outcome, lock, lock_plain, write_plain};
+use crate::errno::{Errno, Outcome, write_plain};
 use crate::error_report;
+use crate::ffi::endpoint_lock::{EndpointLock, Guard, Poisoned};
 
 use crate::progress_thread::ProgressThread;
+use crate::reader::Reader;
 use crate::regions::RegisteredRegions;
 
 use contexts::Contexts;
@@ -57,7 +59,7 @@ pub struct Attributes {
 /// An endpoint. One lock guards all of it.
 pub struct Endpoint {
     id: u32,
-    state: Mutex<State>,
+    state: EndpointLock<State>,
     /// Keeps the domain open.
     pub domain: Arc<Domain>,
 }
@@ -139,15 +141,11 @@ impl Endpoint {
             seen_calls: (0, Instant::now()),
             skipped: 0,
         };
-        Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: Mutex::new(state), domain }
+        Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: EndpointLock::new(state), domain }
     }
 
-    pub(crate) fn lock(&self) -> &Mutex<State> {
-        &self.state
-    }
-
-    pub(crate) fn state(&self) -> Outcome<std::sync::MutexGuard<'_, State>> {
-        lock(&self.state)
+    pub(crate) fn state(&self) -> Outcome<Guard<'_, State>> {
+        self.state.lock().map_err(|Poisoned| Errno(FI_EOTHER))
     }
 
     /// Binds the address vector.
@@ -232,7 +230,7 @@ impl Endpoint {
 
     /// Ends the transport and lets go of everything bound, even after a panic: what is bound must not stay busy.
     pub fn close(self: &Arc<Self>) {
-        let mut state = lock_plain(&self.state);
+        let mut state = self.state.lock_anyway();
         let queues = [state.tx.queue.take(), state.rx.queue.take()];
         let (addresses, counters) = (state.addresses.take(), std::mem::take(&mut state.counters));
         let (transport, thread) = (state.transport.take(), state.thread.take());
@@ -264,8 +262,8 @@ impl Bound for Endpoint {
         self.id
     }
 
-    fn progress(&self) -> Outcome<bool> {
-        self.try_progress()
+    fn progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
+        self.try_progress(reader)
     }
 
     fn address_of(&self, channel: VcId) -> u64 {

@@ -1,7 +1,7 @@
 //! Progress of an endpoint: in calls of the application, and by the progress thread while it is away.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, TryLockError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fishplate_engine::{Completion, Failure, Operation};
@@ -13,8 +13,10 @@ use super::{Endpoint, State};
 use crate::completion::{entry, failed_entry};
 use crate::errno::{Errno, Outcome};
 use crate::error_report;
+use crate::ffi::endpoint_lock::Poisoned;
 use crate::ffi::exit_status;
 use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
+use crate::reader::Reader;
 use crate::shared_processor::is_processor_shared;
 
 /// Rounds in a row that hand out completions without a look at the network. Calls that complete at once (receives of
@@ -24,11 +26,11 @@ const MOST_SKIPPED: u32 = 16;
 
 impl Endpoint {
     /// Moves data and hands out completions. True if there was anything to do. Another thread's work is not waited for.
-    pub(super) fn try_progress(&self) -> Outcome<bool> {
+    pub(super) fn try_progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
         match self.state.try_lock() {
-            Ok(mut state) => Ok(state.progress(self.id)),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Poisoned(_)) => Err(Errno(FI_EOTHER)),
+            Ok(Some(mut state)) => Ok(state.progress(self.id, reader)),
+            Ok(None) => Ok(false),
+            Err(Poisoned) => Err(Errno(FI_EOTHER)),
         }
     }
 }
@@ -38,7 +40,7 @@ impl Served for Endpoint {
     /// the application has not called MPI since the last time, makes progress on its operations. Returns when the progress
     /// thread is to run next. Does nothing while the application is in a call, which may post more of a burst.
     fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
-        let Ok(mut state) = self.state.try_lock() else { return Next::Soon };
+        let Ok(Some(mut state)) = self.state.try_lock() else { return Next::Soon };
         let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
             return Next::Soon;
         };
@@ -62,28 +64,28 @@ impl Served for Endpoint {
 
     /// Becomes readable when sockets are ready while the application is not in MPI.
     fn readiness_fd(&self) -> Option<Arc<OwnedFd>> {
-        self.state.try_lock().ok()?.readiness_fd.clone()
+        self.state.try_lock().ok()??.readiness_fd.clone()
     }
 
     /// The process exits with the endpoint open: what was sent still arrives, as far as it goes on after `MPI_Finalize`; but
     /// an abort is not held up. Not while another thread is in a call.
     fn close_at_exit(&self) {
-        let Ok(mut state) = self.state.try_lock() else { return };
+        let Ok(Some(mut state)) = self.state.try_lock() else { return };
         let close = if exit_status::has_failed() { Transport::close_at_once } else { Transport::close };
         state.transport.take().into_iter().for_each(close);
     }
 }
 
 impl State {
-    fn progress(&mut self, id: u32) -> bool {
+    fn progress(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
         // Operations that completed during a call are reported without polling the network.
-        let handed_out = self.deliver_completions(id);
+        let handed_out = self.deliver_completions(id, reader);
         if handed_out && self.skipped < MOST_SKIPPED {
             self.skipped += 1;
             return true;
         }
         let moved = self.poll_network();
-        self.deliver_completions(id) | handed_out | moved
+        self.deliver_completions(id, reader) | handed_out | moved
     }
 
     /// Polls the network, unless a completion queue is full and could not take more completions.
@@ -136,17 +138,17 @@ impl State {
         }
     }
 
-    fn deliver_completions(&mut self, id: u32) -> bool {
+    fn deliver_completions(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
         let mut any = false;
         while !self.tx.is_full() && !self.rx.is_full() {
             let Some(completion) = self.transport.as_mut().and_then(Transport::poll_completion) else { break };
-            self.deliver_completion(completion, id);
+            self.deliver_completion(completion, id, reader);
             any = true;
         }
         any
     }
 
-    fn deliver_completion(&mut self, completion: Completion, id: u32) {
+    fn deliver_completion(&mut self, completion: Completion, id: u32, reader: &mut Reader<'_>) {
         let (user, report) = self.contexts.close(completion.context, completion.buffer_released);
         let (direction, counter) = match completion.operation {
             Operation::Send => (&self.tx, &self.tx.counter),
@@ -161,7 +163,7 @@ impl State {
         let Some(queue) = &direction.queue else { return };
         let entry = entry(&completion, id, user);
         match completion.result {
-            Ok(()) if report => queue.push(entry),
+            Ok(()) if report => queue.hand_out(entry, reader),
             Ok(()) => {}
             Err(failure) => {
                 // MPI libraries print the number only.

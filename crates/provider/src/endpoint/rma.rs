@@ -6,7 +6,7 @@ use ofi_abi::{FI_ENOKEY, FI_EOPBADSTATE, FI_INJECT};
 
 use crate::endpoint::transfer::post_errno;
 use crate::endpoint::{Endpoint, Report, State};
-use crate::errno::{Errno, Outcome, lock_plain};
+use crate::errno::{Errno, Outcome};
 
 /// A read or a write.
 pub struct Access {
@@ -58,7 +58,7 @@ impl Endpoint {
 
     /// Ends that, even after a panic: the memory must not be touched any more.
     pub(super) fn withdraw_region(&self, key: u64) {
-        let mut state = lock_plain(self.lock());
+        let mut state = self.state.lock_anyway();
         if let Some(transport) = &mut state.transport {
             transport.deregister(key);
         }

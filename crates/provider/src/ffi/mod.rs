@@ -11,6 +11,7 @@ mod completion_queue;
 mod counter;
 mod domain;
 mod endpoint;
+pub mod endpoint_lock;
 mod event_queue;
 pub mod exit_status;
 mod fabric;

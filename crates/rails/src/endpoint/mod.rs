@@ -99,8 +99,12 @@ pub struct Endpoint {
     paused_links: Vec<usize>,
     /// The link that was read with success most recently.
     active_link: Option<usize>,
+    /// When the last progress call looked at the clock.
+    now: Instant,
     /// Number of the present progress call.
     calls: u64,
+    /// Calls in a row up to this one that only looked at shared memory.
+    skipped: u32,
     /// How often something was transmitted.
     flushes: u64,
     poll_interval: PollInterval,
@@ -195,7 +199,9 @@ impl Endpoint {
             stalled: Vec::new(),
             paused_links: Vec::new(),
             active_link: None,
+            now: Instant(0),
             calls: 0,
+            skipped: 0,
             flushes: 0,
             poll_interval: PollInterval::new(),
             next_tick: Instant(0),

@@ -10,11 +10,17 @@ use super::Endpoint;
 impl Endpoint {
     /// Posts a send, which completes when it is acknowledged.
     pub fn send(&mut self, request: SendRequest) -> Result<(), PostError> {
+        if self.send_in_shared_memory(&request, false) {
+            return Ok(());
+        }
         self.post_send(request).map(|_| ())
     }
 
     /// The same; it completes as soon as the memory may be used again.
     pub fn send_early(&mut self, request: SendRequest) -> Result<(), PostError> {
+        if self.send_in_shared_memory(&request, true) {
+            return Ok(());
+        }
         let inject = request.inject;
         let key = self.post_send(request)?;
         if !inject {
@@ -49,6 +55,7 @@ impl Endpoint {
     /// Something for `vc` was posted; `injected`: its memory is lent only until this returns.
     fn posted(&mut self, vc: VcId, injected: Option<SendKey>) {
         let now = self.clock.now();
+        self.now = now;
         let peer = &mut self.peers[vc.0 as usize];
         peer.burst.posted(now, self.calls);
         if peer.is_idle() {

@@ -34,7 +34,9 @@ pub const NONCE_LEN: usize = 16;
 /// A side: the one that has created the memory is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
+    /// The one that has created it.
     Creator = 0,
+    /// The other one.
     Opener = 1,
 }
 

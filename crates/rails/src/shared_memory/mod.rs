@@ -9,10 +9,12 @@
 //! which memory it still reads ([`Sender::has_lent`]), hands out frames ([`Receiver::record`]), and is polled for all of
 //! this.
 
-mod layout;
+#[cfg(any(test, feature = "hostile-input"))]
+pub mod direction;
+pub mod layout;
 mod receiver;
 mod sender;
-pub mod setup;
+pub(crate) mod setup;
 #[cfg(test)]
 mod tests;
 
@@ -27,11 +29,11 @@ use rustix::net::{SendFlags, send};
 
 use crate::link::Counts;
 use crate::sys::shared_memory::SharedMemory;
-use layout::Word;
+use layout::{Side, Sleep, Word};
 
-pub use layout::{Side, Sleep, kind};
+pub use layout::kind;
 pub use receiver::{BadRecord, Placed, Receiver, Record};
-pub use sender::{Places, Sender};
+pub use sender::{NeverSent, Places, Sender};
 
 /// A link in shared memory.
 pub struct SharedMemoryLink {
@@ -59,11 +61,11 @@ pub struct SharedMemoryLink {
 impl SharedMemoryLink {
     /// A link that both sides have proven.
     pub fn new(shared: setup::Shared, subchannel: SubchannelId) -> SharedMemoryLink {
-        let setup::Shared { memory, side, socket, pid } = shared;
+        let setup::Shared { memory, side, socket, process } = shared;
         SharedMemoryLink {
             subchannel,
             sender: Sender::new(memory.clone(), side),
-            receiver: Receiver::new(memory.clone(), side, pid),
+            receiver: Receiver::new(memory.clone(), side, process),
             acknowledged: 0,
             counts: Counts::default(),
             goodbye_received: false,

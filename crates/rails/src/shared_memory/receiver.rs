@@ -6,14 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use fishplate_engine::Placement;
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode, header_len};
+use fishplate_engine::{Payload, Placement, ProtocolViolation};
 
 use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOT, Side, Word, described, in_ring, kind, tag};
 use crate::bounce_buffers::BounceBuffers;
 use crate::link::Destination;
 use crate::sys::memory::UserMemory;
-use crate::sys::process_memory::{self, MAX_PIECES};
+use crate::sys::process_memory::{Known, MAX_PIECES, Process};
 use crate::sys::shared_memory::SharedMemory;
 
 /// What the peer must not write.
@@ -25,6 +25,8 @@ pub enum BadRecord {
     Length(usize),
     /// Its header is none.
     Header(Malformed),
+    /// What it says must not be said there.
+    Protocol(ProtocolViolation),
 }
 
 impl fmt::Display for BadRecord {
@@ -35,6 +37,7 @@ impl fmt::Display for BadRecord {
                 write!(f, "a record of {len} bytes in shared memory, which is not what it belongs to")
             }
             BadRecord::Header(malformed) => malformed.fmt(f),
+            BadRecord::Protocol(violation) => violation.fmt(f),
         }
     }
 }
@@ -52,8 +55,8 @@ pub struct Receiver {
     destination: Destination,
     done: u64,
     len: u64,
-    /// The peer's number, if its memory can be read.
-    pid: Option<i32>,
+    /// The peer's process, if its memory can be read.
+    process: Option<Process>,
 }
 
 /// A record, of which nothing is placed.
@@ -83,9 +86,9 @@ pub enum Placed {
 
 impl Receiver {
     /// Nothing has come yet. `side` is this one's.
-    pub fn new(memory: Arc<SharedMemory>, side: Side, pid: Option<i32>) -> Receiver {
+    pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Receiver {
         let (destination, done, len) = (Destination::Discard, 0, 0);
-        Receiver { memory, side, next: 0, bytes: 0, published: 0, destination, done, len, pid }
+        Receiver { memory, side, next: 0, bytes: 0, published: 0, destination, done, len, process }
     }
 
     /// Whether there is a record.
@@ -155,6 +158,28 @@ impl Receiver {
         Ok(())
     }
 
+    /// Whether a record has a header, of `header_len` bytes, with all of its payload.
+    #[inline]
+    pub fn is_whole(&self, record: &Record, (header, header_len): (&Header, usize)) -> bool {
+        record.kind == kind::FRAME && record.len - header_len == header.body.payload_len() as usize
+    }
+
+    /// Places the payload of such a record in user memory, as much as fits.
+    #[inline]
+    pub fn place_whole(&self, record: &Record, header_len: usize, memory: &UserMemory, to: &Payload) {
+        let in_slot = &record.start()[header_len.min(IN_SLOT)..record.len.min(IN_SLOT)];
+        memory.write(to, 0, in_slot);
+        let (mut at, mut left) = (self.bytes + header_len.saturating_sub(IN_SLOT) as u64, record.len - header_len);
+        left -= in_slot.len();
+        let mut done = in_slot.len() as u64;
+        while left > 0 {
+            let start = (at % BYTES as u64) as usize;
+            let part = left.min(BYTES - start);
+            self.memory.place(self.side.peer().bytes() + start, part, memory, (to, done));
+            (at, left, done) = (at + part as u64, left - part, done + part as u64);
+        }
+    }
+
     /// Places what a record has of a payload, from byte `from` of it on.
     #[inline]
     pub fn place(
@@ -195,7 +220,7 @@ impl Receiver {
     /// Reads the payload of a record out of the peer's memory.
     pub fn place_lent(
         &mut self,
-        record: &Record,
+        (record, known): (&Record, Known),
         header_len: usize,
         memory: &UserMemory,
         bounces: &mut BounceBuffers,
@@ -210,12 +235,12 @@ impl Receiver {
         self.memory.append(self.side.peer().bytes() + at, first, &mut list);
         self.memory.append(self.side.peer().bytes(), rest - first, &mut list);
         let from = lent_pieces(&list[header_len..], len).ok_or_else(gone)?;
-        let pid = self.pid.ok_or_else(gone)?;
+        let process = self.process.ok_or_else(gone)?;
         let is_whole = match &self.destination {
-            Destination::User(place) => process_memory::read(pid, &from, memory, place)?,
+            Destination::User(place) => process.read(&from, (memory, place), known)?,
             Destination::Bounce(id) => {
                 let buffer = bounces.get_mut(*id).ok_or_else(gone)?;
-                process_memory::read_own(pid, &from, buffer)?
+                process.read_own(&from, buffer, known)?
             }
             Destination::Discard => true,
         };
@@ -280,11 +305,4 @@ fn lent_pieces(list: &[u8], len: u64) -> Option<Vec<(u64, u64)>> {
     let pieces: Vec<(u64, u64)> = list.chunks(16).map(|pair| (number(pair), number(&pair[8..]))).collect();
     let sum = pieces.iter().try_fold(0u64, |sum, (_, len)| sum.checked_add(*len));
     (sum == Some(len)).then_some(pieces)
-}
-
-/// Whether memory of process `pid` can be read: that at `address` must be `expected`.
-pub fn can_read(pid: i32, address: u64, expected: &[u8]) -> bool {
-    let mut seen = Vec::new();
-    let read = process_memory::read_own(pid, &[(address, expected.len() as u64)], &mut seen);
-    matches!(read, Ok(true)) && seen == expected
 }

@@ -155,6 +155,30 @@ impl Sender {
         self.waiting.push_back(Waiting { header: *header, payload, may_lend, done });
     }
 
+    /// Whether a message of `len` bytes would be sent at once, in one record and as a copy. `is_borrowed`: see
+    /// [`Sender::push`].
+    #[inline]
+    pub fn takes_copy(&self, len: u64, is_borrowed: bool) -> bool {
+        let is_copied = is_borrowed || len < LEAST_LENT;
+        is_copied
+            && len <= MOST_PAYLOAD as u64
+            && self.waiting.is_empty()
+            && self.has_room(MAX_HEADER_LEN + len as usize)
+    }
+
+    /// Sends a message that it takes so.
+    #[inline]
+    pub fn push_copy(&mut self, header: &Header, payload: &Payload, memory: &UserMemory) {
+        let mut bytes = [0; MAX_HEADER_LEN];
+        let header_len = header.encode(&mut bytes);
+        let mut record = self.begin();
+        record.put(&bytes[..header_len]);
+        memory.for_each(payload, 0, u64::MAX, |bytes| record.put(bytes));
+        let record_len = record.len;
+        self.frames = self.frames.wrapping_add(1);
+        self.publish(kind::FRAME, record_len);
+    }
+
     /// Sends what waits and fits. True if anything was sent.
     pub fn flush(&mut self, places: Places<'_>) -> bool {
         let before = self.next;

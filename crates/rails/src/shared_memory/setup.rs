@@ -21,9 +21,9 @@ use rustix::net::{
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word};
-use super::receiver::can_read;
 use crate::random::random;
 use crate::sys::option::{PeerProcess, peer_process};
+use crate::sys::process_memory::Process;
 use crate::sys::shared_memory::SharedMemory;
 
 /// Bytes of the secret that comes with the memory.
@@ -36,8 +36,8 @@ pub struct Shared {
     pub memory: Arc<SharedMemory>,
     pub side: Side,
     pub socket: UnixStream,
-    /// The peer's number, if its memory can be read.
-    pub pid: Option<i32>,
+    /// The peer's process, if its memory can be read.
+    pub process: Option<Process>,
 }
 
 /// Where peers bring memory.
@@ -105,9 +105,9 @@ impl Arriving {
         let memory = Arc::new(SharedMemory::open(file.as_fd(), LEN)?);
         let mut nonce = [0; NONCE_LEN];
         memory.read(NONCE_AT, &mut nonce);
-        let pid = introduce(&memory, Side::Opener, self.peer.pid);
+        let process = introduce(&memory, Side::Opener, self.peer.pid);
         self.socket.write_all(&nonce)?;
-        Ok(Shared { memory, side: Side::Opener, socket: self.socket, pid })
+        Ok(Shared { memory, side: Side::Opener, socket: self.socket, process })
     }
 }
 
@@ -156,21 +156,21 @@ impl Offered {
 
     /// The memory, once that is so.
     pub fn into_shared(self) -> Shared {
-        let pid = introduce(&self.memory, Side::Creator, self.peer.pid);
-        Shared { memory: self.memory, side: Side::Creator, socket: self.socket, pid }
+        let process = introduce(&self.memory, Side::Creator, self.peer.pid);
+        Shared { memory: self.memory, side: Side::Creator, socket: self.socket, process }
     }
 }
 
 /// Tells the peer where this side has the memory, and finds out whether the peer's own can be read, by what is at the
-/// place that it has told: its number then.
-fn introduce(memory: &SharedMemory, side: Side, pid: i32) -> Option<i32> {
+/// place that it has told.
+fn introduce(memory: &SharedMemory, side: Side, pid: i32) -> Option<Process> {
     write_address(memory, side);
     let (mut address, mut nonce) = ([0; 8], [0; NONCE_LEN]);
     memory.read(side.peer().word(Word::Address), &mut address);
     memory.read(NONCE_AT, &mut nonce);
-    let reads = pid > 0 && can_read(pid, u64::from_le_bytes(address).wrapping_add(NONCE_AT as u64), &nonce);
-    memory.store(side.word(Word::Reads), u32::from(reads), Ordering::Release);
-    reads.then_some(pid)
+    let process = Process::find(pid, u64::from_le_bytes(address).wrapping_add(NONCE_AT as u64), nonce);
+    memory.store(side.word(Word::Reads), u32::from(process.is_some()), Ordering::Release);
+    process
 }
 
 fn write_address(memory: &SharedMemory, side: Side) {

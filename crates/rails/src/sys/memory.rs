@@ -18,7 +18,7 @@ impl UserMemory {
     }
 
     /// For tests, whose extents name live memory.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "hostile-input"))]
     pub fn of_test() -> Self {
         UserMemory { _vouched: () }
     }

@@ -8,62 +8,116 @@ use super::memory::UserMemory;
 
 /// Most pieces on either side of one call.
 pub const MAX_PIECES: usize = 16;
+/// Length of a mark.
+pub const MARK_LEN: usize = 16;
 
-/// Reads what is at the addresses `from` of process `pid`, each with its length, into user memory from byte 0 of `to` on, as
-/// much as fits. False if not all of that came.
-pub fn read(pid: i32, from: &[(u64, u64)], memory: &UserMemory, to: &Payload) -> io::Result<bool> {
-    let len = from.iter().map(|(_, len)| len).sum::<u64>().min(to.len());
-    let mut local = [const { libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 } }; MAX_PIECES];
-    let (mut done, mut read) = (0, 0);
-    // Mostly once; more often where the user's memory has many pieces.
-    while done < len {
-        let mut count = 0;
-        let mut wanted = 0;
-        for (slot, part) in local.iter_mut().zip(memory.parts(to, done, len - done)) {
-            *slot = libc::iovec { iov_base: part.cast(), iov_len: part.len() };
-            wanted += part.len() as u64;
-            count += 1;
-        }
-        read += read_pieces(pid, from, done, &local[..count], wanted)?;
-        done += wanted;
-        if read < done {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+const NO_PIECE: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+
+/// Whether the process is known to run, or has been a moment ago; or has to be recognized by its mark, which costs 0.2 us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It runs.
+    Running,
+    /// By its mark.
+    ByMark,
 }
 
-/// The same to the end of a vector.
-pub fn read_own(pid: i32, from: &[(u64, u64)], to: &mut Vec<u8>) -> io::Result<bool> {
-    let len = from.iter().map(|(_, len)| len).sum::<u64>() as usize;
-    to.reserve(len);
-    let end = to.len();
-    let spare = to.spare_capacity_mut();
-    let local = [libc::iovec { iov_base: spare.as_mut_ptr().cast(), iov_len: len }];
-    let got = read_pieces(pid, from, 0, &local, len as u64)? as usize;
-    // SAFETY: there is room for `len` bytes, and the kernel has written the first `got` of them, no more than `len`.
-    unsafe { to.set_len(end + got.min(len)) };
-    Ok(got == len)
+/// A process whose memory can be read. The system gives the number of one that has ended to another after a while: so a
+/// read can also fetch a mark, random bytes that only this process has at that place.
+#[derive(Clone, Copy, Debug)]
+pub struct Process {
+    pid: i32,
+    mark_at: u64,
+    mark: [u8; MARK_LEN],
 }
 
-/// How many bytes came of the `len` from byte `skip` of `from` on.
-fn read_pieces(pid: i32, from: &[(u64, u64)], skip: u64, local: &[libc::iovec], len: u64) -> io::Result<u64> {
-    let mut remote = [const { libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 } }; MAX_PIECES];
-    let (mut skip, mut left, mut count) = (skip, len, 0);
-    for (address, piece) in from {
-        let begin = skip.min(*piece);
-        skip -= begin;
-        let part = (piece - begin).min(left);
-        if part > 0 && count < MAX_PIECES {
-            let base = std::ptr::without_provenance_mut(address.wrapping_add(begin) as usize);
-            remote[count] = libc::iovec { iov_base: base, iov_len: part as usize };
-            (left, count) = (left - part, count + 1);
-        }
+impl Process {
+    /// Process `pid`, which has `mark` at the address `mark_at`. `None`: it has not, or its memory cannot be read.
+    pub fn find(pid: i32, mark_at: u64, mark: [u8; MARK_LEN]) -> Option<Process> {
+        let process = Process { pid, mark_at, mark };
+        let can_read = pid > 0 && matches!(process.read_own(&[], &mut Vec::new(), Known::ByMark), Ok(true));
+        can_read.then_some(process)
     }
-    let (locals, remotes) = (local.len() as libc::c_ulong, count as libc::c_ulong);
-    // SAFETY: the local pieces can be written, as the callers say; remote ones that are not there are an error.
-    let got = unsafe { libc::process_vm_readv(pid, local.as_ptr(), locals, remote.as_ptr(), remotes, 0) };
-    if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got as u64) }
+
+    /// Reads what is at the addresses `from`, each with its length, into user memory from byte 0 of `to` on, as much as fits.
+    /// False if not all of that came, or the process is another one.
+    pub fn read(&self, from: &[(u64, u64)], (memory, to): (&UserMemory, &Payload), known: Known) -> io::Result<bool> {
+        let len = from.iter().map(|(_, len)| len).sum::<u64>().min(to.len());
+        let mut local = [NO_PIECE; MAX_PIECES + 1];
+        let mut done = 0;
+        // Mostly once; more often where the user's memory has many pieces.
+        while done < len {
+            let (mut count, mut wanted) = (0, 0);
+            for (slot, part) in local[..MAX_PIECES].iter_mut().zip(memory.parts(to, done, len - done)) {
+                *slot = libc::iovec { iov_base: part.cast(), iov_len: part.len() };
+                wanted += part.len() as u64;
+                count += 1;
+            }
+            if self.read_pieces(from, done, &mut local[..=count], (wanted, known))? < wanted {
+                return Ok(false);
+            }
+            done += wanted;
+        }
+        Ok(true)
+    }
+
+    /// The same to the end of a vector.
+    pub fn read_own(&self, from: &[(u64, u64)], to: &mut Vec<u8>, known: Known) -> io::Result<bool> {
+        let len = from.iter().map(|(_, len)| len).sum::<u64>() as usize;
+        to.reserve(len);
+        let end = to.len();
+        let spare = to.spare_capacity_mut();
+        let mut local = [libc::iovec { iov_base: spare.as_mut_ptr().cast(), iov_len: len }, NO_PIECE];
+        let is_whole = self.read_pieces(from, 0, &mut local, (len as u64, known))? == len as u64;
+        if is_whole {
+            // SAFETY: there is room for `len` bytes, and the kernel has written all of them.
+            unsafe { to.set_len(end + len) };
+        }
+        Ok(is_whole)
+    }
+
+    /// How many bytes came of the `len` from byte `skip` of `from` on; none if the process is another one. The last of the
+    /// local pieces is for the mark.
+    fn read_pieces(
+        &self,
+        from: &[(u64, u64)],
+        skip: u64,
+        local: &mut [libc::iovec],
+        (len, known): (u64, Known),
+    ) -> io::Result<u64> {
+        let mut remote = [NO_PIECE; MAX_PIECES + 1];
+        let (mut skip, mut left, mut count) = (skip, len, 0);
+        for (address, piece) in from {
+            let begin = skip.min(*piece);
+            skip -= begin;
+            let part = (piece - begin).min(left);
+            if part > 0 && count < MAX_PIECES {
+                remote[count] = remote_piece(address.wrapping_add(begin), part);
+                (left, count) = (left - part, count + 1);
+            }
+        }
+        let mut mark = [0u8; MARK_LEN];
+        if let Some(last) = local.last_mut() {
+            *last = libc::iovec { iov_base: mark.as_mut_ptr().cast(), iov_len: MARK_LEN };
+        }
+        remote[count] = remote_piece(self.mark_at, MARK_LEN as u64);
+        let marks = usize::from(known == Known::ByMark);
+        let (locals, remotes) = ((local.len() - 1 + marks) as libc::c_ulong, (count + marks) as libc::c_ulong);
+        // SAFETY: the local pieces can be written, as the callers say; remote ones that are not there are an error.
+        let got = unsafe { libc::process_vm_readv(self.pid, local.as_ptr(), locals, remote.as_ptr(), remotes, 0) };
+        if got < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if known == Known::Running {
+            return Ok(got as u64);
+        }
+        let is_whole = got as u64 == len + MARK_LEN as u64;
+        Ok(if is_whole && std::hint::black_box(mark) == self.mark { len } else { 0 })
+    }
+}
+
+fn remote_piece(address: u64, len: u64) -> libc::iovec {
+    libc::iovec { iov_base: std::ptr::without_provenance_mut(address as usize), iov_len: len as usize }
 }
 
 #[cfg(test)]
@@ -71,13 +125,18 @@ mod tests {
     use super::*;
     use fishplate_engine::{Extent, Region};
 
+    fn itself(mark: &[u8; MARK_LEN]) -> Option<Process> {
+        Process::find(std::process::id() as i32, address(mark), *mark)
+    }
+
     fn address(bytes: &[u8]) -> u64 {
         bytes.as_ptr().expose_provenance() as u64
     }
 
     #[test]
     fn pieces_of_one_side_end_elsewhere_than_those_of_the_other() {
-        let pid = std::process::id() as i32;
+        let mark = [7; MARK_LEN];
+        let process = itself(&mark).unwrap();
         let bytes: Vec<u8> = (0..200).collect();
         let from = [(address(&bytes), 70), (address(&bytes[100..]), 100)];
         let into = vec![0u8; 150];
@@ -86,20 +145,35 @@ mod tests {
         let mut pieces: Vec<Extent> = (0..20).map(|at| extent(at * 6, 5)).collect();
         pieces.push(extent(120, 30));
         let to = Payload::Many(pieces.into());
-        assert!(read(pid, &from, &UserMemory::of_test(), &to).unwrap());
-        let expected: Vec<u8> = (0..70).chain(100..160).collect();
-        let into = std::hint::black_box(into);
-        let got: Vec<u8> = (0..20).flat_map(|at| &into[at * 6..at * 6 + 5]).chain(&into[120..150]).copied().collect();
-        assert_eq!(got, expected);
-        let mut own = vec![9];
-        assert!(read_own(pid, &from, &mut own).unwrap());
-        assert_eq!(own[1..], (0..70).chain(100..200).collect::<Vec<u8>>());
+        let mut into = std::hint::black_box(into);
+        for known in [Known::Running, Known::ByMark] {
+            assert!(process.read(&from, (&UserMemory::of_test(), &to), known).unwrap());
+            let expected: Vec<u8> = (0..70).chain(100..160).collect();
+            let pieces = (0..20).flat_map(|at| &into[at * 6..at * 6 + 5]);
+            assert_eq!(pieces.chain(&into[120..150]).copied().collect::<Vec<u8>>(), expected);
+            into.fill(0);
+            let mut own = vec![9];
+            assert!(process.read_own(&from, &mut own, known).unwrap());
+            assert_eq!(own[1..], (0..70).chain(100..200).collect::<Vec<u8>>());
+        }
     }
 
     #[test]
     fn what_is_not_there_is_an_error() {
-        let pid = std::process::id() as i32;
-        assert!(read_own(pid, &[(16, 4)], &mut Vec::new()).is_err());
-        assert!(read_own(0, &[(16, 4)], &mut Vec::new()).is_err());
+        let mark = [7; MARK_LEN];
+        assert!(itself(&mark).unwrap().read_own(&[(16, 4)], &mut Vec::new(), Known::Running).is_err());
+        assert!(Process::find(0, address(&mark), mark).is_none());
+        assert!(Process::find(std::process::id() as i32, 16, mark).is_none());
+    }
+
+    #[test]
+    fn what_another_process_has_there_is_not_used() {
+        let mut mark = [7; MARK_LEN];
+        let process = itself(&mark).unwrap();
+        let (bytes, mut into) = ([1u8; 8], vec![9]);
+        assert!(process.read_own(&[(address(&bytes), 8)], &mut into, Known::ByMark).unwrap());
+        std::hint::black_box(&mut mark)[3] = 8;
+        assert!(!process.read_own(&[(address(&bytes), 8)], &mut into, Known::ByMark).unwrap());
+        assert_eq!(into, [9, 1, 1, 1, 1, 1, 1, 1, 1]);
     }
 }

@@ -95,6 +95,11 @@ impl VirtualChannel {
                         source = send.source.slice(offset, len);
                     }
                 }
+                // Not recovered: there is nothing to send.
+                FrameOwner::Message => {
+                    self.retransmit_queue.pop_front();
+                    continue;
+                }
                 FrameOwner::Refusal(_) | FrameOwner::Control | FrameOwner::Ping => {}
             }
             let index = self.earliest(now, len)?;

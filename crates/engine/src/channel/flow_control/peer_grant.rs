@@ -83,6 +83,12 @@ impl PeerGrant {
         Ok(())
     }
 
+    /// The message that was charged last is looked at again.
+    pub fn undo_charge(&mut self, charge: u64) {
+        self.held_eager -= charge;
+        self.held -= charge;
+    }
+
     /// Charges a piece of `len` bytes of early data that has come before its RTS.
     pub fn charge_early_data(&mut self, len: u64) -> Result<(), OverGrant> {
         if self.held_eager + self.early_unannounced + len > self.grant + self.requested {

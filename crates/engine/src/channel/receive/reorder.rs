@@ -27,6 +27,11 @@ impl<T> Reorder<T> {
         seq == self.expected
     }
 
+    /// The same, and nothing waits for it.
+    pub fn is_only_next(&self, seq: MessageSeq) -> bool {
+        seq == self.expected && self.waiting.is_empty()
+    }
+
     /// Whether `seq` has been passed on already.
     pub fn is_past(&self, seq: MessageSeq) -> bool {
         seq.distance_from(self.expected) > u32::MAX / 2

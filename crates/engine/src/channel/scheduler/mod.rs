@@ -22,12 +22,13 @@ use super::flow_control::MESSAGE_CHARGE;
 use super::subchannel::FrameOwner;
 use super::transmit::{NO_PAYLOAD, Transmit};
 use super::{CreditReturn, Reply, State, VirtualChannel};
+use crate::envelope::Envelope;
 use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
 use crate::policy::{MAX_PIECE, Plan, View, Views, deprioritize_negligible};
 use crate::request::Remote;
 use crate::time::Instant;
-use crate::wire::{Body, SendRef};
+use crate::wire::{Body, Header, SendRef};
 
 impl VirtualChannel {
     /// The next frame, if there is one that some subchannel can take.
@@ -180,6 +181,24 @@ impl VirtualChannel {
             }
             self.subchannels[index].assigned.push_back(key);
         }
+    }
+
+    /// The header of a message that goes at once and whole over the subchannel in memory, and that one's index.
+    #[inline]
+    pub fn message_in_memory(
+        &mut self,
+        now: Instant,
+        (envelope, data): (Envelope, Option<u64>),
+        len: u64,
+    ) -> Option<(usize, Header)> {
+        let index = self.in_memory().filter(|_| self.state == State::Open)?;
+        let is_free = self.subchannels[index].budget > 0 && self.is_idle();
+        if !is_free || self.protocol(len) != Some(Protocol::Eager) {
+            return None;
+        }
+        self.credit.spend(len + MESSAGE_CHARGE);
+        let body = Body::Eager { seq: self.take_seq(), envelope, data, len: len as u32, prompt: false };
+        Some((index, self.header(now, index, body, len, FrameOwner::Message)))
     }
 
     /// The first, or only, frame of a message or a short write.

@@ -135,6 +135,17 @@ impl Send {
         send
     }
 
+    /// A message that went whole into memory that both sides see, by the body of its frame: what was sent there is all that is
+    /// left of its payload.
+    pub fn of_frame(vc: VcId, body: &Body) -> Option<Self> {
+        let Body::Eager { seq, envelope, data, len, .. } = *body else { return None };
+        let (payload, context) = (Payload::EMPTY, Context(0));
+        let request = SendRequest { vc, envelope, data, payload, inject: true, notify: false, context };
+        let len = u64::from(len);
+        let source = if len > 0 { Source::Sent { len } } else { Source::User(Payload::EMPTY) };
+        Some(Send { source, len, stage: Stage::Sent, unacknowledged: 1, ..Send::new(request, seq) })
+    }
+
     /// Whether this is a write.
     pub fn is_write(&self) -> bool {
         matches!(self.purpose, Purpose::Write(_))

@@ -43,6 +43,8 @@ pub enum FrameOwner {
         /// First byte.
         offset: u64,
     },
+    /// A whole message of which nothing else is known: its payload is in memory that both sides see.
+    Message,
     /// The refusal of a write, by the number of its frame.
     Refusal(u64),
     /// A probe.
@@ -133,7 +135,7 @@ impl Subchannel {
 
     /// A counted frame of `bytes`, header included, is handed to the driver.
     pub fn sent(&mut self, now: Instant, body: Body, owner: FrameOwner, bytes: u64) {
-        self.budget = self.budget.saturating_sub(bytes);
+        self.spend(bytes);
         if self.in_flight.is_empty() {
             self.liveness.begin(now);
             self.liveness.oldest_changed();
@@ -143,6 +145,13 @@ impl Subchannel {
             false => self.estimate.sent(now, bytes),
         };
         self.in_flight.push_back(Frame { body, owner, repetition: 0, sent, kernel_acked_after: None });
+    }
+
+    /// The driver takes `bytes`. Of memory it says itself when that is full.
+    pub fn spend(&mut self, bytes: u64) {
+        if !self.is_in_memory {
+            self.budget = self.budget.saturating_sub(bytes);
+        }
     }
 
     /// The frames that were sent since `since` leave only `now`.
@@ -286,8 +295,10 @@ impl Subchannel {
     }
 
     /// The frames in flight, each with its number: how many there were, itself included, modulo 2^32.
-    pub fn in_flight(&self) -> impl Iterator<Item = (u32, FrameOwner)> {
-        self.in_flight.iter().zip(1u32..).map(|(frame, at)| (self.acked.wrapping_add(at), frame.owner))
+    pub fn in_flight_mut(&mut self) -> impl Iterator<Item = (u32, &Body, &mut FrameOwner)> {
+        let acked = self.acked;
+        let numbered = self.in_flight.iter_mut().zip(1u32..);
+        numbered.map(move |(Frame { body, owner, .. }, at)| (acked.wrapping_add(at), &*body, owner))
     }
 
     /// Whether an acknowledgement of so many frames says anything new.

@@ -159,7 +159,7 @@ impl Endpoint {
     fn shared_link_up(&mut self, vc: VcId, shared: Shared) {
         let rail = self.shared_memory_rail();
         let is_taken = self.peers[vc.0 as usize].shared_memory.is_some();
-        let is_read = if shared.pid.is_some() { "read where they are" } else { "copied" };
+        let is_read = if shared.process.is_some() { "read where they are" } else { "copied" };
         // The other connections have said what the peer grants.
         let Some(subchannel) = (!is_taken).then(|| self.engine.subchannel_up(vc, rail, None, 0).ok()).flatten() else {
             return;
@@ -174,7 +174,7 @@ impl Endpoint {
         let socket: BorrowedFd<'_> = self.shared_memory.links[at].socket();
         match self.poller.rename(socket, Kind::Stream, Token::Shared(at).number()) {
             Ok(()) => self.engine.writable(subchannel, BUDGET),
-            Err(error) => self.shared_link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
+            Err(error) => self.shared_link_failed(at, &format!("it cannot be watched: {error}")),
         }
     }
 }

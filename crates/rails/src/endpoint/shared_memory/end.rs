@@ -1,7 +1,7 @@
 //! The end of links in shared memory. The links over the rails, which have stood by, carry what such a link has not.
 
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Instant, Payload, Source, SubchannelId};
+use fishplate_engine::{Payload, Source, SubchannelId};
 
 use super::RAIL_NAME;
 use crate::endpoint::Endpoint;
@@ -9,21 +9,21 @@ use crate::shared_memory::Places;
 
 impl Endpoint {
     /// The peer's end of a link's socket is shut, and all records are taken.
-    pub(in crate::endpoint) fn shared_link_shut(&mut self, at: usize, now: Instant) {
+    pub(in crate::endpoint) fn shared_link_shut(&mut self, at: usize) {
         let link = &self.shared_memory.links[at];
         let subchannel = link.subchannel;
         let peer = &mut self.peers[subchannel.vc.0 as usize];
         peer.is_closing |= link.goodbye_received;
         if !link.goodbye_received || link.receiver.is_within_frame() {
-            return self.shared_link_failed(at, "it was closed without a goodbye (did the process end?)", now);
+            return self.shared_link_failed(at, "it was closed without a goodbye (did the process end?)");
         }
         self.recover_sent(at, subchannel);
         self.remove_shared_link(at);
-        self.shared_link_ended(subchannel, "the peer closes", now);
+        self.shared_link_ended(subchannel, "the peer closes");
     }
 
     /// A link has failed.
-    pub(in crate::endpoint) fn shared_link_failed(&mut self, at: usize, cause: &str, now: Instant) {
+    pub(in crate::endpoint) fn shared_link_failed(&mut self, at: usize, cause: &str) {
         let Some(link) = self.shared_memory.links.get(at) else { return };
         let subchannel = link.subchannel;
         let why = format!("rail {RAIL_NAME}: {cause}");
@@ -32,7 +32,7 @@ impl Endpoint {
         let peer = &mut self.peers[subchannel.vc.0 as usize];
         log::warn!("{} {why}", peer.describe());
         peer.last_failure.clone_from(&why);
-        self.shared_link_ended(subchannel, &why, now);
+        self.shared_link_ended(subchannel, &why);
     }
 
     /// Copies what a link alone has of messages, so that it can be sent another way.
@@ -42,7 +42,10 @@ impl Endpoint {
         engine.recover(subchannel, |frame, len, id| sender.recover(frame, len, bounces.open(id)));
     }
 
-    fn shared_link_ended(&mut self, subchannel: SubchannelId, why: &str, now: Instant) {
+    fn shared_link_ended(&mut self, subchannel: SubchannelId, why: &str) {
+        // A progress call that finds something here may not have looked at the clock.
+        let now = self.clock.now();
+        self.now = now;
         if self.lose_if_closed(subchannel.vc) {
             return;
         }

@@ -1,12 +1,13 @@
 //! Frames through shared memory.
 
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{Instant, Payload, Placement, SubchannelId, Transmit};
+use fishplate_engine::{Instant, Payload, Placement, SendRequest, SubchannelId, Transmit};
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::receive::process::carries_data;
 use crate::endpoint::send::BUDGET;
-use crate::shared_memory::{BadRecord, Placed, Places, Record, kind};
+use crate::shared_memory::{BadRecord, Placed, Places, Record, SharedMemoryLink, kind};
+use crate::sys::process_memory::Known;
 
 /// Records of one link that are taken in one call, so that one busy peer does not keep the others, or the user, waiting.
 const MOST_RECORDS: usize = 64;
@@ -18,6 +19,10 @@ const MOST_BYTES: u64 = 4 << 20;
 const LOOKS: usize = 32;
 /// Links that are looked at so often. With many, one round takes long enough.
 const MOST_LOOKED_AT: usize = 4;
+
+/// A peer whose end was open when the poll set was asked, no more than so many nanoseconds ago, still has its process number
+/// to itself: the system gives away all others before.
+const MOST_RUNNING_NS: u64 = 100_000_000;
 
 /// What nobody waits for is looked at in one of so many calls: that costs a cache line which the peer writes.
 const LOOK_EVERY: u64 = 64;
@@ -44,7 +49,7 @@ impl Endpoint {
                 self.read_shared(at, now);
             } else if link.hung_up {
                 moved = true;
-                self.shared_link_shut(at, now);
+                self.shared_link_shut(at);
             } else if link.sender.is_awaited() || (link.sender.has_untaken() && looks_at_all) {
                 moved |= self.look_at_shared(at, now);
             }
@@ -82,10 +87,35 @@ impl Endpoint {
         if link.sender.is_blocked() {
             self.look_at_shared(at, now);
         }
-        if let Some(link) = self.shared_memory.links.get(at) {
-            let budget = if link.sender.is_blocked() { 0 } else { BUDGET };
-            self.engine.writable(link.subchannel, budget);
+        if let Some(link) = self.shared_memory.links.get(at)
+            && link.sender.is_blocked()
+        {
+            self.engine.writable(link.subchannel, 0);
         }
+    }
+
+    /// Sends a message that fits into shared memory at once, as a copy; the send has completed then. False: it has to go the
+    /// long way. `may_complete`: as soon as its memory may be used again.
+    #[inline]
+    pub(in crate::endpoint) fn send_in_shared_memory(&mut self, request: &SendRequest, may_complete: bool) -> bool {
+        let Some(at) = self.peers[request.vc.0 as usize].shared_memory else { return false };
+        if !(may_complete || request.inject && !request.notify) {
+            return false;
+        }
+        let len = request.payload.len();
+        if !self.shared_memory.links[at].sender.takes_copy(len, request.inject) {
+            return false;
+        }
+        let Endpoint { shared_memory, engine, memory, now, .. } = self;
+        let link = &mut shared_memory.links[at];
+        let Some((subchannel, header)) = engine.send_in_memory(*now, request) else { return false };
+        debug_assert_eq!(subchannel, link.subchannel);
+        link.counts.tx_bytes += len;
+        link.counts.tx_messages += 1;
+        link.sender.push_copy(&header, &request.payload, memory);
+        link.ring_if_asleep(false);
+        shared_memory.unrung = true;
+        true
     }
 
     /// Looks what the peer has taken, and sends what waits for that. True if it has taken anything.
@@ -145,27 +175,42 @@ impl Endpoint {
     /// Takes a record. The link may be gone then.
     #[inline]
     fn take_record(&mut self, at: usize, record: &Record, now: Instant) -> Result<(), BadRecord> {
-        let (mut from, mut payload_len) = (0, 1);
-        if record.kind != kind::REST {
-            let (header, header_len) = self.shared_memory.links[at].receiver.header(record)?;
-            let Some(placement) = self.handle_shared_header(at, header, now) else { return Ok(()) };
-            let Endpoint { shared_memory, bounces, .. } = self;
-            let Some(link) = shared_memory.links.get_mut(at) else { return Ok(()) };
-            link.receiver.begin(record, (&header, header_len), placement, bounces)?;
-            (from, payload_len) = (header_len, header.body.payload_len());
+        if record.kind == kind::REST {
+            return self.place_record(at, record, 0, now);
         }
-        let Endpoint { shared_memory, memory, bounces, .. } = self;
-        let receiver = &mut shared_memory.links[at].receiver;
-        let placed = match record.kind {
-            _ if payload_len == 0 => Placed::Part,
-            kind::LENT => match receiver.place_lent(record, from, memory, bounces) {
+        let (header, header_len) = self.shared_memory.links[at].receiver.header(record)?;
+        if self.take_whole(at, record, (&header, header_len), now)? {
+            return Ok(());
+        }
+        let Some(placement) = self.handle_shared_header(at, header, now) else { return Ok(()) };
+        let Endpoint { shared_memory, bounces, .. } = self;
+        let Some(link) = shared_memory.links.get_mut(at) else { return Ok(()) };
+        link.receiver.begin(record, (&header, header_len), placement, bounces)?;
+        if header.body.payload_len() > 0 {
+            return self.place_record(at, record, header_len, now);
+        }
+        link.receiver.finish(record);
+        Ok(())
+    }
+
+    /// Places what a record has of a payload, from byte `from` of it on, or what it names of the peer's memory. The link may be
+    /// gone then.
+    #[inline(never)]
+    fn place_record(&mut self, at: usize, record: &Record, from: usize, now: Instant) -> Result<(), BadRecord> {
+        let Endpoint { shared_memory, memory, bounces, poll_interval, clock, .. } = self;
+        let SharedMemoryLink { receiver, hung_up, .. } = &mut shared_memory.links[at];
+        let placed = if record.kind == kind::LENT {
+            let is_running = !*hung_up && clock.now().since_ns(poll_interval.last_poll()) < MOST_RUNNING_NS;
+            let known = if is_running { Known::Running } else { Known::ByMark };
+            match receiver.place_lent((record, known), from, memory, bounces) {
                 Ok(placed) => placed,
                 Err(error) => {
-                    self.shared_link_failed(at, &error.to_string(), now);
+                    self.shared_link_failed(at, &error.to_string());
                     return Ok(());
                 }
-            },
-            _ => receiver.place(record, from, memory, bounces)?,
+            }
+        } else {
+            receiver.place(record, from, memory, bounces)?
         };
         if let Placed::Whole(len) = placed {
             let link = &mut shared_memory.links[at];
@@ -177,6 +222,37 @@ impl Endpoint {
             link.receiver.finish(record);
         }
         Ok(())
+    }
+
+    /// Takes a record that is a whole message for which there is a receive. False: it is not.
+    #[inline]
+    fn take_whole(
+        &mut self,
+        at: usize,
+        record: &Record,
+        header: (&Header, usize),
+        now: Instant,
+    ) -> Result<bool, BadRecord> {
+        let Endpoint { shared_memory, engine, memory, .. } = self;
+        let link = &mut shared_memory.links[at];
+        if !link.receiver.is_whole(record, header) {
+            return Ok(false);
+        }
+        let ack = link.newest_acknowledgement(header.0.ack);
+        let receiver = &link.receiver;
+        let place = |to: &Payload| receiver.place_whole(record, header.1, memory, to);
+        let taken = engine.receive_in_memory(now, link.subchannel, &Header { ack, ..*header.0 }, place);
+        match taken {
+            Ok(true) => {
+                link.receiver.finish(record);
+                link.counts.rx_messages += 1;
+                link.counts.rx_bytes += u64::from(header.0.body.payload_len());
+                self.apply_memory_actions();
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            Err(violation) => Err(BadRecord::Protocol(violation)),
+        }
     }
 
     /// Where the payload of a frame goes. `None`: the link is gone.
@@ -220,7 +296,7 @@ impl Endpoint {
             // The memory of sends stays until they complete, registered or not.
             if may_be_read && engine.has_ended_sources(link.subchannel.vc) {
                 // What the peer has not taken goes another way.
-                self.shared_link_failed(at, "memory that the peer was to read has ended", self.clock.now());
+                self.shared_link_failed(at, "memory that the peer was to read has ended");
             } else {
                 position += 1;
             }

@@ -1,0 +1,109 @@
+//! The short way of messages through memory that both sides see. A message that goes whole into such a subchannel is
+//! copied there and needs no record of its own; one that comes whole, and has a receive, is in place in one call. All
+//! others, and the same ones where something is in the way, go as over every subchannel.
+
+use super::{Engine, ProtocolViolation};
+use crate::channel::State;
+use crate::channel::flow_control::MESSAGE_CHARGE;
+use crate::channel::scheduler::send::Send;
+use crate::channel::subchannel::FrameOwner;
+use crate::channel::transmit::Source;
+use crate::ids::SubchannelId;
+use crate::matching::reassembly::Reassembly;
+use crate::memory::{BounceId, Payload};
+use crate::request::{Completion, Operation, SendRequest};
+use crate::time::Instant;
+use crate::wire::{Body, Header, Urgency};
+
+impl Engine {
+    /// The header of a message that goes at once, over a subchannel in memory: the driver has room for it there, and copies
+    /// its payload before anything else. The send has completed then. `None`: it has to be posted.
+    #[inline]
+    pub fn send_in_memory(&mut self, now: Instant, request: &SendRequest) -> Option<(SubchannelId, Header)> {
+        let channel = &mut self.vcs[request.vc.0 as usize];
+        let len = request.payload.len();
+        let (index, header) = channel.message_in_memory(now, (request.envelope, request.data), len)?;
+        if request.notify {
+            self.completions.push_back(Completion {
+                context: request.context,
+                operation: Operation::Send,
+                envelope: request.envelope,
+                data: None,
+                len,
+                source: None,
+                placed: None,
+                buffer_released: false,
+                result: Ok(()),
+            });
+        }
+        Some((SubchannelId { vc: request.vc, index: index as u8 }, header))
+    }
+
+    /// A message has come whole over a subchannel in memory. If it is next in order and has a receive, `place` is called with
+    /// the memory that it goes to, and the receive has completed then. False: it is not taken, and [`Engine::handle_header`]
+    /// is to be called.
+    #[inline]
+    pub fn receive_in_memory(
+        &mut self,
+        now: Instant,
+        subchannel: SubchannelId,
+        header: &Header,
+        place: impl FnOnce(&Payload),
+    ) -> Result<bool, ProtocolViolation> {
+        let Body::Eager { seq, envelope, data, len, .. } = header.body else { return Ok(false) };
+        let (vc, index) = (subchannel.vc, usize::from(subchannel.index));
+        let channel = &self.vcs[vc.0 as usize];
+        let is_usual = header.repetition == 0
+            && channel.state == State::Open
+            && channel.subchannels[index].is_in_memory
+            && channel.reorder.is_only_next(seq);
+        if !is_usual {
+            return Ok(false);
+        }
+        self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us, header.said_at_us))?;
+        self.handle_credit(now, vc, header.credit)?;
+        let charge = u64::from(len) + MESSAGE_CHARGE;
+        let channel = &mut self.vcs[vc.0 as usize];
+        channel.peer_grant.charge_eager(charge).map_err(|_| ProtocolViolation::Grant)?;
+        let Some(taken) = self.posted.take_single(vc, envelope) else {
+            channel.peer_grant.undo_charge(charge);
+            return Ok(false);
+        };
+        channel.reorder.advance();
+        channel.last_received = Some(subchannel.index);
+        channel.subchannels[index].received(now, u64::from(len), Urgency::Lazy);
+        self.release_charge(vc, charge);
+        if len > 0 {
+            place(&taken.place);
+        }
+        self.completions.extend(Reassembly::new(taken, vc, envelope, data, u64::from(len)).completion(false, None));
+        Ok(true)
+    }
+
+    /// A subchannel in memory is about to be [down](Engine::subchannel_down): `copy` is called for each frame that only the
+    /// driver has, with its number (how many counted ones there were, itself included, modulo 2^32), its length in bytes, and
+    /// where its payload goes.
+    pub fn recover(&mut self, subchannel: SubchannelId, mut copy: impl FnMut(u32, u64, BounceId)) {
+        let Engine { vcs, sends, bounces, injected, .. } = self;
+        let channel = &mut vcs[subchannel.vc.0 as usize];
+        let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
+        for (number, body, owner) in state.in_flight_mut() {
+            let send = match *owner {
+                FrameOwner::Message => {
+                    let Some(send) = Send::of_frame(subchannel.vc, body) else { continue };
+                    let key = sends.insert(send);
+                    *owner = FrameOwner::Send { key, offset: 0 };
+                    sends.get_mut(key)
+                }
+                FrameOwner::Send { key, .. } => sends.get_mut(key),
+                FrameOwner::Refusal(_) | FrameOwner::Ping | FrameOwner::Control => None,
+            };
+            let Some(send) = send else { continue };
+            let Source::Sent { len } = send.source else { continue };
+            let id = bounces.take();
+            copy(number, len, id);
+            send.source = Source::Bounce { id, offset: 0, len };
+            *injected += len;
+        }
+    }
+}
