@@ -4,7 +4,7 @@
 //! - [`duration_code`]: times in one or two bytes;
 //! - [`block`]: many calls, compressed;
 //! - [`rank_file`]: the file of one rank, and what is not in it yet while the rank runs;
-//! - [`write`]: a rank's file while it grows;
+//! - [`write`](mod@write): a rank's file while it grows;
 //! - [`read`]: the traces of all ranks, checked.
 //! - [`goal`]: programs of others.
 #![forbid(unsafe_code)]

@@ -1,7 +1,7 @@
 //! Links in memory that two endpoints of one host share, beside those over their network.
 //!
-//! [`SharedMemoryLink`] is one subchannel: a [`sender`], a [`receiver`], and a socket between the two processes, by which
-//! either notices the end of the other and wakes it. [`layout`] says what is where in the memory, [`setup`] how two
+//! [`SharedMemoryLink`] is one subchannel: a `sender`, a `receiver`, and a socket between the two processes, by which
+//! either notices the end of the other and wakes it. [`layout`] says what is where in the memory, `setup` how two
 //! endpoints come to share it. Docs: `docs/shared-memory.md`.
 //!
 //! What makes it a kind of link to an endpoint: it takes frames with their payloads or the places of these

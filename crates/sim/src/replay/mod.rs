@@ -1,10 +1,10 @@
 //! Recorded programs on modelled machines (docs/predict.md): each rank does again what its trace says, with the engine and
 //! the collective operations of the simulator, and computes for as long as it did.
 //!
-//! - [`rank`]: one rank goes through its trace;
-//! - [`requests`]: what is under way meanwhile;
-//! - [`communicators`], [`collective`]: operations of several ranks;
-//! - [`deadlock`]: why a program does not go on;
+//! - `rank`: one rank goes through its trace;
+//! - `requests`: what is under way meanwhile;
+//! - `communicators`, `collective`: operations of several ranks;
+//! - `deadlock`: why a program does not go on;
 //! - [`graph`]: programs of others, in GOAL.
 
 mod collective;
