@@ -98,6 +98,25 @@ fn faster_processors_and_other_parameters() {
 }
 
 #[test]
+fn a_sweep() {
+    let fishplate = Installed::new();
+    two_ranks(&fishplate.path("run"));
+    let sweeps = ["--sweep", "wan.delay_us=0,10000", "--sweep", "wan.mbit=10000,100000"];
+    let ran = fishplate.run(&[&["predict", "run", "eth-100g-wan", "--json"], &sweeps[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let runs: Vec<(&str, f64)> = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["network"].as_str().unwrap(), one["run_s"].as_f64().unwrap()))
+        .collect();
+    assert_eq!(runs.len(), 4);
+    assert_eq!(runs[3].0, "eth-100g-wan wan.delay_us=10000 wan.mbit=100000");
+    assert!(runs[0].1 > runs[1].1 && runs[2].1 > runs[0].1 && runs[3].1 > runs[1].1, "{runs:?}");
+}
+
+#[test]
 fn what_is_in_a_trace() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));
@@ -128,6 +147,8 @@ fn what_cannot_be_predicted_is_told() {
         (&["predict", "run", "ib-2x400:mvapich"], "ib-2x400 has no stack mvapich; there are "),
         (&["predict", "run", "one=1000", "--set", "wan.delay_us=1"], "--set changes parameters of testbeds"),
         (&["predict", "run", "ib-2x400", "--set", "wan"], "--set wan: PATH=VALUE"),
+        (&["predict", "run", "eth-100g-wan", "--sweep", "wan.mbit=1,,2"], "--sweep wan.mbit=1,,2: PATH=VALUE,VALUE..."),
+        (&["predict", "run", "one=1000", "--sweep", "wan.mbit=1"], "--set changes parameters of testbeds"),
         (&["predict", "run", "one=1000", "--compute-scale", "0"], "--compute-scale 0: a factor greater than 0"),
         (
             &["predict", "nine", "emulated"],
@@ -169,8 +190,30 @@ fn a_program_in_goal() {
         "circle.goal",
         "one: ranks wait for ever: rank 0: its operations wait for each other; rank 1 receives from rank 0",
     );
+    let shared = fishplate.run(&["predict", "after.goal", "one=1000", "--processors", "2"]);
+    shared.fails_saying(&["--processors: ranks of a program in GOAL do not share processors"]);
     says("wrong.goal", "wrong.goal, line 3: there is no rank 3: num_ranks is 1");
     says("other", "other: a trace is a folder; a file is a program in GOAL, which begins with num_ranks");
+}
+
+#[test]
+fn a_trace_in_goal_takes_as_long() {
+    let fishplate = Installed::new();
+    two_ranks(&fishplate.path("run"));
+    let ran = fishplate.run(&["trace", "export", "run", "--output", "run.goal"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let text = fs::read_to_string(fishplate.path("run.goal")).unwrap();
+    assert!(text.starts_with("num_ranks 2\n\nrank 0 {\nl0: calc "), "{text}");
+    assert!(text.contains("l1: send 10000000b to 1 tag 0\nl1 requires l0\n"), "{text}");
+    let run_s = |what: &str| -> f64 {
+        let found = fishplate.run(&["predict", what, "one=1000", "--json"]).out;
+        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        found[0]["run_s"].as_f64().unwrap()
+    };
+    assert!((run_s("run.goal") / run_s("run") - 1.0).abs() < 0.001);
+    fishplate
+        .run(&["trace", "export", "run", "-o", "no/such/file"])
+        .fails_saying(&["cannot write no/such/file: No such"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use fishplate_trace::{
     Collective, CollectiveKind, Completed, Epoch, Operation, RankTrace, Receive, Send, Sizes, Step, Trace,
 };
 
-const PLAIN: Computation = Computation { with_idle: false, scale: 1.0 };
+const PLAIN: Computation = Computation { with_idle: false, scale: 1.0, processors: None };
 
 /// A rank that computes 10 us before each of these.
 fn rank(number: u32, ranks: u32, operations: Vec<Operation>) -> RankTrace {
@@ -77,8 +77,20 @@ fn computation_takes_what_it_took() {
     let trace = program(2, |_| vec![]);
     let outcome = replayed(&trace, 1);
     assert!((us(&outcome) - 20.0).abs() < 0.01 && outcome.communication().as_ns() < 1.0, "{outcome:?}");
-    let with = |with_idle, scale| us(&run(&machine(2, 1), &trace, Computation { with_idle, scale }).unwrap());
+    let with = |with_idle, scale| {
+        us(&run(&machine(2, 1), &trace, Computation { with_idle, scale, processors: None }).unwrap())
+    };
     assert!((with(true, 1.0) - 30.0).abs() < 0.01 && (with(false, 0.5) - 10.0).abs() < 0.01);
+}
+
+#[test]
+fn ranks_that_share_processors_compute_in_turn() {
+    // Each computes for 20 us, 10 us at a time.
+    let trace = program(4, |_| vec![]);
+    let with = |processors| us(&run(&machine(4, 1), &trace, Computation { processors, ..PLAIN }).unwrap());
+    let (own, four, two, one) = (with(None), with(Some(4)), with(Some(2)), with(Some(1)));
+    assert!((own - 20.0).abs() < 0.1 && own == four, "{own} {four}");
+    assert!((two - 40.0).abs() < 0.2 && (one - 80.0).abs() < 0.4, "{two} {one}");
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! `irequires` have started. Which processor or adapter of a rank is meant (`cpu`, `nic`) is read and left out.
 
 use std::fmt;
+use std::io;
 
 use rustc_hash::FxHashMap;
 
@@ -101,6 +102,28 @@ pub fn parse(text: &str) -> Result<Program, GoalError> {
         return Err(end("there is no num_ranks".into()));
     }
     Ok(parser.program)
+}
+
+/// Writes a program; [`parse`] reads the same from it.
+///
+/// # Errors
+/// When it cannot be written there.
+pub fn write(program: &Program, to: &mut impl io::Write) -> io::Result<()> {
+    writeln!(to, "num_ranks {}", program.ranks.len())?;
+    for (rank, tasks) in program.ranks.iter().enumerate() {
+        writeln!(to, "\nrank {rank} {{")?;
+        for (place, task) in tasks.iter().enumerate() {
+            match task.action {
+                Action::Compute(ns) => writeln!(to, "l{place}: calc {ns}")?,
+                Action::Send { bytes, to: peer, tag } => writeln!(to, "l{place}: send {bytes}b to {peer} tag {tag}")?,
+                Action::Receive { bytes, from, tag } => writeln!(to, "l{place}: recv {bytes}b from {from} tag {tag}")?,
+            }
+            task.requires.iter().try_for_each(|before| writeln!(to, "l{place} requires l{before}"))?;
+            task.irequires.iter().try_for_each(|before| writeln!(to, "l{place} irequires l{before}"))?;
+        }
+        writeln!(to, "}}")?;
+    }
+    Ok(())
 }
 
 fn without_comment(line: &str) -> &str {
@@ -237,6 +260,9 @@ mod tests {
         ];
         assert!(is_goal(TWO) && !is_goal("FPTRACE"));
         assert_eq!(parse(TWO).unwrap().ranks, wanted);
+        let mut written = Vec::new();
+        write(&parse(TWO).unwrap(), &mut written).unwrap();
+        assert_eq!(parse(&String::from_utf8(written).unwrap()).unwrap().ranks, wanted);
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use fishplate_sim::replay::Computation;
 
 use crate::output::text;
 use crate::predict::evaluate::{self, Change};
-use crate::predict::networks::Asked;
+use crate::predict::networks::{Asked, Network};
 use crate::predict::print;
 use crate::predict::source::Source;
 
@@ -45,6 +45,10 @@ pub struct Args {
     #[arg(long, value_name = "KIND", value_parser = ["processor", "elapsed"])]
     computation: Option<String>,
 
+    /// Processors that all ranks share, as those of emulated hosts of one machine do [default: each has one of its own]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    processors: Option<u32>,
+
     /// Also predict with twice the bandwidth, half the latency, half the software's time, twice as fast processors
     #[arg(long)]
     sensitivity: bool,
@@ -52,6 +56,10 @@ pub struct Args {
     /// Give a parameter of all testbeds another value: wan.delay_us=1000
     #[arg(long = "set", value_name = "PATH=VALUE")]
     set: Vec<String>,
+
+    /// Predict all testbeds with each of these values of a parameter (may be repeated: with all combinations)
+    #[arg(long, value_name = "PATH=VALUE,VALUE...")]
+    sweep: Vec<String>,
 
     /// Seed of what is random
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -66,22 +74,32 @@ const EXAMPLES: &str = "\
 Examples:
   fishplate profile --trace run1 -- mpiexec -n 4 ./app
   fishplate predict run1 one=1000 two=1000+250 far=1000/10ms
-  fishplate predict run1 ib-2x400 eth-100g-wan --set wan.delay_us=5000 --sensitivity";
+  fishplate predict run1 ib-2x400 eth-100g-wan --sensitivity
+  fishplate predict run1 eth-100g-wan --sweep wan.delay_us=0,1000,10000";
 
 /// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let scale = args.compute_scale;
     ensure!(scale.is_finite() && scale > 0.0, "--compute-scale {scale}: a factor greater than 0");
     let source = Source::open(&args.trace)?;
+    source.check(args.processors)?;
     let per_node = args.ranks_per_node.unwrap_or_else(|| source.ranks_per_node());
-    let asked = Asked { ranks: source.ranks(), per_node, stack: args.stack.as_deref(), changes: &args.set };
-    let networks = args.networks.iter().map(|text| asked.network(text)).collect::<Result<Vec<_>>>()?;
+    let mut networks = Vec::new();
+    for swept in combinations(&args.sweep)? {
+        let changes = [args.set.clone(), swept.clone()].concat();
+        let asked = Asked { ranks: source.ranks(), per_node, stack: args.stack.as_deref(), changes: &changes };
+        for text in &args.networks {
+            let network = asked.network(text)?;
+            let name = std::iter::once(network.name.as_str()).chain(swept.iter().map(String::as_str));
+            networks.push(Network { name: name.collect::<Vec<_>>().join(" "), ..network });
+        }
+    }
     let with_idle = match args.computation.as_deref() {
         Some(kind) => kind == "elapsed",
         None => source.computes_all_the_time(),
     };
     let changes: &[Change] = if args.sensitivity { &Change::ALL } else { &[] };
-    let computation = Computation { with_idle, scale: 1.0 / scale };
+    let computation = Computation { with_idle, scale: 1.0 / scale, processors: args.processors };
     let predictions = evaluate::all(&source, &networks, (computation, args.seed), changes)?;
     if args.json {
         println!("{}", print::json(&predictions));
@@ -93,6 +111,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         println!("! {note}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// All combinations of the values that parameters are swept over, each as changes `PATH=VALUE`.
+fn combinations(sweeps: &[String]) -> Result<Vec<Vec<String>>> {
+    let mut all = vec![Vec::new()];
+    for sweep in sweeps {
+        let parts = sweep.split_once('=').filter(|(_, values)| values.split(',').all(|value| !value.is_empty()));
+        let Some((path, values)) = parts else { bail!("--sweep {sweep}: PATH=VALUE,VALUE...") };
+        let with = |before: &Vec<String>, value: &str| [before.as_slice(), &[format!("{path}={value}")]].concat();
+        all = all.iter().flat_map(|before| values.split(',').map(move |value| with(before, value))).collect();
+    }
+    Ok(all)
 }
 
 fn headline(source: &Source, per_node: u32, with_idle: bool) -> String {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use fishplate_trace::read;
 
-use crate::trace::{show, summary};
+use crate::trace::{export, show, summary};
 
 /// Shows what ranks did, as `fishplate profile --trace DIR` has recorded it.
 #[derive(clap::Args)]
@@ -38,12 +38,22 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
         calls: usize,
     },
+    /// As a program in GOAL, the format of LogGOPSim and ATLAHS: messages and computation, collective operations expanded
+    Export {
+        /// Folder with the traces of all ranks
+        trace: PathBuf,
+
+        /// Where it goes
+        #[arg(short, long, value_name = "FILE.goal")]
+        output: PathBuf,
+    },
 }
 
 /// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.command {
         Command::Stat { trace } => print!("{}", summary::render(&read::folder(trace)?, trace)),
+        Command::Export { trace, output } => export::goal(read::folder(trace)?, output)?,
         Command::Show { trace: folder, rank, calls } => {
             let trace = read::folder(folder)?;
             let ranks = trace.ranks.len();

@@ -40,6 +40,16 @@ impl Source {
         Ok(Source::Goal(Arc::new(program), name))
     }
 
+    /// Says what it cannot do.
+    ///
+    /// # Errors
+    /// When ranks of a graph are to share processors.
+    pub fn check(&self, processors: Option<u32>) -> Result<()> {
+        let is_graph = matches!(self, Source::Goal(..));
+        ensure!(processors.is_none() || !is_graph, "--processors: ranks of a program in GOAL do not share processors");
+        Ok(())
+    }
+
     /// Its ranks.
     pub fn ranks(&self) -> u32 {
         match self {

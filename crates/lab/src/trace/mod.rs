@@ -1,8 +1,9 @@
 //! Traces of programs (docs/trace.md), as `fishplate trace` shows them and `fishplate predict` uses them.
 //!
 //! - [`facts`]: what a trace says of its run;
-//! - [`show`]: call by call; [`summary`]: numbers of all ranks.
+//! - [`show`]: call by call; [`summary`]: numbers of all ranks; [`export`]: in the format of others.
 
+pub mod export;
 pub mod facts;
 pub mod show;
 pub mod summary;

@@ -3,6 +3,7 @@
 pub mod collectives;
 pub mod costs;
 mod flow_ends;
+pub mod log;
 mod os_noise;
 pub mod program;
 pub mod rank;

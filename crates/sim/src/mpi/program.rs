@@ -12,12 +12,11 @@ use fishplate_engine::{
 };
 
 use super::costs::Costs;
+use super::log::Entry;
 use super::rank::Request;
+pub use super::rank::Tag;
 use super::world::{WINDOW_KEY, World};
 use crate::models::time::Time;
-
-/// The tag of a message.
-pub type Tag = u64;
 
 /// A program under way.
 pub type Task = Pin<Box<dyn Future<Output = ()>>>;
@@ -147,6 +146,11 @@ impl Mpi {
         poll_fn(|_| if self.world.borrow().now() >= time { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
+    /// Lets the program of another rank look whether what it waits for has happened.
+    pub fn wake(&self, rank: u32) {
+        self.world.borrow_mut().make_ready(rank);
+    }
+
     /// What this rank's library costs it.
     pub fn costs(&self) -> Costs {
         self.world.borrow_mut().rank(self.rank).costs
@@ -189,6 +193,8 @@ impl Mpi {
         let process = world.rank(self.rank);
         process.count_send();
         let request = process.new_request();
+        world.note(self.rank, || Entry::Send { request, to, tag, bytes });
+        let process = world.rank(self.rank);
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
         let eager = awaits == Awaits::Memory && self.is_eager(bytes);
         if let Some(vc) = process.channel(to) {
@@ -221,6 +227,8 @@ impl Mpi {
         from.into_iter().for_each(|from| world.connect(self.rank, from));
         let process = world.rank(self.rank);
         let request = process.new_request();
+        world.note(self.rank, || Entry::Receive { request, from, tag, bytes });
+        let process = world.rank(self.rank);
         let source = from.and_then(|from| process.channel(from));
         let pattern = Pattern { space: Space::Tagged { tag, ignore }, source };
         let context = Context(u64::from(request.0));
@@ -232,6 +240,7 @@ impl Mpi {
 
     /// Waits for requests.
     pub async fn wait_all(&self, requests: &[Request]) {
+        self.world.borrow_mut().note(self.rank, || Entry::Wait(requests.to_vec()));
         self.world.borrow_mut().progress(self.rank);
         let wait = self.world.borrow_mut().rank(self.rank).begin_wait(requests);
         let is_over = || self.world.borrow_mut().rank(self.rank).end_wait(wait);
@@ -299,6 +308,8 @@ impl Mpi {
         world.connect(self.rank, to);
         let process = world.rank(self.rank);
         let request = process.new_request();
+        world.note(self.rank, || Entry::OneSided);
+        let process = world.rank(self.rank);
         if let Some(vc) = process.channel(to) {
             let context = Context(u64::from(request.0));
             let to = Remote { key: WINDOW_KEY, address: 0 };
@@ -318,6 +329,8 @@ impl Mpi {
         world.connect(self.rank, from);
         let process = world.rank(self.rank);
         let request = process.new_request();
+        world.note(self.rank, || Entry::OneSided);
+        let process = world.rank(self.rank);
         if let Some(vc) = process.channel(from) {
             let context = Context(u64::from(request.0));
             let from = Remote { key: WINDOW_KEY, address: 0 };

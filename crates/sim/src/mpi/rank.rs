@@ -11,6 +11,9 @@ use crate::models::time::Time;
 /// Frames of a burst that are held back are sent once they have so many bytes, as in the driver.
 const WORTH_A_CALL: u64 = 64 << 10;
 
+/// The tag of a message.
+pub type Tag = u64;
+
 /// A request of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request(pub u32);

@@ -4,13 +4,16 @@
 //! - `rank`: one rank goes through its trace;
 //! - `requests`: what is under way meanwhile;
 //! - `communicators`, `collective`: operations of several ranks;
+//! - `processors`: which ranks compute at a time;
 //! - `deadlock`: why a program does not go on;
-//! - [`graph`]: programs of others, in GOAL.
+//! - [`graph`]: programs of others, in GOAL; [`export`]: a trace as one of these.
 
 mod collective;
 mod communicators;
 mod deadlock;
+pub mod export;
 pub mod graph;
+mod processors;
 mod rank;
 mod requests;
 
@@ -21,10 +24,12 @@ use std::sync::Arc;
 use fishplate_trace::Trace;
 
 use crate::models::time::Time;
+use crate::mpi::log::Log;
 use crate::mpi::program::{self, Mpi, Task};
 use crate::mpi::world::World;
 use crate::suite::Machine;
 use crate::testbed;
+use processors::Processors;
 
 /// How long ranks compute.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +38,8 @@ pub struct Computation {
     pub with_idle: bool,
     /// All of it takes so many times as long as it did.
     pub scale: f64,
+    /// Processors that all ranks share; nothing: each has one of its own.
+    pub processors: Option<u32>,
 }
 
 /// What came out.
@@ -78,23 +85,39 @@ type Places = Rc<Vec<Cell<usize>>>;
 /// # Errors
 /// When the machine does not fit, or ranks wait for ever, which is told with what they wait for.
 pub fn run(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Outcome, String> {
+    Ok(replayed(machine, trace, computation, false)?.0)
+}
+
+/// The same, and what was done message by message, if that is wanted.
+fn replayed(
+    machine: &Machine,
+    trace: &Arc<Trace>,
+    computation: Computation,
+    logs: bool,
+) -> Result<(Outcome, Log), String> {
     let ranks = trace.ranks.len() as u32;
-    let (world, unawaited) = world(machine, ranks)?;
+    let (mut world, unawaited) = world(machine, ranks)?;
+    if logs {
+        world.begin_log();
+    }
     let places: Places = Rc::new(vec![Cell::new(0); ranks as usize]);
     let found = Rc::new(RefCell::new(vec![RankOutcome::default(); ranks as usize]));
     let hosts = Rc::new((0..ranks).map(|rank| machine.placement.node_of(rank) as u32).collect::<Vec<_>>());
+    let processors = Processors::new(computation.processors, ranks);
     let program = |mpi: Mpi| -> Task {
         let (trace, places, found, hosts) = (trace.clone(), places.clone(), found.clone(), hosts.clone());
+        let processors = processors.clone();
         Box::pin(async move {
             let number = mpi.rank() as usize;
-            let outcome = rank::replay(mpi, &trace.ranks[number], (computation, &hosts), &places[number]).await;
+            let outcome =
+                rank::replay(mpi, &trace.ranks[number], (computation, &processors, &hosts), &places[number]).await;
             found.borrow_mut()[number] = outcome;
         })
     };
-    let world = program::run(world, ranks, unawaited, program)
+    let mut world = program::run(world, ranks, unawaited, program)
         .map_err(|deadlock| deadlock::describe(trace, &deadlock.ranks, &places))?;
     let calls = trace.ranks.iter().map(|rank| rank.steps.len() as u64).sum();
-    Ok(Outcome::of(found.take(), world.events(), calls))
+    Ok((Outcome::of(found.take(), world.events(), calls), world.take_log()))
 }
 
 /// The world of a program with so many ranks, and the longest message that its senders do not wait for.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use fishplate_trace::{Epoch, Operation, RankTrace, Receive, Send, Step};
 
 use super::communicators::{Communicators, OWN_BITS};
+use super::processors::Processors;
 use super::requests::Requests;
 use super::{Computation, RankOutcome, collective};
 use crate::models::time::Time;
@@ -17,7 +18,7 @@ use crate::mpi::rank::Request;
 pub async fn replay(
     mpi: Mpi,
     trace: &RankTrace,
-    (computation, hosts): (Computation, &Rc<Vec<u32>>),
+    (computation, processors, hosts): (Computation, &Processors, &Rc<Vec<u32>>),
     place: &Cell<usize>,
 ) -> RankOutcome {
     let communicators = Communicators::new(mpi.rank(), hosts);
@@ -27,7 +28,7 @@ pub async fn replay(
         place.set(at);
         let time = computation.of(step);
         computed = computed + time;
-        rank.mpi.compute(time).await;
+        processors.compute(&rank.mpi, time).await;
         rank.carry_out(&trace.operations[step.operation as usize]).await;
     }
     RankOutcome { end: rank.mpi.time(), computed }

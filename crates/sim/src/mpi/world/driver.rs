@@ -7,6 +7,7 @@ use super::{Event, Frame, World};
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
 use crate::mpi::flow_ends::FlowEnds;
+use crate::mpi::log::Entry;
 use crate::mpi::rank::{Rank, Request};
 use crate::mpi::tcp_info::SAMPLING_INTERVAL;
 
@@ -154,6 +155,7 @@ impl World {
 
     /// The program of `rank` computes for so long, without calling MPI.
     pub fn begin_compute(&mut self, rank: u32, time: Time) {
+        self.note(rank, || Entry::Compute(time));
         let now = self.calendar.now();
         let process = &mut self.ranks[rank as usize];
         process.computes_until = process.core_free.later(now) + time;

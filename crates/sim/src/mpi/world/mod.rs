@@ -8,6 +8,7 @@ use fishplate_engine::{Config, Extent, Payload, Region, Registration, SendKey};
 
 use super::costs::Costs;
 use super::flow_ends::FlowEnds;
+use super::log::{Entry, Log};
 use super::rank::{Rank, SubchannelSpec};
 use super::tcp_info::Kernels;
 use crate::events::Random;
@@ -119,6 +120,8 @@ pub struct World {
     kind: Kind,
     /// Messages, stripes and control frames that processes sent.
     pub frames_sent: u64,
+    /// What programs do, if it is written down.
+    log: Option<Log>,
 }
 
 impl World {
@@ -152,6 +155,24 @@ impl World {
             ready: Vec::new(),
             kind,
             frames_sent: 0,
+            log: None,
+        }
+    }
+
+    /// From now on it is written down what programs do.
+    pub fn begin_log(&mut self) {
+        self.log = Some(vec![Vec::new(); self.ranks.len()]);
+    }
+
+    /// What they did; nothing if it was not written down.
+    pub fn take_log(&mut self) -> Log {
+        self.log.take().unwrap_or_default()
+    }
+
+    /// A program does something.
+    pub fn note(&mut self, rank: u32, entry: impl FnOnce() -> Entry) {
+        if let Some(log) = &mut self.log {
+            log[rank as usize].push(entry());
         }
     }
 

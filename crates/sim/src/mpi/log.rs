@@ -1,0 +1,40 @@
+//! What programs did, message by message, after collective operations have been expanded.
+
+use super::rank::{Request, Tag};
+use crate::models::time::Time;
+
+/// Something that a program did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// It computed.
+    Compute(Time),
+    /// It began to send.
+    Send {
+        /// What it can wait for.
+        request: Request,
+        /// To whom.
+        to: u32,
+        /// With which tag.
+        tag: Tag,
+        /// How much.
+        bytes: u64,
+    },
+    /// It began to receive.
+    Receive {
+        /// What it can wait for.
+        request: Request,
+        /// From whom, unless from anybody.
+        from: Option<u32>,
+        /// With which tag.
+        tag: Tag,
+        /// Room for so much.
+        bytes: u64,
+    },
+    /// It waited.
+    Wait(Vec<Request>),
+    /// It began a one-sided operation.
+    OneSided,
+}
+
+/// Of all ranks.
+pub type Log = Vec<Vec<Entry>>;
