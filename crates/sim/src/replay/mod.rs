@@ -60,7 +60,7 @@ pub struct Outcome {
 pub struct RankOutcome {
     /// When it came to its end.
     pub end: Time,
-    /// How long it computed.
+    /// How long it computed, or waited for a processor to do so.
     pub computed: Time,
 }
 

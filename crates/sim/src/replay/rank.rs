@@ -27,8 +27,9 @@ pub async fn replay(
     for (at, step) in trace.steps.iter().enumerate() {
         place.set(at);
         let time = computation.of(step);
-        computed = computed + time;
+        let begun = rank.mpi.time();
         processors.compute(&rank.mpi, time).await;
+        computed = computed + (rank.mpi.time() - begun);
         rank.carry_out(&trace.operations[step.operation as usize]).await;
     }
     RankOutcome { end: rank.mpi.time(), computed }
