@@ -47,6 +47,20 @@ pub fn microseconds(us: f64) -> String {
     if us < 999.5 { format!("{} us", digits(us)) } else { format!("{} ms", digits(us / 1e3)) }
 }
 
+/// A time that is given in nanoseconds: `12.3 s`, `4.56 ms`.
+pub fn time(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 999.5e6 => microseconds(ns / 1e3),
+        ns => format!("{} s", digits(ns / 1e9)),
+    }
+}
+
+/// A part of something: `12.3 %`; `-` of nothing.
+pub fn percent(part: f64, whole: f64) -> String {
+    if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "-".into() }
+}
+
 /// A whole number with its thousands apart.
 pub fn thousands(count: u64) -> String {
     let digits = count.to_string();
@@ -71,6 +85,8 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
+        assert_eq!([900.0, 4560.0, 4.56e6, 12.34e9].map(time), ["900 ns", "4.56 us", "4.56 ms", "12.3 s"]);
+        assert_eq!((percent(1.0, 3.0), percent(1.0, 0.0)), ("33.3 %".into(), "-".into()));
         assert_eq!(bytes(0), "0 B");
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(1000), "1.00 kB");

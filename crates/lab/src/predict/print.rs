@@ -14,7 +14,7 @@ pub fn table(predictions: &[Prediction], base: &Prediction) -> String {
             seconds(prediction.run_s),
             seconds(prediction.computed_s),
             seconds(prediction.communication_s),
-            percent(prediction.communication_s, prediction.run_s),
+            text::percent(prediction.communication_s, prediction.run_s),
             format!("{:.3}", prediction.run_s / base.run_s),
         ]);
     }
@@ -59,10 +59,6 @@ fn gain(changed_s: f64, run_s: f64) -> String {
     format!("{:+.1} %", (changed_s / run_s - 1.0) * 100.0)
 }
 
-fn percent(part: f64, whole: f64) -> String {
-    format!("{:.1} %", if whole > 0.0 { part / whole * 100.0 } else { 0.0 })
-}
-
 fn seconds(s: f64) -> String {
-    if s < 1.0 { text::microseconds(s * 1e6) } else { format!("{} s", text::digits(s)) }
+    text::time(s * 1e9)
 }

@@ -38,7 +38,7 @@ pub fn render(trace: &Trace, folder: &Path) -> String {
 }
 
 fn row(rank: &RankTrace) -> [String; 9] {
-    let us = |ns: u64| text::microseconds(ns as f64 / 1e3);
+    let time = |ns: u64| text::time(ns as f64);
     let operation = |step: &fishplate_trace::Step| &rank.operations[step.operation as usize];
     let sent: u64 = rank.steps.iter().map(|step| sent(operation(step))).sum();
     let collective = rank.steps.iter().filter(|step| matches!(operation(step), Operation::Collective(_))).count();
@@ -47,8 +47,8 @@ fn row(rank: &RankTrace) -> [String; 9] {
         rank.header.host.clone(),
         text::thousands(rank.steps.len() as u64),
         text::thousands(rank.operations.len() as u64),
-        us(rank.steps.iter().map(|step| step.processor_ns).sum()),
-        us(rank.steps.iter().map(|step| step.idle_ns).sum()),
+        time(rank.steps.iter().map(|step| step.processor_ns).sum()),
+        time(rank.steps.iter().map(|step| step.idle_ns).sum()),
         text::bytes(sent),
         text::thousands(collective as u64),
         if rank.is_whole { "whole".into() } else { "cut".into() },

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::numbers::{named_ranks, percent, time};
+use super::numbers::named_ranks;
 use crate::output::text;
+use crate::output::text::{percent, time};
 use crate::profile::schema::{End, Profile, Rank, World, sum};
 use crate::profile::summary;
 

@@ -1,20 +1,4 @@
-//! Times, shares and lists of ranks, for people.
-
-use crate::output::text;
-
-/// `12.3 s`, `4.56 ms`.
-pub fn time(ns: f64) -> String {
-    match ns {
-        ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 999.5e6 => text::microseconds(ns / 1e3),
-        ns => format!("{} s", text::digits(ns / 1e9)),
-    }
-}
-
-/// `12.3 %`; `-` of nothing.
-pub fn percent(part: f64, whole: f64) -> String {
-    if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "-".into() }
-}
+//! Lists of ranks and lines, for people.
 
 /// `0-3, 7`.
 pub fn ranks(ranks: &[usize]) -> String {
@@ -65,11 +49,9 @@ mod tests {
 
     #[test]
     fn they_read_well() {
-        assert_eq!([900.0, 4560.0, 4.56e6, 12.34e9].map(time), ["900 ns", "4.56 us", "4.56 ms", "12.3 s"]);
         assert_eq!(ranks(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
         assert_eq!((named_ranks(&[4]), named_ranks(&[4, 6])), ("rank 4".into(), "ranks 4, 6".into()));
         assert_eq!((cut("abcdef", 6), cut("abcdefg", 6)), ("abcdef".into(), "abcde…".into()));
         assert_eq!(wrapped("! one two three four", 9), "! one two\n  three\n  four");
-        assert_eq!((percent(1.0, 3.0), percent(1.0, 0.0)), ("33.3 %".into(), "-".into()));
     }
 }

@@ -3,7 +3,8 @@
 use fishplate_profile::sizes::PAPER_BOUNDS;
 
 use super::findings;
-use super::numbers::{cut, percent, time, wrapped};
+use super::numbers::{cut, wrapped};
+use crate::output::text::{percent, time};
 use crate::output::{page::units, text};
 use crate::profile::schema::{Counts, Place, Profile, Rank, Way, World};
 use crate::profile::summary;

@@ -3,7 +3,7 @@
 use fishplate_profile::calls::Group;
 use maud::{Markup, html};
 
-use crate::profile::print::numbers::{percent, time};
+use crate::output::text::{percent, time};
 use crate::profile::schema::{Rank, World};
 use crate::profile::summary;
 

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use crate::output::page::units;
 use crate::output::text;
-use crate::profile::print::numbers::percent;
+use crate::output::text::percent;
 use crate::profile::schema::{Way, World, sum};
 use crate::profile::summary;
 

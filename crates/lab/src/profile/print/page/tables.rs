@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use crate::output::text;
+use crate::output::text::{percent, time};
 use crate::profile::print::findings;
-use crate::profile::print::numbers::{percent, time};
 use crate::profile::schema::{Counts, End, Place, Rank, World};
 use crate::profile::summary;
 

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::arrays::{Arrays, Place};
-use crate::profile::print::numbers::time;
+use crate::output::text::time;
 use crate::profile::schema::{Profile, Series, World};
 
 /// Most columns of a rank: more than a screen has.
