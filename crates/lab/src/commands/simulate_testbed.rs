@@ -8,12 +8,12 @@ use anyhow::{Result, anyhow, bail, ensure};
 use fishplate_collectives::{Algorithm, MAX_SEGMENTS, UNLIMITED_WINDOW};
 use fishplate_sim::mpi::collectives::Broadcast;
 use fishplate_sim::suite::{Benchmark, Machine, Options, Outcome, run as simulate};
-use fishplate_sim::testbed::{Placement, SHIPPED, Testbed};
+use fishplate_sim::testbed::{Placement, SHIPPED};
 
 use super::pattern_options;
 use crate::record::write::Writer;
 use crate::record::{Line, Sample};
-use crate::simulation::{open, record as simulated, sizes};
+use crate::simulation::{changed, record as simulated, sizes};
 
 /// Iterations unless told, least and most,
 const FEW: u32 = 4;
@@ -150,20 +150,11 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
 /// Which testbeds come with the program.
 fn list() -> Result<ExitCode> {
     for (name, _) in SHIPPED {
-        let testbed = open(name)?.testbed().map_err(|error| anyhow!("{name}: {error}"))?;
+        let testbed = changed(name, &[])?;
         let stacks: Vec<&str> = testbed.stack.keys().map(String::as_str).collect();
         println!("{name}: {}\n    stacks: {}", testbed.about, stacks.join(", "));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn changed(name: &str, changes: &[String]) -> Result<Testbed> {
-    let mut description = open(name)?;
-    for change in changes {
-        let Some((path, value)) = change.split_once('=') else { bail!("--set {change}: PATH=VALUE") };
-        description = description.with(path, value).map_err(|error| anyhow!("--set {change}: {error}"))?;
-    }
-    description.testbed().map_err(|error| anyhow!("{name}: {error}"))
 }
 
 fn options(args: &Args) -> Options {

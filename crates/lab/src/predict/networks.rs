@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use fishplate_sim::testbed::{Placement, Testbed};
 
 use crate::bench::link::Link;
@@ -75,12 +75,7 @@ impl Asked<'_> {
             Some((name, stack)) => (name, Some(stack)),
             None => (text, None),
         };
-        let mut description = simulation::open(name)?;
-        for change in self.changes {
-            let Some((path, value)) = change.split_once('=') else { bail!("--set {change}: PATH=VALUE") };
-            description = description.with(path, value).map_err(|error| anyhow!("--set {change}: {error}"))?;
-        }
-        let testbed = description.testbed().map_err(|error| anyhow!("{name}: {error}"))?;
+        let testbed = simulation::changed(name, self.changes)?;
         Ok((text.to_string(), testbed, stack))
     }
 }

@@ -1,6 +1,6 @@
 //! The modelled machine of an emulated link: the testbed `emulated` with the link's rails.
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use fishplate_sim::testbed::{Emulation, Testbed};
 
 use crate::bench::link::Link;
@@ -18,7 +18,7 @@ const GAP_BYTES: f64 = 24.0;
 /// # Errors
 /// When a rail has no rate, or loses packets.
 pub fn testbed(link: &Link) -> Result<Testbed> {
-    let mut testbed = super::open(TESTBED)?.testbed().map_err(|error| anyhow!("{TESTBED}: {error}"))?;
+    let mut testbed = super::changed(TESTBED, &[])?;
     let rate_alone = link.rails.iter().all(|rail| rail.is_rate_alone()) && link.emulator == Choice::Auto;
     let model = testbed.rail.first().cloned().context("the testbed has no rail")?;
     testbed.rail = Vec::new();

@@ -6,8 +6,8 @@ pub mod print;
 pub mod record;
 pub mod sizes;
 
-use anyhow::{Context, Result, anyhow};
-use fishplate_sim::testbed::{Description, SHIPPED, shipped};
+use anyhow::{Context, Result, anyhow, bail};
+use fishplate_sim::testbed::{Description, SHIPPED, Testbed, shipped};
 
 /// A testbed by name, or by its file.
 ///
@@ -22,4 +22,17 @@ pub fn open(name: &str) -> Result<Description> {
         format!("there is no testbed {name}: it is the name of a file, or one of {}", names.join(", "))
     })?;
     Description::parse(&text).map_err(|error| anyhow!("{name}: {error}"))
+}
+
+/// The same with other values of parameters, each `PATH=VALUE`, as `--set` has them.
+///
+/// # Errors
+/// When there is none, or no such parameter.
+pub fn changed(name: &str, changes: &[String]) -> Result<Testbed> {
+    let mut description = open(name)?;
+    for change in changes {
+        let Some((path, value)) = change.split_once('=') else { bail!("--set {change}: PATH=VALUE") };
+        description = description.with(path, value).map_err(|error| anyhow!("--set {change}: {error}"))?;
+    }
+    description.testbed().map_err(|error| anyhow!("{name}: {error}"))
 }

@@ -23,7 +23,7 @@ const SEED: u64 = 1;
 /// # Errors
 /// When there is something that GOAL has no words for, or the file cannot be written.
 pub fn goal(trace: Trace, output: &Path) -> Result<()> {
-    let testbed = simulation::open(emulated::TESTBED)?.testbed().map_err(|error| anyhow!("{error}"))?;
+    let testbed = simulation::changed(emulated::TESTBED, &[])?;
     let ranks = trace.ranks.len() as u32;
     let placement = Placement::new(ranks, facts::ranks_per_host(&trace), testbed.cluster.len());
     let stack = testbed.default_stack.clone();
