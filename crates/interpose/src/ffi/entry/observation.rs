@@ -54,8 +54,19 @@ impl Observation {
         let mut recorder = lock(&session.recorder);
         // A communicator that MPI does not know is the program's error.
         recorder.end_call(&mut moment, comm.filter(|_| !has_failed), has_failed);
-        let mut after = After { abi, arguments, seen: &self, moment, comm, received_in: None, recorder: &mut recorder };
-        after.received_in = if has_failed { None } else { after.receiving_communicator() };
+        let mut after = After {
+            abi,
+            arguments,
+            seen: &self,
+            moment,
+            comm,
+            outgoing: None,
+            received_in: None,
+            recorder: &mut recorder,
+        };
+        if !has_failed {
+            (after.outgoing, after.received_in) = (after.outgoing(), after.receiving_communicator());
+        }
         let mut tracer = session.tracer.as_ref().map(lock);
         if let (Some(tracer), Some((began, before))) = (&mut tracer, computed) {
             tracer.begin_call(began, before);
@@ -84,6 +95,8 @@ pub struct After<'a> {
     pub seen: &'a Observation,
     pub moment: Moment,
     pub comm: Option<Comm>,
+    /// What the call sends.
+    pub outgoing: Option<Message>,
     /// Place of the communicator of a receive.
     pub received_in: Option<usize>,
     pub recorder: &'a mut Recorder,
@@ -94,7 +107,7 @@ impl After<'_> {
         let form = self.arguments.call.form;
         let request = (self.moment.call, self.moment.site);
         let mut operations = [None, None];
-        if let Some(message) = self.outgoing() {
+        if let Some(message) = self.outgoing {
             match form {
                 Form::Plain => self.recorder.sent(&self.moment, message),
                 Form::Immediate => {
@@ -124,7 +137,7 @@ impl After<'_> {
     }
 
     /// What the call sends; nothing to MPI_PROC_NULL.
-    pub fn outgoing(&mut self) -> Option<Message> {
+    fn outgoing(&mut self) -> Option<Message> {
         let peer = self.arguments.int(b'd').filter(|rank| *rank >= 0)?;
         let tag = self.arguments.int(b'g')?;
         let communicator = self.recorder.communicators.place(self.comm?);

@@ -51,7 +51,7 @@ impl After<'_> {
     }
 
     fn traced_send(&mut self, tracer: &mut Tracer, request: Option<u32>) -> Option<Send> {
-        let message = self.outgoing()?;
+        let message = self.outgoing?;
         let communicator = self.recorder.communicators.at(message.communicator);
         tracer.know(message.communicator, communicator);
         let to = communicator.in_world(message.peer)? as u32;
