@@ -4,35 +4,15 @@ mod common;
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use common::Installed;
-use fishplate_trace::rank_file::{Header, tail};
-use fishplate_trace::write::{Tail, Writer};
+use fishplate_trace::rank_file::Header;
+use fishplate_trace::write::{OwnTail, Writer};
 use fishplate_trace::{Operation, Receive, Send};
-
-/// Memory of a rank that comes to its end.
-#[derive(Clone)]
-struct Memory(Rc<(Vec<AtomicU64>, Vec<AtomicU32>)>);
-
-impl Tail for Memory {
-    fn words(&self) -> &[AtomicU64] {
-        &self.0.0
-    }
-
-    fn numbers(&self) -> &[AtomicU32] {
-        &self.0.1
-    }
-}
 
 /// Writes a rank that computes for 1 ms before each call.
 fn write(folder: &Path, rank: u32, ranks: u32, operations: &[Operation]) {
     fs::create_dir_all(folder).unwrap();
-    let memory = Memory(Rc::new((
-        (0..tail::WORDS).map(|_| AtomicU64::new(0)).collect(),
-        (0..tail::NUMBERS).map(|_| AtomicU32::new(0)).collect(),
-    )));
     let header = Header {
         rank,
         ranks,
@@ -45,7 +25,7 @@ fn write(folder: &Path, rank: u32, ranks: u32, operations: &[Operation]) {
         overhead_ns: 0,
     };
     let file = File::create(folder.join(format!("node{rank}.1.trace"))).unwrap();
-    let mut writer = Writer::begin(file, memory, &header).unwrap();
+    let mut writer = Writer::begin(file, OwnTail::new(), &header).unwrap();
     let world = Operation::Communicator { number: 0, context: 1, members: (0..ranks).collect() };
     writer.push(&world, [0, 0]).unwrap();
     operations.iter().chain([&Operation::End]).for_each(|operation| writer.push(operation, [1_000_000, 0]).unwrap());

@@ -37,13 +37,14 @@ pub struct Block {
 /// # Errors
 /// When there is no memory.
 pub fn encode(block: &Block) -> io::Result<Vec<u8>> {
-    let mut raw = Vec::with_capacity(block.events.len() * 4 + 1024);
-    let bytes: usize = block.definitions.iter().map(|definition| definition.len() + length(definition.len())).sum();
-    write_number(bytes as u64, &mut raw);
+    let mut definitions = Vec::new();
     for definition in &block.definitions {
-        write_number(definition.len() as u64, &mut raw);
-        raw.extend(definition);
+        write_number(definition.len() as u64, &mut definitions);
+        definitions.extend(definition);
     }
+    let mut raw = Vec::with_capacity(definitions.len() + block.events.len() * 4);
+    write_number(definitions.len() as u64, &mut raw);
+    raw.extend(definitions);
     write_number(block.events.len() as u64, &mut raw);
     block.events.iter().for_each(|event| write_number(event.operation.into(), &mut raw));
     block.events.iter().for_each(|event| duration_code::write(event.processor, &mut raw));
@@ -73,11 +74,6 @@ pub fn decode(bytes: &[u8]) -> Option<Block> {
     let event = |((operation, processor), idle)| Event { operation, processor, idle };
     let events = operations.into_iter().zip(processor).zip(idle).map(event).collect();
     rest.is_empty().then_some(Block { definitions, events })
-}
-
-fn length(number: usize) -> usize {
-    let bits = usize::BITS - number.leading_zeros();
-    bits.div_ceil(7).max(1) as usize
 }
 
 fn write_number(mut number: u64, to: &mut Vec<u8>) {

@@ -24,6 +24,64 @@ pub trait Tail {
     fn numbers(&self) -> &[AtomicU32];
 }
 
+/// The same in memory of its own.
+#[derive(Debug)]
+pub struct OwnTail {
+    words: Vec<AtomicU64>,
+    numbers: Vec<AtomicU32>,
+}
+
+impl OwnTail {
+    /// Empty.
+    pub fn new() -> OwnTail {
+        OwnTail {
+            words: (0..tail::WORDS).map(|_| AtomicU64::new(0)).collect(),
+            numbers: (0..tail::NUMBERS).map(|_| AtomicU32::new(0)).collect(),
+        }
+    }
+
+    /// As a file has it; nothing where that is too short.
+    pub fn of_bytes(bytes: &[u8]) -> Option<OwnTail> {
+        let (words, numbers) = bytes.split_at_checked(tail::WORDS * size_of::<u64>())?;
+        let words = words.as_chunks().0.iter().map(|word| AtomicU64::new(u64::from_le_bytes(*word))).collect();
+        let numbers: Vec<AtomicU32> =
+            numbers.as_chunks().0.iter().map(|word| AtomicU32::new(u32::from_le_bytes(*word))).collect();
+        (numbers.len() >= tail::NUMBERS).then_some(OwnTail { words, numbers })
+    }
+
+    /// For a file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let words = self.words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes());
+        words.chain(self.numbers.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes())).collect()
+    }
+}
+
+impl Default for OwnTail {
+    fn default() -> Self {
+        OwnTail::new()
+    }
+}
+
+impl Tail for OwnTail {
+    fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
+    fn numbers(&self) -> &[AtomicU32] {
+        &self.numbers
+    }
+}
+
+impl<T: Tail> Tail for &T {
+    fn words(&self) -> &[AtomicU64] {
+        T::words(self)
+    }
+
+    fn numbers(&self) -> &[AtomicU32] {
+        T::numbers(self)
+    }
+}
+
 /// The file.
 pub struct Writer<F: Write, T: Tail> {
     file: F,
@@ -142,8 +200,17 @@ impl<F: Write, T: Tail> Writer<F, T> {
     }
 }
 
-/// What is in a tail.
-pub(super) fn contents(tail: &impl Tail, definition_words: usize, events: usize) -> Block {
+/// What is in a tail, if it will be this block of its file.
+pub(super) fn left(tail: &impl Tail, block: u64) -> Option<Block> {
+    let word = |at: usize| tail.words()[at].load(Ordering::Relaxed);
+    if word(tail::MAGIC) != tail::IS_TAIL || word(tail::BLOCK) != block {
+        return None;
+    }
+    let definitions = (word(tail::DEFINITIONS) as usize).min(tail::DEFINITION_WORDS);
+    Some(contents(tail, definitions, (word(tail::EVENTS) as usize).min(tail::MOST_EVENTS)))
+}
+
+fn contents(tail: &impl Tail, definition_words: usize, events: usize) -> Block {
     let number = |at: usize| tail.numbers()[at].load(Ordering::Relaxed);
     let mut definitions = Vec::new();
     let mut at = 0;

@@ -2,40 +2,11 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use fishplate_trace::rank_file::{Header, tail};
+use fishplate_trace::rank_file::Header;
 use fishplate_trace::read::{self, ReadError};
-use fishplate_trace::write::{Tail, Writer};
+use fishplate_trace::write::{OwnTail, Writer};
 use fishplate_trace::{Completed, Operation, Receive, Send, Trace};
-
-/// Memory that outlives its writer.
-#[derive(Clone)]
-struct Memory(Rc<(Vec<AtomicU64>, Vec<AtomicU32>)>);
-
-impl Memory {
-    fn new() -> Memory {
-        let words = (0..tail::WORDS).map(|_| AtomicU64::new(0)).collect();
-        Memory(Rc::new((words, (0..tail::NUMBERS).map(|_| AtomicU32::new(0)).collect())))
-    }
-
-    fn save(&self, path: &Path) {
-        let mut bytes: Vec<u8> = self.0.0.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
-        bytes.extend(self.0.1.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()));
-        fs::write(path, bytes).unwrap();
-    }
-}
-
-impl Tail for Memory {
-    fn words(&self) -> &[AtomicU64] {
-        &self.0.0
-    }
-
-    fn numbers(&self) -> &[AtomicU32] {
-        &self.0.1
-    }
-}
 
 fn header(rank: u32, ranks: u32) -> Header {
     let text = String::new;
@@ -66,16 +37,16 @@ fn send(bytes: u64) -> Operation {
 
 /// Writes so many calls of so many kinds; ends well, or not.
 fn write(folder: &Path, rank: u32, ranks: u32, calls: u64, kinds: u64, ends: bool) {
-    let memory = Memory::new();
+    let tail = OwnTail::new();
     let file = File::create(folder.join(format!("{rank}.trace"))).unwrap();
-    let mut writer = Writer::begin(file, memory.clone(), &header(rank, ranks)).unwrap();
+    let mut writer = Writer::begin(file, &tail, &header(rank, ranks)).unwrap();
     for call in 0..calls {
         writer.push(&send(call * 7919 % kinds), [1000 + call % 13, 0]).unwrap();
     }
     if ends {
         writer.finish().unwrap();
     } else {
-        memory.save(&folder.join(format!("{rank}.tail")));
+        fs::write(folder.join(format!("{rank}.tail")), tail.to_bytes()).unwrap();
     }
 }
 
@@ -185,7 +156,7 @@ fn receives_from_any_rank_have_the_source_they_got() {
     };
     let wait = |source| Operation::Wait(vec![Completed { request: 2, source: Some(source) }]);
     let file = File::create(folder.path().join("0.trace")).unwrap();
-    let mut writer = Writer::begin(file, Memory::new(), &header(0, 1)).unwrap();
+    let mut writer = Writer::begin(file, OwnTail::new(), &header(0, 1)).unwrap();
     for operation in [receive(None), wait((1, 5)), receive(None), wait((3, 6)), receive(None)] {
         writer.push(&operation, [0, 0]).unwrap();
     }

@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::{RankTrace, ReadError, Step, wildcards};
 use crate::block::{self, Block};
 use crate::duration_code::decode;
 use crate::operation::Operation;
-use crate::rank_file::{Header, MAGIC, TAIL, chunk, read_chunk, tail};
-use crate::write::{self, Tail};
+use crate::rank_file::{Header, MAGIC, TAIL, chunk, read_chunk};
+use crate::write::{self, OwnTail};
 
 /// Reads a file, and what was not in it yet.
 pub fn read(path: &Path) -> Result<RankTrace, ReadError> {
@@ -35,8 +34,8 @@ pub fn read(path: &Path) -> Result<RankTrace, ReadError> {
         }
     }
     if !reader.trace.is_whole
-        && let Some(left) = fs::read(path.with_extension(TAIL)).ok().and_then(|bytes| TailBytes::read(&bytes))
-        && let Some(block) = left.block(reader.blocks)
+        && let Some(tail) = fs::read(path.with_extension(TAIL)).ok().and_then(|bytes| OwnTail::of_bytes(&bytes))
+        && let Some(block) = write::left(&tail, reader.blocks)
     {
         reader.add(&block).ok_or_else(damaged)?;
     }
@@ -85,41 +84,5 @@ impl Reader {
             self.trace.steps.push(Step { operation: operation as u32, processor_ns, idle_ns });
         }
         Some(())
-    }
-}
-
-/// A tail, as it is in its file.
-struct TailBytes {
-    words: Vec<AtomicU64>,
-    numbers: Vec<AtomicU32>,
-}
-
-impl TailBytes {
-    fn read(bytes: &[u8]) -> Option<TailBytes> {
-        let (words, numbers) = bytes.split_at_checked(tail::WORDS * 8)?;
-        let words = words.as_chunks::<8>().0.iter().map(|word| AtomicU64::new(u64::from_le_bytes(*word))).collect();
-        let numbers: Vec<AtomicU32> =
-            numbers.as_chunks::<4>().0.iter().map(|word| AtomicU32::new(u32::from_le_bytes(*word))).collect();
-        (numbers.len() >= tail::NUMBERS).then_some(TailBytes { words, numbers })
-    }
-
-    /// What is in it, if it has not become a block of the file.
-    fn block(&self, blocks: u64) -> Option<Block> {
-        let word = |at: usize| self.words[at].load(std::sync::atomic::Ordering::Relaxed);
-        if word(tail::MAGIC) != tail::IS_TAIL || word(tail::BLOCK) != blocks {
-            return None;
-        }
-        let definitions = (word(tail::DEFINITIONS) as usize).min(tail::DEFINITION_WORDS);
-        Some(write::contents(self, definitions, (word(tail::EVENTS) as usize).min(tail::MOST_EVENTS)))
-    }
-}
-
-impl Tail for TailBytes {
-    fn words(&self) -> &[AtomicU64] {
-        &self.words
-    }
-
-    fn numbers(&self) -> &[AtomicU32] {
-        &self.numbers
     }
 }
