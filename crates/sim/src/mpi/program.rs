@@ -190,9 +190,8 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
-        let process = world.rank(self.rank);
-        process.count_send();
-        let request = process.new_request();
+        world.rank(self.rank).count_send();
+        let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::Send { request, to, tag, bytes });
         let process = world.rank(self.rank);
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
@@ -225,8 +224,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         from.into_iter().for_each(|from| world.connect(self.rank, from));
-        let process = world.rank(self.rank);
-        let request = process.new_request();
+        let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::Receive { request, from, tag, bytes });
         let process = world.rank(self.rank);
         let source = from.and_then(|from| process.channel(from));
@@ -306,8 +304,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
-        let process = world.rank(self.rank);
-        let request = process.new_request();
+        let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::OneSided);
         let process = world.rank(self.rank);
         if let Some(vc) = process.channel(to) {
@@ -327,8 +324,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, from);
-        let process = world.rank(self.rank);
-        let request = process.new_request();
+        let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::OneSided);
         let process = world.rank(self.rank);
         if let Some(vc) = process.channel(from) {

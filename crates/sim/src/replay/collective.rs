@@ -1,9 +1,11 @@
 //! Collective operations as MPI libraries expand them, MPICH in the first place: within hosts and between them where that
 //! pays, short vectors by trees, long ones in parts.
 
+use std::rc::Rc;
+
 use fishplate_trace::{Collective, CollectiveKind, Sizes};
 
-use super::communicators::{ByHost, Communicator};
+use super::communicators::{ByHost, Communicator, Members};
 use crate::mpi::collectives::{
     Broadcast, Group, allreduce, alltoall, barrier, broadcast, irregular, rabenseifner, reduce, scan,
 };
@@ -16,33 +18,39 @@ const MADE: u64 = 8;
 
 /// The operation of one rank.
 pub fn task(mpi: &Mpi, communicator: &mut Communicator, operation: &Collective) -> Task {
-    let (mpi, group, by_host) = (mpi.clone(), communicator.group.clone(), communicator.by_host.clone());
-    let (tag, operation) = (communicator.next_collective(), operation.clone());
-    if group.is_empty() {
+    let (one, operation) = (One::new(mpi, communicator), operation.clone());
+    if one.members.group.is_empty() {
         return Box::pin(std::future::ready(()));
     }
-    Box::pin(async move { One { mpi, group, by_host, tag }.carry_out(&operation).await })
+    Box::pin(async move { one.carry_out(&operation).await })
 }
 
 /// A barrier of the communicator.
 pub fn barrier_task(mpi: &Mpi, communicator: &mut Communicator) -> Task {
-    let (mpi, group, by_host) = (mpi.clone(), communicator.group.clone(), communicator.by_host.clone());
-    let tag = communicator.next_collective();
-    Box::pin(async move { One { mpi, group, by_host, tag }.barrier().await })
+    let one = One::new(mpi, communicator);
+    Box::pin(async move { one.barrier().await })
 }
 
 struct One {
     mpi: Mpi,
-    group: Group,
-    by_host: Option<ByHost>,
+    members: Rc<Members>,
     tag: Tag,
 }
 
 impl One {
+    fn new(mpi: &Mpi, communicator: &mut Communicator) -> One {
+        One { mpi: mpi.clone(), members: communicator.members().clone(), tag: communicator.next_collective() }
+    }
+
+    /// By host, where that matters.
+    fn by_host(&self) -> Option<ByHost<'_>> {
+        self.members.by_host(self.mpi.rank())
+    }
+
     async fn carry_out(&self, operation: &Collective) {
         let (mpi, tag) = (&self.mpi, self.tag);
         let root = operation.root.unwrap_or(0);
-        let rooted = self.group.rooted(root);
+        let rooted = self.members.group.rooted(root);
         let is_root = rooted.me(mpi) == 0;
         let (sent, received) = (&operation.sent, &operation.received);
         match operation.kind {
@@ -51,7 +59,7 @@ impl One {
             CollectiveKind::Reduce => self.reduce(root, sent.of(0)).await,
             CollectiveKind::Allreduce => self.allreduce(sent.of(0)).await,
             CollectiveKind::Make => self.allreduce(MADE).await,
-            CollectiveKind::Scan => scan(mpi, &self.group, sent.of(0), tag).await,
+            CollectiveKind::Scan => scan(mpi, &self.members.group, sent.of(0), tag).await,
             CollectiveKind::Gather => {
                 let lens = is_root.then(|| self.lens(received, root));
                 irregular::gather(mpi, &rooted, sent.of(0), lens.as_deref(), tag).await;
@@ -60,15 +68,17 @@ impl One {
                 let lens = is_root.then(|| self.lens(sent, root));
                 irregular::scatter(mpi, &rooted, received.of(0), lens.as_deref(), tag).await;
             }
-            CollectiveKind::Allgather => irregular::allgather(mpi, &self.group, &self.lens(received, 0), tag).await,
+            CollectiveKind::Allgather => {
+                irregular::allgather(mpi, &self.members.group, &self.lens(received, 0), tag).await
+            }
             CollectiveKind::ReduceScatter => {
-                irregular::reduce_scatter(mpi, &self.group, &self.lens(sent, 0), tag).await
+                irregular::reduce_scatter(mpi, &self.members.group, &self.lens(sent, 0), tag).await
             }
             CollectiveKind::Alltoall => match sent {
-                Sizes::Each(bytes) => alltoall(mpi, &self.group, *bytes, tag).await,
+                Sizes::Each(bytes) => alltoall(mpi, &self.members.group, *bytes, tag).await,
                 Sizes::Of(_) => {
                     let (sent, received) = (self.lens(sent, 0), self.lens(received, 0));
-                    irregular::alltoall(mpi, &self.group, &sent, &received, tag).await;
+                    irregular::alltoall(mpi, &self.members.group, &sent, &received, tag).await;
                 }
             },
             CollectiveKind::NeighborAllgather | CollectiveKind::NeighborAlltoall => self.neighbors(operation).await,
@@ -77,14 +87,14 @@ impl One {
 
     /// Sizes by position, counted from `root` on.
     fn lens(&self, sizes: &Sizes, root: u32) -> Vec<u64> {
-        let mut lens: Vec<u64> = (0..self.group.len() as usize).map(|rank| sizes.of(rank)).collect();
+        let mut lens: Vec<u64> = (0..self.members.group.len() as usize).map(|rank| sizes.of(rank)).collect();
         lens.rotate_left(root as usize);
         lens
     }
 
     async fn barrier(&self) {
-        let Some(ByHost { local, leaders, .. }) = &self.by_host else {
-            return barrier(&self.mpi, &self.group, self.tag).await;
+        let Some(ByHost { local, leaders, .. }) = self.by_host() else {
+            return barrier(&self.mpi, &self.members.group, self.tag).await;
         };
         reduce(&self.mpi, local, 0, self.tag).await;
         if local.me(&self.mpi) == 0 {
@@ -94,8 +104,8 @@ impl One {
     }
 
     async fn allreduce(&self, bytes: u64) {
-        let Some(ByHost { local, leaders, .. }) = &self.by_host else {
-            return self.allreduce_among(&self.group, bytes).await;
+        let Some(ByHost { local, leaders, .. }) = self.by_host() else {
+            return self.allreduce_among(&self.members.group, bytes).await;
         };
         reduce(&self.mpi, local, bytes, self.tag).await;
         if local.me(&self.mpi) == 0 {
@@ -113,10 +123,10 @@ impl One {
     }
 
     async fn broadcast(&self, root: u32, bytes: u64) {
-        let Some(by_host) = &self.by_host else {
-            return broadcast(&self.mpi, &self.group.rooted(root), Broadcast::Mpich, bytes, self.tag).await;
+        let Some(by_host) = self.by_host() else {
+            return broadcast(&self.mpi, &self.members.group.rooted(root), Broadcast::Mpich, bytes, self.tag).await;
         };
-        let (local, leaders) = by_host.rooted(self.group.rank(root));
+        let (local, leaders) = by_host.rooted(self.members.group.rank(root));
         if local.me(&self.mpi) == 0 {
             broadcast(&self.mpi, &leaders, Broadcast::Mpich, bytes, self.tag).await;
         }
@@ -124,7 +134,7 @@ impl One {
     }
 
     async fn reduce(&self, root: u32, bytes: u64) {
-        reduce(&self.mpi, &self.group.rooted(root), bytes, self.tag).await;
+        reduce(&self.mpi, &self.members.group.rooted(root), bytes, self.tag).await;
     }
 
     async fn neighbors(&self, operation: &Collective) {

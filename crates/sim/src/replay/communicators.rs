@@ -1,5 +1,6 @@
-//! Communicators of a rank, as its trace defines them.
+//! Communicators of ranks, as their traces define them. Ranks that know the same one share what does not depend on the rank.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -12,36 +13,69 @@ const COLLECTIVE: Tag = 1 << 63;
 pub const OWN_BITS: u32 = 32;
 const CONTEXT_BITS: u32 = 31;
 
-/// A communicator.
+/// A communicator, as one rank knows it.
 pub struct Communicator {
-    /// Its ranks.
-    pub group: Group,
-    /// Those of this rank's host, and the first of each host, where a host has several.
-    pub by_host: Option<ByHost>,
+    members: Rc<Members>,
     context: Tag,
     collectives: u32,
 }
 
-/// A communicator's ranks by host.
-#[derive(Clone)]
-pub struct ByHost {
-    /// Those of this rank's host.
-    pub local: Group,
-    /// The first of each host.
-    pub leaders: Group,
+/// Its ranks, by host as well.
+pub struct Members {
+    /// All of them.
+    pub group: Group,
+    /// Ranks of each host, and the first of each host, where hosts matter.
+    by_host: Option<(BTreeMap<u32, Group>, Group)>,
     hosts: Rc<Vec<u32>>,
-    me: u32,
 }
 
-impl ByHost {
+/// A communicator's ranks by host, as seen by one of them.
+#[derive(Clone, Copy)]
+pub struct ByHost<'a> {
+    /// Those of this rank's host.
+    pub local: &'a Group,
+    /// The first of each host.
+    pub leaders: &'a Group,
+    hosts: &'a [u32],
+    host: u32,
+}
+
+impl Members {
+    fn new(members: &[u32], hosts: &Rc<Vec<u32>>) -> Members {
+        let mut local: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut leaders = Vec::new();
+        for rank in members {
+            let host = hosts.get(*rank as usize).copied().unwrap_or(u32::MAX);
+            let of_host = local.entry(host).or_default();
+            if of_host.is_empty() {
+                leaders.push(*rank);
+            }
+            of_host.push(*rank);
+        }
+        // As MPI libraries do it: hosts matter where some have several ranks, and there are several hosts.
+        let matters = leaders.len() > 1 && leaders.len() < members.len();
+        let groups = |(host, ranks)| (host, Group::list(ranks));
+        let by_host = matters.then(|| (local.into_iter().map(groups).collect(), Group::list(leaders)));
+        Members { group: Group::list(members.to_vec()), by_host, hosts: hosts.clone() }
+    }
+
+    /// By host, for the algorithms of a rank; nothing where hosts do not matter.
+    pub fn by_host(&self, rank: u32) -> Option<ByHost<'_>> {
+        let (local, leaders) = self.by_host.as_ref()?;
+        let host = *self.hosts.get(rank as usize)?;
+        Some(ByHost { local: local.get(&host)?, leaders, hosts: &self.hosts, host })
+    }
+}
+
+impl ByHost<'_> {
     /// The same with a rank in the first place: of its host, and of all hosts.
     pub fn rooted(&self, root: u32) -> (Group, Group) {
-        let host = |rank: u32| self.hosts.get(rank as usize);
+        let host = |rank: u32| self.hosts[rank as usize];
         let first = |group: &Group| {
             let place = (0..group.len()).find(|place| group.rank(*place) == root);
             place.map_or(group.clone(), |place| group.rooted(place))
         };
-        let local = if host(root) == host(self.me) { first(&self.local) } else { self.local.clone() };
+        let local = if host(root) == self.host { first(self.local) } else { self.local.clone() };
         let leader = |place| {
             let leader = self.leaders.rank(place);
             if host(leader) == host(root) { root } else { leader }
@@ -51,21 +85,9 @@ impl ByHost {
 }
 
 impl Communicator {
-    fn new(members: &[u32], context: u64, me: u32, hosts: &Rc<Vec<u32>>) -> Communicator {
-        let host = |rank: &u32| hosts.get(*rank as usize);
-        let local: Vec<u32> = members.iter().copied().filter(|rank| host(rank) == host(&me)).collect();
-        let is_first = |at: usize| members[..at].iter().all(|other| host(other) != host(&members[at]));
-        let leaders: Vec<u32> = (0..members.len()).filter(|at| is_first(*at)).map(|at| members[at]).collect();
-        // As MPI libraries do it: hosts matter where some have several ranks, and there are several hosts.
-        let matters = leaders.len() > 1 && leaders.len() < members.len() && members.contains(&me);
-        let by_host = matters.then(|| ByHost {
-            local: Group::list(local),
-            leaders: Group::list(leaders),
-            hosts: hosts.clone(),
-            me,
-        });
-        let context = context & ((1 << CONTEXT_BITS) - 1);
-        Communicator { group: Group::list(members.to_vec()), by_host, context, collectives: 0 }
+    /// Its ranks.
+    pub fn members(&self) -> &Rc<Members> {
+        &self.members
     }
 
     /// The tag of a message with a tag of the program's.
@@ -80,27 +102,51 @@ impl Communicator {
     }
 }
 
+/// The ranks of all communicators of all ranks.
+pub struct AllMembers {
+    hosts: Rc<Vec<u32>>,
+    known: RefCell<BTreeMap<Vec<u32>, Rc<Members>>>,
+}
+
+impl AllMembers {
+    /// None yet; `hosts`: where each rank is.
+    pub fn new(hosts: Vec<u32>) -> AllMembers {
+        AllMembers { hosts: Rc::new(hosts), known: RefCell::default() }
+    }
+
+    fn of(&self, ranks: &[u32]) -> Rc<Members> {
+        let mut known = self.known.borrow_mut();
+        if let Some(members) = known.get(ranks) {
+            return members.clone();
+        }
+        let members = Rc::new(Members::new(ranks, &self.hosts));
+        known.insert(ranks.to_vec(), members.clone());
+        members
+    }
+}
+
 /// All that a rank knows.
 pub struct Communicators {
-    me: u32,
-    hosts: Rc<Vec<u32>>,
+    members: Rc<AllMembers>,
     known: BTreeMap<u32, Communicator>,
 }
 
 impl Communicators {
-    /// None, for a rank; `hosts`: where each rank of all is.
-    pub fn new(me: u32, hosts: &Rc<Vec<u32>>) -> Communicators {
-        Communicators { me, hosts: hosts.clone(), known: BTreeMap::new() }
+    /// None.
+    pub fn new(members: &Rc<AllMembers>) -> Communicators {
+        Communicators { members: members.clone(), known: BTreeMap::new() }
     }
 
     /// One becomes known, or another one with its number.
-    pub fn define(&mut self, number: u32, context: u64, members: &[u32]) {
-        self.known.insert(number, Communicator::new(members, context, self.me, &self.hosts));
+    pub fn define(&mut self, number: u32, context: u64, ranks: &[u32]) {
+        let context = context & ((1 << CONTEXT_BITS) - 1);
+        self.known.insert(number, Communicator { members: self.members.of(ranks), context, collectives: 0 });
     }
 
     /// One that was defined; an empty one otherwise.
     pub fn get(&mut self, number: u32) -> &mut Communicator {
-        let (me, hosts) = (self.me, &self.hosts);
-        self.known.entry(number).or_insert_with(|| Communicator::new(&[], 0, me, hosts))
+        let members = &self.members;
+        let empty = || Communicator { members: members.of(&[]), context: 0, collectives: 0 };
+        self.known.entry(number).or_insert_with(empty)
     }
 }

@@ -29,6 +29,7 @@ use crate::mpi::program::{self, Mpi, Task};
 use crate::mpi::world::World;
 use crate::suite::Machine;
 use crate::testbed;
+use communicators::AllMembers;
 use processors::Processors;
 
 /// How long ranks compute.
@@ -102,15 +103,16 @@ fn replayed(
     }
     let places: Places = Rc::new(vec![Cell::new(0); ranks as usize]);
     let found = Rc::new(RefCell::new(vec![RankOutcome::default(); ranks as usize]));
-    let hosts = Rc::new((0..ranks).map(|rank| machine.placement.node_of(rank) as u32).collect::<Vec<_>>());
+    let hosts = (0..ranks).map(|rank| machine.placement.node_of(rank) as u32).collect();
+    let members = Rc::new(AllMembers::new(hosts));
     let processors = Processors::new(computation.processors, ranks);
     let program = |mpi: Mpi| -> Task {
-        let (trace, places, found, hosts) = (trace.clone(), places.clone(), found.clone(), hosts.clone());
+        let (trace, places, found, members) = (trace.clone(), places.clone(), found.clone(), members.clone());
         let processors = processors.clone();
         Box::pin(async move {
             let number = mpi.rank() as usize;
             let outcome =
-                rank::replay(mpi, &trace.ranks[number], (computation, &processors, &hosts), &places[number]).await;
+                rank::replay(mpi, &trace.ranks[number], (computation, &processors, &members), &places[number]).await;
             found.borrow_mut()[number] = outcome;
         })
     };

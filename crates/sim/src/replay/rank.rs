@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use fishplate_trace::{Epoch, Operation, RankTrace, Receive, Send, Step};
 
-use super::communicators::{Communicators, OWN_BITS};
+use super::communicators::{AllMembers, Communicators, OWN_BITS};
 use super::processors::Processors;
 use super::requests::Requests;
 use super::{Computation, RankOutcome, collective};
@@ -18,10 +18,10 @@ use crate::mpi::rank::Request;
 pub async fn replay(
     mpi: Mpi,
     trace: &RankTrace,
-    (computation, processors, hosts): (Computation, &Processors, &Rc<Vec<u32>>),
+    (computation, processors, members): (Computation, &Processors, &Rc<AllMembers>),
     place: &Cell<usize>,
 ) -> RankOutcome {
-    let communicators = Communicators::new(mpi.rank(), hosts);
+    let communicators = Communicators::new(members);
     let mut rank = Rank { mpi, communicators, requests: Requests::default(), one_sided: BTreeMap::new() };
     let mut computed = Time::default();
     for (at, step) in trace.steps.iter().enumerate() {

@@ -12,6 +12,8 @@ use crate::mpi::rank::Request;
 #[derive(Default)]
 pub struct Requests {
     slots: Vec<Vec<UnderWay>>,
+    /// Which of them have a collective operation that has not ended.
+    collectives: Vec<Slot>,
 }
 
 enum UnderWay {
@@ -28,6 +30,7 @@ impl Requests {
     /// A collective operation is this request.
     pub fn add_collective(&mut self, slot: Slot, task: Task) {
         self.slot(slot).push(UnderWay::Collective(task));
+        self.collectives.push(slot);
     }
 
     /// Waits for these.
@@ -52,13 +55,17 @@ impl Requests {
     /// Carries these out, and lets collective operations that are under way make progress meanwhile.
     pub async fn finish(&mut self, mut tasks: Vec<Task>) {
         poll_fn(|context| {
-            for under_way in self.slots.iter_mut().flatten() {
-                if let UnderWay::Collective(task) = under_way
-                    && task.as_mut().poll(context).is_ready()
-                {
-                    *under_way = UnderWay::Collective(Box::pin(std::future::ready(())));
-                }
-            }
+            let slots = &mut self.slots;
+            self.collectives.retain(|slot| {
+                let mut is_pending = false;
+                slots[*slot as usize].retain_mut(|under_way| {
+                    let UnderWay::Collective(task) = under_way else { return true };
+                    let goes_on = task.as_mut().poll(context).is_pending();
+                    is_pending |= goes_on;
+                    goes_on
+                });
+                is_pending
+            });
             tasks.retain_mut(|task| task.as_mut().poll(context).is_pending());
             if tasks.is_empty() { Poll::Ready(()) } else { Poll::Pending }
         })

@@ -52,6 +52,9 @@ impl Group {
 
     /// These ranks.
     pub fn list(ranks: Vec<u32>) -> Group {
+        if ranks.windows(2).all(|pair| pair[0] + 1 == pair[1]) {
+            return Group::of(ranks.first().copied().unwrap_or(0), ranks.len() as u32);
+        }
         let places = ranks.iter().zip(0..).map(|(rank, place)| (*rank, place)).collect();
         Group { members: Members::List(Rc::new((ranks, places))), root: 0 }
     }
@@ -78,7 +81,7 @@ impl Group {
     pub fn me(&self, mpi: &Mpi) -> u32 {
         let len = self.len();
         let place = match &self.members {
-            Members::Range(first, _) => mpi.rank() - first,
+            Members::Range(first, _) => mpi.rank().saturating_sub(*first),
             Members::List(list) => list.1.get(&mpi.rank()).copied().unwrap_or(0),
         };
         (place + len - self.root) % len
