@@ -23,6 +23,9 @@ HERE = Path(__file__).resolve().parent
 INTERFACES = {"mpich": ("mpich", PROGRAMS), "standard": ("mpich", PROGRAMS / "abi"),
               "openmpi": ("openmpi", PROGRAMS / "openmpi")}
 
+# Open MPI starts nothing as root unless it is told twice.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
 # Marks the processes of one job: children inherit it, whatever session or namespace they are in.
 MARK = "FISHPLATE_TEST_JOB"
 # A testbed that is told to end gives its command 2 s and then kills it; ten times that is a hang.
@@ -37,6 +40,12 @@ def stack(mpi):
     """The folder with the programs of a stack of `fishplate setup`."""
     found = subprocess.run([FISHPLATE, "setup", "--where", mpi], capture_output=True, text=True, check=True)
     return Path(found.stdout.strip())
+
+
+def mpiexec(interface, ranks):
+    """The launcher of an interface's MPI, for ranks on this host."""
+    mpi = INTERFACES[interface][0]
+    return [stack(mpi) / "mpiexec", "-n", ranks, *(["--oversubscribe"] if mpi == "openmpi" else [])]
 
 
 def bench(program, mpi="mpich"):

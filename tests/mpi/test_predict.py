@@ -5,7 +5,7 @@ import os
 import re
 import signal
 
-from support import FISHPLATE, INTERFACES, MpiTest, app, program, stack, testbed
+from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, app, mpiexec, program, stack, testbed
 from test_profile import ON_FOUR
 
 RANKS = 3
@@ -33,10 +33,6 @@ class Predict(MpiTest):
     def profile(self, *command):
         return [FISHPLATE, "profile", "--trace", self.trace, "--output", self.folder / "profile.json", "--", *command]
 
-    def mpiexec(self, interface, ranks, *command):
-        mpi = INTERFACES[interface][0]
-        return [stack(mpi) / "mpiexec", "-n", ranks, *(["--oversubscribe"] if mpi == "openmpi" else []), *command]
-
     def show(self, *options):
         """What calls do, of all ranks."""
         ran = self.run_command([FISHPLATE, "trace", "show", self.trace, *options])
@@ -51,9 +47,8 @@ class Predict(MpiTest):
     def test_what_was_done_is_recorded_and_replayed(self):
         for interface, (_, folder) in INTERFACES.items():
             with self.subTest(interface):
-                command = self.mpiexec(interface, RANKS, folder / "profiled", "counts")
-                as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-                self.succeeds(self.run_command(self.profile(*command), environment=as_root), "all right")
+                command = [*mpiexec(interface, RANKS), folder / "profiled", "counts"]
+                self.succeeds(self.run_command(self.profile(*command), environment=AS_ROOT), "all right")
                 for rank, lines in DONE.items():
                     shown = self.show("--rank", rank)
                     for line in lines:
@@ -82,7 +77,7 @@ class Predict(MpiTest):
                 self.begin()
 
     def test_a_killed_rank(self):
-        job = self.start(self.profile(*self.mpiexec("mpich", 2, program("profiled"), "wait")))
+        job = self.start(self.profile(*mpiexec("mpich", 2), program("profiled"), "wait"))
         told = self.wait_for(job, lambda: re.search(r"pid (\d+)\n", job.text()[0]))
         os.kill(int(told[1]), signal.SIGKILL)
         self.finish(job)
@@ -104,5 +99,5 @@ class Predict(MpiTest):
         self.assertRegex(ran.err, "no trace is recorded in .*: No space left on device .*; the program runs without")
 
     def test_several_threads(self):
-        ran = self.run_command(self.profile(*self.mpiexec("mpich", 2, program("profiled"), "threads")))
+        ran = self.run_command(self.profile(*mpiexec("mpich", 2), program("profiled"), "threads"))
         self.succeeds(ran, "all right", "several threads call MPI", warns="several threads call MPI")

