@@ -195,6 +195,16 @@ fn operations_with_a_size_for_each_rank_end() {
 }
 
 #[test]
+fn what_groups_do_together_takes_no_time() {
+    let trace = program(2, |rank| {
+        let other = Operation::Communicator { number: 1, context: 0, members: vec![1 - rank] };
+        let Operation::Collective(barrier) = collective(CollectiveKind::Barrier, 0, None) else { unreachable!() };
+        vec![other, Operation::Collective(Collective { communicator: 1, ..barrier })]
+    });
+    assert!((us(&replayed(&trace, 1)) - 40.0).abs() < 0.01);
+}
+
+#[test]
 fn neighbours_exchange() {
     let trace = program(4, |rank| {
         let neighbors = Some((vec![(rank + 3) % 4, u32::MAX], vec![(rank + 1) % 4, u32::MAX]));

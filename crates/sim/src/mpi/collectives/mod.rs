@@ -77,14 +77,23 @@ impl Group {
         self.len() == 0
     }
 
-    /// Position of this rank.
+    /// Place of a rank, counted from the first one, if it is in it.
+    fn place(&self, rank: u32) -> Option<u32> {
+        match &self.members {
+            Members::Range(first, len) => rank.checked_sub(*first).filter(|place| place < len),
+            Members::List(list) => list.1.get(&rank).copied(),
+        }
+    }
+
+    /// Whether a rank is in it.
+    pub fn contains(&self, rank: u32) -> bool {
+        self.place(rank).is_some()
+    }
+
+    /// Position of this rank, which is in it.
     pub fn me(&self, mpi: &Mpi) -> u32 {
         let len = self.len();
-        let place = match &self.members {
-            Members::Range(first, _) => mpi.rank().saturating_sub(*first),
-            Members::List(list) => list.1.get(&mpi.rank()).copied().unwrap_or(0),
-        };
-        (place + len - self.root) % len
+        (self.place(mpi.rank()).unwrap_or(0) + len - self.root) % len
     }
 
     /// The rank at a position.
