@@ -1,8 +1,8 @@
 //! A program run on networks, and on changed ones, on all processors.
 
 use std::rc::Rc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Result, anyhow};
@@ -119,13 +119,13 @@ fn simulate(source: &Source, jobs: &[Job], seed: u64) -> Vec<Result<replay::Outc
     let outcomes = Mutex::new(vec![Err(String::new()); jobs.len()]);
     let threads = thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
     let work = || {
-        while let Some((at, job)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, jobs.get(at)?)))
-        {
-            let Job { testbed, stack, placement, computation } = job;
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(Job { testbed, stack, placement, computation }) = jobs.get(at) else { return };
             let testbed = Rc::new(testbed.clone());
             let machine = Machine { testbed, stack: stack.clone(), placement: placement.clone(), seed };
             let outcome = source.run(&machine, *computation);
-            outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[at] = outcome;
+            outcomes.lock().unwrap_or_else(PoisonError::into_inner)[at] = outcome;
         }
     };
     thread::scope(|scope| {
@@ -133,7 +133,7 @@ fn simulate(source: &Source, jobs: &[Job], seed: u64) -> Vec<Result<replay::Outc
             scope.spawn(work);
         }
     });
-    outcomes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    outcomes.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn prediction(network: &Network, asked: &[Change], outcomes: &[&replay::Outcome]) -> Prediction {
