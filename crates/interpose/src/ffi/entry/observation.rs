@@ -88,6 +88,26 @@ impl Observation {
     }
 }
 
+impl Observation {
+    /// Requests that are complete, all, the one with an index, or those with some indices: which, and the places of their
+    /// statuses.
+    pub fn completed<'a>(&self, arguments: &'a Arguments) -> impl Iterator<Item = (usize, usize)> + use<'a> {
+        type Index = fn(&Arguments, usize) -> Option<usize>;
+        let (count, index): (usize, Index) = if arguments.has(b'l') && arguments.written(b'l').unwrap_or(0) == 0 {
+            (0, |_, _| None)
+        } else if arguments.has(b'k') {
+            // MPI_UNDEFINED is negative.
+            let found = usize::try_from(arguments.written(b'k').unwrap_or(0)).unwrap_or(0);
+            (found.min(self.handles.len()), |arguments, at| arguments.index(b'J', at))
+        } else if arguments.has(b'i') {
+            (1, |arguments, at| arguments.index(b'i', at))
+        } else {
+            (self.handles.len(), |_, at| Some(at))
+        };
+        (0..count).filter_map(move |at| Some((index(arguments, at)?, at)))
+    }
+}
+
 /// A call that has returned, and where it is recorded.
 pub struct After<'a> {
     pub abi: &'static Abi,
@@ -202,28 +222,10 @@ impl After<'_> {
     }
 
     fn completed(&mut self) {
-        for (request, status) in self.completed_requests() {
+        for (request, status) in self.seen.completed(self.arguments) {
             let Some(handle) = self.seen.handles.get(request) else { continue };
             let from = || self.seen.statuses.as_ref().and_then(|statuses| statuses.read(status));
             self.recorder.complete_request(&self.moment, *handle, from);
-        }
-    }
-
-    /// Requests that are complete, all, the one with an index, or those with some indices: which, and the places of their
-    /// statuses.
-    pub fn completed_requests(&self) -> Vec<(usize, usize)> {
-        if self.arguments.has(b'l') && self.arguments.written(b'l').unwrap_or(0) == 0 {
-            return Vec::new();
-        }
-        if self.arguments.has(b'k') {
-            // MPI_UNDEFINED is negative.
-            let count = usize::try_from(self.arguments.written(b'k').unwrap_or(0)).unwrap_or(0);
-            let index = |at| Some((self.arguments.index(b'J', at)?, at));
-            (0..count.min(self.seen.handles.len())).filter_map(index).collect()
-        } else if self.arguments.has(b'i') {
-            self.arguments.index(b'i', 0).map(|index| (index, 0)).into_iter().collect()
-        } else {
-            (0..self.seen.handles.len()).map(|at| (at, at)).collect()
         }
     }
 

@@ -98,7 +98,7 @@ impl After<'_> {
             _ => {}
         }
         let mut completed: Vec<Completed> = Vec::new();
-        for (request, status) in self.completed_requests() {
+        for (request, status) in self.seen.completed(self.arguments) {
             let Some(handle) = self.seen.handles.get(request).copied() else { continue };
             let from = self.status(status);
             let source = |place: usize| {
