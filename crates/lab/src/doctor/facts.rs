@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use fishplate_rails::discover::Interface;
+use fishplate_rails::ports::Ports;
 use fishplate_rails::rail::Rail;
 use fishplate_rails::trial::path::{self, PairTrial};
 use fishplate_rails::trial::{Offer, answer};
@@ -53,7 +54,7 @@ pub struct HostFacts {
 
 /// A host that has been looked at, from inside.
 pub struct Here {
-    settings: Settings,
+    ports: Option<Ports>,
     /// Rails that are up, and their MTUs.
     rails: Vec<(Rail, u32)>,
     own: Vec<IpAddr>,
@@ -92,15 +93,14 @@ pub fn gather(assignment: &Assignment) -> Result<(HostFacts, Here)> {
     };
     let own = interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
     let rails = up.into_iter().zip(usable.iter().map(|interface| interface.mtu)).collect();
-    Ok((facts, Here { settings, rails, own }))
+    Ok((facts, Here { ports: settings.ports, rails, own }))
 }
 
 impl Here {
     /// Tries the ways to other hosts, one after the other; the offers come with the hosts' names.
     pub fn try_ways(&self, offers: &[(String, Offer)]) -> Vec<(String, Vec<PairTrial>)> {
-        let one = |(host, offer): &(String, Offer)| {
-            (host.clone(), path::try_all(&self.rails, &self.own, offer, self.settings.ports))
-        };
+        let one =
+            |(host, offer): &(String, Offer)| (host.clone(), path::try_all(&self.rails, &self.own, offer, self.ports));
         offers.iter().map(one).collect()
     }
 }

@@ -3,10 +3,9 @@
 //! The two talk in lines: here an [`Assignment`], there [`HostFacts`]; here the offers of other hosts, there what came of
 //! trying them. Lines from there begin with [`MARK`], as login scripts may print others. It ends with its input.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::Child;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long it may take to try the ways to one other host.
 const PATIENCE_A_HOST: Duration = Duration::from_secs(30);
 /// How much of a remote shell's complaints is kept.
-const MOST_SAID: usize = 4096;
+const MOST_SAID: u64 = 4096;
 
 /// Why a host cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +59,8 @@ pub enum Unexamined {
 /// A host on which this program runs.
 pub struct RemoteHost {
     child: Child,
-    stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    said: Arc<Mutex<Vec<u8>>>,
+    said: Receiver<Vec<u8>>,
     shell: String,
     program: Option<String>,
 }
@@ -87,7 +85,7 @@ impl RemoteHost {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let mut command = shell.command(host, &script(&own.to_string_lossy()));
         let mut child = child_process::spawn(&mut command, shell.program().as_ref())?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().context("no output")?);
+        let stdout = child.stdout.take().context("no output")?;
         let mut stderr = child.stderr.take().context("no error output")?;
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
@@ -98,18 +96,19 @@ impl RemoteHost {
                 }
             }
         });
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let all = said.clone();
+        let (sender, said) = mpsc::channel();
         thread::spawn(move || {
-            let mut some = [0; 512];
-            while let Ok(length @ 1..) = stderr.read(&mut some) {
-                if let Ok(mut all) = all.lock() {
-                    all.extend(&some[..length]);
-                    all.truncate(MOST_SAID);
+            let (mut some, mut kept) = ([0; 512], stderr.by_ref().take(MOST_SAID));
+            while let Ok(length @ 1..) = kept.read(&mut some) {
+                if sender.send(some[..length].to_vec()).is_err() {
+                    break;
                 }
             }
+            drop(sender);
+            // The rest is read as well, so that who says it does not have to wait.
+            let _ = io::copy(&mut stderr, &mut io::sink());
         });
-        Ok(RemoteHost { child, stdin, lines, said, shell: shell.program().to_string(), program: None })
+        Ok(RemoteHost { child, lines, said, shell: shell.program().to_string(), program: None })
     }
 
     /// Has it try the ways to other hosts.
@@ -119,7 +118,7 @@ impl RemoteHost {
 
     fn ask<T: DeserializeOwned>(&mut self, request: &impl Serialize, patience: Duration) -> Result<T, Unexamined> {
         let line = serde_json::to_string(request).unwrap_or_default() + "\n";
-        if let Some(stdin) = &mut self.stdin {
+        if let Some(stdin) = &mut self.child.stdin {
             // If it does not read, it has ended, and that shows below.
             let _ = stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush());
         }
@@ -140,9 +139,13 @@ impl RemoteHost {
     /// It has ended instead of answering.
     fn ended(&mut self) -> Unexamined {
         self.end();
-        // Its last words are read by a thread.
-        thread::sleep(Duration::from_millis(20));
-        let said = self.said.lock().map(|said| String::from_utf8_lossy(&said).into_owned()).unwrap_or_default();
+        let mut said = Vec::new();
+        // What it has left in the background may hold its error output open.
+        let deadline = Instant::now() + child_process::GRACE;
+        while let Ok(some) = self.said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            said.extend(some);
+        }
+        let said = String::from_utf8_lossy(&said);
         let said = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
         match self.program {
             Some(_) => self.other(said),
@@ -152,7 +155,7 @@ impl RemoteHost {
 
     /// Ends it, with its input. A remote shell that hangs has nothing to lose.
     fn end(&mut self) {
-        drop(self.stdin.take());
+        drop(self.child.stdin.take());
         let deadline = Instant::now() + child_process::GRACE;
         while self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
             if Instant::now() > deadline {

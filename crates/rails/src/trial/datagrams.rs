@@ -71,16 +71,16 @@ impl Trial<'_> {
                 // One that the interface does not take does not arrive, and neither does one that a firewall forbids.
                 let _ = self.socket.send_to(&datagram, self.to);
             }
-            self.collect(lengths.len(), &mut arrived)?;
+            self.collect(lengths, &mut arrived)?;
         }
         Ok(arrived)
     }
 
-    /// Takes answers until all are there, or no time is left.
-    fn collect(&self, wanted: usize, arrived: &mut BTreeSet<u32>) -> io::Result<()> {
+    /// Takes answers about `lengths` until all are there, or no time is left.
+    fn collect(&self, lengths: &[u32], arrived: &mut BTreeSet<u32>) -> io::Result<()> {
         let deadline = Instant::now() + self.patience;
         let mut answer = [0; SECRET_LEN + 2];
-        while arrived.len() < wanted {
+        while arrived.len() < lengths.len() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -88,12 +88,35 @@ impl Trial<'_> {
             self.socket.set_read_timeout(Some(left))?;
             match self.socket.recv_from(&mut answer) {
                 Ok((length, _)) if length == answer.len() && answer.starts_with(self.secret) => {
-                    arrived.insert(u16::from_le_bytes([answer[SECRET_LEN], answer[SECRET_LEN + 1]]).into());
+                    let length = u16::from_le_bytes([answer[SECRET_LEN], answer[SECRET_LEN + 1]]).into();
+                    // One that comes too late is about a length that has been given up.
+                    if lengths.contains(&length) {
+                        arrived.insert(length);
+                    }
                 }
                 // Somebody else's; or that a datagram has been refused, which is as good as lost.
                 _ => {}
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_about_a_length_that_has_been_given_up_does_not_count() {
+        let [socket, peer] = [(); 2].map(|()| UdpSocket::bind(("127.0.0.1", 0)).unwrap());
+        let (secret, to) = ([7; SECRET_LEN], peer.local_addr().unwrap());
+        let answer = |length: u16| {
+            let datagram = [&secret[..], &length.to_le_bytes()].concat();
+            peer.send_to(&datagram, socket.local_addr().unwrap()).unwrap();
+        };
+        [1400, 700].into_iter().for_each(answer);
+        let patience = Duration::from_millis(50);
+        let trial = Trial { socket: &socket, to, secret: &secret, headers: HEADERS.0, patience };
+        assert_eq!(trial.which_arrive(&[600, 700], 1).unwrap(), BTreeSet::from([700]));
     }
 }

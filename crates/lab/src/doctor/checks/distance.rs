@@ -61,8 +61,7 @@ pub fn judge(from: &End, to: &End, trials: &[PairTrial]) -> Vec<Finding> {
 }
 
 fn speed(rails: &rails::Facts, name: &str) -> u64 {
-    let rail = rails.interfaces.iter().find(|one| one.name == name);
-    rail.and_then(|rail| rail.speed_mbps).unwrap_or(ASSUMED_MBPS)
+    rails.interface(name).and_then(|rail| rail.speed_mbps).unwrap_or(ASSUMED_MBPS)
 }
 
 #[cfg(test)]

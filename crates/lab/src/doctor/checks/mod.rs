@@ -14,12 +14,7 @@ pub mod versions;
 
 use std::str::FromStr;
 
-/// A setting of the kernel, by its path below /proc/sys.
-fn sysctl(path: &str) -> Option<String> {
-    Some(std::fs::read_to_string(format!("/proc/sys/{path}")).ok()?.trim().to_string())
-}
-
-/// The last of the numbers that a setting of the kernel consists of.
+/// The last of the numbers that a setting of the kernel consists of, by its path below /proc/sys.
 fn last_number<T: FromStr>(path: &str) -> Option<T> {
-    sysctl(path)?.split_whitespace().last()?.parse().ok()
+    std::fs::read_to_string(format!("/proc/sys/{path}")).ok()?.split_whitespace().last()?.parse().ok()
 }

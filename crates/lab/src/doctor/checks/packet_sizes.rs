@@ -12,7 +12,7 @@ const CHECK: &str = "packet sizes";
 pub fn judge(from: &str, rails_here: &rails::Facts, to: &str, trials: &[PairTrial]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (rail, path, carried) in connected(trials).filter(|(_, _, carried)| !carried.long_arrives) {
-        let mtu = rails_here.interfaces.iter().find(|one| one.name == rail).map_or(0, |one| one.mtu);
+        let mtu = rails_here.interface(rail).map_or(0, |one| one.mtu);
         let way =
             format!("full segments over {rail} (MTU {mtu}) from {} to {} ({to}) do not arrive", path.from, path.to);
         let cost = "Fishplate sends short ones after a while, which costs time";

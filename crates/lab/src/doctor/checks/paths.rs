@@ -107,9 +107,8 @@ impl Crossing<'_> {
 
     /// The end whose kernel drops what comes over a rail and would not go back over it.
     fn strict_end<'a>(&'a self, rail: &'a str, to_rail: &'a str) -> Option<(&'a str, &'a str)> {
-        let is_strict = |rails: &rails::Facts, name: &str| {
-            rails.interfaces.iter().any(|one| one.name == name && one.has_strict_rp_filter)
-        };
+        let is_strict =
+            |rails: &rails::Facts, name: &str| rails.interface(name).is_some_and(|one| one.has_strict_rp_filter);
         let there = is_strict(self.rails_there, to_rail).then_some((self.to, to_rail));
         there.or_else(|| is_strict(self.rails_here, rail).then_some((self.from, rail)))
     }
@@ -117,9 +116,8 @@ impl Crossing<'_> {
     /// No address of the other host's is to be reached.
     fn leads_nowhere(&self, rail: &str) -> (String, String) {
         let found = format!("{rail} leads to no address of {}", self.to);
-        let rails = self.rails_there.interfaces.iter().filter(|one| one.reason.is_none());
-        let down: Vec<String> =
-            rails.filter_map(|one| Some(format!("{} {}", one.name, one.outage.as_ref()?))).collect();
+        let outage = |one: &rails::InterfaceFacts| Some(format!("{} {}", one.name, one.outage.as_ref()?));
+        let down: Vec<String> = self.rails_there.rails().filter_map(outage).collect();
         if !down.is_empty() {
             return (format!("{found}, where {}", down.join(", ")), format!("see to the rails of {} first", self.to));
         }

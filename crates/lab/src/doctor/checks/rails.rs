@@ -44,6 +44,18 @@ pub struct InterfaceFacts {
     pub has_strict_rp_filter: bool,
 }
 
+impl Facts {
+    /// The interface of that name.
+    pub fn interface(&self, name: &str) -> Option<&InterfaceFacts> {
+        self.interfaces.iter().find(|one| one.name == name)
+    }
+
+    /// Those that are rails.
+    pub fn rails(&self) -> impl Iterator<Item = &InterfaceFacts> {
+        self.interfaces.iter().filter(|one| one.reason.is_none())
+    }
+}
+
 /// Looks at this host, with `wanted` in place of FISHPLATE_RAILS. The interfaces as such, too.
 pub fn gather(wanted: &[String]) -> (Facts, Vec<Interface>) {
     let found = discover::survey(wanted);
@@ -80,7 +92,7 @@ pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
         let to_do = "`fishplate rails` there lists what there is; correct or unset FISHPLATE_RAILS".to_string();
         return vec![Finding::prevents(CHECK, host, error.clone(), to_do)];
     }
-    let rails: Vec<&InterfaceFacts> = facts.interfaces.iter().filter(|one| one.reason.is_none()).collect();
+    let rails: Vec<&InterfaceFacts> = facts.rails().collect();
     let others = facts.interfaces.iter().filter_map(|one| Some(format!("{}: {}", one.name, one.reason.as_ref()?)));
     let others = others.collect::<Vec<_>>().join("; ");
     let leads_out = |rail: &&&InterfaceFacts| !rail.is_loopback && rail.outage.is_none();

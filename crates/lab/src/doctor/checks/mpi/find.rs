@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::mpi::stacks::Abi;
 use crate::system::{child_process, programs};
 
 /// What a launcher may take to say what it is.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Where libraries are, beside the folder of programs. The last two are Debian's, one Intel's.
+/// Where libraries are, beside the folder of programs: `lib/release` is Intel's, those of an architecture are Debian's, the
+/// last is Red Hat's.
 const FOLDERS: [&str; 6] =
     ["lib", "lib64", "lib/release", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64/openmpi/lib"];
 
@@ -20,14 +22,6 @@ pub struct Found {
     pub launcher: PathBuf,
     /// Its library.
     pub library: PathBuf,
-}
-
-/// Families, by how their libraries are called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    /// MPICH and what is made of it, as Intel's.
-    Mpich,
-    OpenMpi,
 }
 
 /// The one of a launcher: of `mpiexec` in PATH, unless another one is named.
@@ -52,17 +46,17 @@ fn first_line(text: &str) -> &str {
 }
 
 /// By what a launcher says of its version.
-fn family(text: &str) -> Option<Family> {
+fn family(text: &str) -> Option<Abi> {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     if has(&["Open MPI", "OpenRTE", "PRRTE", "prterun"]) {
-        Some(Family::OpenMpi)
+        Some(Abi::OpenMpi)
     } else {
-        has(&["HYDRA", "Hydra", "MPICH", "Intel(R) MPI"]).then_some(Family::Mpich)
+        has(&["HYDRA", "Hydra", "MPICH", "Intel(R) MPI"]).then_some(Abi::Mpich)
     }
 }
 
 /// Beside the folder that the launcher is in, or that in which it really is.
-fn library(launcher: &Path, family: Family) -> Option<PathBuf> {
+fn library(launcher: &Path, family: Abi) -> Option<PathBuf> {
     let real = fs::canonicalize(launcher).ok();
     let roots = [Some(launcher), real.as_deref()].into_iter().flatten();
     let roots: Vec<&Path> = roots.filter_map(|file| file.parent()?.parent()).collect();
@@ -71,7 +65,7 @@ fn library(launcher: &Path, family: Family) -> Option<PathBuf> {
 }
 
 /// The shared library of a family in a folder, by its name for the dynamic linker.
-fn library_in(folder: &Path, family: Family) -> Option<PathBuf> {
+fn library_in(folder: &Path, family: Abi) -> Option<PathBuf> {
     let names = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = names.filter(|name| rank(name, family).is_some()).collect();
     names.sort_by_key(|name| (rank(name, family), name.len()));
@@ -79,14 +73,14 @@ fn library_in(folder: &Path, family: Family) -> Option<PathBuf> {
 }
 
 /// How well a file name fits; the least is the best. MPICH's number has been 12 since its version 3.2, Open MPI's 40 since 3.
-fn rank(name: &str, family: Family) -> Option<u8> {
+fn rank(name: &str, family: Abi) -> Option<u8> {
     let number = |stem: &str| name.strip_prefix(stem)?.split('.').next()?.parse::<u32>().ok();
     let is_mpich = |number: u32| number < 20;
     match (family, number("libmpich.so."), number("libmpi.so.")) {
         // Debian keeps both families in one folder.
-        (Family::Mpich, Some(_), _) => Some(0),
-        (Family::Mpich, _, Some(number)) if is_mpich(number) => Some(1),
-        (Family::OpenMpi, _, Some(number)) if !is_mpich(number) => Some(0),
+        (Abi::Mpich, Some(_), _) => Some(0),
+        (Abi::Mpich, _, Some(number)) if is_mpich(number) => Some(1),
+        (Abi::OpenMpi, _, Some(number)) if !is_mpich(number) => Some(0),
         _ => None,
     }
 }
@@ -98,10 +92,10 @@ mod tests {
     #[test]
     fn launchers_are_known_by_what_they_say() {
         for (text, is) in [
-            ("HYDRA build details:\n    Version: 5.0.2\n", Some(Family::Mpich)),
-            ("Intel(R) MPI Library for Linux* OS, Version 2021.13", Some(Family::Mpich)),
-            ("mpiexec (OpenRTE) 4.1.4\n", Some(Family::OpenMpi)),
-            ("mpiexec (Open MPI) 5.0.11\n", Some(Family::OpenMpi)),
+            ("HYDRA build details:\n    Version: 5.0.2\n", Some(Abi::Mpich)),
+            ("Intel(R) MPI Library for Linux* OS, Version 2021.13", Some(Abi::Mpich)),
+            ("mpiexec (OpenRTE) 4.1.4\n", Some(Abi::OpenMpi)),
+            ("mpiexec (Open MPI) 5.0.11\n", Some(Abi::OpenMpi)),
             ("LAM 7.1", None),
         ] {
             assert_eq!(family(text), is, "{text}");
@@ -116,12 +110,12 @@ mod tests {
         let put = |name: &str| fs::write(folder.join(name), "").unwrap();
         ["libmpi.so", "libmpi.so.40.30.4", "libmpi.so.40", "libmpi_cxx.so.40"].into_iter().for_each(put);
         let launcher = root.path().join("bin/mpiexec");
-        assert_eq!(library(&launcher, Family::OpenMpi), Some(folder.join("libmpi.so.40")));
-        assert_eq!(library(&launcher, Family::Mpich), None);
+        assert_eq!(library(&launcher, Abi::OpenMpi), Some(folder.join("libmpi.so.40")));
+        assert_eq!(library(&launcher, Abi::Mpich), None);
         put("libmpi.so.12");
-        assert_eq!(library(&launcher, Family::Mpich), Some(folder.join("libmpi.so.12")));
+        assert_eq!(library(&launcher, Abi::Mpich), Some(folder.join("libmpi.so.12")));
         put("libmpich.so.12");
-        assert_eq!(library(&launcher, Family::Mpich), Some(folder.join("libmpich.so.12")));
+        assert_eq!(library(&launcher, Abi::Mpich), Some(folder.join("libmpich.so.12")));
     }
 
     #[test]

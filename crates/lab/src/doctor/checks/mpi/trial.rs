@@ -1,7 +1,7 @@
 //! Starts an MPI library in a process of its own, in the environment of `fishplate run`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -106,12 +106,12 @@ fn outcome(out: &str, err: &str, has_loaded: bool) -> Outcome {
 }
 
 /// What the process does: `fishplate start-mpi LIBRARY`.
-pub fn start(library: &PathBuf) -> Result<()> {
+pub fn start(library: &Path) -> Result<()> {
     let print = |line: &Line| -> Result<()> {
         println!("{}", serde_json::to_string(line)?);
         Ok(())
     };
-    let library: Library = Library::open(Path::new(library)).map_err(|error| anyhow!("{error}"))?;
+    let library = Library::open(library).map_err(|error| anyhow!("{error}"))?;
     print(&Line::Version(library.version().unwrap_or_default()))?;
     print(&Line::Started(fishplate_mpi_trial::start(&library).map_err(|error| anyhow!("{error}"))?))
 }
