@@ -1,6 +1,6 @@
 //! The pages of `docs/`, which are in the program: it is used where the source is not.
 
-use strsim::damerau_levenshtein;
+use crate::output::nearest;
 
 /// A page.
 #[derive(Debug)]
@@ -41,9 +41,7 @@ pub fn find(topic: &str) -> Option<&'static Page> {
 
 /// The topic that is spelled most like `topic`, unless none is near.
 pub fn nearest(topic: &str) -> Option<&'static str> {
-    let distances = PAGES.iter().map(|page| (damerau_levenshtein(page.topic, &topic.to_lowercase()), page.topic));
-    // A third of its letters wrong is another word.
-    distances.min().filter(|(distance, found)| distance * 3 <= found.len().max(3)).map(|(_, found)| found)
+    nearest::nearest(topic, PAGES.iter().map(|page| page.topic))
 }
 
 #[cfg(test)]

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
-use fishplate_rails::discover::distance;
 use serde::Deserialize;
 
 use crate::mpi::stacks::Abi;
 use crate::mpi::stacks::packages::Packages;
+use crate::output::nearest::nearest;
 
 /// The table.
 const DESCRIPTIONS: &str = include_str!("../../stacks/applications.toml");
-/// How many letters a name may be off and still be meant.
-const TYPING_MISTAKES: usize = 3;
 
 /// An application.
 #[derive(Debug, Deserialize)]
@@ -150,11 +148,11 @@ impl Application {
 /// The end of a sentence that says that there is no `name`.
 fn alternatives<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
-    let near = names.iter().map(|other| (distance(name, other), *other)).min();
-    let near = near.filter(|(far, other)| *far <= TYPING_MISTAKES && *far < other.len());
-    let near = near.map_or(String::new(), |(_, other)| format!(": did you mean {other}?"));
-    let colon = if near.is_empty() { "; there" } else { " There" };
-    format!("{near}{colon} are {}", names.join(", "))
+    let all = names.join(", ");
+    match nearest(name, names) {
+        Some(near) => format!(": did you mean {near}? There are {all}"),
+        None => format!("; there are {all}"),
+    }
 }
 
 #[cfg(test)]

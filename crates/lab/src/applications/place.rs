@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::description::{Application, Input};
-use crate::mpi::stacks;
+use crate::mpi::stacks::{self, packages::STAMP};
 use crate::system::programs;
 
-/// The file that says what the inputs beside it are.
-const STAMP: &str = "fishplate-complete";
 /// The folder of inputs.
 const INPUTS: &str = "inputs";
 /// Stands for the folder of the packages.

@@ -7,12 +7,12 @@ use anyhow::Result;
 
 use super::benchmark::Benchmark;
 use super::matrix::Cell;
-use super::profiled::Profiled;
+use super::profiled::{self, Profiled};
 use super::site::{Site, Work, counting};
 use crate::applications::Choice;
 use crate::mpi::stacks::{Invocation, Stack};
 use crate::profile::rails_over_time::{self, RailsOverTime};
-use crate::profile::times::{NAMES, Times};
+use crate::profile::times::Times;
 use crate::record::Sample;
 
 /// Times that are samples, of those that a profile has: run time, and time in MPI.
@@ -83,23 +83,9 @@ fn samples(choice: &Choice, ranks: u32, times: &Times, cell: &Cell) -> Vec<Sampl
         ("atoms".to_string(), choice.input.atoms.into()),
         ("steps".to_string(), choice.steps.into()),
     ]);
-    let sample = |(metric, value): (&str, f64)| Sample {
-        stack: cell.stack.clone(),
-        link: cell.link.clone(),
-        benchmark: cell.benchmark.clone(),
-        round: cell.round,
-        ranks,
-        size_bytes: None,
-        metric: metric.into(),
-        unit: "s".into(),
-        better: None,
-        value,
-        percentiles: None,
-        iterations: None,
-        checked: false,
-        options: options.clone(),
-    };
-    NAMES.into_iter().zip(times.values()).take(TIMES).map(sample).collect()
+    let mut samples = profiled::samples(times, cell, ranks, &options);
+    samples.truncate(TIMES);
+    samples
 }
 
 #[cfg(test)]

@@ -1,13 +1,18 @@
 //! A run of a program with the library in front of MPI that records what its ranks do.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 
 use super::conditions;
+use super::matrix::Cell;
 use crate::mpi::{interposer, provider_library};
+use crate::profile::times::{NAMES, Times};
 use crate::profile::{self, Profile, launch};
+use crate::record::Sample;
 
 /// A run that is profiled.
 pub struct Profiled {
@@ -43,4 +48,25 @@ impl Profiled {
         fs::remove_dir_all(&self.folder).with_context(|| format!("cannot remove {}", self.folder.display()))?;
         Ok(profile)
     }
+}
+
+/// The times of one run in `cell` as samples, in the order of [`NAMES`].
+pub fn samples(times: &Times, cell: &Cell, ranks: u32, options: &BTreeMap<String, Value>) -> Vec<Sample> {
+    let sample = |(metric, value): (&str, f64)| Sample {
+        stack: cell.stack.clone(),
+        link: cell.link.clone(),
+        benchmark: cell.benchmark.clone(),
+        round: cell.round,
+        ranks,
+        size_bytes: None,
+        metric: metric.into(),
+        unit: "s".into(),
+        better: None,
+        value,
+        percentiles: None,
+        iterations: None,
+        checked: false,
+        options: options.clone(),
+    };
+    NAMES.into_iter().zip(times.values()).map(sample).collect()
 }

@@ -11,16 +11,16 @@ use super::networks::{Network, Place};
 use crate::bench::conditions;
 use crate::bench::emulated_link::EmulationSetup;
 use crate::bench::execute::Executor;
-use crate::bench::matrix;
+use crate::bench::matrix::{self, Cell};
 use crate::bench::plan::Plan;
-use crate::bench::profiled::Profiled;
+use crate::bench::profiled::{self, Profiled};
 use crate::bench::progress::Progress;
 use crate::bench::site::{Real, Site, Work};
 use crate::mpi::{interposer, provider_library};
 use crate::output::page::units;
-use crate::profile::times::{NAMES, Times};
+use crate::profile::times::Times;
 use crate::record::write::Writer;
-use crate::record::{self, Line, Manifest, Sample, Skipped};
+use crate::record::{self, Line, Manifest, Skipped};
 use crate::system::child_process::Signals;
 
 /// After so many failures in a row a network is left alone.
@@ -173,33 +173,20 @@ impl Running<'_> {
 
     /// Adds a run to the record.
     fn tell(&mut self, network: &Network, round: u32, seconds: f64, result: &Result<Times, String>) -> Result<()> {
-        let benchmark = self.what.asked.program();
         let (stack, link) = (network.stack.name.clone(), network.name.clone());
+        let cell = Cell { stack, link, benchmark: self.what.asked.program(), round };
         let times = match result {
             Ok(times) => times,
             Err(why) => {
                 let reason = format!("run {}: {why}", round + 1);
+                let Cell { stack, link, benchmark, .. } = cell;
                 return self.writer.append(&Line::Skipped(Skipped { stack, link, benchmark, reason }));
             }
         };
-        for (metric, value) in NAMES.into_iter().zip(times.values()) {
-            self.writer.append(&Line::Sample(Sample {
-                stack: stack.clone(),
-                link: link.clone(),
-                benchmark: benchmark.clone(),
-                round,
-                ranks: self.what.asked.ranks,
-                size_bytes: None,
-                metric: metric.into(),
-                unit: "s".into(),
-                better: None,
-                value,
-                percentiles: None,
-                iterations: None,
-                checked: false,
-                options: BTreeMap::new(),
-            }))?;
+        for sample in profiled::samples(times, &cell, self.what.asked.ranks, &BTreeMap::new()) {
+            self.writer.append(&Line::Sample(sample))?;
         }
+        let Cell { stack, link, benchmark, round } = cell;
         let load = conditions::load();
         self.writer.append(&Line::Cell(record::Cell {
             stack,

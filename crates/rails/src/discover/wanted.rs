@@ -217,7 +217,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// How many characters have to be inserted, removed or replaced to make one of the other.
-pub fn distance(a: &str, b: &str) -> usize {
+fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (at, x) in a.chars().enumerate() {

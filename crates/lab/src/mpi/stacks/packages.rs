@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::folders::cache_folder;
 
-/// Name of the file that marks a folder as complete and says what is in it.
+/// Name of the file that marks a folder as complete and says what is in it: packages, or inputs of an application.
 pub const STAMP: &str = "fishplate-complete";
 
 /// Packages that belong together.
