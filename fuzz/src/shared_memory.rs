@@ -26,7 +26,7 @@ const TURNS: u64 = 40;
 /// What one input has done.
 struct Run {
     link: Direction,
-    /// Frames that were sent, by their seeds.
+    /// Frames that were sent: the length of each, and the seed of its contents.
     sent: Vec<(usize, u8)>,
     taken: usize,
     acknowledged: usize,

@@ -140,13 +140,12 @@ mod tests {
                         if at % 2 == 0 {
                             *lock.lock().unwrap() += 1;
                         } else {
-                            let guard = loop {
+                            let mut guard = loop {
                                 match lock.try_lock().unwrap() {
                                     Some(guard) => break guard,
                                     None => std::thread::yield_now(),
                                 }
                             };
-                            let mut guard = guard;
                             *guard += 1;
                         }
                     }

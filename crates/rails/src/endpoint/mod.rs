@@ -99,7 +99,7 @@ pub struct Endpoint {
     paused_links: Vec<usize>,
     /// The link that was read with success most recently.
     active_link: Option<usize>,
-    /// When the last progress call looked at the clock.
+    /// What the clock said last, for what goes through shared memory: by a progress call, or when something was posted.
     now: Instant,
     /// Number of the present progress call.
     calls: u64,

@@ -114,14 +114,12 @@ impl Endpoint {
             peer.links.iter().any(Option::is_some)
                 || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.may_succeed())
         };
-        match peer.role {
-            _ if !is_welcome => return incoming.refuse(Refusal::Closed),
-            Role::Initiator | Role::Acceptor if name.is_additional() => {}
-            Role::Initiator if self.address.id < proven.peer && own_may_succeed() => {
-                return incoming.refuse(Refusal::Yield);
-            }
-            Role::Lost | Role::Itself => return incoming.refuse(Refusal::Closed),
-            Role::Initiator | Role::Idle | Role::Acceptor => {}
+        if !is_welcome || matches!(peer.role, Role::Lost | Role::Itself) {
+            return incoming.refuse(Refusal::Closed);
+        }
+        let is_rival = peer.role == Role::Initiator && !name.is_additional();
+        if is_rival && self.address.id < proven.peer && own_may_succeed() {
+            return incoming.refuse(Refusal::Yield);
         }
         if incoming.accept(self.engine.first_grant(vc)).is_err() {
             return;
