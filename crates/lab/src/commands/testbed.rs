@@ -74,7 +74,8 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         ensure!(known, "--schedule names rail {}, but the rails are {}", entry.target, rail_names(rails));
     }
     if let Some(storage) = &args.storage {
-        storage.check_ready(args.hosts.into()).context("--storage")?;
+        storage.check_hosts(args.hosts.into()).context("--hosts")?;
+        storage.check_ready()?;
     }
     let Some(folder) = inside else { return isolate::run_again_inside() };
 

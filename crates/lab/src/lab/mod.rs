@@ -60,7 +60,7 @@ impl Lab {
         topology.check()?;
         launch::publish_names(topology.hosts(), folder)?;
         let storage = topology.storage.as_ref();
-        let storage = storage.map(|asked| Storage::prepare(asked, topology.hosts(), folder)).transpose()?;
+        let storage = storage.map(|asked| Storage::prepare(asked, folder)).transpose()?;
         let hosts = (0..topology.hosts()).map(Host::start).collect::<Result<Vec<_>>>()?;
         let clusters = if link::is_switched(topology) { topology.clusters.len() } else { 0 };
         let mut lab = Lab {

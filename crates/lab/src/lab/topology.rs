@@ -162,6 +162,7 @@ impl Topology {
         ensure!((1..=MAX_CLUSTERS).contains(&clusters), "there are 1 to {MAX_CLUSTERS} clusters, not {clusters}");
         let hosts = self.hosts();
         ensure!((1..=MAX_HOSTS).contains(&hosts), "a lab has 1 to {MAX_HOSTS} hosts, not {hosts}");
+        self.storage.as_ref().map_or(Ok(()), |storage| storage.check_hosts(hosts))?;
         let rails = self.rails();
         ensure!((1..=MAX_RAILS).contains(&rails), "a host has 1 to {MAX_RAILS} rails, not {rails}");
         let mut names = BTreeSet::new();

@@ -100,18 +100,23 @@ impl Asked {
         self.size_mib.unwrap_or(USUAL_SIZE_MIB)
     }
 
-    /// Says what is missing on this machine, and how many hosts it takes.
-    ///
-    /// # Errors
-    /// With what to do.
-    pub fn check_ready(&self, hosts: usize) -> Result<()> {
-        let described = self.described()?;
+    /// Says how many hosts it takes, unless so many are enough.
+    pub fn check_hosts(&self, hosts: usize) -> Result<()> {
         let (name, servers) = (&self.name, self.servers());
         ensure!(
             hosts > servers,
             "storage {name}: {servers} servers and at least one client are {} hosts, and there are {hosts}",
             servers + 1
         );
+        Ok(())
+    }
+
+    /// Says what is missing on this machine.
+    ///
+    /// # Errors
+    /// With what to do.
+    pub fn check_ready(&self) -> Result<()> {
+        let (name, described) = (&self.name, self.described()?);
         if let Some(folder) = &self.folder {
             ensure!(folder.is_dir(), "storage {self}: {} is no folder", folder.display());
         }
@@ -181,9 +186,9 @@ mod tests {
         assert!(error("tmpfs:mptcp").contains("tmpfs has no servers, and uses no network"));
         assert!(error("path").contains("path takes an absolute folder, as in path:/mnt/scratch"));
         assert!(error("nsf").contains("no storage \"nsf\" (did you mean nfs?)"));
-        let few = "nfs".parse::<Asked>().unwrap().check_ready(1).unwrap_err().to_string();
+        let few = "nfs".parse::<Asked>().unwrap().check_hosts(1).unwrap_err().to_string();
         assert_eq!(few, "storage nfs: 1 servers and at least one client are 2 hosts, and there are 1");
-        let none = "path:/no/such".parse::<Asked>().unwrap().check_ready(1).unwrap_err().to_string();
+        let none = "path:/no/such".parse::<Asked>().unwrap().check_ready().unwrap_err().to_string();
         assert_eq!(none, "storage path:/no/such: /no/such is no folder");
     }
 }

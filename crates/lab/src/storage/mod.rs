@@ -12,4 +12,4 @@ mod template;
 
 pub use asked::Asked;
 pub use description::{Description, all, find};
-pub use running::{Hosts, Storage};
+pub use running::{Hosts, STORAGE, Storage};

@@ -15,6 +15,7 @@ use super::packages;
 use super::process::{self, Surroundings};
 use super::started::Started;
 use super::template::Words;
+use crate::record;
 use crate::testbed::host::Host;
 use crate::testbed::multipath;
 
@@ -54,8 +55,8 @@ pub struct Storage {
 
 impl Storage {
     /// What has to be done ahead of the hosts, which inherit it.
-    pub fn prepare(asked: &Asked, hosts: usize, folder: &Path) -> Result<Storage> {
-        asked.check_ready(hosts)?;
+    pub fn prepare(asked: &Asked, folder: &Path) -> Result<Storage> {
+        asked.check_ready()?;
         let described = asked.described()?;
         let mount = folder.join(MOUNT);
         for name in [MOUNT, WORK, LOGS] {
@@ -147,9 +148,21 @@ impl Storage {
         Ok(variables)
     }
 
-    /// What was asked for.
-    pub fn asked(&self) -> &Asked {
-        &self.asked
+    /// What it is, for a record.
+    pub fn recorded(&self) -> Result<record::Storage> {
+        Ok(record::Storage {
+            name: self.asked.to_string(),
+            title: self.described.title.clone(),
+            version: packages::version(&self.described)?,
+            servers: self.asked.servers() as u32,
+        })
+    }
+
+    /// What it is and where, for people.
+    pub fn shown(&self) -> String {
+        let place =
+            self.variables.iter().find(|(name, _)| name == STORAGE).map(|(_, place)| place.display().to_string());
+        format!("{} at {}", self.asked, place.unwrap_or_default())
     }
 
     /// What programs find in their environment.
