@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use nix::mount::{MntFlags, umount2};
 
 use super::asked::Asked;
@@ -92,6 +92,8 @@ impl Storage {
             self.processes[from..].iter_mut().try_for_each(|started| started.await_ready(limit)).with_context(about)?;
         }
         self.variables = self.variables_for(hosts, clients)?;
+        let failures = self.failures();
+        ensure!(failures.is_empty(), "{}", failures.join("; "));
         Ok(())
     }
 
