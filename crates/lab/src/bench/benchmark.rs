@@ -310,6 +310,11 @@ impl Benchmark {
         has_sizes && !self.is_over_time()
     }
 
+    /// Whether its options say where its files go.
+    pub fn has_path(&self) -> bool {
+        self.options.value("--path").is_some()
+    }
+
     /// Measures these sizes, where there is a choice.
     pub fn set_sizes(&mut self, sizes: &str) {
         if self.program.default_sizes().is_some() && !self.is_over_time() {

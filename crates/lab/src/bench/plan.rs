@@ -256,6 +256,12 @@ impl Plan {
         }
     }
 
+    /// Whether programs have storage on a link.
+    pub fn has_storage(&self, link: &str) -> bool {
+        let of_link = self.links.iter().any(|known| known.name == link && known.storage.is_some());
+        of_link || self.network.as_ref().is_some_and(|network| network.storage.is_some())
+    }
+
     /// Where this plan is not `other`, as seen from `other`; `None`: nowhere.
     pub fn difference(&self, other: &Plan) -> Result<Option<String>> {
         let (ours, theirs) = (serde_json::to_value(self)?, serde_json::to_value(other)?);

@@ -77,9 +77,9 @@ impl Storage {
     pub fn start(&mut self, hosts: &Hosts) -> Result<()> {
         let clients = hosts.all.len() - self.asked.servers();
         if self.asked.mptcp {
-            let roles =
+            let mut roles =
                 hosts.all.iter().enumerate().map(|(at, host)| (host, if at < clients { "subflow" } else { "signal" }));
-            roles.map(|(host, role)| multipath::use_all_rails(host, hosts.rails, role)).collect::<Result<()>>()?;
+            roles.try_for_each(|(host, role)| multipath::use_all_rails(host, hosts.rails, role))?;
         }
         for process in self.described.processes.clone() {
             let from = self.processes.len();
