@@ -23,6 +23,12 @@ impl Endpoint {
         self.engine.has_pending_operations()
     }
 
+    /// Whether all peers that are connected share memory: a transfer takes so little then that it need not begin at once.
+    pub fn has_only_memory_peers(&self) -> bool {
+        let mut connected = self.peers.iter().filter(|peer| peer.is_connected());
+        !self.shared_memory.is_empty() && connected.all(|peer| peer.shared_memory.is_some())
+    }
+
     /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] was called
     /// last.
     pub fn readiness_fd(&self) -> io::Result<OwnedFd> {
