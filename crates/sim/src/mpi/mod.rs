@@ -1,5 +1,6 @@
 //! MPI over the models: processes with the real protocol engine, in virtual time.
 
+mod channels;
 pub mod collectives;
 pub mod costs;
 mod flow_ends;

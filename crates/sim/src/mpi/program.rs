@@ -197,6 +197,7 @@ impl Mpi {
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
         let eager = awaits == Awaits::Memory && self.is_eager(bytes);
         if let Some(vc) = process.channel(to) {
+            process.uses(vc);
             let envelope = Envelope::Tagged(tag);
             let context = Context(u64::from(request.0));
             let payload = memory(bytes);
@@ -228,6 +229,7 @@ impl Mpi {
         world.note(self.rank, || Entry::Receive { request, from, tag, bytes });
         let process = world.rank(self.rank);
         let source = from.and_then(|from| process.channel(from));
+        source.into_iter().for_each(|vc| process.uses(vc));
         let pattern = Pattern { space: Space::Tagged { tag, ignore }, source };
         let context = Context(u64::from(request.0));
         let buffer = memory(bytes);

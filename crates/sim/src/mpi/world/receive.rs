@@ -16,17 +16,17 @@ impl World {
         self.network.take_notices(&mut notices);
         for notice in notices.drain(..) {
             match notice {
-                Notice::Left(flow, _, bytes, sent) => {
+                Notice::Left(flow, bytes, sent) => {
                     let now = self.calendar.now();
                     self.kernels.arrived(now, flow, (sent, self.network.queue_back(now, flow)), bytes);
                     self.frame_left(flow, bytes);
                 }
                 Notice::Begun(flow, token) => {
-                    self.deliver(self.ends[flow.0 as usize].to, SocketEvent::HeaderArrived(flow, (token >> 1) as u32))
+                    self.deliver(self.ends[flow.0 as usize].to, SocketEvent::HeaderArrived(flow, token >> 1))
                 }
                 Notice::Writable(flow) => self.deliver(self.ends[flow.0 as usize].from, SocketEvent::Writable(flow)),
                 Notice::Delivered(flow, token) => {
-                    self.deliver(self.ends[flow.0 as usize].to, SocketEvent::Delivered(flow, (token >> 1) as u32))
+                    self.deliver(self.ends[flow.0 as usize].to, SocketEvent::Delivered(flow, token >> 1))
                 }
                 Notice::Acknowledged(flow, token) => self.acknowledged(flow, token & COUNTED != 0),
             }
@@ -69,7 +69,7 @@ impl World {
         let now = self.calendar.now();
         let ends = &mut self.ends[flow.0 as usize];
         let process = &mut self.ranks[ends.to as usize];
-        let calls = ends.fetch(now, process.core_free);
+        let calls = ends.fetch(now, process.core_free, self.kind.acknowledges);
         let fetch = if calls { process.costs.fetch } else { Time::default() };
         let cost = cost + fetch;
         // Frames are handled in order of arrival, so also one that costs nothing waits for those before it.
