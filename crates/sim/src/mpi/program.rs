@@ -121,12 +121,12 @@ impl Mpi {
     pub async fn compute(&self, time: Time) {
         if time > Time::default() {
             self.world.borrow_mut().begin_compute(self.rank, time);
-            self.spend(time).await;
+            self.work(time).await;
         }
     }
 
-    /// Takes the core for so long, within a call.
-    async fn spend(&self, time: Time) {
+    /// Takes the core for so long, within a call or in a process that goes on with the network meanwhile.
+    pub async fn work(&self, time: Time) {
         if time == Time::default() {
             return;
         }
@@ -162,17 +162,17 @@ impl Mpi {
     }
 
     async fn call(&self) {
-        self.spend(self.costs().call).await;
+        self.work(self.costs().call).await;
     }
 
     /// Takes notice of the other side of a one-sided epoch.
     pub async fn synchronise(&self) {
-        self.spend(self.costs().synchronise).await;
+        self.work(self.costs().synchronise).await;
     }
 
     /// Adds what an accumulate has brought.
     pub async fn accumulate(&self) {
-        self.spend(self.costs().accumulate).await;
+        self.work(self.costs().accumulate).await;
     }
 
     /// Begins to send.
