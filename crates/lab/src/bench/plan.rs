@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::benchmark::Benchmark;
 use super::link::Link;
 use crate::mpi::stacks::Catalog;
+use crate::storage::Asked;
 
 /// Plans that come with the program.
 const READY: [(&str, &str); 7] = [
@@ -86,6 +87,9 @@ pub struct Network {
     /// Interfaces that stacks are told, the best first; empty: they choose.
     #[serde(default)]
     pub rails: Vec<String>,
+    /// A folder of all hosts, as storage of programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Asked>,
 }
 
 fn default_rounds() -> u32 {
@@ -188,6 +192,11 @@ impl Plan {
             Some(network) => {
                 ensure!(self.links.is_empty(), "a plan has either a network as it is, or links to emulate");
                 ensure!(network.hosts.len() >= 2, "a network has at least 2 hosts: --hosts a,b");
+                let storage = network.storage.as_ref();
+                ensure!(
+                    storage.is_none_or(|storage| storage.folder.is_some()),
+                    "on a network that is there the storage is a folder that is there: --storage path:FOLDER"
+                );
             }
             None => ensure!(!self.links.is_empty(), "no links: `[[links]]` in the plan, or --links lan=1000+250"),
         }

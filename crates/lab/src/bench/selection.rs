@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
@@ -10,6 +11,7 @@ use super::benchmark::{Benchmark, Program};
 use super::link::Link;
 use super::plan::{Network, Plan};
 use crate::mpi::stacks::Catalog;
+use crate::storage::Asked;
 use crate::system::programs;
 
 /// The link of a plan that names none.
@@ -34,6 +36,10 @@ pub struct Selection {
     /// Links of the plan, or new ones: rates of the rails in Mbit/s (0: not limited) [default: lan=1000+250]
     #[arg(long, value_name = "NAME|NAME=RATE+RATE...,...", value_delimiter = ',')]
     pub links: Vec<String>,
+
+    /// Storage that programs get: each link is measured with each of these [default: that of the plan, or none]
+    #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp],...", value_delimiter = ',', value_parser = Asked::from_str)]
+    pub storage: Vec<Asked>,
 
     /// Benchmarks of the plan, or programs with options [default: latency,bandwidth]
     #[arg(long, value_name = "NAME|PROGRAM:OPTION:...,...", value_delimiter = ',')]
@@ -84,6 +90,7 @@ impl Selection {
             && lists.iter().all(|list| list.is_empty())
             && self.stack_file.is_empty()
             && self.hostfile.is_none()
+            && self.storage.is_empty()
             && (self.rounds, self.seconds, self.timeout) == (None, None, None)
             && self.sizes.is_none()
             && !self.checked
@@ -97,6 +104,7 @@ impl Selection {
             plan.stacks.clone_from(&self.stacks);
         }
         self.choose_where(&mut plan)?;
+        self.choose_storage(&mut plan)?;
         self.choose_benchmarks(&mut plan)?;
         plan.rounds = self.rounds.unwrap_or(plan.rounds);
         plan.checked |= self.checked;
@@ -120,7 +128,8 @@ impl Selection {
         if !hosts.is_empty() {
             plan.links.clear();
             plan.benchmarks.iter_mut().for_each(|benchmark| benchmark.links.clear());
-            plan.network = Some(Network { name: self.network.clone(), hosts, rails: self.rails.clone() });
+            plan.network =
+                Some(Network { name: self.network.clone(), hosts, rails: self.rails.clone(), storage: None });
             return Ok(());
         }
         ensure!(self.rails.is_empty(), "--rails is for networks that are there: it needs --hosts or --hostfile");
@@ -138,6 +147,25 @@ impl Selection {
         } else if plan.links.is_empty() && plan.network.is_none() {
             plan.links.push(Link::parse(DEFAULT_LINK)?);
         }
+        Ok(())
+    }
+
+    /// Each link becomes one with each storage.
+    fn choose_storage(&self, plan: &mut Plan) -> Result<()> {
+        if self.storage.is_empty() {
+            return Ok(());
+        }
+        if let Some(network) = &mut plan.network {
+            ensure!(self.storage.len() == 1, "--storage: one at a time on a network that is there");
+            network.storage = self.storage.first().cloned();
+            return Ok(());
+        }
+        let with_each = |link: &Link| self.storage.iter().map(|storage| link.with_storage(storage)).collect::<Vec<_>>();
+        for benchmark in &mut plan.benchmarks {
+            let links = plan.links.iter().filter(|link| benchmark.links.contains(&link.name));
+            benchmark.links = links.flat_map(with_each).map(|link| link.name).collect();
+        }
+        plan.links = plan.links.iter().flat_map(with_each).collect();
         Ok(())
     }
 

@@ -78,6 +78,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::ExamineHost(args) => internal::examine(args),
         Command::StartMpi(args) => internal::start_mpi(args),
         Command::TieToParent(args) => internal::tie(args),
+        Command::StorageProcess(args) => internal::storage_process(args),
         Command::ReceiveStreams(args) => internal::receive(args),
         Command::SendStreams(args) => internal::send(args),
     }
