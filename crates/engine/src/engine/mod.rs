@@ -67,8 +67,8 @@ pub struct Engine {
     regions: RegisteredMemory,
     posted: PostedQueue,
     unexpected: Unexpected,
-    /// The frame that is being read from each subchannel, by channel and index.
-    incoming: Vec<Vec<incoming::Incoming>>,
+    /// The frames that are being read from each subchannel, by channel and index.
+    incoming: Vec<Vec<incoming::IncomingFrames>>,
     bounces: BounceIds,
     /// Bytes that peers are granted in all.
     granted: u64,

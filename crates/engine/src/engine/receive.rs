@@ -13,8 +13,8 @@ use crate::time::Instant;
 use crate::wire::{Body, Header, MAX_HEADER_LEN, Urgency};
 
 impl Engine {
-    /// A header has come. Where its payload goes; if that is not empty, [`Engine::payload_placed`] must follow before
-    /// the next header of this subchannel.
+    /// A header has come. Where its payload goes; if that is not empty, [`Engine::payload_placed`] must follow, in the order
+    /// of the headers of this subchannel.
     pub fn handle_header(
         &mut self,
         now: Instant,
@@ -90,7 +90,8 @@ impl Engine {
             | Body::Leave
             | Body::Resume { .. }
             | Body::Datagrams { .. }
-            | Body::SharedMemory { .. } => {}
+            | Body::SharedMemory { .. }
+            | Body::Description { .. } => {}
         }
         Ok((Target::Nothing, Placement::Discard))
     }
@@ -102,19 +103,23 @@ impl Engine {
         let dropped = len == 0 || matches!(into, Target::Nothing);
         let name = if dropped { Name::None } else { Name::of(&header.body) };
         let incoming = Incoming { into, name, repetition: header.repetition, len, urgency };
-        self.incoming[subchannel.vc.0 as usize][usize::from(subchannel.index)] = incoming;
-        if len == 0 {
+        let frames = &mut self.incoming[subchannel.vc.0 as usize][usize::from(subchannel.index)];
+        frames.push_back(incoming);
+        // Frames are acknowledged in their order.
+        if len == 0 && frames.len() == 1 {
             self.payload_placed(now, subchannel);
         }
     }
 
-    /// The payload of the last header of this subchannel is where it belongs.
+    /// The payload of the oldest header of this subchannel whose payload is not is where it belongs.
     pub fn payload_placed(&mut self, now: Instant, subchannel: SubchannelId) {
         let vc = subchannel.vc.0 as usize;
         if self.vcs[vc].state != State::Open {
             return;
         }
-        let incoming = std::mem::take(&mut self.incoming[vc][usize::from(subchannel.index)]);
+        let frames = &mut self.incoming[vc][usize::from(subchannel.index)];
+        let Some(incoming) = frames.pop_front() else { return };
+        let is_next_empty = frames.front().is_some_and(|next| next.len == 0);
         self.vcs[vc].last_received = Some(subchannel.index);
         let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
         counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.urgency);
@@ -132,6 +137,9 @@ impl Engine {
             Target::Memory { data, .. } => {
                 data.into_iter().for_each(|data| self.written(subchannel.vc, data, incoming.len));
             }
+        }
+        if is_next_empty {
+            self.payload_placed(now, subchannel);
         }
     }
 

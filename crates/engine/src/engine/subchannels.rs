@@ -1,6 +1,6 @@
 //! Subchannels that come up, fail or retire, and their liveness.
 
-use super::incoming::Incoming;
+use super::incoming::IncomingFrames;
 use super::{Engine, Refused};
 use crate::channel::State;
 use crate::channel::subchannel::Subchannel;
@@ -26,8 +26,8 @@ impl Engine {
         channel.credit.set_grant(grant);
         let incoming = &mut self.incoming[vc.0 as usize];
         match incoming.get_mut(index) {
-            Some(place) => *place = Incoming::default(),
-            None => incoming.push(Incoming::default()),
+            Some(place) => place.clear(),
+            None => incoming.push(IncomingFrames::default()),
         }
         self.make_ready(vc);
         Ok(SubchannelId { vc, index: index as u8 })
