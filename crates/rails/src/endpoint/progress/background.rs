@@ -14,7 +14,7 @@ impl Endpoint {
     /// Whether sends wait for a socket whose kernel buffer was full.
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
-        !self.stalled.is_empty() || self.shared_memory.iter().any(|link| link.sender.is_blocked())
+        !self.stalled.is_empty() || self.links.memory.iter().any(|(_, link)| link.sender.is_blocked())
     }
 
     /// Whether anything that was posted has not ended, so that what comes from the network may be for it.
