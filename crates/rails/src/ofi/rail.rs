@@ -176,6 +176,7 @@ impl Rail {
         events.drain(..).for_each(|event| self.handle(event));
         self.events = events;
         if moved || self.has_waiting {
+            self.post();
             self.service(places);
         }
         moved || !self.news.is_empty()
@@ -434,13 +435,13 @@ impl Rail {
             && sender.send_bare(kind, way, told)
         {
             link.greeting = Greeting::Nothing;
-            is_proven = link.is_proven();
+            is_proven = link.is_welcomed;
         }
         link.receiver.read((link.id, sender.peer), way, places.memory);
         sender.flush(way, told, places);
-        sender.tell(way, told);
+        let is_told = sender.tell(way, told);
         self.has_waiting |=
-            !sender.is_empty() || link.greeting != Greeting::Nothing || link.receiver.has_unread();
+            !is_told || !sender.is_empty() || link.greeting != Greeting::Nothing || link.receiver.has_unread();
         if is_proven || link.was_blocked && !sender.is_blocked() {
             self.list(at);
         }

@@ -151,12 +151,10 @@ impl Sender {
         Ok(())
     }
 
-    /// Tells the peer what was taken, if it would otherwise not hear of it in time.
-    pub fn tell(&mut self, way: &mut Way, told: Told) {
+    /// Tells the peer what was taken, if it would otherwise not hear of it in time. False: that could not be sent.
+    pub fn tell(&mut self, way: &mut Way, told: Told) -> bool {
         let is_due = told.fetched != self.told.fetched || told.taken.wrapping_sub(self.told.taken) >= CREDITS / 2;
-        if is_due {
-            self.send_bare(Kind::Credit, way, told);
-        }
+        !is_due || self.send_bare(Kind::Credit, way, told)
     }
 
     /// Sends a record without anything. True if that has gone.

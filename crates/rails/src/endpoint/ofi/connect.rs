@@ -7,7 +7,7 @@ use fishplate_engine::{Instant, VcId};
 use super::{End, Pause};
 use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
-use crate::link_kind::LinkId;
+use crate::link_kind::{Counts, LinkId, LinkKind};
 use crate::ofi::description::MOST_DESCRIPTION;
 use crate::ofi::{Description, OfiLink, lock};
 use crate::sys::tcp_info::TcpInfo;
@@ -142,6 +142,13 @@ impl Endpoint {
         }
     }
 
+    /// Takes a link out: what it has counted.
+    pub(in crate::endpoint) fn remove_ofi(&mut self, at: usize) -> Counts {
+        let link = self.links.ofi.remove(at);
+        self.remove_ofi_end(usize::from(link.rail().0) - self.rails.len(), link.at);
+        link.counts
+    }
+
     /// Takes a link out, or what was to become one.
     pub(in crate::endpoint) fn remove_ofi_end(&mut self, rail: usize, end: usize) {
         let own = &mut self.ofi.rails[rail];
@@ -165,7 +172,7 @@ impl Endpoint {
     /// Sets up anew what has failed, and notes which links are in use.
     pub(in crate::endpoint) fn service_ofi(&mut self, now: Instant) {
         for (_, link) in &self.links.ofi {
-            self.counters.touch(crate::link_kind::LinkKind::rail(link), &link.counts, now);
+            self.counters.touch(link.rail(), &link.counts, now);
         }
         for rail in 0..self.ofi.rails.len() {
             let is_due = |(vc, pause): (&VcId, &Pause)| (pause.until <= now).then_some(*vc);
