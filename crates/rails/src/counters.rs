@@ -124,12 +124,7 @@ impl Counters {
 
     /// Appends a line a rail to `file`, and one for each of the `others`, without addresses, that was used, all in one write, so
     /// that processes do not tear each other's lines.
-    pub fn append<'a>(
-        &self,
-        file: &Path,
-        rails: &[Rail],
-        others: impl Iterator<Item = &'a str>,
-    ) -> io::Result<()> {
+    pub fn append<'a>(&self, file: &Path, rails: &[Rail], others: impl Iterator<Item = &'a str>) -> io::Result<()> {
         let mut text = Vec::new();
         let named = rails.iter().map(|rail| (rail.name.as_str(), Some(rail.ip().to_string())));
         let lines = named.chain(others.map(|name| (name, None))).zip(&self.rails);

@@ -247,8 +247,11 @@ mod tests {
             any::<u32>().prop_map(|number| Body::Resume { number }),
             any::<(u16, u64, bool)>().prop_map(|(port, secret, received)| Body::Datagrams { port, secret, received }),
             any::<(u64, u128)>().prop_map(|(listener, secret)| Body::SharedMemory { listener, secret }),
-            any::<(u16, u16, [u8; DESCRIPTION_PART])>()
-                .prop_map(|(total, offset, part)| Body::Description { total, offset, part }),
+            any::<(u16, u16, [u8; DESCRIPTION_PART])>().prop_map(|(total, offset, part)| Body::Description {
+                total,
+                offset,
+                part
+            }),
         ]
     }
 

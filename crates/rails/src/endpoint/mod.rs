@@ -35,7 +35,6 @@ use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
 use crate::discover::{self, Interface};
 use crate::link::CongestionControl;
-use crate::link_kind::LinkKind;
 use crate::listen::{Listener, listen};
 use crate::logger;
 use crate::process;

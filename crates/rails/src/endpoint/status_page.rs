@@ -133,7 +133,8 @@ impl Endpoint {
 
     /// What all links of each rail have counted, and those in shared memory, those that were closed as well.
     fn rail_counts(&self) -> Vec<Counts> {
-        let mut sums: Vec<Counts> = (0..=usize::from(self.shared_memory_rail().0)).map(|rail| *self.counters.ended(rail)).collect();
+        let mut sums: Vec<Counts> =
+            (0..=usize::from(self.shared_memory_rail().0)).map(|rail| *self.counters.ended(rail)).collect();
         self.links.iter().for_each(|(_, link)| sums[usize::from(link.rail().0)].add(link.counts()));
         sums
     }

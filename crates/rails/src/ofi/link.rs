@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::description::Description;
+use super::receiver::{BadRecord, Frame, Receiver};
 use super::record::{Kind, PREAMBLE, Preamble};
-use super::receiver::{Frame, Receiver};
-use super::sender::{Sender, Told};
+use super::sender::{CREDITS, Sender, Told};
 use crate::sys::ofi::Buffer;
 
 /// A link, or what is to become one.
@@ -26,8 +26,8 @@ pub struct Link {
     pub is_welcomed: bool,
     /// It is up, and that was told.
     pub is_up: bool,
-    /// Records that have come, in order.
-    pub records: VecDeque<(Buffer, usize)>,
+    /// Records that have come, of which the longer ones may be late.
+    pub records: VecDeque<(Preamble, Buffer, usize)>,
     /// How many numbered records have come, modulo 2^32.
     pub taken: u32,
     /// A frame whose place was asked for, and the record that its payload is in, if so.
@@ -101,11 +101,23 @@ impl Link {
         self.failure.get_or_insert(failure);
     }
 
-    /// The next record: its preamble, and its bytes behind that.
+    /// A record has come.
+    pub fn record_came(&mut self, preamble: Preamble, buffer: Buffer, len: usize) {
+        if preamble.kind.is_numbered() && preamble.number.wrapping_sub(self.taken) >= CREDITS {
+            self.fail(Failure::Protocol(BadRecord::Order.to_string()));
+        }
+        self.records.push_back((preamble, buffer, len));
+    }
+
+    /// The next record: numbered ones in their order, others as they come; nothing but greetings before the link is up.
     pub fn next_record(&mut self) -> Option<(Preamble, Buffer, usize)> {
-        let (buffer, len) = self.records.pop_front()?;
-        let preamble = Preamble::decode(&buffer.bytes()[..len])?;
-        Some((preamble, buffer, len))
+        let is_next = |(preamble, ..): &(Preamble, Buffer, usize)| match preamble.kind {
+            Kind::Hello | Kind::Welcome => true,
+            Kind::Credit => self.is_up,
+            Kind::Frame | Kind::Rest | Kind::Lent => self.is_up && preamble.number == self.taken,
+        };
+        let at = self.records.iter().position(is_next)?;
+        self.records.remove(at)
     }
 
     /// Takes what a record says beside its frame, and the frame if there is a whole one now.
@@ -121,14 +133,11 @@ impl Link {
             }
             Kind::Credit | Kind::Frame | Kind::Rest | Kind::Lent => {}
         }
-        let sender = self.sender.as_mut().filter(|_| self.is_welcomed).ok_or("a record before the link is up")?;
+        let sender = self.sender.as_mut().ok_or("a record before the link is up")?;
         let told = Told { taken: preamble.taken, fetched: preamble.fetched };
         sender.heard(told).map_err(|_| "it has taken what was not sent")?;
         if !preamble.kind.is_numbered() {
             return Ok(None);
-        }
-        if preamble.number != self.taken {
-            return Err(super::receiver::BadRecord::Order.to_string());
         }
         self.taken = self.taken.wrapping_add(1);
         self.receiver.take(preamble.kind, &record[PREAMBLE..]).map_err(|bad| bad.to_string())

@@ -20,7 +20,7 @@ use crate::sys::ofi::{Buffer, Error, Event, Offer, Port, Posted};
 
 /// Buffers of a link beside those for numbered records: for greetings, and for what tells of records that were taken, of which
 /// each needs one that was sent.
-const BARE: usize = 8;
+const BARE: usize = 24;
 /// How long to wait for reads that have to end, before the endpoint is closed instead.
 const MOST_WAIT: Duration = Duration::from_millis(200);
 
@@ -247,7 +247,7 @@ impl Rail {
         let Some(link) = self.links.try_remove(at) else { return };
         self.news.retain(|other| *other != at);
         let peer = link.sender.map(|sender| sender.peer);
-        link.records.into_iter().for_each(|(buffer, _)| self.unposted.push(buffer));
+        link.records.into_iter().for_each(|(_, buffer, _)| self.unposted.push(buffer));
         if let (Some(way), Some(peer)) = (&mut self.way, peer) {
             // Peers may have several links over time, of which only one is there at a time.
             way.port.remove(peer);
@@ -303,11 +303,11 @@ impl Rail {
                 let preamble = Preamble::decode(&buffer.bytes()[..len]);
                 let found = preamble.and_then(|preamble| {
                     let at = self.find(preamble.link)?;
-                    (self.links[at].secret == preamble.secret).then_some(at)
+                    (self.links[at].secret == preamble.secret).then_some((at, preamble))
                 });
                 match found {
-                    Some(at) => {
-                        self.links[at].records.push_back((buffer, len));
+                    Some((at, preamble)) => {
+                        self.links[at].record_came(preamble, buffer, len);
                         self.list(at);
                     }
                     None => {

@@ -12,9 +12,9 @@ use crate::sys::ofi::{LentPiece, PeerAddress};
 
 /// Numbered records that are not known to be taken, at most: the receiver has so many buffers for a link.
 pub const CREDITS: u32 = 32;
-/// Loans that are not known to be read, at most. More would bind bytes to a rail before it can take them; with fewer, it would
-/// be idle from the end of one read to the beginning of the next.
-pub const MOST_LOANS: usize = 4;
+/// Loans that are not known to be read, at most. How many are under way is mostly the engine's to say; but they bind bytes to a rail
+/// before it can take them.
+pub const MOST_LOANS: usize = 16;
 /// Payloads up to this many bytes are copied into a record.
 const MOST_COPIED: u64 = MOST_PAYLOAD as u64;
 
@@ -140,13 +140,14 @@ impl Sender {
 
     /// The peer has told what it has taken.
     pub fn heard(&mut self, told: Told) -> Result<(), NeverSent> {
-        let loans = told.fetched.wrapping_sub(self.fetched);
-        // Records that are not numbered may be older than what was heard.
-        if told.taken.wrapping_sub(self.taken) > self.next.wrapping_sub(self.taken) || loans as usize > self.loans.len()
-        {
+        // A record that comes late may say less than what was heard.
+        let news = |told: u32, known: u32| Some(told.wrapping_sub(known)).filter(|news| *news <= u32::MAX / 2);
+        let taken = news(told.taken, self.taken).unwrap_or(0);
+        let loans = news(told.fetched, self.fetched).unwrap_or(0);
+        if taken > self.next.wrapping_sub(self.taken) || loans as usize > self.loans.len() {
             return Err(NeverSent);
         }
-        (self.taken, self.fetched) = (told.taken, told.fetched);
+        (self.taken, self.fetched) = (self.taken.wrapping_add(taken), self.fetched.wrapping_add(loans));
         self.loans.drain(..loans as usize);
         Ok(())
     }

@@ -15,7 +15,8 @@ impl Endpoint {
     /// Whether sends wait for a socket whose kernel buffer was full.
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
-        !self.stalled.is_empty() || self.links.memory.iter().any(|(_, link)| link.sender.is_blocked())
+        !self.stalled.is_empty()
+            || self.links.memory.iter().any(|(_, link)| link.sender.is_blocked())
             || self.links.ofi.iter().any(|(_, link)| link.has_waiting())
     }
 

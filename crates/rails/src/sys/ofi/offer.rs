@@ -5,8 +5,8 @@ use std::ptr::{null, null_mut};
 
 use ofi_abi::{
     FI_CONTEXT, FI_CONTEXT2, FI_EP_RDM, FI_LINK_DOWN, FI_LINK_UP, FI_MR_ALLOCATED, FI_MR_LOCAL, FI_MR_PROV_KEY,
-    FI_MR_VIRT_ADDR, FI_MSG, FI_ORDER_SAS, FI_PROGRESS_MANUAL, FI_READ, FI_RECV, FI_REMOTE_READ,
-    FI_RMA, FI_SEND, FI_SOURCE, FI_THREAD_DOMAIN, fi_info,
+    FI_MR_VIRT_ADDR, FI_MSG, FI_ORDER_SAS, FI_PROGRESS_MANUAL, FI_READ, FI_RECV, FI_REMOTE_READ, FI_RMA, FI_SEND,
+    FI_SOURCE, FI_THREAD_DOMAIN, fi_info,
 };
 
 use super::{Error, Library, text};
@@ -75,9 +75,8 @@ impl Offer {
         }
         let mut list = null_mut();
         // SAFETY: the contract; the provider's name keeps libfabric from asking this one.
-        let returned = unsafe {
-            (library.getinfo)(library.interface(), null(), null(), OFI_GETINFO_HIDDEN, hints, &raw mut list)
-        };
+        let returned =
+            unsafe { (library.getinfo)(library.interface(), null(), null(), OFI_GETINFO_HIDDEN, hints, &raw mut list) };
         // SAFETY: from `fi_dupinfo`.
         unsafe { (library.freeinfo)(hints) };
         library.check("fi_getinfo", returned as isize)?;
@@ -143,11 +142,5 @@ impl Offer {
     pub(super) fn inject_len(&self) -> usize {
         // SAFETY: as before.
         unsafe { (*self.info().tx_attr).inject_size }
-    }
-
-    /// Bytes of one operation, at most.
-    pub(super) fn most(&self) -> usize {
-        // SAFETY: as before.
-        unsafe { (*self.info().ep_attr).max_msg_size }
     }
 }

@@ -7,9 +7,9 @@ use std::ptr::null_mut;
 use fishplate_engine::Payload;
 use ofi_abi::{FI_ADDR_UNSPEC, FI_EAGAIN, FI_EAVAIL, fi_cq_err_entry, fi_cq_msg_entry};
 
+use super::Error;
 use super::port::{Buffer, PeerAddress, Port};
 use super::registration::{Registration, Use};
-use super::Error;
 use crate::sys::memory::UserMemory;
 
 /// Completions that are taken at a time.
@@ -210,13 +210,7 @@ impl Port {
     }
 
     /// What a call that begins operation `at` has returned.
-    fn posted<T>(
-        &mut self,
-        call: &'static str,
-        at: usize,
-        returned: isize,
-        back: impl Fn(What) -> T,
-    ) -> Posted<T> {
+    fn posted<T>(&mut self, call: &'static str, at: usize, returned: isize, back: impl Fn(What) -> T) -> Posted<T> {
         if returned == 0 {
             return Posted::Yes;
         }

@@ -23,7 +23,7 @@ const QUEUE: usize = 4096;
 /// A fabric, and one of its domains.
 pub(super) struct Domain {
     pub(super) domain: Object<fid_domain>,
-    fabric: Object<fid_fabric>,
+    _fabric: Object<fid_fabric>,
     pub(super) offer: Offer,
 }
 
@@ -126,7 +126,7 @@ impl Port {
             check("fi_ep_bind", (ops.bind)(endpoint.fid(), vector.fid(), 0))?;
             check("fi_ep_bind", (ops.bind)(endpoint.fid(), queue.fid(), FI_TRANSMIT | FI_RECV))?;
             check("fi_enable", (ops.control)(endpoint.fid(), FI_ENABLE, null_mut()))?;
-            let domain = Arc::new(Domain { domain, fabric, offer });
+            let domain = Arc::new(Domain { domain, _fabric: fabric, offer });
             Ok(Port { endpoint, queue, vector, operations: Slab::new(), failed: Vec::new(), domain })
         }
     }

@@ -26,7 +26,7 @@ pub struct Registration {
 /// A piece of this process's memory that a peer may read.
 pub struct LentPiece {
     /// Ends with this.
-    pub registration: Registration,
+    _registration: Registration,
     /// Where it is for the peer.
     pub address: u64,
     /// What the peer has to show.
@@ -101,7 +101,7 @@ impl Port {
             // SAFETY: whoever made `memory` guarantees that it stays until the send has completed, which ends the loan.
             let registration = unsafe { Registration::new(&self.domain, (start, piece.len()), Use::Source) }?;
             let address = if is_virtual { start.expose_provenance() as u64 } else { 0 };
-            Ok(LentPiece { key: registration.key(), registration, address, len: piece.len() as u64 })
+            Ok(LentPiece { key: registration.key(), _registration: registration, address, len: piece.len() as u64 })
         };
         memory.parts(payload, 0, payload.len()).map(lend).collect()
     }
