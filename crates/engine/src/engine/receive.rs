@@ -182,3 +182,52 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::envelope::Envelope;
+    use crate::ids::{MessageSeq, RailId};
+
+    const NOW: Instant = Instant(1000);
+
+    fn open(subchannels: u8) -> (Engine, Vec<SubchannelId>) {
+        let mut engine = Engine::new(Config::default());
+        let vc = engine.open();
+        let up = |rail| engine.subchannel_up(vc, RailId(rail), None, 1 << 20).unwrap();
+        let subchannels = (0..subchannels).map(up).collect();
+        (engine, subchannels)
+    }
+
+    fn message(seq: u32, len: u32, repetition: u8) -> Header {
+        let envelope = Envelope::Tagged(7);
+        let body = Body::Eager { seq: MessageSeq(seq), envelope, data: None, len, prompt: false };
+        Header { repetition, ..Header::without_acknowledgement(body) }
+    }
+
+    #[test]
+    fn frames_are_acknowledged_in_order_though_several_are_being_placed() {
+        let (mut engine, subchannels) = open(1);
+        for (seq, len) in [(0, 100), (1, 0), (2, 50)] {
+            engine.handle_header(NOW, subchannels[0], &message(seq, len, 0)).unwrap();
+        }
+        for acknowledged in [0, 2, 3, 3] {
+            assert_eq!(engine.bare_header(NOW, subchannels[0], Body::Ack).ack, acknowledged);
+            engine.payload_placed(NOW, subchannels[0]);
+        }
+    }
+
+    #[test]
+    fn all_payloads_that_a_failure_has_cut_off_come_again() {
+        let (mut engine, subchannels) = open(2);
+        for (seq, len) in [(0, 100), (1, 50)] {
+            engine.handle_header(NOW, subchannels[0], &message(seq, len, 0)).unwrap();
+        }
+        engine.subchannel_down(NOW, subchannels[0], "a test");
+        for (seq, len) in [(0, 100), (1, 50)] {
+            let placement = engine.handle_header(NOW, subchannels[1], &message(seq, len, 1)).unwrap();
+            assert!(matches!(placement, Placement::Bounce(_)), "{placement:?}");
+        }
+    }
+}

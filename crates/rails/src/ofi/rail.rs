@@ -246,12 +246,7 @@ impl Rail {
         self.end_reads(at, bounces);
         let Some(link) = self.links.try_remove(at) else { return };
         self.news.retain(|other| *other != at);
-        let peer = link.sender.map(|sender| sender.peer);
         link.records.into_iter().for_each(|(_, buffer, _)| self.unposted.push(buffer));
-        if let (Some(way), Some(peer)) = (&mut self.way, peer) {
-            // Peers may have several links over time, of which only one is there at a time.
-            way.port.remove(peer);
-        }
         self.post();
     }
 

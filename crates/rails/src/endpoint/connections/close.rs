@@ -80,7 +80,9 @@ impl Endpoint {
         self.register_active_link();
         let mut open: Vec<usize> = self.links.streams.iter().map(|(at, _)| at).collect();
         let mut sink = vec![0; 64 << 10];
-        while !self.flush_ofi() && start.elapsed() < LINGER {}
+        while !self.flush_ofi() && start.elapsed() < LINGER {
+            std::thread::yield_now();
+        }
         while !open.is_empty() && start.elapsed() < LINGER {
             open.retain(|at| {
                 let mut socket = &self.links.streams[*at].socket;

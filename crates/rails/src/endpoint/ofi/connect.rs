@@ -9,11 +9,8 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
 use crate::link_kind::{Counts, LinkId, LinkKind};
 use crate::ofi::description::MOST_DESCRIPTION;
-use crate::ofi::{Description, OfiLink, lock};
+use crate::ofi::{self, Description, OfiLink, lock};
 use crate::sys::tcp_info::TcpInfo;
-
-/// First and longest pause after a failure, in nanoseconds.
-const PAUSES_NS: (u64, u64) = (500_000_000, 60_000_000_000);
 
 impl Endpoint {
     /// Stream `at` has come up: tells its peer of the rails that have no link to it.
@@ -154,9 +151,7 @@ impl Endpoint {
         let own = &mut self.ofi.rails[rail];
         lock(&own.rail).remove(end, &mut self.bounces);
         let Some(removed) = own.ends[end].take() else { return };
-        let pause = own.pauses.entry(removed.vc).or_default();
-        pause.ns = (2 * pause.ns).clamp(PAUSES_NS.0, PAUSES_NS.1);
-        pause.until = self.clock.now().plus_ns(pause.ns);
+        own.pauses.entry(removed.vc).or_default().failed(self.clock.now());
     }
 
     /// Takes out all of what a peer has.
@@ -175,6 +170,7 @@ impl Endpoint {
             self.counters.touch(link.rail(), &link.counts, now);
         }
         for rail in 0..self.ofi.rails.len() {
+            self.reopen_ofi(rail, now);
             let is_due = |(vc, pause): (&VcId, &Pause)| (pause.until <= now).then_some(*vc);
             let due: Vec<VcId> = self.ofi.rails[rail].pauses.iter().filter_map(is_due).collect();
             for vc in due {
@@ -184,6 +180,27 @@ impl Endpoint {
                     self.offer_ofi_link(rail, vc, at);
                 }
             }
+        }
+    }
+
+    /// Opens a rail anew that was closed, once its links are gone.
+    fn reopen_ofi(&mut self, rail: usize, now: Instant) {
+        let own = &mut self.ofi.rails[rail];
+        let ordinal = match lock(&own.rail) {
+            open if open.is_open() => return,
+            closed => closed.ordinal,
+        };
+        if own.reopening.until > now || own.ends.iter().any(Option::is_some) {
+            return;
+        }
+        own.reopening.failed(now);
+        match ofi::open(&own.wanted) {
+            Ok(mut opened) => {
+                opened.ordinal = ordinal;
+                *lock(&own.rail) = opened;
+                log::info!("rail {}: opened again", own.name);
+            }
+            Err(why) => log::warn!("rail {} cannot be opened again: {why}", own.name),
         }
     }
 

@@ -26,6 +26,7 @@ pub struct OfiState {
 
 /// One of them.
 struct OfiRail {
+    wanted: Wanted,
     rail: SharedRail,
     name: String,
     /// Bytes per second, where that is known.
@@ -34,6 +35,8 @@ struct OfiRail {
     ends: Vec<Option<End>>,
     /// When links that have failed are set up anew.
     pauses: HashMap<VcId, Pause>,
+    /// When it is opened anew, if it is closed.
+    reopening: Pause,
 }
 
 /// This side of a link.
@@ -45,11 +48,22 @@ struct End {
     link: Option<usize>,
 }
 
-/// A link that has failed is not set up at once again.
+/// What has failed is not set up at once again.
 #[derive(Clone, Copy, Default)]
 struct Pause {
     until: Instant,
     ns: u64,
+}
+
+/// First and longest pause after a failure, in nanoseconds.
+const PAUSES_NS: (u64, u64) = (500_000_000, 60_000_000_000);
+
+impl Pause {
+    /// It has failed, once more.
+    fn failed(&mut self, now: Instant) {
+        self.ns = (2 * self.ns).clamp(PAUSES_NS.0, PAUSES_NS.1);
+        self.until = now.plus_ns(self.ns);
+    }
 }
 
 impl OfiState {
@@ -63,7 +77,7 @@ impl OfiState {
                 false => ofi::open(&wanted),
             };
             match opened {
-                Ok(rail) => add(&mut rails, rail),
+                Ok(rail) => add(&mut rails, wanted, rail),
                 Err(why) => log::warn!("FISHPLATE_RAILS: {word} is no rail: {why}"),
             }
         }
@@ -86,7 +100,7 @@ impl OfiState {
     }
 }
 
-fn add(rails: &mut Vec<OfiRail>, mut rail: Rail) {
+fn add(rails: &mut Vec<OfiRail>, wanted: Wanted, mut rail: Rail) {
     let is_like = |other: &&OfiRail| {
         let other = ofi::lock(&other.rail);
         (&other.provider, &other.fabric) == (&rail.provider, &rail.fabric)
@@ -94,7 +108,8 @@ fn add(rails: &mut Vec<OfiRail>, mut rail: Rail) {
     rail.ordinal = rails.iter().filter(is_like).count() as u8;
     let (name, speed) = (rail.name.clone(), rail.speed.map(|bits| bits as f64 / 8.0));
     let rail = Arc::new(Mutex::new(rail));
-    rails.push(OfiRail { rail, name, speed, ends: Vec::new(), pauses: HashMap::new() });
+    let (ends, pauses, reopening) = (Vec::new(), HashMap::new(), Pause::default());
+    rails.push(OfiRail { wanted, rail, name, speed, ends, pauses, reopening });
 }
 
 impl Endpoint {

@@ -148,7 +148,7 @@ impl Port {
         Ok(bytes)
     }
 
-    /// Makes a peer's endpoint known. (An address is what the peer has told: of the provider's length, or it is refused.)
+    /// Makes a peer's endpoint known, for good: something may be on its way to it whenever it would be forgotten. (An address is what the peer has told: of the provider's length, or it is refused.)
     pub fn insert(&mut self, address: &[u8]) -> Result<PeerAddress, Error> {
         if self.address()?.len() != address.len() {
             return Err(self.library().error("fi_av_insert", ofi_abi::FI_EINVAL));
@@ -164,15 +164,6 @@ impl Port {
             return Err(self.library().error("fi_av_insert", ofi_abi::FI_EADDRNOTAVAIL));
         }
         Ok(PeerAddress(inserted))
-    }
-
-    /// Forgets a peer's endpoint, over which nothing is under way.
-    pub fn remove(&mut self, mut peer: PeerAddress) {
-        // SAFETY: a live vector, which has this address.
-        let _ = unsafe {
-            let remove = (*(*self.vector.as_ptr()).ops).remove;
-            remove(self.vector.as_ptr(), &raw mut peer.0, 1, 0)
-        };
     }
 
     /// Memory for `count` messages of `len` bytes.
