@@ -22,7 +22,7 @@ pub struct fi_info {
     pub ep_attr: *mut fi_ep_attr,
     pub domain_attr: *mut fi_domain_attr,
     pub fabric_attr: *mut fi_fabric_attr,
-    pub nic: *mut c_void,
+    pub nic: *mut fid_nic,
 }
 
 #[repr(C)]
@@ -119,6 +119,26 @@ pub struct fi_fabric_attr {
     pub api_version: u32,
 }
 
+/// An adapter.
+#[repr(C)]
+pub struct fid_nic {
+    pub fid: fid,
+    pub device_attr: *mut c_void,
+    pub bus_attr: *mut c_void,
+    pub link_attr: *mut fi_link_attr,
+    pub prov_attr: *mut c_void,
+}
+
+#[repr(C)]
+pub struct fi_link_attr {
+    pub address: *mut c_char,
+    pub mtu: usize,
+    /// Bits per second.
+    pub speed: usize,
+    pub state: c_uint,
+    pub network_type: *mut c_char,
+}
+
 // Address formats.
 pub const FI_FORMAT_UNSPEC: u32 = 0;
 
@@ -130,6 +150,20 @@ pub const FI_AV_TABLE: c_uint = 2;
 // Modes of memory registration.
 pub const FI_MR_BASIC: c_int = 1 << 0;
 pub const FI_MR_SCALABLE: c_int = 1 << 1;
+pub const FI_MR_LOCAL: c_int = 1 << 2;
+pub const FI_MR_VIRT_ADDR: c_int = 1 << 4;
+pub const FI_MR_ALLOCATED: c_int = 1 << 5;
+pub const FI_MR_PROV_KEY: c_int = 1 << 6;
+pub const FI_MR_ENDPOINT: c_int = 1 << 9;
+
+// What a provider may ask of its user.
+pub const FI_CONTEXT: u64 = 1 << 59;
+pub const FI_CONTEXT2: u64 = 1 << 52;
+
+// States of an adapter's link.
+pub const FI_LINK_UNKNOWN: c_uint = 0;
+pub const FI_LINK_DOWN: c_uint = 1;
+pub const FI_LINK_UP: c_uint = 2;
 
 // Progress.
 pub const FI_PROGRESS_UNSPEC: c_uint = 0;

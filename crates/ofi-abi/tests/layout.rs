@@ -46,6 +46,8 @@ fn layouts() -> Vec<Fact> {
             max_ep_stx_ctx, max_ep_srx_ctx, cntr_cnt, mr_iov_limit, caps, mode, auth_key, auth_key_size, max_err_data,
             mr_cnt, tclass, max_ep_auth_key, max_group_id, max_cntr_value, max_err_cntr_value }
         fi_fabric_attr { fabric, name, prov_name, prov_version, api_version }
+        fid_nic { fid, device_attr, bus_attr, link_attr, prov_attr }
+        fi_link_attr { address, mtu, speed, state, network_type }
         fid_domain { fid, ops, mr }
         fi_ops_domain { size, av_open, cq_open, endpoint, scalable_ep, cntr_open, poll_open, stx_ctx, srx_ctx,
             query_atomic, query_collective, endpoint2 }
@@ -107,6 +109,8 @@ fn values() -> Vec<Fact> {
         FI_CLASS_FABRIC, FI_CLASS_DOMAIN, FI_CLASS_EP, FI_CLASS_AV, FI_CLASS_MR, FI_CLASS_EQ, FI_CLASS_CQ,
         FI_CLASS_CNTR, FI_GETOPSFLAG, FI_SETOPSFLAG, FI_ALIAS, FI_GETWAIT, FI_ENABLE,
         FI_FORMAT_UNSPEC, FI_AV_UNSPEC, FI_AV_MAP, FI_AV_TABLE, FI_MR_BASIC, FI_MR_SCALABLE,
+        FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY, FI_MR_ENDPOINT, FI_CONTEXT, FI_CONTEXT2,
+        FI_LINK_UNKNOWN, FI_LINK_DOWN, FI_LINK_UP,
         FI_PROGRESS_UNSPEC, FI_PROGRESS_AUTO, FI_PROGRESS_MANUAL,
         FI_THREAD_UNSPEC, FI_THREAD_SAFE, FI_THREAD_FID, FI_THREAD_DOMAIN, FI_THREAD_COMPLETION, FI_THREAD_ENDPOINT,
         FI_RM_UNSPEC, FI_RM_DISABLED, FI_RM_ENABLED, FI_EP_UNSPEC, FI_EP_MSG, FI_EP_DGRAM, FI_EP_RDM, FI_ORDER_SAS,

@@ -122,12 +122,12 @@ impl Counters {
         self.rails[rail].links > 0
     }
 
-    /// Appends a line a rail to `file`, and one for shared memory if that was used, all in one write, so that processes do
-    /// not tear each other's lines.
-    pub fn append(&self, file: &Path, rails: &[Rail], shared_memory: &str) -> io::Result<()> {
+    /// Appends a line a rail to `file`, and one for each of the `others`, without addresses, that was used, all in one write, so
+    /// that processes do not tear each other's lines.
+    pub fn append<'a>(&self, file: &Path, rails: &[Rail], others: impl Iterator<Item = &'a str>) -> io::Result<()> {
         let mut text = Vec::new();
         let named = rails.iter().map(|rail| (rail.name.as_str(), Some(rail.ip().to_string())));
-        let lines = named.chain([(shared_memory, None)]).zip(&self.rails);
+        let lines = named.chain(others.map(|name| (name, None))).zip(&self.rails);
         for ((rail, address), counters) in
             lines.filter(|((_, address), counters)| address.is_some() || counters.links > 0)
         {

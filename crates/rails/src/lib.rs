@@ -34,6 +34,7 @@ mod listen;
 pub mod live;
 mod logger;
 pub mod netlink;
+pub mod ofi;
 pub mod pairing;
 pub mod ports;
 pub mod probe;

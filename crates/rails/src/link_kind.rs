@@ -16,6 +16,8 @@ pub enum LinkId {
     Stream(usize),
     /// Memory that a peer of this host shares.
     Memory(usize),
+    /// An endpoint of a libfabric's provider.
+    Ofi(usize),
 }
 
 /// A link, whatever its kind. Each has a queue: a frame that it is given is its to deliver.
@@ -52,8 +54,9 @@ pub trait LinkKind {
     /// as [`LinkKind::has_lent`] says.
     fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool;
 
-    /// The rest of the payload that is being received goes nowhere.
-    fn discard(&mut self);
+    /// What is not in place yet of a payload that is being received goes nowhere: into copies, of which all have what they will
+    /// have, and into user memory.
+    fn discard(&mut self, bounces: &mut BounceBuffers);
 
     /// Copies the payload, of `len` bytes, of counted frame number `frame`: one that only this link has, as its memory was
     /// given back when it was sent. Kinds that leave copies to the engine have none.

@@ -1,11 +1,17 @@
-//! The frame that is being read from a subchannel, and where its payload goes.
+//! The frames that are being read from a subchannel, and where their payloads go.
+
+use std::collections::VecDeque;
 
 use crate::ids::MessageSeq;
 use crate::memory::BounceId;
 use crate::registered_memory::RegionId;
 use crate::wire::{Body, ReceiveRef, SendRef, Urgency};
 
-/// What is being read from a subchannel.
+/// What is being read from a subchannel, in the order of its frames: mostly one. Drivers that fetch payloads by themselves
+/// have several under way, and bound how many.
+pub(super) type IncomingFrames = VecDeque<Incoming>;
+
+/// A frame that is being read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Incoming {
     pub into: Target,
@@ -44,11 +50,6 @@ impl Name {
 }
 
 impl Incoming {
-    /// Whether no payload is being read.
-    pub fn is_nothing(&self) -> bool {
-        self.name == Name::None && matches!(self.into, Target::Nothing)
-    }
-
     /// The buffer into which early data are being read.
     pub fn bounce(&self) -> Option<BounceId> {
         match self.into {

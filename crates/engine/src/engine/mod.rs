@@ -67,8 +67,8 @@ pub struct Engine {
     regions: RegisteredMemory,
     posted: PostedQueue,
     unexpected: Unexpected,
-    /// The frame that is being read from each subchannel, by channel and index.
-    incoming: Vec<Vec<incoming::Incoming>>,
+    /// The frames that are being read from each subchannel, by channel and index.
+    incoming: Vec<Vec<incoming::IncomingFrames>>,
     bounces: BounceIds,
     /// Bytes that peers are granted in all.
     granted: u64,
@@ -319,7 +319,7 @@ impl Engine {
     pub fn release_unused_memory(&mut self, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         let incoming = &mut self.incoming[vc.0 as usize];
-        if channel.is_quiet() && incoming.iter().all(incoming::Incoming::is_nothing) {
+        if channel.is_quiet() && incoming.iter().all(incoming::IncomingFrames::is_empty) {
             channel.release_unused_memory();
             *incoming = Vec::new();
         }

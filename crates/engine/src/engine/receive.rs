@@ -1,6 +1,6 @@
 //! Events: frames from peers, and what the driver measures.
 
-use super::incoming::{Incoming, Name, Target};
+use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::MESSAGE_CHARGE;
@@ -13,8 +13,8 @@ use crate::time::Instant;
 use crate::wire::{Body, Header, MAX_HEADER_LEN, Urgency};
 
 impl Engine {
-    /// A header has come. Where its payload goes; if that is not empty, [`Engine::payload_placed`] must follow before
-    /// the next header of this subchannel.
+    /// A header has come. Where its payload goes; if that is not empty, [`Engine::payload_placed`] must follow, in the order
+    /// of the headers of this subchannel.
     pub fn handle_header(
         &mut self,
         now: Instant,
@@ -90,7 +90,8 @@ impl Engine {
             | Body::Leave
             | Body::Resume { .. }
             | Body::Datagrams { .. }
-            | Body::SharedMemory { .. } => {}
+            | Body::SharedMemory { .. }
+            | Body::Description { .. } => {}
         }
         Ok((Target::Nothing, Placement::Discard))
     }
@@ -103,26 +104,27 @@ impl Engine {
         let name = if dropped { Name::None } else { Name::of(&header.body) };
         let incoming = Incoming { into, name, repetition: header.repetition, len, urgency };
         let all = &mut self.incoming[subchannel.vc.0 as usize];
-        match all.get_mut(usize::from(subchannel.index)) {
-            Some(place) => *place = incoming,
-            None => {
-                all.reserve_exact(usize::from(subchannel.index) + 1 - all.len());
-                all.resize(usize::from(subchannel.index), Incoming::default());
-                all.push(incoming);
-            }
+        let index = usize::from(subchannel.index);
+        if all.len() <= index {
+            all.reserve_exact(index + 1 - all.len());
+            all.resize_with(index + 1, IncomingFrames::default);
         }
-        if len == 0 {
+        all[index].push_back(incoming);
+        // Frames are acknowledged in their order.
+        if len == 0 && all[index].len() == 1 {
             self.payload_placed(now, subchannel);
         }
     }
 
-    /// The payload of the last header of this subchannel is where it belongs.
+    /// The payload of the oldest header of this subchannel whose payload is not is where it belongs.
     pub fn payload_placed(&mut self, now: Instant, subchannel: SubchannelId) {
         let vc = subchannel.vc.0 as usize;
         if self.vcs[vc].state != State::Open {
             return;
         }
-        let incoming = self.incoming[vc].get_mut(usize::from(subchannel.index)).map(std::mem::take).unwrap_or_default();
+        let Some(frames) = self.incoming[vc].get_mut(usize::from(subchannel.index)) else { return };
+        let Some(incoming) = frames.pop_front() else { return };
+        let is_next_empty = frames.front().is_some_and(|next| next.len == 0);
         self.vcs[vc].last_received = Some(subchannel.index);
         let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
         counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.urgency);
@@ -140,6 +142,9 @@ impl Engine {
             Target::Memory { data, .. } => {
                 data.into_iter().for_each(|data| self.written(subchannel.vc, data, incoming.len));
             }
+        }
+        if is_next_empty {
+            self.payload_placed(now, subchannel);
         }
     }
 
@@ -179,6 +184,55 @@ impl Engine {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
             subchannel.estimate.path_measured(now, path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::envelope::Envelope;
+    use crate::ids::{MessageSeq, RailId};
+
+    const NOW: Instant = Instant(1000);
+
+    fn open(subchannels: u8) -> (Engine, Vec<SubchannelId>) {
+        let mut engine = Engine::new(Config::default());
+        let vc = engine.open();
+        let up = |rail| engine.subchannel_up(vc, RailId(rail), None, 1 << 20).unwrap();
+        let subchannels = (0..subchannels).map(up).collect();
+        (engine, subchannels)
+    }
+
+    fn message(seq: u32, len: u32, repetition: u8) -> Header {
+        let envelope = Envelope::Tagged(7);
+        let body = Body::Eager { seq: MessageSeq(seq), envelope, data: None, len, prompt: false };
+        Header { repetition, ..Header::without_acknowledgement(body) }
+    }
+
+    #[test]
+    fn frames_are_acknowledged_in_order_though_several_are_being_placed() {
+        let (mut engine, subchannels) = open(1);
+        for (seq, len) in [(0, 100), (1, 0), (2, 50)] {
+            engine.handle_header(NOW, subchannels[0], &message(seq, len, 0)).unwrap();
+        }
+        for acknowledged in [0, 2, 3, 3] {
+            assert_eq!(engine.bare_header(NOW, subchannels[0], Body::Ack).ack, acknowledged);
+            engine.payload_placed(NOW, subchannels[0]);
+        }
+    }
+
+    #[test]
+    fn all_payloads_that_a_failure_has_cut_off_come_again() {
+        let (mut engine, subchannels) = open(2);
+        for (seq, len) in [(0, 100), (1, 50)] {
+            engine.handle_header(NOW, subchannels[0], &message(seq, len, 0)).unwrap();
+        }
+        engine.subchannel_down(NOW, subchannels[0], "a test");
+        for (seq, len) in [(0, 100), (1, 50)] {
+            let placement = engine.handle_header(NOW, subchannels[1], &message(seq, len, 1)).unwrap();
+            assert!(matches!(placement, Placement::Bounce(_)), "{placement:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Remote memory access: commands of this side's user, and accesses of peers.
 
-use super::incoming::{Name, Target};
+use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, PostError, ProtocolViolation, SendKey};
 use crate::channel::scheduler::send::{Purpose, Send};
 use crate::envelope::Envelope;
@@ -34,7 +34,7 @@ impl Engine {
 
     /// Payloads of `vc` that are on their way into `region` go nowhere.
     fn end_writes_into(&mut self, vc: VcId, region: RegionId) {
-        for (index, incoming) in self.incoming[vc.0 as usize].iter_mut().enumerate() {
+        for (index, incoming) in frames(&mut self.incoming[vc.0 as usize]) {
             let Target::Memory { region: into, write, .. } = incoming.into else { continue };
             if into != region {
                 continue;
@@ -229,7 +229,7 @@ impl Engine {
         if reassembly.vc != vc || !reassembly.refuse(why) {
             return Err(ProtocolViolation::Refusal);
         }
-        for (index, incoming) in self.incoming[vc.0 as usize].iter_mut().enumerate() {
+        for (index, incoming) in frames(&mut self.incoming[vc.0 as usize]) {
             if matches!(incoming.into, Target::Reassembly(into) if into == key) {
                 (incoming.into, incoming.name) = (Target::Nothing, Name::None);
                 self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
@@ -268,4 +268,9 @@ fn written(vc: VcId, data: u64, len: u64) -> Completion {
         buffer_released: false,
         result: Ok(()),
     }
+}
+
+/// All frames that are being read from a peer, with the numbers of their subchannels.
+fn frames(incoming: &mut [IncomingFrames]) -> impl Iterator<Item = (usize, &mut Incoming)> {
+    incoming.iter_mut().enumerate().flat_map(|(index, frames)| frames.iter_mut().map(move |frame| (index, frame)))
 }

@@ -1,7 +1,7 @@
 //! Retransmissions from peers, and payloads that a failure has cut off: every byte is placed, none
 //! after its receive has ended, whatever an old connection still holds.
 
-use super::incoming::{Incoming, Name, Target};
+use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, ProtocolViolation};
 use crate::channel::InterruptedMessage;
 use crate::ids::{MessageSeq, SubchannelId, VcId};
@@ -10,10 +10,17 @@ use crate::memory::{MemoryAction, Placement};
 use crate::wire::REPETITIONS;
 
 impl Engine {
-    /// The payload that was being read from a subchannel is cut off, or is superseded: it will be retransmitted.
+    /// The payloads that were being read from a subchannel are cut off, or superseded: they will be retransmitted.
     pub(super) fn interrupt(&mut self, subchannel: SubchannelId) {
+        let index = usize::from(subchannel.index);
+        let frames = self.incoming[subchannel.vc.0 as usize].get(index).map_or(0, IncomingFrames::len);
+        (0..frames).for_each(|at| self.interrupt_frame(subchannel, at));
+    }
+
+    /// The same of one of them.
+    fn interrupt_frame(&mut self, subchannel: SubchannelId, at: usize) {
         let vc = subchannel.vc;
-        let Some(incoming) = self.incoming[vc.0 as usize].get_mut(usize::from(subchannel.index)) else { return };
+        let incoming = &mut self.incoming[vc.0 as usize][usize::from(subchannel.index)][at];
         let Incoming { into, name, len, .. } = *incoming;
         (incoming.into, incoming.name) = (Target::Nothing, Name::None);
         let channel = &mut self.vcs[vc.0 as usize];
@@ -68,7 +75,8 @@ impl Engine {
     pub(super) fn supersede(&mut self, vc: VcId, name: Name, repetition: u8) -> bool {
         let is_older = |old: u8| (1..REPETITIONS / 2).contains(&(repetition.wrapping_sub(old) % REPETITIONS));
         let older = |incoming: &Incoming| incoming.name == name && is_older(incoming.repetition);
-        let Some(index) = self.incoming[vc.0 as usize].iter().position(older) else { return false };
+        let has_older = |frames: &IncomingFrames| frames.iter().any(older);
+        let Some(index) = self.incoming[vc.0 as usize].iter().position(has_older) else { return false };
         let subchannel = SubchannelId { vc, index: index as u8 };
         self.actions.push_back(MemoryAction::Discard(subchannel));
         self.interrupt(subchannel);

@@ -1,6 +1,5 @@
 //! Subchannels that come up, fail or retire, and their liveness.
 
-use super::incoming::Incoming;
 use super::{Engine, Refused};
 use crate::channel::State;
 use crate::channel::subchannel::Subchannel;
@@ -25,7 +24,7 @@ impl Engine {
         let index = channel.add(Subchannel::new(rail, speed)).ok_or(Refused)?;
         channel.credit.set_grant(grant);
         if let Some(before) = self.incoming[vc.0 as usize].get_mut(index) {
-            *before = Incoming::default();
+            before.clear();
         }
         self.make_ready(vc);
         Ok(SubchannelId { vc, index: index as u8 })

@@ -36,7 +36,7 @@ impl std::error::Error for Malformed {}
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
         kind::EAGER | kind::CTS | kind::SHARED_MEMORY => Ok(COMMON_LEN + 24),
-        kind::WRITE | kind::READ | kind::RTS => Ok(COMMON_LEN + 40),
+        kind::WRITE | kind::READ | kind::RTS | kind::DESCRIPTION => Ok(COMMON_LEN + 40),
         kind::STRIPE | kind::EARLY_DATA | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
         kind::RELINQUISH | kind::RESUME => Ok(COMMON_LEN + 8),
         kind::ACK | kind::BYE | kind::PING | kind::LEAVE => Ok(COMMON_LEN),
@@ -150,6 +150,11 @@ impl Reader<'_> {
                 listener: self.u64(COMMON_LEN),
                 secret: u128::from(self.u64(COMMON_LEN + 8)) | u128::from(self.u64(COMMON_LEN + 16)) << 64,
             },
+            kind::DESCRIPTION => Body::Description {
+                total: self.u64(COMMON_LEN) as u16,
+                offset: (self.u64(COMMON_LEN) >> 16) as u16,
+                part: self.bytes[COMMON_LEN + 8..].first_chunk().copied().unwrap_or_default(),
+            },
             _ => Body::Ack,
         })
     }
@@ -183,7 +188,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{MAX_HEADER_LEN, REPETITIONS};
+    use super::super::{DESCRIPTION_PART, MAX_HEADER_LEN, REPETITIONS};
     use super::*;
     use proptest::prelude::*;
 
@@ -242,6 +247,11 @@ mod tests {
             any::<u32>().prop_map(|number| Body::Resume { number }),
             any::<(u16, u64, bool)>().prop_map(|(port, secret, received)| Body::Datagrams { port, secret, received }),
             any::<(u64, u128)>().prop_map(|(listener, secret)| Body::SharedMemory { listener, secret }),
+            any::<(u16, u16, [u8; DESCRIPTION_PART])>().prop_map(|(total, offset, part)| Body::Description {
+                total,
+                offset,
+                part
+            }),
         ]
     }
 

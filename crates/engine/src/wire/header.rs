@@ -6,7 +6,7 @@ use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 7;
+pub const VERSION: u16 = 8;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 60;
@@ -178,7 +178,20 @@ pub enum Body {
         /// What the peer has to show there.
         secret: u128,
     },
+    /// A part of what the sender tells of an endpoint by which the peer may reach it. Between drivers, as before. Not itself
+    /// acknowledged.
+    Description {
+        /// Length of all of it, in bytes.
+        total: u16,
+        /// Where in it the part belongs; parts come in order.
+        offset: u16,
+        /// The part, as much as there is of it.
+        part: [u8; DESCRIPTION_PART],
+    },
 }
+
+/// Bytes of a description in one header.
+pub const DESCRIPTION_PART: usize = 32;
 
 /// A remote memory access, by its initiator's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +247,7 @@ pub(super) mod kind {
     pub const RESUME: u8 = 14;
     pub const DATAGRAMS: u8 = 15;
     pub const SHARED_MEMORY: u8 = 16;
+    pub const DESCRIPTION: u8 = 17;
 }
 
 pub(super) mod flag {
@@ -289,6 +303,7 @@ impl Body {
                 | Body::Resume { .. }
                 | Body::Datagrams { .. }
                 | Body::SharedMemory { .. }
+                | Body::Description { .. }
         )
     }
 }
@@ -366,6 +381,12 @@ impl Header {
             Body::SharedMemory { listener, secret } => {
                 [listener, secret as u64, (secret >> 64) as u64].into_iter().for_each(|word| writer.u64(word));
                 (kind::SHARED_MEMORY, 0)
+            }
+            Body::Description { total, offset, part } => {
+                writer.u64(u64::from(total) | u64::from(offset) << 16);
+                writer.out[writer.at..writer.at + DESCRIPTION_PART].copy_from_slice(&part);
+                writer.at += DESCRIPTION_PART;
+                (kind::DESCRIPTION, 0)
             }
         };
         let end = writer.at;

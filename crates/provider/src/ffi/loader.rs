@@ -39,7 +39,9 @@ pub extern "C" fn fi_prov_ini() -> *mut fi_provider {
     static ONCE: Once = Once::new();
     super::guard(null_mut(), || {
         ONCE.call_once(|| {
-            let version = caller_version().unwrap_or(OUR_INTERFACE).max(OUR_INTERFACE);
+            let caller = caller_library();
+            let version = caller.and_then(version_of).unwrap_or(OUR_INTERFACE).max(OUR_INTERFACE);
+            caller.into_iter().for_each(fishplate_rails::ofi::use_library);
             // SAFETY: inside the `Once`, before the address has been given to anybody.
             unsafe { (*PROVIDER.0.get()).fi_version = version };
             if let Some(library) = library_of(fi_prov_ini as *const c_void) {
@@ -57,8 +59,7 @@ unsafe extern "C" fn cleanup() {
 }
 
 /// Version of the libfabric that called: a newer one refuses providers that claim less than its applications ask for.
-fn caller_version() -> Option<u32> {
-    let library = caller_library()?;
+fn version_of(library: &CStr) -> Option<u32> {
     // SAFETY: `library` is a path from the loader. NOLOAD only opens what is already in memory.
     let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
     if handle.is_null() {

@@ -11,6 +11,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 pub use wanted::is_word;
 
 use crate::address::{MAX_RAILS, is_link_local};
+use crate::ofi::wanted::Wanted;
 
 /// One network interface of this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,6 +149,8 @@ impl std::error::Error for DiscoverError {}
 /// All interfaces, rails first, in the order in which they are numbered. `wanted` says which ones are, as FISHPLATE_RAILS
 /// does; empty: every interface that is addressed and leads out of the machine, or loopback where none of these is up.
 pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
+    let of_interfaces = wanted.iter().filter(|word| Wanted::of(word).is_none()).cloned();
+    let wanted = &of_interfaces.collect::<Vec<_>>();
     let mut interfaces = list::list()?;
     interfaces = match wanted.first() {
         Some(first) if first.starts_with('^') => wanted::exclude(interfaces, wanted)?,

@@ -6,8 +6,10 @@ use fishplate_engine::{Instant, Payload, RailId, SubchannelId, Transmit, VcId};
 use slab::Slab;
 
 use super::Endpoint;
+use super::ofi::OfiState;
 use crate::link::StreamLink;
 use crate::link_kind::{LinkId, LinkKind, Places};
+use crate::ofi::OfiLink;
 use crate::rail::Rail;
 use crate::shared_memory::SharedMemoryLink;
 
@@ -19,6 +21,7 @@ pub const SHARED_MEMORY: &str = "shm";
 pub struct Links {
     pub streams: Slab<StreamLink>,
     pub memory: Slab<SharedMemoryLink>,
+    pub ofi: Slab<OfiLink>,
 }
 
 impl Links {
@@ -26,6 +29,7 @@ impl Links {
         match id {
             LinkId::Stream(at) => self.streams.get(at).map(|link| link as &dyn LinkKind),
             LinkId::Memory(at) => self.memory.get(at).map(|link| link as &dyn LinkKind),
+            LinkId::Ofi(at) => self.ofi.get(at).map(|link| link as &dyn LinkKind),
         }
     }
 
@@ -33,25 +37,29 @@ impl Links {
         match id {
             LinkId::Stream(at) => self.streams.get_mut(at).map(|link| link as &mut dyn LinkKind),
             LinkId::Memory(at) => self.memory.get_mut(at).map(|link| link as &mut dyn LinkKind),
+            LinkId::Ofi(at) => self.ofi.get_mut(at).map(|link| link as &mut dyn LinkKind),
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (LinkId, &dyn LinkKind)> {
         let streams = self.streams.iter().map(|(at, link)| (LinkId::Stream(at), link as &dyn LinkKind));
         let memory = self.memory.iter().map(|(at, link)| (LinkId::Memory(at), link as &dyn LinkKind));
-        streams.chain(memory)
+        let ofi = self.ofi.iter().map(|(at, link)| (LinkId::Ofi(at), link as &dyn LinkKind));
+        streams.chain(memory).chain(ofi)
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (LinkId, &mut dyn LinkKind)> {
         let streams = self.streams.iter_mut().map(|(at, link)| (LinkId::Stream(at), link as &mut dyn LinkKind));
         let memory = self.memory.iter_mut().map(|(at, link)| (LinkId::Memory(at), link as &mut dyn LinkKind));
-        streams.chain(memory)
+        let ofi = self.ofi.iter_mut().map(|(at, link)| (LinkId::Ofi(at), link as &mut dyn LinkKind));
+        streams.chain(memory).chain(ofi)
     }
 }
 
 /// Names of rails, and behind them those of what else carries.
-pub fn rail_names(rails: &[Rail]) -> impl Iterator<Item = String> {
-    rails.iter().map(|rail| rail.name.clone()).chain(once(SHARED_MEMORY.to_string()))
+pub fn rail_names(rails: &[Rail], ofi: &OfiState) -> Vec<String> {
+    let interfaces = rails.iter().map(|rail| rail.name.as_str());
+    interfaces.chain(ofi.names()).chain(once(SHARED_MEMORY)).map(str::to_string).collect()
 }
 
 impl Endpoint {
@@ -67,6 +75,7 @@ impl Endpoint {
         match link {
             LinkId::Memory(at) => self.enqueue_in_memory(at, transmit, now),
             LinkId::Stream(at) => self.enqueue_on_stream(at, transmit, now),
+            LinkId::Ofi(at) => self.enqueue_ofi(at, transmit),
         }
     }
 
@@ -76,6 +85,7 @@ impl Endpoint {
             LinkId::Memory(at) => _ = self.look_at_shared(at, now),
             // Its bytes are the kernel's.
             LinkId::Stream(_) => {}
+            LinkId::Ofi(_) => _ = self.poll_ofi(now),
         }
     }
 
@@ -104,6 +114,6 @@ impl Endpoint {
 
     /// The number under which shared memory is counted, behind those of the rails.
     pub(super) fn shared_memory_rail(&self) -> RailId {
-        RailId(self.rails.len() as u8)
+        RailId((self.rails.len() + self.ofi.len()) as u8)
     }
 }

@@ -2,6 +2,7 @@
 
 mod connections;
 mod links;
+mod ofi;
 mod peer;
 mod post;
 mod progress;
@@ -34,7 +35,6 @@ use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
 use crate::discover::{self, Interface};
 use crate::link::CongestionControl;
-use crate::link_kind::LinkKind;
 use crate::listen::{Listener, listen};
 use crate::logger;
 use crate::process;
@@ -46,6 +46,7 @@ use crate::sys::poll::{Kind, Poller};
 
 use connections::seeking::SeekingPeers;
 use links::{Links, rail_names};
+use ofi::OfiState;
 use peer::Peer;
 use progress::poll_interval::PollInterval;
 use progress::token;
@@ -77,6 +78,8 @@ pub struct Endpoint {
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
     links: Links,
+    /// Rails by providers of the libfabric, and how links over them come about.
+    ofi: OfiState,
     /// How links in shared memory come about and are polled.
     shared_memory: SharedMemoryState,
     attempts: Slab<Attempt>,
@@ -149,7 +152,8 @@ impl Endpoint {
         logger::start(settings.log);
         let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
         let rails = Rail::all(&interfaces);
-        check_weights(settings, rails.len())?;
+        let ofi = OfiState::open(settings);
+        check_weights(settings, rails.len() + ofi.len())?;
         let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
         let congestion = CongestionControl::new(
             settings.congestion.as_deref(),
@@ -168,7 +172,7 @@ impl Endpoint {
         }
         let offered = rails.iter().map(|rail| rail.addresses.iter().map(|own| own.ip).collect());
         let address = Address::new(Token(random().map_err(no_random)?), port, offered.collect());
-        let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).collect();
+        let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).chain(ofi.names()).collect();
         log::info!("rails {}, port {port}", names.join(", "));
         log_outages(&interfaces, !settings.rails.is_empty());
         rails.iter().filter(|rail| rail.neighbour(&rails).is_some()).for_each(announce);
@@ -209,9 +213,10 @@ impl Endpoint {
             poll_interval: PollInterval::new(),
             next_tick: Instant(0),
             // One more, for shared memory.
-            counters: Counters::new(rails.len() + 1),
-            rail_bytes: Publisher::begin(rail_names(&rails)),
+            counters: Counters::new(rails.len() + ofi.len() + 1),
+            rail_bytes: Publisher::begin(rail_names(&rails, &ofi).into_iter()),
             status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random().map_err(no_random)?)),
+            ofi,
             rails,
             settings: settings.clone(),
         })
@@ -262,7 +267,7 @@ impl Endpoint {
                 MemoryAction::Release(id) => self.bounces.release(id),
                 MemoryAction::Discard(subchannel) => {
                     let link = self.link_of(subchannel).and_then(|id| self.links.get_mut(id));
-                    link.into_iter().for_each(LinkKind::discard);
+                    link.into_iter().for_each(|link| link.discard(&mut self.bounces));
                 }
                 MemoryAction::Detach(memory) => self.detach_links(&memory),
             }

@@ -1,11 +1,12 @@
 //! The status page of an endpoint: live diagnostics for `fishplate top`.
 
-use fishplate_engine::Instant;
+use fishplate_engine::{Instant, RailId};
 
 use super::Endpoint;
 use super::links::SHARED_MEMORY;
-use crate::link_kind::Counts;
+use crate::link_kind::{Counts, LinkKind};
 use crate::live::{self, Page, State, StatusFile};
+use crate::ofi::OfiLink;
 use crate::process;
 
 /// The page is written at most so often, in nanoseconds: a reader does not see more.
@@ -54,7 +55,9 @@ impl Endpoint {
 
     fn page(&self, now: Instant) -> Page {
         let sums = self.rail_counts();
+        let shared_memory = usize::from(self.shared_memory_rail().0);
         let rails = (0..self.rails.len()).map(|at| self.rail_page(at, &sums[at]));
+        let ofi = (self.rails.len()..shared_memory).map(|at| self.ofi_page(at, &sums[at]));
         Page {
             schema: live::SCHEMA.to_string(),
             host: process::host().to_string(),
@@ -63,7 +66,7 @@ impl Endpoint {
             program: self.status_page.program.clone(),
             seconds: now.since_ns(Instant(0)) as f64 / 1e9,
             peers: self.peers.iter().filter(|peer| peer.is_connected()).count() as u32,
-            rails: rails.chain(self.shared_memory_page(&sums[self.rails.len()])).collect(),
+            rails: rails.chain(ofi).chain(self.shared_memory_page(&sums[shared_memory])).collect(),
         }
     }
 
@@ -87,10 +90,34 @@ impl Endpoint {
         }
     }
 
+    /// A rail by a provider of the libfabric.
+    fn ofi_page(&self, at: usize, sum: &Counts) -> live::Rail {
+        let is_over = |link: &&OfiLink| usize::from(link.rail().0) == at;
+        let links = self.links.ofi.iter().map(|(_, link)| link).filter(is_over).count() as u32;
+        let state = match links {
+            1.. => State::Up,
+            _ if self.ofi.is_connecting(at - self.rails.len()) => State::Connecting,
+            _ if self.counters.has_ended(at) => State::Ended,
+            _ => State::Idle,
+        };
+        live::Rail {
+            name: self.ofi_rail_name(RailId(at as u8)).to_string(),
+            address: None,
+            state,
+            links,
+            tx_bytes: sum.tx_bytes,
+            rx_bytes: sum.rx_bytes,
+            tx_messages: sum.tx_messages,
+            rx_messages: sum.rx_messages,
+            rtt_us: None,
+            retransmitted_segments: 0,
+        }
+    }
+
     /// Shared memory as a rail, once it was used.
     fn shared_memory_page(&self, sum: &Counts) -> Option<live::Rail> {
         let links = self.links.memory.len() as u32;
-        (links > 0 || self.counters.has_ended(self.rails.len())).then(|| live::Rail {
+        (links > 0 || self.counters.has_ended(usize::from(self.shared_memory_rail().0))).then(|| live::Rail {
             name: SHARED_MEMORY.to_string(),
             address: None,
             state: if links > 0 { State::Up } else { State::Ended },
@@ -106,7 +133,8 @@ impl Endpoint {
 
     /// What all links of each rail have counted, and those in shared memory, those that were closed as well.
     fn rail_counts(&self) -> Vec<Counts> {
-        let mut sums: Vec<Counts> = (0..=self.rails.len()).map(|rail| *self.counters.ended(rail)).collect();
+        let mut sums: Vec<Counts> =
+            (0..=usize::from(self.shared_memory_rail().0)).map(|rail| *self.counters.ended(rail)).collect();
         self.links.iter().for_each(|(_, link)| sums[usize::from(link.rail().0)].add(link.counts()));
         sums
     }

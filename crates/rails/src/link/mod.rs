@@ -22,6 +22,7 @@ use fishplate_engine::retire::Retirement;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Payload, RailId, SubchannelId};
 
+use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Keys;
 use crate::link_kind::{Counts, Ending, LinkKind, Places};
 use crate::link_name::LinkName;
@@ -89,6 +90,8 @@ pub struct StreamLink {
     pub unanswered_since: Option<Instant>,
     /// Since when the peer's kernel has acknowledged nothing of what was sent.
     pub stuck_since: Option<Instant>,
+    /// What has come of the description of an endpoint of the peer's.
+    pub described: Vec<u8>,
     /// What was counted.
     pub counts: Counts,
 }
@@ -191,6 +194,7 @@ impl StreamLink {
             probes_often: false,
             unanswered_since: None,
             stuck_since: None,
+            described: Vec::new(),
             counts: Counts::default(),
         }
     }
@@ -245,7 +249,7 @@ impl LinkKind for StreamLink {
         true
     }
 
-    fn discard(&mut self) {
+    fn discard(&mut self, _: &mut BounceBuffers) {
         self.receive.discard();
     }
 

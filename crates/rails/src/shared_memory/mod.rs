@@ -23,6 +23,7 @@ use fishplate_engine::wire::Header;
 use fishplate_engine::{Instant, Payload, RailId, Source, SubchannelId};
 use rustix::net::{SendFlags, send};
 
+use crate::bounce_buffers::BounceBuffers;
 use crate::link_kind::{Counts, Ending, LinkKind, Places};
 use crate::sys::shared_memory::SharedMemory;
 use layout::{Side, Sleep, Word};
@@ -173,7 +174,7 @@ impl LinkKind for SharedMemoryLink {
         self.sender.detach(ended, places)
     }
 
-    fn discard(&mut self) {
+    fn discard(&mut self, _: &mut BounceBuffers) {
         self.receiver.discard();
     }
 

@@ -5,6 +5,7 @@ pub mod interface;
 pub mod io;
 pub mod limits;
 pub mod memory;
+pub mod ofi;
 pub mod option;
 pub mod poll;
 pub mod process_memory;

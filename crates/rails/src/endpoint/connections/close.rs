@@ -39,7 +39,7 @@ impl Endpoint {
         let links: Vec<LinkId> = self.links.iter().map(|(link, _)| link).collect();
         links.into_iter().for_each(|link| self.remove_link(link));
         if let Some(file) = &self.settings.stats
-            && let Err(error) = self.counters.append(file, &self.rails, SHARED_MEMORY)
+            && let Err(error) = self.counters.append(file, &self.rails, self.ofi.names().chain([SHARED_MEMORY]))
         {
             log::warn!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display());
         }
@@ -80,6 +80,9 @@ impl Endpoint {
         self.register_active_link();
         let mut open: Vec<usize> = self.links.streams.iter().map(|(at, _)| at).collect();
         let mut sink = vec![0; 64 << 10];
+        while !self.flush_ofi() && start.elapsed() < LINGER {
+            std::thread::yield_now();
+        }
         while !open.is_empty() && start.elapsed() < LINGER {
             open.retain(|at| {
                 let mut socket = &self.links.streams[*at].socket;

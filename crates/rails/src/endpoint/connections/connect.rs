@@ -306,6 +306,7 @@ impl Endpoint {
         }
         self.engine.writable(subchannel, FIRST_BUDGET);
         self.offer_shared_memory(at);
+        self.offer_ofi(at);
         self.process_received(at, now);
     }
 }

@@ -57,7 +57,7 @@ impl Endpoint {
         let why = self.failure_text(id, cause);
         let missed = match id {
             LinkId::Stream(at) => self.attempt_after(at, now),
-            LinkId::Memory(_) => None,
+            LinkId::Memory(_) | LinkId::Ofi(_) => None,
         };
         self.recover_sent(id, subchannel);
         self.remove_link(id);
@@ -123,6 +123,7 @@ impl Endpoint {
                 format!("rail {} ({own} to {}): {cause}", rail.name, link.remote)
             }
             LinkId::Memory(_) => format!("rail {SHARED_MEMORY}: {cause}"),
+            LinkId::Ofi(at) => format!("rail {}: {cause}", self.ofi_rail_name(self.links.ofi[at].rail())),
         }
     }
 
@@ -130,7 +131,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn has_usable_link(&self, vc: VcId) -> bool {
         self.peers[vc.0 as usize].links.iter().flatten().any(|id| match id {
             LinkId::Stream(at) => !self.links.streams[*at].retirement.has_begun(),
-            LinkId::Memory(_) => true,
+            LinkId::Memory(_) | LinkId::Ofi(_) => true,
         })
     }
 
@@ -204,6 +205,7 @@ impl Endpoint {
         let counts = match id {
             LinkId::Stream(at) => self.remove_stream(at).final_counts(),
             LinkId::Memory(at) => *self.remove_shared(at).counts(),
+            LinkId::Ofi(at) => self.remove_ofi(at),
         };
         self.counters.add(rail, &counts, self.clock.now());
     }
@@ -231,6 +233,7 @@ impl Endpoint {
     fn drop_connections(&mut self, vc: VcId) {
         let links: Vec<LinkId> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
         links.into_iter().for_each(|link| self.remove_link(link));
+        self.remove_ofi_ends(vc);
         self.attempts.retain(|_, attempt| attempt.vc != vc);
         self.stream_groups.retain(|group| !group.is_to(vc));
         self.peers[vc.0 as usize].role = Role::Lost;

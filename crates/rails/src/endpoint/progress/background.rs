@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::endpoint::Endpoint;
+use crate::link_kind::LinkKind;
 
 impl Endpoint {
     /// Number of progress calls so far: if it stays the same, the application is not in MPI.
@@ -14,7 +15,9 @@ impl Endpoint {
     /// Whether sends wait for a socket whose kernel buffer was full.
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
-        !self.stalled.is_empty() || self.links.memory.iter().any(|(_, link)| link.sender.is_blocked())
+        !self.stalled.is_empty()
+            || self.links.memory.iter().any(|(_, link)| link.sender.is_blocked())
+            || self.links.ofi.iter().any(|(_, link)| link.has_waiting())
     }
 
     /// Whether anything that was posted has not ended, so that what comes from the network may be for it.
@@ -43,6 +46,7 @@ impl Endpoint {
         }
         self.query_kernel_acks(now);
         self.poll_taken_of_shared(now);
+        self.poll_ofi(now);
         self.pump(now);
         self.ring_bells(true);
     }
@@ -52,6 +56,7 @@ impl Endpoint {
     pub fn progress_in_background(&mut self) -> bool {
         self.progress();
         self.register_active_link();
-        self.sleep_shared_memory()
+        // Nothing wakes anybody for what comes over a provider's endpoint.
+        self.sleep_shared_memory() && self.links.ofi.is_empty()
     }
 }

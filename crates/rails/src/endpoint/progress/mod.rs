@@ -46,6 +46,7 @@ impl Endpoint {
         self.skipped = 0;
         let now = self.clock.now();
         self.now = now;
+        moved |= self.poll_ofi(now);
         moved = moved || self.poll_active_link(now);
         if !timeout.is_zero() {
             self.register_active_link();
@@ -60,6 +61,7 @@ impl Endpoint {
             self.next_tick = now.plus_ns(TICK_NS);
             self.service_unproven(now);
             self.service_shared_memory(now);
+            self.service_ofi(now);
             self.publish_rail_bytes();
             self.write_status_page(now);
             self.service_attempts(now);

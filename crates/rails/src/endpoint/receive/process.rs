@@ -50,6 +50,13 @@ impl Endpoint {
                 self.protocol_violation(LinkId::Stream(at), "it lets go of a connection that has to stay");
                 return false;
             }
+            Body::Description { total, offset, part } => {
+                let came = self.description_came(at, (total, offset), &part);
+                if let Err(how) = came {
+                    self.protocol_violation(LinkId::Stream(at), how);
+                }
+                return self.links.streams.contains(at);
+            }
             Body::SharedMemory { listener, secret } => {
                 self.shared_memory_offered(at, listener, secret, now);
                 return true;
@@ -84,6 +91,7 @@ impl Endpoint {
         let subchannel = match link {
             LinkId::Stream(at) => self.links.streams[at].header_came(&mut header, now),
             LinkId::Memory(at) => self.links.memory[at].header_came(&mut header, now),
+            LinkId::Ofi(at) => self.links.ofi[at].header_came(&mut header, now),
         };
         match self.engine.handle_header(now, subchannel, &header) {
             Ok(placement) => {
@@ -103,6 +111,7 @@ impl Endpoint {
         let subchannel = match link {
             LinkId::Stream(at) => self.links.streams[at].payload_came(len),
             LinkId::Memory(at) => self.links.memory[at].payload_came(len),
+            LinkId::Ofi(at) => self.links.ofi[at].payload_came(len),
         };
         self.engine.payload_placed(now, subchannel);
         self.apply_memory_actions();

@@ -1,0 +1,125 @@
+//! Links over the providers of a libfabric. Each is set up over a stream to the same peer that is up, so there is none to
+//! peers that TCP does not reach.
+//!
+//! `connect` sets them up, `transfer` moves frames. What such a link is without an endpoint is in [`crate::ofi`].
+//!
+//! Called by the progress loop, by the send path, and by streams, of which each set-up begins.
+
+mod connect;
+mod transfer;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use fishplate_engine::{Instant, RailId, VcId};
+
+use super::Endpoint;
+use crate::ofi::wanted::Wanted;
+use crate::ofi::{self, Rail, SharedRail};
+use crate::settings::Settings;
+
+/// The rails of an endpoint by such providers.
+#[derive(Default)]
+pub struct OfiState {
+    rails: Vec<OfiRail>,
+}
+
+/// One of them.
+struct OfiRail {
+    wanted: Wanted,
+    rail: SharedRail,
+    name: String,
+    /// Bytes per second, where that is known.
+    speed: Option<f64>,
+    /// Its links to be and those that are up, by the rail's names.
+    ends: Vec<Option<End>>,
+    /// When links that have failed are set up anew.
+    pauses: HashMap<VcId, Pause>,
+    /// When it is opened anew, if it is closed.
+    reopening: Pause,
+}
+
+/// This side of a link.
+struct End {
+    vc: VcId,
+    /// The peer has told of its side.
+    is_answered: bool,
+    /// Its key among the endpoint's links, once it is up.
+    link: Option<usize>,
+}
+
+/// What has failed is not set up at once again.
+#[derive(Clone, Copy, Default)]
+struct Pause {
+    until: Instant,
+    ns: u64,
+}
+
+/// First and longest pause after a failure, in nanoseconds.
+const PAUSES_NS: (u64, u64) = (500_000_000, 60_000_000_000);
+
+impl Pause {
+    /// It has failed, once more.
+    fn failed(&mut self, now: Instant) {
+        self.ns = (2 * self.ns).clamp(PAUSES_NS.0, PAUSES_NS.1);
+        self.until = now.plus_ns(self.ns);
+    }
+}
+
+impl OfiState {
+    /// Opens the rails that the settings name. One that cannot be opened is told, and left out.
+    pub fn open(settings: &Settings) -> OfiState {
+        let mut rails: Vec<OfiRail> = Vec::new();
+        for word in &settings.rails {
+            let Some(wanted) = Wanted::of(word) else { continue };
+            let opened = match settings.encryption {
+                true => Err("with FISHPLATE_ENCRYPTION=on nothing goes over it, as it cannot be encrypted".into()),
+                false => ofi::open(&wanted),
+            };
+            match opened {
+                Ok(rail) => add(&mut rails, wanted, rail),
+                Err(why) => log::warn!("FISHPLATE_RAILS: {word} is no rail: {why}"),
+            }
+        }
+        OfiState { rails }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rails.len()
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.rails.iter().map(|rail| rail.name.as_str())
+    }
+
+    /// Whether a rail has links to be, or had one that failed.
+    pub fn is_connecting(&self, rail: usize) -> bool {
+        self.rails[rail].ends.iter().flatten().any(|end| end.link.is_none())
+    }
+}
+
+fn add(rails: &mut Vec<OfiRail>, wanted: Wanted, mut rail: Rail) {
+    let is_like = |other: &&OfiRail| {
+        let other = ofi::lock(&other.rail);
+        (&other.provider, &other.fabric) == (&rail.provider, &rail.fabric)
+    };
+    rail.ordinal = rails.iter().filter(is_like).count() as u8;
+    let (name, speed) = (rail.name.clone(), rail.speed.map(|bits| bits as f64 / 8.0));
+    let rail = Arc::new(Mutex::new(rail));
+    let (ends, pauses, reopening) = (Vec::new(), HashMap::new(), Pause::default());
+    rails.push(OfiRail { wanted, rail, name, speed, ends, pauses, reopening });
+}
+
+impl Endpoint {
+    /// The number under which such a rail is counted: they are behind the interfaces.
+    pub(in crate::endpoint) fn ofi_rail(&self, rail: usize) -> RailId {
+        RailId((self.rails.len() + rail) as u8)
+    }
+
+    /// How a message calls the rail of a link.
+    pub(in crate::endpoint) fn ofi_rail_name(&self, rail: RailId) -> &str {
+        self.ofi.rails.get(usize::from(rail.0) - self.rails.len()).map_or("", |rail| rail.name.as_str())
+    }
+}

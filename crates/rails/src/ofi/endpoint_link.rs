@@ -1,0 +1,97 @@
+//! A link as its endpoint sees it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fishplate_engine::wire::Header;
+use fishplate_engine::{Instant, Payload, RailId, Source, SubchannelId};
+
+use super::Rail;
+use crate::bounce_buffers::BounceBuffers;
+use crate::link_kind::{Counts, Ending, LinkKind, Places};
+
+/// A rail and all links over it, of which each is a part.
+pub type SharedRail = Arc<Mutex<Rail>>;
+
+/// The rail. (Nobody else has it: an endpoint is used by one thread at a time.)
+pub fn lock(rail: &SharedRail) -> MutexGuard<'_, Rail> {
+    rail.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A link that is up.
+pub struct OfiLink {
+    /// The engine's name for it.
+    pub subchannel: SubchannelId,
+    /// Its rail.
+    pub way: SharedRail,
+    /// The rail's name for it.
+    pub at: usize,
+    /// What was counted.
+    pub counts: Counts,
+    rail: RailId,
+    goodbye_received: bool,
+}
+
+impl OfiLink {
+    /// Of a rail that is counted as `rail`.
+    pub fn new((way, at): (SharedRail, usize), subchannel: SubchannelId, rail: RailId) -> OfiLink {
+        OfiLink { subchannel, way, at, counts: Counts::default(), rail, goodbye_received: false }
+    }
+
+    /// The peer has said goodbye, and nothing is missing.
+    pub fn has_ended(&self) -> bool {
+        self.goodbye_received && !lock(&self.way).has_pending(self.at)
+    }
+}
+
+impl LinkKind for OfiLink {
+    fn subchannel(&self) -> SubchannelId {
+        self.subchannel
+    }
+
+    fn rail(&self) -> RailId {
+        self.rail
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    fn counts_mut(&mut self) -> &mut Counts {
+        &mut self.counts
+    }
+
+    fn newest_acknowledgement(&mut self, frames: u32, _: Instant) -> u32 {
+        frames
+    }
+
+    fn goodbye_came(&mut self) {
+        self.goodbye_received = true;
+    }
+
+    fn ending(&self) -> Ending {
+        Ending::of(self.goodbye_received, lock(&self.way).has_pending(self.at))
+    }
+
+    fn has_waiting(&self) -> bool {
+        lock(&self.way).has_waiting(self.at)
+    }
+
+    fn has_lent(&self, payload: &Payload) -> bool {
+        lock(&self.way).has_lent(self.at, payload)
+    }
+
+    fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
+        lock(&self.way).detach(self.at, ended, places)
+    }
+
+    /// Reads cannot be called off: they end first.
+    fn discard(&mut self, bounces: &mut BounceBuffers) {
+        lock(&self.way).end_reads(self.at, bounces);
+    }
+
+    fn recover(&self, _: u32, _: u64, _: &mut Vec<u8>) {}
+
+    fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
+        lock(&self.way).push(self.at, (bye, &Source::User(Payload::EMPTY), false), places);
+    }
+}

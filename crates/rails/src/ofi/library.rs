@@ -1,0 +1,34 @@
+//! The libfabric whose providers are used: that of the MPI.
+
+use std::ffi::{CStr, CString};
+use std::sync::OnceLock;
+
+use super::Rail;
+use super::wanted::Wanted;
+use crate::sys::ofi::{Library, Offer};
+
+static PATH: OnceLock<CString> = OnceLock::new();
+
+/// The libfabric at `path`, which is in memory, is the one.
+pub fn use_library(path: &CStr) {
+    // A process has one, or the first has come first.
+    let _ = PATH.set(path.to_owned());
+}
+
+/// Opens a rail by a domain of a provider, or says why that cannot be.
+pub fn open(wanted: &Wanted) -> Result<Rail, String> {
+    let Wanted { provider, domain } = wanted;
+    let path = PATH.get().ok_or("it is not known which libfabric has called")?;
+    let library = Library::open(path, true)?;
+    let version = library.version();
+    let what = format!("the provider {provider} of libfabric {version}");
+    let offers = Offer::all(&library, provider)
+        .map_err(|error| format!("{what} does not offer reliable datagrams with remote reads ({error})"))?;
+    let names: Vec<String> = offers.iter().map(|offer| offer.domain.clone()).collect();
+    let found = offers.into_iter().find(|offer| offer.domain == *domain);
+    let offer = found.ok_or_else(|| format!("{what} has no domain {domain}; there are: {}", names.join(", ")))?;
+    if offer.is_up == Some(false) {
+        return Err("its link is down".into());
+    }
+    Rail::open(offer).map_err(|error| error.to_string())
+}

@@ -1,0 +1,145 @@
+//! One link: two endpoints that have proven to each other who they are.
+
+use std::collections::VecDeque;
+
+use super::description::Description;
+use super::receiver::{BadRecord, Frame, Receiver};
+use super::record::{Kind, PREAMBLE, Preamble};
+use super::sender::{CREDITS, Sender, Told};
+use crate::sys::ofi::Buffer;
+
+/// A link, or what is to become one.
+pub struct Link {
+    /// How this side calls it.
+    pub id: u32,
+    /// What all that comes over it has to begin with.
+    pub secret: u64,
+    /// Once the peer has told where it is.
+    pub sender: Option<Sender>,
+    /// What is received.
+    pub receiver: Receiver,
+    /// What is sent as to setting it up.
+    pub greeting: Greeting,
+    /// Something of the peer has come: it knows the secret.
+    pub is_heard: bool,
+    /// The peer has heard of this side.
+    pub is_welcomed: bool,
+    /// It is up, and that was told.
+    pub is_up: bool,
+    /// Records that have come, of which the longer ones may be late.
+    pub records: VecDeque<(Preamble, Buffer, usize)>,
+    /// How many numbered records have come, modulo 2^32.
+    pub taken: u32,
+    /// A frame whose place was asked for, and the record that its payload is in, if so.
+    pub current: Option<(Frame, Option<(Buffer, usize)>)>,
+    /// What blocked it may be gone.
+    pub was_blocked: bool,
+    /// Why it has failed.
+    pub failure: Option<Failure>,
+    /// It is in the list of those with news.
+    pub is_listed: bool,
+}
+
+/// Which greeting the peer has not been sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// Nothing can be sent yet, or all was.
+    Nothing,
+    /// That this side knows where it is.
+    Hello,
+    /// That its hello has come.
+    Welcome,
+}
+
+/// Why a link has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// For this reason.
+    Broken(String),
+    /// The peer has broken the protocol.
+    Protocol(String),
+}
+
+impl Link {
+    /// One that is offered to a peer.
+    pub fn new(id: u32, secret: u64) -> Link {
+        Link {
+            id,
+            secret,
+            sender: None,
+            receiver: Receiver::default(),
+            greeting: Greeting::Nothing,
+            is_heard: false,
+            is_welcomed: false,
+            is_up: false,
+            records: VecDeque::new(),
+            taken: 0,
+            current: None,
+            was_blocked: false,
+            failure: None,
+            is_listed: false,
+        }
+    }
+
+    /// What the peer has to know of what it has sent.
+    pub fn told(&self) -> Told {
+        Told { taken: self.taken, fetched: self.receiver.fetched }
+    }
+
+    /// The peer's name of the link.
+    pub fn name_of(description: &Description) -> (u32, u64) {
+        (description.link, description.secret)
+    }
+
+    /// Whether both sides know of each other, and the peer knows that they do.
+    pub fn is_proven(&self) -> bool {
+        self.is_welcomed && self.greeting == Greeting::Nothing
+    }
+
+    /// Notes a failure, the first one.
+    pub fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// A record has come.
+    pub fn record_came(&mut self, preamble: Preamble, buffer: Buffer, len: usize) {
+        if preamble.kind.is_numbered() && preamble.number.wrapping_sub(self.taken) >= CREDITS {
+            self.fail(Failure::Protocol(BadRecord::Order.to_string()));
+        }
+        self.records.push_back((preamble, buffer, len));
+    }
+
+    /// The next record: numbered ones in their order, others as they come; nothing but greetings before the link is up.
+    pub fn next_record(&mut self) -> Option<(Preamble, Buffer, usize)> {
+        let is_next = |(preamble, ..): &(Preamble, Buffer, usize)| match preamble.kind {
+            Kind::Hello | Kind::Welcome => true,
+            Kind::Credit => self.is_up,
+            Kind::Frame | Kind::Rest | Kind::Lent => self.is_up && preamble.number == self.taken,
+        };
+        let at = self.records.iter().position(is_next)?;
+        self.records.remove(at)
+    }
+
+    /// Takes what a record says beside its frame, and the frame if there is a whole one now.
+    pub fn take(&mut self, preamble: &Preamble, record: &[u8]) -> Result<Option<Frame>, String> {
+        match preamble.kind {
+            Kind::Hello | Kind::Welcome => {
+                if !self.is_heard {
+                    self.is_heard = true;
+                    self.greeting = Greeting::Welcome;
+                }
+                self.is_welcomed |= preamble.kind == Kind::Welcome;
+                return Ok(None);
+            }
+            Kind::Credit | Kind::Frame | Kind::Rest | Kind::Lent => {}
+        }
+        let sender = self.sender.as_mut().ok_or("a record before the link is up")?;
+        let told = Told { taken: preamble.taken, fetched: preamble.fetched };
+        sender.heard(told).map_err(|_| "it has taken what was not sent")?;
+        if !preamble.kind.is_numbered() {
+            return Ok(None);
+        }
+        self.taken = self.taken.wrapping_add(1);
+        self.receiver.take(preamble.kind, &record[PREAMBLE..]).map_err(|bad| bad.to_string())
+    }
+}

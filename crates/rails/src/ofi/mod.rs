@@ -1,0 +1,26 @@
+//! Links over the providers of a libfabric: InfiniBand, RoCE, EFA and whatever else it has, as rails.
+//!
+//! A [`Rail`] is one endpoint of a provider; it has a link to each peer. Short frames are sent as messages into buffers that
+//! the receiver has posted, as many as it has for the link. Long payloads are lent: the frame says where they are in the
+//! sender's registered memory, and the receiver reads them from there to where they belong. [`record`] says what is sent.
+//!
+//! Docs: `docs/ofi.md`.
+
+pub mod description;
+mod endpoint_link;
+mod library;
+mod link;
+mod rail;
+mod receiver;
+mod record;
+mod sender;
+#[cfg(test)]
+mod tests;
+pub mod wanted;
+mod way;
+
+pub use description::Description;
+pub use endpoint_link::{OfiLink, SharedRail, lock};
+pub use library::{open, use_library};
+pub use link::Failure;
+pub use rail::{News, Rail};

@@ -1,0 +1,297 @@
+//! The receiving half of a link: frames in their order, whose payloads are here or are read out of the peer's memory.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode};
+use fishplate_engine::{BounceId, Extent, Payload, Placement};
+
+use super::record::{Kind, RemotePiece};
+use super::way::Way;
+use crate::bounce_buffers::BounceBuffers;
+use crate::link::Destination;
+use crate::sys::memory::UserMemory;
+use crate::sys::ofi::{PeerAddress, Posted, Remote};
+
+/// Longest payload that comes in several records, in bytes: no message or piece that is sent so is longer.
+const MOST_IN_PARTS: u32 = 2 << 20;
+/// Most bytes of one read.
+const MOST_READ: u64 = 1 << 30;
+
+/// What the peer must not send.
+#[derive(Debug, PartialEq, Eq)]
+pub enum BadRecord {
+    /// It is not the next one.
+    Order,
+    /// There is no such kind of record, or it does not belong here.
+    Kind,
+    /// It is longer or shorter than what it belongs to.
+    Length(usize),
+    /// Its header is none.
+    Header(Malformed),
+}
+
+impl fmt::Display for BadRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadRecord::Order => f.write_str("records are out of order"),
+            BadRecord::Kind => f.write_str("a record where none may be"),
+            BadRecord::Length(len) => write!(f, "a record of {len} bytes, which is not what it belongs to"),
+            BadRecord::Header(malformed) => malformed.fmt(f),
+        }
+    }
+}
+
+/// A frame that is here, or can be read.
+pub struct Frame {
+    /// Its header.
+    pub header: Header,
+    payload: FramePayload,
+}
+
+enum FramePayload {
+    /// At the end of its record.
+    InRecord,
+    /// Of several records.
+    Parts(Vec<u8>),
+    Remote(Vec<RemotePiece>),
+}
+
+impl Frame {
+    /// Whether its payload, if it has one, is in the record that it has come in.
+    pub fn is_in_record(&self) -> bool {
+        matches!(self.payload, FramePayload::InRecord)
+    }
+}
+
+/// State of the receiving half.
+#[derive(Default)]
+pub struct Receiver {
+    /// A frame that has come in part: the rest follows.
+    parts: Option<(Header, Vec<u8>)>,
+    /// Frames with payloads that the engine knows of, in their order.
+    pending: VecDeque<Pending>,
+    /// Number of the first of them.
+    first: u32,
+    /// Reads that could not be begun yet, in order.
+    unread: VecDeque<Read>,
+    /// How many loans were read so far.
+    pub fetched: u32,
+}
+
+/// A frame whose payload is being placed.
+struct Pending {
+    len: u64,
+    is_loan: bool,
+    /// Reads that have not ended.
+    reads: usize,
+    /// What was read for a copy, in order.
+    bounce: Option<(BounceId, Vec<Vec<u8>>)>,
+}
+
+struct Read {
+    /// Of which frame.
+    number: u32,
+    /// Which of the pieces of a copy.
+    piece: usize,
+    to: To,
+    from: Remote,
+}
+
+enum To {
+    User(Extent),
+    Copy(usize),
+}
+
+/// The name of a read: of which frame, and which piece of a copy.
+pub fn read_tag(link: u32, number: u32, piece: usize) -> u64 {
+    u64::from(link) << 32 | u64::from(number as u16) << 16 | piece as u64 & 0xffff
+}
+
+impl Receiver {
+    /// A record of `kind`, of which `bytes` follow the preamble. A frame, if it is whole now.
+    pub fn take(&mut self, kind: Kind, bytes: &[u8]) -> Result<Option<Frame>, BadRecord> {
+        if kind == Kind::Rest {
+            let (header, mut payload) = self.parts.take().ok_or(BadRecord::Kind)?;
+            let len = header.body.payload_len() as usize;
+            if bytes.is_empty() || bytes.len() > len - payload.len() {
+                return Err(BadRecord::Length(bytes.len()));
+            }
+            payload.extend_from_slice(bytes);
+            if payload.len() == len {
+                return Ok(Some(Frame { header, payload: FramePayload::Parts(payload) }));
+            }
+            self.parts = Some((header, payload));
+            return Ok(None);
+        }
+        if self.parts.is_some() {
+            return Err(BadRecord::Kind);
+        }
+        let decoded = decode(&bytes[..bytes.len().min(MAX_HEADER_LEN)]).map_err(BadRecord::Header)?;
+        let (header, header_len) = decoded.ok_or(BadRecord::Length(bytes.len()))?;
+        let (rest, len) = (&bytes[header_len..], header.body.payload_len());
+        if kind == Kind::Lent {
+            let pieces = RemotePiece::decode_all(rest, u64::from(len)).filter(|pieces| !pieces.is_empty());
+            let pieces = pieces.ok_or(BadRecord::Length(bytes.len()))?;
+            return Ok(Some(Frame { header, payload: FramePayload::Remote(pieces) }));
+        }
+        let is_part = rest.len() < len as usize;
+        if rest.len() > len as usize || is_part && (rest.is_empty() || len > MOST_IN_PARTS) {
+            return Err(BadRecord::Length(bytes.len()));
+        }
+        if is_part {
+            self.parts = Some((header, rest.to_vec()));
+            return Ok(None);
+        }
+        Ok(Some(Frame { header, payload: FramePayload::InRecord }))
+    }
+
+    /// The payload of a frame, which is not empty, goes to `placement`. `record` is what it has come in.
+    pub fn place(
+        &mut self,
+        (frame, record): (Frame, &[u8]),
+        placement: Placement,
+        (memory, bounces): (&UserMemory, &mut BounceBuffers),
+    ) {
+        let len = u64::from(frame.header.body.payload_len());
+        let mut pending = Pending { len, is_loan: false, reads: 0, bounce: None };
+        let number = self.first.wrapping_add(self.pending.len() as u32);
+        match &frame.payload {
+            FramePayload::InRecord => {
+                let payload = &record[record.len() - len as usize..];
+                Destination::open(placement, bounces).put(0, payload, memory, bounces);
+            }
+            FramePayload::Parts(bytes) => Destination::open(placement, bounces).put(0, bytes, memory, bounces),
+            FramePayload::Remote(pieces) => {
+                pending.is_loan = true;
+                self.plan(&mut pending, (number, pieces), placement, bounces);
+            }
+        }
+        self.pending.push_back(pending);
+    }
+
+    /// Which reads bring the payload where it goes.
+    fn plan(
+        &mut self,
+        pending: &mut Pending,
+        (number, pieces): (u32, &[RemotePiece]),
+        placement: Placement,
+        bounces: &mut BounceBuffers,
+    ) {
+        let mut at = 0;
+        for RemotePiece { address, key, len } in pieces.iter().copied() {
+            let mut done = 0;
+            while done < len {
+                let part = (len - done).min(MOST_READ);
+                let from = Remote { address: address.wrapping_add(done), key };
+                match &placement {
+                    Placement::User(place) => {
+                        let mut skip = 0;
+                        for extent in place.slice(at + done, part).extents().iter().filter(|extent| extent.len > 0) {
+                            let from = Remote { address: from.address.wrapping_add(skip), ..from };
+                            self.unread.push_back(Read { number, piece: 0, to: To::User(*extent), from });
+                            (skip, pending.reads) = (skip + extent.len, pending.reads + 1);
+                        }
+                    }
+                    Placement::Bounce(id) => {
+                        let (_, copies) = pending.bounce.get_or_insert_with(|| {
+                            bounces.open(*id);
+                            (*id, Vec::new())
+                        });
+                        self.unread.push_back(Read { number, piece: copies.len(), to: To::Copy(part as usize), from });
+                        copies.push(Vec::new());
+                        pending.reads += 1;
+                    }
+                    Placement::Discard => {}
+                }
+                done += part;
+            }
+            at += len;
+        }
+    }
+
+    /// Begins reads that have not begun.
+    pub fn read(&mut self, (link, peer): (u32, PeerAddress), way: &mut Way, memory: &UserMemory) {
+        while let Some(read) = self.unread.pop_front() {
+            let tag = read_tag(link, read.number, read.piece);
+            let posted = match read.to {
+                To::User(extent) => way.port.read((memory, &Payload::One(extent)), read.from, peer, tag),
+                To::Copy(len) => way.port.read_own(vec![0; len], read.from, peer, tag),
+            };
+            if matches!(posted, Posted::Again(())) {
+                self.unread.push_front(read);
+                return;
+            }
+        }
+    }
+
+    /// A read has ended.
+    pub fn has_read(&mut self, tag: u64, own: Option<Vec<u8>>) {
+        let (number, piece) = ((tag >> 16) as u16, (tag & 0xffff) as usize);
+        let at = number.wrapping_sub(self.first as u16);
+        let Some(pending) = self.pending.get_mut(usize::from(at)) else { return };
+        pending.reads = pending.reads.saturating_sub(1);
+        if let (Some(own), Some((_, copies))) = (own, &mut pending.bounce)
+            && let Some(copy) = copies.get_mut(piece)
+        {
+            *copy = own;
+        }
+    }
+
+    /// Length of the payload that is in place, if that is the oldest one.
+    pub fn placed(&mut self, bounces: &mut BounceBuffers) -> Option<u64> {
+        let pending = self.pending.front()?;
+        if pending.reads > 0 {
+            return None;
+        }
+        let mut pending = self.pending.pop_front()?;
+        self.first = self.first.wrapping_add(1);
+        pending.settle(bounces);
+        self.fetched = self.fetched.wrapping_add(u32::from(pending.is_loan));
+        Some(pending.len)
+    }
+
+    /// Copies may go: what is in place already is written to them now, and nothing later.
+    pub fn settle(&mut self, bounces: &mut BounceBuffers) {
+        self.pending.iter_mut().for_each(|pending| pending.settle(bounces));
+    }
+
+    /// Whether frames have come that the engine is not told to be in place.
+    pub fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Whether reads are under way that could write memory.
+    pub fn is_reading(&self) -> bool {
+        let unbegun = self.unread.len();
+        self.pending.iter().map(|pending| pending.reads).sum::<usize>() > unbegun
+    }
+
+    /// Whether reads have not begun.
+    pub fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// Reads that have not begun never will.
+    pub fn stop(&mut self) {
+        for read in self.unread.drain(..) {
+            let at = (read.number as u16).wrapping_sub(self.first as u16);
+            if let Some(pending) = self.pending.get_mut(usize::from(at)) {
+                pending.reads -= 1;
+            }
+        }
+    }
+}
+
+impl Pending {
+    /// Writes what was read for a copy to it.
+    fn settle(&mut self, bounces: &mut BounceBuffers) {
+        let Some((id, mut copies)) = self.bounce.take() else { return };
+        if let Some(buffer) = bounces.get_mut(id) {
+            match &mut copies[..] {
+                [one] => *buffer = std::mem::take(one),
+                copies => copies.iter().for_each(|copy| buffer.extend_from_slice(copy)),
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The sending half of a link.
+
+use std::collections::VecDeque;
+
+use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
+use fishplate_engine::{Extent, Payload, Source};
+
+use super::record::{Kind, MAX_PIECES, MOST_PAYLOAD, PIECE, PREAMBLE, Preamble, RemotePiece};
+use super::way::{Way, memory_hint};
+use crate::link_kind::Places;
+use crate::sys::ofi::{LentPiece, PeerAddress};
+
+/// Numbered records that are not known to be taken, at most: the receiver has so many buffers for a link.
+pub const CREDITS: u32 = 32;
+/// Loans that are not known to be read, at most. How many are under way is mostly the engine's to say; but they bind bytes to a rail
+/// before it can take them.
+pub const MOST_LOANS: usize = 16;
+/// Payloads up to this many bytes are copied into a record.
+const MOST_COPIED: u64 = MOST_PAYLOAD as u64;
+
+/// The peer says that it has taken what was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeverSent;
+
+/// What this side has taken of the peer's records, which goes with every record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Numbered records.
+    pub taken: u32,
+    /// Loans that were read.
+    pub fetched: u32,
+}
+
+/// State of the sending half.
+pub struct Sender {
+    /// Where it sends to.
+    pub peer: PeerAddress,
+    /// The peer's name of the link, and its secret.
+    name: (u32, u64),
+    /// Numbered records so far, modulo 2^32.
+    next: u32,
+    /// How many of them the peer has taken.
+    taken: u32,
+    /// How many loans the peer has read.
+    fetched: u32,
+    /// The others, in order.
+    loans: VecDeque<Loan>,
+    /// Frames that could not go yet, in order; the first perhaps in part.
+    waiting: VecDeque<Waiting>,
+    /// What the peer was told last.
+    told: Told,
+    /// How sends of this link come back.
+    tag: u64,
+    /// Memory cannot be registered, and the user knows why.
+    cannot_lend: bool,
+}
+
+struct Loan {
+    payload: Payload,
+    /// Until it ends.
+    _pieces: Vec<LentPiece>,
+}
+
+struct Waiting {
+    header: Header,
+    payload: Held,
+    may_lend: bool,
+    /// Bytes of the payload that were sent; the header was as well, if there are any.
+    done: u64,
+}
+
+/// The payload of a frame that waits.
+enum Held {
+    /// Where it is.
+    Where(Source),
+    /// What it was.
+    Copied(Vec<u8>),
+}
+
+impl Sender {
+    /// Nothing was sent yet.
+    pub fn new(peer: PeerAddress, name: (u32, u64), tag: u64) -> Sender {
+        Sender {
+            peer,
+            name,
+            next: 0,
+            taken: 0,
+            fetched: 0,
+            loans: VecDeque::new(),
+            waiting: VecDeque::new(),
+            told: Told::default(),
+            tag,
+            cannot_lend: false,
+        }
+    }
+
+    /// Whether frames wait, or would.
+    pub fn is_blocked(&self) -> bool {
+        !self.waiting.is_empty() || self.loans.len() >= MOST_LOANS
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether the peer may read of `payload`.
+    pub fn has_lent(&self, payload: &Payload) -> bool {
+        self.loans.iter().any(|loan| overlaps(&loan.payload, payload))
+    }
+
+    /// Sends a frame, or keeps it until it can go. With `is_borrowed`, the payload is valid only during the call.
+    pub fn push(
+        &mut self,
+        (header, source, is_borrowed): (&Header, &Source, bool),
+        way: &mut Way,
+        told: Told,
+        places: Places<'_>,
+    ) {
+        let mut frame =
+            Waiting { header: *header, payload: Held::Where(source.clone()), may_lend: !is_borrowed, done: 0 };
+        if self.waiting.is_empty() && self.write(&mut frame, way, told, places) {
+            return;
+        }
+        if is_borrowed {
+            frame.payload = copied(frame.payload, places);
+        }
+        self.waiting.push_back(frame);
+    }
+
+    /// Sends what waits and can go.
+    pub fn flush(&mut self, way: &mut Way, told: Told, places: Places<'_>) {
+        while let Some(mut frame) = self.waiting.pop_front() {
+            if !self.write(&mut frame, way, told, places) {
+                self.waiting.push_front(frame);
+                return;
+            }
+        }
+    }
+
+    /// The peer has told what it has taken.
+    pub fn heard(&mut self, told: Told) -> Result<(), NeverSent> {
+        // A record that comes late may say less than what was heard.
+        let news = |told: u32, known: u32| Some(told.wrapping_sub(known)).filter(|news| *news <= u32::MAX / 2);
+        let taken = news(told.taken, self.taken).unwrap_or(0);
+        let loans = news(told.fetched, self.fetched).unwrap_or(0);
+        if taken > self.next.wrapping_sub(self.taken) || loans as usize > self.loans.len() {
+            return Err(NeverSent);
+        }
+        (self.taken, self.fetched) = (self.taken.wrapping_add(taken), self.fetched.wrapping_add(loans));
+        self.loans.drain(..loans as usize);
+        Ok(())
+    }
+
+    /// Tells the peer what was taken, if it would otherwise not hear of it in time. False: that could not be sent.
+    pub fn tell(&mut self, way: &mut Way, told: Told) -> bool {
+        let is_due = told.fetched != self.told.fetched || told.taken.wrapping_sub(self.told.taken) >= CREDITS / 2;
+        !is_due || self.send_bare(Kind::Credit, way, told)
+    }
+
+    /// Sends a record without anything. True if that has gone.
+    pub fn send_bare(&mut self, kind: Kind, way: &mut Way, told: Told) -> bool {
+        let record = self.preamble(kind, told).encode();
+        self.send(&record, way, told)
+    }
+
+    /// `ended` is not there any more once this returns. False if the peer may still read of it.
+    pub fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
+        for frame in &mut self.waiting {
+            if matches!(&frame.payload, Held::Where(Source::User(payload)) if overlaps(payload, ended)) {
+                frame.payload = copied(std::mem::replace(&mut frame.payload, Held::Copied(Vec::new())), places);
+                frame.may_lend = false;
+            }
+        }
+        !self.has_lent(ended)
+    }
+
+    fn preamble(&self, kind: Kind, told: Told) -> Preamble {
+        let (link, secret) = self.name;
+        Preamble { link, secret, number: self.next, taken: told.taken, fetched: told.fetched, kind }
+    }
+
+    /// Sends a frame, or more of it. True once all of it has gone.
+    fn write(&mut self, frame: &mut Waiting, way: &mut Way, told: Told, places: Places<'_>) -> bool {
+        let len = frame.len();
+        if len > MOST_COPIED && frame.done == 0 && frame.may_lend && !self.cannot_lend {
+            if self.loans.len() >= MOST_LOANS || !self.has_credit() {
+                return false;
+            }
+            match self.write_lent(frame, way, told, places) {
+                Some(has_gone) => return has_gone,
+                None => frame.may_lend = false,
+            }
+        }
+        loop {
+            if !self.has_credit() {
+                return false;
+            }
+            let part = (len - frame.done).min(MOST_COPIED) as usize;
+            let kind = if frame.done > 0 { Kind::Rest } else { Kind::Frame };
+            let Some(mut buffer) = way.take_buffer() else { return false };
+            let bytes = buffer.bytes_mut();
+            bytes[..PREAMBLE].copy_from_slice(&self.preamble(kind, told).encode());
+            let mut at = PREAMBLE;
+            if frame.done == 0 {
+                let mut header = [0; MAX_HEADER_LEN];
+                let header_len = frame.header.encode(&mut header);
+                bytes[at..at + header_len].copy_from_slice(&header[..header_len]);
+                at += header_len;
+            }
+            frame.copy_to(&mut bytes[at..at + part], places);
+            if !way.send(buffer, at + part, self.peer, self.tag) {
+                return false;
+            }
+            (self.next, self.told) = (self.next.wrapping_add(1), told);
+            frame.done += part as u64;
+            if frame.done >= len {
+                return true;
+            }
+        }
+    }
+
+    /// Sends a frame whose payload stays where it is. `None`: it cannot be lent. False: not now.
+    fn write_lent(&mut self, frame: &Waiting, way: &mut Way, told: Told, places: Places<'_>) -> Option<bool> {
+        let Held::Where(Source::User(payload)) = &frame.payload else { return None };
+        if payload.extents().len() > MAX_PIECES {
+            return None;
+        }
+        let pieces = match way.port.lend(places.memory, payload) {
+            Ok(pieces) => pieces,
+            Err(error) => {
+                log::warn!(
+                    "rail {}: memory cannot be registered, so long messages are copied: {error}{}",
+                    way.name,
+                    memory_hint(&error)
+                );
+                self.cannot_lend = true;
+                return None;
+            }
+        };
+        let mut record = [0; PREAMBLE + MAX_HEADER_LEN + MAX_PIECES * PIECE];
+        record[..PREAMBLE].copy_from_slice(&self.preamble(Kind::Lent, told).encode());
+        let mut header = [0; MAX_HEADER_LEN];
+        let header_len = frame.header.encode(&mut header);
+        record[PREAMBLE..PREAMBLE + header_len].copy_from_slice(&header[..header_len]);
+        let mut at = PREAMBLE + header_len;
+        for LentPiece { address, key, len, .. } in &pieces {
+            let piece = RemotePiece { address: *address, key: *key, len: *len };
+            record[at..at + PIECE].copy_from_slice(&piece.encode());
+            at += PIECE;
+        }
+        if !self.send(&record[..at], way, told) {
+            return Some(false);
+        }
+        self.next = self.next.wrapping_add(1);
+        self.loans.push_back(Loan { payload: payload.clone(), _pieces: pieces });
+        Some(true)
+    }
+
+    /// Sends a short record. False: not now.
+    fn send(&mut self, record: &[u8], way: &mut Way, told: Told) -> bool {
+        let has_gone = way.send_bytes(record, self.peer, self.tag);
+        if has_gone {
+            self.told = told;
+        }
+        has_gone
+    }
+
+    fn has_credit(&self) -> bool {
+        self.next.wrapping_sub(self.taken) < CREDITS
+    }
+}
+
+impl Waiting {
+    fn len(&self) -> u64 {
+        match &self.payload {
+            Held::Where(source) => source.len(),
+            Held::Copied(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Copies what of the payload follows what was sent.
+    fn copy_to(&self, to: &mut [u8], places: Places<'_>) {
+        let from = self.done as usize;
+        match &self.payload {
+            Held::Where(Source::User(payload)) => {
+                let mut rest = to;
+                places.memory.for_each(payload, self.done, rest.len() as u64, |bytes| {
+                    let (now, later) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+                    now.copy_from_slice(bytes);
+                    rest = later;
+                });
+            }
+            Held::Where(Source::Bounce { id, offset, .. }) => {
+                to.copy_from_slice(&places.bounces.get(*id)[*offset as usize + from..][..to.len()]);
+            }
+            // Recovered before.
+            Held::Where(Source::Sent { .. }) => to.fill(0),
+            Held::Copied(bytes) => to.copy_from_slice(&bytes[from..][..to.len()]),
+        }
+    }
+}
+
+/// All bytes of a payload, out of the memory that is not there any more soon.
+fn copied(payload: Held, places: Places<'_>) -> Held {
+    let frame = |payload| Waiting {
+        header: Header::without_acknowledgement(fishplate_engine::wire::Body::Ack),
+        payload,
+        may_lend: false,
+        done: 0,
+    };
+    let frame = frame(payload);
+    let mut bytes = vec![0; frame.len() as usize];
+    frame.copy_to(&mut bytes, places);
+    Held::Copied(bytes)
+}
+
+/// Whether two payloads have a byte in common. Regions are addresses.
+fn overlaps(a: &Payload, b: &Payload) -> bool {
+    let range = |extent: &Extent| {
+        let start = u128::from(extent.region.0.wrapping_add(extent.offset));
+        (start, start + u128::from(extent.len))
+    };
+    let meet = |a: &Extent, b: &Extent| range(a).0 < range(b).1 && range(b).0 < range(a).1;
+    a.extents().iter().any(|a| b.extents().iter().any(|b| meet(a, b)))
+}

@@ -1,0 +1,84 @@
+//! An endpoint of a provider with buffers for what is sent, which its links share.
+
+use ofi_abi::FI_ENOMEM;
+
+use super::record::{MOST_PAYLOAD, PREAMBLE};
+use crate::sys::ofi::{Buffer, Error, PeerAddress, Port, Posted};
+use fishplate_engine::wire::MAX_HEADER_LEN;
+
+/// Bytes of the longest record.
+pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MOST_PAYLOAD;
+/// Records that are under way at a time, of all links.
+const SENDS: usize = 64;
+
+/// The way out.
+pub struct Way {
+    /// The endpoint.
+    pub port: Port,
+    /// How users call it.
+    pub name: String,
+    spare: Vec<Buffer>,
+    /// Records that are under way.
+    under_way: usize,
+}
+
+impl Way {
+    /// By an endpoint.
+    pub fn new(port: Port, name: String) -> Result<Way, Error> {
+        let spare = port.buffers(SENDS, RECORD)?;
+        Ok(Way { port, name, spare, under_way: 0 })
+    }
+
+    /// A buffer for a record, if there is one.
+    pub fn take_buffer(&mut self) -> Option<Buffer> {
+        self.spare.pop()
+    }
+
+    /// A buffer is not needed any more.
+    pub fn give_back(&mut self, buffer: Buffer) {
+        self.under_way -= 1;
+        self.spare.push(buffer);
+    }
+
+    /// Whether records are under way.
+    pub fn has_sends(&self) -> bool {
+        self.under_way > 0
+    }
+
+    /// Sends the first `len` bytes of a buffer. False: not now, and the buffer is spare again.
+    pub fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> bool {
+        if len <= self.port.inject_len()
+            && let Ok(Posted::Yes) = self.port.inject(&buffer.bytes()[..len], peer)
+        {
+            self.spare.push(buffer);
+            return true;
+        }
+        match self.port.send(buffer, len, peer, tag) {
+            Posted::Yes => {
+                self.under_way += 1;
+                true
+            }
+            Posted::Again(buffer) => {
+                self.spare.push(buffer);
+                false
+            }
+        }
+    }
+
+    /// Sends a short record. False: not now.
+    pub fn send_bytes(&mut self, record: &[u8], peer: PeerAddress, tag: u64) -> bool {
+        if record.len() <= self.port.inject_len()
+            && let Ok(Posted::Yes) = self.port.inject(record, peer)
+        {
+            return true;
+        }
+        let Some(mut buffer) = self.take_buffer() else { return false };
+        buffer.bytes_mut()[..record.len()].copy_from_slice(record);
+        self.send(buffer, record.len(), peer, tag)
+    }
+}
+
+/// What a user can do where memory cannot be registered.
+pub fn memory_hint(error: &Error) -> &'static str {
+    if error.number == FI_ENOMEM { "; `ulimit -l` says how much a process may pin" } else { "" }
+}

@@ -1,0 +1,50 @@
+//! Calls into a libfabric that is in this process: its providers, and one endpoint of one of them.
+//!
+//! [`Library`] finds the functions, [`Offer`] is what a provider offers, [`Port`] an endpoint with all that it needs.
+//! The safety rests on libfabric's manual pages, which the `SAFETY` comments call *the contract*: objects are closed once,
+//! after those that were made of them; buffers of operations stay until their completion has come, or the endpoint is
+//! closed.
+
+mod library;
+mod object;
+mod offer;
+mod operations;
+mod port;
+mod registration;
+
+pub use library::Library;
+pub use offer::Offer;
+pub use operations::{Event, Posted, Remote};
+pub use port::{Buffer, PeerAddress, Port};
+pub use registration::LentPiece;
+
+use std::ffi::{CStr, c_char};
+
+/// A call of libfabric has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Which call.
+    pub call: &'static str,
+    /// The error's number, positive.
+    pub number: i32,
+    /// What it means.
+    pub text: String,
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} ({})", self.call, self.text, self.number)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// # Safety
+/// `string` is null or a C string.
+unsafe fn text(string: *const c_char) -> String {
+    if string.is_null() {
+        return String::new();
+    }
+    // SAFETY: not null, and the caller promises a C string.
+    unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
+}

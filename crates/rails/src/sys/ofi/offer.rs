@@ -1,0 +1,146 @@
+//! What providers offer: ways out of this host by their endpoints.
+
+use std::ffi::{CString, c_int, c_uint};
+use std::ptr::{null, null_mut};
+
+use ofi_abi::{
+    FI_CONTEXT, FI_CONTEXT2, FI_EP_RDM, FI_LINK_DOWN, FI_LINK_UP, FI_MR_ALLOCATED, FI_MR_LOCAL, FI_MR_PROV_KEY,
+    FI_MR_VIRT_ADDR, FI_MSG, FI_ORDER_SAS, FI_PROGRESS_MANUAL, FI_READ, FI_RECV, FI_REMOTE_READ, FI_RMA, FI_SEND,
+    FI_SOURCE, FI_THREAD_DOMAIN, fi_info,
+};
+
+use super::{Error, Library, text};
+
+/// Of `fi_getinfo`, between providers: also those that FI_PROVIDER leaves out, which is set to this one.
+const OFI_GETINFO_HIDDEN: u64 = 1 << 60;
+
+/// Demands on registered memory that are met.
+const MR_MODES: c_int = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+
+/// What one provider offers by one of its domains.
+pub struct Offer {
+    pub(super) library: Library,
+    pub(super) info: *mut fi_info,
+    /// Name of the provider.
+    pub provider: String,
+    /// Name of the fabric: domains of one reach each other.
+    pub fabric: String,
+    /// Name of the domain: an adapter, or an interface.
+    pub domain: String,
+    /// Whether its adapter's link is up, where that is known.
+    pub is_up: Option<bool>,
+    /// Bits per second, where that is known.
+    pub speed: Option<u64>,
+}
+
+// SAFETY: owns its memory, which nobody else has.
+unsafe impl Send for Offer {}
+
+/// Whether a provider, perhaps on top of others, is or is on top of that of the name `wanted`.
+fn is_of(provider: &str, wanted: &str) -> bool {
+    provider.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(';'))
+}
+
+impl Drop for Offer {
+    fn drop(&mut self) {
+        // SAFETY: from `fi_dupinfo`, and not freed elsewhere.
+        unsafe { (self.library.freeinfo)(self.info) };
+    }
+}
+
+impl Offer {
+    /// What the provider of that name offers of what is needed here, reliable datagrams in order and reads of remote memory: by
+    /// itself, or else with another one on top of it. One offer at least.
+    pub fn all(library: &Library, provider: &str) -> Result<Vec<Offer>, Error> {
+        let no_memory = || library.error("fi_dupinfo", ofi_abi::FI_ENOMEM);
+        let name = CString::new(provider).map_err(|_| library.error("fi_getinfo", ofi_abi::FI_EINVAL))?;
+        // SAFETY: null asks for an empty structure, with all its parts.
+        let hints = unsafe { (library.dupinfo)(null()) };
+        if hints.is_null() {
+            return Err(no_memory());
+        }
+        // SAFETY: a fresh structure with all its parts; the name is freed with it, by `free`.
+        unsafe {
+            (*hints).caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_REMOTE_READ | FI_SOURCE;
+            (*hints).mode = FI_CONTEXT | FI_CONTEXT2;
+            (*(*hints).ep_attr).type_ = FI_EP_RDM;
+            (*(*hints).tx_attr).msg_order = FI_ORDER_SAS;
+            (*(*hints).rx_attr).msg_order = FI_ORDER_SAS;
+            let domain = (*hints).domain_attr;
+            (*domain).mr_mode = MR_MODES;
+            (*domain).threading = FI_THREAD_DOMAIN;
+            (*domain).data_progress = FI_PROGRESS_MANUAL;
+            (*domain).control_progress = FI_PROGRESS_MANUAL;
+            (*(*hints).fabric_attr).prov_name = libc::strdup(name.as_ptr());
+        }
+        let mut list = null_mut();
+        // SAFETY: the contract; the provider's name keeps libfabric from asking this one.
+        let returned =
+            unsafe { (library.getinfo)(library.interface(), null(), null(), OFI_GETINFO_HIDDEN, hints, &raw mut list) };
+        // SAFETY: from `fi_dupinfo`.
+        unsafe { (library.freeinfo)(hints) };
+        library.check("fi_getinfo", returned as isize)?;
+        let mut offers = Vec::new();
+        let mut next = list;
+        while !next.is_null() {
+            // SAFETY: an entry of the list, which lives until it is freed below.
+            let (offer, behind) = unsafe { (Offer::copy(library, next), (*next).next) };
+            offers.extend(offer.filter(|offer| is_of(&offer.provider, provider)));
+            next = behind;
+        }
+        // SAFETY: from `fi_getinfo`.
+        unsafe { (library.freeinfo)(list) };
+        if offers.iter().any(|offer| offer.provider == provider) {
+            offers.retain(|offer| offer.provider == provider);
+        }
+        if offers.is_empty() { Err(library.error("fi_getinfo", ofi_abi::FI_ENODATA)) } else { Ok(offers) }
+    }
+
+    /// # Safety
+    /// `info` is an entry of a list that `fi_getinfo` has returned.
+    unsafe fn copy(library: &Library, info: *mut fi_info) -> Option<Offer> {
+        // SAFETY: entries of such lists have all parts but the adapter.
+        unsafe {
+            let copy = (library.dupinfo)(info);
+            let nic = (*info).nic.as_ref();
+            let link = nic.and_then(|nic| nic.link_attr.as_ref());
+            let up = |state: c_uint| match state {
+                FI_LINK_UP => Some(true),
+                FI_LINK_DOWN => Some(false),
+                _ => None,
+            };
+            (!copy.is_null()).then(|| Offer {
+                library: *library,
+                info: copy,
+                provider: text((*(*info).fabric_attr).prov_name),
+                fabric: text((*(*info).fabric_attr).name),
+                domain: text((*(*info).domain_attr).name),
+                is_up: link.and_then(|link| up(link.state)),
+                speed: link.map(|link| link.speed as u64).filter(|speed| *speed > 0),
+            })
+        }
+    }
+
+    pub(super) fn info(&self) -> &fi_info {
+        // SAFETY: a live structure with all its parts.
+        unsafe { &*self.info }
+    }
+
+    /// Whether registrations must be like that.
+    pub(super) fn has_mr_mode(&self, mode: c_int) -> bool {
+        // SAFETY: as before.
+        unsafe { (*self.info().domain_attr).mr_mode & mode != 0 }
+    }
+
+    /// Bytes of a key.
+    pub(super) fn key_len(&self) -> usize {
+        // SAFETY: as before.
+        unsafe { (*self.info().domain_attr).mr_key_size }
+    }
+
+    /// Bytes that are sent at once without a completion, at most.
+    pub(super) fn inject_len(&self) -> usize {
+        // SAFETY: as before.
+        unsafe { (*self.info().tx_attr).inject_size }
+    }
+}

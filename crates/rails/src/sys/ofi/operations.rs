@@ -1,0 +1,257 @@
+//! Messages and reads: how they are begun, and how they end.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
+
+use fishplate_engine::Payload;
+use ofi_abi::{FI_ADDR_UNSPEC, FI_EAGAIN, FI_EAVAIL, fi_cq_err_entry, fi_cq_msg_entry};
+
+use super::Error;
+use super::port::{Buffer, PeerAddress, Port};
+use super::registration::{Registration, Use};
+use crate::sys::memory::UserMemory;
+
+/// Completions that are taken at a time.
+const BATCH: usize = 16;
+
+/// An operation under way. Providers use the first bytes while it is.
+#[repr(C)]
+pub(super) struct Operation {
+    providers: [*mut c_void; 8],
+    /// Where it is in the list of operations.
+    at: usize,
+    what: What,
+}
+
+// SAFETY: goes where its port goes.
+unsafe impl Send for Operation {}
+
+enum What {
+    Receive(Buffer),
+    Send { buffer: Buffer, tag: u64 },
+    Read { tag: u64, _registration: Option<Registration>, own: Option<Vec<u8>> },
+}
+
+/// Whether an operation is under way now.
+#[derive(Debug)]
+pub enum Posted<T> {
+    /// It is, or has ended; an event will tell.
+    Yes,
+    /// There is no room now.
+    Again(T),
+}
+
+/// An operation has ended.
+pub enum Event {
+    /// A message of so many bytes has come.
+    Received(Buffer, usize),
+    /// No message comes into this buffer any more, for this reason.
+    NotReceived(Buffer, Error),
+    /// A message was sent, or not.
+    Sent(Buffer, u64, Result<(), Error>),
+    /// Remote memory was read, or not; into this memory if no other was named.
+    Read(u64, Option<Vec<u8>>, Result<(), Error>),
+}
+
+/// Where a read begins in a peer's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// The address that the peer has told.
+    pub address: u64,
+    /// The key that it has told.
+    pub key: u64,
+}
+
+impl Port {
+    /// A message may come into `buffer`.
+    pub fn receive(&mut self, buffer: Buffer) -> Posted<Buffer> {
+        let (start, len, descriptor) = (buffer.start(), buffer.bytes().len(), buffer.descriptor());
+        let at = self.insert_operation(What::Receive(buffer));
+        // SAFETY: a live endpoint; the buffer and the context stay until the completion has come.
+        let returned = unsafe {
+            let endpoint = self.endpoint.as_ptr();
+            ((*(*endpoint).msg).recv)(endpoint, start.cast(), len, descriptor, FI_ADDR_UNSPEC, self.context(at))
+        };
+        self.posted("fi_recv", at, returned, What::into_buffer)
+    }
+
+    /// Sends the first `len` bytes of `buffer`. `tag` comes back with it.
+    pub fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> Posted<Buffer> {
+        let (start, descriptor) = (buffer.start(), buffer.descriptor());
+        let len = len.min(buffer.bytes().len());
+        let at = self.insert_operation(What::Send { buffer, tag });
+        // SAFETY: as before.
+        let returned = unsafe {
+            let endpoint = self.endpoint.as_ptr();
+            ((*(*endpoint).msg).send)(endpoint, start.cast(), len, descriptor, peer.0, self.context(at))
+        };
+        self.posted("fi_send", at, returned, What::into_buffer)
+    }
+
+    /// Sends up to [`Port::inject_len`] bytes, which nobody will hear of any more.
+    pub fn inject(&mut self, bytes: &[u8], peer: PeerAddress) -> Result<Posted<()>, Error> {
+        // SAFETY: a live endpoint; the bytes need to stay only during the call.
+        let returned = unsafe {
+            let endpoint = self.endpoint.as_ptr();
+            ((*(*endpoint).msg).inject)(endpoint, bytes.as_ptr().cast(), bytes.len(), peer.0)
+        };
+        if returned == -(FI_EAGAIN as isize) {
+            return Ok(Posted::Again(()));
+        }
+        self.library().check("fi_inject", returned).map(|_| Posted::Yes)
+    }
+
+    /// Reads `to.len()` bytes of a peer's memory into user memory, one piece; `tag` comes back.
+    pub fn read(
+        &mut self,
+        (memory, to): (&UserMemory, &Payload),
+        from: Remote,
+        peer: PeerAddress,
+        tag: u64,
+    ) -> Posted<()> {
+        let Some(part) = memory.parts(to, 0, u64::MAX).next() else { return Posted::Again(()) };
+        self.read_into((part.cast(), part.len()), None, (from, peer, tag))
+    }
+
+    /// The same into memory that comes back as well.
+    pub fn read_own(&mut self, mut own: Vec<u8>, from: Remote, peer: PeerAddress, tag: u64) -> Posted<()> {
+        let part = (own.as_mut_ptr(), own.len());
+        self.read_into(part, Some(own), (from, peer, tag))
+    }
+
+    fn read_into(
+        &mut self,
+        (start, len): (*mut u8, usize),
+        own: Option<Vec<u8>>,
+        (from, peer, tag): (Remote, PeerAddress, u64),
+    ) -> Posted<()> {
+        // SAFETY: user memory stays until the read has ended, as its owner is told only then; other memory is kept here.
+        let registration = match unsafe { self.register_own((start, len), Use::Destination) } {
+            Ok(registration) => registration,
+            Err(error) => {
+                self.failed.push(Event::Read(tag, own, Err(error)));
+                return Posted::Yes;
+            }
+        };
+        let descriptor = registration.as_ref().map_or(null_mut(), Registration::descriptor);
+        let at = self.insert_operation(What::Read { tag, _registration: registration, own });
+        // SAFETY: as of all operations.
+        let returned = unsafe {
+            let endpoint = self.endpoint.as_ptr();
+            let read = (*(*endpoint).rma).read;
+            read(endpoint, start.cast(), len, descriptor, peer.0, from.address, from.key, self.context(at))
+        };
+        self.posted("fi_read", at, returned, |_| ())
+    }
+
+    /// Takes what has ended, a part of it. True if there was anything.
+    pub fn poll(&mut self, events: &mut Vec<Event>) -> Result<bool, Error> {
+        if !self.failed.is_empty() {
+            events.append(&mut self.failed);
+            return Ok(true);
+        }
+        let mut entries = [const { MaybeUninit::<fi_cq_msg_entry>::uninit() }; BATCH];
+        // SAFETY: a live queue, in the format of these entries, of which so many fit.
+        let returned = unsafe {
+            let queue = self.queue.as_ptr();
+            ((*(*queue).ops).read)(queue, entries.as_mut_ptr().cast(), BATCH)
+        };
+        if returned == -(FI_EAGAIN as isize) {
+            return Ok(false);
+        }
+        if returned == -(FI_EAVAIL as isize) {
+            return self.poll_error(events);
+        }
+        let count = self.library().check("fi_cq_read", returned)?;
+        for entry in &entries[..count.min(BATCH)] {
+            // SAFETY: the call has written so many.
+            let (context, len) = unsafe { ((*entry.as_ptr()).op_context, (*entry.as_ptr()).len) };
+            events.extend(self.ended(context).map(|what| what.event(len, Ok(()))));
+        }
+        Ok(count > 0)
+    }
+
+    fn poll_error(&mut self, events: &mut Vec<Event>) -> Result<bool, Error> {
+        // SAFETY: integers and pointers may be zero.
+        let mut entry: fi_cq_err_entry = unsafe { MaybeUninit::zeroed().assume_init() };
+        // SAFETY: a live queue, and an entry of the newest length.
+        let returned = unsafe {
+            let queue = self.queue.as_ptr();
+            ((*(*queue).ops).readerr)(queue, &raw mut entry, 0)
+        };
+        if returned == -(FI_EAGAIN as isize) {
+            return Ok(false);
+        }
+        self.library().check("fi_cq_readerr", returned)?;
+        let error = |call| self.library().error(call, entry.err);
+        let (sent, received, read) = (error("fi_send"), error("fi_recv"), error("fi_read"));
+        let what = self.ended(entry.op_context);
+        events.extend(what.map(|what| {
+            let error = match &what {
+                What::Receive(_) => received,
+                What::Send { .. } => sent,
+                What::Read { .. } => read,
+            };
+            what.event(0, Err(error))
+        }));
+        Ok(true)
+    }
+
+    fn insert_operation(&mut self, what: What) -> usize {
+        let entry = self.operations.vacant_entry();
+        let at = entry.key();
+        entry.insert(Box::new(Operation { providers: [null_mut(); 8], at, what }));
+        at
+    }
+
+    fn context(&mut self, at: usize) -> *mut c_void {
+        (&raw mut *self.operations[at]).cast()
+    }
+
+    /// What a call that begins operation `at` has returned.
+    fn posted<T>(&mut self, call: &'static str, at: usize, returned: isize, back: impl Fn(What) -> T) -> Posted<T> {
+        if returned == 0 {
+            return Posted::Yes;
+        }
+        let operation = self.operations.remove(at);
+        if returned == -(FI_EAGAIN as isize) {
+            return Posted::Again(back(operation.what));
+        }
+        let error = self.library().error(call, -returned as i32);
+        self.failed.push(operation.what.event(0, Err(error)));
+        Posted::Yes
+    }
+
+    /// The operation that a completion is about.
+    fn ended(&mut self, context: *mut c_void) -> Option<What> {
+        if context.is_null() {
+            return None;
+        }
+        // SAFETY: the context of an operation whose completion has not come before, so a live `Operation`.
+        let at = unsafe { (*context.cast::<Operation>()).at };
+        self.operations.try_remove(at).map(|operation| operation.what)
+    }
+}
+
+impl What {
+    /// Of a message.
+    fn into_buffer(self) -> Buffer {
+        match self {
+            What::Receive(buffer) | What::Send { buffer, .. } => buffer,
+            What::Read { .. } => unreachable!("a read has no buffer"),
+        }
+    }
+
+    fn event(self, len: usize, result: Result<(), Error>) -> Event {
+        match (self, result) {
+            (What::Receive(buffer), Ok(())) => {
+                let len = len.min(buffer.bytes().len());
+                Event::Received(buffer, len)
+            }
+            (What::Receive(buffer), Err(error)) => Event::NotReceived(buffer, error),
+            (What::Send { buffer, tag }, result) => Event::Sent(buffer, tag, result),
+            (What::Read { tag, own, .. }, result) => Event::Read(tag, own, result),
+        }
+    }
+}

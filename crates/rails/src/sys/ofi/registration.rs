@@ -1,0 +1,128 @@
+//! Memory that an adapter may read or write by itself.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use fishplate_engine::Payload;
+use ofi_abi::{FI_ENOKEY, FI_MR_LOCAL, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR, FI_READ, FI_RECV, FI_REMOTE_READ, FI_SEND};
+
+use super::object::Object;
+use super::port::Domain;
+use super::{Error, Port};
+use crate::random::random;
+use crate::sys::memory::UserMemory;
+
+/// Keys that are tried, where they are chosen here: others may have the same.
+const MOST_TRIES: usize = 8;
+
+/// Registered memory, until it is dropped.
+pub struct Registration {
+    mr: Object<ofi_abi::fid_mr>,
+    /// Is closed after it.
+    _domain: Arc<Domain>,
+}
+
+/// A piece of this process's memory that a peer may read.
+pub struct LentPiece {
+    /// Ends with this.
+    _registration: Registration,
+    /// Where it is for the peer.
+    pub address: u64,
+    /// What the peer has to show.
+    pub key: u64,
+    /// Length in bytes.
+    pub len: u64,
+}
+
+/// What registered memory is for.
+#[derive(Clone, Copy)]
+pub(super) enum Use {
+    /// This side's sends and receives.
+    Messages,
+    /// This side reads remote memory into it.
+    Destination,
+    /// The peer reads it.
+    Source,
+}
+
+impl Registration {
+    /// # Safety
+    /// `len` bytes from `start` on are memory of this process, which stays until the registration is dropped.
+    pub(super) unsafe fn new(
+        domain: &Arc<Domain>,
+        (start, len): (*mut u8, usize),
+        purpose: Use,
+    ) -> Result<Registration, Error> {
+        let access = match purpose {
+            Use::Messages => FI_SEND | FI_RECV,
+            Use::Destination => FI_READ,
+            Use::Source => FI_REMOTE_READ,
+        };
+        let offer = &domain.offer;
+        let mut tries = MOST_TRIES;
+        loop {
+            let key = if offer.has_mr_mode(FI_MR_PROV_KEY) { 0 } else { random_key(offer.key_len()) };
+            let mut mr = null_mut();
+            // SAFETY: a live domain; the caller promises the memory.
+            let returned = unsafe {
+                let reg = (*(*domain.domain.as_ptr()).mr).reg;
+                let start = start.cast::<c_void>().cast_const();
+                reg(domain.domain.fid(), start, len, access, 0, key, 0, &raw mut mr, null_mut())
+            };
+            tries -= 1;
+            if returned == -FI_ENOKEY && tries > 0 {
+                continue;
+            }
+            offer.library.check("fi_mr_reg", returned as isize)?;
+            // SAFETY: just opened.
+            return Ok(Registration { mr: unsafe { Object::new(mr) }, _domain: domain.clone() });
+        }
+    }
+
+    /// What this side's operations say of it.
+    pub(super) fn descriptor(&self) -> *mut c_void {
+        // SAFETY: a live object.
+        unsafe { (*self.mr.as_ptr()).mem_desc }
+    }
+
+    fn key(&self) -> u64 {
+        // SAFETY: as before.
+        unsafe { (*self.mr.as_ptr()).key }
+    }
+}
+
+impl Port {
+    /// Registers a payload, so that peers who are told may read it.
+    pub fn lend(&self, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
+        let is_virtual = self.domain.offer.has_mr_mode(FI_MR_VIRT_ADDR);
+        let lend = |piece: *mut [u8]| {
+            let start = piece.cast::<u8>();
+            // SAFETY: whoever made `memory` guarantees that it stays until the send has completed, which ends the loan.
+            let registration = unsafe { Registration::new(&self.domain, (start, piece.len()), Use::Source) }?;
+            let address = if is_virtual { start.expose_provenance() as u64 } else { 0 };
+            Ok(LentPiece { key: registration.key(), _registration: registration, address, len: piece.len() as u64 })
+        };
+        memory.parts(payload, 0, payload.len()).map(lend).collect()
+    }
+
+    /// What operations on this side's memory have to say of it, where the provider wants that: it is registered until then.
+    ///
+    /// # Safety
+    /// As of [`Registration::new`].
+    pub(super) unsafe fn register_own(
+        &self,
+        memory: (*mut u8, usize),
+        purpose: Use,
+    ) -> Result<Option<Registration>, Error> {
+        let is_wanted = self.domain.offer.has_mr_mode(FI_MR_LOCAL);
+        // SAFETY: the caller's promise.
+        is_wanted.then(|| unsafe { Registration::new(&self.domain, memory, purpose) }).transpose()
+    }
+}
+
+/// Nobody can guess it, where it is long enough.
+fn random_key(len: usize) -> u64 {
+    let key = random().map_or(0, u64::from_le_bytes);
+    if len >= 8 { key } else { key & ((1 << (8 * len)) - 1) }
+}

@@ -1,0 +1,42 @@
+"""Rails of libfabric's providers: `tcp`, of the libfabric that MPICH brings, as every machine has it."""
+
+from cuts import link_down
+from support import bench, program
+from test_failover import Failover
+
+
+class Ofi(Failover):
+    """Beside rails over network interfaces, on two hosts."""
+
+    def stress(self, rails, ranks=2, messages=2000, warns=None, **settings):
+        settings = {"FISHPLATE_RAILS": rails, **settings}
+        ran = self.mpi(ranks, bench("stress"), "--messages", messages, on=["--rails", "1000,250"], **settings)
+        return self.succeeds(ran, "all contents right", warns=warns).shares()
+
+    def test_they_carry(self):
+        self.assertGreater(self.stress("tcp:r0,r1")["tcp:r0"], 0.1)
+        shares = self.stress("tcp:r0,tcp:r1", ranks=4, FISHPLATE_STRIPING="even")
+        self.assertEqual(shares.keys(), {"r0", "r1", "tcp:r0", "tcp:r1"})
+        self.assertGreater(min(shares.values()), 0)
+
+    def test_semantics(self):
+        for name in ["matching", "one_sided"]:
+            ran = self.mpi(2, program(name), FISHPLATE_RAILS="tcp:r0,r1")
+            self.succeeds(ran, "all right")
+
+    def test_one_that_is_cut(self):
+        cut = link_down("r0").for_a_while(0.5)
+        ran = self.disturbed(cut, 2, bench("stress"), "--duration", 2, on=["--rails", "1000,1000"],
+                             FISHPLATE_RAILS="tcp:r0,r1")
+        self.survives(ran, "all contents right", told="fishplate: warn .* rail tcp:r0: ")
+
+    def test_what_cannot_be_one_is_told_and_the_others_go_on(self):
+        for word, why in [
+            ("tcp:nosuch", r"the provider tcp of libfabric [0-9.]+ has no domain nosuch; there are: .*r0"),
+            ("nosuch:r0", r"the provider nosuch of libfabric [0-9.]+ does not offer reliable datagrams with remote reads"),
+        ]:
+            said = f"FISHPLATE_RAILS: {word} is no rail: "
+            ran = self.mpi(2, bench("stress"), "--messages", 200, FISHPLATE_RAILS=f"{word},r1")
+            self.says(self.succeeds(ran, "all contents right", warns=said), said + why)
+        ran = self.mpi(2, bench("stress"), "--messages", 200, FISHPLATE_RAILS="tcp:r0,r1", FISHPLATE_ENCRYPTION="on")
+        self.succeeds(ran, "all contents right", warns="tcp:r0 is no rail: with FISHPLATE_ENCRYPTION=on")
