@@ -248,6 +248,28 @@ impl Plan {
         Ok(())
     }
 
+    /// Leaves out the links whose storage is not there, and what is measured on them only; why, in words.
+    pub fn leave_out_storage(&mut self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        self.links.retain(|link| {
+            let ready = link.storage.as_ref().map_or(Ok(()), Asked::check_ready);
+            reasons.extend(ready.as_ref().err().map(|why| format!("link {}: {why:#}", link.name)));
+            ready.is_ok()
+        });
+        self.leave_out_other_links();
+        reasons
+    }
+
+    /// What is measured only on links that this plan does not have.
+    pub fn leave_out_other_links(&mut self) {
+        let chosen = self.link_names();
+        self.benchmarks.retain_mut(|benchmark| {
+            let everywhere = benchmark.links.is_empty();
+            benchmark.links.retain(|link| chosen.contains(link));
+            everywhere || !benchmark.links.is_empty()
+        });
+    }
+
     /// Names of the links, or of the network in their place.
     pub fn link_names(&self) -> Vec<String> {
         match &self.network {

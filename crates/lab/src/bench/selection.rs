@@ -138,12 +138,7 @@ impl Selection {
             let links = self.links.iter().map(|text| link(text, &known)).collect::<Result<_>>();
             plan.links = links.context("--links")?;
             // What is measured on other links only is not wanted now.
-            let chosen = plan.link_names();
-            plan.benchmarks.retain_mut(|benchmark| {
-                let everywhere = benchmark.links.is_empty();
-                benchmark.links.retain(|link| chosen.contains(link));
-                everywhere || !benchmark.links.is_empty()
-            });
+            plan.leave_out_other_links();
         } else if plan.links.is_empty() && plan.network.is_none() {
             plan.links.push(Link::parse(DEFAULT_LINK)?);
         }

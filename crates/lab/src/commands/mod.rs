@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod env;
 pub mod experiment;
 pub mod explain;
+mod file_options;
 pub mod help;
 pub mod internal;
 pub mod lab;
