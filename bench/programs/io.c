@@ -34,8 +34,11 @@ void io_expect(struct io *io, const char *why, const char *what, const char *pat
     snprintf(text, sizeof text, "%s", why); // what comes now may need its place
     io_run_remove();
     bool below = io->session->options.access == ACCESS_NFS && path[0] == '/';
-    session_abort(EXIT_FILE, "cannot %s %s%s: %s (files of %" PRIu64 " bytes in all)", what,
-                  below ? io->session->options.path : "", path, text, io->needed);
+    char all[64] = "";
+    if (io->needed > 0)
+        snprintf(all, sizeof all, " (the files take %" PRIu64 " bytes)", io->needed);
+    session_abort(EXIT_FILE, "cannot %s %s%s: %s%s", what,
+                  below ? io->session->options.path : "", path, text, all);
 }
 
 void io_name(const struct io *io, char path[IO_PATH_CAPACITY], const char *format, ...)

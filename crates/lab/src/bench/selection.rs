@@ -138,12 +138,7 @@ impl Selection {
             let links = self.links.iter().map(|text| link(text, &known)).collect::<Result<_>>();
             plan.links = links.context("--links")?;
             // What is measured on other links only is not wanted now.
-            let chosen = plan.link_names();
-            plan.benchmarks.retain_mut(|benchmark| {
-                let everywhere = benchmark.links.is_empty();
-                benchmark.links.retain(|link| chosen.contains(link));
-                everywhere || !benchmark.links.is_empty()
-            });
+            plan.leave_out_other_links();
         } else if plan.links.is_empty() && plan.network.is_none() {
             plan.links.push(Link::parse(DEFAULT_LINK)?);
         }
@@ -208,13 +203,29 @@ fn benchmark(text: &str, known: &[Benchmark]) -> Result<Benchmark> {
     if let Some(found) = known.iter().find(|benchmark| benchmark.name == text) {
         return Ok(found.clone());
     }
-    let mut words = text.split(':').map(String::from);
+    let mut words = words(text).into_iter();
     let program = Program::try_from(words.next().unwrap_or_default()).map_err(|why| {
         let names: Vec<&str> = known.iter().map(|benchmark| benchmark.name.as_str()).collect();
         let of_plan = if names.is_empty() { String::new() } else { format!("; the plan has {}", names.join(", ")) };
         anyhow!("--benchmarks: {why}{of_plan}")
     })?;
     Ok(Benchmark { name: text.to_string(), ..Benchmark::of(program, words.collect()) })
+}
+
+/// A program and its options, apart by colons; those of a URL belong to it.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for part in text.split(':') {
+        match words.last_mut() {
+            // What follows a scheme, or is still within the brackets of an address.
+            Some(last) if part.starts_with("//") || (last.contains('[') && !last.contains(']')) => {
+                last.push(':');
+                last.push_str(part);
+            }
+            _ => words.push(part.to_string()),
+        }
+    }
+    words
 }
 
 /// Hosts of a file, one a line; what follows a name (slots, say) is left out, and so are comments.
@@ -236,4 +247,20 @@ fn slurm_hosts() -> Result<Vec<String>> {
     command.args(["show", "hostnames", &list]);
     let names = programs::run_quietly(command, "").context("--hosts slurm")?;
     Ok(names.lines().map(|name| name.trim().to_string()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colons_part_options_but_not_urls() {
+        assert_eq!(words("bandwidth:--window=16:--sizes:8"), ["bandwidth", "--window=16", "--sizes", "8"]);
+        let url = words("io_threads:--path:nfs://host/x?version=4:--threads:8");
+        assert_eq!(url, ["io_threads", "--path", "nfs://host/x?version=4", "--threads", "8"]);
+        assert_eq!(
+            words("io_tile:--path=nfs://[fe80::1]/x:--check"),
+            ["io_tile", "--path=nfs://[fe80::1]/x", "--check"]
+        );
+    }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
+use nix::unistd::Uid;
 use serde::{Deserialize, Serialize};
 
 use super::description::{self, Description, Reach};
@@ -32,9 +33,15 @@ pub struct Asked {
 }
 
 impl FromStr for Asked {
-    type Err = anyhow::Error;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Asked> {
+    fn from_str(text: &str) -> Result<Asked, String> {
+        Asked::parse(text).map_err(|error| format!("{error:#}"))
+    }
+}
+
+impl Asked {
+    fn parse(text: &str) -> Result<Asked> {
         let (name, options) = text.split_once(':').map_or((text, ""), |(name, options)| (name, options));
         let described = description::find(name)?;
         let mut asked = Asked { name: name.to_string(), servers: None, size_mib: None, mptcp: false, folder: None };
@@ -49,9 +56,7 @@ impl FromStr for Asked {
         asked.check(&described).with_context(|| format!("\"{text}\""))?;
         Ok(asked)
     }
-}
 
-impl Asked {
     fn take(&mut self, option: &str) -> Result<()> {
         let number = |value: &str| value.parse::<u64>().ok().filter(|number| (1..=1 << 20).contains(number));
         match option.split_once('=') {
@@ -120,6 +125,9 @@ impl Asked {
         if let Some(folder) = &self.folder {
             ensure!(folder.is_dir(), "storage {self}: {} is no folder", folder.display());
         }
+        if let Some(why) = described.root.as_ref().filter(|_| !Uid::effective().is_root()) {
+            bail!("storage {name} needs root: {why}; moosefs, tmpfs and path do not");
+        }
         packages::check(&described)?;
         if described.reach == Reach::Mount {
             let missing = || {
@@ -153,7 +161,7 @@ impl TryFrom<String> for Asked {
     type Error = String;
 
     fn try_from(text: String) -> Result<Asked, String> {
-        text.parse().map_err(|error| format!("{error:#}"))
+        text.parse()
     }
 }
 
@@ -178,7 +186,7 @@ mod tests {
 
     #[test]
     fn wrong_ones_say_what_is_allowed() {
-        let error = |text: &str| format!("{:#}", text.parse::<Asked>().unwrap_err());
+        let error = |text: &str| text.parse::<Asked>().unwrap_err();
         assert_eq!(error("nfs:servers=2"), "\"nfs:servers=2\": nfs has 1 servers, not 2");
         assert!(error("glusterfs:servers=99").contains("glusterfs has 1 to 15 servers, not 99"));
         assert!(error("nfs:fast").contains("no option fast; allowed: servers=N, size_mib=N, mptcp"));

@@ -41,6 +41,9 @@ pub struct Description {
     /// Under which conditions they may be used.
     #[serde(default)]
     pub licence: String,
+    /// Why only root can have it, where that is so.
+    #[serde(default)]
+    pub root: Option<String>,
     /// How many hosts can be its servers.
     #[serde(default)]
     pub servers: Servers,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use nix::mount::{MntFlags, umount2};
 
 use super::asked::Asked;
@@ -77,9 +77,9 @@ impl Storage {
     pub fn start(&mut self, hosts: &Hosts) -> Result<()> {
         let clients = hosts.all.len() - self.asked.servers();
         if self.asked.mptcp {
-            let roles =
+            let mut roles =
                 hosts.all.iter().enumerate().map(|(at, host)| (host, if at < clients { "subflow" } else { "signal" }));
-            roles.map(|(host, role)| multipath::use_all_rails(host, hosts.rails, role)).collect::<Result<()>>()?;
+            roles.try_for_each(|(host, role)| multipath::use_all_rails(host, hosts.rails, role))?;
         }
         for process in self.described.processes.clone() {
             let from = self.processes.len();
@@ -92,6 +92,8 @@ impl Storage {
             self.processes[from..].iter_mut().try_for_each(|started| started.await_ready(limit)).with_context(about)?;
         }
         self.variables = self.variables_for(hosts, clients)?;
+        let failures = self.failures();
+        ensure!(failures.is_empty(), "{}", failures.join("; "));
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use fishplate_engine::{
     WriteRequest,
 };
 
+use super::chain::{Chain, Part};
 use super::costs::Costs;
 use super::log::Entry;
 use super::rank::Request;
@@ -121,19 +122,26 @@ impl Mpi {
     pub async fn compute(&self, time: Time) {
         if time > Time::default() {
             self.world.borrow_mut().begin_compute(self.rank, time);
-            self.work(time).await;
+            self.spend(time, Part::Computation).await;
         }
     }
 
     /// Takes the core for so long, within a call or in a process that goes on with the network meanwhile.
     pub async fn work(&self, time: Time) {
+        self.spend(time, Part::Software).await;
+    }
+
+    async fn spend(&self, time: Time, part: Part) {
         if time == Time::default() {
             return;
         }
         let end = {
             let mut world = self.world.borrow_mut();
             let now = world.now();
-            let end = world.rank(self.rank).work(now, time);
+            let process = world.rank(self.rank);
+            let free = process.core_free;
+            let end = process.work(now, time);
+            world.follow(|causes, now| causes.spend(self.rank, part, (now, free, end)));
             world.wake_at(self.rank, end);
             end
         };
@@ -149,6 +157,16 @@ impl Mpi {
     /// Lets the program of another rank look whether what it waits for has happened.
     pub fn wake(&self, rank: u32) {
         self.world.borrow_mut().make_ready(rank);
+    }
+
+    /// Why this rank's program does what it does now, if that is followed.
+    pub fn cause(&self) -> Option<Chain> {
+        self.world.borrow().cause(self.rank)
+    }
+
+    /// This rank has waited for a processor.
+    pub fn waited_for_processor(&self) {
+        self.world.borrow_mut().follow(|causes, now| causes.waited(self.rank, Part::Computation, now));
     }
 
     /// What this rank's library costs it.
@@ -190,6 +208,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
+        world.follow(|causes, now| causes.call(self.rank, now));
         world.rank(self.rank).count_send();
         let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::Send { request, to, tag, bytes });
@@ -197,6 +216,7 @@ impl Mpi {
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
         let eager = awaits == Awaits::Memory && self.is_eager(bytes);
         if let Some(vc) = process.channel(to) {
+            process.uses(vc);
             let envelope = Envelope::Tagged(tag);
             let context = Context(u64::from(request.0));
             let payload = memory(bytes);
@@ -224,10 +244,12 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         from.into_iter().for_each(|from| world.connect(self.rank, from));
+        world.follow(|causes, now| causes.call(self.rank, now));
         let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::Receive { request, from, tag, bytes });
         let process = world.rank(self.rank);
         let source = from.and_then(|from| process.channel(from));
+        source.into_iter().for_each(|vc| process.uses(vc));
         let pattern = Pattern { space: Space::Tagged { tag, ignore }, source };
         let context = Context(u64::from(request.0));
         let buffer = memory(bytes);
@@ -304,6 +326,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
+        world.follow(|causes, now| causes.call(self.rank, now));
         let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::OneSided);
         let process = world.rank(self.rank);
@@ -324,6 +347,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, from);
+        world.follow(|causes, now| causes.call(self.rank, now));
         let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::OneSided);
         let process = world.rank(self.rank);

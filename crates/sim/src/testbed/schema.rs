@@ -36,6 +36,9 @@ pub struct Testbed {
     pub application: BTreeMap<String, Application>,
     /// The stack that is taken unless another one is asked for.
     pub default_stack: String,
+    /// How many times as long as in its trace each of the papers' programs computes.
+    #[serde(default)]
+    pub computation: BTreeMap<String, Parameter>,
 }
 
 /// A node.

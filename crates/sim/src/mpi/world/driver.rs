@@ -6,6 +6,7 @@ use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use super::{Event, Frame, World};
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
+use crate::mpi::chain::Part;
 use crate::mpi::flow_ends::FlowEnds;
 use crate::mpi::log::Entry;
 use crate::mpi::rank::{Rank, Request};
@@ -26,26 +27,28 @@ impl World {
             let Some(transmit) = process.engine.poll_transmit(now.instant()) else { break };
             let (body, payload) = (transmit.header.body, u64::from(transmit.header.body.payload_len()));
             let cost = process.costs.send_cost(&body);
-            let at = if cost == Time::default() { now } else { process.work(now, cost) };
+            let at = if cost == Time::default() { now } else { self.work(rank, now, cost) };
+            let process = &mut self.ranks[rank as usize];
             let bytes = payload + if self.kind.headers { encoded_len(&transmit.header) } else { 0 };
-            let out = process.send_queue(transmit.subchannel);
-            let flow = out.flow;
+            let flow = process.flow(transmit.subchannel);
             let frame = Frame { header: transmit.header, bytes, header_read: false };
             if body.is_counted() || self.kind.acknowledges {
-                out.queued += bytes;
+                self.ends[flow.0 as usize].queued += bytes;
                 let is_batched = process.costs.is_batched();
                 self.frames_sent += u64::from(body.is_counted());
                 let frame = self.new_frame(frame);
+                self.follow(|causes, _| causes.make(rank, frame, at));
                 if is_batched {
                     batch.0.push((flow, frame));
                     batch.1 += bytes;
                 } else {
                     self.calendar.enter(at, Event::Post { flow, frame });
-                    self.calendar.enter(at, Event::Flush(flow));
+                    self.flush_at(at, flow);
                 }
             } else {
                 // The adapters acknowledge; what the engine would add takes no bandwidth.
                 let frame = self.new_frame(frame);
+                self.follow(|causes, _| causes.make(rank, frame, at));
                 let at = at + self.network.path(flow).latency();
                 self.calendar.enter(at, Event::Acknowledgement { flow, frame });
             }
@@ -56,14 +59,11 @@ impl World {
         }
         let process = &mut self.ranks[rank as usize];
         complete_all(process);
-        let waits = |(_, flow): &(_, FlowId)| self.network.is_blocked(*flow);
-        if self.kind.acknowledges && process.engine.has_buffer_candidates() && !process.subchannels().iter().any(waits)
-        {
+        let waits = |(_, flow): (_, FlowId)| self.network.is_blocked(flow);
+        if self.kind.acknowledges && process.engine.has_buffer_candidates() && !process.subchannels().any(waits) {
             buffer_sends_when_idle(process, now);
         }
-        if process.take_woken() {
-            self.make_ready(rank);
-        }
+        self.wake_if_complete(rank);
         if self.kind.acknowledges {
             self.set_timer(rank);
         }
@@ -77,9 +77,10 @@ impl World {
             return;
         }
         process.next_sample = now + SAMPLING_INTERVAL;
-        for (subchannel, flow) in process.subchannels() {
+        let Rank { flows, engine, .. } = process;
+        for (subchannel, flow) in flows.iter() {
             if let Some(path) = self.kernels.sample(now, flow) {
-                process.engine.path_measured(now.instant(), subchannel, path);
+                engine.path_measured(now.instant(), subchannel, path);
             }
         }
     }
@@ -90,17 +91,19 @@ impl World {
         let body = &self.frames[frame as usize].header.body;
         let payload = if body.is_counted() { u64::from(body.payload_len()) } else { 0 };
         self.kernels.segment_sent(now, flow, payload);
+        self.follow(|causes, now| causes.post(flow, frame, now));
     }
 
     /// A driver writes a flow's queue to the socket; once the kernel has everything, the subchannel is writable.
     pub(super) fn flush(&mut self, flow: FlowId) {
-        if !self.network.has_socket(flow) || self.network.is_blocked(flow) {
+        if self.network.is_blocked(flow) {
             return;
         }
         let has_all = self.network.flush(&mut self.calendar, flow);
         self.process_notices();
         if let Some(budget) = self.topology.budget().filter(|_| has_all) {
             let FlowEnds { from, from_subchannel, .. } = self.ends[flow.0 as usize];
+            self.follow(|causes, now| causes.taken(from, flow, Part::Software, now));
             self.ranks[from as usize].engine.writable(from_subchannel, budget);
             self.drive(from);
         }
@@ -108,20 +111,28 @@ impl World {
 
     /// A socket is writable again, and the process has polled it.
     pub(super) fn writable(&mut self, flow: FlowId) {
-        let process = &mut self.ranks[self.ends[flow.0 as usize].from as usize];
-        let at = process.work(self.calendar.now(), process.costs.transmit);
-        self.calendar.enter(at, Event::Flush(flow));
+        let rank = self.ends[flow.0 as usize].from;
+        self.follow(|causes, now| causes.hear_room(rank, flow, now));
+        let at = self.work(rank, self.calendar.now(), self.ranks[rank as usize].costs.transmit);
+        self.follow(|causes, _| causes.write(rank, flow, at));
+        self.flush_at(at, flow);
+    }
+
+    /// A driver writes a flow's queue to the socket at `at`, if there is a socket.
+    fn flush_at(&mut self, at: Time, flow: FlowId) {
+        if self.network.has_socket(flow) {
+            self.calendar.enter(at, Event::Flush(flow));
+        }
     }
 
     /// Bytes have left an adapter that has no socket in front, so its queue has room for as many.
     pub(super) fn frame_left(&mut self, flow: FlowId, bytes: u64) {
-        let FlowEnds { from, from_subchannel, .. } = self.ends[flow.0 as usize];
         let Some(budget) = self.topology.budget().filter(|_| !self.network.has_socket(flow)) else { return };
-        let process = &mut self.ranks[from as usize];
-        let out = process.send_queue(from_subchannel);
-        out.queued = out.queued.saturating_sub(bytes);
-        let free = budget.saturating_sub(out.queued);
-        process.engine.writable(from_subchannel, free);
+        let ends = &mut self.ends[flow.0 as usize];
+        ends.queued = ends.queued.saturating_sub(bytes);
+        let (from, from_subchannel, free) = (ends.from, ends.from_subchannel, budget.saturating_sub(ends.queued));
+        self.ranks[from as usize].engine.writable(from_subchannel, free);
+        self.follow(|causes, now| causes.taken(from, flow, Part::Bandwidth, now));
         self.drive(from);
     }
 
@@ -150,12 +161,14 @@ impl World {
         }
         process.timer = None;
         process.engine.handle_timeout(now.instant());
+        self.follow(|causes, now| causes.timed_out(rank, now));
         self.drive(rank);
     }
 
     /// The program of `rank` computes for so long, without calling MPI.
     pub fn begin_compute(&mut self, rank: u32, time: Time) {
         self.note(rank, || Entry::Compute(time));
+        self.follow(|causes, now| causes.begin_compute(rank, now));
         let now = self.calendar.now();
         let process = &mut self.ranks[rank as usize];
         process.computes_until = process.core_free.later(now) + time;
@@ -183,6 +196,8 @@ impl World {
             return;
         }
         process.runs_in_thread = true;
+        self.follow(|causes, now| causes.run_thread(rank, now));
+        let process = &mut self.ranks[rank as usize];
         let held = process.end_burst();
         process.engine.send_acknowledgements(now.instant(), PROGRESS_THREAD_PERIOD.0 / 1000);
         self.send_together(rank, held);
@@ -193,6 +208,7 @@ impl World {
 
     /// The program of `rank` makes progress: it polls the network.
     pub fn progress(&mut self, rank: u32) {
+        self.follow(|causes, now| causes.call(rank, now));
         let process = &mut self.ranks[rank as usize];
         let frames = process.end_burst();
         let events = std::mem::take(&mut process.pending_events);
@@ -212,26 +228,26 @@ impl World {
         if !self.kind.acknowledges {
             return self.drive(rank);
         }
-        let process = &mut self.ranks[rank as usize];
-        complete_all(process);
-        if process.take_woken() {
-            self.make_ready(rank);
-        }
+        complete_all(&mut self.ranks[rank as usize]);
+        self.wake_if_complete(rank);
     }
 
     /// Sends frames, those of one flow with one system call.
     fn send_together(&mut self, rank: u32, mut frames: Vec<(FlowId, u32)>) {
         let now = self.calendar.now();
         while let Some(&(first, _)) = frames.first() {
-            let process = &mut self.ranks[rank as usize];
+            let transmit = self.ranks[rank as usize].costs.transmit;
             // A socket that is not writable costs no call.
-            let call = if self.network.is_blocked(first) { Time::default() } else { process.costs.transmit };
-            let at = process.work(now, call);
+            let call = if self.network.is_blocked(first) { Time::default() } else { transmit };
+            let at = self.work(rank, now, call);
             let (together, rest) = frames.into_iter().partition(|(flow, _)| *flow == first);
             frames = rest;
             let together: Vec<(FlowId, u32)> = together;
-            together.into_iter().for_each(|(flow, frame)| self.calendar.enter(at, Event::Post { flow, frame }));
-            self.calendar.enter(at, Event::Flush(first));
+            for (flow, frame) in together {
+                self.follow(|causes, _| causes.send(rank, frame, at));
+                self.calendar.enter(at, Event::Post { flow, frame });
+            }
+            self.flush_at(at, first);
         }
     }
 

@@ -6,9 +6,12 @@ mod receive;
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Config, Extent, Payload, Region, Registration, SendKey};
 
+use super::causes::Causes;
+use super::chain::Chain;
 use super::costs::Costs;
 use super::flow_ends::FlowEnds;
 use super::log::{Entry, Log};
+use super::rail_bytes::RailBytes;
 use super::rank::{Rank, SubchannelSpec};
 use super::tcp_info::Kernels;
 use crate::events::Random;
@@ -19,7 +22,7 @@ use crate::models::path::Place;
 use crate::models::time::Time;
 
 /// Lowest bit of a frame's token: the frame is counted in acknowledgements.
-const COUNTED: u64 = 1;
+const COUNTED: u32 = 1;
 /// Memory that a rank lets others access, in bytes: no address is real.
 const WINDOW_BYTES: u64 = 1 << 40;
 /// The name of that memory.
@@ -91,6 +94,9 @@ pub trait Topology {
     /// Two ranks use one rail only: that at this position.
     fn bind(&mut self, a: u32, b: u32, rail: u8);
 
+    /// Which rail of the testbed a subchannel from one rank to another uses; nothing within a host.
+    fn rail(&self, from: u32, to: u32, subchannel: u8) -> Option<usize>;
+
     /// Capacity of a subchannel's send queue in bytes, where that is limited.
     fn budget(&self) -> Option<u64>;
 }
@@ -122,6 +128,10 @@ pub struct World {
     pub frames_sent: u64,
     /// What programs do, if it is written down.
     log: Option<Log>,
+    /// What everything is caused by, if that is followed.
+    causes: Option<Box<Causes>>,
+    /// Bytes over time, if they are counted.
+    rail_bytes: Option<RailBytes>,
 }
 
 impl World {
@@ -156,6 +166,8 @@ impl World {
             kind,
             frames_sent: 0,
             log: None,
+            causes: None,
+            rail_bytes: None,
         }
     }
 
@@ -167,6 +179,49 @@ impl World {
     /// What they did; nothing if it was not written down.
     pub fn take_log(&mut self) -> Log {
         self.log.take().unwrap_or_default()
+    }
+
+    /// From now on it is followed what everything is caused by, and counted what rails carry.
+    pub fn begin_analysis(&mut self) {
+        self.causes = Some(Box::new(Causes::new(self.ranks.len() as u32)));
+        self.rail_bytes = Some(RailBytes::default());
+    }
+
+    /// What rails have carried; nothing if it was not counted.
+    pub fn take_rail_bytes(&mut self) -> RailBytes {
+        self.rail_bytes.take().unwrap_or_default()
+    }
+
+    /// Why the program of `rank` does what it does now, if that is followed.
+    pub fn cause(&self, rank: u32) -> Option<Chain> {
+        let free = self.ranks[rank as usize].core_free;
+        self.causes.as_ref().map(|causes| causes.of_program(rank, self.now(), free))
+    }
+
+    /// Something has a cause.
+    pub(super) fn follow(&mut self, what: impl FnOnce(&mut Causes, Time)) {
+        if let Some(causes) = &mut self.causes {
+            what(causes, self.calendar.now());
+        }
+    }
+
+    /// The driver of `rank` takes time of its core, or of the progress thread's. Returns when that ends.
+    fn work(&mut self, rank: u32, now: Time, cost: Time) -> Time {
+        let process = &mut self.ranks[rank as usize];
+        let (free, on_core) = (process.core_free, !process.runs_in_thread);
+        let end = process.work(now, cost);
+        self.follow(|causes, _| causes.work(rank, (now, free, end), on_core));
+        end
+    }
+
+    /// The driver of `rank` hears that requests which its program waits for are complete.
+    fn wake_if_complete(&mut self, rank: u32) {
+        let process = &mut self.ranks[rank as usize];
+        if process.take_woken() {
+            let free = process.core_free;
+            self.follow(|causes, now| causes.complete(rank, now, free));
+            self.make_ready(rank);
+        }
     }
 
     /// A program does something.
@@ -232,12 +287,21 @@ impl World {
             Event::Post { flow, frame } => {
                 self.frame_posted(flow, frame);
                 let Frame { header, bytes, .. } = self.frames[frame as usize];
-                let token = u64::from(frame) << 1 | if header.body.is_counted() { COUNTED } else { 0 };
+                let token = frame << 1 | if header.body.is_counted() { COUNTED } else { 0 };
                 let group = self.ends[flow.0 as usize].group(&header.body);
                 self.network.post(&mut self.calendar, flow, (token, group), bytes);
                 self.process_notices();
             }
-            Event::Handle { flow, frame } | Event::Acknowledgement { flow, frame } => self.handle_frame(flow, frame),
+            Event::Handle { flow, frame } => {
+                let rank = self.ends[flow.0 as usize].to;
+                self.follow(|causes, now| causes.handle(rank, frame, false, now));
+                self.handle_frame(flow, frame)
+            }
+            Event::Acknowledgement { flow, frame } => {
+                let rank = self.ends[flow.0 as usize].to;
+                self.follow(|causes, now| causes.handle_acknowledgement(rank, frame, now));
+                self.handle_frame(flow, frame)
+            }
             Event::Flush(flow) => self.flush(flow),
             Event::HeaderRead { flow, frame } => self.handle_early_header(flow, frame),
             Event::Wake(rank) => self.make_ready(rank),
