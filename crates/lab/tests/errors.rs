@@ -243,3 +243,18 @@ fn ways_of_simulated_collectives() {
     simulate("latency", "--algorithm", "direct").fails_saying(&["latency has no schedule \"direct\""]);
     simulate("bcast", "--broadcast", "zebra").fails_saying(&["--broadcast zebra", "binomial or scatter-allgather"]);
 }
+
+#[test]
+fn ways_of_simulated_files() {
+    let fishplate = Installed::new();
+    let simulate = |benchmark, options: &[&str]| {
+        fishplate.run(&[&["simulate", "endapps-2006", benchmark, "--stack", "sdp"], options].concat())
+    };
+    simulate("io_tile", &["--tile", "1024"]).fails_saying(&["--tile", "1024", "two numbers"]);
+    simulate("io_tile", &["--sizes", "1K"]).fails_saying(&["io_tile has no --sizes", "--tile and --element"]);
+    simulate("io_threads", &["--file-size", "1K,2K"]).fails_saying(&["--file-size", "1K,2K", "one size"]);
+    simulate("io_threads", &["--threads", "0"]).fails_saying(&["--threads", "0 is not in 1..=65536"]);
+    simulate("io_contiguous", &["--set", "storage.pvfs.servers=0"]).fails_saying(&["servers: 0 is not a whole number"]);
+    let without = fishplate.run(&["simulate", "endapps-2006", "io_contiguous", "--stack", "tcp"]);
+    without.fails_saying(&["stack tcp of endapps-2006 has no file system", "native-ef, native-tcp, sdp"]);
+}

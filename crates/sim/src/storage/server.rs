@@ -122,7 +122,7 @@ impl Service {
         self.turn(self.begin(request)).await;
         let each = self.system.storage().flow_bytes.value as u64;
         self.mpi.read(self.client, each, (request.bytes / each) as u32).await;
-        if request.bytes % each > 0 {
+        if !request.bytes.is_multiple_of(each) {
             self.mpi.read(self.client, request.bytes % each, 1).await;
         }
         self.turn(async {
