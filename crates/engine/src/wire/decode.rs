@@ -296,7 +296,7 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[17]), Err(Malformed::Kind(17)));
+        assert_eq!(decode(&[18]), Err(Malformed::Kind(18)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header::without_acknowledgement(Body::Refused { what, why }).encode(&mut bytes);
         bytes[COMMON_LEN + 8] = 4;

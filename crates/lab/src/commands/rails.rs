@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use fishplate_rails::discover::{self, Interface, Verdict};
+use fishplate_rails::ofi::wanted::Wanted;
 use fishplate_rails::rail::Rail;
 use fishplate_rails::{Settings, hints, netlink, pairing, probe};
 use serde::Serialize;
@@ -110,6 +111,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print(&rows);
+        for (word, wanted) in settings.rails.iter().filter_map(|word| Some((word, Wanted::of(word)?))) {
+            println!(
+                "{word} is a domain of libfabric's provider {}: MPI's processes say if it is missing",
+                wanted.provider
+            );
+        }
     }
     let usable = |row: &Row| row.rail && row.outage.is_none() && row.peer.as_ref().is_none_or(|peer| peer.reachable);
     Ok(if rows.iter().any(usable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -30,5 +30,13 @@ pub fn open(wanted: &Wanted) -> Result<Rail, String> {
     if offer.is_up == Some(false) {
         return Err("its link is down".into());
     }
-    Rail::open(offer).map_err(|error| error.to_string())
+    let (upper, is_layered) = (offer.provider.clone(), offer.provider.contains(';'));
+    // A provider looks for the one below it as applications do, so FI_PROVIDER may hide that.
+    Rail::open(offer).map_err(|error| match is_layered {
+        true => format!(
+            "{error}; {upper} can be one only if FI_PROVIDER names {} as well",
+            upper.split(';').next().unwrap_or_default()
+        ),
+        false => error.to_string(),
+    })
 }

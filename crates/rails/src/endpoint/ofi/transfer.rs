@@ -24,6 +24,10 @@ impl Endpoint {
                 self.ofi_news((rail, end), news, now);
             }
         }
+        if moved {
+            self.poll_interval.active_link_had_data();
+            self.release_active_link();
+        }
         moved
     }
 

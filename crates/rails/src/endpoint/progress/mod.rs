@@ -51,7 +51,7 @@ impl Endpoint {
         if !timeout.is_zero() {
             self.register_active_link();
         }
-        let polls_others = self.active_link.is_some() || !self.shared_memory.is_empty();
+        let polls_others = self.active_link.is_some() || !self.shared_memory.is_empty() || !self.links.ofi.is_empty();
         let poll_all = !polls_others || self.poll_interval.is_due(now, self.calls) || !timeout.is_zero();
         if poll_all {
             let timeout = if moved { Duration::ZERO } else { timeout };

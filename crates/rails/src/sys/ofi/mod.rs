@@ -5,17 +5,22 @@
 //! after those that were made of them; buffers of operations stay until their completion has come, or the endpoint is
 //! closed.
 
+mod buffer;
+mod domain;
 mod library;
 mod object;
 mod offer;
+mod operation;
 mod operations;
 mod port;
 mod registration;
 
+pub use buffer::Buffer;
 pub use library::Library;
 pub use offer::Offer;
-pub use operations::{Event, Posted, Remote};
-pub use port::{Buffer, PeerAddress, Port};
+pub use operation::Event;
+pub use operations::{Posted, Remote};
+pub use port::{PeerAddress, Port};
 pub use registration::LentPiece;
 
 use std::ffi::{CStr, c_char};

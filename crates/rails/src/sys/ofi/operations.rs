@@ -8,30 +8,14 @@ use fishplate_engine::Payload;
 use ofi_abi::{FI_ADDR_UNSPEC, FI_EAGAIN, FI_EAVAIL, fi_cq_err_entry, fi_cq_msg_entry};
 
 use super::Error;
-use super::port::{Buffer, PeerAddress, Port};
-use super::registration::{Registration, Use};
+use super::buffer::Buffer;
+use super::operation::{Event, Operation, What};
+use super::port::{PeerAddress, Port};
+use super::registration::{Registration, Use, register_own};
 use crate::sys::memory::UserMemory;
 
 /// Completions that are taken at a time.
 const BATCH: usize = 16;
-
-/// An operation under way. Providers use the first bytes while it is.
-#[repr(C)]
-pub(super) struct Operation {
-    providers: [*mut c_void; 8],
-    /// Where it is in the list of operations.
-    at: usize,
-    what: What,
-}
-
-// SAFETY: goes where its port goes.
-unsafe impl Send for Operation {}
-
-enum What {
-    Receive(Buffer),
-    Send { buffer: Buffer, tag: u64 },
-    Read { tag: u64, _registration: Option<Registration>, own: Option<Vec<u8>> },
-}
 
 /// Whether an operation is under way now.
 #[derive(Debug)]
@@ -40,18 +24,6 @@ pub enum Posted<T> {
     Yes,
     /// There is no room now.
     Again(T),
-}
-
-/// An operation has ended.
-pub enum Event {
-    /// A message of so many bytes has come.
-    Received(Buffer, usize),
-    /// No message comes into this buffer any more, for this reason.
-    NotReceived(Buffer, Error),
-    /// A message was sent, or not.
-    Sent(Buffer, u64, Result<(), Error>),
-    /// Remote memory was read, or not; into this memory if no other was named.
-    Read(u64, Option<Vec<u8>>, Result<(), Error>),
 }
 
 /// Where a read begins in a peer's memory.
@@ -127,7 +99,7 @@ impl Port {
         (from, peer, tag): (Remote, PeerAddress, u64),
     ) -> Posted<()> {
         // SAFETY: user memory stays until the read has ended, as its owner is told only then; other memory is kept here.
-        let registration = match unsafe { self.register_own((start, len), Use::Destination) } {
+        let registration = match unsafe { register_own(&self.domain, (start, len), Use::Destination) } {
             Ok(registration) => registration,
             Err(error) => {
                 self.failed.push(Event::Read(tag, own, Err(error)));
@@ -231,27 +203,5 @@ impl Port {
         // SAFETY: the context of an operation whose completion has not come before, so a live `Operation`.
         let at = unsafe { (*context.cast::<Operation>()).at };
         self.operations.try_remove(at).map(|operation| operation.what)
-    }
-}
-
-impl What {
-    /// Of a message.
-    fn into_buffer(self) -> Buffer {
-        match self {
-            What::Receive(buffer) | What::Send { buffer, .. } => buffer,
-            What::Read { .. } => unreachable!("a read has no buffer"),
-        }
-    }
-
-    fn event(self, len: usize, result: Result<(), Error>) -> Event {
-        match (self, result) {
-            (What::Receive(buffer), Ok(())) => {
-                let len = len.min(buffer.bytes().len());
-                Event::Received(buffer, len)
-            }
-            (What::Receive(buffer), Err(error)) => Event::NotReceived(buffer, error),
-            (What::Send { buffer, tag }, result) => Event::Sent(buffer, tag, result),
-            (What::Read { tag, own, .. }, result) => Event::Read(tag, own, result),
-        }
     }
 }

@@ -1,34 +1,27 @@
 //! An endpoint of a provider, with what it is made of.
 
-use std::ffi::c_void;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::null_mut;
 use std::sync::Arc;
 
+use fishplate_engine::Payload;
 use ofi_abi::{
     FI_ADDR_NOTAVAIL, FI_AV_UNSPEC, FI_CQ_FORMAT_MSG, FI_ENABLE, FI_ETOOSMALL, FI_RECV, FI_TRANSMIT, FI_WAIT_NONE,
     fi_addr_t, fi_av_attr, fi_cq_attr, fid_av, fid_cq, fid_domain, fid_ep, fid_fabric,
 };
 use slab::Slab;
 
+use super::buffer::Buffer;
+use super::domain::Domain;
 use super::object::Object;
-use super::operations::{Event, Operation};
-use super::registration::{Registration, Use};
+use super::operation::{Event, Operation};
+use super::registration::{LentPiece, lend};
 use super::{Error, Library, Offer};
+use crate::sys::memory::UserMemory;
 
 /// Longest address, in bytes.
 const MOST_ADDRESS: usize = 512;
 /// Completions that the queue has room for: more than there are operations under way, where there are few peers.
 const QUEUE: usize = 4096;
-
-/// A fabric, and one of its domains.
-pub(super) struct Domain {
-    pub(super) domain: Object<fid_domain>,
-    _fabric: Object<fid_fabric>,
-    pub(super) offer: Offer,
-}
-
-// SAFETY: registrations of several threads are opened and closed by whoever has the endpoint, one at a time.
-unsafe impl Sync for Domain {}
 
 /// An endpoint, its address vector and its queue of completions.
 pub struct Port {
@@ -45,39 +38,6 @@ pub struct Port {
 /// A peer's endpoint in the address vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress(pub(super) fi_addr_t);
-
-/// Memory for one message, while it is not under way.
-pub struct Buffer {
-    start: NonNull<u8>,
-    len: usize,
-    chunk: Arc<Chunk>,
-}
-
-// SAFETY: the only handle to its bytes.
-unsafe impl Send for Buffer {}
-
-/// Memory for many.
-struct Chunk {
-    /// Is closed first.
-    registration: Option<Registration>,
-    _memory: Memory,
-}
-
-// SAFETY: only its descriptor is read, which does not change.
-unsafe impl Sync for Chunk {}
-
-/// Bytes to which only [`Buffer`]s lead.
-struct Memory(*mut [u8]);
-
-// SAFETY: owned memory.
-unsafe impl Send for Memory {}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: made of a box in `Port::buffers`; the last buffer is gone.
-        drop(unsafe { Box::from_raw(self.0) });
-    }
-}
 
 impl Port {
     /// Opens an endpoint by `offer`, ready for messages.
@@ -168,17 +128,12 @@ impl Port {
 
     /// Memory for `count` messages of `len` bytes.
     pub fn buffers(&self, count: usize, len: usize) -> Result<Vec<Buffer>, Error> {
-        let memory = Memory(Box::into_raw(vec![0u8; count * len].into_boxed_slice()));
-        let start = memory.0.cast::<u8>();
-        // SAFETY: owned memory, which the chunk keeps longer than its registration.
-        let registration = unsafe { self.register_own((start, count * len), Use::Messages) }?;
-        let chunk = Arc::new(Chunk { registration, _memory: memory });
-        let buffer = |at: usize| {
-            // SAFETY: inside of the memory.
-            let start = unsafe { NonNull::new_unchecked(start.add(at * len)) };
-            Buffer { start, len, chunk: chunk.clone() }
-        };
-        Ok((0..count).map(buffer).collect())
+        Buffer::several(&self.domain, count, len)
+    }
+
+    /// Registers a payload, so that peers who are told may read it.
+    pub fn lend(&self, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
+        lend(&self.domain, memory, payload)
     }
 
     /// Bytes that are sent at once without a completion, at most.
@@ -188,27 +143,5 @@ impl Port {
 
     pub(super) fn library(&self) -> &Library {
         &self.domain.offer.library
-    }
-}
-
-impl Buffer {
-    /// What is in it.
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: its bytes are initialized, and not under way while somebody has the handle.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
-    }
-
-    /// The same, to be written.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as before, and this is the only handle.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-
-    pub(super) fn start(&self) -> *mut u8 {
-        self.start.as_ptr()
-    }
-
-    pub(super) fn descriptor(&self) -> *mut c_void {
-        self.chunk.registration.as_ref().map_or(null_mut(), Registration::descriptor)
     }
 }

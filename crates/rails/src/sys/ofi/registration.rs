@@ -7,9 +7,9 @@ use std::sync::Arc;
 use fishplate_engine::Payload;
 use ofi_abi::{FI_ENOKEY, FI_MR_LOCAL, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR, FI_READ, FI_RECV, FI_REMOTE_READ, FI_SEND};
 
+use super::Error;
+use super::domain::Domain;
 use super::object::Object;
-use super::port::Domain;
-use super::{Error, Port};
 use crate::random::random;
 use crate::sys::memory::UserMemory;
 
@@ -92,33 +92,31 @@ impl Registration {
     }
 }
 
-impl Port {
-    /// Registers a payload, so that peers who are told may read it.
-    pub fn lend(&self, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
-        let is_virtual = self.domain.offer.has_mr_mode(FI_MR_VIRT_ADDR);
-        let lend = |piece: *mut [u8]| {
-            let start = piece.cast::<u8>();
-            // SAFETY: whoever made `memory` guarantees that it stays until the send has completed, which ends the loan.
-            let registration = unsafe { Registration::new(&self.domain, (start, piece.len()), Use::Source) }?;
-            let address = if is_virtual { start.expose_provenance() as u64 } else { 0 };
-            Ok(LentPiece { key: registration.key(), _registration: registration, address, len: piece.len() as u64 })
-        };
-        memory.parts(payload, 0, payload.len()).map(lend).collect()
-    }
+/// Registers a payload, so that peers who are told may read it.
+pub(super) fn lend(domain: &Arc<Domain>, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
+    let is_virtual = domain.offer.has_mr_mode(FI_MR_VIRT_ADDR);
+    let lend = |piece: *mut [u8]| {
+        let start = piece.cast::<u8>();
+        // SAFETY: whoever made `memory` guarantees that it stays until the send has completed, which ends the loan.
+        let registration = unsafe { Registration::new(domain, (start, piece.len()), Use::Source) }?;
+        let address = if is_virtual { start.expose_provenance() as u64 } else { 0 };
+        Ok(LentPiece { key: registration.key(), _registration: registration, address, len: piece.len() as u64 })
+    };
+    memory.parts(payload, 0, payload.len()).map(lend).collect()
+}
 
-    /// What operations on this side's memory have to say of it, where the provider wants that: it is registered until then.
-    ///
-    /// # Safety
-    /// As of [`Registration::new`].
-    pub(super) unsafe fn register_own(
-        &self,
-        memory: (*mut u8, usize),
-        purpose: Use,
-    ) -> Result<Option<Registration>, Error> {
-        let is_wanted = self.domain.offer.has_mr_mode(FI_MR_LOCAL);
-        // SAFETY: the caller's promise.
-        is_wanted.then(|| unsafe { Registration::new(&self.domain, memory, purpose) }).transpose()
-    }
+/// What operations on this side's memory have to say of it, where the provider wants that: it is registered until then.
+///
+/// # Safety
+/// As of [`Registration::new`].
+pub(super) unsafe fn register_own(
+    domain: &Arc<Domain>,
+    memory: (*mut u8, usize),
+    purpose: Use,
+) -> Result<Option<Registration>, Error> {
+    let is_wanted = domain.offer.has_mr_mode(FI_MR_LOCAL);
+    // SAFETY: the caller's promise.
+    is_wanted.then(|| unsafe { Registration::new(domain, memory, purpose) }).transpose()
 }
 
 /// Nobody can guess it, where it is long enough.
