@@ -24,6 +24,10 @@ pub const RMA_IOV_LIMIT: usize = 1;
 /// Longest message: what fits into a signed length.
 pub const MAX_MSG_SIZE: usize = isize::MAX as usize;
 
+/// Longest message, in bytes, that MPI libraries are told to inject, which costs a copy: longer ones are read where they are
+/// by a peer that shares memory. Who asks for more gets up to [`INJECT_SIZE`].
+pub const USUAL_INJECT_SIZE: usize = 8 << 10;
+
 const SECONDARY_CAPS: u64 = FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
 const MESSAGES: u64 = FI_MSG | FI_TAGGED;
 const ACCESSES: u64 = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
@@ -191,7 +195,7 @@ fn transmit(wanted: Option<&fi_tx_attr>, caps: u64) -> Outcome<fi_tx_attr> {
         op_flags: 0,
         msg_order: FI_ORDER_SAS,
         comp_order: 0,
-        inject_size: INJECT_SIZE as usize,
+        inject_size: USUAL_INJECT_SIZE,
         size: QUEUE_SIZE,
         iov_limit: IOV_LIMIT,
         rma_iov_limit: RMA_IOV_LIMIT,
@@ -200,7 +204,8 @@ fn transmit(wanted: Option<&fi_tx_attr>, caps: u64) -> Outcome<fi_tx_attr> {
     if let Some(wanted) = wanted {
         require(wanted.op_flags & !TX_OP_FLAGS == 0)?;
         require(wanted.msg_order & !FI_ORDER_SAS == 0 && wanted.comp_order == 0)?;
-        require(wanted.inject_size <= tx.inject_size && wanted.iov_limit <= IOV_LIMIT)?;
+        require(wanted.inject_size as u64 <= INJECT_SIZE && wanted.iov_limit <= IOV_LIMIT)?;
+        tx.inject_size = tx.inject_size.max(wanted.inject_size);
         require(wanted.rma_iov_limit <= RMA_IOV_LIMIT)?;
         tx.caps = side(wanted.caps, caps, TX_CAPS)?;
         tx.op_flags = wanted.op_flags;

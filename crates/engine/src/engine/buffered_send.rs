@@ -37,6 +37,12 @@ impl Engine {
         }
     }
 
+    /// The same of an injected send, whose user has the memory back already: it completes.
+    pub fn complete_injected(&mut self, key: SendKey) {
+        let send = self.sends.get_mut(key.0).filter(|send| send.inject);
+        self.completions.extend(send.and_then(Send::complete));
+    }
+
     /// Whether there is anything for [`Engine::buffer_sends`].
     pub fn has_buffer_candidates(&self) -> bool {
         !self.buffer_candidates.is_empty()

@@ -45,6 +45,23 @@ fn copies_are_bounded_and_a_lost_peer_gives_its_share_back() {
 }
 
 #[test]
+fn an_injected_send_completes_once_whenever_it_arrives() {
+    let mut engine = Engine::new(Config::default());
+    let vc = engine.open();
+    let key = engine.post_send(SendRequest { notify: true, ..inject(vc, 9) }).unwrap();
+    engine.detach(key);
+    assert!(engine.poll_completion().is_none());
+    engine.complete_injected(key);
+    engine.complete_injected(key);
+    assert_eq!(
+        engine.poll_completion().map(|completion| (completion.context, completion.result)),
+        Some((Context(0), Ok(())))
+    );
+    engine.lose(vc, "the test says so");
+    assert!(engine.poll_completion().is_none(), "it was told already");
+}
+
+#[test]
 fn what_is_announced_only_is_still_to_be_sent() {
     let config = Config { eager_limit: Some(0), ..Config::default() };
     let rails = vec![Rail::steady(1e9, 1000)];

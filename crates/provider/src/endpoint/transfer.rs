@@ -1,9 +1,10 @@
 //! The data transfer calls of an endpoint.
 
 use fishplate_engine::{
-    Context, Envelope, Failure, Pattern, Payload, PeekAction, PeekRequest, RecvRequest, SendRequest, Space, VcId,
+    Context, Envelope, Failure, INJECT_SIZE, Pattern, Payload, PeekAction, PeekRequest, RecvRequest, SendRequest,
+    Space, VcId,
 };
-use fishplate_rails::PostError;
+use fishplate_rails::{Endpoint as Transport, PostError};
 use ofi_abi::{
     FI_ADDR_UNSPEC, FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_ECONNRESET, FI_EINVAL, FI_EIO, FI_ENOAV, FI_EOPBADSTATE,
     FI_INJECT, FI_MULTI_RECV, FI_TRANSMIT_COMPLETE,
@@ -12,6 +13,7 @@ use ofi_abi::{
 use crate::endpoint::{Endpoint, Report, State};
 use crate::errno::{Errno, Outcome};
 use crate::error_report;
+use crate::info::USUAL_INJECT_SIZE;
 
 /// A message to send.
 pub struct Outgoing {
@@ -64,7 +66,7 @@ impl Endpoint {
             _ => state.tx.op_flags & FI_TRANSMIT_COMPLETE != 0,
         };
         let Outgoing { envelope, data, payload, inject, .. } = message;
-        let inject = inject || default_inject;
+        let inject = inject || default_inject || !waits && is_better_injected(transport, vc, payload.len());
         let request = SendRequest { vc, envelope, data, payload, inject, notify, context };
         let posted = if waits { transport.send(request) } else { transport.send_early(request) };
         match posted {
@@ -177,4 +179,9 @@ pub fn post_errno(error: PostError) -> Errno {
         }
         PostError::Failed(_) => Errno(FI_EIO),
     }
+}
+
+/// Whether a send is injected though the MPI does not ask for it: it would, but for peers that share memory.
+fn is_better_injected(transport: &Transport, vc: VcId, len: u64) -> bool {
+    len > USUAL_INJECT_SIZE as u64 && len <= INJECT_SIZE && !transport.shares_memory(vc)
 }

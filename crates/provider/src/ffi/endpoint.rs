@@ -14,7 +14,7 @@ use super::handle::{DomainHandle, EndpointHandle, is_ours, new_fid, return_handl
 use super::{atomic, call, call_long, fid_ops, message, msg, refuse, rma, tagged};
 use crate::endpoint::{Attributes, Endpoint};
 use crate::errno::{Errno, Outcome};
-use crate::info::MAX_MSG_SIZE;
+use crate::info::{MAX_MSG_SIZE, USUAL_INJECT_SIZE};
 
 static FID_OPS: fi_ops = fi_ops { bind, control, ..fid_ops(close) };
 
@@ -197,7 +197,7 @@ unsafe extern "C" fn getopt(fid: *mut fid, level: c_int, option: c_int, value: *
             FI_OPT_MIN_MULTI_RECV => endpoint.state()?.min_multi_recv as usize,
             FI_OPT_CM_DATA_SIZE => 0,
             FI_OPT_MAX_MSG_SIZE | FI_OPT_MAX_TAGGED_SIZE => MAX_MSG_SIZE,
-            FI_OPT_INJECT_MSG_SIZE | FI_OPT_INJECT_TAGGED_SIZE => fishplate_engine::INJECT_SIZE as usize,
+            FI_OPT_INJECT_MSG_SIZE | FI_OPT_INJECT_TAGGED_SIZE => USUAL_INJECT_SIZE,
             _ => return Err(Errno(FI_ENOPROTOOPT)),
         };
         if value.is_null() || len.is_null() {

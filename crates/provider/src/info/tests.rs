@@ -37,7 +37,7 @@ fn without_hints_everything_is_offered() {
     assert_eq!(offer.caps, CAPS);
     assert_eq!(offer.ep.type_, FI_EP_RDM);
     assert_eq!(offer.domain.mr_mode, 0);
-    assert_eq!(offer.tx.inject_size as u64, INJECT_SIZE);
+    assert_eq!(offer.tx.inject_size, USUAL_INJECT_SIZE);
 }
 
 #[test]
@@ -96,6 +96,7 @@ fn what_cannot_be_met_is_refused() {
     assert!(change(|h| h.domain.as_mut().unwrap().data_progress = FI_PROGRESS_AUTO));
     assert!(change(|h| h.domain.as_mut().unwrap().threading = 77));
     assert!(change(|h| h.tx.as_mut().unwrap().inject_size = INJECT_SIZE as usize + 1));
+    assert!(!change(|h| h.tx.as_mut().unwrap().inject_size = INJECT_SIZE as usize));
     assert!(change(|h| h.tx.as_mut().unwrap().msg_order = FI_ORDER_SAS | 1));
     assert!(change(|h| h.rx.as_mut().unwrap().iov_limit = 9));
     assert!(change(|h| h.tx.as_mut().unwrap().rma_iov_limit = 2));

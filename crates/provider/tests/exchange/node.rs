@@ -16,7 +16,6 @@ pub struct Node {
     av: *mut fid_av,
     counter: *mut fid_cntr,
     ep: *mut fid_ep,
-    pub inject_size: usize,
 }
 
 #[derive(Debug)]
@@ -112,8 +111,6 @@ impl Node {
             av: null_mut(),
             counter: null_mut(),
             ep: null_mut(),
-            // SAFETY: `getinfo` has filled it.
-            inject_size: unsafe { (*(*info).tx_attr).inject_size },
         };
         node.open_objects();
         node.bind_objects(counted);

@@ -8,6 +8,12 @@ use fishplate_engine::{
 use super::Endpoint;
 
 impl Endpoint {
+    /// Whether messages to a peer go through memory that both share.
+    #[inline]
+    pub fn shares_memory(&self, vc: VcId) -> bool {
+        self.peers[vc.0 as usize].shared_memory.is_some()
+    }
+
     /// Posts a send, which completes when it is acknowledged.
     pub fn send(&mut self, request: SendRequest) -> Result<(), PostError> {
         if self.send_in_shared_memory(&request, false) {
@@ -23,7 +29,9 @@ impl Endpoint {
         }
         let inject = request.inject;
         let key = self.post_send(request)?;
-        if !inject {
+        if inject {
+            self.engine.complete_injected(key);
+        } else {
             self.engine.offer_for_buffering(key);
         }
         Ok(())

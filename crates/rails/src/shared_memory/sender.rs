@@ -43,7 +43,7 @@ pub struct Sender {
     waiting: VecDeque<Waiting>,
     /// Memory that was lent, each with the slot that says so.
     lent: VecDeque<(u32, Payload)>,
-    /// The peer can read this process's memory.
+    /// The peer is known to read this process's memory.
     peer_reads: bool,
     /// Something was put into slots, and it was not asked since then whether the peer sleeps.
     pub unrung: bool,
@@ -150,8 +150,7 @@ impl Sender {
     /// [`Sender::push`].
     #[inline]
     pub fn takes_copy(&self, len: u64, is_borrowed: bool) -> bool {
-        let is_copied = is_borrowed || len < LEAST_LENT;
-        is_copied
+        (is_borrowed || len < LEAST_LENT || !self.does_peer_read())
             && len <= MOST_PAYLOAD as u64
             && self.waiting.is_empty()
             && self.has_room(MAX_HEADER_LEN + len as usize)
@@ -243,9 +242,13 @@ impl Sender {
         if source.len() < LEAST_LENT || payload.extents().len() > MAX_PIECES {
             return false;
         }
-        let reads = || self.memory.load(self.side.peer().word(Word::Reads), Ordering::Relaxed) == 1;
-        self.peer_reads = self.peer_reads || reads();
+        self.peer_reads = self.does_peer_read();
         self.peer_reads
+    }
+
+    /// Whether the peer can read this process's memory.
+    fn does_peer_read(&self) -> bool {
+        self.peer_reads || self.memory.load(self.side.peer().word(Word::Reads), Ordering::Relaxed) == 1
     }
 
     /// Writes a frame from byte `done` of its payload on, as far as there is room. True once all of it is written.
