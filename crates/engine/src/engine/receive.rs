@@ -106,9 +106,11 @@ impl Engine {
         match all.get_mut(usize::from(subchannel.index)) {
             Some(place) => *place = incoming,
             None => {
-                all.reserve_exact(usize::from(subchannel.index) + 1 - all.len());
-                all.resize(usize::from(subchannel.index), Incoming::default());
-                all.push(incoming);
+                let mut more = std::mem::take(all).into_vec();
+                more.reserve_exact(usize::from(subchannel.index) + 1 - more.len());
+                more.resize(usize::from(subchannel.index), Incoming::default());
+                more.push(incoming);
+                *all = more.into_boxed_slice();
             }
         }
         if len == 0 {
@@ -148,7 +150,7 @@ impl Engine {
     pub fn arrived_after(&mut self, subchannel: SubchannelId, polled: Instant) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.arrived_after = Some(polled);
+            subchannel.arrived_after = Some(polled).into();
         }
     }
 
