@@ -5,7 +5,7 @@ mod common;
 use std::fs::{self, File};
 use std::path::Path;
 
-use common::Installed;
+use common::{Installed, Ran};
 use fishplate_trace::rank_file::Header;
 use fishplate_trace::write::{OwnTail, Writer};
 use fishplate_trace::{Operation, Receive, Send};
@@ -53,6 +53,7 @@ fn a_program_on_three_networks() {
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     };
     assert!(ran.out.lines().all(|line| line.chars().count() <= 100), "{}", ran.out);
+    assert!(ran.out.contains("What limits it, of the run time"), "{}", ran.out);
     // 10 MB at 1 Gbit/s are 80 ms, with headers 84; and 2 ms of computation.
     let (one, two, fast) = (run_ms("one"), run_ms("two"), run_ms("ib-2x400"));
     assert!((84.0..90.0).contains(&one) && (42.0..50.0).contains(&two) && fast < 3.0, "{one} {two} {fast}");
@@ -70,6 +71,9 @@ fn faster_processors_and_other_parameters() {
         let ran = fishplate.run(&[&["predict", "run", "eth-100g-wan", "--json"], options].concat());
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let parts = found[0]["critical_path"].as_object().unwrap();
+        let sum: f64 = parts.values().map(|part| part.as_f64().unwrap()).sum();
+        assert!((sum - found[0]["run_s"].as_f64().unwrap()).abs() < 1e-9, "{found}");
         found[0]["run_s"].as_f64().unwrap()
     };
     let plain = run_s(&[]);
@@ -94,6 +98,70 @@ fn a_sweep() {
     assert_eq!(runs.len(), 4);
     assert_eq!(runs[3].0, "eth-100g-wan wan.delay_us=10000 wan.mbit=100000");
     assert!(runs[0].1 > runs[1].1 && runs[2].1 > runs[0].1 && runs[3].1 > runs[1].1, "{runs:?}");
+}
+
+#[test]
+fn a_sweep_in_shares() {
+    let fishplate = Installed::new();
+    two_ranks(&fishplate.path("run"));
+    fn sweep<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        [&["predict", "run", "eth-100g-wan", "--sweep", "wan.delay_us=0,1000,10000"][..], more].concat()
+    }
+    let whole = fishplate.run(&sweep(&[])).out;
+    let with = |number: &str| {
+        let set = [("PMI_RANK", number), ("PMI_SIZE", "2")];
+        Ran::of(fishplate.command(&sweep(&["--results", "kept"])).envs(set).output().unwrap())
+    };
+    let files = || fs::read_dir(fishplate.path("kept")).unwrap().count();
+    let first = with("0");
+    assert_eq!(first.out, "process 0 of 2: 2 networks predicted, in kept\n", "{}", first.err);
+    assert_eq!(files(), 2);
+    // It was stopped, and goes on: nothing is left to do.
+    assert_eq!(with("0").out, "process 0 of 2: 0 networks predicted, in kept\n");
+    // Whoever calls last has what is missing done, and shows all.
+    let last = fishplate.run(&sweep(&["--results", "kept"]));
+    assert_eq!((last.out.as_str(), files()), (whole.as_str(), 3), "{}", last.err);
+    // Another question is another one.
+    fishplate.run(&sweep(&["--results", "kept", "--compute-scale", "2"]));
+    assert_eq!(files(), 6);
+    let kept: Vec<_> = fs::read_dir(fishplate.path("kept")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    kept.iter().for_each(|file| fs::write(file, "{}").unwrap());
+    fishplate.run(&sweep(&["--results", "kept"])).fails_saying(&["is no prediction (missing field `network`"]);
+    fishplate.run(&sweep(&["--results", "run/node0.1.trace"])).fails_saying(&["run/node0.1.trace: cannot make it"]);
+}
+
+#[test]
+fn a_page() {
+    let fishplate = Installed::new();
+    two_ranks(&fishplate.path("run"));
+    let networks = ["one=1000", "two=1000+250", "three=1000+1000"];
+    let ran = fishplate.run(&[&["predict", "run"], &networks[..], &["--page", "page.html"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("RPI: of what three gains over one, in MPI and in all"), "{}", ran.out);
+    let page = fs::read_to_string(fishplate.path("page.html")).unwrap();
+    let parts = [
+        "Prediction for heat",
+        "What limits it",
+        "What a network is worth",
+        "Critical path",
+        "MPI_Send",
+        "Who sends to whom",
+        "rank 0 on node0",
+        "r1 sent",
+    ];
+    for part in parts {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.len() < 500_000 && !page.contains("Where the program calls MPI"), "{}", page.len());
+    fs::write(fishplate.path("one.goal"), "num_ranks 1\nrank 0 {\ncalc 5\n}\n").unwrap();
+    let cases: &[(&[&str], &str)] = &[
+        (&["one.goal", "one=1000", "--page", "x.html"], "--page: a program in GOAL has no calls of MPI"),
+        (&["run", "one=1000", "--page", "no/such/x.html"], "cannot write no/such/x.html"),
+        (&["run", "one=1000", "--page", "x.html", "--results", "kept"], "cannot be used with"),
+    ];
+    for (args, wanted) in cases {
+        fishplate.run(&[&["predict"], *args].concat()).fails_saying(&[wanted]);
+    }
 }
 
 #[test]

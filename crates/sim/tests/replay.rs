@@ -3,6 +3,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use fishplate_sim::models::time::Time;
+use fishplate_sim::mpi::chain::{Part, Spent};
 use fishplate_sim::replay::{Computation, Outcome, run};
 use fishplate_sim::suite::Machine;
 use fishplate_sim::testbed::{Description, Placement, shipped};
@@ -39,14 +41,29 @@ fn program(ranks: u32, of: impl Fn(u32) -> Vec<Operation>) -> Arc<Trace> {
 
 /// Two rails of 2 x 400 Gbit/s.
 fn machine(ranks: u32, per_node: u32) -> Machine {
-    let testbed = Description::parse(shipped("ib-2x400").unwrap()).unwrap().testbed().unwrap();
+    machine_of("ib-2x400", ranks, per_node)
+}
+
+fn machine_of(testbed: &str, ranks: u32, per_node: u32) -> Machine {
+    let testbed = Description::parse(shipped(testbed).unwrap()).unwrap().testbed().unwrap();
     let stack = testbed.default_stack.clone();
     let placement = Placement::new(ranks, per_node, testbed.cluster.len());
     Machine { testbed: Rc::new(testbed), stack, placement, seed: 1 }
 }
 
 fn replayed(trace: &Arc<Trace>, per_node: u32) -> Outcome {
-    run(&machine(trace.ranks.len() as u32, per_node), trace, PLAIN).unwrap()
+    on("ib-2x400", trace, per_node)
+}
+
+/// What the run time was spent on is always the run time.
+fn on(testbed: &str, trace: &Arc<Trace>, per_node: u32) -> Outcome {
+    let outcome = run(&machine_of(testbed, trace.ranks.len() as u32, per_node), trace, PLAIN).unwrap();
+    let spent = |spent: Spent| spent.into_iter().fold(Time::default(), |sum, part| sum + part);
+    assert_eq!(spent(outcome.path.spent), outcome.run, "{outcome:?}");
+    for piece in &outcome.path.pieces {
+        assert_eq!(spent(piece.spent), piece.until);
+    }
+    outcome
 }
 
 fn send(to: u32, tag: i32, bytes: u64, request: Option<u32>) -> Operation {
@@ -229,6 +246,61 @@ fn one_sided_operations_are_complete_at_the_end_of_their_epoch() {
     };
     let (short, long) = (us(&replayed(&trace(8), 1)), us(&replayed(&trace(1_000_000), 1)));
     assert!(long > short + 20.0, "{short} {long}");
+}
+
+/// What the run time was spent on, in microseconds.
+fn spent_us(outcome: &Outcome, part: Part) -> f64 {
+    outcome.path.spent[part as usize].as_ns() / 1e3
+}
+
+#[test]
+fn the_critical_path_goes_to_the_rank_that_is_waited_for() {
+    // Rank 1 computes five times as long before it sends; rank 0 then computes once.
+    let late = program(2, |rank| match rank {
+        0 => vec![receive(None, None, 8, Some(4)), wait(&[4])],
+        _ => vec![wait(&[]), wait(&[]), wait(&[]), wait(&[]), send(0, 9, 8, None)],
+    });
+    let outcome = replayed(&late, 1);
+    assert!((spent_us(&outcome, Part::Computation) - 70.0).abs() < 1.0, "{:?}", outcome.path);
+    assert!(outcome.path.messages == 1 && outcome.path.pieces.iter().any(|piece| piece.rank == 1));
+    // Rank 1 is long done, and rank 0 comes late for its message.
+    let early = program(2, |rank| match rank {
+        0 => vec![wait(&[]), wait(&[]), wait(&[]), receive(Some(1), Some(9), 8, None)],
+        _ => vec![send(0, 9, 8, None)],
+    });
+    for testbed in ["ib-2x400", "emulated"] {
+        let outcome = on(testbed, &early, 1);
+        assert!((spent_us(&outcome, Part::Computation) - 60.0).abs() < 1.0, "{testbed}: {:?}", outcome.path);
+        assert_eq!(outcome.path.messages, 0, "{testbed}: {:?}", outcome.path);
+    }
+}
+
+#[test]
+fn the_critical_path_tells_latency_from_bandwidth() {
+    // 100 messages there and back.
+    let ping_pong = |bytes| {
+        program(2, move |rank| {
+            let one = |at: i32| {
+                let (to, from) = (send(1 - rank, at, bytes, None), receive(Some(1 - rank), Some(at), bytes, None));
+                if rank == 0 { [to, from] } else { [from, to] }
+            };
+            (0..50).flat_map(one).collect()
+        })
+    };
+    for testbed in ["ib-2x400", "eth-100g-wan", "emulated"] {
+        let (short, long) = (on(testbed, &ping_pong(1), 1), on(testbed, &ping_pong(1 << 20), 1));
+        let (latency, bandwidth) = (spent_us(&short, Part::Latency), spent_us(&short, Part::Bandwidth));
+        // Hosts that are emulated are no distance apart.
+        let is_near = testbed == "emulated";
+        assert!(is_near || latency > 2.0 * bandwidth, "{testbed}: {:?}", short.path.spent);
+        assert_eq!(short.path.messages, 100, "{testbed}");
+        // 2 x 10 ms of distance are more than 84 us of bytes.
+        let most = if testbed == "eth-100g-wan" { Part::Latency } else { Part::Bandwidth };
+        assert!(spent_us(&long, most) > 0.3 * us(&long), "{testbed}: {:?}", long.path.spent);
+        assert!(spent_us(&long, Part::Bandwidth) > 20.0 * bandwidth, "{testbed}: {:?}", long.path.spent);
+        let carried: u64 = long.rails.rails().iter().flatten().sum();
+        assert!((100 << 20..101 << 20).contains(&carried), "{testbed}: {carried}");
+    }
 }
 
 #[test]

@@ -416,7 +416,8 @@ mod tests {
         let mut channel = VirtualChannel::new(VcId(0), &Config::default(), 1 << 20, false);
         channel.enqueue(1, 0);
         channel.enqueue_clear_to_send(SendRef(1), ReceiveRef(1), 10, CreditReturn::Nothing);
-        (channel.queued.clear(), channel.replies.pop_front());
+        channel.queued.clear();
+        channel.replies.pop_front();
         assert!(channel.queued.capacity() > 0 && channel.replies.capacity() > 0);
         channel.release_unused_memory();
         assert_eq!((channel.queued.capacity(), channel.replies.capacity()), (0, 0));

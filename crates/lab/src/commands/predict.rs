@@ -7,10 +7,13 @@ use anyhow::{Result, bail, ensure};
 use fishplate_sim::replay::Computation;
 
 use crate::output::text;
-use crate::predict::evaluate::{self, Change};
+use crate::predict::evaluate::{self, Question};
 use crate::predict::networks::{Asked, Network};
-use crate::predict::print;
+use crate::predict::prediction::Change;
+use crate::predict::results::{Results, Share};
 use crate::predict::source::Source;
+use crate::predict::{page, print};
+use crate::profile::record;
 
 /// Predicts how long a recorded MPI program takes on other networks.
 ///
@@ -61,9 +64,18 @@ pub struct Args {
     #[arg(long, value_name = "PATH=VALUE,VALUE...")]
     sweep: Vec<String>,
 
+    /// Keep each prediction in this folder, and predict only what is not there. Processes that `srun` or `mpiexec` has
+    /// started share the networks; a call without these shows all
+    #[arg(long, value_name = "FOLDER", conflicts_with = "page")]
+    results: Option<PathBuf>,
+
     /// Seed of what is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    /// Also write a page: what `fishplate profile` shows of a real run, for each network
+    #[arg(long, value_name = "FILE.html")]
+    page: Option<PathBuf>,
 
     /// JSON instead of a table
     #[arg(long)]
@@ -75,6 +87,7 @@ Examples:
   fishplate profile --trace run1 -- mpiexec -n 4 ./app
   fishplate predict run1 one=1000 two=1000+250 far=1000/10ms
   fishplate predict run1 ib-2x400 eth-100g-wan --sensitivity
+  fishplate predict run1 one=1000 two=1000+250 three=1000+250+250 --page networks.html
   fishplate predict run1 eth-100g-wan --sweep wan.delay_us=0,1000,10000";
 
 /// The command.
@@ -82,7 +95,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let scale = args.compute_scale;
     ensure!(scale.is_finite() && scale > 0.0, "--compute-scale {scale}: a factor greater than 0");
     let source = Source::open(&args.trace)?;
-    source.check(args.processors)?;
+    source.check(args.processors, args.page.is_some())?;
     let per_node = args.ranks_per_node.unwrap_or_else(|| source.ranks_per_node());
     let mut networks = Vec::new();
     for swept in combinations(&args.sweep)? {
@@ -100,12 +113,36 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let changes: &[Change] = if args.sensitivity { &Change::ALL } else { &[] };
     let computation = Computation { with_idle, scale: 1.0 / scale, processors: args.processors };
-    let predictions = evaluate::all(&source, &networks, (computation, args.seed), changes)?;
+    let question = Question { computation, seed: args.seed, changes, is_detailed: args.page.is_some() };
+    let predictions = match &args.results {
+        None => evaluate::all(&source, &networks, question)?,
+        Some(folder) => {
+            let results = Results::open(folder, &source, &question)?;
+            let share = Share::of_environment(|name| std::env::var(name).ok());
+            let found = results.complete((&source, question), &networks, share)?;
+            if share.of > 1 {
+                let Share { number, of } = share;
+                println!(
+                    "process {number} of {of}: {} predicted, in {}",
+                    text::plural(found as u64, "network"),
+                    folder.display()
+                );
+                return Ok(ExitCode::SUCCESS);
+            }
+            results.all(&networks)?
+        }
+    };
+    let headline = headline(&source, per_node, with_idle);
+    if let Some(file) = &args.page {
+        let page = page::render(&source.name(), &headline, &source.notes(), &predictions);
+        record::write_whole(file, |to| Ok(to.write_all(page.as_bytes())?))?;
+        eprintln!("page: {}", file.display());
+    }
     if args.json {
         println!("{}", print::json(&predictions));
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{}", headline(&source, per_node, with_idle));
+    println!("{headline}");
     println!("\n{}", print::table(&predictions, &predictions[0]));
     for note in source.notes() {
         println!("! {note}");

@@ -10,92 +10,48 @@ use fishplate_sim::replay::{self, Computation};
 use fishplate_sim::suite::Machine;
 use fishplate_sim::testbed::{Placement, Testbed};
 
+use super::limits::Limits;
 use super::networks::Network;
+use super::page;
+use super::prediction::{Change, Detail, Prediction};
 use super::source::Source;
 
-/// What is changed of a network or a program, to see what that brings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Nothing.
-    None,
-    /// Twice the rate of all links.
-    Bandwidth,
-    /// Half the latency of links, switches, adapters, buses and timers.
-    Latency,
-    /// Half the time of the library and the kernel for a message.
-    Software,
-    /// Half the time of computation.
-    Computation,
-}
-
-impl Change {
-    /// Those that something is changed by.
-    pub const ALL: [Change; 4] = [Change::Bandwidth, Change::Latency, Change::Software, Change::Computation];
-
-    /// For people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Change::None => "as it is",
-            Change::Bandwidth => "twice the bandwidth",
-            Change::Latency => "half the latency",
-            Change::Software => "half the software",
-            Change::Computation => "faster processors (x2)",
-        }
-    }
-
-    fn apply(self, testbed: &mut Testbed) {
-        match self {
-            Change::None | Change::Computation => {}
-            Change::Bandwidth => scale_bandwidth(testbed),
-            Change::Latency => scale_latency(testbed),
-            Change::Software => scale_software(testbed),
-        }
-    }
-}
-
-/// How long a program takes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Prediction {
-    /// The network.
-    pub network: String,
-    /// Its stack.
-    pub stack: String,
-    /// Until the last rank has ended, in seconds.
-    pub run_s: f64,
-    /// Time that ranks compute, the mean, in seconds.
-    pub computed_s: f64,
-    /// Time in MPI, the mean, in seconds.
-    pub communication_s: f64,
-    /// How long the program takes with one thing changed, in seconds.
-    pub changed_s: Vec<(Change, f64)>,
-    /// Calls that were replayed.
-    pub calls: u64,
-    /// Events of the simulation.
-    pub events: u64,
-}
-
 /// Something to be simulated. (A machine itself cannot be handed to a thread.)
+#[derive(Clone)]
 struct Job {
+    name: String,
     testbed: Testbed,
     stack: String,
     placement: Placement,
     computation: Computation,
+    is_detailed: bool,
 }
 
-/// Predicts the program for all networks; `changes`: also with what is changed.
+/// What came out, in detail where that is asked for.
+type Simulated = (replay::Outcome, Option<Box<Detail>>);
+
+/// What is asked of each network.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    /// How long ranks compute.
+    pub computation: Computation,
+    /// Of what is random.
+    pub seed: u64,
+    /// Also with what is changed.
+    pub changes: &'a [Change],
+    /// With what a page shows.
+    pub is_detailed: bool,
+}
+
+/// Predicts the program for all networks.
 ///
 /// # Errors
 /// When ranks wait for ever.
-pub fn all(
-    source: &Source,
-    networks: &[Network],
-    (computation, seed): (Computation, u64),
-    changes: &[Change],
-) -> Result<Vec<Prediction>> {
-    let asked: Vec<Change> = std::iter::once(Change::None).chain(changes.iter().copied()).collect();
+pub fn all(source: &Source, networks: &[Network], question: Question<'_>) -> Result<Vec<Prediction>> {
+    let asked: Vec<Change> = std::iter::once(Change::None).chain(question.changes.iter().copied()).collect();
     let jobs: Vec<Job> =
-        networks.iter().flat_map(|network| asked.iter().map(|change| job(network, *change, computation))).collect();
-    let outcomes = simulate(source, &jobs, seed);
+        networks.iter().flat_map(|network| asked.iter().map(|change| job(network, *change, question))).collect();
+    let outcomes = simulate(source, &jobs, question.seed);
     let mut predictions = Vec::new();
     for (network, outcomes) in networks.iter().zip(outcomes.chunks(asked.len())) {
         let problem = |error: &String| anyhow!("{}: {error}", network.name);
@@ -105,26 +61,27 @@ pub fn all(
     Ok(predictions)
 }
 
-fn job(network: &Network, change: Change, computation: Computation) -> Job {
+fn job(network: &Network, change: Change, question: Question<'_>) -> Job {
+    let computation = question.computation;
     let mut testbed = (*network.testbed).clone();
-    change.apply(&mut testbed);
+    apply(change, &mut testbed);
     let faster = if change == Change::Computation { 0.5 } else { 1.0 };
     let computation = Computation { scale: computation.scale * faster, ..computation };
-    Job { testbed, stack: network.stack.clone(), placement: network.placement.clone(), computation }
+    let is_detailed = question.is_detailed && change == Change::None;
+    let (name, stack, placement) = (network.name.clone(), network.stack.clone(), network.placement.clone());
+    Job { name, testbed, stack, placement, computation, is_detailed }
 }
 
 /// All of them, on as many threads as there are processors. What comes out does not depend on these.
-fn simulate(source: &Source, jobs: &[Job], seed: u64) -> Vec<Result<replay::Outcome, String>> {
+fn simulate(source: &Source, jobs: &[Job], seed: u64) -> Vec<Result<Simulated, String>> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(vec![Err(String::new()); jobs.len()]);
     let threads = thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
     let work = || {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(Job { testbed, stack, placement, computation }) = jobs.get(at) else { return };
-            let testbed = Rc::new(testbed.clone());
-            let machine = Machine { testbed, stack: stack.clone(), placement: placement.clone(), seed };
-            let outcome = source.run(&machine, *computation);
+            let Some(job) = jobs.get(at) else { return };
+            let outcome = job.run(source, seed);
             outcomes.lock().unwrap_or_else(PoisonError::into_inner)[at] = outcome;
         }
     };
@@ -136,20 +93,50 @@ fn simulate(source: &Source, jobs: &[Job], seed: u64) -> Vec<Result<replay::Outc
     outcomes.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn prediction(network: &Network, asked: &[Change], outcomes: &[&replay::Outcome]) -> Prediction {
+impl Job {
+    fn run(&self, source: &Source, seed: u64) -> Result<Simulated, String> {
+        let Job { name, testbed, stack, placement, computation, .. } = self.clone();
+        let network = Network { name, testbed: Rc::new(testbed), stack, placement };
+        let (testbed, stack, placement) = (network.testbed.clone(), network.stack.clone(), network.placement.clone());
+        let machine = Machine { testbed, stack, placement, seed };
+        match source {
+            Source::Trace(trace) if self.is_detailed => {
+                let (outcome, calls) = replay::run_with_calls(&machine, trace, computation)?;
+                let detail = page::detail(trace, &network, &outcome, &calls);
+                Ok((outcome, Some(Box::new(detail))))
+            }
+            _ => Ok((source.run(&machine, computation)?, None)),
+        }
+    }
+}
+
+fn prediction(network: &Network, asked: &[Change], outcomes: &[&Simulated]) -> Prediction {
     let seconds = |time: fishplate_sim::models::time::Time| time.as_ns() / 1e9;
-    let plain = outcomes[0];
+    let (plain, detail) = outcomes[0];
     let computed: f64 = plain.ranks.iter().map(|rank| seconds(rank.computed)).sum();
-    let changed = asked.iter().zip(outcomes).skip(1).map(|(change, outcome)| (*change, seconds(outcome.run)));
+    let computed_s = computed / plain.ranks.len().max(1) as f64;
+    let changed = asked.iter().zip(outcomes).skip(1).map(|(change, (outcome, _))| (*change, seconds(outcome.run)));
     Prediction {
         network: network.name.clone(),
         stack: network.stack.clone(),
         run_s: seconds(plain.run),
-        computed_s: computed / plain.ranks.len().max(1) as f64,
+        computed_s,
         communication_s: seconds(plain.communication()),
+        limits: Limits::of(plain.path.spent, computed_s),
+        path_messages: plain.path.messages,
         changed_s: changed.collect(),
         calls: plain.calls,
         events: plain.events,
+        detail: detail.clone(),
+    }
+}
+
+fn apply(change: Change, testbed: &mut Testbed) {
+    match change {
+        Change::None | Change::Computation => {}
+        Change::Bandwidth => scale_bandwidth(testbed),
+        Change::Latency => scale_latency(testbed),
+        Change::Software => scale_software(testbed),
     }
 }
 

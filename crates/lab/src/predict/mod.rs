@@ -3,9 +3,18 @@
 //! - [`source`]: the program;
 //! - [`networks`]: what is asked of;
 //! - [`evaluate`]: the trace replayed on them, and on changed ones;
-//! - [`print`](mod@print): what is told.
+//! - [`results`]: kept in a folder, and shared by processes;
+//! - [`prediction`]: what comes out;
+//! - [`limits`]: what the run time was spent on;
+//! - [`worth`]: what a network is worth to the program;
+//! - [`print`](mod@print): what is told; [`page`]: as a page.
 
 pub mod evaluate;
+pub mod limits;
 pub mod networks;
+pub mod page;
+pub mod prediction;
 pub mod print;
+pub mod results;
 pub mod source;
+pub mod worth;

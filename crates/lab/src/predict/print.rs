@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::evaluate::{Change, Prediction};
+use super::prediction::{Change, Prediction};
+use super::worth::{self, Worth};
 use crate::output::text;
 
 /// The tables; `base`: the network that others are compared with.
@@ -18,11 +19,38 @@ pub fn table(predictions: &[Prediction], base: &Prediction) -> String {
             format!("{:.3}", prediction.run_s / base.run_s),
         ]);
     }
+    let table = format!("{table}\n\nWhat limits it, of the run time\n\n{}", limits(predictions));
+    let table = match Worth::of(predictions) {
+        Some(worth) => format!("{table}\n\n{}\n\n{}", worth::explanation(&worth), worth_table(&worth)),
+        None => table,
+    };
     let changes: Vec<Change> = predictions[0].changed_s.iter().map(|(change, _)| *change).collect();
     if changes.is_empty() {
-        return table.to_string();
+        return table;
     }
     format!("{table}\n\nRun time with\n\n{}", sensitivities(predictions, &changes))
+}
+
+/// What is on the critical path.
+fn limits(predictions: &[Prediction]) -> String {
+    let names = predictions[0].limits.named().map(|(name, _)| name);
+    let titles: Vec<&str> = [&["network"], &names[..], &["messages"]].concat();
+    let mut table = text::table(&titles, 1);
+    for prediction in predictions {
+        let parts = prediction.limits.named().map(|(_, part_s)| text::percent(part_s, prediction.run_s));
+        let messages = text::thousands(prediction.path_messages);
+        table.add_row(std::iter::once(prediction.network.clone()).chain(parts).chain([messages]));
+    }
+    table.to_string()
+}
+
+/// What each network has of the gain.
+fn worth_table(worth: &Worth) -> String {
+    let mut table = text::table(&[&["network"], &worth::TITLES[..]].concat(), 1);
+    for (network, [by_communication, by_run]) in worth.rated() {
+        table.add_row([network, by_communication, by_run]);
+    }
+    table.to_string()
 }
 
 /// What each change would bring.
@@ -30,7 +58,7 @@ fn sensitivities(predictions: &[Prediction], changes: &[Change]) -> String {
     let titles: Vec<&str> = std::iter::once("network").chain(changes.iter().map(|change| change.name())).collect();
     let mut table = text::table(&titles, 1);
     for prediction in predictions {
-        let gains = prediction.changed_s.iter().map(|(_, changed)| gain(*changed, prediction.run_s));
+        let gains = prediction.changed_s.iter().map(|(_, changed)| prediction.gain(*changed));
         table.add_row(std::iter::once(prediction.network.clone()).chain(gains));
     }
     table.to_string()
@@ -46,17 +74,14 @@ pub fn json(predictions: &[Prediction]) -> Value {
             "run_s": prediction.run_s,
             "computed_s": prediction.computed_s,
             "communication_s": prediction.communication_s,
+            "critical_path": prediction.limits,
+            "critical_path_messages": prediction.path_messages,
             "changed_run_s": changed.collect::<serde_json::Map<_, _>>(),
             "calls": prediction.calls,
             "events": prediction.events,
         })
     };
     predictions.iter().map(one).collect()
-}
-
-/// What a change gains, as a part of the run time.
-fn gain(changed_s: f64, run_s: f64) -> String {
-    format!("{:+.1} %", (changed_s / run_s - 1.0) * 100.0)
 }
 
 fn seconds(s: f64) -> String {

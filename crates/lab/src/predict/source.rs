@@ -1,5 +1,6 @@
 //! What is predicted: a trace, or a program in GOAL.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use fishplate_sim::replay::{self, Computation, Outcome, graph};
 use fishplate_sim::suite::Machine;
 use fishplate_trace::goal::{self, Program};
-use fishplate_trace::{Trace, read};
+use fishplate_trace::{Step, Trace, read};
 
 use crate::trace;
 
@@ -40,13 +41,30 @@ impl Source {
         Ok(Source::Goal(Arc::new(program), name))
     }
 
+    /// A number that another program hardly has.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        match self {
+            Source::Trace(trace) => {
+                for rank in &trace.ranks {
+                    rank.operations.hash(&mut hasher);
+                    let step = |step: &Step| (step.operation, step.processor_ns, step.idle_ns).hash(&mut hasher);
+                    rank.steps.iter().for_each(step);
+                }
+            }
+            Source::Goal(program, _) => format!("{program:?}").hash(&mut hasher),
+        }
+        hasher.finish()
+    }
+
     /// Says what it cannot do.
     ///
     /// # Errors
-    /// When ranks of a graph are to share processors.
-    pub fn check(&self, processors: Option<u32>) -> Result<()> {
+    /// When ranks of a graph are to share processors, or a page is to show their calls.
+    pub fn check(&self, processors: Option<u32>, has_page: bool) -> Result<()> {
         let is_graph = matches!(self, Source::Goal(..));
         ensure!(processors.is_none() || !is_graph, "--processors: ranks of a program in GOAL do not share processors");
+        ensure!(!has_page || !is_graph, "--page: a program in GOAL has no calls of MPI that a page could show");
         Ok(())
     }
 

@@ -22,8 +22,9 @@ pub fn testbed(link: &Link) -> Result<Testbed> {
     let rate_alone = link.rails.iter().all(|rail| rail.is_rate_alone()) && link.emulator == Choice::Auto;
     let model = testbed.rail.first().cloned().context("the testbed has no rail")?;
     testbed.rail = Vec::new();
-    for rail in &link.rails {
+    for (number, rail) in link.rails.iter().enumerate() {
         let mut model = model.clone();
+        model.name = format!("r{number}");
         let emulated = model.emulated.as_mut().context("the testbed's rail is not emulated")?;
         let mbit = rail.rate_mbit.mbit().with_context(|| format!("link {}: a rail without a rate", link.name))?;
         ensure!(!rail.settings().can_lose(), "link {}: rails that lose packets are not simulated", link.name);

@@ -31,13 +31,17 @@ pub struct FlowEnds {
     /// Bytes handed to the flow that have not left the sender's adapter, where its queue is limited.
     pub queued: u64,
     /// Frames of each read call that the receiver has not handled, in the order of calls, where drivers read sockets.
-    fetched: Option<Box<VecDeque<u32>>>,
+    fetched: Option<Box<ReadCalls>>,
     /// Credit as the peer advertised it last.
     pub credit: u32,
     /// What the last frame belonged to, and how often that has changed.
     carried: Option<Carried>,
     group: u32,
 }
+
+/// Frames of each read call.
+#[derive(Clone, Debug, Default)]
+struct ReadCalls(VecDeque<u32>);
 
 /// What several frames in a row may belong to: one message, one descriptor of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +84,7 @@ impl FlowEnds {
     pub fn fetch(&mut self, now: Time, free: Time, reads_sockets: bool) -> bool {
         let with_another = self.fetches_at != NEVER && now <= self.fetches_at + TOGETHER;
         if reads_sockets {
-            let fetched = self.fetched.get_or_insert_default();
+            let ReadCalls(fetched) = &mut **self.fetched.get_or_insert_default();
             match fetched.back_mut().filter(|_| with_another) {
                 Some(frames) => *frames += 1,
                 None => fetched.push_back(1),
@@ -94,7 +98,7 @@ impl FlowEnds {
 
     /// The receiver has handled a frame. Returns whether it was the last of its read call.
     pub fn handled_is_last(&mut self) -> bool {
-        let Some(fetched) = &mut self.fetched else { return true };
+        let Some(ReadCalls(fetched)) = self.fetched.as_deref_mut() else { return true };
         let Some(frames) = fetched.front_mut() else { return true };
         *frames -= 1;
         let is_last = *frames == 0;

@@ -1,5 +1,7 @@
 //! MPI over the models: processes with the real protocol engine, in virtual time.
 
+pub mod causes;
+pub mod chain;
 mod channels;
 pub mod collectives;
 pub mod costs;
@@ -7,6 +9,7 @@ mod flow_ends;
 pub mod log;
 mod os_noise;
 pub mod program;
+pub mod rail_bytes;
 pub mod rank;
 mod tcp_info;
 pub mod world;

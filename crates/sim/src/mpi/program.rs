@@ -11,6 +11,7 @@ use fishplate_engine::{
     WriteRequest,
 };
 
+use super::chain::{Chain, Part};
 use super::costs::Costs;
 use super::log::Entry;
 use super::rank::Request;
@@ -121,19 +122,26 @@ impl Mpi {
     pub async fn compute(&self, time: Time) {
         if time > Time::default() {
             self.world.borrow_mut().begin_compute(self.rank, time);
-            self.spend(time).await;
+            self.spend(time, Part::Computation).await;
         }
     }
 
-    /// Takes the core for so long, within a call.
-    async fn spend(&self, time: Time) {
+    /// Takes the core for so long, within a call or in a process that goes on with the network meanwhile.
+    pub async fn work(&self, time: Time) {
+        self.spend(time, Part::Software).await;
+    }
+
+    async fn spend(&self, time: Time, part: Part) {
         if time == Time::default() {
             return;
         }
         let end = {
             let mut world = self.world.borrow_mut();
             let now = world.now();
-            let end = world.rank(self.rank).work(now, time);
+            let process = world.rank(self.rank);
+            let free = process.core_free;
+            let end = process.work(now, time);
+            world.follow(|causes, now| causes.spend(self.rank, part, (now, free, end)));
             world.wake_at(self.rank, end);
             end
         };
@@ -151,6 +159,16 @@ impl Mpi {
         self.world.borrow_mut().make_ready(rank);
     }
 
+    /// Why this rank's program does what it does now, if that is followed.
+    pub fn cause(&self) -> Option<Chain> {
+        self.world.borrow().cause(self.rank)
+    }
+
+    /// This rank has waited for a processor.
+    pub fn waited_for_processor(&self) {
+        self.world.borrow_mut().follow(|causes, now| causes.waited(self.rank, Part::Computation, now));
+    }
+
     /// What this rank's library costs it.
     pub fn costs(&self) -> Costs {
         self.world.borrow_mut().rank(self.rank).costs
@@ -162,17 +180,17 @@ impl Mpi {
     }
 
     async fn call(&self) {
-        self.spend(self.costs().call).await;
+        self.work(self.costs().call).await;
     }
 
     /// Takes notice of the other side of a one-sided epoch.
     pub async fn synchronise(&self) {
-        self.spend(self.costs().synchronise).await;
+        self.work(self.costs().synchronise).await;
     }
 
     /// Adds what an accumulate has brought.
     pub async fn accumulate(&self) {
-        self.spend(self.costs().accumulate).await;
+        self.work(self.costs().accumulate).await;
     }
 
     /// Begins to send.
@@ -190,6 +208,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
+        world.follow(|causes, now| causes.call(self.rank, now));
         world.rank(self.rank).count_send();
         let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::Send { request, to, tag, bytes });
@@ -225,6 +244,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         from.into_iter().for_each(|from| world.connect(self.rank, from));
+        world.follow(|causes, now| causes.call(self.rank, now));
         let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::Receive { request, from, tag, bytes });
         let process = world.rank(self.rank);
@@ -306,6 +326,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
+        world.follow(|causes, now| causes.call(self.rank, now));
         let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::OneSided);
         let process = world.rank(self.rank);
@@ -326,6 +347,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, from);
+        world.follow(|causes, now| causes.call(self.rank, now));
         let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::OneSided);
         let process = world.rank(self.rank);

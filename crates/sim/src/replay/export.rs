@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fishplate_trace::Trace;
 use fishplate_trace::goal::{Action, Program, Task};
 
-use super::{Computation, replayed};
+use super::{Computation, Wanted, replayed};
 use crate::mpi::log::Entry;
 use crate::mpi::program::Tag;
 use crate::mpi::rank::Request;
@@ -17,7 +17,7 @@ use crate::suite::Machine;
 /// # Errors
 /// When ranks wait for ever, or there is something that GOAL has no words for.
 pub fn goal(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Program, String> {
-    let (_, log) = replayed(machine, trace, computation, true)?;
+    let (_, log, _) = replayed(machine, trace, computation, Wanted::Log)?;
     let mut tags = Tags::default();
     let rank = |(number, entries): (usize, Vec<Entry>)| {
         graph(&entries, &mut tags).map_err(|what| format!("rank {number}: GOAL has no words for {what}"))

@@ -1,6 +1,6 @@
 //! Programs whose operations come after each other as a graph says (GOAL).
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use fishplate_trace::goal::{Action, Program, Task as Operation};
 
-use super::{Outcome, RankOutcome};
+use super::{Found, Outcome, RankOutcome};
 use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Task};
 use crate::suite::Machine;
@@ -21,7 +21,7 @@ use crate::suite::Machine;
 pub fn run(machine: &Machine, program: &Arc<Program>, scale: f64) -> Result<Outcome, String> {
     let ranks = program.ranks.len() as u32;
     let (world, unawaited) = super::world(machine, ranks)?;
-    let found = Rc::new(RefCell::new(vec![RankOutcome::default(); ranks as usize]));
+    let found = Found::new(ranks);
     let left = Rc::new(vec![Cell::new(None); ranks as usize]);
     let each = |mpi: Mpi| -> Task {
         let (program, found, left) = (program.clone(), found.clone(), left.clone());
@@ -29,13 +29,14 @@ pub fn run(machine: &Machine, program: &Arc<Program>, scale: f64) -> Result<Outc
             let rank = mpi.rank() as usize;
             let mut execution = Execution::new(&mpi, &program.ranks[rank], scale);
             poll_fn(|context| execution.poll(context, &left[rank])).await;
-            found.borrow_mut()[rank] = RankOutcome { end: mpi.time(), computed: execution.computed };
+            found.borrow_mut().add(&mpi, RankOutcome { end: mpi.time(), computed: execution.computed });
         })
     };
-    let world =
+    let mut world =
         program::run(world, ranks, unawaited, each).map_err(|deadlock| describe(program, &deadlock.ranks, &left))?;
     let calls = program.ranks.iter().map(|rank| rank.len() as u64).sum();
-    Ok(Outcome::of(found.take(), world.events(), calls))
+    let outcome = found.borrow_mut().outcome(&mut world, calls);
+    Ok(outcome)
 }
 
 /// A rank's operations under way.

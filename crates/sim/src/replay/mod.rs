@@ -24,8 +24,10 @@ use std::sync::Arc;
 use fishplate_trace::Trace;
 
 use crate::models::time::Time;
+use crate::mpi::chain::{Chain, Piece, Spent};
 use crate::mpi::log::Log;
 use crate::mpi::program::{self, Mpi, Task};
+use crate::mpi::rail_bytes::RailBytes;
 use crate::mpi::world::World;
 use crate::suite::Machine;
 use crate::testbed;
@@ -54,6 +56,21 @@ pub struct Outcome {
     pub events: u64,
     /// Calls that were replayed.
     pub calls: u64,
+    /// What the run time was spent on.
+    pub path: CriticalPath,
+    /// What rails have carried.
+    pub rails: RailBytes,
+}
+
+/// What the end of the rank that comes to it last was waited for, back to the start of the program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CriticalPath {
+    /// The sum is the run time.
+    pub spent: Spent,
+    /// Messages on the way.
+    pub messages: u64,
+    /// Where it went, in order.
+    pub pieces: Vec<Piece>,
 }
 
 /// Times of a rank.
@@ -65,12 +82,40 @@ pub struct RankOutcome {
     pub computed: Time,
 }
 
-impl Outcome {
-    fn of(ranks: Vec<RankOutcome>, events: u64, calls: u64) -> Outcome {
-        let run = ranks.iter().fold(Time::default(), |latest, rank| latest.later(rank.end));
-        Outcome { run, ranks, events, calls }
+/// What is found out while ranks run.
+struct Found {
+    ranks: Vec<RankOutcome>,
+    /// By rank, if that is wanted.
+    calls: Vec<CallTimes>,
+    /// When the last rank so far came to its end, and why then.
+    last: Chain,
+}
+
+impl Found {
+    fn new(ranks: u32) -> Rc<RefCell<Found>> {
+        let outcomes = vec![RankOutcome::default(); ranks as usize];
+        let calls = vec![CallTimes::new(); ranks as usize];
+        Rc::new(RefCell::new(Found { ranks: outcomes, calls, last: Chain::default() }))
     }
 
+    /// A rank has come to its end.
+    fn add(&mut self, mpi: &Mpi, outcome: RankOutcome) {
+        self.ranks[mpi.rank() as usize] = outcome;
+        if let Some(cause) = mpi.cause().filter(|cause| cause.at() > self.last.at()) {
+            self.last = cause;
+        }
+    }
+
+    fn outcome(&mut self, world: &mut World, calls: u64) -> Outcome {
+        let ranks = std::mem::take(&mut self.ranks);
+        let run = ranks.iter().fold(Time::default(), |latest, rank| latest.later(rank.end));
+        let last = &self.last;
+        let path = CriticalPath { spent: last.spent(), messages: last.messages(), pieces: last.pieces() };
+        Outcome { run, ranks, events: world.events(), calls, path, rails: world.take_rail_bytes() }
+    }
+}
+
+impl Outcome {
     /// Time in MPI, the mean of all ranks.
     pub fn communication(&self) -> Time {
         let all: u64 = self.ranks.iter().map(|rank| rank.end.0.saturating_sub(rank.computed.0)).sum();
@@ -86,23 +131,48 @@ type Places = Rc<Vec<Cell<usize>>>;
 /// # Errors
 /// When the machine does not fit, or ranks wait for ever, which is told with what they wait for.
 pub fn run(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Outcome, String> {
-    Ok(replayed(machine, trace, computation, false)?.0)
+    Ok(replayed(machine, trace, computation, Wanted::Outcome)?.0)
 }
 
-/// The same, and what was done message by message, if that is wanted.
+/// The same, and when each call of each rank began and ended: 16 bytes for each.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_calls(
+    machine: &Machine,
+    trace: &Arc<Trace>,
+    computation: Computation,
+) -> Result<(Outcome, Vec<CallTimes>), String> {
+    let (outcome, _, calls) = replayed(machine, trace, computation, Wanted::Calls)?;
+    Ok((outcome, calls))
+}
+
+/// When calls of a rank began and ended, step by step of its trace.
+pub type CallTimes = Vec<[Time; 2]>;
+
+/// What is to be found out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Outcome,
+    /// Also what was done message by message.
+    Log,
+    /// Also when calls were.
+    Calls,
+}
+
 fn replayed(
     machine: &Machine,
     trace: &Arc<Trace>,
     computation: Computation,
-    logs: bool,
-) -> Result<(Outcome, Log), String> {
+    wanted: Wanted,
+) -> Result<(Outcome, Log, Vec<CallTimes>), String> {
     let ranks = trace.ranks.len() as u32;
     let (mut world, unawaited) = world(machine, ranks)?;
-    if logs {
+    if wanted == Wanted::Log {
         world.begin_log();
     }
     let places: Places = Rc::new(vec![Cell::new(0); ranks as usize]);
-    let found = Rc::new(RefCell::new(vec![RankOutcome::default(); ranks as usize]));
+    let found = Found::new(ranks);
     let hosts = (0..ranks).map(|rank| machine.placement.node_of(rank) as u32).collect();
     let members = Rc::new(AllMembers::new(hosts));
     let processors = Processors::new(computation.processors, ranks);
@@ -111,15 +181,20 @@ fn replayed(
         let processors = processors.clone();
         Box::pin(async move {
             let number = mpi.rank() as usize;
-            let outcome =
-                rank::replay(mpi, &trace.ranks[number], (computation, &processors, &members), &places[number]).await;
-            found.borrow_mut()[number] = outcome;
+            let mut calls = (wanted == Wanted::Calls).then(CallTimes::new);
+            let (trace, machine) = (&trace.ranks[number], (computation, &processors, &members));
+            let outcome = rank::replay(&mpi, trace, machine, (&places[number], calls.as_mut())).await;
+            let mut found = found.borrow_mut();
+            found.calls[number] = calls.unwrap_or_default();
+            found.add(&mpi, outcome);
         })
     };
     let mut world = program::run(world, ranks, unawaited, program)
         .map_err(|deadlock| deadlock::describe(trace, &deadlock.ranks, &places))?;
     let calls = trace.ranks.iter().map(|rank| rank.steps.len() as u64).sum();
-    Ok((Outcome::of(found.take(), world.events(), calls), world.take_log()))
+    let mut found = found.borrow_mut();
+    let outcome = found.outcome(&mut world, calls);
+    Ok((outcome, world.take_log(), std::mem::take(&mut found.calls)))
 }
 
 /// The world of a program with so many ranks, and the longest message that its senders do not wait for.
@@ -128,6 +203,7 @@ fn world(machine: &Machine, ranks: u32) -> Result<(World, u64), String> {
         return Err(format!("the program has {ranks} ranks, the machine is for {}", machine.placement.ranks()));
     }
     let stack = machine.testbed.stack(&machine.stack)?;
-    let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    let mut world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    world.begin_analysis();
     Ok((world, stack.unawaited_bytes()))
 }

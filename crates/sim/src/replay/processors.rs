@@ -38,6 +38,7 @@ impl Processors {
         while left > Time::default() {
             let slice = left.min(SLICE);
             take(shared, mpi).await;
+            mpi.waited_for_processor();
             mpi.compute(slice).await;
             give(shared, mpi);
             left = left - slice;

@@ -9,28 +9,32 @@ use fishplate_trace::{Epoch, Operation, RankTrace, Receive, Send, Step};
 use super::communicators::{AllMembers, Communicators, OWN_BITS};
 use super::processors::Processors;
 use super::requests::Requests;
-use super::{Computation, RankOutcome, collective};
+use super::{CallTimes, Computation, RankOutcome, collective};
 use crate::models::time::Time;
 use crate::mpi::program::{Mpi, Task};
 use crate::mpi::rank::Request;
 
 /// Does what a trace says.
 pub async fn replay(
-    mpi: Mpi,
+    mpi: &Mpi,
     trace: &RankTrace,
     (computation, processors, members): (Computation, &Processors, &Rc<AllMembers>),
-    place: &Cell<usize>,
+    (place, mut calls): (&Cell<usize>, Option<&mut CallTimes>),
 ) -> RankOutcome {
     let communicators = Communicators::new(members);
-    let mut rank = Rank { mpi, communicators, requests: Requests::default(), one_sided: BTreeMap::new() };
+    let mut rank = Rank { mpi: mpi.clone(), communicators, requests: Requests::default(), one_sided: BTreeMap::new() };
     let mut computed = Time::default();
     for (at, step) in trace.steps.iter().enumerate() {
         place.set(at);
         let time = computation.of(step);
         let begun = rank.mpi.time();
         processors.compute(&rank.mpi, time).await;
-        computed = computed + (rank.mpi.time() - begun);
+        let called = rank.mpi.time();
+        computed = computed + (called - begun);
         rank.carry_out(&trace.operations[step.operation as usize]).await;
+        if let Some(calls) = &mut calls {
+            calls.push([called, rank.mpi.time()]);
+        }
     }
     RankOutcome { end: rank.mpi.time(), computed }
 }

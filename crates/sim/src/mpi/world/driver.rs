@@ -6,6 +6,7 @@ use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use super::{Event, Frame, World};
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
+use crate::mpi::chain::Part;
 use crate::mpi::flow_ends::FlowEnds;
 use crate::mpi::log::Entry;
 use crate::mpi::rank::{Rank, Request};
@@ -26,7 +27,8 @@ impl World {
             let Some(transmit) = process.engine.poll_transmit(now.instant()) else { break };
             let (body, payload) = (transmit.header.body, u64::from(transmit.header.body.payload_len()));
             let cost = process.costs.send_cost(&body);
-            let at = if cost == Time::default() { now } else { process.work(now, cost) };
+            let at = if cost == Time::default() { now } else { self.work(rank, now, cost) };
+            let process = &mut self.ranks[rank as usize];
             let bytes = payload + if self.kind.headers { encoded_len(&transmit.header) } else { 0 };
             let flow = process.flow(transmit.subchannel);
             let frame = Frame { header: transmit.header, bytes, header_read: false };
@@ -35,6 +37,7 @@ impl World {
                 let is_batched = process.costs.is_batched();
                 self.frames_sent += u64::from(body.is_counted());
                 let frame = self.new_frame(frame);
+                self.follow(|causes, _| causes.make(rank, frame, at));
                 if is_batched {
                     batch.0.push((flow, frame));
                     batch.1 += bytes;
@@ -45,6 +48,7 @@ impl World {
             } else {
                 // The adapters acknowledge; what the engine would add takes no bandwidth.
                 let frame = self.new_frame(frame);
+                self.follow(|causes, _| causes.make(rank, frame, at));
                 let at = at + self.network.path(flow).latency();
                 self.calendar.enter(at, Event::Acknowledgement { flow, frame });
             }
@@ -59,9 +63,7 @@ impl World {
         if self.kind.acknowledges && process.engine.has_buffer_candidates() && !process.subchannels().any(waits) {
             buffer_sends_when_idle(process, now);
         }
-        if process.take_woken() {
-            self.make_ready(rank);
-        }
+        self.wake_if_complete(rank);
         if self.kind.acknowledges {
             self.set_timer(rank);
         }
@@ -89,6 +91,7 @@ impl World {
         let body = &self.frames[frame as usize].header.body;
         let payload = if body.is_counted() { u64::from(body.payload_len()) } else { 0 };
         self.kernels.segment_sent(now, flow, payload);
+        self.follow(|causes, now| causes.post(flow, frame, now));
     }
 
     /// A driver writes a flow's queue to the socket; once the kernel has everything, the subchannel is writable.
@@ -100,6 +103,7 @@ impl World {
         self.process_notices();
         if let Some(budget) = self.topology.budget().filter(|_| has_all) {
             let FlowEnds { from, from_subchannel, .. } = self.ends[flow.0 as usize];
+            self.follow(|causes, now| causes.taken(from, flow, Part::Software, now));
             self.ranks[from as usize].engine.writable(from_subchannel, budget);
             self.drive(from);
         }
@@ -107,8 +111,10 @@ impl World {
 
     /// A socket is writable again, and the process has polled it.
     pub(super) fn writable(&mut self, flow: FlowId) {
-        let process = &mut self.ranks[self.ends[flow.0 as usize].from as usize];
-        let at = process.work(self.calendar.now(), process.costs.transmit);
+        let rank = self.ends[flow.0 as usize].from;
+        self.follow(|causes, now| causes.hear_room(rank, flow, now));
+        let at = self.work(rank, self.calendar.now(), self.ranks[rank as usize].costs.transmit);
+        self.follow(|causes, _| causes.write(rank, flow, at));
         self.flush_at(at, flow);
     }
 
@@ -126,6 +132,7 @@ impl World {
         ends.queued = ends.queued.saturating_sub(bytes);
         let (from, from_subchannel, free) = (ends.from, ends.from_subchannel, budget.saturating_sub(ends.queued));
         self.ranks[from as usize].engine.writable(from_subchannel, free);
+        self.follow(|causes, now| causes.taken(from, flow, Part::Bandwidth, now));
         self.drive(from);
     }
 
@@ -154,12 +161,14 @@ impl World {
         }
         process.timer = None;
         process.engine.handle_timeout(now.instant());
+        self.follow(|causes, now| causes.timed_out(rank, now));
         self.drive(rank);
     }
 
     /// The program of `rank` computes for so long, without calling MPI.
     pub fn begin_compute(&mut self, rank: u32, time: Time) {
         self.note(rank, || Entry::Compute(time));
+        self.follow(|causes, now| causes.begin_compute(rank, now));
         let now = self.calendar.now();
         let process = &mut self.ranks[rank as usize];
         process.computes_until = process.core_free.later(now) + time;
@@ -187,6 +196,8 @@ impl World {
             return;
         }
         process.runs_in_thread = true;
+        self.follow(|causes, now| causes.run_thread(rank, now));
+        let process = &mut self.ranks[rank as usize];
         let held = process.end_burst();
         process.engine.send_acknowledgements(now.instant(), PROGRESS_THREAD_PERIOD.0 / 1000);
         self.send_together(rank, held);
@@ -197,6 +208,7 @@ impl World {
 
     /// The program of `rank` makes progress: it polls the network.
     pub fn progress(&mut self, rank: u32) {
+        self.follow(|causes, now| causes.call(rank, now));
         let process = &mut self.ranks[rank as usize];
         let frames = process.end_burst();
         let events = std::mem::take(&mut process.pending_events);
@@ -216,25 +228,25 @@ impl World {
         if !self.kind.acknowledges {
             return self.drive(rank);
         }
-        let process = &mut self.ranks[rank as usize];
-        complete_all(process);
-        if process.take_woken() {
-            self.make_ready(rank);
-        }
+        complete_all(&mut self.ranks[rank as usize]);
+        self.wake_if_complete(rank);
     }
 
     /// Sends frames, those of one flow with one system call.
     fn send_together(&mut self, rank: u32, mut frames: Vec<(FlowId, u32)>) {
         let now = self.calendar.now();
         while let Some(&(first, _)) = frames.first() {
-            let process = &mut self.ranks[rank as usize];
+            let transmit = self.ranks[rank as usize].costs.transmit;
             // A socket that is not writable costs no call.
-            let call = if self.network.is_blocked(first) { Time::default() } else { process.costs.transmit };
-            let at = process.work(now, call);
+            let call = if self.network.is_blocked(first) { Time::default() } else { transmit };
+            let at = self.work(rank, now, call);
             let (together, rest) = frames.into_iter().partition(|(flow, _)| *flow == first);
             frames = rest;
             let together: Vec<(FlowId, u32)> = together;
-            together.into_iter().for_each(|(flow, frame)| self.calendar.enter(at, Event::Post { flow, frame }));
+            for (flow, frame) in together {
+                self.follow(|causes, _| causes.send(rank, frame, at));
+                self.calendar.enter(at, Event::Post { flow, frame });
+            }
             self.flush_at(at, first);
         }
     }

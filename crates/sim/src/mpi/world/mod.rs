@@ -6,9 +6,12 @@ mod receive;
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Config, Extent, Payload, Region, Registration, SendKey};
 
+use super::causes::Causes;
+use super::chain::Chain;
 use super::costs::Costs;
 use super::flow_ends::FlowEnds;
 use super::log::{Entry, Log};
+use super::rail_bytes::RailBytes;
 use super::rank::{Rank, SubchannelSpec};
 use super::tcp_info::Kernels;
 use crate::events::Random;
@@ -91,6 +94,9 @@ pub trait Topology {
     /// Two ranks use one rail only: that at this position.
     fn bind(&mut self, a: u32, b: u32, rail: u8);
 
+    /// Which rail of the testbed a subchannel from one rank to another uses; nothing within a host.
+    fn rail(&self, from: u32, to: u32, subchannel: u8) -> Option<usize>;
+
     /// Capacity of a subchannel's send queue in bytes, where that is limited.
     fn budget(&self) -> Option<u64>;
 }
@@ -122,6 +128,10 @@ pub struct World {
     pub frames_sent: u64,
     /// What programs do, if it is written down.
     log: Option<Log>,
+    /// What everything is caused by, if that is followed.
+    causes: Option<Box<Causes>>,
+    /// Bytes over time, if they are counted.
+    rail_bytes: Option<RailBytes>,
 }
 
 impl World {
@@ -156,6 +166,8 @@ impl World {
             kind,
             frames_sent: 0,
             log: None,
+            causes: None,
+            rail_bytes: None,
         }
     }
 
@@ -167,6 +179,49 @@ impl World {
     /// What they did; nothing if it was not written down.
     pub fn take_log(&mut self) -> Log {
         self.log.take().unwrap_or_default()
+    }
+
+    /// From now on it is followed what everything is caused by, and counted what rails carry.
+    pub fn begin_analysis(&mut self) {
+        self.causes = Some(Box::new(Causes::new(self.ranks.len() as u32)));
+        self.rail_bytes = Some(RailBytes::default());
+    }
+
+    /// What rails have carried; nothing if it was not counted.
+    pub fn take_rail_bytes(&mut self) -> RailBytes {
+        self.rail_bytes.take().unwrap_or_default()
+    }
+
+    /// Why the program of `rank` does what it does now, if that is followed.
+    pub fn cause(&self, rank: u32) -> Option<Chain> {
+        let free = self.ranks[rank as usize].core_free;
+        self.causes.as_ref().map(|causes| causes.of_program(rank, self.now(), free))
+    }
+
+    /// Something has a cause.
+    pub(super) fn follow(&mut self, what: impl FnOnce(&mut Causes, Time)) {
+        if let Some(causes) = &mut self.causes {
+            what(causes, self.calendar.now());
+        }
+    }
+
+    /// The driver of `rank` takes time of its core, or of the progress thread's. Returns when that ends.
+    fn work(&mut self, rank: u32, now: Time, cost: Time) -> Time {
+        let process = &mut self.ranks[rank as usize];
+        let (free, on_core) = (process.core_free, !process.runs_in_thread);
+        let end = process.work(now, cost);
+        self.follow(|causes, _| causes.work(rank, (now, free, end), on_core));
+        end
+    }
+
+    /// The driver of `rank` hears that requests which its program waits for are complete.
+    fn wake_if_complete(&mut self, rank: u32) {
+        let process = &mut self.ranks[rank as usize];
+        if process.take_woken() {
+            let free = process.core_free;
+            self.follow(|causes, now| causes.complete(rank, now, free));
+            self.make_ready(rank);
+        }
     }
 
     /// A program does something.
@@ -237,7 +292,16 @@ impl World {
                 self.network.post(&mut self.calendar, flow, (token, group), bytes);
                 self.process_notices();
             }
-            Event::Handle { flow, frame } | Event::Acknowledgement { flow, frame } => self.handle_frame(flow, frame),
+            Event::Handle { flow, frame } => {
+                let rank = self.ends[flow.0 as usize].to;
+                self.follow(|causes, now| causes.handle(rank, frame, false, now));
+                self.handle_frame(flow, frame)
+            }
+            Event::Acknowledgement { flow, frame } => {
+                let rank = self.ends[flow.0 as usize].to;
+                self.follow(|causes, now| causes.handle_acknowledgement(rank, frame, now));
+                self.handle_frame(flow, frame)
+            }
             Event::Flush(flow) => self.flush(flow),
             Event::HeaderRead { flow, frame } => self.handle_early_header(flow, frame),
             Event::Wake(rank) => self.make_ready(rank),

@@ -18,20 +18,45 @@ impl World {
             match notice {
                 Notice::Left(flow, bytes, sent) => {
                     let now = self.calendar.now();
+                    self.count_rail_bytes(flow, bytes);
                     self.kernels.arrived(now, flow, (sent, self.network.queue_back(now, flow)), bytes);
                     self.frame_left(flow, bytes);
                 }
                 Notice::Begun(flow, token) => {
-                    self.deliver(self.ends[flow.0 as usize].to, SocketEvent::HeaderArrived(flow, token >> 1))
+                    let (to, frame) = (self.ends[flow.0 as usize].to, token >> 1);
+                    self.follow_frame(flow, frame, true);
+                    self.deliver(to, SocketEvent::HeaderArrived(flow, frame))
                 }
-                Notice::Writable(flow) => self.deliver(self.ends[flow.0 as usize].from, SocketEvent::Writable(flow)),
+                Notice::Writable(flow) => {
+                    self.follow(|causes, now| causes.has_room(flow, now));
+                    self.deliver(self.ends[flow.0 as usize].from, SocketEvent::Writable(flow))
+                }
                 Notice::Delivered(flow, token) => {
-                    self.deliver(self.ends[flow.0 as usize].to, SocketEvent::Delivered(flow, token >> 1))
+                    let (to, frame) = (self.ends[flow.0 as usize].to, token >> 1);
+                    self.follow_frame(flow, frame, false);
+                    self.deliver(to, SocketEvent::Delivered(flow, frame))
                 }
                 Notice::Acknowledged(flow, token) => self.acknowledged(flow, token & COUNTED != 0),
             }
         }
         self.notices = notices;
+    }
+
+    /// A frame, or its header, has arrived.
+    fn follow_frame(&mut self, flow: FlowId, frame: u32, is_header: bool) {
+        let Some(causes) = &mut self.causes else { return };
+        let (to, latency) = (self.ends[flow.0 as usize].to, self.network.path(flow).latency());
+        causes.arrived((flow, frame, is_header), to, (latency, self.calendar.now()));
+    }
+
+    /// Counts what has left a rail. What stays within a host goes over none.
+    fn count_rail_bytes(&mut self, flow: FlowId, bytes: u64) {
+        let FlowEnds { from, to, from_subchannel, .. } = self.ends[flow.0 as usize];
+        if let Some(counted) = &mut self.rail_bytes
+            && let Some(rail) = self.topology.rail(from, to, from_subchannel.index)
+        {
+            counted.add(rail, self.calendar.now(), bytes);
+        }
     }
 
     /// Delivers a socket event to a process, at once if it is in MPI, else when it polls next.
@@ -53,14 +78,20 @@ impl World {
 
     /// A frame has arrived: the process reads it once its core is free.
     fn frame_arrived(&mut self, flow: FlowId, frame: u32) {
-        let costs = self.ranks[self.ends[flow.0 as usize].to as usize].costs;
+        let rank = self.ends[flow.0 as usize].to;
+        self.follow(|causes, now| causes.hear(rank, frame, false, now));
+        let costs = self.ranks[rank as usize].costs;
         let at = self.read_cost(flow, costs.receive_cost(&self.frames[frame as usize].header.body));
+        self.follow(|causes, _| causes.read(rank, frame, false, at));
         self.calendar.enter(at, Event::Handle { flow, frame });
     }
 
     /// A header has arrived: the process reads it before the payload is complete.
     fn header_arrived(&mut self, flow: FlowId, frame: u32) {
+        let rank = self.ends[flow.0 as usize].to;
+        self.follow(|causes, now| causes.hear(rank, frame, true, now));
         let at = self.read_cost(flow, Time::default());
+        self.follow(|causes, _| causes.read(rank, frame, true, at));
         self.calendar.enter(at, Event::HeaderRead { flow, frame });
     }
 
@@ -74,11 +105,13 @@ impl World {
         let cost = cost + fetch;
         // Frames are handled in order of arrival, so also one that costs nothing waits for those before it.
         let is_free = cost == Time::default() && !self.kind.acknowledges;
-        if is_free { now } else { process.work(now, cost) }
+        let to = ends.to;
+        if is_free { now } else { self.work(to, now, cost) }
     }
 
     pub(super) fn handle_early_header(&mut self, flow: FlowId, frame: u32) {
         let FlowEnds { to, to_subchannel, .. } = self.ends[flow.0 as usize];
+        self.follow(|causes, now| causes.handle(to, frame, true, now));
         let frame = &mut self.frames[frame as usize];
         frame.header_read = true;
         let header = frame.header;
@@ -129,6 +162,7 @@ impl World {
         }
         ends.acknowledged = ends.acknowledged.wrapping_add(1);
         let FlowEnds { from, from_subchannel, acknowledged: ack, credit, .. } = *ends;
+        self.follow(|causes, now| causes.acknowledged(from, flow, now));
         let said_at_us = self.calendar.now().instant().wrapping_us();
         let header = Header { ack, ack_delay_us: 0, said_at_us, credit, repetition: 0, body: Body::Ack };
         self.receive_frame(from, from_subchannel, &header);

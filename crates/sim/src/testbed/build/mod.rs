@@ -103,6 +103,12 @@ impl Fabric {
         matches!(self.testbed.rail.get(rail)?.parts(), Some(Parts::Emulated(_))).then_some(slot.port_out)
     }
 
+    /// The rail of two ranks that use one only.
+    fn bound(&self, a: u32, b: u32) -> Option<u8> {
+        let is_meant = |(from, to, _): &&(u32, u32, u8)| [(a, b), (b, a)].contains(&(*from, *to));
+        self.bound.iter().find(is_meant).map(|(_, _, rail)| *rail)
+    }
+
     /// The path from one node to another. Its legs and terms are those of others.
     fn path(&mut self, rail: usize, from: usize, to: usize) -> Path {
         let distance = self.distance(rail, from, to);
@@ -162,13 +168,8 @@ impl Topology for Fabric {
         if near == far {
             return vec![self.shm_subchannel(near)];
         }
-        let mut rails = self.stack.rails.clone();
-        // Processes of a node that are bound to one rail are bound to different ones.
-        let count = rails.len();
-        rails.rotate_left(self.placement.place_on_node(from.min(to)) % count);
-        if let Some((_, _, rail)) = self.bound.iter().find(|(a, b, _)| [(*a, *b), (*b, *a)].contains(&(from, to))) {
-            rails = vec![self.stack.rails[usize::from(*rail) % count]];
-        }
+        let count = if self.bound(from, to).is_some() { 1 } else { self.stack.rails.len() };
+        let rails: Vec<usize> = (0..count).filter_map(|place| self.rail(from, to, place as u8)).collect();
         let subchannel = |rail: usize| {
             let path = self.path(rail, near, far);
             let speed = self.testbed.rail[rail].speed();
@@ -179,6 +180,15 @@ impl Topology for Fabric {
 
     fn bind(&mut self, a: u32, b: u32, rail: u8) {
         self.bound.push((a, b, rail));
+    }
+
+    fn rail(&self, from: u32, to: u32, subchannel: u8) -> Option<usize> {
+        let [near, far] = [from, to].map(|rank| self.placement.node_of(rank));
+        // Processes of a node that are bound to one rail are bound to different ones.
+        let first = || self.placement.place_on_node(from.min(to)) + usize::from(subchannel);
+        let rails = &self.stack.rails;
+        let place = self.bound(from, to).map_or_else(first, usize::from);
+        (near != far).then(|| rails[place % rails.len()])
     }
 
     fn budget(&self) -> Option<u64> {

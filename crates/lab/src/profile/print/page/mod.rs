@@ -38,7 +38,7 @@ pub fn render(profile: &Profile) -> String {
     worlds.truncate(MOST_WORLDS);
     let title = format!("Profile of {}", worlds.first().map_or("nothing".into(), |world| summary::programs(world)));
     let body = html! {
-        style { (PreEscaped(STYLE)) }
+        (style())
         header {
             p .mark { "Fishplate" }
             h1 { (title) }
@@ -58,13 +58,24 @@ pub fn render(profile: &Profile) -> String {
             }
             (program(profile, world, number, worlds.len()))
         }
-        // Its names are nobody else's.
-        script { (PreEscaped(format!("{{\n{}}}", SCRIPT.concat()))) }
+        (script())
     };
     page::render(&title, &[], &body)
 }
 
-fn program(profile: &Profile, world: &World, number: usize, parts: usize) -> Markup {
+/// What the parts of a page look like.
+pub fn style() -> Markup {
+    html! { style { (PreEscaped(STYLE)) } }
+}
+
+/// What draws them, behind all of them.
+pub fn script() -> Markup {
+    // Its names are nobody else's.
+    html! { script { (PreEscaped(format!("{{\n{}}}", SCRIPT.concat()))) } }
+}
+
+/// A program, as one of so many `parts` of a page.
+pub fn program(profile: &Profile, world: &World, number: usize, parts: usize) -> Markup {
     let mut arrays = Arrays::default();
     let told =
         Told { timeline: timeline::of(profile, world, &mut arrays, parts), matrix: matrix::of(world, &mut arrays) };

@@ -87,7 +87,8 @@ pub fn sites(world: &World) -> Markup {
     let in_mpi = total(world, |rank| rank.in_mpi_ns);
     let all = summary::sites(world);
     html! {
-        section {
+        // A program that was not run has none.
+        @if !all.is_empty() { section {
             h2 { "Where the program calls MPI" }
             @if all.len() > MOST { p .note { "The first " (MOST) " of " (all.len()) "; the record has all." } }
             div .scroll { table {
@@ -97,7 +98,7 @@ pub fn sites(world: &World) -> Markup {
                     tr { th title=(full(&place)) { (place.short()) } td .function { (place.function.as_deref().unwrap_or("-")) } td { (site.call) } (counts(&site.counts, in_mpi)) }
                 } }
             } }
-        }
+        } }
     }
 }
 

@@ -1,0 +1,97 @@
+//! What the calls of a trace are called: of those that do the same, the plainest.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use fishplate_profile::calls;
+use fishplate_trace::{Collective, CollectiveKind, Epoch, Operation, Sizes};
+
+/// The number of a call among all that a profile knows; nothing where an operation is none.
+pub fn number_of(operation: &Operation) -> Option<usize> {
+    static NUMBERS: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
+    let numbers =
+        NUMBERS.get_or_init(|| calls::table().iter().enumerate().map(|(at, call)| (call.name.as_str(), at)).collect());
+    numbers.get(name(operation)?).copied()
+}
+
+fn name(operation: &Operation) -> Option<&'static str> {
+    let immediate = |is_immediate: bool, plain, other| if is_immediate { other } else { plain };
+    Some(match operation {
+        Operation::Send(send) if send.is_synchronous => immediate(send.request.is_some(), "MPI_Ssend", "MPI_Issend"),
+        Operation::Send(send) => immediate(send.request.is_some(), "MPI_Send", "MPI_Isend"),
+        Operation::Receive(receive) => immediate(receive.request.is_some(), "MPI_Recv", "MPI_Irecv"),
+        Operation::Exchange(send, _) => immediate(send.request.is_some(), "MPI_Sendrecv", "MPI_Isendrecv"),
+        Operation::Wait(completed) => immediate(completed.len() > 1, "MPI_Wait", "MPI_Waitall"),
+        Operation::Collective(collective) => collective_name(collective),
+        Operation::OneSided { written: 0, request, .. } => immediate(request.is_some(), "MPI_Get", "MPI_Rget"),
+        Operation::OneSided { read: 0, request, .. } => immediate(request.is_some(), "MPI_Put", "MPI_Rput"),
+        Operation::OneSided { .. } => "MPI_Get_accumulate",
+        Operation::Epoch { kind: Epoch::Fence, .. } => "MPI_Win_fence",
+        Operation::Epoch { kind: Epoch::Flush(_), .. } => "MPI_Win_flush",
+        Operation::Communicator { .. } | Operation::End => return None,
+    })
+}
+
+fn collective_name(collective: &Collective) -> &'static str {
+    let has_sizes = [&collective.sent, &collective.received].into_iter().any(|sizes| matches!(sizes, Sizes::Of(_)));
+    let [plain, immediate] = match (collective.kind, has_sizes) {
+        (CollectiveKind::Barrier, _) => ["MPI_Barrier", "MPI_Ibarrier"],
+        (CollectiveKind::Broadcast, _) => ["MPI_Bcast", "MPI_Ibcast"],
+        (CollectiveKind::Gather, false) => ["MPI_Gather", "MPI_Igather"],
+        (CollectiveKind::Gather, true) => ["MPI_Gatherv", "MPI_Igatherv"],
+        (CollectiveKind::Scatter, false) => ["MPI_Scatter", "MPI_Iscatter"],
+        (CollectiveKind::Scatter, true) => ["MPI_Scatterv", "MPI_Iscatterv"],
+        (CollectiveKind::Allgather, false) => ["MPI_Allgather", "MPI_Iallgather"],
+        (CollectiveKind::Allgather, true) => ["MPI_Allgatherv", "MPI_Iallgatherv"],
+        (CollectiveKind::Alltoall, false) => ["MPI_Alltoall", "MPI_Ialltoall"],
+        (CollectiveKind::Alltoall, true) => ["MPI_Alltoallv", "MPI_Ialltoallv"],
+        (CollectiveKind::Reduce, _) => ["MPI_Reduce", "MPI_Ireduce"],
+        (CollectiveKind::Allreduce, _) => ["MPI_Allreduce", "MPI_Iallreduce"],
+        (CollectiveKind::ReduceScatter, _) => ["MPI_Reduce_scatter", "MPI_Ireduce_scatter"],
+        (CollectiveKind::Scan, _) => ["MPI_Scan", "MPI_Iscan"],
+        (CollectiveKind::NeighborAllgather, _) => ["MPI_Neighbor_allgather", "MPI_Ineighbor_allgather"],
+        (CollectiveKind::NeighborAlltoall, _) => ["MPI_Neighbor_alltoall", "MPI_Ineighbor_alltoall"],
+        (CollectiveKind::Make, _) => ["MPI_Comm_split", "MPI_Comm_idup"],
+    };
+    if collective.request.is_some() { immediate } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_known() {
+        use CollectiveKind::*;
+        let kinds = [
+            Barrier,
+            Broadcast,
+            Gather,
+            Scatter,
+            Allgather,
+            Alltoall,
+            Reduce,
+            Allreduce,
+            ReduceScatter,
+            Scan,
+            NeighborAllgather,
+            NeighborAlltoall,
+            Make,
+        ];
+        for kind in kinds {
+            for (sizes, request) in [(Sizes::Each(1), None), (Sizes::Of(vec![1]), Some(0))] {
+                let (sent, received) = (sizes.clone(), sizes);
+                let one = Collective { kind, communicator: 0, root: None, sent, received, neighbors: None, request };
+                assert!(number_of(&Operation::Collective(one)).is_some(), "{kind:?}");
+            }
+        }
+        let (window, target) = (0, 0);
+        for (written, read, request) in [(1, 0, None), (0, 1, None), (1, 0, Some(0)), (0, 1, Some(0)), (1, 1, None)] {
+            assert!(number_of(&Operation::OneSided { window, target, written, read, request }).is_some());
+        }
+        for kind in [Epoch::Fence, Epoch::Flush(None)] {
+            assert!(number_of(&Operation::Epoch { window, kind }).is_some());
+        }
+        assert_eq!(number_of(&Operation::End), None);
+    }
+}
