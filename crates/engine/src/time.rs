@@ -25,3 +25,31 @@ impl Instant {
         Instant(self.0.saturating_add(ns))
     }
 }
+
+/// A point in time that may be open, as short as an [`Instant`]: for state that there is much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MaybeInstant(u64);
+
+/// Stands for no time: nothing happens then.
+const NONE: u64 = u64::MAX;
+
+impl MaybeInstant {
+    /// The time, if there is one.
+    #[inline]
+    pub fn get(self) -> Option<Instant> {
+        (self.0 != NONE).then_some(Instant(self.0))
+    }
+}
+
+impl Default for MaybeInstant {
+    fn default() -> Self {
+        MaybeInstant(NONE)
+    }
+}
+
+impl From<Option<Instant>> for MaybeInstant {
+    #[inline]
+    fn from(time: Option<Instant>) -> Self {
+        MaybeInstant(time.map_or(NONE, |time| time.0))
+    }
+}

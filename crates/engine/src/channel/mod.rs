@@ -14,6 +14,7 @@ pub mod scheduler;
 pub mod subchannel;
 pub mod transmit;
 
+pub use failures::{InterruptedMessage, LeftBehind};
 pub use path::rate::ASSUMED_RATE;
 pub use scheduler::Stripes;
 pub use transmit::Transmit;
@@ -28,14 +29,14 @@ use receive::early_data::EarlyDataTable;
 use receive::reorder::Reorder;
 use scheduler::send::Destination;
 use scheduler::{CachedChoice, RemoteAccess};
-use subchannel::{Frame, Subchannel};
+use subchannel::Subchannel;
 
 use crate::config::Config;
 use crate::ids::{MessageSeq, VcId};
 use crate::limits::MAX_SUBCHANNELS;
 use crate::matching::completion_order::CompletionOrder;
-use crate::policy::{Multiplex, Stripe};
-use crate::rare::Rare;
+use crate::policy::{Multiplexer, Stripe};
+use crate::rare::{Empty, Rare};
 use crate::time::Instant;
 use crate::wire::{Body, ReceiveRef, SendRef};
 
@@ -54,13 +55,17 @@ pub enum State {
     Lost(Arc<str>),
 }
 
-/// An eager message whose payload was cut off by a failure: it will be retransmitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InterruptedMessage {
-    /// It has a receive: key of the reassembly.
-    Reassembly(u64),
-    /// It has none: key of the unmatched message.
-    Unmatched(u64),
+/// What is to be done about credit that the peer has granted beyond its first grant.
+#[derive(Default, PartialEq)]
+struct Surplus {
+    /// Credit returned since the start, if the peer has to be told.
+    to_relinquish: Option<u64>,
+    /// When to check for idle credit, and how much had been used when this was set.
+    idle_check: Option<(Instant, u64)>,
+}
+
+impl Empty for Surplus {
+    const EMPTY: &'static Self = &Surplus { to_relinquish: None, idle_check: None };
 }
 
 /// The reply to an RTS or to a read.
@@ -98,16 +103,8 @@ pub struct VirtualChannel {
     pub clock: PeerClock,
     /// The subchannel over which the newest counted frame has come.
     pub last_received: Option<u8>,
-    /// Frames that were not acknowledged over subchannels that have failed.
-    retransmit_queue: Rare<VecDeque<Frame>>,
-    /// Messages that were assigned to subchannels that have failed or retire: keys of sends.
-    to_reassign: Rare<VecDeque<u64>>,
-    /// Why subchannels have failed.
-    failure_causes: Rare<Vec<Arc<str>>>,
-    /// When the peer counts as lost if no subchannel comes up.
-    pub peer_timeout_at: Option<Instant>,
-    /// Eager messages whose payload was cut off by a failure, by sequence number.
-    pub interrupted: Rare<BTreeMap<u32, InterruptedMessage>>,
+    /// What subchannels that have ended leave behind.
+    pub left_behind: Rare<LeftBehind>,
     /// Credit granted by the peer.
     pub credit: Credit,
     /// What the peer has used of this endpoint's grant.
@@ -131,15 +128,13 @@ pub struct VirtualChannel {
     striping_queue: Rare<VecDeque<u64>>,
     /// CTS frames, and refusals of reads, to send.
     replies: Rare<VecDeque<Reply>>,
-    /// Credit returned since the start, if the peer has to be told.
-    to_relinquish: Option<u64>,
-    /// When to check for idle credit, and how much had been used when this was set.
-    idle_check: Option<(Instant, u64)>,
+    /// What is to be done about credit above the first grant.
+    surplus: Rare<Surplus>,
     /// State of remote memory access.
     pub remote: Rare<RemoteAccess>,
     /// Bytes that wait: of `queued` messages and writes, and what may be cut in `striping_queue`.
     pending: u64,
-    multiplex: Box<dyn Multiplex>,
+    multiplex: Multiplexer,
     cached_choice: Option<CachedChoice>,
     stripe: Box<dyn Stripe>,
 }
@@ -158,11 +153,7 @@ impl VirtualChannel {
             standby: Indices::default(),
             clock: PeerClock::default(),
             last_received: None,
-            retransmit_queue: Rare::new(),
-            to_reassign: Rare::new(),
-            failure_causes: Rare::new(),
-            peer_timeout_at: None,
-            interrupted: Rare::new(),
+            left_behind: Rare::new(),
             credit: Credit::new(reserve),
             peer_grant: PeerGrant::new(grant, reserve),
             reorder: Reorder::new(window),
@@ -175,8 +166,7 @@ impl VirtualChannel {
             queued: VecDeque::new(),
             striping_queue: Rare::new(),
             replies: Rare::new(),
-            to_relinquish: None,
-            idle_check: None,
+            surplus: Rare::new(),
             remote: Rare::new(),
             pending: 0,
             multiplex: config.multiplexing.build(id.0),
@@ -270,10 +260,9 @@ impl VirtualChannel {
         self.queued.is_empty()
             && self.striping_queue.is_empty()
             && self.replies.is_empty()
-            && self.to_relinquish.is_none()
+            && self.surplus.to_relinquish.is_none()
             && self.remote.is_idle()
-            && self.retransmit_queue.is_empty()
-            && self.to_reassign.is_empty()
+            && self.has_left_nothing()
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
@@ -284,22 +273,23 @@ impl VirtualChannel {
 
     /// When to call [`VirtualChannel::check_idle`], if ever.
     pub fn idle_check(&self) -> Option<Instant> {
-        self.idle_check.map(|(due, _)| due)
+        self.surplus.idle_check.map(|(due, _)| due)
     }
 
     /// Schedules a check for idle credit, if there is any above the first grant.
     pub fn schedule_idle_check(&mut self, now: Instant) {
-        if self.idle_check.is_none() && self.credit.has_surplus() {
-            self.idle_check = Some((now.plus_ns(IDLE_CREDIT_NS), self.credit.used()));
+        if self.surplus.idle_check.is_none() && self.credit.has_surplus() {
+            self.surplus.idle_check = Some((now.plus_ns(IDLE_CREDIT_NS), self.credit.used()));
         }
     }
 
     /// Returns credit that has not been used since the last check. True if the peer has to be told.
     pub fn check_idle(&mut self, now: Instant) -> bool {
-        let Some((_, used)) = self.idle_check.take_if(|(due, _)| *due <= now) else { return false };
+        let Some(surplus) = self.surplus.existing() else { return false };
+        let Some((_, used)) = surplus.idle_check.take_if(|(due, _)| *due <= now) else { return false };
         let idle = used == self.credit.used() && self.queued.is_empty();
         if idle && self.credit.has_surplus() {
-            self.to_relinquish = Some(self.credit.relinquish());
+            self.surplus.to_relinquish = Some(self.credit.relinquish());
             return true;
         }
         self.schedule_idle_check(now);
@@ -327,6 +317,9 @@ impl VirtualChannel {
         self.striping_queue.clear();
         self.replies.clear();
         self.reorder.release_unused_memory();
+        if *self.surplus == *Surplus::EMPTY {
+            self.surplus.clear();
+        }
         self.early_data.release_unused_memory();
         if self.early_candidates.is_empty() {
             self.early_candidates.clear();
@@ -339,18 +332,14 @@ impl VirtualChannel {
         self.queued.clear();
         self.striping_queue.clear();
         self.replies.clear();
-        self.to_relinquish = None;
-        self.idle_check = None;
+        self.surplus.clear();
         self.remote.clear();
         self.pending = 0;
         self.cached_choice = None;
         self.subchannels.clear();
         (self.live, self.standby) = Default::default();
-        self.retransmit_queue.clear();
-        self.to_reassign.clear();
-        self.interrupted.clear();
         self.early_candidates.clear();
-        self.peer_timeout_at = None;
+        self.left_behind.clear();
     }
 
     /// Whether subchannel `index` takes new frames.
@@ -369,7 +358,7 @@ impl VirtualChannel {
         self.subchannels[index].is_in_memory = true;
         self.standby.remove(index);
         for other in std::mem::take(&mut self.live).iter().copied().filter(|other| usize::from(*other) != index) {
-            self.to_reassign.extend(self.subchannels[usize::from(other)].assigned.drain(..));
+            self.reassign(usize::from(other));
             self.standby.push(other);
         }
         self.live.push(index as u8);
@@ -396,7 +385,9 @@ impl VirtualChannel {
             self.live.push(index as u8)
         }
         self.cached_choice = None;
-        self.peer_timeout_at = None;
+        if let Some(left) = self.left_behind.existing() {
+            left.peer_timeout_at = None;
+        }
         match self.subchannels.get_mut(index) {
             Some(place) => *place = subchannel,
             None => {
@@ -406,5 +397,29 @@ impl VirtualChannel {
             }
         }
         Some(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process with a thousand peers has a thousand of these, and a simulation a million.
+    #[test]
+    fn a_channel_that_has_nothing_to_do_is_small() {
+        let bytes = size_of::<VirtualChannel>() + size_of::<Subchannel>();
+        assert!(bytes <= 840, "a channel over one rail takes {bytes} bytes");
+    }
+
+    #[test]
+    fn a_channel_gives_the_memory_of_its_queues_back() {
+        let mut channel = VirtualChannel::new(VcId(0), &Config::default(), 1 << 20, false);
+        channel.enqueue(1, 0);
+        channel.enqueue_clear_to_send(SendRef(1), ReceiveRef(1), 10, CreditReturn::Nothing);
+        channel.queued.clear();
+        channel.replies.pop_front();
+        assert!(channel.queued.capacity() > 0 && channel.replies.capacity() > 0);
+        channel.release_unused_memory();
+        assert_eq!((channel.queued.capacity(), channel.replies.capacity()), (0, 0));
     }
 }

@@ -68,7 +68,7 @@ pub struct Engine {
     posted: PostedQueue,
     unexpected: Unexpected,
     /// The frames that are being read from each subchannel, by channel and index.
-    incoming: Vec<Vec<incoming::IncomingFrames>>,
+    incoming: Vec<Box<[incoming::IncomingFrames]>>,
     bounces: BounceIds,
     /// Bytes that peers are granted in all.
     granted: u64,
@@ -142,7 +142,7 @@ impl Engine {
         let grant = if loopback { 0 } else { self.config.grant.min((left / FIRST_GRANT_PART).max(MIN_GRANT)) };
         self.granted += grant;
         self.vcs.push(VirtualChannel::new(id, &self.config, grant, loopback));
-        self.incoming.push(Vec::new());
+        self.incoming.push(Box::default());
         id
     }
 
@@ -321,7 +321,7 @@ impl Engine {
         let incoming = &mut self.incoming[vc.0 as usize];
         if channel.is_quiet() && incoming.iter().all(incoming::IncomingFrames::is_empty) {
             channel.release_unused_memory();
-            *incoming = Vec::new();
+            *incoming = Box::default();
         }
     }
 

@@ -106,8 +106,10 @@ impl Engine {
         let all = &mut self.incoming[subchannel.vc.0 as usize];
         let index = usize::from(subchannel.index);
         if all.len() <= index {
-            all.reserve_exact(index + 1 - all.len());
-            all.resize_with(index + 1, IncomingFrames::default);
+            let mut more = std::mem::take(all).into_vec();
+            more.reserve_exact(index + 1 - more.len());
+            more.resize_with(index + 1, IncomingFrames::default);
+            *all = more.into_boxed_slice();
         }
         all[index].push_back(incoming);
         // Frames are acknowledged in their order.
@@ -153,7 +155,7 @@ impl Engine {
     pub fn arrived_after(&mut self, subchannel: SubchannelId, polled: Instant) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.arrived_after = Some(polled);
+            subchannel.arrived_after = Some(polled).into();
         }
     }
 

@@ -26,10 +26,10 @@ impl Engine {
         let channel = &mut self.vcs[vc.0 as usize];
         match (name, into) {
             (Name::Eager(seq), Target::Reassembly(key)) => {
-                channel.interrupted.insert(seq.0, InterruptedMessage::Reassembly(key));
+                channel.left_behind.interrupted.insert(seq.0, InterruptedMessage::Reassembly(key));
             }
             (Name::Eager(seq), Target::Unmatched(key)) => {
-                channel.interrupted.insert(seq.0, InterruptedMessage::Unmatched(key));
+                channel.left_behind.interrupted.insert(seq.0, InterruptedMessage::Unmatched(key));
             }
             (Name::EarlyData(_, offset) | Name::Stripe(_, offset), Target::Reassembly(key)) => {
                 self.unplace(key, offset, len)
@@ -96,7 +96,8 @@ impl Engine {
         }
         self.supersede(message.vc, Name::Eager(seq), repetition);
         let same_len = |len: u64| if len == message.len { Ok(()) } else { Err(ProtocolViolation::Sequence) };
-        match self.vcs[message.vc.0 as usize].interrupted.remove(&seq.0) {
+        let left = self.vcs[message.vc.0 as usize].left_behind.existing();
+        match left.and_then(|left| left.interrupted.remove(&seq.0)) {
             Some(InterruptedMessage::Reassembly(key)) => {
                 let Some(reassembly) = self.reassemblies.get_mut(key) else { return Ok(nothing) };
                 same_len(reassembly.len())?;

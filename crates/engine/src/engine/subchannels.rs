@@ -50,7 +50,7 @@ impl Engine {
         channel.remove_subchannel(now, index, why);
         if channel.live.is_empty() {
             // Counts from the end of the last live one: not of a retiring one.
-            let due = *channel.peer_timeout_at.get_or_insert(now.plus_ns(self.config.rail_timeout_ns));
+            let due = *channel.left_behind.peer_timeout_at.get_or_insert(now.plus_ns(self.config.rail_timeout_ns));
             self.schedule_timeout(due);
         }
         self.interrupt(subchannel);
@@ -106,7 +106,7 @@ impl Engine {
     /// Checks whether the subchannels of `vc` make progress, and whether it has any.
     pub(super) fn check_liveness(&mut self, now: Instant, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
-        if channel.peer_timeout_at.is_some_and(|due| due <= now) {
+        if channel.left_behind.peer_timeout_at.is_some_and(|due| due <= now) {
             let seconds = self.config.rail_timeout_ns / 1_000_000_000;
             let why = format!("no rail to the peer has come back for {seconds} s: {}", channel.failure_causes());
             self.lose(vc, &why);
@@ -116,7 +116,7 @@ impl Engine {
         while let Some(index) = channel.check_liveness(now) {
             self.failed_subchannels.push_back(SubchannelId { vc, index: index as u8 });
         }
-        let due = channel.next_liveness_check().into_iter().chain(channel.peer_timeout_at).min();
+        let due = channel.next_liveness_check().into_iter().chain(channel.left_behind.peer_timeout_at).min();
         self.make_ready(vc);
         due.into_iter().for_each(|due| self.schedule_timeout(due));
     }

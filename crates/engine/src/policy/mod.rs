@@ -5,6 +5,7 @@ mod adaptive;
 mod binding;
 mod earliest;
 mod multiplex;
+mod multiplexer;
 mod round_robin;
 mod spec;
 mod stripe;
@@ -12,22 +13,24 @@ mod view;
 mod weighted;
 
 pub use multiplex::Multiplex;
+pub use multiplexer::Multiplexer;
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
 pub use stripe::{Delivered, Lengths, MAX_PIECE, Plan, Stripe};
 pub use view::{LAST_RESORT_NS, View, Views, deprioritize_negligible};
 
 impl Multiplexing {
     /// The policy, for the virtual channel to peer number `peer`.
-    pub fn build(&self, peer: u32) -> Box<dyn Multiplex> {
-        match self {
+    pub fn build(&self, peer: u32) -> Multiplexer {
+        let other: Box<dyn Multiplex> = match self {
             Multiplexing::Binding => Box::new(binding::Binding::new(peer)),
             Multiplexing::RoundRobin => Box::new(round_robin::WindowRoundRobin::new(1)),
             Multiplexing::WeightedRoundRobin(weights) => {
                 Box::new(round_robin::WeightedRoundRobin::new(weights.clone()))
             }
             Multiplexing::WindowRoundRobin(window) => Box::new(round_robin::WindowRoundRobin::new(*window)),
-            Multiplexing::Earliest => Box::new(earliest::Earliest::default()),
-        }
+            Multiplexing::Earliest => return Multiplexer::Earliest(earliest::Earliest::default()),
+        };
+        Multiplexer::Other(other)
     }
 }
 

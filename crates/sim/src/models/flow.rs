@@ -7,9 +7,6 @@ use super::path::Path;
 use super::socket::Socket;
 use super::time::Time;
 
-/// No time at which anything happens.
-const NEVER: Time = Time(u64::MAX);
-
 /// Names a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowId(pub u32);
@@ -62,10 +59,6 @@ pub struct Flow {
     pub traffic: Option<TrafficId>,
     /// It is in its adapter's round.
     pub in_round: bool,
-    /// When its last frame came to where frames have a cost.
-    pub framed: Time,
-    /// The frame that came to a link last: when, and bytes of its pieces so far.
-    pub last_frame: (Time, u64),
 }
 
 /// Names what a flow has under way.
@@ -83,23 +76,27 @@ pub struct Traffic {
     pub bytes_under_way: u64,
     /// What the kernel has of it, where that is modelled.
     pub socket: Option<Socket>,
+    /// When the last frame came to where frames have a cost.
+    pub framed: Option<Time>,
+    /// The frame that came to a link last: when, and bytes of its pieces so far.
+    last_frame: (Time, u64),
 }
 
 impl Flow {
     /// A flow with nothing on it.
     pub fn new(path: Path) -> Flow {
-        Flow { path, traffic: None, in_round: false, framed: NEVER, last_frame: (Time::default(), 0) }
+        Flow { path, traffic: None, in_round: false }
     }
+}
 
+impl Traffic {
     /// Packets that a piece adds to the frame that it is part of: pieces that come at the same time share packets.
     pub fn new_packets(&mut self, now: Time, bytes: u64, mtu: u64) -> u64 {
         let before = if self.last_frame.0 == now { self.last_frame.1 } else { 0 };
         self.last_frame = (now, before + bytes);
         (before + bytes).div_ceil(mtu) - before.div_ceil(mtu)
     }
-}
 
-impl Traffic {
     /// Whether another piece may go: the first of a message of that group or not, with so many bytes.
     pub fn may_send(&self, limits: Limits, first: Option<u32>, bytes: u64) -> bool {
         let under_way = match (self.unacknowledged.front(), self.unacknowledged.back()) {
@@ -110,6 +107,11 @@ impl Traffic {
         // A piece that is larger than the window goes alone.
         let window = self.bytes_under_way == 0 || self.bytes_under_way + bytes <= limits.bytes;
         (continues || under_way < limits.messages) && window
+    }
+
+    /// Forgets frames: what comes next is of another flow.
+    pub fn forget_frames(&mut self) {
+        (self.framed, self.last_frame) = (None, (Time::default(), 0));
     }
 
     /// Whether nothing is under way any more.

@@ -10,6 +10,8 @@ use crate::models::time::Time;
 /// Short frames that are parts of one offload frame come at once; the kernel's model passes them on one by one, each a
 /// few nanoseconds later.
 const TOGETHER: Time = Time(100_000);
+/// No time at which anything happens.
+const NEVER: Time = Time(u64::MAX);
 
 /// Where a flow begins and ends.
 #[derive(Clone, Debug)]
@@ -22,22 +24,24 @@ pub struct FlowEnds {
     pub to: u32,
     /// Its subchannel.
     pub to_subchannel: SubchannelId,
-    /// Counted frames whose acknowledgement the sender's adapter has received.
+    /// Counted frames that the receiver's adapter or kernel has acknowledged.
     pub acknowledged: u32,
-    /// Frames that the receiver's kernel has.
-    pub reached: u32,
-    /// When the receiver's last read call begins or began.
-    fetches_at: Option<Time>,
+    /// When the receiver's last read call begins or began; before the first one, never.
+    fetches_at: Time,
     /// Bytes handed to the flow that have not left the sender's adapter, where its queue is limited.
     pub queued: u64,
     /// Frames of each read call that the receiver has not handled, in the order of calls, where drivers read sockets.
-    fetched: Option<Box<VecDeque<u32>>>,
+    fetched: Option<Box<ReadCalls>>,
     /// Credit as the peer advertised it last.
     pub credit: u32,
     /// What the last frame belonged to, and how often that has changed.
     carried: Option<Carried>,
     group: u32,
 }
+
+/// Frames of each read call.
+#[derive(Clone, Debug, Default)]
+struct ReadCalls(VecDeque<u32>);
 
 /// What several frames in a row may belong to: one message, one descriptor of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +63,7 @@ impl FlowEnds {
             to,
             to_subchannel,
             acknowledged: 0,
-            reached: 0,
-            fetches_at: None,
+            fetches_at: NEVER,
             queued: 0,
             fetched: None,
             credit: 0,
@@ -79,23 +82,23 @@ impl FlowEnds {
     /// reads everything that has arrived before it begins. `reads_sockets`: the receiver handles what a call has read
     /// together.
     pub fn fetch(&mut self, now: Time, free: Time, reads_sockets: bool) -> bool {
-        let with_another = self.fetches_at.is_some_and(|begins| now <= begins + TOGETHER);
+        let with_another = self.fetches_at != NEVER && now <= self.fetches_at + TOGETHER;
         if reads_sockets {
-            let fetched = self.fetched.get_or_insert_default();
+            let ReadCalls(fetched) = &mut **self.fetched.get_or_insert_default();
             match fetched.back_mut().filter(|_| with_another) {
                 Some(frames) => *frames += 1,
                 None => fetched.push_back(1),
             }
         }
         if !with_another {
-            self.fetches_at = Some(free.later(now));
+            self.fetches_at = free.later(now);
         }
         !with_another
     }
 
     /// The receiver has handled a frame. Returns whether it was the last of its read call.
     pub fn handled_is_last(&mut self) -> bool {
-        let Some(fetched) = &mut self.fetched else { return true };
+        let Some(ReadCalls(fetched)) = self.fetched.as_deref_mut() else { return true };
         let Some(frames) = fetched.front_mut() else { return true };
         *frames -= 1;
         let is_last = *frames == 0;
@@ -124,4 +127,17 @@ impl FlowEnds {
 /// The later of two counts modulo 2^32.
 fn newest(a: u32, b: u32) -> u32 {
     if b.wrapping_sub(a) < u32::MAX / 2 { b } else { a }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::flow::Flow;
+
+    /// There are two for each pair of ranks and rail: two million among a thousand ranks over two rails.
+    #[test]
+    fn a_flow_that_has_nothing_to_carry_is_small() {
+        let bytes = size_of::<Flow>() + size_of::<FlowEnds>();
+        assert!(bytes <= 120, "a flow takes {bytes} bytes");
+    }
 }

@@ -43,7 +43,7 @@ impl VirtualChannel {
     /// When to check the subchannels for progress, if ever.
     pub fn next_liveness_check(&self) -> Option<Instant> {
         let due = |subchannel: &Subchannel| match subchannel.liveness.is_suspect {
-            true => subchannel.liveness.fails_at,
+            true => subchannel.liveness.fails_at.get(),
             false => Some(self.suspect_at(subchannel)),
         };
         self.monitored().filter_map(|index| due(&self.subchannels[index])).min()
@@ -88,7 +88,7 @@ impl VirtualChannel {
         for index in monitored {
             let suspect_at = self.suspect_at(&self.subchannels[index]);
             let subchannel = &mut self.subchannels[index];
-            if failed.is_none() && subchannel.liveness.fails_at.is_some_and(|at| at <= now) {
+            if failed.is_none() && subchannel.liveness.fails_at.get().is_some_and(|at| at <= now) {
                 subchannel.liveness.is_reported = true;
                 failed = Some(index);
             } else if !subchannel.liveness.is_suspect && suspect_at <= now {
@@ -134,7 +134,8 @@ impl VirtualChannel {
     /// The peer has answered a probe: suspect ones that stay silent fail after a while.
     pub fn probe_answered(&mut self, now: Instant) {
         for subchannel in self.subchannels.iter_mut().filter(|subchannel| subchannel.liveness.is_suspect) {
-            subchannel.liveness.fails_at.get_or_insert(now.plus_ns(GRACE_NS));
+            let fails_at = &mut subchannel.liveness.fails_at;
+            *fails_at = fails_at.get().or(Some(now.plus_ns(GRACE_NS))).into();
         }
     }
 

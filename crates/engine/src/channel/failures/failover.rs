@@ -22,8 +22,9 @@ impl VirtualChannel {
         subchannel.sample_lateness_at_end(now);
         // Frames with data are bounded as they were on the subchannel, by its queue and its window. Probes are not
         // retransmitted.
-        self.retransmit_queue.extend(subchannel.end().into_iter().filter(|frame| frame.owner != FrameOwner::Ping));
-        self.to_reassign.extend(subchannel.assigned.drain(..));
+        let left = &mut *self.left_behind;
+        left.retransmit_queue.extend(subchannel.end().into_iter().filter(|frame| frame.owner != FrameOwner::Ping));
+        left.to_reassign.extend(subchannel.assigned.drain(..));
         // The peer has no acknowledgement of these writes: it retransmits them, and they are refused again.
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
         self.live.remove(index);
@@ -36,10 +37,11 @@ impl VirtualChannel {
         if is_retired {
             return;
         }
-        if self.failure_causes.len() == MAX_CAUSES {
-            self.failure_causes.remove(0);
+        let causes = &mut self.left_behind.causes;
+        if causes.len() == MAX_CAUSES {
+            causes.remove(0);
         }
-        self.failure_causes.push(why.into());
+        causes.push(why.into());
     }
 
     /// Subchannel `index` gets no new frames from now on. False: there is no other.
@@ -50,14 +52,27 @@ impl VirtualChannel {
         self.live.remove(index);
         self.cached_choice = None;
         self.subchannels[index].liveness.retire();
-        self.to_reassign.extend(self.subchannels[index].assigned.drain(..));
+        self.reassign(index);
         true
+    }
+
+    /// The messages that subchannel `index` has not taken go over others.
+    pub(in crate::channel) fn reassign(&mut self, index: usize) {
+        let assigned = self.subchannels[index].assigned.take();
+        if !assigned.is_empty() {
+            self.left_behind.to_reassign.extend(assigned);
+        }
+    }
+
+    /// Whether nothing of subchannels that have ended waits to be sent.
+    pub(in crate::channel) fn has_left_nothing(&self) -> bool {
+        self.left_behind.retransmit_queue.is_empty() && self.left_behind.to_reassign.is_empty()
     }
 
     /// Why there is no subchannel left, for the user.
     pub fn failure_causes(&self) -> String {
-        let failure_causes: Vec<&str> = self.failure_causes.iter().map(|cause: &Arc<str>| &**cause).collect();
-        failure_causes.join("; ")
+        let causes: Vec<&str> = self.left_behind.causes.iter().map(|cause: &Arc<str>| &**cause).collect();
+        causes.join("; ")
     }
 
     /// A message that was assigned to a subchannel that has failed or retires.
@@ -66,9 +81,9 @@ impl VirtualChannel {
         now: Instant,
         sends: &mut GenerationalSlab<Send>,
     ) -> Option<Transmit> {
-        let key = *self.to_reassign.front()?;
+        let key = *self.left_behind.to_reassign.front()?;
         let index = self.nearest(now)?;
-        self.to_reassign.pop_front();
+        self.left_behind.to_reassign.pop_front();
         self.message(now, index, key, sends)
     }
 
@@ -79,13 +94,13 @@ impl VirtualChannel {
         sends: &mut GenerationalSlab<Send>,
     ) -> Option<Transmit> {
         loop {
-            let frame = *self.retransmit_queue.front()?;
+            let frame = *self.left_behind.retransmit_queue.front()?;
             let len = u64::from(frame.body.payload_len());
             let (mut body, mut source) = (frame.body, NO_PAYLOAD);
             match frame.owner {
                 FrameOwner::Send { key, offset } => {
                     let Some(send) = sends.get(key) else {
-                        self.retransmit_queue.pop_front();
+                        self.left_behind.retransmit_queue.pop_front();
                         continue;
                     };
                     if send.source_ended {
@@ -97,13 +112,13 @@ impl VirtualChannel {
                 }
                 // Not recovered: there is nothing to send.
                 FrameOwner::Message => {
-                    self.retransmit_queue.pop_front();
+                    self.left_behind.retransmit_queue.pop_front();
                     continue;
                 }
                 FrameOwner::Refusal(_) | FrameOwner::Control | FrameOwner::Ping => {}
             }
             let index = self.earliest(now, len)?;
-            self.retransmit_queue.pop_front();
+            self.left_behind.retransmit_queue.pop_front();
             let mut transmit = self.frame(now, index, body, source, frame.owner);
             transmit.header.repetition = (frame.repetition + 1) % REPETITIONS;
             self.subchannels[index].set_repetition(transmit.header.repetition);

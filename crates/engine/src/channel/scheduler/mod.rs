@@ -67,9 +67,8 @@ impl VirtualChannel {
     fn has_only_messages(&self) -> bool {
         !self.queued.is_empty()
             && self.replies.is_empty()
-            && self.to_relinquish.is_none()
-            && self.retransmit_queue.is_empty()
-            && self.to_reassign.is_empty()
+            && self.surplus.to_relinquish.is_none()
+            && self.has_left_nothing()
             && self.remote.is_idle()
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
@@ -131,9 +130,9 @@ impl VirtualChannel {
 
     /// The return of idle credit.
     fn relinquishment(&mut self, now: Instant) -> Option<Transmit> {
-        self.to_relinquish?;
+        self.surplus.to_relinquish?;
         let index = self.nearest(now)?;
-        let total = self.to_relinquish.take()?;
+        let total = self.surplus.to_relinquish.take()?;
         Some(self.frame(now, index, Body::Relinquish { total }, NO_PAYLOAD, FrameOwner::Control))
     }
 

@@ -1,6 +1,6 @@
 //! The progress of one subchannel. What follows from it is decided in `channel/failures/`.
 
-use crate::time::Instant;
+use crate::time::{Instant, MaybeInstant};
 
 /// What is known of the progress of one subchannel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Liveness {
     pub(in crate::channel) wants_probe: bool,
     /// Probes that were sent as the oldest frame was overdue.
     pub(in crate::channel) probes_sent: u8,
-    pub(in crate::channel) fails_at: Option<Instant>,
+    pub(in crate::channel) fails_at: MaybeInstant,
     /// The driver has been told of the failure.
     pub(in crate::channel) is_reported: bool,
 }
@@ -24,7 +24,7 @@ impl Liveness {
     pub fn begin(&mut self, now: Instant) {
         self.since = now;
         self.is_suspect = false;
-        self.fails_at = None;
+        self.fails_at = None.into();
     }
 
     /// Another frame is the oldest one that is not acknowledged.

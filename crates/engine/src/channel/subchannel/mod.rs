@@ -15,7 +15,7 @@ use super::path::sent_frames::{AckedFrames, SentFrame};
 use crate::ids::RailId;
 use crate::policy::LAST_RESORT_NS;
 use crate::rare::Rare;
-use crate::time::Instant;
+use crate::time::{Instant, MaybeInstant};
 use crate::wire::{Body, Refusal, SendRef, Urgency};
 
 /// Delay of an acknowledgement for which a completion waits at the peer: a reply is likely to carry it by then.
@@ -86,12 +86,12 @@ pub struct Subchannel {
     /// The newest frame had not arrived before this.
     received_since: Instant,
     /// What is being handled arrived after this.
-    pub arrived_after: Option<Instant>,
+    pub arrived_after: MaybeInstant,
     ack_sent: u32,
     /// When the last pure acknowledgement was sent.
     last_pure_ack: Instant,
     unacked_bytes: u64,
-    ack_due: Option<Instant>,
+    ack_due: MaybeInstant,
     /// Refusals of writes that came over it. Nothing is acknowledged before they are sent: the write would seem to succeed.
     pub refusals: Rare<VecDeque<(u64, SendRef, Refusal)>>,
     /// It is up. Otherwise its slot is free.
@@ -121,11 +121,11 @@ impl Subchannel {
             kernel_acked: 0,
             received: 0,
             received_since: Instant(0),
-            arrived_after: None,
+            arrived_after: MaybeInstant::default(),
             ack_sent: 0,
             last_pure_ack: Instant(0),
             unacked_bytes: 0,
-            ack_due: None,
+            ack_due: MaybeInstant::default(),
             refusals: Rare::new(),
             live: true,
             is_in_memory: false,
@@ -170,7 +170,7 @@ impl Subchannel {
         if self.is_in_memory {
             return;
         }
-        self.received_since = self.arrived_after.unwrap_or(now);
+        self.received_since = self.arrived_after.get().unwrap_or(now);
         self.unacked_bytes += bytes;
         let many =
             self.received.wrapping_sub(self.ack_sent) >= ACK_EVERY_FRAMES || self.unacked_bytes >= ACK_EVERY_BYTES;
@@ -205,7 +205,7 @@ impl Subchannel {
 
     fn schedule_ack_within(&mut self, now: Instant, delay_ns: u64) {
         let due = now.plus_ns(delay_ns);
-        self.ack_due = Some(self.ack_due.map_or(due, |earlier| earlier.min(due)));
+        self.ack_due = Some(self.ack_due.get().map_or(due, |earlier| earlier.min(due))).into();
     }
 
     /// The acknowledgement to put into the header of a frame, and how long it has waited, in microseconds; none is due
@@ -217,7 +217,7 @@ impl Subchannel {
         let waited_us = now.since_ns(self.received_since) / 1000;
         self.ack_sent = self.received;
         self.unacked_bytes = 0;
-        self.ack_due = None;
+        self.ack_due = None.into();
         (self.received, waited_us.min(u64::from(u16::MAX)) as u16)
     }
 
@@ -228,7 +228,7 @@ impl Subchannel {
 
     /// When a pure acknowledgement must be sent, if nothing carries it before.
     pub fn ack_due(&self) -> Option<Instant> {
-        self.ack_due
+        self.ack_due.get()
     }
 
     /// The peer has acknowledged `ack` frames in all. Calls `delivered` for each that is newly acknowledged.
@@ -253,7 +253,7 @@ impl Subchannel {
             self.in_flight.drain(..news as usize).for_each(|frame| delivered(frame.owner));
             return Ok(());
         }
-        let came = (self.arrived_after.unwrap_or(now), now);
+        let came = (self.arrived_after.get().unwrap_or(now), now);
         let (mut acked, mut arrived_after) = (AckedFrames::NONE, came.0);
         for (at, frame) in self.in_flight.drain(..news as usize).enumerate() {
             match frame.kernel_acked_after {
@@ -324,13 +324,13 @@ impl Subchannel {
     pub fn end(&mut self) -> VecDeque<Frame> {
         self.live = false;
         self.budget = 0;
-        self.ack_due = None;
+        self.ack_due = None.into();
         std::mem::take(&mut self.in_flight)
     }
 
     /// Whether everything is acknowledged both ways.
     pub fn is_drained(&self) -> bool {
-        self.is_quiet() && self.ack_due.is_none() && self.refusals.is_empty()
+        self.is_quiet() && self.ack_due.get().is_none() && self.refusals.is_empty()
     }
 
     /// Additional delay of what it is given now, as it is paused or quarantined, in nanoseconds.

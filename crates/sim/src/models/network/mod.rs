@@ -3,8 +3,6 @@
 mod sending;
 mod traffic;
 
-use std::mem::replace;
-
 use fishplate_link::{Link, Offered, Rate, Settings};
 
 use super::adapter::Adapter;
@@ -230,9 +228,7 @@ impl Network {
         let (flow, bytes) = (chunk.flow, u64::from(chunk.bytes));
         match hop.place {
             Place::Station(station) => {
-                let state = &mut self.flows[flow.0 as usize];
-                let begins =
-                    hop.cost.frame > Time::default() && replace(&mut state.framed, events.now()) != events.now();
+                let begins = hop.cost.frame > Time::default() && self.begins_frame(events.now(), flow);
                 let frame = if begins { hop.cost.frame } else { Time::default() };
                 let service = hop.cost.service(chunk.first, chunk.packets.into(), bytes) + frame;
                 let job = Job { chunk: name, service };
@@ -247,10 +243,9 @@ impl Network {
                 let again = path.terms.back + path.latency() + Time::ns(RESEND_AFTER_NS);
                 let link = &mut self.cables[cable as usize].link;
                 let now = events.now();
-                let packets = if frames {
-                    self.flows[flow.0 as usize].new_packets(now, bytes, mtu)
-                } else {
-                    chunk.packets.into()
+                let packets = match self.traffic.existing(&self.flows[flow.0 as usize]) {
+                    Some(traffic) if frames => traffic.new_packets(now, bytes, mtu),
+                    _ => chunk.packets.into(),
                 };
                 let wire = bytes + packets * overhead;
                 if !matches!(link.offer(now.link_instant(), name, wire as u32), Offered::Taken) {
@@ -263,6 +258,12 @@ impl Network {
                 self.open_gate_later(events, gate);
             }
         }
+    }
+
+    /// Whether a piece of a flow is not part of a frame that has come to the same place at the same time.
+    fn begins_frame(&mut self, now: Time, flow: FlowId) -> bool {
+        let traffic = self.traffic.existing(&self.flows[flow.0 as usize]);
+        traffic.is_none_or(|traffic| traffic.framed.replace(now) != Some(now))
     }
 
     /// Lets through what a shaper has room for.

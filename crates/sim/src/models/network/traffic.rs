@@ -32,6 +32,7 @@ impl TrafficTable {
         if flow.traffic.is_none() {
             flow.traffic = Some(name);
             traffic.socket = flow.path.terms.socket;
+            traffic.forget_frames();
         }
         traffic
     }

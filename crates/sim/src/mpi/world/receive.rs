@@ -154,8 +154,8 @@ impl World {
         let ends = &mut self.ends[flow.0 as usize];
         if self.kind.acknowledges {
             // The driver reads it from the kernel.
-            ends.reached = ends.reached.wrapping_add(1);
-            let (from, subchannel, frames) = (ends.from, ends.from_subchannel, ends.reached);
+            ends.acknowledged = ends.acknowledged.wrapping_add(1);
+            let (from, subchannel, frames) = (ends.from, ends.from_subchannel, ends.acknowledged);
             let now = self.calendar.now().instant();
             self.ranks[from as usize].engine.kernel_acknowledged((now, now), subchannel, frames);
             return;

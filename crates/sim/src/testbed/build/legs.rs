@@ -1,25 +1,17 @@
-//! A testbed's network, and the flows between its ranks.
+//! What paths consist of: the stations that data passes as it leaves a node and as it comes to one, and what holds for all
+//! of the way.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use fishplate_link::{Rate, Settings};
-
-use super::nodes::{Slot, UNLIMITED, node};
-use super::placement::Placement;
-use super::schema::{Bus, EmulatedModel, Emulation, Kind, LinkModel, Parts, Rail, Stack, Testbed, Transport};
-use crate::models::adapter::Adapter;
-use crate::models::flow::{Acknowledged, Flow, Limits};
-use crate::models::network::Network;
+use super::super::Parameter;
+use super::super::nodes::UNLIMITED;
+use super::super::schema::{Bus, EmulatedModel, Emulation, Kind, LinkModel, Parts, Rail, Transport};
+use super::{Distance, Fabric};
+use crate::models::flow::{Acknowledged, Limits};
 use crate::models::path::{Cost, Hop, Leg, Path, Place, Terms, latency};
 use crate::models::socket::Socket;
 use crate::models::station::Turn;
 use crate::models::time::Time;
-use crate::mpi::rank::SubchannelSpec;
-use crate::mpi::world::Topology;
-
-/// Adapter memory of a shared-memory "adapter".
-const SHM_MEMORY: u64 = 1 << 20;
 
 /// The longest round trip between near hosts, as the driver has it (crates/rails: `link/congestion.rs`).
 const NEAR: Time = Time(300_000_000);
@@ -28,128 +20,9 @@ const UNSENT_PART: f64 = 0.25;
 /// but no more than so many bytes.
 const MOST_UNSENT: f64 = 1024.0 * 1024.0;
 
-/// The network of one stack over one testbed.
-pub struct Fabric {
-    testbed: Rc<Testbed>,
-    stack: Stack,
-    transport: Transport,
-    placement: Placement,
-    /// By node, then by rail.
-    slots: Vec<Vec<Slot>>,
-    /// By node.
-    shm: Vec<(u32, Place)>,
-    /// The process that emulates links: one for all.
-    emulator: Place,
-    /// By cluster that data leaves.
-    wan: Vec<Place>,
-    /// Pairs of ranks that use one rail only.
-    bound: Vec<(u32, u32, u8)>,
-    /// How paths begin, by rail and node.
-    out: BTreeMap<(usize, usize, Distance), Rc<Leg>>,
-    /// How they end.
-    into: BTreeMap<(usize, usize), Rc<Leg>>,
-    /// What holds for them, by rail.
-    terms: BTreeMap<(usize, Distance), Rc<Terms>>,
-    /// The path within each node.
-    within: Vec<Option<Path>>,
-}
-
-/// What makes paths between nodes differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Distance {
-    crosses_wan: bool,
-    crosses_blocks: bool,
-}
-
 impl Fabric {
-    /// Makes the stations of all nodes.
-    pub fn new(network: &mut Network, testbed: Rc<Testbed>, stack: Stack, placement: Placement, seed: u64) -> Fabric {
-        let transport = testbed.transport[&stack.transport].clone();
-        let slots =
-            (0..placement.nodes()).map(|_| node(network, &testbed, packet(&transport, f64::INFINITY), seed)).collect();
-        let shm = (0..placement.nodes())
-            .map(|_| (network.add_adapter(Adapter::new(SHM_MEMORY)), network.add_station()))
-            .collect();
-        let wan = match &testbed.wan {
-            None => Vec::new(),
-            Some(wan) => {
-                let settings = Settings {
-                    rate: Rate::try_from((wan.mbit.value * 1e6) as u64).ok(),
-                    delay_ns: (wan.delay_us.value * 1e3 + wan.routers_ns.value) as u64,
-                    // The routers' buffers are made for their distance, and InfiniBand loses nothing.
-                    queue_bytes: Some(u64::MAX),
-                    ..Settings::default()
-                };
-                (0..2)
-                    .map(|direction| network.add_link(fishplate_link::Link::new(settings.clone(), seed + direction)))
-                    .collect()
-            }
-        };
-        let emulator = network.add_station();
-        let within = vec![None; placement.nodes()];
-        Fabric {
-            emulator,
-            testbed,
-            stack,
-            transport,
-            placement,
-            slots,
-            shm,
-            wan,
-            bound: Vec::new(),
-            out: BTreeMap::new(),
-            into: BTreeMap::new(),
-            terms: BTreeMap::new(),
-            within,
-        }
-    }
-
-    /// What emulates a rail for what a node sends.
-    pub fn emulated(&self, node: usize, rail: usize) -> Option<Place> {
-        let slot = self.slots.get(node)?.get(rail)?;
-        matches!(self.testbed.rail.get(rail)?.parts(), Some(Parts::Emulated(_))).then_some(slot.port_out)
-    }
-
-    /// The rail of two ranks that use one only.
-    fn bound(&self, a: u32, b: u32) -> Option<u8> {
-        let is_meant = |(from, to, _): &&(u32, u32, u8)| [(a, b), (b, a)].contains(&(*from, *to));
-        self.bound.iter().find(is_meant).map(|(_, _, rail)| *rail)
-    }
-
-    /// The path from one node to another. Its legs and terms are those of others.
-    fn path(&mut self, rail: usize, from: usize, to: usize) -> Path {
-        let distance = self.distance(rail, from, to);
-        let out = self.out.get(&(rail, from, distance)).cloned().unwrap_or_else(|| {
-            let leg = Rc::new(self.leg_out(rail, from, distance));
-            self.out.insert((rail, from, distance), leg.clone());
-            leg
-        });
-        let into = self.into.get(&(rail, to)).cloned().unwrap_or_else(|| {
-            let leg = Rc::new(self.leg_into(rail, to));
-            self.into.insert((rail, to), leg.clone());
-            leg
-        });
-        let terms = self.terms.get(&(rail, distance)).cloned().unwrap_or_else(|| {
-            let terms = Rc::new(self.connection(rail, self.terms(rail, distance, (&out, &into)), (&out, &into)));
-            self.terms.insert((rail, distance), terms.clone());
-            terms
-        });
-        Path { out, into, terms }
-    }
-
-    fn distance(&self, rail: usize, from: usize, to: usize) -> Distance {
-        let block_nodes = match self.testbed.rail[rail].parts() {
-            Some(Parts::Hardware(_, _, _, switch)) => switch.block_nodes.as_ref(),
-            _ => None,
-        };
-        Distance {
-            crosses_wan: self.placement.cluster_of(from) != self.placement.cluster_of(to),
-            crosses_blocks: block_nodes
-                .is_some_and(|nodes| from as u64 / nodes.value as u64 != to as u64 / nodes.value as u64),
-        }
-    }
-
-    fn leg_out(&self, rail: usize, from: usize, distance: Distance) -> Leg {
+    /// How a path leaves a node.
+    pub(super) fn leg_out(&self, rail: usize, from: usize, distance: Distance) -> Leg {
         let mut hops = Vec::new();
         let model = &self.testbed.rail[rail];
         match model.parts() {
@@ -163,7 +36,8 @@ impl Fabric {
         Leg { hops, adapter: self.slots[from][rail].adapter, back_through: None }
     }
 
-    fn leg_into(&self, rail: usize, to: usize) -> Leg {
+    /// How a path comes to a node.
+    pub(super) fn leg_into(&self, rail: usize, to: usize) -> Leg {
         let (mut hops, mut back_through) = (Vec::new(), None);
         let model = &self.testbed.rail[rail];
         match model.parts() {
@@ -183,15 +57,17 @@ impl Fabric {
     fn on_wire(&self, link: &LinkModel) -> f64 {
         let (mtu, headers) = packet(&self.transport, link.mtu_bytes.value);
         let overhead = link.overhead_bytes.value + headers;
-        1.0 + (overhead * link_packets(mtu, link).max(1.0)) / mtu
+        1.0 + (overhead * link_packets(mtu, link)) / mtu
     }
 
-    fn terms(&self, rail: usize, distance: Distance, legs: (&Leg, &Leg)) -> Terms {
-        match self.testbed.rail[rail].parts() {
+    /// What holds for paths over a rail.
+    pub(super) fn new_terms(&self, rail: usize, distance: Distance, legs: (&Leg, &Leg)) -> Terms {
+        let terms = match self.testbed.rail[rail].parts() {
             Some(Parts::Hardware(bus, _, link, _)) => self.hardware_terms((bus, link), distance, legs),
             Some(Parts::Emulated(model)) => self.emulated_terms(model),
             None => unreachable!("checked when the testbed was read"),
-        }
+        };
+        self.connection(rail, terms, legs)
     }
 
     fn hardware_terms(&self, (bus, link): (&Bus, &LinkModel), distance: Distance, legs: (&Leg, &Leg)) -> Terms {
@@ -298,7 +174,7 @@ impl Fabric {
 
     /// Protocol code on the host.
     fn kernel(&self, sends: bool) -> Cost {
-        let ns = |parameter: &Option<super::Parameter>| parameter.as_ref().map_or(0.0, |value| value.value);
+        let ns = |parameter: &Option<Parameter>| parameter.as_ref().map_or(0.0, |value| value.value);
         let packet = if sends { &self.transport.send_packet_ns } else { &self.transport.receive_packet_ns };
         Cost {
             message: Time::ns(ns(&self.transport.message_ns)),
@@ -313,8 +189,7 @@ impl Fabric {
     }
 
     fn limits(&self) -> Limits {
-        let limit =
-            |parameter: &Option<super::Parameter>| parameter.as_ref().map_or(UNLIMITED, |most| most.value as u64);
+        let limit = |parameter: &Option<Parameter>| parameter.as_ref().map_or(UNLIMITED, |most| most.value as u64);
         let messages = limit(&self.transport.messages_in_flight).min(u64::from(u32::MAX)) as u32;
         Limits { messages, bytes: limit(&self.transport.window_bytes) }
     }
@@ -335,13 +210,8 @@ impl Fabric {
         terms
     }
 
-    fn shm_subchannel(&mut self, node: usize) -> (Flow, SubchannelSpec) {
-        let path = self.within[node].clone().unwrap_or_else(|| self.shm_path(node));
-        self.within[node] = Some(path.clone());
-        self.subchannel(0, self.testbed.host.shm_mb_s.value * 1e6, Flow::new(path))
-    }
-
-    fn shm_path(&self, node: usize) -> Path {
+    /// The path within a node.
+    pub(super) fn shm_path(&self, node: usize) -> Path {
         let (adapter, place) = self.shm[node];
         let host = &self.testbed.host;
         let copy =
@@ -360,57 +230,10 @@ impl Fabric {
         let out = Leg { hops: vec![copy], adapter, back_through: None };
         Path { out: out.into(), into: Rc::default(), terms: terms.into() }
     }
-
-    fn subchannel(&self, rail: usize, speed: f64, flow: Flow) -> (Flow, SubchannelSpec) {
-        let round_trip = flow.path.latency() + flow.path.terms.back;
-        let budget = self.stack.queue_bytes.as_ref().map_or(UNLIMITED, |queue| queue.value as u64);
-        let spec = SubchannelSpec {
-            rail: rail as u8,
-            speed,
-            round_trip_ns: round_trip.0 / 1000,
-            budget,
-            grant: self.stack.grant(),
-        };
-        (flow, spec)
-    }
-}
-
-impl Topology for Fabric {
-    fn subchannels_between(&mut self, _network: &mut Network, from: u32, to: u32) -> Vec<(Flow, SubchannelSpec)> {
-        let [near, far] = [from, to].map(|rank| self.placement.node_of(rank));
-        if near == far {
-            return vec![self.shm_subchannel(near)];
-        }
-        let count = if self.bound(from, to).is_some() { 1 } else { self.stack.rails.len() };
-        let rails: Vec<usize> = (0..count).filter_map(|place| self.rail(from, to, place as u8)).collect();
-        let subchannel = |rail: usize| {
-            let path = self.path(rail, near, far);
-            let speed = self.testbed.rail[rail].speed();
-            self.subchannel(rail, speed, Flow::new(path))
-        };
-        rails.into_iter().map(subchannel).collect()
-    }
-
-    fn bind(&mut self, a: u32, b: u32, rail: u8) {
-        self.bound.push((a, b, rail));
-    }
-
-    fn rail(&self, from: u32, to: u32, subchannel: u8) -> Option<usize> {
-        let [near, far] = [from, to].map(|rank| self.placement.node_of(rank));
-        // Processes of a node that are bound to one rail are bound to different ones.
-        let first = || self.placement.place_on_node(from.min(to)) + usize::from(subchannel);
-        let rails = &self.stack.rails;
-        let place = self.bound(from, to).map_or_else(first, usize::from);
-        (near != far).then(|| rails[place % rails.len()])
-    }
-
-    fn budget(&self) -> Option<u64> {
-        self.stack.queue_bytes.as_ref().map(|queue| queue.value as u64)
-    }
 }
 
 /// Payload of a packet, and what it has around it beyond what links add.
-fn packet(transport: &Transport, link_mtu: f64) -> (f64, f64) {
+pub(super) fn packet(transport: &Transport, link_mtu: f64) -> (f64, f64) {
     let mtu = transport.mtu_bytes.as_ref().map_or(link_mtu, |mtu| mtu.value).max(1.0);
     (mtu, transport.header_bytes.as_ref().map_or(0.0, |bytes| bytes.value))
 }
