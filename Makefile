@@ -37,7 +37,8 @@ export V
 LONG = $(if $(wildcard $(FISHPLATE)),, (about 2 minutes))
 
 .PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-code test-bench test-fuzz
-.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts fuzz soak throughput clean
+.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts fuzz soak throughput record-applications
+.PHONY: clean
 .DEFAULT_GOAL := build
 
 help:
@@ -63,6 +64,7 @@ help:
 	@echo "make test-mpi4py-all  all of mpi4py's own suite"
 	@echo 'make fuzz             hostile input, for some minutes; SEED='
 	@echo 'make soak             seeded faults in simulation for an hour; SECONDS=, FROM= (first seed)'
+	@echo 'make record-applications  records the applications of fishplate reproduce anew, 20 minutes'
 	@echo 'make throughput       writes the table of simulated goodput anew, for review'
 	@echo 'make clean            removes build/ and what cargo built'
 	@echo
@@ -136,7 +138,14 @@ $(STACKS:%=bench-%): bench-%: setup
 demo: bench
 	$(Q)$(FISHPLATE) demo --output demo.html
 
-test: test-code test-fuzz test-bench test-report test-packages test-mpi
+# What is optimized as a whole keeps one processor busy for minutes; the other tests meanwhile.
+test:
+	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-release
+	$(Q)$(MAKE) --no-print-directory test-bench test-report test-packages test-mpi
+
+.PHONY: test-release
+test-release: build
+	$(Q)$(MAKE) --no-print-directory test-fuzz
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi
@@ -203,6 +212,10 @@ soak: build
 throughput: build
 	$(FISHPLATE) simulate --throughput > crates/sim/tests/snapshots/throughput.txt
 	git diff --stat crates/sim/tests/snapshots/throughput.txt
+
+record-applications: build bench
+	crates/sim/applications/record
+	git diff --stat crates/sim/applications
 
 clean:
 	$(CARGO) clean

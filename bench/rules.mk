@@ -28,6 +28,9 @@ $(OBJECTS)/%.o: %.c $(OBJECTS)/mpicc.stamp
 # A source that has moved is still named in an older build's dependencies.
 %.c: ;
 
+# Compilers write these with the objects; there is no other way to make them.
+%.d: ;
+
 .SECONDEXPANSION:
 PARTS = $(addprefix $(OBJECTS)/,$(addsuffix .o,$($*_PARTS)))
 $(PROGRAMS:%=$(OUT)/%): $(OUT)/%: $(OBJECTS)/%.o $(COMMON:%=$(OBJECTS)/%.o) $$(PARTS)

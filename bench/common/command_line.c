@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void set_defaults(const struct program *program, struct options *options)
@@ -35,6 +36,11 @@ static void set_defaults(const struct program *program, struct options *options)
     options->frames = 8;
     options->passes = 8;
     options->make_database = 2000;
+    options->file_size = (size_t)512 << 20;
+    options->tiles = (struct image_size){2, 1};
+    options->tile = (struct image_size){1024, 768};
+    options->element = 32;
+    options->connections = 1;
     options->seed = 1;
     if (program->default_sizes != NULL) {
         size_t count = 0;
@@ -117,6 +123,39 @@ static enum options_outcome check_combination(const struct program *program,
     return OPTIONS_RUN;
 }
 
+// Where files are decides how they can be reached, and that what can be done about caches.
+static enum options_outcome check_files(const struct program *program, struct options *options,
+                                        char *message)
+{
+    if (!option_taken(program, OPTION_PATH))
+        return OPTIONS_RUN;
+    const char *storage = getenv("FISHPLATE_STORAGE");
+    if (!options_given(options, OPTION_PATH)
+        && (storage == NULL || !option_set(&option_specs[OPTION_PATH], storage, options)))
+        return wrong(message, "--path: missing; allowed: a folder, or nfs://HOST/FOLDER");
+    bool url = strncmp(options->path, "nfs://", strlen("nfs://")) == 0;
+    if (!options_given(options, OPTION_ACCESS))
+        options->access = url ? ACCESS_NFS : ACCESS_POSIX;
+    bool nfs = options->access == ACCESS_NFS;
+    if (nfs && !url)
+        return wrong(message, "--path: '%.100s'; allowed with --access nfs: nfs://HOST/FOLDER",
+                     options->path);
+    if (url && !nfs)
+        return wrong(message, "--path: '%.100s'; allowed with --access mpiio and posix: a folder",
+                     options->path);
+    if (options_given(options, OPTION_CONNECTIONS) && !nfs)
+        return wrong(message, "--connections: allowed only together with --access nfs");
+    if (options->calls == CALLS_COLLECTIVE && options->access != ACCESS_MPIIO)
+        return wrong(message, "--calls collective: allowed only together with --access mpiio");
+    if (!options_given(options, OPTION_CACHE))
+        return OPTIONS_RUN;
+    if (nfs && options->cache != CACHE_KEEP)
+        return wrong(message, "--cache: allowed with --access nfs: keep; libnfs caches nothing");
+    if (options->access == ACCESS_MPIIO && options->cache == CACHE_DIRECT)
+        return wrong(message, "--cache: 'direct'; allowed with --access mpiio: drop, keep");
+    return OPTIONS_RUN;
+}
+
 static enum options_outcome check_sizes(const struct program *program,
                                         const struct options *options, char *message)
 {
@@ -163,7 +202,9 @@ enum options_outcome options_parse(const struct program *program, int argc, char
         return OPTIONS_HELP;
     if (options->version)
         return OPTIONS_VERSION;
-    enum options_outcome outcome = check_sizes(program, options, message);
+    enum options_outcome outcome = check_files(program, options, message);
+    if (outcome == OPTIONS_RUN)
+        outcome = check_sizes(program, options, message);
     return outcome == OPTIONS_RUN ? check_combination(program, options, message) : outcome;
 }
 

@@ -23,6 +23,9 @@
 #define MAX_PASSES UINT64_C(1000)
 #define MAX_PROTEINS UINT64_C(100000000)
 #define MAX_FRAGMENTS UINT64_C(1000000)
+#define MAX_FILE ((size_t)1 << 50)
+#define MAX_TILES UINT64_C(1024)
+#define MAX_ELEMENT UINT64_C(4096)
 #define MIN_SECONDS 0.001
 #define MAX_SECONDS 86400.0
 
@@ -120,6 +123,32 @@ const struct option_spec option_specs[OPTION_COUNT] = {
                           "parts of the database (default: four for each rank)", true},
     [OPTION_OUTPUT] = {"--output", KIND_PATH, FIELD(output), 0, 0, "FILE",
                        "where the result is written (default: nowhere)", true},
+    [OPTION_PATH] = {"--path", KIND_PATH, FIELD(path), 0, 0, "FOLDER|nfs://HOST/FOLDER",
+                     "where the files go; nothing stays (default: $FISHPLATE_STORAGE)", true},
+    [OPTION_ACCESS] = {"--access", KIND_CHOICE, FIELD(access), 0, 0, "mpiio|posix|nfs",
+                       "by MPI-IO, POSIX or libnfs (default posix; nfs for nfs://)", true},
+    [OPTION_CACHE] = {"--cache", KIND_CHOICE, FIELD(cache), 0, 0, "direct|drop|keep",
+                      "bypass or drop the page cache, or neither (default: the first that goes)",
+                      true},
+    [OPTION_OPERATION] = {"--operation", KIND_CHOICE, FIELD(operation), 0, 0, "both|write|read",
+                          "what is measured (default both)", false},
+    [OPTION_FILE_SIZE] = {"--file-size", KIND_SIZE, FIELD(file_size), 1, MAX_FILE, "BYTES",
+                          "size of the file (default 512M)", false},
+    [OPTION_ORDER] = {"--order", KIND_CHOICE, FIELD(order), 0, 0, "sequential|random",
+                      "in which each thread takes records (default sequential)", false},
+    [OPTION_TILES] = {"--tiles", KIND_IMAGE, FIELD(tiles), 1, MAX_TILES, "WxH",
+                      "tiles side by side and one above the other (default 2x1)", false},
+    [OPTION_TILE] = {"--tile", KIND_IMAGE, FIELD(tile), 1, MAX_IMAGE, "WxH",
+                     "pixels of a tile (default 1024x768)", false},
+    [OPTION_OVERLAP] = {"--overlap", KIND_IMAGE, FIELD(overlap), 0, MAX_IMAGE, "WxH",
+                        "pixels that neighbours have in common (default 0x0)", false},
+    [OPTION_ELEMENT] = {"--element", KIND_COUNT, FIELD(element), 1, MAX_ELEMENT, "BYTES",
+                        "of a pixel (default 32)", false},
+    [OPTION_CALLS] = {"--calls", KIND_CHOICE, FIELD(calls), 0, 0, "independent|collective",
+                      "of MPI-IO (default independent)", false},
+    [OPTION_CONNECTIONS] = {"--connections", KIND_COUNT, FIELD(connections), 1, MAX_THREADS, "N",
+                            "with --access nfs: of each rank, shared by its threads (default 1)",
+                            false},
     [OPTION_SEED] = {"--seed", KIND_COUNT, FIELD(seed), 0, UINT64_MAX, "N",
                      "seed of contents and random choices (default 1)", false},
     [OPTION_PERCENTILES] = {"--percentiles", KIND_FLAG, FIELD(percentiles), 0, 0, NULL,
@@ -169,6 +198,12 @@ static bool set_text(char *field, size_t capacity, const char *text)
     return true;
 }
 
+// Sizes of messages have the same limit everywhere.
+static size_t most_bytes(const struct option_spec *spec)
+{
+    return spec->max > 0 ? (size_t)spec->max : PARSE_MAX_SIZE;
+}
+
 bool option_set(const struct option_spec *spec, const char *text, struct options *options)
 {
     void *field = (char *)options + spec->field;
@@ -182,7 +217,7 @@ bool option_set(const struct option_spec *spec, const char *text, struct options
     case KIND_SECONDS:
         return parse_seconds(text, MIN_SECONDS, MAX_SECONDS, field);
     case KIND_SIZE:
-        return parse_size(text, PARSE_MAX_SIZE, field);
+        return parse_size(text, most_bytes(spec), field) && *(size_t *)field >= spec->min;
     case KIND_SIZES:
         if (!parse_size_list(text, field, OPTIONS_MAX_SIZES, &count))
             return false;
@@ -217,8 +252,9 @@ void option_describe(const struct option_spec *spec, char *text, size_t capacity
         snprintf(text, capacity, "seconds from %g to %g", MIN_SECONDS, MAX_SECONDS);
         break;
     case KIND_SIZE:
-        snprintf(text, capacity, "bytes from 0 to %zu, such as 64, 4K or 1M (powers of 1024)",
-                 PARSE_MAX_SIZE);
+        snprintf(text, capacity,
+                 "bytes from %" PRIu64 " to %zu, such as 64, 4K or 1M (powers of 1024)", spec->min,
+                 most_bytes(spec));
         break;
     case KIND_SIZES:
         snprintf(text, capacity,

@@ -20,7 +20,7 @@ struct option_spec {
     const char *name;
     enum option_kind kind;
     size_t field; // offset in struct options
-    uint64_t min, max; // counts
+    uint64_t min, max; // counts, and sizes where max is not 0
     const char *argument; // of a choice: the words, separated by '|'
     const char *help;
     bool optional; // means nothing unless given

@@ -61,6 +61,18 @@ enum option_id {
     OPTION_MAKE_DATABASE,
     OPTION_FRAGMENTS,
     OPTION_OUTPUT,
+    OPTION_PATH,
+    OPTION_ACCESS,
+    OPTION_CACHE,
+    OPTION_OPERATION,
+    OPTION_FILE_SIZE,
+    OPTION_ORDER,
+    OPTION_TILES,
+    OPTION_TILE,
+    OPTION_OVERLAP,
+    OPTION_ELEMENT,
+    OPTION_CALLS,
+    OPTION_CONNECTIONS,
     OPTION_SEED,
     OPTION_PERCENTILES,
     OPTION_JSON,
@@ -76,6 +88,16 @@ enum option_id {
     (OPTION_BIT(OPTION_ITERATIONS) | OPTION_BIT(OPTION_SECONDS) | OPTION_BIT(OPTION_WARMUP)        \
      | OPTION_BIT(OPTION_REPEATS) | OPTION_BIT(OPTION_PERCENTILES) | OPTION_BIT(OPTION_SEED)       \
      | OPTION_BIT(OPTION_JSON))
+
+// What every program takes that measures files; its path is not optional.
+#define OPTIONS_FILES                                                                              \
+    (OPTIONS_MEASURE | OPTION_BIT(OPTION_PATH) | OPTION_BIT(OPTION_ACCESS)                         \
+     | OPTION_BIT(OPTION_CONNECTIONS))
+
+// The same where content is written and read.
+#define OPTIONS_CONTENT                                                                            \
+    (OPTIONS_FILES | OPTION_BIT(OPTION_CACHE) | OPTION_BIT(OPTION_OPERATION)                       \
+     | OPTION_BIT(OPTION_CHECK))
 
 // The same for messages of several sizes.
 #define OPTIONS_SWEEP (OPTIONS_MEASURE | OPTION_BIT(OPTION_SIZES) | OPTION_BIT(OPTION_CHECK))
@@ -101,7 +123,22 @@ enum problem_class { CLASS_S, CLASS_W, CLASS_A, CLASS_B, CLASS_C };
 // What is drawn; in the order of the words of --surface.
 enum surface { SURFACE_GYROID, SURFACE_SPHERE };
 
-// Pixels of a picture.
+// How files are reached; in the order of the words of --access.
+enum access { ACCESS_MPIIO, ACCESS_POSIX, ACCESS_NFS };
+
+// What is done about the page cache; in the order of the words of --cache.
+enum cache { CACHE_DIRECT, CACHE_DROP, CACHE_KEEP };
+
+// What is measured of files; in the order of the words of --operation.
+enum operation { OPERATION_BOTH, OPERATION_WRITE, OPERATION_READ };
+
+// Where in a file the next record is; in the order of the words of --order.
+enum order { ORDER_SEQUENTIAL, ORDER_RANDOM };
+
+// How ranks call MPI-IO; in the order of the words of --calls.
+enum calls { CALLS_INDEPENDENT, CALLS_COLLECTIVE };
+
+// Pixels of a picture; also tiles of a wall of pictures.
 struct image_size {
     uint64_t width, height;
 };
@@ -153,6 +190,17 @@ struct options {
     uint64_t make_database; // proteins
     uint64_t fragments; // meaningful when given
     char output[OPTIONS_PATH_CAPACITY]; // empty: none
+    char path[OPTIONS_PATH_CAPACITY]; // a folder, or the URL of one
+    int access; // enum access; meaningful when given, else by the path
+    int cache; // enum cache; meaningful when given, else by the file system
+    int operation; // enum operation
+    size_t file_size;
+    int order; // enum order
+    struct image_size tiles; // of the wall
+    struct image_size tile, overlap; // pixels
+    uint64_t element; // bytes of a pixel
+    int calls; // enum calls
+    uint64_t connections;
     uint64_t seed;
     bool percentiles;
     bool json;

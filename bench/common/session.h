@@ -30,6 +30,9 @@ void session_start_pair(struct session *session, const struct program *program, 
 // instance "exactly 2 ranks". `fits` must be the same on every rank.
 void session_require_ranks(const struct session *session, int fits, const char *needed);
 
+// Ends every rank with exit code 2; rank 0 prints one line. All ranks must call it.
+_Noreturn void session_refuse(const struct session *session, const char *format, ...);
+
 int session_finish(void);
 
 // Prints one line on this rank and ends the whole job.

@@ -83,6 +83,19 @@ void session_require_ranks(const struct session *session, int fits, const char *
     end(EXIT_USAGE);
 }
 
+_Noreturn void session_refuse(const struct session *session, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (session->rank == 0) {
+        fprintf(stderr, "%s: ", program_name);
+        vfprintf(stderr, format, arguments);
+        fprintf(stderr, "\n");
+    }
+    va_end(arguments);
+    end(EXIT_USAGE);
+}
+
 void session_start_pair(struct session *session, const struct program *program, int argc,
                         char **argv)
 {

@@ -4,6 +4,7 @@
 #include "clock_offset.h"
 #include "command_line_test.h"
 #include "expect.h"
+#include "files_test.h"
 #include "patterns.h"
 #include "schedule.h"
 #include "statistics.h"
@@ -288,6 +289,7 @@ int main(void)
 {
     test_command_line();
     test_patterns();
+    test_files();
     test_statistics();
     test_contents();
     test_sums();

@@ -61,6 +61,7 @@ pub mod limits;
 mod matching;
 pub mod memory;
 pub mod policy;
+mod rare;
 mod registered_memory;
 pub mod request;
 pub mod retire;

@@ -20,9 +20,9 @@ macro_rules! pages {
 /// All of them, in order of their topics.
 pub static PAGES: &[Page] = &pages! {
     "apps" "architecture" "bench" "benchmarks" "collectives" "compare" "containers" "demo" "doctor" "env" "experiments"
-    "explain" "install" "interpose" "lab" "longbow" "models" "policies" "predict" "profile" "rails" "record" "report"
+    "explain" "install" "interpose" "io" "lab" "longbow" "models" "policies" "predict" "profile" "rails" "record" "report"
     "reproduce" "rpi" "run" "security" "settings" "setup" "shared-memory" "simulate" "simulation" "stacks" "stats"
-    "testbed" "top" "tour" "trace" "validate" "wire"
+    "storage" "testbed" "top" "tour" "trace" "validate" "wire"
 };
 
 impl Page {

@@ -24,6 +24,7 @@ mod rpi;
 mod setup;
 mod simulation;
 mod statistics;
+mod storage;
 mod system;
 mod testbed;
 mod trace;

@@ -4,10 +4,10 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fishplate_rails::settings::Progress;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -27,8 +27,8 @@ const LONG_PERIOD: Duration = Duration::from_millis(10);
 /// of ranks take less than a millisecond each. Until then the thread does not progress it: a thread that takes the processor
 /// from ranks, or is preempted with the endpoint locked, delays all of them.
 pub const MAX_SCHEDULING_WAIT: Duration = Duration::from_millis(50);
-/// Rounds without work before it sleeps: waking it costs a system call, which should be rare.
-const MAX_IDLE_ROUNDS: u32 = 50;
+/// Time without work before it sleeps: waking it costs a system call, which should be rare.
+const MAX_IDLE: Duration = Duration::from_millis(50);
 /// Enough for a system call and its way there.
 const STACK_BYTES: usize = 128 << 10;
 
@@ -45,12 +45,19 @@ pub struct ProgressThread {
 
 struct Shared {
     ended: AtomicBool,
-    /// It waits for longer than [`PERIOD`], unless the bell rings.
-    asleep: AtomicBool,
+    /// Whether it waits for longer than [`PERIOD`]: one of [`AWAKE`], [`DOZES`], [`SLEEPS`].
+    depth: AtomicU8,
     /// There may be something to do, or was until just now.
     working: AtomicBool,
     bell: OwnedFd,
 }
+
+/// It runs again after [`PERIOD`] at the latest.
+const AWAKE: u8 = 0;
+/// The bell wakes it for what is to be done soon; it looks by itself for everything else.
+const DOZES: u8 = 1;
+/// The bell wakes it for anything.
+const SLEEPS: u8 = 2;
 
 /// When the thread runs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +66,8 @@ pub enum Next {
     Soon,
     /// The application is in MPI: after twice as long as before, up to [`LONG_PERIOD`].
     InMpi,
+    /// There is nothing to do, and what may come then can wait: the same.
+    Idle,
     /// Once a socket is readable; where no processor is idle, not before [`PERIOD`] is over.
     Readable {
         /// It waits for [`PERIOD`] first.
@@ -85,8 +94,7 @@ impl ProgressThread {
     /// Starts the thread of `endpoint`.
     pub fn start(endpoint: &Arc<impl Served>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let (ended, asleep, working) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
-        let shared = Arc::new(Shared { ended, asleep, working, bell });
+        let shared = Arc::new(Shared::new(bell));
         let (theirs, watched) = (shared.clone(), Arc::downgrade(endpoint));
         let builder = thread::Builder::new().name("fishplate".into()).stack_size(STACK_BYTES);
         let handle = without_signals(|| builder.spawn(move || theirs.run(&watched, progress)))?;
@@ -101,14 +109,7 @@ impl ProgressThread {
     /// There is something to do, soon or some time. To be called under the endpoint's lock.
     #[inline]
     pub fn wake(&self, soon: bool) {
-        let is_working = self.shared.working.load(Ordering::Relaxed);
-        if is_working && !(soon && self.shared.asleep.load(Ordering::Relaxed)) {
-            return;
-        }
-        self.shared.working.store(true, Ordering::SeqCst);
-        if self.shared.asleep.swap(false, Ordering::SeqCst) {
-            self.shared.ring();
-        }
+        self.shared.wake(soon);
     }
 
     /// There is nothing to do any more. To be called under the endpoint's lock.
@@ -135,35 +136,78 @@ pub fn end_all() {
     threads.iter().filter_map(Weak::upgrade).for_each(|thread| thread.end());
 }
 
+/// How long it waits where that grows.
+struct Periods {
+    in_mpi: Duration,
+    idle: Duration,
+}
+
+impl Default for Periods {
+    fn default() -> Periods {
+        Periods { in_mpi: PERIOD, idle: PERIOD }
+    }
+}
+
+impl Periods {
+    /// The one to wait for now. Programs that compute with nothing under way, and are found in MPI now and then, stay idle;
+    /// those that post operations and then compute have the thread look often.
+    fn of(&mut self, next: Next) -> Duration {
+        let longer = |period: Duration| (2 * period).min(LONG_PERIOD);
+        match next {
+            Next::InMpi => self.in_mpi = longer(self.in_mpi),
+            Next::Idle => *self = Periods { in_mpi: PERIOD, idle: longer(self.idle) },
+            _ => *self = Periods::default(),
+        }
+        if next == Next::Idle { self.idle } else { self.in_mpi }
+    }
+}
+
 impl Shared {
+    fn new(bell: OwnedFd) -> Shared {
+        Shared { ended: AtomicBool::new(false), depth: AtomicU8::new(AWAKE), working: AtomicBool::new(false), bell }
+    }
+
+    #[inline]
+    fn wake(&self, soon: bool) {
+        let is_working = self.working.load(Ordering::Relaxed);
+        if is_working && !(soon && self.depth.load(Ordering::Relaxed) != AWAKE) {
+            return;
+        }
+        self.working.store(true, Ordering::SeqCst);
+        let least = if soon { DOZES } else { SLEEPS };
+        if self.depth.load(Ordering::SeqCst) >= least && self.depth.swap(AWAKE, Ordering::SeqCst) >= least {
+            self.ring();
+        }
+    }
+
     fn run(&self, endpoint: &Weak<impl Served>, progress: Progress) {
-        let (mut idle_rounds, mut next) = (0, Next::Soon);
+        let (mut idle_since, mut next) = (Instant::now(), Next::Soon);
         let (mut idle, mut shared) = (IdleProcessors::default(), SharedProcessor::default());
-        let mut in_mpi_period = PERIOD;
+        let mut periods = Periods::default();
         while !self.ended.load(Ordering::Relaxed) {
-            in_mpi_period = if next == Next::InMpi { (2 * in_mpi_period).min(LONG_PERIOD) } else { PERIOD };
-            self.pause(next, in_mpi_period, endpoint);
-            next = Next::Soon;
-            idle_rounds += 1;
+            self.pause(next, periods.of(next), endpoint);
+            if next != Next::Idle {
+                next = Next::Soon;
+            }
             if self.working.load(Ordering::Relaxed)
                 && let Some(endpoint) = endpoint.upgrade()
             {
-                idle_rounds = 0;
+                idle_since = Instant::now();
                 shared.look();
                 next = endpoint.service(PERIOD, || progress == Progress::Thread || idle.is_any());
             }
-            if idle_rounds >= MAX_IDLE_ROUNDS {
+            if idle_since.elapsed() >= MAX_IDLE {
                 self.sleep();
-                idle_rounds = 0;
+                (idle_since, next) = (Instant::now(), Next::Soon);
             }
         }
         // None is left unless the application has not closed it.
         endpoint.upgrade().iter().for_each(|endpoint| endpoint.close_at_exit());
     }
 
-    fn pause(&self, next: Next, in_mpi_period: Duration, endpoint: &Weak<impl Served>) {
+    fn pause(&self, next: Next, period: Duration, endpoint: &Weak<impl Served>) {
         match next {
-            Next::InMpi => self.sleep_for(None, Some(in_mpi_period)),
+            Next::InMpi | Next::Idle => self.sleep_for(None, Some(period)),
             Next::Soon => self.wait(None, Some(PERIOD)),
             Next::AfterScheduling => self.sleep_for(None, Some(MAX_SCHEDULING_WAIT)),
             Next::Readable { paced } => {
@@ -181,19 +225,19 @@ impl Shared {
     /// Until there is something to do. Of this thread and one in [`ProgressThread::wake`], at least one sees what the other has
     /// set.
     fn sleep(&self) {
-        self.asleep.store(true, Ordering::SeqCst);
+        self.depth.store(SLEEPS, Ordering::SeqCst);
         while !self.working.load(Ordering::SeqCst) && !self.ended.load(Ordering::Relaxed) {
             self.wait(None, None);
         }
-        self.asleep.store(false, Ordering::SeqCst);
+        self.depth.store(AWAKE, Ordering::SeqCst);
     }
 
     /// Until the bell rings, a socket is readable, or `most` has passed; [`ProgressThread::wake`] rings if it is for something
     /// soon.
     fn sleep_for(&self, readiness: Option<&OwnedFd>, most: Option<Duration>) {
-        self.asleep.store(true, Ordering::SeqCst);
+        self.depth.store(DOZES, Ordering::SeqCst);
         self.wait(readiness, most);
-        self.asleep.store(false, Ordering::SeqCst);
+        self.depth.store(AWAKE, Ordering::SeqCst);
     }
 
     fn wait(&self, readiness: Option<&OwnedFd>, most: Option<Duration>) {
@@ -209,5 +253,35 @@ impl Shared {
     /// Ends a wait.
     fn ring(&self) {
         let _ = write(&self.bell, &1u64.to_ne_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_dozes_is_woken_only_for_what_is_to_be_done_soon() {
+        let shared = Shared::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap());
+        let rings = |depth: u8, soon: bool| {
+            shared.working.store(false, Ordering::Relaxed);
+            shared.depth.store(depth, Ordering::Relaxed);
+            shared.wake(soon);
+            assert!(shared.working.load(Ordering::Relaxed));
+            read(&shared.bell, &mut [0; 8]).is_ok()
+        };
+        assert_eq!(
+            [(AWAKE, true), (DOZES, false), (DOZES, true)].map(|(depth, soon)| rings(depth, soon)),
+            [false, false, true]
+        );
+        assert_eq!([false, true].map(|soon| rings(SLEEPS, soon)), [true, true]);
+    }
+
+    #[test]
+    fn waits_grow_while_there_is_nothing_to_do_and_are_short_again_after_work() {
+        let mut periods = Periods::default();
+        let mut wait = |next| periods.of(next).as_millis();
+        assert_eq!([Next::Idle, Next::Idle, Next::InMpi, Next::Idle, Next::Idle].map(&mut wait), [2, 4, 2, 8, 10]);
+        assert_eq!([Next::Soon, Next::Idle, Next::InMpi, Next::InMpi].map(&mut wait), [1, 2, 2, 4]);
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use fishplate_engine::{Instant, RailId};
 use serde::Serialize;
 
-use crate::link::Counts;
+use crate::link_kind::Counts;
 use crate::process;
 use crate::rail::Rail;
 use crate::sys::tcp_info::TcpInfo;

@@ -28,6 +28,7 @@ pub mod endpoint;
 pub mod handshake;
 pub mod hints;
 mod link;
+mod link_kind;
 mod link_name;
 mod listen;
 pub mod live;

@@ -4,8 +4,8 @@
 //! [`events`] is the core that every simulation here is built on; [`transport`] puts the engine through seeded faults,
 //! [`throughput`] says how fast it is over which rails.
 //!
-//! [`models`] are hardware, [`testbed`] machines of it as files, [`mpi`] programs on them, [`suite`] the benchmarks,
-//! [`replay`] recorded programs, and [`reproduce`] what papers measured on such machines.
+//! [`models`] are hardware, [`testbed`] machines of it as files, [`mpi`] programs on them, [`storage`] file systems,
+//! [`suite`] the benchmarks, [`replay`] recorded programs, and [`reproduce`] what papers measured on such machines.
 #![forbid(unsafe_code)]
 
 pub mod events;
@@ -13,6 +13,7 @@ pub mod models;
 pub mod mpi;
 pub mod replay;
 pub mod reproduce;
+pub mod storage;
 pub mod suite;
 pub mod testbed;
 pub mod throughput;

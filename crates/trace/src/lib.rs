@@ -6,10 +6,12 @@
 //! - [`rank_file`]: the file of one rank, and what is not in it yet while the rank runs;
 //! - [`write`](mod@write): a rank's file while it grows;
 //! - [`read`]: the traces of all ranks, checked.
-//! - [`goal`], [`ti`]: programs of others.
+//! - [`goal`], [`ti`]: programs of others;
+//! - [`cycle`]: one iteration of a program, in place of all.
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod cycle;
 pub mod duration_code;
 pub mod goal;
 pub mod operation;

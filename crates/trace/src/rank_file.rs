@@ -72,6 +72,23 @@ pub struct Header {
     pub overhead_ns: u64,
 }
 
+impl Header {
+    /// Of a rank that nobody has recorded.
+    pub fn synthetic(rank: u32, ranks: u32) -> Header {
+        Header {
+            rank,
+            ranks,
+            world: 0,
+            host: String::new(),
+            machine: String::new(),
+            program: String::new(),
+            library: String::new(),
+            processors: 1,
+            overhead_ns: 0,
+        }
+    }
+}
+
 /// A chunk, as it is written.
 pub fn chunk(kind: u8, contents: &[u8]) -> Vec<u8> {
     let mut bytes = vec![kind];

@@ -7,6 +7,7 @@
 
 mod failures;
 pub mod flow_control;
+mod indices;
 pub mod path;
 pub mod receive;
 pub mod scheduler;
@@ -20,8 +21,8 @@ pub use transmit::Transmit;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use arrayvec::ArrayVec;
 use flow_control::{Credit, MESSAGE_CHARGE, PeerGrant};
+use indices::Indices;
 use path::peer_clock::PeerClock;
 use receive::early_data::EarlyDataTable;
 use receive::reorder::Reorder;
@@ -34,6 +35,7 @@ use crate::ids::{MessageSeq, VcId};
 use crate::limits::MAX_SUBCHANNELS;
 use crate::matching::completion_order::CompletionOrder;
 use crate::policy::{Multiplex, Stripe};
+use crate::rare::Rare;
 use crate::time::Instant;
 use crate::wire::{Body, ReceiveRef, SendRef};
 
@@ -89,23 +91,23 @@ pub struct VirtualChannel {
     /// All of them, dead ones included, in the order in which they came up.
     pub subchannels: Vec<Subchannel>,
     /// Indices of those that take new frames.
-    pub live: ArrayVec<u8, MAX_SUBCHANNELS>,
+    pub live: Indices,
     /// Indices of those that take new frames once the preferred one is down. Acknowledgements go over them as before.
-    standby: ArrayVec<u8, MAX_SUBCHANNELS>,
+    standby: Indices,
     /// The peer's clock, as measured over near paths.
     pub clock: PeerClock,
     /// The subchannel over which the newest counted frame has come.
     pub last_received: Option<u8>,
     /// Frames that were not acknowledged over subchannels that have failed.
-    retransmit_queue: VecDeque<Frame>,
+    retransmit_queue: Rare<VecDeque<Frame>>,
     /// Messages that were assigned to subchannels that have failed or retire: keys of sends.
-    to_reassign: VecDeque<u64>,
+    to_reassign: Rare<VecDeque<u64>>,
     /// Why subchannels have failed.
-    failure_causes: Vec<Arc<str>>,
+    failure_causes: Rare<Vec<Arc<str>>>,
     /// When the peer counts as lost if no subchannel comes up.
     pub peer_timeout_at: Option<Instant>,
     /// Eager messages whose payload was cut off by a failure, by sequence number.
-    pub interrupted: BTreeMap<u32, InterruptedMessage>,
+    pub interrupted: Rare<BTreeMap<u32, InterruptedMessage>>,
     /// Credit granted by the peer.
     pub credit: Credit,
     /// What the peer has used of this endpoint's grant.
@@ -116,9 +118,9 @@ pub struct VirtualChannel {
     pub early_data: EarlyDataTable,
     /// Announced messages that match no receive yet and bring no early data, though they would have if the credit
     /// had allowed it: keys of unmatched messages, by sequence number.
-    early_candidates: BTreeMap<u32, u64>,
+    early_candidates: Rare<BTreeMap<u32, u64>>,
     /// The order in which messages into multi-receive buffers are reported.
-    pub completion_order: CompletionOrder,
+    pub completion_order: Rare<CompletionOrder>,
     /// It is in the engine's list of channels that may have something to transmit.
     pub is_ready: bool,
     eager_limit: Option<u64>,
@@ -126,15 +128,15 @@ pub struct VirtualChannel {
     /// Messages that wait for credit or a subchannel, in order: keys of sends.
     queued: VecDeque<u64>,
     /// Sends of which stripes are still to be cut, in order: rendezvous messages, long writes, responses to reads.
-    striping_queue: VecDeque<u64>,
+    striping_queue: Rare<VecDeque<u64>>,
     /// CTS frames, and refusals of reads, to send.
-    replies: VecDeque<Reply>,
+    replies: Rare<VecDeque<Reply>>,
     /// Credit returned since the start, if the peer has to be told.
     to_relinquish: Option<u64>,
     /// When to check for idle credit, and how much had been used when this was set.
     idle_check: Option<(Instant, u64)>,
     /// State of remote memory access.
-    pub remote: RemoteAccess,
+    pub remote: Rare<RemoteAccess>,
     /// Bytes that wait: of `queued` messages and writes, and what may be cut in `striping_queue`.
     pending: u64,
     multiplex: Box<dyn Multiplex>,
@@ -152,30 +154,30 @@ impl VirtualChannel {
             state: State::Open,
             loopback,
             subchannels: Vec::new(),
-            live: ArrayVec::new(),
-            standby: ArrayVec::new(),
+            live: Indices::default(),
+            standby: Indices::default(),
             clock: PeerClock::default(),
             last_received: None,
-            retransmit_queue: VecDeque::new(),
-            to_reassign: VecDeque::new(),
-            failure_causes: Vec::new(),
+            retransmit_queue: Rare::new(),
+            to_reassign: Rare::new(),
+            failure_causes: Rare::new(),
             peer_timeout_at: None,
-            interrupted: BTreeMap::new(),
+            interrupted: Rare::new(),
             credit: Credit::new(reserve),
             peer_grant: PeerGrant::new(grant, reserve),
             reorder: Reorder::new(window),
             early_data: EarlyDataTable::default(),
-            early_candidates: BTreeMap::new(),
-            completion_order: CompletionOrder::default(),
+            early_candidates: Rare::new(),
+            completion_order: Rare::new(),
             is_ready: false,
             eager_limit: config.eager_limit,
             next_seq: MessageSeq(0),
             queued: VecDeque::new(),
-            striping_queue: VecDeque::new(),
-            replies: VecDeque::new(),
+            striping_queue: Rare::new(),
+            replies: Rare::new(),
             to_relinquish: None,
             idle_check: None,
-            remote: RemoteAccess::default(),
+            remote: Rare::new(),
             pending: 0,
             multiplex: config.multiplexing.build(id.0),
             cached_choice: None,
@@ -215,7 +217,9 @@ impl VirtualChannel {
 
     /// It has one now, or was discarded.
     pub fn remove_early_candidate(&mut self, seq: MessageSeq) {
-        self.early_candidates.remove(&seq.0);
+        if let Some(candidates) = self.early_candidates.existing() {
+            candidates.remove(&seq.0);
+        }
     }
 
     /// The oldest such message: its sequence number, and the key of the unmatched message.
@@ -317,6 +321,19 @@ impl VirtualChannel {
         format!("{}; {}", self.multiplex.explain(), self.stripe.explain())
     }
 
+    /// Gives back the memory of its queues, which are empty.
+    pub fn release_unused_memory(&mut self) {
+        self.queued.shrink_to_fit();
+        self.striping_queue.clear();
+        self.replies.clear();
+        self.reorder.release_unused_memory();
+        self.early_data.release_unused_memory();
+        if self.early_candidates.is_empty() {
+            self.early_candidates.clear();
+        }
+        self.subchannels.iter_mut().for_each(Subchannel::release_unused_memory);
+    }
+
     /// Drops everything that waits to be sent: the peer is lost.
     pub fn drop_queues(&mut self) {
         self.queued.clear();
@@ -324,12 +341,11 @@ impl VirtualChannel {
         self.replies.clear();
         self.to_relinquish = None;
         self.idle_check = None;
-        self.remote = RemoteAccess::default();
+        self.remote.clear();
         self.pending = 0;
         self.cached_choice = None;
         self.subchannels.clear();
-        self.live.clear();
-        self.standby.clear();
+        (self.live, self.standby) = Default::default();
         self.retransmit_queue.clear();
         self.to_reassign.clear();
         self.interrupted.clear();
@@ -351,8 +367,8 @@ impl VirtualChannel {
     /// Subchannel `index` is in memory: all others stand by while it is up.
     pub fn prefer(&mut self, index: usize) {
         self.subchannels[index].is_in_memory = true;
-        self.standby.retain(|other| usize::from(*other) != index);
-        for other in std::mem::take(&mut self.live).into_iter().filter(|other| usize::from(*other) != index) {
+        self.standby.remove(index);
+        for other in std::mem::take(&mut self.live).iter().copied().filter(|other| usize::from(*other) != index) {
             self.to_reassign.extend(self.subchannels[usize::from(other)].assigned.drain(..));
             self.standby.push(other);
         }
@@ -383,7 +399,11 @@ impl VirtualChannel {
         self.peer_timeout_at = None;
         match self.subchannels.get_mut(index) {
             Some(place) => *place = subchannel,
-            None => self.subchannels.push(subchannel),
+            None => {
+                // Most channels have few, and get no more.
+                self.subchannels.reserve_exact(1);
+                self.subchannels.push(subchannel);
+            }
         }
         Some(index)
     }

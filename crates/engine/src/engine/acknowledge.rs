@@ -58,7 +58,7 @@ impl Engine {
             self.make_ready(subchannel.vc);
         }
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        if channel.remote.writes_acknowledged(writes) {
+        if writes > 0 && channel.remote.writes_acknowledged(writes) {
             self.make_ready(subchannel.vc);
         }
         for key in done.drain(..) {

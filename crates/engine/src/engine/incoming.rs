@@ -44,6 +44,11 @@ impl Name {
 }
 
 impl Incoming {
+    /// Whether no payload is being read.
+    pub fn is_nothing(&self) -> bool {
+        self.name == Name::None && matches!(self.into, Target::Nothing)
+    }
+
     /// The buffer into which early data are being read.
     pub fn bounce(&self) -> Option<BounceId> {
         match self.into {

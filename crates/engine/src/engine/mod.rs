@@ -314,6 +314,17 @@ impl Engine {
         self.vcs[vc.0 as usize].explain()
     }
 
+    /// Gives back the memory of a channel's queues, if it has nothing under way. A driver of thousands of channels calls
+    /// it for those that it has not used for a while; the next message takes memory anew.
+    pub fn release_unused_memory(&mut self, vc: VcId) {
+        let channel = &mut self.vcs[vc.0 as usize];
+        let incoming = &mut self.incoming[vc.0 as usize];
+        if channel.is_quiet() && incoming.iter().all(incoming::Incoming::is_nothing) {
+            channel.release_unused_memory();
+            *incoming = Vec::new();
+        }
+    }
+
     fn make_ready(&mut self, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         if !channel.is_ready {

@@ -102,7 +102,15 @@ impl Engine {
         let dropped = len == 0 || matches!(into, Target::Nothing);
         let name = if dropped { Name::None } else { Name::of(&header.body) };
         let incoming = Incoming { into, name, repetition: header.repetition, len, urgency };
-        self.incoming[subchannel.vc.0 as usize][usize::from(subchannel.index)] = incoming;
+        let all = &mut self.incoming[subchannel.vc.0 as usize];
+        match all.get_mut(usize::from(subchannel.index)) {
+            Some(place) => *place = incoming,
+            None => {
+                all.reserve_exact(usize::from(subchannel.index) + 1 - all.len());
+                all.resize(usize::from(subchannel.index), Incoming::default());
+                all.push(incoming);
+            }
+        }
         if len == 0 {
             self.payload_placed(now, subchannel);
         }
@@ -114,7 +122,7 @@ impl Engine {
         if self.vcs[vc].state != State::Open {
             return;
         }
-        let incoming = std::mem::take(&mut self.incoming[vc][usize::from(subchannel.index)]);
+        let incoming = self.incoming[vc].get_mut(usize::from(subchannel.index)).map(std::mem::take).unwrap_or_default();
         self.vcs[vc].last_received = Some(subchannel.index);
         let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
         counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.urgency);

@@ -24,10 +24,8 @@ impl Engine {
         }
         let index = channel.add(Subchannel::new(rail, speed)).ok_or(Refused)?;
         channel.credit.set_grant(grant);
-        let incoming = &mut self.incoming[vc.0 as usize];
-        match incoming.get_mut(index) {
-            Some(place) => *place = Incoming::default(),
-            None => incoming.push(Incoming::default()),
+        if let Some(before) = self.incoming[vc.0 as usize].get_mut(index) {
+            *before = Incoming::default();
         }
         self.make_ready(vc);
         Ok(SubchannelId { vc, index: index as u8 })

@@ -22,6 +22,7 @@ const MAX_PIECE_NS: f64 = 1_000_000.0;
 /// When a message would have arrived over each subchannel, in nanoseconds from now.
 type Times = ArrayVec<f64, MAX_SUBCHANNELS>;
 
+/// Which subchannel takes a message.
 #[derive(Default)]
 pub struct Earliest {
     /// Where the message before went.
@@ -84,7 +85,10 @@ fn worth_changing(from: &View) -> f64 {
     if from.in_flight > 0 { WORTH_CHANGING_NS } else { WORTH_CHANGING_IDLE_NS }
 }
 
-impl Stripe for Earliest {
+/// Which subchannel takes the next piece of a message. It remembers nothing.
+pub struct EarliestPiece;
+
+impl Stripe for EarliestPiece {
     fn plan(&mut self, _len: u64, _views: &[View]) -> Plan {
         Plan::LateBound
     }
@@ -216,16 +220,16 @@ mod tests {
         let ample =
             |open| [view(1e9, 0, 10_000, true), View { is_host_limited: true, ..view(1e9, 1 << 20, 10_000, open) }];
         assert_eq!((policy.choose(64, 64, &ample(true)), policy.choose(64, 64, &ample(false))), (Some(1), None));
-        let (rail, len) = policy.cut(4 << 20, 4 << 20, &ample(true)).unwrap();
-        assert_eq!((rail, len > 64 << 10, policy.cut(4 << 20, 4 << 20, &ample(false))), (1, true, None));
+        let (rail, len) = EarliestPiece.cut(4 << 20, 4 << 20, &ample(true)).unwrap();
+        assert_eq!((rail, len > 64 << 10, EarliestPiece.cut(4 << 20, 4 << 20, &ample(false))), (1, true, None));
     }
 
     #[test]
     fn a_slow_rail_is_left_out_of_a_tail_that_it_would_delay() {
         let views = [view(125e6, 2_000, 0, false), view(31e6, 0, 0, true)];
         // 8 KiB take 0.08 ms on the fast rail, and half of that 0.13 ms on the slow one.
-        assert_eq!(Stripe::cut(&mut Earliest::default(), 8 << 10, 8 << 10, &views), None);
-        let (rail, len) = Stripe::cut(&mut Earliest::default(), 4 << 20, 4 << 20, &views).unwrap();
+        assert_eq!(Stripe::cut(&mut EarliestPiece, 8 << 10, 8 << 10, &views), None);
+        let (rail, len) = Stripe::cut(&mut EarliestPiece, 4 << 20, 4 << 20, &views).unwrap();
         assert_eq!((rail, len), (1, 64 << 10));
     }
 
@@ -236,11 +240,11 @@ mod tests {
         let carries = |in_flight| View { window: 140_000, ..view(7e6, in_flight, 10_000_000, true) };
         for in_flight in [0, 64 << 10, 256 << 10] {
             let views = [carries(in_flight), new(64 << 10, false)];
-            let (position, len) = Stripe::cut(&mut Earliest::default(), 512 << 10, 4 << 20, &views).unwrap();
+            let (position, len) = Stripe::cut(&mut EarliestPiece, 512 << 10, 4 << 20, &views).unwrap();
             assert!(position == 0 && len >= 16 << 10, "{in_flight} under way: {len}");
         }
         let (_, len) =
-            Stripe::cut(&mut Earliest::default(), 512 << 10, 4 << 20, &[carries(256 << 10), new(0, true)]).unwrap();
+            Stripe::cut(&mut EarliestPiece, 512 << 10, 4 << 20, &[carries(256 << 10), new(0, true)]).unwrap();
         assert!(len <= 64 << 10, "{len}");
     }
 
@@ -249,7 +253,7 @@ mod tests {
         let three = [view(125e6, 0, 0, true); 3];
         for len in [1, 2048, 16 << 10, 64 << 10] {
             assert!(Multiplex::choose(&mut Earliest::default(), len, len, &three).is_some(), "{len}");
-            assert!(Stripe::cut(&mut Earliest::default(), len, len, &three).is_some(), "{len}");
+            assert!(Stripe::cut(&mut EarliestPiece, len, len, &three).is_some(), "{len}");
         }
     }
 
@@ -266,7 +270,7 @@ mod tests {
             };
             let views: Vec<View> = rails.iter().map(view).collect();
             let pending = remaining + behind;
-            let (_, len) = Stripe::cut(&mut Earliest::default(), remaining, pending, &views).unwrap();
+            let (_, len) = Stripe::cut(&mut EarliestPiece, remaining, pending, &views).unwrap();
             prop_assert!(len > 0 && len <= remaining);
             prop_assert!(Multiplex::choose(&mut Earliest::default(), remaining, pending, &views).is_some());
         }
@@ -274,12 +278,11 @@ mod tests {
 
     #[test]
     fn pieces_shrink_towards_the_end_and_a_single_rail_takes_all() {
-        let mut policy = Earliest::default();
         let alone = [view(1.25e9, 0, 0, true)];
         let mut remaining = 1 << 20;
         let mut before = u64::MAX;
         while remaining > 0 {
-            let (_, len) = policy.cut(remaining, remaining, &alone).unwrap();
+            let (_, len) = EarliestPiece.cut(remaining, remaining, &alone).unwrap();
             assert!(len <= before && len <= remaining);
             before = len;
             remaining -= len;
@@ -289,7 +292,7 @@ mod tests {
     #[test]
     fn nothing_is_taken_while_all_are_shut() {
         let views = [view(1e9, 1 << 20, 0, false), view(1e9, 1 << 20, 0, false)];
-        assert_eq!(Stripe::cut(&mut Earliest::default(), 1 << 20, 1 << 20, &views), None);
+        assert_eq!(Stripe::cut(&mut EarliestPiece, 1 << 20, 1 << 20, &views), None);
         assert_eq!(Multiplex::choose(&mut Earliest::default(), 1, 1, &views), None);
     }
 }

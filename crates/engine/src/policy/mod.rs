@@ -39,7 +39,7 @@ impl Striping {
             Striping::Even => Box::new(weighted::Weighted::even()),
             Striping::Weighted(weights) => Box::new(weighted::Weighted::new(weights.clone())),
             Striping::Adaptive { alpha } => Box::new(adaptive::Adaptive::new(*alpha)),
-            Striping::Earliest => Box::new(earliest::Earliest::default()),
+            Striping::Earliest => Box::new(earliest::EarliestPiece),
         }
     }
 }

@@ -25,6 +25,10 @@ enum Needs {
     Nothing,
     OneSided,
     Threads,
+    /// A place for files.
+    Files,
+    /// Both.
+    FilesAndThreads,
     /// It measures what lies below MPI.
     NoMpi,
     /// It is a whole application, of `apps/`.
@@ -47,7 +51,7 @@ const fn traits(name: &'static str, ranks: Ranks, needs: Needs, sizes: Option<&'
 }
 
 /// All programs (docs/benchmarks.md, docs/apps.md).
-const PROGRAMS: [Traits; 36] = [
+const PROGRAMS: [Traits; 40] = [
     traits("latency", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bibandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
@@ -72,6 +76,10 @@ const PROGRAMS: [Traits; 36] = [
     traits("alltoall", Ranks::TwoOrMore, Needs::Nothing, Some("1:1M")),
     traits("barrier", Ranks::TwoOrMore, Needs::Nothing, None),
     traits("reduce", Ranks::TwoOrMore, Needs::Nothing, Some("4:1M")),
+    traits("io_contiguous", Ranks::OneOrMore, Needs::Files, Some("256K")),
+    traits("io_tile", Ranks::OneOrMore, Needs::Files, None),
+    traits("io_threads", Ranks::OneOrMore, Needs::FilesAndThreads, Some("256K")),
+    traits("io_metadata", Ranks::OneOrMore, Needs::Files, None),
     traits("sockets_latency", Ranks::Two, Needs::NoMpi, Some("1:4M")),
     traits("sockets_bandwidth", Ranks::Two, Needs::NoMpi, Some("1:4M")),
     traits("ep", Ranks::OneOrMore, Needs::App, None),
@@ -98,6 +106,9 @@ pub struct Program(String);
 const DEFAULT_RANKS: u32 = 2;
 /// The same of a program without a plan that needs a square number.
 const DEFAULT_SQUARE_RANKS: u32 = 4;
+
+/// What charts of `io_threads` have along the horizontal axis.
+const THREADS: &str = "threads";
 
 /// A benchmark as a plan describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -169,7 +180,12 @@ impl Program {
 
     /// Whether it needs MPI_THREAD_MULTIPLE.
     pub fn is_threaded(&self) -> bool {
-        self.traits().needs == Needs::Threads
+        matches!(self.traits().needs, Needs::Threads | Needs::FilesAndThreads)
+    }
+
+    /// Whether it measures files.
+    pub fn is_of_files(&self) -> bool {
+        matches!(self.traits().needs, Needs::Files | Needs::FilesAndThreads)
     }
 
     /// Whether it measures what lies below MPI.
@@ -226,14 +242,20 @@ impl From<Program> for String {
 impl Benchmark {
     /// A program with options, called like the program.
     pub fn of(program: Program, options: Vec<String>) -> Benchmark {
-        let ranks = if program.traits().ranks == Ranks::Square { DEFAULT_SQUARE_RANKS } else { DEFAULT_RANKS };
+        let ranks = match program.traits() {
+            Traits { ranks: Ranks::Square, .. } => DEFAULT_SQUARE_RANKS,
+            // Its threads are what it is about.
+            Traits { needs: Needs::FilesAndThreads, .. } => 1,
+            _ => DEFAULT_RANKS,
+        };
+        let axis = (program.traits().needs == Needs::FilesAndThreads).then(|| THREADS.to_string());
         Benchmark {
             name: program.0.clone(),
             program,
             options: Options(options),
             ranks,
             title: None,
-            axis: None,
+            axis,
             axis_unit: None,
             links: Vec::new(),
             stacks: Vec::new(),
@@ -282,9 +304,15 @@ impl Benchmark {
         self.options.value("--interval").is_some()
     }
 
-    /// Whether `--check` is an option: `stress` always checks, and `barrier` carries nothing.
+    /// Whether `--check` is an option: `stress` always checks, and `barrier` and `io_metadata` carry nothing.
     fn can_check(&self) -> bool {
-        self.program.default_sizes().is_some() && !self.is_over_time()
+        let has_sizes = self.program.default_sizes().is_some() || self.program.0 == "io_tile";
+        has_sizes && !self.is_over_time()
+    }
+
+    /// Whether its options say where its files go.
+    pub fn has_path(&self) -> bool {
+        self.options.value("--path").is_some()
     }
 
     /// Measures these sizes, where there is a choice.
@@ -389,6 +417,8 @@ mod tests {
         assert_eq!(benchmark("latency", "").arguments(true), ["--json", "--check"]);
         assert_eq!(benchmark("barrier", "").arguments(true), ["--json"]);
         assert_eq!(benchmark("stress", "").arguments(true), ["--json"]);
+        assert_eq!(benchmark("io_tile", "").arguments(true), ["--json", "--check"]);
+        assert_eq!(benchmark("io_metadata", "").arguments(true), ["--json"]);
     }
 
     #[test]

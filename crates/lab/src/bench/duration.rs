@@ -56,13 +56,27 @@ fn seconds_asked(benchmark: &Benchmark) -> f64 {
     if let Some(duration) = number("--duration") {
         return duration;
     }
-    let Some(default_sizes) = benchmark.program.default_sizes() else {
+    let Some(default_sizes) = benchmark.program.default_sizes().or(benchmark.program.is_of_files().then_some("0"))
+    else {
         return if benchmark.program.name() == "stress" { SECONDS_OF_STRESS } else { SECONDS };
     };
     let otherwise = if number("--iterations").is_some() { SECONDS_OF_ITERATIONS } else { SECONDS };
     let each = number("--seconds").unwrap_or(otherwise) * (1.0 + WARM_UP);
     let sizes = count_sizes(options.value("--sizes").unwrap_or(default_sizes));
-    each * sizes as f64 * number("--repeats").unwrap_or(1.0)
+    each * sizes as f64 * number("--repeats").unwrap_or(1.0) * values_of_files(benchmark)
+}
+
+/// How many values a benchmark of files has for each size: what it writes and what it reads, with each number of threads;
+/// what it creates, asks for and removes.
+fn values_of_files(benchmark: &Benchmark) -> f64 {
+    let threads = || benchmark.options.value("--threads").and_then(|value| value.parse().ok()).unwrap_or(2.0);
+    let operations = if benchmark.options.value("--operation").is_none_or(|value| value == "both") { 2.0 } else { 1.0 };
+    match benchmark.program.name() {
+        "io_metadata" => 3.0,
+        "io_threads" => operations * threads(),
+        "io_contiguous" | "io_tile" => operations,
+        _ => 1.0,
+    }
 }
 
 /// How many sizes a list has, such as `0,1:64K`. Their meaning is the programs' own; this only counts.

@@ -14,6 +14,7 @@ use crate::lab::Lab;
 use crate::lab::launch::REMOTE_SHELL;
 use crate::mpi::stacks::Hosts;
 use crate::record;
+use crate::storage::Storage;
 use crate::testbed::host::Host;
 use crate::testbed::{MANAGEMENT, isolate, orphans, rail_name};
 
@@ -82,7 +83,8 @@ impl Emulated {
             server.spawn().context("cannot start the server of plain sockets")
         });
         let server = server.transpose()?;
-        let measured = link.recorded();
+        let mut measured = link.recorded();
+        measured.storage = lab.storage().map(Storage::recorded).transpose()?;
         Ok(Emulated { link: link.clone(), surroundings, lab, server, environment, measured })
     }
 
@@ -104,6 +106,12 @@ impl Emulated {
     /// Environment of launchers.
     pub fn environment(&self) -> impl Iterator<Item = (String, OsString)> {
         self.environment.iter().cloned()
+    }
+
+    /// Variables for programs that say where storage is.
+    pub fn storage_variables(&self) -> impl Iterator<Item = (String, String)> {
+        let variables = self.lab.storage().into_iter().flat_map(|storage| storage.variables());
+        variables.map(|(name, value)| (name.clone(), value.to_string_lossy().into_owned()))
     }
 
     /// Part of a processor that the emulator took since this was last asked, if there is one.

@@ -8,6 +8,7 @@ use crate::lab::measure::Measured;
 use crate::lab::probe::RoundTrips;
 use crate::lab::{Choice, Cluster, Rail, Topology, Wan};
 use crate::record::{self, RoundTrip};
+use crate::storage::Asked;
 use crate::testbed::rail_name;
 
 /// Rails side by side: between the hosts of a plan, or between and in clusters of hosts.
@@ -28,6 +29,9 @@ pub struct Link {
     /// How rails are emulated.
     #[serde(default)]
     pub emulator: Choice,
+    /// Storage, whose servers are hosts in addition to the plan's, or the last ones of clusters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Asked>,
 }
 
 impl Link {
@@ -56,9 +60,16 @@ impl Link {
         Ok(())
     }
 
+    /// The same with another storage, which its name tells.
+    pub fn with_storage(&self, storage: &Asked) -> Link {
+        Link { name: format!("{}, {storage}", self.name), storage: Some(storage.clone()), ..self.clone() }
+    }
+
     /// What to build.
     pub fn topology(&self, hosts: usize, seed: u64) -> Topology {
-        let topology = Topology { seed, emulator: self.emulator, ..Topology::cluster(hosts, self.rails.clone()) };
+        let servers = self.storage.as_ref().map_or(0, Asked::servers);
+        let cluster = Topology::cluster(hosts + servers, self.rails.clone());
+        let topology = Topology { seed, emulator: self.emulator, storage: self.storage.clone(), ..cluster };
         match self.clusters.is_empty() {
             true => topology,
             false => Topology { clusters: self.clusters.clone(), wans: self.wans.clone(), ..topology },
@@ -82,7 +93,7 @@ impl Link {
             let name = move |rail| if single { rail_name(rail) } else { format!("{place}.{}", rail_name(rail)) };
             rails.iter().enumerate().map(move |(number, rail)| recorded(name(number), rail))
         });
-        record::Link { name: self.name.clone(), rails: rails.collect(), emulator_cpu: None }
+        record::Link { name: self.name.clone(), rails: rails.collect(), emulator_cpu: None, storage: None }
     }
 
     /// Where it has rails of its own, in the order in which labs measure.

@@ -23,6 +23,7 @@ pub mod selection;
 mod session;
 pub mod site;
 mod sockets;
+mod storage_traffic;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ use serde_json::Value;
 use crate::mpi::stacks::Catalog;
 use crate::record::write::Writer;
 use crate::record::{self, Manifest, Record};
+use crate::storage::Asked;
 use crate::system::child_process::Signals;
 use emulated_link::EmulationSetup;
 use execute::Executor;
@@ -110,6 +112,7 @@ impl Bench {
     pub fn check(&self) -> Result<()> {
         Programs::find(self.sources.as_deref())?;
         self.plan.benchmarks.iter().try_for_each(|benchmark| self.check_application(benchmark))?;
+        self.plan.links.iter().filter_map(|link| link.storage.as_ref()).try_for_each(Asked::check_ready)?;
         if !self.resume {
             let file = self.record.display();
             check_new(&self.record, &format!("--resume {file} goes on with it"))?;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::benchmark::Benchmark;
 use super::link::Link;
 use crate::mpi::stacks::Catalog;
+use crate::storage::Asked;
 
 /// Plans that come with the program.
 const READY: [(&str, &str); 7] = [
@@ -86,6 +87,9 @@ pub struct Network {
     /// Interfaces that stacks are told, the best first; empty: they choose.
     #[serde(default)]
     pub rails: Vec<String>,
+    /// A folder of all hosts, as storage of programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Asked>,
 }
 
 fn default_rounds() -> u32 {
@@ -188,6 +192,11 @@ impl Plan {
             Some(network) => {
                 ensure!(self.links.is_empty(), "a plan has either a network as it is, or links to emulate");
                 ensure!(network.hosts.len() >= 2, "a network has at least 2 hosts: --hosts a,b");
+                let storage = network.storage.as_ref();
+                ensure!(
+                    storage.is_none_or(|storage| storage.folder.is_some()),
+                    "on a network that is there the storage is a folder that is there: --storage path:FOLDER"
+                );
             }
             None => ensure!(!self.links.is_empty(), "no links: `[[links]]` in the plan, or --links lan=1000+250"),
         }
@@ -239,12 +248,40 @@ impl Plan {
         Ok(())
     }
 
+    /// Leaves out the links whose storage is not there, and what is measured on them only; why, in words.
+    pub fn leave_out_storage(&mut self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        self.links.retain(|link| {
+            let ready = link.storage.as_ref().map_or(Ok(()), Asked::check_ready);
+            reasons.extend(ready.as_ref().err().map(|why| format!("link {}: {why:#}", link.name)));
+            ready.is_ok()
+        });
+        self.leave_out_other_links();
+        reasons
+    }
+
+    /// What is measured only on links that this plan does not have.
+    pub fn leave_out_other_links(&mut self) {
+        let chosen = self.link_names();
+        self.benchmarks.retain_mut(|benchmark| {
+            let everywhere = benchmark.links.is_empty();
+            benchmark.links.retain(|link| chosen.contains(link));
+            everywhere || !benchmark.links.is_empty()
+        });
+    }
+
     /// Names of the links, or of the network in their place.
     pub fn link_names(&self) -> Vec<String> {
         match &self.network {
             Some(network) => vec![network.name.clone()],
             None => self.links.iter().map(|link| link.name.clone()).collect(),
         }
+    }
+
+    /// Whether programs have storage on a link.
+    pub fn has_storage(&self, link: &str) -> bool {
+        let of_link = self.links.iter().any(|known| known.name == link && known.storage.is_some());
+        of_link || self.network.as_ref().is_some_and(|network| network.storage.is_some())
     }
 
     /// Where this plan is not `other`, as seen from `other`; `None`: nowhere.

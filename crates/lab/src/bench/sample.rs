@@ -9,12 +9,12 @@ use super::matrix::Cell;
 use crate::record::Sample;
 
 /// Options that tell no values apart, or that differ between the stacks: how plain sockets find their peer and what
-/// they are, and what is random.
-const LEFT_OUT: [&str; 6] = ["address", "port", "mptcp", "seed", "socket_buffer", "mss"];
+/// they are, what is random, and where files are; which operation was measured is in the name of the value.
+const LEFT_OUT: [&str; 8] = ["address", "port", "mptcp", "seed", "socket_buffer", "mss", "path", "operation"];
 
 /// What options are unless asked for otherwise. Older lines do not tell them, and are of the same.
-fn usual() -> [(&'static str, Value); 2] {
-    [("streams", 1.into()), ("start", "barrier".into())]
+fn usual() -> [(&'static str, Value); 3] {
+    [("streams", 1.into()), ("start", "barrier".into()), ("connections", 1.into())]
 }
 
 /// What the time in MPI is called.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
@@ -10,6 +11,7 @@ use super::benchmark::{Benchmark, Program};
 use super::link::Link;
 use super::plan::{Network, Plan};
 use crate::mpi::stacks::Catalog;
+use crate::storage::Asked;
 use crate::system::programs;
 
 /// The link of a plan that names none.
@@ -34,6 +36,10 @@ pub struct Selection {
     /// Links of the plan, or new ones: rates of the rails in Mbit/s (0: not limited) [default: lan=1000+250]
     #[arg(long, value_name = "NAME|NAME=RATE+RATE...,...", value_delimiter = ',')]
     pub links: Vec<String>,
+
+    /// Storage that programs get: each link is measured with each of these [default: that of the plan, or none]
+    #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp],...", value_delimiter = ',', value_parser = Asked::from_str)]
+    pub storage: Vec<Asked>,
 
     /// Benchmarks of the plan, or programs with options [default: latency,bandwidth]
     #[arg(long, value_name = "NAME|PROGRAM:OPTION:...,...", value_delimiter = ',')]
@@ -84,6 +90,7 @@ impl Selection {
             && lists.iter().all(|list| list.is_empty())
             && self.stack_file.is_empty()
             && self.hostfile.is_none()
+            && self.storage.is_empty()
             && (self.rounds, self.seconds, self.timeout) == (None, None, None)
             && self.sizes.is_none()
             && !self.checked
@@ -97,6 +104,7 @@ impl Selection {
             plan.stacks.clone_from(&self.stacks);
         }
         self.choose_where(&mut plan)?;
+        self.choose_storage(&mut plan)?;
         self.choose_benchmarks(&mut plan)?;
         plan.rounds = self.rounds.unwrap_or(plan.rounds);
         plan.checked |= self.checked;
@@ -120,7 +128,8 @@ impl Selection {
         if !hosts.is_empty() {
             plan.links.clear();
             plan.benchmarks.iter_mut().for_each(|benchmark| benchmark.links.clear());
-            plan.network = Some(Network { name: self.network.clone(), hosts, rails: self.rails.clone() });
+            plan.network =
+                Some(Network { name: self.network.clone(), hosts, rails: self.rails.clone(), storage: None });
             return Ok(());
         }
         ensure!(self.rails.is_empty(), "--rails is for networks that are there: it needs --hosts or --hostfile");
@@ -129,15 +138,29 @@ impl Selection {
             let links = self.links.iter().map(|text| link(text, &known)).collect::<Result<_>>();
             plan.links = links.context("--links")?;
             // What is measured on other links only is not wanted now.
-            let chosen = plan.link_names();
-            plan.benchmarks.retain_mut(|benchmark| {
-                let everywhere = benchmark.links.is_empty();
-                benchmark.links.retain(|link| chosen.contains(link));
-                everywhere || !benchmark.links.is_empty()
-            });
+            plan.leave_out_other_links();
         } else if plan.links.is_empty() && plan.network.is_none() {
             plan.links.push(Link::parse(DEFAULT_LINK)?);
         }
+        Ok(())
+    }
+
+    /// Each link becomes one with each storage.
+    fn choose_storage(&self, plan: &mut Plan) -> Result<()> {
+        if self.storage.is_empty() {
+            return Ok(());
+        }
+        if let Some(network) = &mut plan.network {
+            ensure!(self.storage.len() == 1, "--storage: one at a time on a network that is there");
+            network.storage = self.storage.first().cloned();
+            return Ok(());
+        }
+        let with_each = |link: &Link| self.storage.iter().map(|storage| link.with_storage(storage)).collect::<Vec<_>>();
+        for benchmark in &mut plan.benchmarks {
+            let links = plan.links.iter().filter(|link| benchmark.links.contains(&link.name));
+            benchmark.links = links.flat_map(with_each).map(|link| link.name).collect();
+        }
+        plan.links = plan.links.iter().flat_map(with_each).collect();
         Ok(())
     }
 
@@ -180,13 +203,29 @@ fn benchmark(text: &str, known: &[Benchmark]) -> Result<Benchmark> {
     if let Some(found) = known.iter().find(|benchmark| benchmark.name == text) {
         return Ok(found.clone());
     }
-    let mut words = text.split(':').map(String::from);
+    let mut words = words(text).into_iter();
     let program = Program::try_from(words.next().unwrap_or_default()).map_err(|why| {
         let names: Vec<&str> = known.iter().map(|benchmark| benchmark.name.as_str()).collect();
         let of_plan = if names.is_empty() { String::new() } else { format!("; the plan has {}", names.join(", ")) };
         anyhow!("--benchmarks: {why}{of_plan}")
     })?;
     Ok(Benchmark { name: text.to_string(), ..Benchmark::of(program, words.collect()) })
+}
+
+/// A program and its options, apart by colons; those of a URL belong to it.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for part in text.split(':') {
+        match words.last_mut() {
+            // What follows a scheme, or is still within the brackets of an address.
+            Some(last) if part.starts_with("//") || (last.contains('[') && !last.contains(']')) => {
+                last.push(':');
+                last.push_str(part);
+            }
+            _ => words.push(part.to_string()),
+        }
+    }
+    words
 }
 
 /// Hosts of a file, one a line; what follows a name (slots, say) is left out, and so are comments.
@@ -208,4 +247,20 @@ fn slurm_hosts() -> Result<Vec<String>> {
     command.args(["show", "hostnames", &list]);
     let names = programs::run_quietly(command, "").context("--hosts slurm")?;
     Ok(names.lines().map(|name| name.trim().to_string()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colons_part_options_but_not_urls() {
+        assert_eq!(words("bandwidth:--window=16:--sizes:8"), ["bandwidth", "--window=16", "--sizes", "8"]);
+        let url = words("io_threads:--path:nfs://host/x?version=4:--threads:8");
+        assert_eq!(url, ["io_threads", "--path", "nfs://host/x?version=4", "--threads", "8"]);
+        assert_eq!(
+            words("io_tile:--path=nfs://[fe80::1]/x:--check"),
+            ["io_tile", "--path=nfs://[fe80::1]/x", "--check"]
+        );
+    }
 }

@@ -19,7 +19,9 @@ use super::progress::Progress;
 use super::sample;
 use super::sample_recorder::SampleRecorder;
 use super::site::Site;
+use super::storage_traffic::{Counting, Traffic};
 use crate::counters::stats_file;
+use crate::lab::Lab;
 use crate::profile::rails_over_time::RailsOverTime;
 use crate::record::write::Writer;
 use crate::record::{self, Line, RailShare, Rails, Record, Skipped};
@@ -197,6 +199,8 @@ impl Session<'_> {
         let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
         let command = site.command(&invocation)?;
         site.emulator_cpu();
+        let counting = site.lab().filter(|_| benchmark.program.is_of_files());
+        let counting = counting.and_then(|lab| Counting::begin(lab));
         let start = Instant::now();
         let mut recorder = SampleRecorder::new(&task.cell, benchmark, &mut self.writer, site.lab());
         let ended = executor.run(benchmark.program.name(), command, limit, &mut recorder)?;
@@ -205,12 +209,18 @@ impl Session<'_> {
             Some(application) => self.take_times(application.end(ended, &task.cell)?)?,
             None => (ended, summary, None),
         };
+        let traffic = counting.and_then(Counting::finish);
+        let failures = site.lab().map(Lab::storage_failures).unwrap_or_default();
+        let ended = with_failures(ended, &failures);
         let emulator_cpu = site.emulator_cpu();
         let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
         let Cell { stack, link, benchmark, round } = task.cell.clone();
         let failure = match (ended, summary) {
             (Ok(()), Some(summary)) => {
-                self.append_rails(&task.cell, &counters, over_time)?;
+                match traffic {
+                    Some(traffic) => self.append_traffic(&task.cell, traffic)?,
+                    None => self.append_rails(&task.cell, &counters, over_time)?,
+                }
                 let cell =
                     record::Cell { stack, link, benchmark, round, load: conditions::load(), emulator_cpu, seconds };
                 self.estimate.took(&cell);
@@ -237,6 +247,13 @@ impl Session<'_> {
             self.writer.append(&Line::Sample(sample))?;
         }
         Ok((Ok(()), summary, over_time))
+    }
+
+    /// What went between clients and servers of a storage.
+    fn append_traffic(&mut self, cell: &Cell, traffic: Traffic) -> Result<()> {
+        let Cell { stack, link, benchmark, round } = cell.clone();
+        let Traffic { rails, step_s } = traffic;
+        self.writer.append(&Line::Rails(Rails { stack, link, benchmark, round, rails, step_s: Some(step_s) }))
     }
 
     /// What each rail carried in a cell, where the stack counts that.
@@ -299,6 +316,15 @@ fn visits(plan: &Plan) -> Vec<(String, u32)> {
 
 fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, prepared: &PreparedStack) -> Option<String> {
     matrix::obstacle(plan, link, benchmark, &prepared.stack).or_else(|| prepared.failure.clone())
+}
+
+/// How a program ended, where parts of the storage may have failed meanwhile.
+fn with_failures(ended: Result<(), String>, failures: &[String]) -> Result<(), String> {
+    if failures.is_empty() {
+        return ended;
+    }
+    let storage = failures.join("; ");
+    Err(ended.err().map_or(storage.clone(), |failure| format!("{storage}; {failure}")))
 }
 
 fn skipped((stack, link, benchmark): Trio, reason: String) -> Line {

@@ -15,8 +15,11 @@ use super::link::Link;
 use super::plan::{Network, Plan};
 use super::programs::APPS;
 use crate::lab::Lab;
+use crate::mpi::interposer::PRELOAD;
 use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
 use crate::record;
+use crate::storage::STORAGE;
+use crate::system::programs;
 
 /// Where programs run.
 pub enum Site {
@@ -88,7 +91,10 @@ impl Site {
 
     /// How `stack` runs any program here.
     pub fn run(&self, stack: &Stack, work: Work) -> Result<Invocation> {
-        let Work { ranks, variables, program, folder } = work;
+        let Work { ranks, mut variables, program, folder } = work;
+        let storage = self.storage_variables();
+        let program = preloading(&storage, program);
+        variables.extend(storage.into_iter().filter(|(name, _)| name != PRELOAD));
         let hosts = self.hosts(ranks);
         let machines = if hosts.remote_shell.is_some() { 1 } else { hosts.names.len().max(1) as u32 };
         stack.run(&Job {
@@ -124,7 +130,13 @@ impl Site {
             Site::Real(real) => {
                 let rail = |name: &String| record::Rail { name: name.clone(), ..record::Rail::default() };
                 let rails = real.network.rails.iter().map(rail).collect();
-                record::Link { name: real.network.name.clone(), rails, emulator_cpu: None }
+                let storage = real.network.storage.as_ref().map(|asked| record::Storage {
+                    name: asked.to_string(),
+                    title: String::new(),
+                    version: String::new(),
+                    servers: 0,
+                });
+                record::Link { name: real.network.name.clone(), rails, emulator_cpu: None, storage }
             }
         }
     }
@@ -165,6 +177,17 @@ impl Site {
         }
     }
 
+    /// Variables for programs that say where storage is.
+    fn storage_variables(&self) -> Vec<(String, String)> {
+        match self {
+            Site::Emulated(emulated) => emulated.storage_variables().collect(),
+            Site::Real(real) => {
+                let folder = real.network.storage.as_ref().and_then(|storage| storage.folder.as_ref());
+                folder.map(|folder| (STORAGE.to_string(), folder.to_string_lossy().into_owned())).into_iter().collect()
+            }
+        }
+    }
+
     fn hosts(&self, ranks: u32) -> Hosts {
         match self {
             Site::Emulated(emulated) => emulated.hosts(ranks),
@@ -198,6 +221,14 @@ impl Drop for Real {
         // The next run removes what cannot be removed now.
         let _ = fs::remove_dir_all(&self.scratch);
     }
+}
+
+/// `program` with the library that a storage wants in front, beside those that the stack preloads.
+fn preloading(storage: &[(String, String)], program: Vec<String>) -> Vec<String> {
+    let Some((_, library)) = storage.iter().find(|(name, _)| name == PRELOAD) else { return program };
+    let library = programs::shell_quote(library);
+    let script = format!("export {PRELOAD}={library}${{{PRELOAD}:+:${PRELOAD}}}; exec \"$@\"");
+    ["/bin/sh".to_string(), "-c".into(), script, "sh".into()].into_iter().chain(program).collect()
 }
 
 /// What makes Fishplate count into a file.

@@ -3,13 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::lab::Lab;
-use crate::testbed::rail_name;
-
-/// More paths than any link has rails.
-const MOST_PATHS: &str = "8";
+use crate::testbed::multipath;
 
 /// The host of the server: the second of two that are as far apart as can be. The client is on the first.
 pub fn server_host(lab: &Lab) -> usize {
@@ -28,12 +25,7 @@ pub fn serve(program: &Path, multipath: bool) -> Vec<OsString> {
 /// Lets multipath TCP use all rails: the server tells its addresses, the client uses its own.
 pub fn join_paths(lab: &Lab) -> Result<()> {
     for (host, role) in [(server_host(lab), "signal"), (0, "subflow")] {
-        let host = &lab.hosts()[host];
-        let mut lines = format!("mptcp limits set subflow {MOST_PATHS} add_addr_accepted {MOST_PATHS}\n");
-        for rail in 0..lab.rails() {
-            lines += &format!("mptcp endpoint add {} dev {} {role}\n", host.rail_address(rail), rail_name(rail));
-        }
-        host.batch("ip", &lines).context("cannot set up multipath TCP (does the kernel have it?)")?;
+        multipath::use_all_rails(&lab.hosts()[host], lab.rails(), role)?;
     }
     Ok(())
 }

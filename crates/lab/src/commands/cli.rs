@@ -72,6 +72,8 @@ pub enum Command {
     #[command(hide = true)]
     TieToParent(super::internal::TieToParent),
     #[command(hide = true)]
+    StorageProcess(super::internal::StorageProcess),
+    #[command(hide = true)]
     ReceiveStreams(super::internal::ReceiveStreams),
     #[command(hide = true)]
     SendStreams(super::internal::SendStreams),

@@ -50,6 +50,12 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let experiment = experiments::find(&args.name).with_context(|| format!("no experiment {}", args.name))?;
     let (mut plan, catalog) = experiment.plan(args.quick)?;
     plan.choose_benchmarks(&args.benchmarks)?;
+    for reason in plan.leave_out_storage() {
+        // Once, not again inside of namespaces.
+        if inside.is_none() {
+            eprintln!("fishplate: left out: {reason}");
+        }
+    }
     let file = |given: Option<PathBuf>, ending: &str| given.unwrap_or_else(|| format!("{}.{ending}", args.name).into());
     let record = file(args.record, "jsonl");
     let page = file(args.output, "html");

@@ -16,6 +16,7 @@ use crate::doctor::checks::mpi::trial;
 use crate::doctor::remote_host;
 use crate::lab::registry::Slot;
 use crate::lab::{enter, probe, start, stream};
+use crate::storage::process;
 use crate::system::child_process;
 use crate::testbed::host;
 
@@ -56,6 +57,16 @@ pub struct StartMpi {
 pub struct TieToParent {
     /// What to run.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+/// Becomes a process of a lab's storage.
+#[derive(clap::Args)]
+pub struct StorageProcess {
+    /// What it needs around it, in JSON.
+    surroundings: String,
+    /// What to run.
+    #[arg(required = true, last = true)]
     command: Vec<OsString>,
 }
 
@@ -164,6 +175,11 @@ pub fn start_mpi(args: StartMpi) -> Result<ExitCode> {
 pub fn tie(args: TieToParent) -> Result<ExitCode> {
     prctl::set_pdeathsig(Signal::SIGTERM).context("cannot tie this process to its parent")?;
     match child_process::become_command(&args.command)? {}
+}
+
+/// `storage-process`.
+pub fn storage_process(args: StorageProcess) -> Result<ExitCode> {
+    match process::become_process(&serde_json::from_str(&args.surroundings)?, &args.command)? {}
 }
 
 /// `receive-streams`.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -11,6 +12,7 @@ use crate::lab::control::{self, Description, Request, Response};
 use crate::lab::measure::Measured;
 use crate::lab::registry::Slot;
 use crate::lab::{Choice, Delay, LossSetting, Rail, Size, Topology, enter, print, start};
+use crate::storage::Asked;
 use crate::testbed::Rate;
 
 /// Clusters of hosts on this machine, whose rails have rates, delays, queues and loss.
@@ -29,6 +31,7 @@ Examples:
   fishplate lab up --rails 1000,250
   fishplate lab up --clusters 2 --hosts 1 --rails 1000,1000 --delay 1ms
   fishplate lab up lab.toml --name sea
+  fishplate lab up --clusters 2 --delay 1ms --storage nfs
   fishplate lab exec -- mpiexec -n 2 ./program
   fishplate lab exec node1 -- ip address
   fishplate lab set r0=250,delay=10ms r1=down
@@ -109,6 +112,10 @@ struct Up {
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
     queue: Vec<Size>,
 
+    /// Storage, which the last hosts serve: tmpfs, nfs, glusterfs, moosefs, path:FOLDER.
+    #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp]", value_parser = Asked::from_str)]
+    storage: Option<Asked>,
+
     /// How rails are emulated.
     #[arg(long, value_enum)]
     emulator: Option<Choice>,
@@ -183,7 +190,9 @@ fn up(args: &Up) -> Result<()> {
     if let Some(emulator) = args.emulator {
         topology.emulator = emulator;
     }
+    topology.storage = args.storage.clone().or(topology.storage);
     topology.check()?;
+    topology.storage.as_ref().map_or(Ok(()), Asked::check_ready)?;
     let slot = Slot::new(&args.name)?;
     start::start(&slot, &topology)?;
     if !args.unverified {
@@ -244,6 +253,9 @@ fn status(args: &Which) -> Result<()> {
     println!("{}", print::status(&status));
     for note in &status.notes {
         println!("note: {note}");
+    }
+    for failure in &status.storage_failures {
+        eprintln!("warning: {failure}");
     }
     status.emulator_error.map_or(Ok(()), |error| Err(anyhow::anyhow!(error)))
 }

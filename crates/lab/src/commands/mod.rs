@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod env;
 pub mod experiment;
 pub mod explain;
+mod file_options;
 pub mod help;
 pub mod internal;
 pub mod lab;
@@ -78,6 +79,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::ExamineHost(args) => internal::examine(args),
         Command::StartMpi(args) => internal::start_mpi(args),
         Command::TieToParent(args) => internal::tie(args),
+        Command::StorageProcess(args) => internal::storage_process(args),
         Command::ReceiveStreams(args) => internal::receive(args),
         Command::SendStreams(args) => internal::send(args),
     }

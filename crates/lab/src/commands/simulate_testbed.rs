@@ -10,7 +10,7 @@ use fishplate_sim::mpi::collectives::Broadcast;
 use fishplate_sim::suite::{Benchmark, Machine, Options, Outcome, run as simulate};
 use fishplate_sim::testbed::{Placement, SHIPPED};
 
-use super::pattern_options;
+use super::{file_options, pattern_options};
 use crate::record::write::Writer;
 use crate::record::{Line, Sample};
 use crate::simulation::{changed, record as simulated, sizes};
@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(long, requires = "testbed", value_name = "N")]
     warmup: Option<u32>,
 
-    /// Ranks
+    /// Ranks; io_*: clients, beside which the servers come
     #[arg(long, requires = "testbed", value_name = "N", default_value_t = 2)]
     ranks: u32,
 
@@ -74,6 +74,9 @@ pub struct Args {
 
     #[command(flatten)]
     pattern: pattern_options::Args,
+
+    #[command(flatten)]
+    files: file_options::Args,
 
     /// Collectives by a schedule that knows the clusters: coordinators, shared or direct; coordinators:8 cuts into 8
     /// segments, with direct:2 an alltoall sends 2 messages ahead of what it has received
@@ -118,7 +121,12 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
     ensure!(args.ranks >= 1 && args.per_node >= 1, "--ranks and --per-node are from 1 on");
     let placement = Placement::new(args.ranks, args.per_node, testbed.cluster.len());
     let machine = Machine { testbed: testbed.clone(), stack: stack.clone(), placement, seed };
+    let files = args.files.access();
     let sizes = match &args.sizes {
+        _ if benchmark == Benchmark::IoTile => {
+            ensure!(args.sizes.is_none(), "io_tile has no --sizes: its tiles are as --tile and --element say");
+            vec![files.tile_bytes()]
+        }
         Some(list) => sizes::parse(list)?,
         None => sizes::doubling(benchmark.default_sizes().0, benchmark.default_sizes().1),
     };
@@ -127,7 +135,8 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
     }
     let algorithm = args.algorithm.as_deref().map(algorithm).transpose()?;
     let varies = testbed.stack(&stack).map_err(|error| anyhow!("{error}"))?.costs().varies();
-    let options = Options { broadcast: broadcast(args)?, algorithm, pattern: args.pattern.pattern(), ..options(args) };
+    let options =
+        Options { broadcast: broadcast(args)?, algorithm, pattern: args.pattern.pattern(), files, ..options(args) };
     let mut samples = Vec::new();
     for size in sizes {
         let (iterations, warmup) = iterations(args, size, varies);

@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::lab::schedule::{Entry, Schedule};
 use crate::lab::{Lab, Rail, Topology};
+use crate::storage::Asked;
 use crate::system::child_process::{self, Signals};
 use crate::testbed::{Burst, MAX_RAILS, Rate, isolate, rail_names};
 
@@ -37,6 +39,10 @@ pub struct Args {
     #[arg(long, value_name = "CHANGES")]
     schedule: Option<Schedule>,
 
+    /// Storage for COMMAND, which the last hosts serve: tmpfs, nfs, glusterfs, moosefs, path:FOLDER.
+    #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp]", value_parser = Asked::from_str)]
+    storage: Option<Asked>,
+
     /// What to run on the first host.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -48,6 +54,7 @@ Examples:
   fishplate testbed --rails unshaped -- fishplate run -- mpiexec -n 2 ./program
   fishplate testbed --rails 1000,1000 --schedule '3s r0=250; 6s r0=1000' -- mpiexec -n 2 ./program
   fishplate testbed --rails 1000,250 --burst packet -- mpiexec -n 2 ./program
+  fishplate testbed --hosts 5 --storage glusterfs:servers=4 -- sh -c 'df $FISHPLATE_STORAGE'
   fishplate testbed --hosts 4 -- sh -c '$FISHPLATE_TESTBED_LAUNCH node3 ip address'
 
 COMMAND finds in its environment:
@@ -55,6 +62,7 @@ COMMAND finds in its environment:
   FISHPLATE_TESTBED_HOSTS      the hosts' names: node0,node1,...
   FISHPLATE_TESTBED_RAILS      the rails' interfaces: r0,r1,...
   FISHPLATE_TESTBED_ADDRESSES  addresses on the rails, host by host: 10.77.0.1,10.77.1.1;10.77.0.2,...
+  FISHPLATE_STORAGE            the storage: a folder, or a URL
 Beside the rails each host has an interface \"mgmt\" (a bridge, not a rail) for starting processes.";
 
 /// The command.
@@ -65,17 +73,22 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         let known = entry.target.rail < rails && entry.target.place.is_none();
         ensure!(known, "--schedule names rail {}, but the rails are {}", entry.target, rail_names(rails));
     }
+    if let Some(storage) = &args.storage {
+        storage.check_hosts(args.hosts.into()).context("--hosts")?;
+        storage.check_ready()?;
+    }
     let Some(folder) = inside else { return isolate::run_again_inside() };
 
     let signals = Signals::take()?;
     isolate::settle()?;
     let rail = |rate: &Rate| Rail { burst: args.burst, ..Rail::of_rate(*rate) };
-    let topology = Topology::cluster(args.hosts.into(), args.rails.iter().map(rail).collect());
+    let rails = args.rails.iter().map(rail).collect();
+    let topology = Topology { storage: args.storage.clone(), ..Topology::cluster(args.hosts.into(), rails) };
     let mut lab = Lab::build(&topology, &folder)?;
     let mut command = lab.command(0, &args.command);
     command.envs(lab.environment()?);
     let mut child = child_process::spawn(&mut command, &args.command[0])?;
-    std::thread::scope(|scope| {
+    let ended = std::thread::scope(|scope| {
         let (cancel, cancelled) = std::sync::mpsc::channel();
         if let Some(schedule) = args.schedule.clone() {
             let lab = &mut lab;
@@ -83,8 +96,12 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         }
         let ended = signals.wait(&mut child, Some(child_process::GRACE));
         drop(cancel);
-        Ok(ended?.exit_code())
-    })
+        Ok::<_, anyhow::Error>(ended?.exit_code())
+    })?;
+    for failure in lab.storage_failures() {
+        eprintln!("fishplate testbed: {failure}");
+    }
+    Ok(ended)
 }
 
 /// Makes the changes when their time has come, until the other end of `cancelled` is dropped.

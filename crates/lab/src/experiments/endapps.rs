@@ -51,8 +51,8 @@ pub const FACTS: &[Fact] = &[
     },
     Fact { id: "E8", text: "GROMACS: 83 to 99 % of the run time in communication", decide: gromacs },
     Fact { id: "E9", text: "GROMACS: striping brings 55 to 92 % of what InfiniBand brings", decide: gromacs },
-    Fact { id: "E10", text: "PVFS: SDP about twice striped sockets and three times TCP", decide: files },
-    Fact { id: "E11", text: "mpi-tile-io, read: 1119, 764, 756 Mbit/s", decide: files },
+    Fact { id: "E10", text: "PVFS: SDP about twice striped sockets and three times TCP", decide: contiguous_files },
+    Fact { id: "E11", text: "mpi-tile-io, read: 1119, 764, 756 Mbit/s", decide: tiles },
     Fact { id: "E12", text: "MPI-BLAST, 1 GB: 112, 94, 86 s, so 67 % of what InfiniBand brings", decide: blast },
     Fact { id: "E13", text: "MPI-BLAST stays near 2 Gbit/s although SDP peaks at 5.8", decide: blast },
 ];
@@ -146,8 +146,44 @@ fn blast(_: &Values) -> Judgement {
     Err("what goes over the network is the database in PVFS; here ranks read files from this machine's own disk".into())
 }
 
-fn files(_: &Values) -> Judgement {
-    Err("the suite has no parallel file system".into())
+/// Links with a parallel file system: one port, two, the fast one.
+const FILES: [&str; 3] = ["files, one port", "files, two ports", "files, fast port"];
+/// What its clients run under.
+const FILES_STACK: &str = "mpich-tcp";
+/// Regions that are on all of its servers.
+const REGION: u64 = 16 << 20;
+/// How far "about" is from a published factor, and others of file systems, as a part of it.
+const FILES_TOLERANCE: f64 = 0.25;
+
+/// What two ports and the fast one bring, as factors over one port.
+fn file_factors(values: &Values, metric: &str, benchmark: &str, size: u64) -> Result<[f64; 2], String> {
+    let rate = |link| values.median_of(metric, FILES_STACK, At { benchmark, link, size });
+    let [one, two, fast] = [rate(FILES[0])?, rate(FILES[1])?, rate(FILES[2])?];
+    Ok([two / one, fast / one])
+}
+
+fn contiguous_files(values: &Values) -> Judgement {
+    let [read_two, read_fast] = file_factors(values, "read_bandwidth", "contiguous files", REGION)?;
+    let [write_two, write_fast] = file_factors(values, "write_bandwidth", "contiguous files", REGION)?;
+    let fits = |two: f64, fast: f64| near(fast, 3.0, FILES_TOLERANCE) && near(fast / two, 2.0, FILES_TOLERANCE);
+    let rule = "four clients on two hosts, four servers, regions of 16 MiB each, read and written: the fast port 3 times one \
+                port and twice two, at most a quarter off; in place of PVFS a file system in user space, whose processes \
+                share this machine's processors";
+    let named = [
+        ("read, two ports / one port", read_two),
+        ("read, fast / one port", read_fast),
+        ("write, two ports / one port", write_two),
+        ("write, fast / one port", write_fast),
+    ];
+    found(fits(read_two, read_fast) && fits(write_two, write_fast), rule, &named)
+}
+
+fn tiles(values: &Values) -> Judgement {
+    let [two, fast] = file_factors(values, "read_bandwidth", "tiles", 0)?;
+    let fits = |factor, published| near(factor, published / 756.0, FILES_TOLERANCE);
+    let rule = "four ranks, 2 tiles of 1024 x 768 x 32 bytes, independent calls of MPI-IO: what two ports and the fast one \
+                bring to one at most a quarter from the published factors, 1.01 and 1.48";
+    found(fits(two, 764.0) && fits(fast, 1119.0), rule, &[("two ports / one port", two), ("fast / one port", fast)])
 }
 
 #[cfg(test)]
@@ -181,12 +217,27 @@ mod tests {
         all
     }
 
+    /// MB/s of regions and of tiles.
+    fn files(regions: [f64; 3], tiles: [f64; 3]) -> Vec<Given> {
+        let mut all = Vec::new();
+        for (number, link) in FILES.into_iter().enumerate() {
+            for metric in ["read_bandwidth", "write_bandwidth"] {
+                let region = Given::of(FILES_STACK, "contiguous files", link, REGION, regions[number]);
+                all.push(Given { metric, ..region });
+            }
+            all.push(Given::seconds("tiles", FILES_STACK, link, "read_bandwidth", tiles[number]));
+        }
+        all
+    }
+
     #[test]
     fn statements_hold_or_not_by_the_values() {
-        let tested = ["E1", "E2", "E3", "E4", "E5", "E7"];
-        let published = [given([28.0, 13.0, 4.0], [11.1, 22.2, 91.5]), apps(0.0, [0.55, 0.95])].concat();
+        let tested = ["E1", "E2", "E3", "E4", "E5", "E7", "E10", "E11"];
+        let published = [given([28.0, 13.0, 4.0], [11.1, 22.2, 91.5]), apps(0.0, [0.55, 0.95])];
+        let published = [published.concat(), files([20.0, 30.0, 60.0], [75.0, 76.0, 112.0])].concat();
         assert_eq!(verdicts("endapps-2006", &published), tested.map(|id| (id.to_string(), true)));
-        let other = [given([28.0, 30.0, 4.0], [11.1, 11.0, 60.0]), apps(-15.0, [0.9, 0.5])].concat();
+        let other = [given([28.0, 30.0, 4.0], [11.1, 11.0, 60.0]), apps(-15.0, [0.9, 0.5])];
+        let other = [other.concat(), files([20.0, 40.0, 160.0], [75.0, 150.0, 300.0])].concat();
         assert_eq!(verdicts("endapps-2006", &other), tested.map(|id| (id.to_string(), false)));
     }
 }

@@ -38,7 +38,7 @@ pub struct At<'a> {
     pub benchmark: &'a str,
     /// Link.
     pub link: &'a str,
-    /// Message size in bytes.
+    /// Message size in bytes; 0 where there is none.
     pub size: u64,
 }
 
@@ -51,6 +51,11 @@ impl<'a> Values<'a> {
     /// The median over the rounds; the error says what is missing.
     pub fn median(&self, stack: &str, at: At) -> Result<f64, String> {
         self.median_of_means(stack, at, |_| true)
+    }
+
+    /// The same where a benchmark has values of several kinds: of this one.
+    pub fn median_of(&self, metric: &str, stack: &str, at: At) -> Result<f64, String> {
+        self.median_of_means(stack, at, |sample| sample.metric == metric)
     }
 
     /// The same of samples with this option.
@@ -102,7 +107,7 @@ impl<'a> Values<'a> {
             sample.stack == stack
                 && sample.benchmark == benchmark
                 && sample.link == link
-                && sample.size_bytes == Some(size)
+                && sample.size_bytes.unwrap_or(0) == size
                 && wanted(sample)
         };
         // Of several of one round with the same options the last counts.

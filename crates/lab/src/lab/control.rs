@@ -90,6 +90,10 @@ pub struct Status {
     pub emulator_cpu: Option<f64>,
     /// What is wrong with it.
     pub emulator_error: Option<String>,
+    /// Storage: what it is, and where.
+    pub storage: Option<String>,
+    /// What is wrong with it.
+    pub storage_failures: Vec<String>,
     /// Changes that are still to come.
     pub scheduled: usize,
 }

@@ -18,6 +18,7 @@ use super::measure::Measured;
 use super::registry::Slot;
 use super::schedule::{RunningSchedule, Schedule};
 use super::{Lab, Topology, enter};
+use crate::storage::Storage;
 
 /// How long a command may take to ask: it does so at once.
 const ASKING: Duration = Duration::from_secs(1);
@@ -180,6 +181,7 @@ impl Daemon {
             Ok(status) => (status, None),
             Err(error) => (None, Some(format!("{error:#}"))),
         };
+        let storage_failures = self.lab.storage_failures();
         let links = self.lab.links.iter().map(|link| DescribedLink {
             name: link.name.clone(),
             asked: link.asked,
@@ -195,6 +197,8 @@ impl Daemon {
             emulated,
             emulator_cpu,
             emulator_error,
+            storage: self.lab.storage().map(Storage::shown),
+            storage_failures,
             scheduled: self.scheduled.left(),
         }
     }

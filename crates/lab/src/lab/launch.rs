@@ -27,14 +27,14 @@ const TOPOLOGY_FILE: &str = "HWLOC_XMLFILE";
 /// Environment in which a plain `mpiexec` spreads its ranks over the hosts in turn.
 pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
     let script = write_remote_shell(testbed)?;
-    let names = || testbed.hosts().iter().map(|host| host.name.as_str());
+    let names = || testbed.clients().iter().map(|host| host.name.as_str());
     let hydra_hosts = write(testbed, "hydra.hosts", &names().map(|n| format!("{n}:1\n")).collect::<String>())?;
     let prte_hosts =
         write(testbed, "prte.hosts", &names().map(|n| format!("{n} slots={SLOTS}\n")).collect::<String>())?;
     let temporary = testbed.folder().join("tmp");
     fs::create_dir_all(&temporary).context("cannot make a temporary folder")?;
     let addresses = testbed
-        .hosts()
+        .clients()
         .iter()
         .map(|host| (0..testbed.rails()).map(|rail| host.rail_address(rail).to_string()).collect::<Vec<_>>().join(","));
 
@@ -70,6 +70,7 @@ pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
         // killed; not if there is said to be a file. There is none, so every rank finds out by itself.
         environment.push(set(TOPOLOGY_FILE, &temporary.join("topology.xml")));
     }
+    environment.extend(testbed.storage().into_iter().flat_map(|storage| storage.variables().iter().cloned()));
     if testbed.rails_are_tunnels() {
         environment.push(set(RAILS, &rail_names(testbed.rails())));
     }

@@ -29,6 +29,7 @@ use std::process::Command;
 use anyhow::{Result, anyhow};
 use fishplate_longbow::{Backend, Status};
 
+use crate::storage::{self, Storage};
 use crate::testbed::host::Host;
 use crate::testbed::orphans;
 use change::{Change, Target};
@@ -49,6 +50,7 @@ pub struct Lab {
     emulation: Option<Emulation>,
     folder: PathBuf,
     notes: Vec<String>,
+    storage: Option<Storage>,
 }
 
 impl Lab {
@@ -57,6 +59,8 @@ impl Lab {
     pub fn build(topology: &Topology, folder: &Path) -> Result<Lab> {
         topology.check()?;
         launch::publish_names(topology.hosts(), folder)?;
+        let storage = topology.storage.as_ref();
+        let storage = storage.map(|asked| Storage::prepare(asked, folder)).transpose()?;
         let hosts = (0..topology.hosts()).map(Host::start).collect::<Result<Vec<_>>>()?;
         let clusters = if link::is_switched(topology) { topology.clusters.len() } else { 0 };
         let mut lab = Lab {
@@ -67,9 +71,12 @@ impl Lab {
             emulation: None,
             folder: folder.to_path_buf(),
             notes: Vec::new(),
+            storage,
         };
         lab.make_management()?;
         lab.make_rails()?;
+        let hosts = storage::Hosts { all: &lab.hosts, rails: lab.topology.rails(), folder };
+        lab.storage.as_mut().map_or(Ok(()), |storage| storage.start(&hosts))?;
         Ok(lab)
     }
 
@@ -104,6 +111,21 @@ impl Lab {
     /// The hosts.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// The hosts that programs run on: those that serve no storage.
+    pub fn clients(&self) -> &[Host] {
+        &self.hosts[..self.topology.clients()]
+    }
+
+    /// The storage, if there is one.
+    pub fn storage(&self) -> Option<&Storage> {
+        self.storage.as_ref()
+    }
+
+    /// What is wrong with the storage.
+    pub fn storage_failures(&mut self) -> Vec<String> {
+        self.storage.as_mut().map(Storage::failures).unwrap_or_default()
     }
 
     /// Number of rails.
@@ -217,6 +239,8 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
+        // It says good-bye over the rails.
+        self.storage = None;
         self.emulation = None;
         let holders: Vec<u32> = self.hosts.iter().chain(&self.switches).map(Host::proc_id).collect();
         orphans::await_end(&holders);

@@ -38,6 +38,7 @@ pub fn status(status: &Status) -> String {
             emulated.user_s + emulated.system_s
         );
     }
+    text += &status.storage.as_ref().map_or(String::new(), |storage| format!("; storage: {storage}"));
     if status.scheduled > 0 {
         text += &format!("; {} changes to come", status.scheduled);
     }

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::rail::Rail;
+use crate::storage::Asked;
 use crate::testbed::{MAX_RAILS, Rate};
 
 /// Most hosts of a lab: each is a process and a network; a machine of a few cores has enough with these.
@@ -32,6 +33,9 @@ pub struct Topology {
     /// Links between clusters.
     #[serde(rename = "wan", default, skip_serializing_if = "Vec::is_empty")]
     pub wans: Vec<Wan>,
+    /// Storage, whose servers are the last hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Asked>,
 }
 
 /// How rails are emulated.
@@ -79,7 +83,7 @@ impl Topology {
     /// One cluster.
     pub fn cluster(hosts: usize, rails: Vec<Rail>) -> Topology {
         let clusters = vec![Cluster { name: "c0".into(), hosts, rails }];
-        Topology { seed: default_seed(), emulator: Choice::Auto, clusters, wans: Vec::new() }
+        Topology { seed: default_seed(), emulator: Choice::Auto, clusters, wans: Vec::new(), storage: None }
     }
 
     /// Clusters of `hosts` each, every two joined by links like `wan`.
@@ -112,6 +116,11 @@ impl Topology {
         self.clusters.iter().map(|cluster| cluster.hosts).sum()
     }
 
+    /// Number of hosts that programs run on: those that serve no storage.
+    pub fn clients(&self) -> usize {
+        self.hosts().saturating_sub(self.storage.as_ref().map_or(0, Asked::servers))
+    }
+
     /// Number of rails of each host.
     pub fn rails(&self) -> usize {
         let wans = self.wans.iter().map(|wan| wan.rails.len());
@@ -130,12 +139,13 @@ impl Topology {
     }
 
     /// Hosts for programs of `count` processes on hosts of their own: from the clusters in turn, so that they are in as
-    /// many as can be.
+    /// many as can be. None of them serves a storage.
     pub fn spread(&self, count: usize) -> Vec<usize> {
+        let clients = self.clients();
         let deepest = self.clusters.iter().map(|cluster| cluster.hosts).max().unwrap_or(0);
         let clusters = || (0..self.clusters.len()).map(|cluster| self.hosts_of(cluster));
         let in_turn = (0..deepest).flat_map(|depth| clusters().filter_map(move |mut hosts| hosts.nth(depth)));
-        let mut chosen: Vec<usize> = in_turn.take(count).collect();
+        let mut chosen: Vec<usize> = in_turn.filter(|host| *host < clients).take(count).collect();
         chosen.sort_unstable();
         chosen
     }
@@ -152,6 +162,7 @@ impl Topology {
         ensure!((1..=MAX_CLUSTERS).contains(&clusters), "there are 1 to {MAX_CLUSTERS} clusters, not {clusters}");
         let hosts = self.hosts();
         ensure!((1..=MAX_HOSTS).contains(&hosts), "a lab has 1 to {MAX_HOSTS} hosts, not {hosts}");
+        self.storage.as_ref().map_or(Ok(()), |storage| storage.check_hosts(hosts))?;
         let rails = self.rails();
         ensure!((1..=MAX_RAILS).contains(&rails), "a host has 1 to {MAX_RAILS} rails, not {rails}");
         let mut names = BTreeSet::new();

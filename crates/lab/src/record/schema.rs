@@ -115,6 +115,23 @@ pub struct Link {
     /// Part of one processor that the emulator took while the link was measured.
     #[serde(default)]
     pub emulator_cpu: Option<f64>,
+    /// Storage that programs had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
+}
+
+/// Storage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Storage {
+    /// As it was asked for.
+    pub name: String,
+    /// Name for people.
+    pub title: String,
+    /// Version of its first package; empty where it has none.
+    #[serde(default)]
+    pub version: String,
+    /// Hosts that serve it.
+    pub servers: u32,
 }
 
 /// A rail of a link. What is absent was not asked, or not measured.

@@ -66,7 +66,7 @@ fn lines() -> Vec<Line> {
         options: BTreeMap::from([("window".into(), 64.into())]),
     };
     vec![
-        Line::Link(Link { name: link.clone(), rails: vec![rail], emulator_cpu: Some(0.25) }),
+        Line::Link(Link { name: link.clone(), rails: vec![rail], emulator_cpu: Some(0.25), storage: None }),
         Line::Sample(sample),
         Line::Rails(Rails {
             stack: stack.clone(),

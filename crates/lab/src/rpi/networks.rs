@@ -86,7 +86,7 @@ impl Named<'_> {
             rails.iter().all(|rail| !rail.is_empty()),
             "\"{text}\": on real hosts a network is NAME=INTERFACE+INTERFACE..., or NAME alone where its stack chooses"
         );
-        Ok(Place::Real(plan::Network { name: name.to_string(), hosts: self.hosts.to_vec(), rails }))
+        Ok(Place::Real(plan::Network { name: name.to_string(), hosts: self.hosts.to_vec(), rails, storage: None }))
     }
 }
 

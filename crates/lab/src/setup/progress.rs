@@ -9,21 +9,21 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// Says what happens: a line that changes on a terminal, lines elsewhere.
 pub struct Progress {
-    name: &'static str,
+    name: String,
     spinner: Option<ProgressBar>,
 }
 
 impl Progress {
     /// Begins.
-    pub fn start(name: &'static str) -> Progress {
+    pub fn start(name: &str) -> Progress {
         let spinner = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{spinner} {prefix}: {wide_msg}");
-            let bar = ProgressBar::new_spinner().with_prefix(name);
+            let bar = ProgressBar::new_spinner().with_prefix(name.to_string());
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        Progress { name, spinner }
+        Progress { name: name.to_string(), spinner }
     }
 
     /// What is going on now.

@@ -47,7 +47,7 @@ pub fn manifest(title: &str, samples: &[Sample], seed: u64) -> Manifest {
 /// A link's line: what a testbed is called in records.
 pub fn link(name: &str) -> Line {
     let rail = Rail { name: "as the testbed says".into(), ..Rail::default() };
-    Line::Link(Link { name: name.into(), rails: vec![rail], emulator_cpu: None })
+    Line::Link(Link { name: name.into(), rails: vec![rail], emulator_cpu: None, storage: None })
 }
 
 /// A unit, and what is measured in it.

@@ -6,6 +6,7 @@
 
 pub mod host;
 pub mod isolate;
+pub mod multipath;
 pub mod orphans;
 pub mod rate;
 pub mod shaper_burst;

@@ -56,6 +56,7 @@ impl Served for Endpoint {
             let owes_acknowledgement = transport.owes_acknowledgement();
             if !owes_acknowledgement && !transport.has_deferred_work() {
                 thread.nothing_to_do();
+                return if transport.has_only_memory_peers() { Next::Idle } else { Next::Soon };
             }
             return if owes_acknowledgement && !is_urgent(transport) { Next::AfterScheduling } else { Next::Soon };
         }

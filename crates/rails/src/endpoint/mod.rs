@@ -1,6 +1,7 @@
 //! An endpoint: one engine over all rails of this node.
 
 mod connections;
+mod links;
 mod peer;
 mod post;
 mod progress;
@@ -16,7 +17,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 
-use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, SubchannelId, VcId};
+use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, VcId};
 use slab::Slab;
 
 pub use crate::rail::Rail;
@@ -32,7 +33,8 @@ use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
 use crate::discover::{self, Interface};
-use crate::link::{CongestionControl, Link};
+use crate::link::CongestionControl;
+use crate::link_kind::LinkKind;
 use crate::listen::{Listener, listen};
 use crate::logger;
 use crate::process;
@@ -43,12 +45,13 @@ use crate::sys::memory::UserMemory;
 use crate::sys::poll::{Kind, Poller};
 
 use connections::seeking::SeekingPeers;
+use links::{Links, rail_names};
 use peer::Peer;
 use progress::poll_interval::PollInterval;
 use progress::token;
 use send::batching::HeldLinks;
-use shared_memory::SharedMemoryLinks;
-use status_page::{StatusPage, rail_names};
+use shared_memory::SharedMemoryState;
+use status_page::StatusPage;
 use tuning::parallel_streams::StreamGroup;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
@@ -73,9 +76,9 @@ pub struct Endpoint {
     congestion: CongestionControl,
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
-    links: Slab<Link>,
-    /// Links to peers of this host, beside those.
-    shared_memory: SharedMemoryLinks,
+    links: Links,
+    /// How links in shared memory come about and are polled.
+    shared_memory: SharedMemoryState,
     attempts: Slab<Attempt>,
     seeking: SeekingPeers,
     unproven: UnprovenConnections,
@@ -182,8 +185,8 @@ impl Endpoint {
             poller,
             congestion,
             accept_paused: false,
-            links: Slab::new(),
-            shared_memory: SharedMemoryLinks::default(),
+            links: Links::default(),
+            shared_memory: SharedMemoryState::default(),
             attempts: Slab::new(),
             seeking: SeekingPeers::default(),
             unproven: UnprovenConnections::new(listeners.len()),
@@ -258,28 +261,12 @@ impl Endpoint {
                 MemoryAction::Copy { from, to } => self.memory.write(&to, 0, self.bounces.get(from)),
                 MemoryAction::Release(id) => self.bounces.release(id),
                 MemoryAction::Discard(subchannel) => {
-                    if let Some(at) = self.link_of(subchannel) {
-                        self.links[at].receive.discard();
-                    }
-                    self.discard_shared(subchannel);
+                    let link = self.link_of(subchannel).and_then(|id| self.links.get_mut(id));
+                    link.into_iter().for_each(LinkKind::discard);
                 }
-                MemoryAction::Detach(memory) => {
-                    self.links.iter_mut().for_each(|(_, link)| link.transmit.detach(&memory, &self.memory));
-                    self.detach_shared(&memory);
-                }
+                MemoryAction::Detach(memory) => self.detach_links(&memory),
             }
         }
-    }
-
-    /// The link that is a subchannel, while it is open.
-    fn link_of(&self, subchannel: SubchannelId) -> Option<usize> {
-        self.peers[subchannel.vc.0 as usize].links.get(usize::from(subchannel.index)).copied().flatten()
-    }
-
-    /// How many links a rail has to a peer.
-    fn links_over(&self, vc: VcId, rail: RailId) -> usize {
-        let links = self.peers[vc.0 as usize].links.iter().flatten();
-        links.filter(|at| self.links[**at].rail == rail).count()
     }
 
     /// The rail that has an address of this node.

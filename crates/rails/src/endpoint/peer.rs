@@ -7,6 +7,7 @@ use fishplate_engine::Instant;
 use super::connections::flap_damping::FlapDamping;
 use super::send::batching::Burst;
 use crate::address::{Address, EndpointId};
+use crate::link_kind::LinkId;
 
 /// A peer.
 pub struct Peer {
@@ -19,8 +20,8 @@ pub struct Peer {
     /// What is sent to it in a row.
     pub burst: Burst,
     /// Links by number of the subchannel; `None` once closed.
-    pub links: Vec<Option<usize>>,
-    /// The link in shared memory.
+    pub links: Vec<Option<LinkId>>,
+    /// That in shared memory, for the short way to it.
     pub shared_memory: Option<usize>,
     /// What it has to show when it brings memory to share.
     pub shared_memory_secret: Option<u128>,
@@ -112,7 +113,15 @@ impl Peer {
 
     /// Whether at least one link carries.
     pub fn is_connected(&self) -> bool {
-        self.shared_memory.is_some() || self.links.iter().any(Option::is_some)
+        self.links.iter().any(Option::is_some)
+    }
+
+    /// Its links over rails.
+    pub fn streams(&self) -> impl Iterator<Item = usize> {
+        self.links.iter().filter_map(|link| match link {
+            Some(LinkId::Stream(at)) => Some(*at),
+            _ => None,
+        })
     }
 
     /// The failures of a rail's links.
@@ -137,13 +146,13 @@ impl Peer {
         }
     }
 
-    /// Link `at` is subchannel number `index`.
-    pub fn set_link(&mut self, index: u8, at: usize) {
+    /// A link is subchannel number `index`.
+    pub fn set_link(&mut self, index: u8, link: LinkId) {
         let index = usize::from(index);
         if self.links.len() <= index {
             self.links.resize(index + 1, None);
         }
-        self.links[index] = Some(at);
+        self.links[index] = Some(link);
     }
 
     /// How messages call it.

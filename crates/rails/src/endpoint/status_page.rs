@@ -1,15 +1,12 @@
 //! The status page of an endpoint: live diagnostics for `fishplate top`.
 
-use std::iter::once;
-
 use fishplate_engine::Instant;
 
 use super::Endpoint;
-use super::shared_memory::RAIL_NAME;
-use crate::link::Counts;
+use super::links::SHARED_MEMORY;
+use crate::link_kind::Counts;
 use crate::live::{self, Page, State, StatusFile};
 use crate::process;
-use crate::rail::Rail;
 
 /// The page is written at most so often, in nanoseconds: a reader does not see more.
 const EVERY_NS: u64 = 100_000_000;
@@ -31,11 +28,6 @@ impl StatusPage {
         let file = if wanted { open().ok() } else { None };
         StatusPage { file, program: live::program(), due: Instant(0) }
     }
-}
-
-/// Names of rails, and that of shared memory.
-pub fn rail_names(rails: &[Rail]) -> impl Iterator<Item = String> {
-    rails.iter().map(|rail| rail.name.clone()).chain(once(RAIL_NAME.to_string()))
 }
 
 impl Endpoint {
@@ -77,7 +69,7 @@ impl Endpoint {
 
     fn rail_page(&self, at: usize, sum: &Counts) -> live::Rail {
         let (mut links, mut rtt_ns) = (0, None);
-        for (_, link) in self.links.iter().filter(|(_, link)| usize::from(link.rail.0) == at) {
+        for (_, link) in self.links.streams.iter().filter(|(_, link)| usize::from(link.rail.0) == at) {
             links += 1;
             rtt_ns = rtt_ns.max(Some(link.sampled.rtt_ns));
         }
@@ -97,9 +89,9 @@ impl Endpoint {
 
     /// Shared memory as a rail, once it was used.
     fn shared_memory_page(&self, sum: &Counts) -> Option<live::Rail> {
-        let links = self.shared_memory.len() as u32;
+        let links = self.links.memory.len() as u32;
         (links > 0 || self.counters.has_ended(self.rails.len())).then(|| live::Rail {
-            name: RAIL_NAME.to_string(),
+            name: SHARED_MEMORY.to_string(),
             address: None,
             state: if links > 0 { State::Up } else { State::Ended },
             links,
@@ -115,8 +107,7 @@ impl Endpoint {
     /// What all links of each rail have counted, and those in shared memory, those that were closed as well.
     fn rail_counts(&self) -> Vec<Counts> {
         let mut sums: Vec<Counts> = (0..=self.rails.len()).map(|rail| *self.counters.ended(rail)).collect();
-        self.links.iter().for_each(|(_, link)| sums[usize::from(link.rail.0)].add(&link.counts));
-        self.shared_memory.iter().for_each(|link| sums[self.rails.len()].add(&link.counts));
+        self.links.iter().for_each(|(_, link)| sums[usize::from(link.rail().0)].add(link.counts()));
         sums
     }
 

@@ -1,4 +1,4 @@
-//! A link: one proven TCP connection, that is one subchannel.
+//! A link over a stream: one proven TCP connection, with datagrams beside it, that is one subchannel.
 
 mod congestion;
 mod datagrams;
@@ -15,21 +15,22 @@ pub use stream::kernel_acks::KernelAcks;
 pub use stream::receive::{Arrived, Destination, ReceiveState};
 pub use stream::transmit::TransmitQueue;
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 
 use fishplate_engine::retire::Retirement;
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{Instant, RailId, SubchannelId};
+use fishplate_engine::{Instant, Payload, RailId, SubchannelId};
 
 use crate::encryption::Keys;
+use crate::link_kind::{Counts, Ending, LinkKind, Places};
 use crate::link_name::LinkName;
 use crate::socket::SHORT_SEGMENT;
 use crate::sys::bbr::{Bbr, bbr};
-use crate::sys::tcp_info::TcpInfo;
+use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
-/// State of a link.
-pub struct Link {
+/// State of such a link.
+pub struct StreamLink {
     /// Its socket.
     pub socket: TcpStream,
     /// The engine's name for it.
@@ -99,39 +100,7 @@ const STUCK_NS: u64 = 1_000_000_000;
 /// A link that has carried so many bytes has carried long packets.
 const HAS_LONG_PACKETS: u64 = 1 << 20;
 
-/// Counters of one link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counts {
-    /// Payload bytes sent.
-    pub tx_bytes: u64,
-    /// Messages and stripes sent.
-    pub tx_messages: u64,
-    /// Payload bytes received.
-    pub rx_bytes: u64,
-    /// Messages and stripes received.
-    pub rx_messages: u64,
-    /// TCP segments sent again.
-    pub retransmitted: u64,
-    /// Frames sent as datagrams.
-    pub tx_datagrams: u64,
-    /// Those of them that were sent again, over TCP.
-    pub repeated_datagrams: u64,
-}
-
-impl Counts {
-    /// Adds what another link has counted.
-    pub fn add(&mut self, other: &Counts) {
-        self.tx_bytes += other.tx_bytes;
-        self.tx_messages += other.tx_messages;
-        self.rx_bytes += other.rx_bytes;
-        self.rx_messages += other.rx_messages;
-        self.retransmitted += other.retransmitted;
-        self.tx_datagrams += other.tx_datagrams;
-        self.repeated_datagrams += other.repeated_datagrams;
-    }
-}
-
-impl Link {
+impl StreamLink {
     /// The peer has sent LEAVE for the link. False: it must not.
     pub fn peer_leaves(&mut self) -> bool {
         self.retirement.receive_leave(self.name.is_additional(), !self.name.by_peer)
@@ -163,6 +132,12 @@ impl Link {
         true
     }
 
+    /// What it has counted by its end.
+    pub fn final_counts(&self) -> Counts {
+        let retransmitted = tcp_info(self.socket.as_fd()).map(|info| u64::from(info.retransmitted));
+        Counts { retransmitted: retransmitted.unwrap_or(self.counts.retransmitted), ..self.counts }
+    }
+
     /// BBR's state, if the link stays with BBR.
     pub fn bbr(&self) -> Option<Bbr> {
         if matches!(self.congestion_phase, CongestionPhase::Settled) { bbr(self.socket.as_fd()) } else { None }
@@ -186,7 +161,7 @@ impl Link {
         congestion_phase: CongestionPhase,
     ) -> Self {
         let (sealing, opening) = keys.map(|keys| (keys.sealing, keys.opening)).unzip();
-        Link {
+        StreamLink {
             socket,
             subchannel,
             rail,
@@ -218,5 +193,68 @@ impl Link {
             stuck_since: None,
             counts: Counts::default(),
         }
+    }
+}
+
+impl LinkKind for StreamLink {
+    #[inline]
+    fn subchannel(&self) -> SubchannelId {
+        self.subchannel
+    }
+
+    fn rail(&self) -> RailId {
+        self.rail
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    #[inline]
+    fn counts_mut(&mut self) -> &mut Counts {
+        &mut self.counts
+    }
+
+    #[inline]
+    fn newest_acknowledgement(&mut self, frames: u32, now: Instant) -> u32 {
+        self.send_sequence.acknowledged(frames, now)
+    }
+
+    fn goodbye_came(&mut self) {
+        self.goodbye_received = true;
+    }
+
+    fn ending(&self) -> Ending {
+        match Ending::of(self.goodbye_received, self.receive.is_within_frame()) {
+            Ending::Abrupt if self.retirement.is_mutual() => Ending::LetGo,
+            ending => ending,
+        }
+    }
+
+    fn has_waiting(&self) -> bool {
+        !self.transmit.is_empty()
+    }
+
+    /// The kernel has copied what it has.
+    fn has_lent(&self, _: &Payload) -> bool {
+        false
+    }
+
+    fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
+        self.transmit.detach(ended, places.memory);
+        true
+    }
+
+    fn discard(&mut self) {
+        self.receive.discard();
+    }
+
+    fn recover(&self, _: u32, _: u64, _: &mut Vec<u8>) {}
+
+    fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
+        self.retransmit_datagram();
+        self.transmit.push_header(bye);
+        let _ = self.transmit.flush(self.socket.as_fd(), places.memory);
+        let _ = self.socket.shutdown(Shutdown::Write);
     }
 }

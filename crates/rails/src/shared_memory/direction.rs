@@ -9,8 +9,9 @@ use fishplate_engine::{BounceId, Envelope, Extent, MessageSeq, Payload, Placemen
 
 use super::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word, kind};
 use super::receiver::{BadRecord, Placed, Receiver, Record};
-use super::sender::{NeverSent, Places, Sender};
+use super::sender::{NeverSent, Sender};
 use crate::bounce_buffers::BounceBuffers;
+use crate::link_kind::Places;
 use crate::sys::memory::UserMemory;
 use crate::sys::process_memory::{Known, Process};
 use crate::sys::shared_memory::SharedMemory;

@@ -3,11 +3,6 @@
 //! [`SharedMemoryLink`] is one subchannel: a `sender`, a `receiver`, and a socket between the two processes, by which
 //! either notices the end of the other and wakes it. [`layout`] says what is where in the memory, `setup` how two
 //! endpoints come to share it. Docs: `docs/shared-memory.md`.
-//!
-//! What makes it a kind of link to an endpoint: it takes frames with their payloads or the places of these
-//! ([`Sender::push`]), says whether it can take more ([`Sender::is_blocked`]), what the peer has ([`Sender::look`]) and
-//! which memory it still reads ([`Sender::has_lent`]), hands out frames ([`Receiver::record`]), and is polled for all of
-//! this.
 
 #[cfg(any(test, feature = "hostile-input"))]
 pub mod direction;
@@ -24,31 +19,34 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use fishplate_engine::SubchannelId;
+use fishplate_engine::wire::Header;
+use fishplate_engine::{Instant, Payload, RailId, Source, SubchannelId};
 use rustix::net::{SendFlags, send};
 
-use crate::link::Counts;
+use crate::link_kind::{Counts, Ending, LinkKind, Places};
 use crate::sys::shared_memory::SharedMemory;
 use layout::{Side, Sleep, Word};
 
 pub use layout::kind;
 pub use receiver::{BadRecord, Placed, Receiver, Record};
-pub use sender::{NeverSent, Places, Sender};
+pub use sender::{NeverSent, Sender};
 
 /// A link in shared memory.
 pub struct SharedMemoryLink {
     /// The engine's name for it.
     pub subchannel: SubchannelId,
+    /// Under which number it is counted.
+    rail: RailId,
     /// What is sent.
     pub sender: Sender,
     /// What is received.
     pub receiver: Receiver,
     /// Most counted frames that the peer has acknowledged.
-    pub acknowledged: u32,
+    acknowledged: u32,
     /// What was counted.
     pub counts: Counts,
     /// The peer has sent its goodbye.
-    pub goodbye_received: bool,
+    goodbye_received: bool,
     /// The peer's end of the socket is shut: what is in memory is all that there will be.
     pub hung_up: bool,
     /// This side has said that it sleeps.
@@ -60,10 +58,11 @@ pub struct SharedMemoryLink {
 
 impl SharedMemoryLink {
     /// A link that both sides have proven.
-    pub fn new(shared: setup::Shared, subchannel: SubchannelId) -> SharedMemoryLink {
+    pub fn new(shared: setup::Shared, subchannel: SubchannelId, rail: RailId) -> SharedMemoryLink {
         let setup::Shared { memory, side, socket, process } = shared;
         SharedMemoryLink {
             subchannel,
+            rail,
             sender: Sender::new(memory.clone(), side),
             receiver: Receiver::new(memory.clone(), side, process),
             acknowledged: 0,
@@ -80,14 +79,6 @@ impl SharedMemoryLink {
     /// The socket, for the poll set.
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
-    }
-
-    /// The newest of what was acknowledged in headers and by positions.
-    pub fn newest_acknowledgement(&mut self, frames: u32) -> u32 {
-        if frames.wrapping_sub(self.acknowledged) <= u32::MAX / 2 {
-            self.acknowledged = frames;
-        }
-        self.acknowledged
     }
 
     /// Asks the peer to ring when there is something: this side is about to wait for its sockets.
@@ -132,9 +123,66 @@ impl SharedMemoryLink {
         let mut bytes = [0; 64];
         let _ = self.socket.read(&mut bytes);
     }
+}
 
-    /// Nothing more is sent.
-    pub fn shut(&self) {
+impl LinkKind for SharedMemoryLink {
+    #[inline]
+    fn subchannel(&self) -> SubchannelId {
+        self.subchannel
+    }
+
+    fn rail(&self) -> RailId {
+        self.rail
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    #[inline]
+    fn counts_mut(&mut self) -> &mut Counts {
+        &mut self.counts
+    }
+
+    /// Positions say more than headers, which were written before.
+    #[inline]
+    fn newest_acknowledgement(&mut self, frames: u32, _: Instant) -> u32 {
+        if frames.wrapping_sub(self.acknowledged) <= u32::MAX / 2 {
+            self.acknowledged = frames;
+        }
+        self.acknowledged
+    }
+
+    fn goodbye_came(&mut self) {
+        self.goodbye_received = true;
+    }
+
+    fn ending(&self) -> Ending {
+        Ending::of(self.goodbye_received, self.receiver.is_within_frame())
+    }
+
+    fn has_waiting(&self) -> bool {
+        self.sender.is_blocked()
+    }
+
+    fn has_lent(&self, payload: &Payload) -> bool {
+        self.sender.has_lent(payload)
+    }
+
+    fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
+        self.sender.detach(ended, places)
+    }
+
+    fn discard(&mut self) {
+        self.receiver.discard();
+    }
+
+    fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) {
+        self.sender.recover(frame, len, into);
+    }
+
+    fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
+        self.sender.push(bye, &Source::User(Payload::EMPTY), false, places);
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
     }
 }

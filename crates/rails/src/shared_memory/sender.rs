@@ -8,7 +8,7 @@ use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Urgency, header_len};
 use fishplate_engine::{Extent, Payload, Source};
 
 use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOTS, Side, Sleep, Word, describe, in_ring, kind, tag};
-use crate::bounce_buffers::BounceBuffers;
+use crate::link_kind::Places;
 use crate::sys::memory::UserMemory;
 use crate::sys::process_memory::MAX_PIECES;
 use crate::sys::shared_memory::SharedMemory;
@@ -88,15 +88,6 @@ impl Content<'_> {
             Content::Copied(bytes) => bytes.len() as u64,
         }
     }
-}
-
-/// Where this process has its bytes.
-#[derive(Clone, Copy)]
-pub struct Places<'a> {
-    /// User memory.
-    pub memory: &'a UserMemory,
-    /// Copies.
-    pub bounces: &'a BounceBuffers,
 }
 
 impl Sender {

@@ -1,10 +1,14 @@
 //! A flow: one connection over one adapter, such as a queue pair or a TCP stream, with what is under way on it.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 use super::path::Path;
 use super::socket::Socket;
 use super::time::Time;
+
+/// No time at which anything happens.
+const NEVER: Time = Time(u64::MAX);
 
 /// Names a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub struct Limits {
 #[derive(Debug)]
 pub struct Message {
     /// The owner's name for it.
-    pub token: u64,
+    pub token: u32,
     /// The flow that carries it.
     pub flow: FlowId,
     /// Its length.
@@ -49,49 +53,42 @@ pub struct Message {
     pub left: u64,
 }
 
-/// A flow.
+/// A flow: small, as there are two for each pair of processes and rail, of which few have something under way.
 #[derive(Debug)]
 pub struct Flow {
-    /// The adapter that sends.
-    pub adapter: u32,
     /// Where it goes.
     pub path: Path,
-    /// What may be under way.
-    pub limits: Limits,
-    /// When the sender hears.
-    pub acknowledged: Acknowledged,
+    /// What is under way, if anything: a name in the network's table.
+    pub traffic: Option<TrafficId>,
+    /// It is in its adapter's round.
+    pub in_round: bool,
+    /// When its last frame came to where frames have a cost.
+    pub framed: Time,
+    /// The frame that came to a link last: when, and bytes of its pieces so far.
+    pub last_frame: (Time, u64),
+}
+
+/// Names what a flow has under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrafficId(pub NonZeroU32);
+
+/// What a flow has under way.
+#[derive(Debug, Default)]
+pub struct Traffic {
     /// Messages that are not cut to the end, in order: names in the network's table.
     pub queue: VecDeque<u32>,
     /// Groups of messages begun and not acknowledged, in order.
     pub unacknowledged: VecDeque<u32>,
     /// Bytes begun and not acknowledged.
     pub bytes_under_way: u64,
-    /// When its last frame came to where frames have a cost.
-    pub framed: Option<Time>,
-    /// The frame that came to a link last: when, and bytes of its pieces so far.
-    pub last_frame: (Time, u64),
-    /// It is in its adapter's round.
-    pub in_round: bool,
-    /// What the kernel holds back of it, where that is modelled; otherwise all that is posted can be sent.
+    /// What the kernel has of it, where that is modelled.
     pub socket: Option<Socket>,
 }
 
 impl Flow {
     /// A flow with nothing on it.
-    pub fn new(adapter: u32, path: Path, limits: Limits, acknowledged: Acknowledged) -> Flow {
-        Flow {
-            adapter,
-            path,
-            limits,
-            acknowledged,
-            queue: VecDeque::new(),
-            unacknowledged: VecDeque::new(),
-            bytes_under_way: 0,
-            framed: None,
-            last_frame: (Time::default(), 0),
-            in_round: false,
-            socket: None,
-        }
+    pub fn new(path: Path) -> Flow {
+        Flow { path, traffic: None, in_round: false, framed: NEVER, last_frame: (Time::default(), 0) }
     }
 
     /// Packets that a piece adds to the frame that it is part of: pieces that come at the same time share packets.
@@ -100,16 +97,27 @@ impl Flow {
         self.last_frame = (now, before + bytes);
         (before + bytes).div_ceil(mtu) - before.div_ceil(mtu)
     }
+}
 
+impl Traffic {
     /// Whether another piece may go: the first of a message of that group or not, with so many bytes.
-    pub fn may_send(&self, first: Option<u32>, bytes: u64) -> bool {
+    pub fn may_send(&self, limits: Limits, first: Option<u32>, bytes: u64) -> bool {
         let under_way = match (self.unacknowledged.front(), self.unacknowledged.back()) {
             (Some(oldest), Some(newest)) => newest.wrapping_sub(*oldest).wrapping_add(1),
             _ => 0,
         };
         let continues = first.is_none_or(|group| self.unacknowledged.back() == Some(&group));
         // A piece that is larger than the window goes alone.
-        let window = self.bytes_under_way == 0 || self.bytes_under_way + bytes <= self.limits.bytes;
-        (continues || under_way < self.limits.messages) && window
+        let window = self.bytes_under_way == 0 || self.bytes_under_way + bytes <= limits.bytes;
+        (continues || under_way < limits.messages) && window
+    }
+
+    /// Whether nothing is under way any more.
+    pub fn is_over(&self) -> bool {
+        let is_idle = |socket: &Socket| socket.is_idle();
+        self.queue.is_empty()
+            && self.unacknowledged.is_empty()
+            && self.bytes_under_way == 0
+            && self.socket.as_ref().is_none_or(is_idle)
     }
 }

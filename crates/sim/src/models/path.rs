@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use super::flow::{Acknowledged, Limits};
+use super::socket::Socket;
 use super::station::Turn;
 use super::time::Time;
 
@@ -46,11 +48,22 @@ pub struct Hop {
     pub leaves: bool,
 }
 
-/// A path, and what packets are like on it.
-#[derive(Clone, Debug)]
-pub struct Path {
+/// Hops that the paths of many flows have in common.
+#[derive(Debug, Default)]
+pub struct Leg {
     /// In order.
-    pub hops: Rc<[Hop]>,
+    pub hops: Vec<Hop>,
+    /// The adapter that sends, at the beginning of a path.
+    pub adapter: u32,
+    /// At the end of a path: the shaper that an acknowledgement waits at on its way back, behind what the other direction
+    /// has queued there.
+    pub back_through: Option<Place>,
+}
+
+/// What packets are like on a path, and what its transport lets be under way: the same for all paths over a rail, but for
+/// distance.
+#[derive(Debug)]
+pub struct Terms {
     /// Payload of a packet, in bytes.
     pub mtu: u64,
     /// What adapters fetch and pass on at a time: a packet, or a part of one.
@@ -61,21 +74,50 @@ pub struct Path {
     pub packet_overhead: u64,
     /// How long an acknowledgement takes back.
     pub back: Time,
-    /// The shaper that an acknowledgement waits at on its way back, behind what the other direction has queued there.
-    pub back_through: Option<Place>,
     /// Flight over links, which their models add themselves.
     pub flight: Time,
+    /// What may be under way.
+    pub limits: Limits,
+    /// When the sender hears.
+    pub acknowledged: Acknowledged,
+    /// What the kernel holds back, where that is modelled; otherwise all that is posted can be sent.
+    pub socket: Option<Socket>,
+}
+
+/// A path: how data leaves its sender, how it comes to its receiver.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// From the sender on.
+    pub out: Rc<Leg>,
+    /// To the receiver.
+    pub into: Rc<Leg>,
+    /// What holds for all of it.
+    pub terms: Rc<Terms>,
 }
 
 impl Path {
-    /// Packets that begin within `bytes` of a message, of which so many are before them.
-    pub fn packets(&self, before: u64, bytes: u64) -> u64 {
-        (before + bytes).div_ceil(self.mtu) - before.div_ceil(self.mtu)
+    /// A hop by its position.
+    #[inline]
+    pub fn hop(&self, at: usize) -> Option<&Hop> {
+        self.out.hops.get(at).or_else(|| self.into.hops.get(at - self.out.hops.len()))
     }
 
     /// Least time from end to end, for a message without bytes.
     pub fn latency(&self) -> Time {
-        self.hops.iter().fold(self.flight, |sum, hop| sum + hop.cost.message + hop.cost.packet + hop.latency)
+        latency(&self.out, &self.into, self.terms.flight)
+    }
+}
+
+/// Least time over the hops of two legs and through the air.
+pub fn latency(out: &Leg, into: &Leg, flight: Time) -> Time {
+    let hops = out.hops.iter().chain(&into.hops);
+    hops.fold(flight, |sum, hop| sum + hop.cost.message + hop.cost.packet + hop.latency)
+}
+
+impl Terms {
+    /// Packets that begin within `bytes` of a message, of which so many are before them.
+    pub fn packets(&self, before: u64, bytes: u64) -> u64 {
+        (before + bytes).div_ceil(self.mtu) - before.div_ceil(self.mtu)
     }
 }
 
@@ -83,6 +125,24 @@ impl Cost {
     /// For a piece of `bytes` in `packets`.
     pub fn service(&self, first: bool, packets: u64, bytes: u64) -> Time {
         let message = if first { self.message } else { Time::default() };
-        Time(message.0 + self.packet.0 * packets + (self.byte_ps * bytes as f64).round() as u64)
+        Time(message.0 + self.packet.0 * packets + rounded(self.byte_ps * bytes as f64))
+    }
+}
+
+/// To the nearest whole number, as `round` does it, which is a call on processors without an instruction for it.
+fn rounded(value: f64) -> u64 {
+    let whole = value as u64;
+    whole + u64::from(value - whole as f64 >= 0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_to_the_nearest() {
+        for value in [0.0, 0.4, 0.5, 0.499_999_999_999_999_94, 1.5, 2.5, 1e9 + 0.5, 4.1e15, 7.3e17] {
+            assert_eq!(rounded(value), value.round() as u64, "{value}");
+        }
     }
 }

@@ -58,6 +58,11 @@ impl Socket {
         self.is_blocked
     }
 
+    /// Whether neither driver nor kernel have anything to send.
+    pub fn is_idle(&self) -> bool {
+        self.waiting == 0 && self.uncut == 0 && self.unsent == 0 && !self.is_blocked
+    }
+
     /// Bytes that can go if the window lets them.
     pub fn uncut(&self) -> u64 {
         self.uncut

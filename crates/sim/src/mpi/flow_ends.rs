@@ -28,8 +28,10 @@ pub struct FlowEnds {
     pub reached: u32,
     /// When the receiver's last read call begins or began.
     fetches_at: Option<Time>,
-    /// Frames of each read call that the receiver has not handled, in the order of calls.
-    fetched: VecDeque<u32>,
+    /// Bytes handed to the flow that have not left the sender's adapter, where its queue is limited.
+    pub queued: u64,
+    /// Frames of each read call that the receiver has not handled, in the order of calls, where drivers read sockets.
+    fetched: Option<Box<VecDeque<u32>>>,
     /// Credit as the peer advertised it last.
     pub credit: u32,
     /// What the last frame belonged to, and how often that has changed.
@@ -59,7 +61,8 @@ impl FlowEnds {
             acknowledged: 0,
             reached: 0,
             fetches_at: None,
-            fetched: VecDeque::new(),
+            queued: 0,
+            fetched: None,
             credit: 0,
             carried: None,
             group: 0,
@@ -73,12 +76,16 @@ impl FlowEnds {
     }
 
     /// A frame has arrived, and the receiver is free at `free`. Returns whether it needs a read call of its own: a call
-    /// reads everything that has arrived before it begins.
-    pub fn fetch(&mut self, now: Time, free: Time) -> bool {
+    /// reads everything that has arrived before it begins. `reads_sockets`: the receiver handles what a call has read
+    /// together.
+    pub fn fetch(&mut self, now: Time, free: Time, reads_sockets: bool) -> bool {
         let with_another = self.fetches_at.is_some_and(|begins| now <= begins + TOGETHER);
-        match self.fetched.back_mut().filter(|_| with_another) {
-            Some(frames) => *frames += 1,
-            None => self.fetched.push_back(1),
+        if reads_sockets {
+            let fetched = self.fetched.get_or_insert_default();
+            match fetched.back_mut().filter(|_| with_another) {
+                Some(frames) => *frames += 1,
+                None => fetched.push_back(1),
+            }
         }
         if !with_another {
             self.fetches_at = Some(free.later(now));
@@ -88,11 +95,12 @@ impl FlowEnds {
 
     /// The receiver has handled a frame. Returns whether it was the last of its read call.
     pub fn handled_is_last(&mut self) -> bool {
-        let Some(frames) = self.fetched.front_mut() else { return true };
+        let Some(fetched) = &mut self.fetched else { return true };
+        let Some(frames) = fetched.front_mut() else { return true };
         *frames -= 1;
         let is_last = *frames == 0;
         if is_last {
-            self.fetched.pop_front();
+            fetched.pop_front();
         }
         is_last
     }

@@ -2,6 +2,7 @@
 
 pub mod causes;
 pub mod chain;
+mod channels;
 pub mod collectives;
 pub mod costs;
 mod flow_ends;

@@ -126,7 +126,11 @@ impl Mpi {
         }
     }
 
-    /// Takes the core for so long.
+    /// Takes the core for so long, within a call or in a process that goes on with the network meanwhile.
+    pub async fn work(&self, time: Time) {
+        self.spend(time, Part::Software).await;
+    }
+
     async fn spend(&self, time: Time, part: Part) {
         if time == Time::default() {
             return;
@@ -176,17 +180,17 @@ impl Mpi {
     }
 
     async fn call(&self) {
-        self.spend(self.costs().call, Part::Software).await;
+        self.work(self.costs().call).await;
     }
 
     /// Takes notice of the other side of a one-sided epoch.
     pub async fn synchronise(&self) {
-        self.spend(self.costs().synchronise, Part::Software).await;
+        self.work(self.costs().synchronise).await;
     }
 
     /// Adds what an accumulate has brought.
     pub async fn accumulate(&self) {
-        self.spend(self.costs().accumulate, Part::Software).await;
+        self.work(self.costs().accumulate).await;
     }
 
     /// Begins to send.
@@ -212,6 +216,7 @@ impl Mpi {
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
         let eager = awaits == Awaits::Memory && self.is_eager(bytes);
         if let Some(vc) = process.channel(to) {
+            process.uses(vc);
             let envelope = Envelope::Tagged(tag);
             let context = Context(u64::from(request.0));
             let payload = memory(bytes);
@@ -244,6 +249,7 @@ impl Mpi {
         world.note(self.rank, || Entry::Receive { request, from, tag, bytes });
         let process = world.rank(self.rank);
         let source = from.and_then(|from| process.channel(from));
+        source.into_iter().for_each(|vc| process.uses(vc));
         let pattern = Pattern { space: Space::Tagged { tag, ignore }, source };
         let context = Context(u64::from(request.0));
         let buffer = memory(bytes);

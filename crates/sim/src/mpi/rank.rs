@@ -2,6 +2,7 @@
 
 use fishplate_engine::{Config, Engine, Instant, Path, RailId, SubchannelId, VcId};
 
+use super::channels::{Channels, Flows, Recent};
 use super::costs::Costs;
 use super::os_noise::OsNoise;
 use crate::events::Random;
@@ -52,11 +53,10 @@ pub struct Rank {
     /// Its program can go on.
     pub is_ready: bool,
     /// Virtual channels by peer; made when first used.
-    channels: Vec<Option<VcId>>,
-    /// Ranks by virtual channel.
-    peers: Vec<u32>,
+    channels: Channels,
     /// Flows by virtual channel and subchannel.
-    flows: Vec<Vec<SendQueue>>,
+    pub flows: Flows,
+    recent: Recent,
     requests: Vec<State>,
     free: Vec<u32>,
     /// Number of incomplete requests of each wait.
@@ -87,15 +87,6 @@ pub struct Rank {
     noise: OsNoise,
 }
 
-/// The send queue of a subchannel.
-#[derive(Clone, Copy, Debug)]
-pub struct SendQueue {
-    /// The flow.
-    pub flow: FlowId,
-    /// Bytes handed to it that have not left the adapter.
-    pub queued: u64,
-}
-
 impl Rank {
     /// A process among `ranks`; `random` is for the interruptions of its core.
     pub fn new(config: Config, costs: Costs, ranks: usize, random: Random) -> Self {
@@ -104,9 +95,9 @@ impl Rank {
             costs,
             core_free: Time::default(),
             is_ready: true,
-            channels: vec![None; ranks],
-            peers: Vec::new(),
-            flows: Vec::new(),
+            channels: Channels::new(ranks),
+            flows: Flows::default(),
+            recent: Recent::default(),
             requests: Vec::new(),
             free: Vec::new(),
             waits: Vec::new(),
@@ -128,20 +119,19 @@ impl Rank {
 
     /// The channel to a peer, if there is one yet.
     pub fn channel(&self, peer: u32) -> Option<VcId> {
-        self.channels[peer as usize]
+        self.channels.get(peer)
     }
 
     /// The policies towards the first peer, as text.
     pub fn explain(&self) -> String {
-        if self.peers.is_empty() { String::new() } else { self.engine.explain(VcId(0)) }
+        if self.flows.is_empty() { String::new() } else { self.engine.explain(VcId(0)) }
     }
 
     /// Opens a channel to `peer`.
     pub fn open(&mut self, peer: u32, itself: bool) -> VcId {
         let vc = if itself { self.engine.open_loopback() } else { self.engine.open() };
-        self.channels[peer as usize] = Some(vc);
-        self.peers.push(peer);
-        self.flows.push(Vec::new());
+        self.channels.insert(peer, vc);
+        self.flows.open();
         vc
     }
 
@@ -152,23 +142,25 @@ impl Rank {
         let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
         self.engine.path_measured(Instant(0), subchannel, path);
         self.engine.writable(subchannel, spec.budget);
-        self.flows[vc.0 as usize].push(SendQueue { flow, queued: 0 });
+        self.flows.push(vc, flow);
         Some(subchannel)
     }
 
-    /// The send queue of a subchannel.
-    pub fn send_queue(&mut self, subchannel: SubchannelId) -> &mut SendQueue {
-        &mut self.flows[subchannel.vc.0 as usize][usize::from(subchannel.index)]
+    /// The flow of a subchannel.
+    pub fn flow(&self, subchannel: SubchannelId) -> FlowId {
+        self.flows.of(subchannel)
     }
 
     /// All subchannels with their flows.
-    pub fn subchannels(&self) -> Vec<(SubchannelId, FlowId)> {
-        let channels = self.flows.iter().enumerate();
-        let of = |(vc, outs): (usize, &Vec<SendQueue>)| {
-            let name = move |index: usize| SubchannelId { vc: VcId(vc as u32), index: index as u8 };
-            outs.iter().enumerate().map(|(index, out)| (name(index), out.flow)).collect::<Vec<_>>()
-        };
-        channels.flat_map(of).collect()
+    pub fn subchannels(&self) -> impl Iterator<Item = (SubchannelId, FlowId)> {
+        self.flows.iter()
+    }
+
+    /// The program uses a channel: one that it has not used for longest gives memory back.
+    pub fn uses(&mut self, vc: VcId) {
+        if let Some(left) = self.recent.add(vc) {
+            self.engine.release_unused_memory(left);
+        }
     }
 
     /// Occupies the core for `cost` from `now` on, or once it is free. Returns when that ends.

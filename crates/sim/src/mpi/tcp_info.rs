@@ -23,7 +23,7 @@ const HOST_LIMITED_AFTER: u64 = 16 << 20;
 /// What kernels measure, by flow: of near connections, where the engines' own acknowledgements do not tell it. A pair of
 /// flows, there and back, have numbers that differ in the last bit.
 pub struct Kernels {
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<Box<Connection>>>,
     random: Random,
 }
 
@@ -37,7 +37,8 @@ impl Kernels {
     /// trip in nanoseconds.
     pub fn add_pair(&mut self, tcp: Option<(Time, u64)>) {
         let near = tcp.filter(|(_, round_trip_ns)| *round_trip_ns <= NEAR_NS);
-        let mut new = || near.map(|(call, _)| Connection::new(call + Time(self.random.below(call.0.max(1)))));
+        let random = &mut self.random;
+        let mut new = || near.map(|(call, _)| Box::new(Connection::new(call + Time(random.below(call.0.max(1))))));
         let pair = [new(), new()];
         self.connections.extend(pair);
     }
@@ -59,7 +60,7 @@ impl Kernels {
     }
 
     fn of(&mut self, flow: FlowId) -> Option<&mut Connection> {
-        self.connections.get_mut(flow.0 as usize)?.as_mut()
+        self.connections.get_mut(flow.0 as usize)?.as_deref_mut()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The papers' rows: found by simulation, then held against the table of what was published.
 
+mod applications;
 mod experiments;
 mod judge;
 mod published;

@@ -47,6 +47,12 @@ pub enum Benchmark {
     Exchange,
     /// What a computation leaves of a transfer.
     Overlap,
+    /// Files: each client a region.
+    IoContiguous,
+    /// Files: each client a tile of a picture.
+    IoTile,
+    /// Files: several threads of each client.
+    IoThreads,
 }
 
 /// What a benchmark's values are.
@@ -87,6 +93,9 @@ impl Benchmark {
         ("stream", Stream),
         ("exchange", Exchange),
         ("overlap", Overlap),
+        ("io_contiguous", IoContiguous),
+        ("io_tile", IoTile),
+        ("io_threads", IoThreads),
     ];
 
     /// The one of that name.
@@ -103,7 +112,7 @@ impl Benchmark {
     pub fn unit(self) -> Unit {
         match self {
             Bandwidth | Bibandwidth | DisplacedRing | PutBandwidth | GetBandwidth | PutBibandwidth | GetBibandwidth
-            | Stream => Unit::MbS,
+            | Stream | IoContiguous | IoTile | IoThreads => Unit::MbS,
             MessageRate => Unit::Messages,
             _ => Unit::Us,
         }
@@ -114,8 +123,14 @@ impl Benchmark {
         match self {
             Latency | Bandwidth | Bibandwidth | PutLatency | GetLatency | AccumulateLatency | PutBandwidth
             | GetBandwidth | PutBibandwidth | GetBibandwidth | Overlap => (2, 2),
+            IoContiguous | IoTile | IoThreads => (1, 1024),
             _ => (2, u32::MAX),
         }
+    }
+
+    /// Whether its ranks are clients of a file system, whose servers come besides.
+    pub fn is_of_files(self) -> bool {
+        matches!(self, IoContiguous | IoTile | IoThreads)
     }
 
     /// Sizes unless others are asked for, first and last, in bytes, doubling.
@@ -128,6 +143,8 @@ impl Benchmark {
             Nhop => (8, 8),
             Exchange | Overlap => (8, 4 << 20),
             DisplacedRing => (1 << 20, 1 << 20),
+            IoContiguous | IoThreads => (256 << 10, 256 << 10),
+            IoTile => (24 << 20, 24 << 20),
             AccumulateLatency => (4, 4 << 20),
             _ => (1, 4 << 20),
         }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use fishplate_collectives::Algorithm;
 
+use super::files::FileAccess;
 use super::neighbours::Neighbourhood;
 use crate::models::time::Time;
 use crate::mpi::collectives::Broadcast;
@@ -48,6 +49,8 @@ pub struct Options {
     pub pairs: Option<Vec<(u32, u32)>>,
     /// What `exchange` and `overlap` compute, and with whom.
     pub pattern: Pattern,
+    /// How files are accessed.
+    pub files: FileAccess,
 }
 
 impl Default for Options {
@@ -64,6 +67,7 @@ impl Default for Options {
             median: false,
             pairs: None,
             pattern: Pattern::default(),
+            files: FileAccess::default(),
         }
     }
 }

@@ -7,7 +7,7 @@ use fishplate_collectives::ClusterMap;
 use super::benchmark::{Benchmark, Unit};
 use super::options::{Machine, Options, Outcome};
 use super::timing::Measurements;
-use super::{collective, exchange, one_sided, patterns};
+use super::{collective, exchange, files, one_sided, patterns};
 use crate::mpi::program::{self, Mpi, Task};
 use crate::testbed;
 
@@ -15,7 +15,7 @@ use crate::testbed;
 ///
 /// # Errors
 /// When the stack is unknown, the number of ranks does not fit, an operation has no schedule as asked for, a pattern
-/// has no such neighbours, or ranks wait for ever.
+/// has no such neighbours, files cannot be accessed so, or ranks wait for ever.
 pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result<Outcome, String> {
     Ok(sweep(machine, benchmark, std::slice::from_ref(options))?.remove(0))
 }
@@ -40,18 +40,27 @@ pub fn sweep(machine: &Machine, benchmark: Benchmark, turns: &[Options]) -> Resu
     }
     let (map, seed) = (Rc::new(machine.placement.map()), machine.seed);
     turns.iter().try_for_each(|options| collective::plan(benchmark, options, &map, 0).map(|_| ()))?;
-    let world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    let system = if benchmark.is_of_files() { Some(files::system(machine)?) } else { None };
+    if system.is_some() {
+        turns.iter().try_for_each(|options| files::check(benchmark, options, ranks))?;
+    }
+    let placement =
+        system.as_ref().map_or(machine.placement.clone(), |system| machine.placement.serving(system.servers()));
+    let world = testbed::world(&machine.testbed, stack, &placement, seed)?;
     let turns: Rc<Vec<(Options, Measurements)>> =
         Rc::new(turns.iter().map(|options| (options.clone(), Measurements::default())).collect());
     let program = |mpi: Mpi| -> Task {
-        let (turns, map) = (turns.clone(), map.clone());
+        let (turns, map, system) = (turns.clone(), map.clone(), system.clone());
         Box::pin(async move {
+            if let Some(system) = system {
+                return files::run(benchmark, &mpi, (&turns, seed), &system).await;
+            }
             for (options, found) in turns.iter() {
                 one(benchmark, &mpi, (options, seed, &map), found).await;
             }
         })
     };
-    let mut world = program::run(world, ranks, stack.unawaited_bytes(), program)
+    let mut world = program::run(world, placement.ranks(), stack.unawaited_bytes(), program)
         .map_err(|deadlock| format!("{}: ranks {:?} wait for ever", benchmark.name(), deadlock.ranks))?;
     let (policies, events, end) = (world.rank(0).explain(), world.events(), world.now());
     let outcome = |(options, found): &(Options, Measurements)| {
@@ -72,6 +81,7 @@ fn value(benchmark: Benchmark, options: &Options, parts: &[(u64, f64)]) -> Resul
     Ok(match benchmark.unit() {
         Unit::Messages => sum,
         _ if benchmark == Benchmark::Stream => sum,
+        _ if benchmark.is_of_files() => files::together(parts),
         _ if options.aligned => last,
         _ if options.median => {
             let mut values: Vec<f64> = parts.iter().map(|(_, value)| *value).collect();

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use fishplate_link::{Link, Rate, Settings};
+use fishplate_link::{Rate, Settings};
 
 use super::nodes::{Slot, UNLIMITED, node};
 use super::placement::Placement;
-use super::schema::{EmulatedModel, Emulation, Kind, Parts, Rail, Stack, Testbed, Transport};
+use super::schema::{Bus, EmulatedModel, Emulation, Kind, LinkModel, Parts, Rail, Stack, Testbed, Transport};
 use crate::models::adapter::Adapter;
 use crate::models::flow::{Acknowledged, Flow, Limits};
 use crate::models::network::Network;
-use crate::models::path::{Cost, Hop, Path, Place};
+use crate::models::path::{Cost, Hop, Leg, Path, Place, Terms, latency};
 use crate::models::socket::Socket;
 use crate::models::station::Turn;
 use crate::models::time::Time;
@@ -44,8 +44,21 @@ pub struct Fabric {
     wan: Vec<Place>,
     /// Pairs of ranks that use one rail only.
     bound: Vec<(u32, u32, u8)>,
-    /// By rail and two nodes: their ranks share one.
-    paths: BTreeMap<(usize, usize, usize), Path>,
+    /// How paths begin, by rail and node.
+    out: BTreeMap<(usize, usize, Distance), Rc<Leg>>,
+    /// How they end.
+    into: BTreeMap<(usize, usize), Rc<Leg>>,
+    /// What holds for them, by rail.
+    terms: BTreeMap<(usize, Distance), Rc<Terms>>,
+    /// The path within each node.
+    within: Vec<Option<Path>>,
+}
+
+/// What makes paths between nodes differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Distance {
+    crosses_wan: bool,
+    crosses_blocks: bool,
 }
 
 impl Fabric {
@@ -67,10 +80,13 @@ impl Fabric {
                     queue_bytes: Some(u64::MAX),
                     ..Settings::default()
                 };
-                (0..2).map(|direction| network.add_link(Link::new(settings.clone(), seed + direction))).collect()
+                (0..2)
+                    .map(|direction| network.add_link(fishplate_link::Link::new(settings.clone(), seed + direction)))
+                    .collect()
             }
         };
         let emulator = network.add_station();
+        let within = vec![None; placement.nodes()];
         Fabric {
             emulator,
             testbed,
@@ -81,7 +97,10 @@ impl Fabric {
             shm,
             wan,
             bound: Vec::new(),
-            paths: BTreeMap::new(),
+            out: BTreeMap::new(),
+            into: BTreeMap::new(),
+            terms: BTreeMap::new(),
+            within,
         }
     }
 
@@ -97,68 +116,129 @@ impl Fabric {
         self.bound.iter().find(is_meant).map(|(_, _, rail)| *rail)
     }
 
+    /// The path from one node to another. Its legs and terms are those of others.
     fn path(&mut self, rail: usize, from: usize, to: usize) -> Path {
-        if let Some(path) = self.paths.get(&(rail, from, to)) {
-            return path.clone();
-        }
-        let path = self.new_path(rail, from, to);
-        self.paths.insert((rail, from, to), path.clone());
-        path
+        let distance = self.distance(rail, from, to);
+        let out = self.out.get(&(rail, from, distance)).cloned().unwrap_or_else(|| {
+            let leg = Rc::new(self.leg_out(rail, from, distance));
+            self.out.insert((rail, from, distance), leg.clone());
+            leg
+        });
+        let into = self.into.get(&(rail, to)).cloned().unwrap_or_else(|| {
+            let leg = Rc::new(self.leg_into(rail, to));
+            self.into.insert((rail, to), leg.clone());
+            leg
+        });
+        let terms = self.terms.get(&(rail, distance)).cloned().unwrap_or_else(|| {
+            let terms = Rc::new(self.connection(rail, self.terms(rail, distance, (&out, &into)), (&out, &into)));
+            self.terms.insert((rail, distance), terms.clone());
+            terms
+        });
+        Path { out, into, terms }
     }
 
-    fn new_path(&self, rail: usize, from: usize, to: usize) -> Path {
+    fn distance(&self, rail: usize, from: usize, to: usize) -> Distance {
+        let block_nodes = match self.testbed.rail[rail].parts() {
+            Some(Parts::Hardware(_, _, _, switch)) => switch.block_nodes.as_ref(),
+            _ => None,
+        };
+        Distance {
+            crosses_wan: self.placement.cluster_of(from) != self.placement.cluster_of(to),
+            crosses_blocks: block_nodes
+                .is_some_and(|nodes| from as u64 / nodes.value as u64 != to as u64 / nodes.value as u64),
+        }
+    }
+
+    fn leg_out(&self, rail: usize, from: usize, distance: Distance) -> Leg {
+        let mut hops = Vec::new();
+        let model = &self.testbed.rail[rail];
+        match model.parts() {
+            Some(Parts::Hardware(_, _, link, _)) => {
+                self.sender(&mut hops, model, (from, rail), self.on_wire(link));
+                self.middle(&mut hops, model, from, distance);
+            }
+            Some(Parts::Emulated(emulated)) => self.emulator(&mut hops, emulated, (from, rail)),
+            None => unreachable!("checked when the testbed was read"),
+        }
+        Leg { hops, adapter: self.slots[from][rail].adapter, back_through: None }
+    }
+
+    fn leg_into(&self, rail: usize, to: usize) -> Leg {
+        let (mut hops, mut back_through) = (Vec::new(), None);
+        let model = &self.testbed.rail[rail];
+        match model.parts() {
+            Some(Parts::Hardware(_, _, link, _)) => self.receiver(&mut hops, model, (to, rail), self.on_wire(link)),
+            Some(Parts::Emulated(emulated)) => {
+                let far = &self.slots[to][rail];
+                hops.push(hop(far.kernel_receive, Turn::In, self.kernel(false), 0.0));
+                // An emulator's queue is short: those who send pace themselves.
+                back_through = (emulated.by == Emulation::Shaper).then_some(far.port_out);
+            }
+            None => unreachable!("checked when the testbed was read"),
+        }
+        Leg { hops, adapter: 0, back_through }
+    }
+
+    /// Bytes of a link for a byte of payload.
+    fn on_wire(&self, link: &LinkModel) -> f64 {
+        let (mtu, headers) = packet(&self.transport, link.mtu_bytes.value);
+        let overhead = link.overhead_bytes.value + headers;
+        1.0 + (overhead * link_packets(mtu, link).max(1.0)) / mtu
+    }
+
+    fn terms(&self, rail: usize, distance: Distance, legs: (&Leg, &Leg)) -> Terms {
         match self.testbed.rail[rail].parts() {
-            Some(Parts::Hardware(..)) => self.hardware_path(rail, from, to),
-            Some(Parts::Emulated(model)) => self.emulated_path(model, rail, from, to),
+            Some(Parts::Hardware(bus, _, link, _)) => self.hardware_terms((bus, link), distance, legs),
+            Some(Parts::Emulated(model)) => self.emulated_terms(model),
             None => unreachable!("checked when the testbed was read"),
         }
     }
 
-    fn hardware_path(&self, rail: usize, from: usize, to: usize) -> Path {
-        let Some(Parts::Hardware(bus, _, link, _)) = self.testbed.rail[rail].parts() else {
-            unreachable!("asked for hardware only")
-        };
+    fn hardware_terms(&self, (bus, link): (&Bus, &LinkModel), distance: Distance, legs: (&Leg, &Leg)) -> Terms {
         let (mtu, headers) = packet(&self.transport, link.mtu_bytes.value);
         let overhead = link.overhead_bytes.value + headers;
-        // A packet of IP may be longer than one of the link.
-        let link_packets = (mtu / link.mtu_bytes.value).max(1.0);
-        let on_wire = 1.0 + (overhead * link_packets.max(1.0)) / mtu;
-        let mut hops = Vec::new();
-        let model = &self.testbed.rail[rail];
-        self.sender(&mut hops, model, (from, rail), on_wire);
-        self.middle(&mut hops, model, (from, to));
-        self.receiver(&mut hops, model, (to, rail), on_wire);
         let flight = match &self.testbed.wan {
-            Some(wan) if self.placement.cluster_of(from) != self.placement.cluster_of(to) => {
-                Time::ns(wan.delay_us.value * 1e3 + wan.routers_ns.value)
-            }
+            Some(wan) if distance.crosses_wan => Time::ns(wan.delay_us.value * 1e3 + wan.routers_ns.value),
             _ => Time::default(),
         };
-        let back = hops.iter().fold(flight, |sum, hop| sum + hop.latency);
+        let hops = legs.0.hops.iter().chain(&legs.1.hops);
+        let back = hops.fold(flight, |sum, hop| sum + hop.latency);
         let wan_overhead = self.testbed.wan.as_ref().map_or(overhead, |wan| wan.overhead_bytes.value + headers);
-        Path {
-            hops: hops.into(),
+        Terms {
             mtu: mtu as u64,
             burst: bus.burst_bytes.as_ref().map_or(mtu, |burst| burst.value.min(mtu)) as u64,
             frame_bytes: None,
-            packet_overhead: (wan_overhead * link_packets) as u64,
+            packet_overhead: (wan_overhead * link_packets(mtu, link)) as u64,
             back,
-            back_through: None,
             flight,
+            limits: self.limits(),
+            acknowledged: self.acknowledged(),
+            socket: None,
         }
     }
 
-    /// Protocol code, what emulates the rail, protocol code. Emulators add their delay themselves.
-    fn emulated_path(&self, model: &EmulatedModel, rail: usize, from: usize, to: usize) -> Path {
+    fn emulated_terms(&self, model: &EmulatedModel) -> Terms {
         let (mtu, headers) = packet(&self.transport, f64::INFINITY);
-        let (near, far) = (&self.slots[from][rail], &self.slots[to][rail]);
         let frame = ((model.frame_bytes.value / mtu) as u64).max(1) * mtu as u64;
-        let late = match model.by {
-            Emulation::Shaper => Time::default(),
-            Emulation::Emulator => Time::ns(model.late_us.value * 1e3),
-        };
+        let flight = Time::ns(model.delay_us.value * 1e3);
+        Terms {
+            mtu: mtu as u64,
+            burst: mtu as u64,
+            frame_bytes: Some(frame),
+            packet_overhead: (headers + model.gap_bytes.value) as u64,
+            back: flight + late(model),
+            flight,
+            limits: self.limits(),
+            acknowledged: self.acknowledged(),
+            socket: None,
+        }
+    }
+
+    /// Protocol code, and what emulates the rail. Emulators add their delay themselves.
+    fn emulator(&self, hops: &mut Vec<Hop>, model: &EmulatedModel, (node, rail): (usize, usize)) {
+        let near = &self.slots[node][rail];
         let through = |place| hop(place, Turn::Out, Cost::default(), 0.0);
-        let mut hops = vec![hop(near.kernel_send, Turn::Out, self.kernel(true), 0.0)];
+        hops.push(hop(near.kernel_send, Turn::Out, self.kernel(true), 0.0));
         match model.by {
             Emulation::Shaper => hops.push(Hop { leaves: true, ..through(near.port_out) }),
             // TCP sends no faster than it has measured, so the queue is in the sender's socket, not in the emulator.
@@ -166,21 +246,8 @@ impl Fabric {
                 hops.push(Hop { leaves: true, ..through(near.pacing) });
                 let frame = Time::ns(model.frame_us.value * 1e3);
                 hops.push(hop(self.emulator, Turn::Out, Cost { frame, ..Cost::default() }, 0.0));
-                hops.push(Hop { latency: late, ..through(near.port_out) });
+                hops.push(Hop { latency: late(model), ..through(near.port_out) });
             }
-        }
-        hops.push(hop(far.kernel_receive, Turn::In, self.kernel(false), 0.0));
-        let flight = Time::ns(model.delay_us.value * 1e3);
-        Path {
-            hops: hops.into(),
-            mtu: mtu as u64,
-            burst: mtu as u64,
-            frame_bytes: Some(frame),
-            packet_overhead: (headers + model.gap_bytes.value) as u64,
-            back: flight + late,
-            // An emulator's queue is short: those who send pace themselves.
-            back_through: (model.by == Emulation::Shaper).then_some(far.port_out),
-            flight,
         }
     }
 
@@ -201,16 +268,14 @@ impl Fabric {
         hops.push(leaves);
     }
 
-    fn middle(&self, hops: &mut Vec<Hop>, model: &Rail, (from, to): (usize, usize)) {
+    fn middle(&self, hops: &mut Vec<Hop>, model: &Rail, from: usize, distance: Distance) {
         let Some(Parts::Hardware(_, _, link, switch)) = model.parts() else { return };
-        let clusters = [from, to].map(|node| self.placement.cluster_of(node));
-        if clusters[0] != clusters[1]
-            && let Some(place) = self.wan.get(clusters[0].min(1))
+        if distance.crosses_wan
+            && let Some(place) = self.wan.get(self.placement.cluster_of(from).min(1))
         {
             hops.push(hop(*place, Turn::Out, Cost::default(), switch.latency_ns.value));
         }
-        if let Some(block) = &switch.block_nodes
-            && from as u64 / block.value as u64 != to as u64 / block.value as u64
+        if distance.crosses_blocks
             && let Some(last) = hops.last_mut()
         {
             last.latency = last.latency + Time::ns(2.0 * (switch.latency_ns.value + link.cable_ns.value));
@@ -243,6 +308,10 @@ impl Fabric {
         }
     }
 
+    fn acknowledged(&self) -> Acknowledged {
+        if self.transport.kind == Kind::Ud { Acknowledged::WhenLeft } else { Acknowledged::ByReceiver }
+    }
+
     fn limits(&self) -> Limits {
         let limit =
             |parameter: &Option<super::Parameter>| parameter.as_ref().map_or(UNLIMITED, |most| most.value as u64);
@@ -251,42 +320,49 @@ impl Fabric {
     }
 
     /// Over TCP the kernel holds some of it; the window of near hosts is another one.
-    fn connection(&self, rail: usize, mut flow: Flow) -> Flow {
-        let round_trip = flow.path.latency() + flow.path.back;
-        let Some(least) = &self.transport.unsent_bytes else { return flow };
+    fn connection(&self, rail: usize, mut terms: Terms, (out, into): (&Leg, &Leg)) -> Terms {
+        let round_trip = latency(out, into, terms.flight) + terms.back;
+        let Some(least) = &self.transport.unsent_bytes else { return terms };
         let fitting = self.testbed.rail[rail].speed() * round_trip.as_ns() / 1e9 * UNSENT_PART;
         let unsent = fitting.clamp(least.value, least.value.max(MOST_UNSENT));
-        let buffer = flow.path.frame_bytes.unwrap_or(flow.path.mtu);
+        let buffer = terms.frame_bytes.unwrap_or(terms.mtu);
         let is_paced =
             matches!(self.testbed.rail[rail].parts(), Some(Parts::Emulated(model)) if model.by == Emulation::Emulator);
-        flow.socket = Some(Socket::new(unsent as u64, buffer, is_paced));
+        terms.socket = Some(Socket::new(unsent as u64, buffer, is_paced));
         if let Some(window) = self.transport.near_window_bytes.as_ref().filter(|_| round_trip <= NEAR) {
-            flow.limits.bytes = flow.limits.bytes.min(window.value as u64);
+            terms.limits.bytes = terms.limits.bytes.min(window.value as u64);
         }
-        flow
+        terms
     }
 
-    fn shm_subchannel(&self, node: usize) -> (Flow, SubchannelSpec) {
+    fn shm_subchannel(&mut self, node: usize) -> (Flow, SubchannelSpec) {
+        let path = self.within[node].clone().unwrap_or_else(|| self.shm_path(node));
+        self.within[node] = Some(path.clone());
+        self.subchannel(0, self.testbed.host.shm_mb_s.value * 1e6, Flow::new(path))
+    }
+
+    fn shm_path(&self, node: usize) -> Path {
         let (adapter, place) = self.shm[node];
         let host = &self.testbed.host;
         let copy =
             Hop { leaves: true, ..hop(place, Turn::Out, per_byte(host.shm_mb_s.value), host.shm_latency_ns.value) };
-        let path = Path {
-            hops: [copy].into(),
+        let terms = Terms {
             mtu: 4096,
             burst: 4096,
             frame_bytes: None,
             packet_overhead: 0,
             back: Time::default(),
-            back_through: None,
             flight: Time::default(),
+            limits: Limits { messages: u32::MAX, bytes: UNLIMITED },
+            acknowledged: Acknowledged::ByReceiver,
+            socket: None,
         };
-        let limits = Limits { messages: u32::MAX, bytes: UNLIMITED };
-        self.subchannel(0, host.shm_mb_s.value * 1e6, Flow::new(adapter, path, limits, Acknowledged::ByReceiver))
+        let out = Leg { hops: vec![copy], adapter, back_through: None };
+        Path { out: out.into(), into: Rc::default(), terms: terms.into() }
     }
 
     fn subchannel(&self, rail: usize, speed: f64, flow: Flow) -> (Flow, SubchannelSpec) {
-        let round_trip = flow.path.latency() + flow.path.back;
+        let round_trip = flow.path.latency() + flow.path.terms.back;
         let budget = self.stack.queue_bytes.as_ref().map_or(UNLIMITED, |queue| queue.value as u64);
         let spec = SubchannelSpec {
             rail: rail as u8,
@@ -305,16 +381,12 @@ impl Topology for Fabric {
         if near == far {
             return vec![self.shm_subchannel(near)];
         }
-        let acknowledged =
-            if self.transport.kind == Kind::Ud { Acknowledged::WhenLeft } else { Acknowledged::ByReceiver };
         let count = if self.bound(from, to).is_some() { 1 } else { self.stack.rails.len() };
         let rails: Vec<usize> = (0..count).filter_map(|place| self.rail(from, to, place as u8)).collect();
         let subchannel = |rail: usize| {
             let path = self.path(rail, near, far);
             let speed = self.testbed.rail[rail].speed();
-            let adapter = self.slots[near][rail].adapter;
-            let flow = Flow::new(adapter, path, self.limits(), acknowledged);
-            self.subchannel(rail, speed, self.connection(rail, flow))
+            self.subchannel(rail, speed, Flow::new(path))
         };
         rails.into_iter().map(subchannel).collect()
     }
@@ -341,6 +413,19 @@ impl Topology for Fabric {
 fn packet(transport: &Transport, link_mtu: f64) -> (f64, f64) {
     let mtu = transport.mtu_bytes.as_ref().map_or(link_mtu, |mtu| mtu.value).max(1.0);
     (mtu, transport.header_bytes.as_ref().map_or(0.0, |bytes| bytes.value))
+}
+
+/// A packet of IP may be longer than one of the link.
+fn link_packets(mtu: f64, link: &LinkModel) -> f64 {
+    (mtu / link.mtu_bytes.value).max(1.0)
+}
+
+/// How late an emulator's timers are.
+fn late(model: &EmulatedModel) -> Time {
+    match model.by {
+        Emulation::Shaper => Time::default(),
+        Emulation::Emulator => Time::ns(model.late_us.value * 1e3),
+    }
 }
 
 fn per_byte(mb_s: f64) -> Cost {

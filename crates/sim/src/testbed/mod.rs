@@ -6,6 +6,7 @@ mod parameter;
 mod placement;
 mod schema;
 mod shipped;
+mod storage;
 
 use std::rc::Rc;
 
@@ -17,6 +18,7 @@ pub use parameter::{Parameter, all as all_parameters, set};
 pub use placement::Placement;
 pub use schema::{Emulation, Kind, Parts, Stack, Testbed};
 pub use shipped::{SHIPPED, shipped};
+pub use storage::Storage;
 
 use crate::models::network::Network;
 use crate::models::time::Time;
@@ -91,7 +93,13 @@ impl Testbed {
             if stack.rails.is_empty() || stack.rails.iter().any(|rail| *rail >= self.rail.len()) {
                 return problem(format!("rails are numbered 0 to {}", self.rail.len() - 1));
             }
+            if let Some(storage) = stack.storage.as_ref().filter(|storage| !self.storage.contains_key(*storage)) {
+                return problem(format!("there is no storage {storage}"));
+            }
             stack.config().map_err(|error| format!("stack.{name}: {error}"))?;
+        }
+        for (name, storage) in &self.storage {
+            storage.check().map_err(|error| format!("storage.{name}: {error}"))?;
         }
         Ok(())
     }
@@ -120,6 +128,22 @@ impl Testbed {
     pub fn stack(&self, name: &str) -> Result<&Stack, String> {
         let known = || self.stack.keys().cloned().collect::<Vec<_>>().join(", ");
         self.stack.get(name).ok_or_else(|| format!("{} has no stack {name}; there are {}", self.name, known()))
+    }
+}
+
+impl Testbed {
+    /// The file system of a stack.
+    ///
+    /// # Errors
+    /// When there is no such stack, or it has none; says which have.
+    pub fn storage_of(&self, stack: &str) -> Result<&Storage, String> {
+        let named = self.stack(stack)?.storage.as_ref().and_then(|name| self.storage.get(name));
+        named.ok_or_else(|| {
+            let having = self.stack.iter().filter(|(_, stack)| stack.storage.is_some());
+            let known: Vec<&str> = having.map(|(name, _)| name.as_str()).collect();
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            format!("stack {stack} of {} has no file system; stacks with one: {known}", self.name)
+        })
     }
 }
 

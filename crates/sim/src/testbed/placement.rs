@@ -7,6 +7,8 @@ use fishplate_collectives::{ClusterMap, Place};
 pub struct Placement {
     ranks: u32,
     per_node: u32,
+    /// Ranks at the end that are alone on their nodes.
+    servers: u32,
     /// Nodes in use of each cluster.
     clusters: Vec<usize>,
 }
@@ -17,7 +19,15 @@ impl Placement {
         let clusters = clusters.max(1);
         let each = (ranks as usize).div_ceil(clusters);
         let nodes = each.div_ceil(per_node.max(1) as usize);
-        Placement { ranks, per_node: per_node.max(1), clusters: vec![nodes; clusters] }
+        Placement { ranks, per_node: per_node.max(1), servers: 0, clusters: vec![nodes; clusters] }
+    }
+
+    /// The same ranks, all in the first cluster, and `servers` more after them, each on a node of its own, in the last.
+    pub fn serving(&self, servers: u32) -> Placement {
+        let mut clusters = vec![0; self.clusters.len()];
+        clusters[0] = self.ranks.div_ceil(self.per_node) as usize;
+        clusters[self.clusters.len() - 1] += servers as usize;
+        Placement { ranks: self.ranks + servers, servers, clusters, ..*self }
     }
 
     /// Ranks in all.
@@ -51,6 +61,12 @@ impl Placement {
 
     /// Where a rank runs.
     pub fn node_of(&self, rank: u32) -> usize {
+        let from_the_end = self.ranks - rank;
+        if from_the_end <= self.servers {
+            return self.nodes() - from_the_end as usize;
+        } else if self.servers > 0 {
+            return (rank / self.per_node) as usize;
+        }
         let each = self.ranks_of_cluster();
         let (cluster, within) = ((rank / each) as usize, rank % each);
         self.clusters[..cluster].iter().sum::<usize>() + (within / self.per_node) as usize

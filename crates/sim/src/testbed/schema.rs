@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::parameter::Parameter;
+use super::storage::Storage;
 
 /// A testbed.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,8 +28,17 @@ pub struct Testbed {
     pub transport: BTreeMap<String, Transport>,
     /// MPI libraries, or what takes their place.
     pub stack: BTreeMap<String, Stack>,
+    /// File systems.
+    #[serde(default)]
+    pub storage: BTreeMap<String, Storage>,
+    /// Programs.
+    #[serde(default)]
+    pub application: BTreeMap<String, Application>,
     /// The stack that is taken unless another one is asked for.
     pub default_stack: String,
+    /// How many times as long as in its trace each of the papers' programs computes.
+    #[serde(default)]
+    pub computation: BTreeMap<String, Parameter>,
 }
 
 /// A node.
@@ -281,6 +291,9 @@ pub struct Stack {
     pub acknowledges: bool,
     /// Over what.
     pub transport: String,
+    /// The file system that benchmarks of files use over it; absent: none.
+    #[serde(default)]
+    pub storage: Option<String>,
     /// Rails used, by position.
     pub rails: Vec<usize>,
     /// Longest message without a rendezvous; absent: as the engine finds best.
@@ -352,4 +365,12 @@ pub struct Stack {
     /// See `mpi::costs`.
     #[serde(default)]
     pub accumulate_ns: Option<Parameter>,
+}
+
+/// A program that reads a file and computes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Application {
+    /// What a process takes for a byte that it has read.
+    pub compute_ns_per_byte: Parameter,
 }

@@ -26,8 +26,8 @@ impl VirtualChannel {
         self.to_reassign.extend(subchannel.assigned.drain(..));
         // The peer has no acknowledgement of these writes: it retransmits them, and they are refused again.
         self.remote.forget_refusals(subchannel.refusals.drain(..).count());
-        self.live.retain(|live| usize::from(*live) != index);
-        self.standby.retain(|standby| usize::from(*standby) != index);
+        self.live.remove(index);
+        self.standby.remove(index);
         if self.live.is_empty() {
             self.live = std::mem::take(&mut self.standby);
         }
@@ -47,7 +47,7 @@ impl VirtualChannel {
         if self.live.len() < 2 || !self.carries(index) {
             return false;
         }
-        self.live.retain(|live| usize::from(*live) != index);
+        self.live.remove(index);
         self.cached_choice = None;
         self.subchannels[index].liveness.retire();
         self.to_reassign.extend(self.subchannels[index].assigned.drain(..));

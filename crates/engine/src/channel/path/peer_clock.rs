@@ -5,6 +5,7 @@
 //! waits for the peer's process, and behind what the peer sends.
 
 use super::packet_train::TimeRange;
+use crate::rare::Empty;
 use crate::time::Instant;
 
 /// Least times are those of the present and the last window of so many nanoseconds: clocks drift apart, by 40 us in
@@ -21,6 +22,11 @@ pub struct PeerClock {
     window_start: Instant,
     present_least_us: Option<i32>,
     last_least_us: Option<i32>,
+}
+
+impl Empty for PeerClock {
+    const EMPTY: &'static Self =
+        &PeerClock { base_us: None, window_start: Instant(0), present_least_us: None, last_least_us: None };
 }
 
 impl PeerClock {

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use crate::ids::MessageSeq;
+use crate::rare::Rare;
 
 /// Messages ahead of the expected one. Bounded by what the peer may leave here, as every waiting message was charged to it.
-pub struct Reorder<T> {
+pub struct Reorder<T: 'static> {
     expected: MessageSeq,
     /// Position `i` holds message `expected + 1 + i`.
-    waiting: VecDeque<Option<T>>,
+    waiting: Rare<VecDeque<Option<T>>>,
     window: u32,
 }
 
@@ -16,10 +17,10 @@ pub struct Reorder<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadSequence;
 
-impl<T> Reorder<T> {
+impl<T: 'static> Reorder<T> {
     /// Expects message 0; messages up to `window` positions ahead can wait.
     pub fn new(window: u32) -> Self {
-        Reorder { expected: MessageSeq(0), waiting: VecDeque::new(), window }
+        Reorder { expected: MessageSeq(0), waiting: Rare::new(), window }
     }
 
     /// Whether `seq` is next.
@@ -52,7 +53,7 @@ impl<T> Reorder<T> {
     /// The next message has been taken. Returns the one that follows it, if it waits here; it is then next.
     pub fn advance(&mut self) -> Option<T> {
         self.expected = self.expected.next();
-        self.waiting.pop_front().flatten()
+        self.waiting.existing()?.pop_front().flatten()
     }
 
     /// Stores a message that is not next.
@@ -76,7 +77,14 @@ impl<T> Reorder<T> {
 
     /// Everything that waits, in order; the queue is then empty.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
-        self.waiting.drain(..).flatten()
+        self.waiting.take().into_iter().flatten()
+    }
+
+    /// Gives memory back if nothing waits.
+    pub fn release_unused_memory(&mut self) {
+        if self.waiting.is_empty() {
+            self.waiting.clear();
+        }
     }
 }
 

@@ -14,6 +14,8 @@ pub use remote_access::RemoteAccess;
 pub use stripes::Stripes;
 pub(super) use subchannel_choice::CachedChoice;
 
+use std::collections::VecDeque;
+
 use protocol::Protocol;
 use send::{Destination, Purpose, Send, Stage};
 use stripes::Piece;
@@ -141,7 +143,7 @@ impl VirtualChannel {
             if self.subchannels[index].budget == 0 {
                 continue;
             }
-            if let Some(key) = self.subchannels[index].assigned.pop_front() {
+            if let Some(key) = self.subchannels[index].assigned.existing().and_then(VecDeque::pop_front) {
                 return self.message(now, index, key, sends);
             }
         }

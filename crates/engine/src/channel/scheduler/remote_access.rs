@@ -10,6 +10,7 @@ use crate::channel::{CreditReturn, Reply, VirtualChannel};
 use crate::generational_slab::GenerationalSlab;
 use crate::intervals::Intervals;
 use crate::memory::Payload;
+use crate::rare::Empty;
 use crate::registered_memory::RegionId;
 use crate::time::Instant;
 use crate::wire::{Access, Body, ReceiveRef, Refusal, SendRef};
@@ -37,7 +38,6 @@ struct PendingRead {
 }
 
 /// What remote memory access adds to a virtual channel.
-#[derive(Default)]
 pub struct RemoteAccess {
     /// Requests to read that wait for credit or for a subchannel.
     reads: VecDeque<Body>,
@@ -57,7 +57,31 @@ pub struct RemoteAccess {
     recorded: Intervals,
 }
 
+impl Default for RemoteAccess {
+    fn default() -> Self {
+        RemoteAccess::new()
+    }
+}
+
+impl Empty for RemoteAccess {
+    const EMPTY: &'static Self = &RemoteAccess::new();
+}
+
 impl RemoteAccess {
+    /// Nothing has been accessed yet.
+    const fn new() -> RemoteAccess {
+        RemoteAccess {
+            reads: VecDeque::new(),
+            writes: VecDeque::new(),
+            writes_in_flight: 0,
+            pending_reads: VecDeque::new(),
+            responses: 0,
+            refused: 0,
+            next_number: 0,
+            recorded: Intervals::new(),
+        }
+    }
+
     /// Whether nothing waits to be handed to a subchannel.
     pub fn is_idle(&self) -> bool {
         self.reads.is_empty() && self.writes.is_empty() && self.pending_reads.is_empty() && self.refused == 0
@@ -151,6 +175,9 @@ impl VirtualChannel {
 
     /// `region` has ended: the reads of it that wait are refused.
     pub fn refuse_pending_reads(&mut self, region: RegionId) {
+        if self.remote.pending_reads.is_empty() {
+            return;
+        }
         for pending_reads in std::mem::take(&mut self.remote.pending_reads) {
             if pending_reads.region == region {
                 self.refuse_read(pending_reads.receive, Refusal::Key);
@@ -219,7 +246,8 @@ impl VirtualChannel {
 
     /// Turns pending reads into responses, as many as may be in progress.
     pub(super) fn start_responses(&mut self, sends: &mut GenerationalSlab<Send>) {
-        while self.remote.responses < MAX_RESPONSES
+        while !self.remote.pending_reads.is_empty()
+            && self.remote.responses < MAX_RESPONSES
             && let Some(PendingRead { region, source, receive }) = self.remote.pending_reads.pop_front()
         {
             let len = source.len();

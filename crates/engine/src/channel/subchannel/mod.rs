@@ -14,6 +14,7 @@ use super::path::peer_clock::PeerClock;
 use super::path::sent_frames::{AckedFrames, SentFrame};
 use crate::ids::RailId;
 use crate::policy::LAST_RESORT_NS;
+use crate::rare::Rare;
 use crate::time::Instant;
 use crate::wire::{Body, Refusal, SendRef, Urgency};
 
@@ -76,7 +77,7 @@ pub struct Subchannel {
     /// Bytes that the driver can take now.
     pub budget: u64,
     /// Messages that a policy has put on this subchannel and that it has not taken yet: keys of sends.
-    pub assigned: VecDeque<u64>,
+    pub assigned: Rare<VecDeque<u64>>,
     in_flight: VecDeque<Frame>,
     acked: u32,
     /// Of those in flight, the first so many are acknowledged by the peer's kernel.
@@ -92,7 +93,7 @@ pub struct Subchannel {
     unacked_bytes: u64,
     ack_due: Option<Instant>,
     /// Refusals of writes that came over it. Nothing is acknowledged before they are sent: the write would seem to succeed.
-    pub refusals: VecDeque<(u64, SendRef, Refusal)>,
+    pub refusals: Rare<VecDeque<(u64, SendRef, Refusal)>>,
     /// It is up. Otherwise its slot is free.
     pub live: bool,
     /// It is memory that both sides see: nothing of its path is measured, and the driver tells what was delivered.
@@ -114,7 +115,7 @@ impl Subchannel {
             rail,
             estimate: Estimate::new(speed),
             budget: 0,
-            assigned: VecDeque::new(),
+            assigned: Rare::new(),
             in_flight: VecDeque::new(),
             acked: 0,
             kernel_acked: 0,
@@ -125,7 +126,7 @@ impl Subchannel {
             last_pure_ack: Instant(0),
             unacked_bytes: 0,
             ack_due: None,
-            refusals: VecDeque::new(),
+            refusals: Rare::new(),
             live: true,
             is_in_memory: false,
             is_paused: false,
@@ -346,6 +347,15 @@ impl Subchannel {
     /// The oldest frame that is not acknowledged.
     pub fn oldest(&self) -> Option<&SentFrame> {
         self.in_flight.front().map(|frame| &frame.sent)
+    }
+
+    /// Gives back the memory of its queues, which are empty but for probes in flight.
+    pub fn release_unused_memory(&mut self) {
+        self.in_flight.shrink_to_fit();
+        self.assigned.clear();
+        if self.refusals.is_empty() {
+            self.refusals.clear();
+        }
     }
 
     /// Whether everything that was sent has been acknowledged.

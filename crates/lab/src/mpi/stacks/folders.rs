@@ -16,7 +16,7 @@ pub fn own_stacks_folder() -> Option<PathBuf> {
 }
 
 /// The folder that `ours` names, or a folder `fishplate` in the one that `general` names or in `fallback` at home.
-fn user_folder(ours: &str, general: &str, fallback: &str) -> Option<PathBuf> {
+pub fn user_folder(ours: &str, general: &str, fallback: &str) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set(ours)
         .or_else(|| set(general).map(|folder| folder.join("fishplate")))

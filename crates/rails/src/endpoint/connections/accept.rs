@@ -13,6 +13,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::Token;
 use crate::handshake::{Acceptor, Proven, Refusal};
+use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
 use crate::random::random;
 use crate::sys::limits::open_files;
@@ -111,7 +112,7 @@ impl Endpoint {
         // Not for one that leads nowhere: the peer may be the only one that finds a way. But for one that is being proven:
         // the peer may have taken it instead of its own already.
         let own_may_succeed = || {
-            peer.links.iter().any(Option::is_some)
+            peer.streams().next().is_some()
                 || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.may_succeed())
         };
         if !is_welcome || matches!(peer.role, Role::Lost | Role::Itself) {
@@ -140,7 +141,7 @@ impl Endpoint {
         };
         self.link_up(vc, rail, name, established, now);
         // The peer has seen it fail.
-        before.into_iter().for_each(|at| self.link_failed(at, "the peer has set it up anew", now));
+        before.into_iter().for_each(|at| self.link_failed(LinkId::Stream(at), "the peer has set it up anew"));
     }
 
     /// Whether a peer that has come over `rail`, and has meant another one in the same network, is to try again: it was told

@@ -1,13 +1,13 @@
 //! The end of an endpoint: nothing that was sent is lost, and nothing is left open.
 
 use std::io::Read;
-use std::net::Shutdown;
 use std::time::{Duration, Instant as Monotonic};
 
 use fishplate_engine::wire::Body;
 
 use crate::endpoint::Endpoint;
-use crate::endpoint::shared_memory::RAIL_NAME;
+use crate::endpoint::links::SHARED_MEMORY;
+use crate::link_kind::{LinkId, Places};
 
 /// How long a peer may take without any progress before what it has not acknowledged is given up.
 const STALL: Duration = Duration::from_secs(5);
@@ -36,12 +36,10 @@ impl Endpoint {
     }
 
     fn finish(mut self) {
-        let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
-        links.into_iter().for_each(|at| self.remove_link(at));
-        (0..self.peers.len())
-            .for_each(|at| self.peers[at].shared_memory.into_iter().for_each(|at| self.remove_shared_link(at)));
+        let links: Vec<LinkId> = self.links.iter().map(|(link, _)| link).collect();
+        links.into_iter().for_each(|link| self.remove_link(link));
         if let Some(file) = &self.settings.stats
-            && let Err(error) = self.counters.append(file, &self.rails, RAIL_NAME)
+            && let Err(error) = self.counters.append(file, &self.rails, SHARED_MEMORY)
         {
             log::warn!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display());
         }
@@ -51,7 +49,7 @@ impl Endpoint {
     fn drain(&mut self) {
         let mut stalled = Monotonic::now();
         while !self.engine.is_quiet()
-            || self.links.iter().any(|(_, link)| !link.transmit.is_empty())
+            || self.links.iter().any(|(_, link)| link.has_waiting())
             || self.has_blocked_sends()
         {
             if self.progress_for(NAP) {
@@ -68,14 +66,11 @@ impl Endpoint {
 
     fn send_goodbyes(&mut self) {
         let now = self.clock.now();
-        for (_, link) in &mut self.links {
-            let header = self.engine.bare_header(now, link.subchannel, Body::Bye);
-            link.retransmit_datagram();
-            link.transmit.push_header(&header);
-            let _ = link.transmit.flush(std::os::fd::AsFd::as_fd(&link.socket), &self.memory);
-            let _ = link.socket.shutdown(Shutdown::Write);
+        let Endpoint { links, engine, memory, bounces, .. } = self;
+        for (_, link) in links.iter_mut() {
+            let header = engine.bare_header(now, link.subchannel(), Body::Bye);
+            link.say_goodbye(&header, Places { memory, bounces });
         }
-        self.send_shared_goodbyes();
     }
 
     /// Until the peers have shut their sides: closing a socket with unread bytes would reset it, and with it what the
@@ -83,11 +78,11 @@ impl Endpoint {
     fn linger(&mut self) {
         let start = Monotonic::now();
         self.register_active_link();
-        let mut open: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
+        let mut open: Vec<usize> = self.links.streams.iter().map(|(at, _)| at).collect();
         let mut sink = vec![0; 64 << 10];
         while !open.is_empty() && start.elapsed() < LINGER {
             open.retain(|at| {
-                let mut socket = &self.links[*at].socket;
+                let mut socket = &self.links.streams[*at].socket;
                 loop {
                     match socket.read(&mut sink) {
                         Ok(0) => return false,

@@ -15,7 +15,8 @@ use crate::endpoint::peer::{KnownPath, Role};
 use crate::endpoint::progress::token::Token;
 use crate::endpoint::tuning::sampling::path;
 use crate::handshake::{Initiator, Offer};
-use crate::link::{Link, NEAR_RTT_NS};
+use crate::link::{NEAR_RTT_NS, StreamLink};
+use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete, pair};
 use crate::rail::Rail;
@@ -274,17 +275,17 @@ impl Endpoint {
         });
         let speed = self.rails[usize::from(rail.0)].speed;
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
-        let entry = self.links.vacant_entry();
+        let entry = self.links.streams.vacant_entry();
         let at = entry.key();
         let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, Token::Link(at).number());
         let info = tcp_info(stream.as_fd()).unwrap_or_default();
         self.engine.path_measured(now, subchannel, path(&info));
         let course = self.congestion.phase_of(&stream, &info, speed);
-        let mut link = Link::new(stream, keys, subchannel, rail, remote, name, course);
+        let mut link = StreamLink::new(stream, keys, subchannel, rail, remote, name, course);
         let fed = link.receive.feed(&early);
-        entry.insert(Link { probes_often, sampled: info, ..link });
+        entry.insert(StreamLink { probes_often, sampled: info, ..link });
         let peer = &mut self.peers[vc.0 as usize];
-        peer.set_link(subchannel.index, at);
+        peer.set_link(subchannel.index, LinkId::Stream(at));
         if !name.is_additional() {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, remote: remote.ip() });
         }
@@ -293,14 +294,14 @@ impl Endpoint {
             self.manage_streams_of(at);
         }
         if let Err(error) = renamed {
-            self.link_failed(at, &format!("it cannot be watched: {error}"), now);
+            self.link_failed(LinkId::Stream(at), &format!("it cannot be watched: {error}"));
             return;
         }
         let encrypted = if self.settings.encryption { ", encrypted" } else { "" };
-        let segments = if self.links[at].has_short_segments() { ", in short segments" } else { "" };
+        let segments = if self.links.streams[at].has_short_segments() { ", in short segments" } else { "" };
         log::info!("rail {}: connected to {remote}{encrypted}{segments}", self.rails[usize::from(rail.0)].name);
         if let Err(error) = fed {
-            self.link_failed(at, &error.to_string(), now);
+            self.link_failed(LinkId::Stream(at), &error.to_string());
             return;
         }
         self.engine.writable(subchannel, FIRST_BUDGET);

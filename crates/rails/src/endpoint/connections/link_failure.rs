@@ -1,37 +1,45 @@
 //! The end of links and peers. A link that fails costs its subchannel only, and is reconnected.
 
-use std::os::fd::AsFd;
-
-use fishplate_engine::{Instant, RailId, VcId};
+use fishplate_engine::{Instant, RailId, SubchannelId, VcId};
 
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
+use crate::endpoint::links::SHARED_MEMORY;
 use crate::endpoint::peer::Role;
-use crate::link::{Counts, Link};
+use crate::link::StreamLink;
+use crate::link_kind::{Ending, LinkId, LinkKind};
 use crate::link_name::LinkName;
 use crate::socket;
-use crate::sys::tcp_info::tcp_info;
+
+/// What is to be set up in the place of a link that has failed.
+struct Missed {
+    rail: RailId,
+    rtt_ns: u64,
+    attempt: Attempt,
+}
 
 impl Endpoint {
-    /// The peer has shut a link.
-    pub(in crate::endpoint) fn link_shut(&mut self, at: usize, now: Instant) {
-        let link = &self.links[at];
-        let peer = &mut self.peers[link.subchannel.vc.0 as usize];
-        peer.is_closing |= link.goodbye_received;
-        if link.retirement.is_mutual() {
-            return self.link_closed(at, "it was let go", now);
+    /// The peer has shut a link, and everything that came over it is taken.
+    pub(in crate::endpoint) fn link_shut(&mut self, id: LinkId) {
+        let Some(link) = self.links.get(id) else { return };
+        let (ending, subchannel) = (link.ending(), link.subchannel());
+        match ending {
+            Ending::LetGo => self.link_closed(id, subchannel, "it was let go"),
+            Ending::InOrder => {
+                self.peers[subchannel.vc.0 as usize].is_closing = true;
+                self.link_closed(id, subchannel, "the peer closes");
+            }
+            Ending::Abrupt => {
+                self.link_failed(id, "the connection was closed without a goodbye (did the process end?)");
+            }
         }
-        if !link.goodbye_received || link.receive.is_within_frame() {
-            self.link_failed(at, "the connection was closed without a goodbye (did the process end?)", now);
-            return;
-        }
-        self.link_closed(at, "the peer closes", now);
     }
 
     /// A link has ended in good order.
-    fn link_closed(&mut self, at: usize, why: &str, now: Instant) {
-        let subchannel = self.links[at].subchannel;
-        self.remove_link(at);
+    fn link_closed(&mut self, id: LinkId, subchannel: SubchannelId, why: &str) {
+        let now = self.read_clock();
+        self.recover_sent(id, subchannel);
+        self.remove_link(id);
         if self.lose_if_closed(subchannel.vc) {
             return;
         }
@@ -43,28 +51,29 @@ impl Endpoint {
     }
 
     /// A link has failed. What it carried goes over others, or waits for one.
-    pub(in crate::endpoint) fn link_failed(&mut self, at: usize, cause: &str, now: Instant) {
-        let Some(link) = self.links.get(at) else { return };
-        let (subchannel, name, remote) = (link.subchannel, link.name, link.remote);
-        let (rail, rtt_ns) = (link.rail, link.sampled.rtt_ns);
-        let needs_short = link.may_lose_long_packets() && !self.own_addresses.contains(&remote.ip());
-        let why = self.failure_text(at, cause);
-        socket::abort_on_close(&link.socket);
-        self.remove_link(at);
-        log::warn!("{} {why}", self.peers[subchannel.vc.0 as usize].describe());
+    pub(in crate::endpoint) fn link_failed(&mut self, id: LinkId, cause: &str) {
+        let now = self.read_clock();
+        let Some(subchannel) = self.links.get(id).map(|link| link.subchannel()) else { return };
+        let why = self.failure_text(id, cause);
+        let missed = match id {
+            LinkId::Stream(at) => self.attempt_after(at, now),
+            LinkId::Memory(_) => None,
+        };
+        self.recover_sent(id, subchannel);
+        self.remove_link(id);
+        let peer = &mut self.peers[subchannel.vc.0 as usize];
+        log::warn!("{} {why}", peer.describe());
+        peer.last_failure.clone_from(&why);
         if self.lose_if_closed(subchannel.vc) {
             return;
         }
         self.engine.subchannel_down(now, subchannel, &why);
         self.apply_memory_actions();
         let peer = &mut self.peers[subchannel.vc.0 as usize];
-        peer.last_failure = why;
-        // One that was set up while others carried is not missed.
-        if !name.is_additional() {
-            let pause_ns = peer.flap_damping(rail.0).failed(now);
+        if let Some(missed) = missed {
+            let pause_ns = peer.flap_damping(missed.rail.0).failed(now);
             if peer.role == Role::Initiator && !peer.is_closing {
-                let attempt = Attempt::new(subchannel.vc, name.rail, name.stream, remote, now);
-                self.attempts.insert(attempt.reconnecting(pause_ns, rtt_ns).with_short_segments(needs_short));
+                self.attempts.insert(missed.attempt.reconnecting(pause_ns, missed.rtt_ns));
             }
         }
         if !self.has_usable_link(subchannel.vc) {
@@ -72,27 +81,57 @@ impl Endpoint {
         }
     }
 
+    /// A stream is about to end by failure: how it is set up anew, if it is missed. One that was set up while others carried
+    /// is not.
+    fn attempt_after(&self, at: usize, now: Instant) -> Option<Missed> {
+        let link = &self.links.streams[at];
+        socket::abort_on_close(&link.socket);
+        let needs_short = link.may_lose_long_packets() && !self.own_addresses.contains(&link.remote.ip());
+        let attempt = Attempt::new(link.subchannel.vc, link.name.rail, link.name.stream, link.remote, now);
+        let attempt = attempt.with_short_segments(needs_short);
+        (!link.name.is_additional()).then_some(Missed { rail: link.rail, rtt_ns: link.sampled.rtt_ns, attempt })
+    }
+
+    /// Copies what a link alone has of messages, so that it can be sent another way.
+    fn recover_sent(&mut self, id: LinkId, subchannel: SubchannelId) {
+        let Endpoint { links, engine, bounces, .. } = self;
+        let Some(link) = links.get(id) else { return };
+        engine.recover(subchannel, |frame, len, copy| link.recover(frame, len, bounces.open(copy)));
+    }
+
+    /// What the clock says. (A progress call that finds something in memory may not have looked at it.)
+    fn read_clock(&mut self) -> Instant {
+        self.now = self.clock.now();
+        self.now
+    }
+
     /// The peer has broken the protocol on a link, as `how` says: that ends it.
-    pub(in crate::endpoint) fn protocol_violation(&mut self, at: usize, how: &str) {
-        let Some(link) = self.links.get(at) else { return };
-        let vc = link.subchannel.vc;
+    pub(in crate::endpoint) fn protocol_violation(&mut self, id: LinkId, how: &str) {
+        let Some(link) = self.links.get(id) else { return };
+        let vc = link.subchannel().vc;
         let cause = format!("the peer broke the protocol: {how}");
-        let why = format!("{} is lost: {}", self.peers[vc.0 as usize].describe(), self.failure_text(at, &cause));
+        let why = format!("{} is lost: {}", self.peers[vc.0 as usize].describe(), self.failure_text(id, &cause));
         self.lose_peer(vc, &why);
     }
 
-    fn failure_text(&self, at: usize, cause: &str) -> String {
-        let link = &self.links[at];
-        let rail = &self.rails[usize::from(link.rail.0)];
-        let own = link.socket.local_addr().map_or(rail.ip(), |own| own.ip());
-        format!("rail {} ({own} to {}): {cause}", rail.name, link.remote)
+    fn failure_text(&self, id: LinkId, cause: &str) -> String {
+        match id {
+            LinkId::Stream(at) => {
+                let link = &self.links.streams[at];
+                let rail = &self.rails[usize::from(link.rail.0)];
+                let own = link.socket.local_addr().map_or(rail.ip(), |own| own.ip());
+                format!("rail {} ({own} to {}): {cause}", rail.name, link.remote)
+            }
+            LinkId::Memory(_) => format!("rail {SHARED_MEMORY}: {cause}"),
+        }
     }
 
     /// Whether there is a link to the peer that is not being retired.
     pub(in crate::endpoint) fn has_usable_link(&self, vc: VcId) -> bool {
-        let peer = &self.peers[vc.0 as usize];
-        let mut links = peer.links.iter().flatten();
-        peer.shared_memory.is_some() || links.any(|at| !self.links[*at].retirement.has_begun())
+        self.peers[vc.0 as usize].links.iter().flatten().any(|id| match id {
+            LinkId::Stream(at) => !self.links.streams[*at].retirement.has_begun(),
+            LinkId::Memory(_) => true,
+        })
     }
 
     /// No link to a peer is left: now both sides reconnect, over all rails at once, without back-off.
@@ -111,10 +150,10 @@ impl Endpoint {
     }
 
     /// Closes the links and drops the peers that the engine has given up.
-    pub(in crate::endpoint) fn apply_engine_failures(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn apply_engine_failures(&mut self) {
         while let Some(subchannel) = self.engine.poll_failed_subchannel() {
-            if let Some(at) = self.link_of(subchannel) {
-                self.link_failed(at, "it carried nothing while other rails did", now);
+            if let Some(link) = self.link_of(subchannel) {
+                self.link_failed(link, "it carried nothing while other rails did");
             }
         }
         while let Some(vc) = self.engine.poll_lost_peer() {
@@ -125,8 +164,8 @@ impl Endpoint {
     /// The link of a peer over `rail` that is called `line` by the side that sets links up, one of whose rails may lead to
     /// several of the other's.
     pub(in crate::endpoint) fn find_link(&self, vc: VcId, name: LinkName, rail: RailId) -> Option<usize> {
-        let mut links = self.peers[vc.0 as usize].links.iter().flatten();
-        links.find(|at| (self.links[**at].name, self.links[**at].rail) == (name, rail)).copied()
+        let mut streams = self.peers[vc.0 as usize].streams();
+        streams.find(|at| (self.links.streams[*at].name, self.links.streams[*at].rail) == (name, rail))
     }
 
     /// Ends a peer that has said goodbye, once its last link is shut. True if it is ended.
@@ -155,20 +194,30 @@ impl Endpoint {
         }
     }
 
-    /// Takes a link out and closes its socket.
-    pub(in crate::endpoint) fn remove_link(&mut self, at: usize) {
-        let link = self.links.remove(at);
+    /// Takes a link out and closes it. Nothing of this process's memory is read over it any more, or what is read is not
+    /// used.
+    pub(in crate::endpoint) fn remove_link(&mut self, id: LinkId) {
+        let Some(link) = self.links.get(id) else { return };
+        let (rail, subchannel) = (link.rail(), link.subchannel());
+        let peer = &mut self.peers[subchannel.vc.0 as usize];
+        peer.links[usize::from(subchannel.index)] = None;
+        let counts = match id {
+            LinkId::Stream(at) => self.remove_stream(at).final_counts(),
+            LinkId::Memory(at) => *self.remove_shared(at).counts(),
+        };
+        self.counters.add(rail, &counts, self.clock.now());
+    }
+
+    fn remove_stream(&mut self, at: usize) -> StreamLink {
         self.held.remove(at);
         self.unacknowledged_datagrams.retain(|other| *other != at);
         self.paused_links.retain(|other| *other != at);
         self.stalled.retain(|other| *other != at);
         self.awaiting_kernel_acks.retain(|other| *other != at);
-        self.record_counters(&link);
-        let subchannel = link.subchannel;
-        self.peers[subchannel.vc.0 as usize].links[usize::from(subchannel.index)] = None;
         if self.active_link == Some(at) {
             self.active_link = None;
         }
+        self.links.streams.remove(at)
     }
 
     /// Closes everything that a peer has and ends its operations.
@@ -180,17 +229,10 @@ impl Endpoint {
 
     /// Closes everything that a peer has.
     fn drop_connections(&mut self, vc: VcId) {
-        let links: Vec<usize> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
-        links.into_iter().for_each(|at| self.remove_link(at));
-        self.peers[vc.0 as usize].shared_memory.into_iter().for_each(|at| self.remove_shared_link(at));
+        let links: Vec<LinkId> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
+        links.into_iter().for_each(|link| self.remove_link(link));
         self.attempts.retain(|_, attempt| attempt.vc != vc);
         self.stream_groups.retain(|group| !group.is_to(vc));
         self.peers[vc.0 as usize].role = Role::Lost;
-    }
-
-    fn record_counters(&mut self, link: &Link) {
-        let retransmitted = tcp_info(link.socket.as_fd()).map(|info| u64::from(info.retransmitted));
-        let retransmitted = retransmitted.unwrap_or(link.counts.retransmitted);
-        self.counters.add(link.rail, &Counts { retransmitted, ..link.counts }, self.clock.now());
     }
 }

@@ -11,7 +11,7 @@ use crate::endpoint::Endpoint;
 impl Endpoint {
     /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
     pub(in crate::endpoint) fn retire_link(&mut self, at: usize, now: Instant) {
-        let link = &mut self.links[at];
+        let link = &mut self.links.streams[at];
         if !self.engine.retire(link.subchannel) {
             return;
         }
@@ -23,10 +23,11 @@ impl Endpoint {
 
     /// Answers peers that retire a link, and shuts links that have drained.
     pub(in crate::endpoint) fn service_retiring_links(&mut self) {
-        let leaving = self.links.iter().filter(|(_, link)| link.retirement.has_begun() && !link.retirement.is_shut);
+        let leaving =
+            self.links.streams.iter().filter(|(_, link)| link.retirement.has_begun() && !link.retirement.is_shut);
         let leaving: Vec<usize> = leaving.map(|(at, _)| at).collect();
         for at in leaving {
-            let link = &mut self.links[at];
+            let link = &mut self.links.streams[at];
             if !link.retirement.leave_sent {
                 let now = self.clock.now();
                 self.retire_link(at, now);

@@ -14,13 +14,19 @@ impl Endpoint {
     /// Whether sends wait for a socket whose kernel buffer was full.
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
-        !self.stalled.is_empty() || self.shared_memory.iter().any(|link| link.sender.is_blocked())
+        !self.stalled.is_empty() || self.links.memory.iter().any(|(_, link)| link.sender.is_blocked())
     }
 
     /// Whether anything that was posted has not ended, so that what comes from the network may be for it.
     #[inline]
     pub fn has_pending_operations(&self) -> bool {
         self.engine.has_pending_operations()
+    }
+
+    /// Whether all peers that are connected share memory: a transfer takes so little then that it need not begin at once.
+    pub fn has_only_memory_peers(&self) -> bool {
+        let mut connected = self.peers.iter().filter(|peer| peer.is_connected());
+        !self.shared_memory.is_empty() && connected.all(|peer| peer.shared_memory.is_some())
     }
 
     /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] was called

@@ -69,7 +69,7 @@ impl Endpoint {
         }
         self.query_kernel_acks(now);
         self.engine.handle_timeout(now);
-        self.apply_engine_failures(now);
+        self.apply_engine_failures();
         moved |= self.pump(now);
         self.ring_bells(true);
         moved || self.buffer_sends(now)
@@ -115,7 +115,7 @@ impl Endpoint {
                     self.unblock(at);
                 }
                 if event.ended
-                    && let Some(link) = self.links.get_mut(at)
+                    && let Some(link) = self.links.streams.get_mut(at)
                 {
                     link.hung_up = true;
                 }

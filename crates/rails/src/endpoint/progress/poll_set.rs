@@ -7,6 +7,7 @@ use fishplate_engine::Instant;
 use super::poll_interval::LONGEST_INTERVAL_NS;
 use super::token::Token;
 use crate::endpoint::Endpoint;
+use crate::link_kind::LinkId;
 use crate::sys::poll::{Kind, is_readable};
 
 impl Endpoint {
@@ -14,7 +15,7 @@ impl Endpoint {
     /// is readable does not.)
     pub(in crate::endpoint) fn poll_active_link(&mut self, now: Instant) -> bool {
         let Some(at) = self.active_link else { return false };
-        let Some(link) = self.links.get_mut(at) else { return false };
+        let Some(link) = self.links.streams.get_mut(at) else { return false };
         let Some(datagrams) = &mut link.datagrams else { return self.poll_active_stream(at, now) };
         // Alternately, while calls follow each other closely; for a program that calls rarely, both are polled.
         let is_late = |polled_at: Instant| now.since_ns(polled_at) >= LONGEST_INTERVAL_NS;
@@ -26,7 +27,7 @@ impl Endpoint {
     }
 
     fn poll_active_stream(&mut self, at: usize, now: Instant) -> bool {
-        let Some(link) = self.links.get_mut(at) else { return false };
+        let Some(link) = self.links.streams.get_mut(at) else { return false };
         if !is_readable(link.socket.as_fd()) {
             link.polled_at = now;
             link.read_in_call = self.calls;
@@ -39,7 +40,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn defer_read(&mut self, at: usize) -> bool {
         let calls = self.calls;
         let Some(link) =
-            self.links.get_mut(at).filter(|link| self.active_link == Some(at) && link.read_in_call == calls)
+            self.links.streams.get_mut(at).filter(|link| self.active_link == Some(at) && link.read_in_call == calls)
         else {
             return false;
         };
@@ -59,7 +60,7 @@ impl Endpoint {
     /// The active link is one as all others are.
     pub(in crate::endpoint) fn release_active_link(&mut self) {
         if let Some(before) = self.active_link.take()
-            && let Some(link) = self.links.get(before)
+            && let Some(link) = self.links.streams.get(before)
         {
             if !link.in_poll_set {
                 self.register_link(before);
@@ -77,7 +78,7 @@ impl Endpoint {
     /// Takes the active link out of the poll set while no other has data: membership costs time with every packet that comes,
     /// the sender's where both share a machine. A blocked one stays, as the set is to say when it is writable.
     pub(in crate::endpoint) fn deregister_active_link(&mut self) {
-        if let Some(link) = self.active_link.and_then(|at| self.links.get_mut(at))
+        if let Some(link) = self.active_link.and_then(|at| self.links.streams.get_mut(at))
             && link.in_poll_set
             && !link.blocked
         {
@@ -96,20 +97,20 @@ impl Endpoint {
 
     /// Puts a link back into the poll set, which reports what is ready on it already.
     pub(in crate::endpoint) fn register_link(&mut self, at: usize) {
-        let Some(link) = self.links.get_mut(at).filter(|link| !link.in_poll_set) else { return };
+        let Some(link) = self.links.streams.get_mut(at).filter(|link| !link.in_poll_set) else { return };
         let datagrams = link.datagrams.as_ref();
         let added = datagrams.map_or(Ok(()), |datagrams| {
             self.poller.add(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number())
         });
         match added.and_then(|()| self.poller.add(link.socket.as_fd(), Kind::Stream, Token::Link(at).number())) {
             Ok(()) => link.in_poll_set = true,
-            Err(error) => self.link_failed(at, &format!("it cannot be watched: {error}"), self.clock.now()),
+            Err(error) => self.link_failed(LinkId::Stream(at), &format!("it cannot be watched: {error}")),
         }
     }
 
     /// Makes the poll set report the link again.
     pub(in crate::endpoint) fn rearm(&mut self, at: usize) {
-        if let Some(link) = self.links.get(at).filter(|link| link.in_poll_set) {
+        if let Some(link) = self.links.streams.get(at).filter(|link| link.in_poll_set) {
             let _ = self.poller.rename(link.socket.as_fd(), Kind::Stream, Token::Link(at).number());
         }
     }

@@ -8,6 +8,7 @@ use super::MOST_READS;
 use crate::endpoint::Endpoint;
 use crate::endpoint::progress::token::Token;
 use crate::link::{Arrived, DatagramKind};
+use crate::link_kind::LinkId;
 use crate::sys::poll::Kind;
 
 impl Endpoint {
@@ -18,7 +19,7 @@ impl Endpoint {
             let Some(read) = self.read_datagram(at, now) else { return moved };
             moved |= read;
         }
-        if let Some(datagrams) = self.links.get(at).and_then(|link| link.datagrams.as_ref()) {
+        if let Some(datagrams) = self.links.streams.get(at).and_then(|link| link.datagrams.as_ref()) {
             // There may be more, which the poll set will not report again. (It is not in the set if this fails.)
             let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number());
         }
@@ -27,7 +28,7 @@ impl Endpoint {
 
     /// Reads a datagram of a link. `None`: there is none; true: it was the peer's.
     pub(in crate::endpoint) fn read_datagram(&mut self, at: usize, now: Instant) -> Option<bool> {
-        let link = self.links.get_mut(at)?;
+        let link = self.links.streams.get_mut(at)?;
         let datagrams = link.datagrams.as_mut()?;
         let came = datagrams.fill();
         let polled_before = std::mem::replace(&mut datagrams.polled_at, now);
@@ -59,7 +60,7 @@ impl Endpoint {
 
     /// Hands a datagram to the engine, if its frame is the next one. It was read, and nothing of it was taken.
     pub(in crate::endpoint) fn process_datagram(&mut self, at: usize, number: u32, now: Instant) {
-        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(link) = self.links.streams.get_mut(at) else { return };
         let Some(datagrams) = link.datagrams.as_mut().filter(|_| link.receive_sequence.accept_datagram(number)) else {
             return;
         };
@@ -69,14 +70,14 @@ impl Endpoint {
         };
         let len = frame.map_or(0, |header| u64::from(header.body.payload_len()));
         let Some(header) = frame.filter(|_| datagrams.payload_is(len)) else {
-            return self.protocol_violation(at, "a datagram is not one frame");
+            return self.protocol_violation(LinkId::Stream(at), "a datagram is not one frame");
         };
-        let Some(placement) = self.handle_header(at, header, now) else { return };
+        let Some(placement) = self.handle_header(LinkId::Stream(at), header, now) else { return };
         if len == 0 {
             return;
         }
-        let Some(datagrams) = self.links.get_mut(at).and_then(|link| link.datagrams.as_mut()) else { return };
+        let Some(datagrams) = self.links.streams.get_mut(at).and_then(|link| link.datagrams.as_mut()) else { return };
         datagrams.place(placement, len, &self.memory, &mut self.bounces);
-        self.payload_placed(at, len, now);
+        self.payload_placed(LinkId::Stream(at), len, now);
     }
 }

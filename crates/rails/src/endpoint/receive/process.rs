@@ -5,12 +5,13 @@ use fishplate_engine::{Instant, Placement};
 
 use crate::endpoint::Endpoint;
 use crate::link::Arrived;
+use crate::link_kind::{LinkId, LinkKind};
 
 impl Endpoint {
     /// Hands what was read of a link's stream to the engine. False if the link is gone.
     pub(in crate::endpoint) fn process_received(&mut self, at: usize, now: Instant) -> bool {
         loop {
-            let Some(link) = self.links.get_mut(at) else { return false };
+            let Some(link) = self.links.streams.get_mut(at) else { return false };
             match link.receive.next(&self.memory, &mut self.bounces) {
                 Ok(None) => return true,
                 Ok(Some(Arrived::Header(header))) => {
@@ -20,11 +21,11 @@ impl Endpoint {
                 }
                 Ok(Some(Arrived::Payload(len))) => {
                     if link.receive_sequence.end_stream_frame() {
-                        self.payload_placed(at, len, now);
+                        self.payload_placed(LinkId::Stream(at), len, now);
                     }
                 }
                 Err(malformed) => {
-                    self.protocol_violation(at, &malformed.to_string());
+                    self.protocol_violation(LinkId::Stream(at), &malformed.to_string());
                     return false;
                 }
             }
@@ -33,17 +34,21 @@ impl Endpoint {
 
     /// A frame begins on the stream. False if the link is gone.
     fn begin_frame(&mut self, at: usize, header: Header, now: Instant) -> bool {
-        let link = &mut self.links[at];
+        let link = &mut self.links.streams[at];
         let (len, is_counted) = (u64::from(header.body.payload_len()), header.body.is_counted());
         match header.body {
             Body::Resume { number } if link.receive_sequence.resume(number).is_ok() => return true,
             Body::Resume { .. } => {
-                self.protocol_violation(at, "it leaves frames out");
+                self.protocol_violation(LinkId::Stream(at), "it leaves frames out");
                 return false;
             }
             Body::Datagrams { port, secret, received } => {
                 self.datagrams_offered(at, (port, secret, received));
                 return true;
+            }
+            Body::Leave if !link.peer_leaves() => {
+                self.protocol_violation(LinkId::Stream(at), "it lets go of a connection that has to stay");
+                return false;
             }
             Body::SharedMemory { listener, secret } => {
                 self.shared_memory_offered(at, listener, secret, now);
@@ -54,9 +59,9 @@ impl Endpoint {
         let placement = match is_counted && !link.receive_sequence.begin_stream_frame() {
             // It has come as a datagram.
             true => Some(Placement::Discard),
-            false => self.handle_header(at, header, now),
+            false => self.handle_header(LinkId::Stream(at), header, now),
         };
-        let (Some(placement), Some(link)) = (placement, self.links.get_mut(at)) else { return false };
+        let (Some(placement), Some(link)) = (placement, self.links.streams.get_mut(at)) else { return false };
         if is_counted {
             link.datagrams.iter_mut().for_each(|datagrams| datagrams.stream_had_frame());
         }
@@ -69,38 +74,37 @@ impl Endpoint {
     }
 
     /// Where the payload of a frame that is taken goes. `None`: the link is gone.
-    pub(super) fn handle_header(&mut self, at: usize, mut header: Header, now: Instant) -> Option<Placement> {
-        let link = &mut self.links[at];
-        let subchannel = link.subchannel;
-        header.ack = link.send_sequence.acknowledged(header.ack, now);
-        link.counts.rx_messages += u64::from(carries_data(&header.body));
-        link.goodbye_received |= matches!(header.body, Body::Bye);
-        if matches!(header.body, Body::Leave) && !link.peer_leaves() {
-            self.protocol_violation(at, "it lets go of a connection that has to stay");
-            return None;
-        }
+    #[inline]
+    pub(in crate::endpoint) fn handle_header(
+        &mut self,
+        link: LinkId,
+        mut header: Header,
+        now: Instant,
+    ) -> Option<Placement> {
+        let subchannel = match link {
+            LinkId::Stream(at) => self.links.streams[at].header_came(&mut header, now),
+            LinkId::Memory(at) => self.links.memory[at].header_came(&mut header, now),
+        };
         match self.engine.handle_header(now, subchannel, &header) {
             Ok(placement) => {
                 self.apply_memory_actions();
                 Some(placement)
             }
             Err(violation) => {
-                self.protocol_violation(at, &violation.to_string());
+                self.protocol_violation(link, &violation.to_string());
                 None
             }
         }
     }
 
     /// The payload of the last frame that was taken is where it belongs.
-    pub(super) fn payload_placed(&mut self, at: usize, len: u64, now: Instant) {
-        let link = &mut self.links[at];
-        link.counts.rx_bytes += len;
-        self.engine.payload_placed(now, link.subchannel);
+    #[inline]
+    pub(in crate::endpoint) fn payload_placed(&mut self, link: LinkId, len: u64, now: Instant) {
+        let subchannel = match link {
+            LinkId::Stream(at) => self.links.streams[at].payload_came(len),
+            LinkId::Memory(at) => self.links.memory[at].payload_came(len),
+        };
+        self.engine.payload_placed(now, subchannel);
         self.apply_memory_actions();
     }
-}
-
-/// Whether a frame is a message, a write or a piece of one, not protocol.
-pub(in crate::endpoint) fn carries_data(body: &Body) -> bool {
-    matches!(body, Body::Eager { .. } | Body::EarlyData { .. } | Body::Stripe { .. } | Body::Write { .. })
 }

@@ -8,19 +8,20 @@ use fishplate_engine::Instant;
 use super::MOST_READS;
 use crate::endpoint::Endpoint;
 use crate::link::Filled;
+use crate::link_kind::LinkId;
 
 impl Endpoint {
     /// Reads a link until it has no more data, or up to the limit of one call.
     pub(in crate::endpoint) fn read_link(&mut self, at: usize, now: Instant) -> bool {
         let mut moved = false;
         for _ in 0..MOST_READS {
-            let Some(link) = self.links.get_mut(at) else { return moved };
+            let Some(link) = self.links.streams.get_mut(at) else { return moved };
             link.read_in_call = self.calls;
             // A deferred read is of data from before the last poll.
             let was_in_set = link.in_poll_set && !std::mem::take(&mut link.read_deferred);
             match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
                 Ok(Filled::End) => {
-                    self.link_shut(at, now);
+                    self.link_shut(LinkId::Stream(at));
                     return true;
                 }
                 Ok(filled) => {
@@ -45,7 +46,7 @@ impl Endpoint {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.link_failed(at, &error.to_string(), now);
+                    self.link_failed(LinkId::Stream(at), &error.to_string());
                     return true;
                 }
             }

@@ -18,7 +18,7 @@ const MOST_LINKS: usize = 64;
 impl Endpoint {
     /// Sends a frame, which follows nothing that is not acknowledged, as a datagram if that can be.
     pub(in crate::endpoint) fn try_send_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
-        let link = &mut self.links[at];
+        let link = &mut self.links.streams[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
             if link.sampled.min_rtt_ns <= NEAR_RTT_NS && link.send_sequence.should_offer() {
                 self.offer_datagrams(at);
@@ -47,8 +47,8 @@ impl Endpoint {
 
     /// Takes datagrams on a link from now on, if that may be.
     fn open_datagrams(&mut self, at: usize) {
-        let link = &self.links[at];
-        let has_many = self.links.iter().filter(|(_, link)| link.datagrams.is_some()).count() >= MOST_LINKS;
+        let link = &self.links.streams[at];
+        let has_many = self.links.streams.iter().filter(|(_, link)| link.datagrams.is_some()).count() >= MOST_LINKS;
         let is_wanted = self.settings.datagrams && !self.settings.encryption && self.held.enabled;
         if has_many || !is_wanted || link.name.is_additional() {
             return;
@@ -64,17 +64,17 @@ impl Endpoint {
             Ok(datagrams)
         });
         match opened {
-            Ok(datagrams) => self.links[at].datagrams = Some(Box::new(datagrams)),
-            Err(error) => log::debug!("no datagrams from {}: {error}", self.links[at].remote),
+            Ok(datagrams) => self.links.streams[at].datagrams = Some(Box::new(datagrams)),
+            Err(error) => log::debug!("no datagrams from {}: {error}", self.links.streams[at].remote),
         }
     }
 
     /// Announces to the peer where datagrams are received, if they are, and whether its own arrive.
     pub(in crate::endpoint) fn offer_datagrams(&mut self, at: usize) {
-        if self.links[at].datagrams.is_none() {
+        if self.links.streams[at].datagrams.is_none() {
             self.open_datagrams(at);
         }
-        let link = &mut self.links[at];
+        let link = &mut self.links.streams[at];
         let Some(datagrams) = &link.datagrams else { return };
         let Ok(body) = datagrams.offer() else { return };
         datagrams.send_probe();
@@ -84,10 +84,10 @@ impl Endpoint {
 
     /// The peer takes datagrams.
     pub(in crate::endpoint) fn datagrams_offered(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
-        if self.links[at].datagrams.is_none() {
+        if self.links.streams[at].datagrams.is_none() {
             self.offer_datagrams(at);
         }
-        let link = &mut self.links[at];
+        let link = &mut self.links.streams[at];
         let mut remote = link.remote;
         remote.set_port(port);
         let Some(datagrams) = &mut link.datagrams else { return };
@@ -101,7 +101,7 @@ impl Endpoint {
         let mut repeated = false;
         let out = std::mem::take(&mut self.unacknowledged_datagrams);
         for at in out {
-            let Some(link) = self.links.get_mut(at) else { continue };
+            let Some(link) = self.links.streams.get_mut(at) else { continue };
             let Some(datagrams) = &mut link.datagrams else { continue };
             if link.send_sequence.awaits_datagram_ack(now) {
                 self.unacknowledged_datagrams.push(at);

@@ -3,23 +3,22 @@
 use fishplate_engine::{Instant, Payload, Source, Transmit};
 
 use crate::endpoint::Endpoint;
-use crate::endpoint::receive::process::carries_data;
+use crate::link_kind::LinkKind;
 
 /// Payloads that are borrowed only for the call are copied into the queue up to this many bytes: cheaper than a piece of their own in
 /// the system call.
 const COPY_IF_BORROWED: u64 = 8 << 10;
 
 impl Endpoint {
-    /// Takes a frame from the engine to its link. True if no flush has to follow.
-    pub(in crate::endpoint) fn enqueue(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
-        let link = &mut self.links[at];
+    /// Takes a frame from the engine to its stream. True if no flush has to follow.
+    pub(in crate::endpoint) fn enqueue_on_stream(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+        let link = &mut self.links.streams[at];
         if transmit.header.body.is_counted() {
-            link.counts.tx_bytes += transmit.source.len();
-            link.counts.tx_messages += u64::from(carries_data(&transmit.header.body));
+            link.count_sent(&transmit.header.body, transmit.source.len());
             if link.send_sequence.may_use_datagram() && self.try_send_datagram(at, transmit, now) {
                 return true;
             }
-            let link = &mut self.links[at];
+            let link = &mut self.links.streams[at];
             link.retransmit_datagram();
             let resume = link.send_sequence.sent_on_stream(now);
             link.resume(resume);
@@ -30,7 +29,7 @@ impl Endpoint {
     /// Puts a frame into the queue of its stream. True if that was flushed, or is held back, already.
     fn push_to_stream(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let Endpoint { links, memory, bounces, .. } = self;
-        let queue = &mut links[at].transmit;
+        let queue = &mut links.streams[at].transmit;
         let Transmit { header, source, copy, .. } = transmit;
         match source {
             // The kernel copies it, from where it is.
@@ -56,7 +55,7 @@ impl Endpoint {
         if !self.hold_back(at, now) {
             self.flush(at);
         }
-        if let Some(link) = self.links.get_mut(at) {
+        if let Some(link) = self.links.streams.get_mut(at) {
             link.transmit.detach(payload, &self.memory);
         }
     }

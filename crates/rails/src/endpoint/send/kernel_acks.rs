@@ -14,7 +14,7 @@ const PERIOD_NS: u64 = 50_000;
 impl Endpoint {
     /// A counted frame has been put into the stream of link `at`.
     pub(in crate::endpoint) fn track_kernel_ack(&mut self, at: usize, transmit: &Transmit) {
-        let link = &mut self.links[at];
+        let link = &mut self.links.streams[at];
         // Of an encrypted stream the kernel counts other bytes.
         if self.settings.encryption
             || !link.kernel_acks.track(link.send_sequence.next(), transmit.source.len(), link.transmit.taken())
@@ -39,7 +39,7 @@ impl Endpoint {
 
     /// The same of one link. Returns whether it has more in flight.
     fn query_kernel_acks_of(&mut self, at: usize, now: Instant) -> bool {
-        let Some(link) = self.links.get_mut(at) else { return false };
+        let Some(link) = self.links.streams.get_mut(at) else { return false };
         let polled_before = std::mem::replace(&mut link.kernel_acks.queried_at, now);
         let Ok(queued) = unacknowledged(link.socket.as_fd()) else { return false };
         let bytes = link.transmit.taken().saturating_sub(link.transmit.len() + u64::from(queued));

@@ -16,6 +16,7 @@ use std::os::fd::AsFd;
 use fishplate_engine::{Instant, Payload};
 
 use crate::endpoint::Endpoint;
+use crate::link_kind::LinkId;
 
 /// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
 pub(in crate::endpoint) const BUDGET: u64 = 256 << 10;
@@ -29,11 +30,8 @@ impl Endpoint {
         self.resume_overdue_links(now);
         for _ in 0..MOST_ROUNDS {
             while let Some(transmit) = self.engine.poll_transmit(now) {
-                if let Some(at) = self.shared_link_of(transmit.subchannel) {
-                    self.enqueue_shared(at, &transmit, now);
-                    moved = true;
-                } else if let Some(at) = self.link_of(transmit.subchannel) {
-                    moved |= self.enqueue(at, &transmit, now);
+                if let Some(link) = self.link_of(transmit.subchannel) {
+                    moved |= self.enqueue(link, &transmit, now);
                 }
             }
             self.apply_memory_actions();
@@ -43,7 +41,7 @@ impl Endpoint {
             moved = true;
             let mut dirty = std::mem::take(&mut self.dirty);
             for at in dirty.drain(..) {
-                self.links.get_mut(at).into_iter().for_each(|link| link.dirty = false);
+                self.links.streams.get_mut(at).into_iter().for_each(|link| link.dirty = false);
                 if !self.hold_back(at, now) {
                     self.flush(at);
                 }
@@ -58,14 +56,14 @@ impl Endpoint {
 
     /// A link has something to send.
     pub(in crate::endpoint) fn mark_dirty(&mut self, at: usize) {
-        let link = &mut self.links[at];
+        let link = &mut self.links.streams[at];
         if !std::mem::replace(&mut link.dirty, true) {
             self.dirty.push(at);
         }
     }
 
     pub(in crate::endpoint) fn flush(&mut self, at: usize) {
-        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(link) = self.links.streams.get_mut(at) else { return };
         if link.blocked {
             return;
         }
@@ -79,12 +77,12 @@ impl Endpoint {
                 }
                 self.register_link(at);
             }
-            Err(error) => self.link_failed(at, &error.to_string(), self.clock.now()),
+            Err(error) => self.link_failed(LinkId::Stream(at), &error.to_string()),
         }
     }
 
     pub(in crate::endpoint) fn unblock(&mut self, at: usize) {
-        let Some(link) = self.links.get_mut(at).filter(|link| link.blocked) else { return };
+        let Some(link) = self.links.streams.get_mut(at).filter(|link| link.blocked) else { return };
         link.blocked = false;
         self.stalled.retain(|stalled| *stalled != at);
         self.mark_dirty(at);
@@ -93,13 +91,12 @@ impl Endpoint {
     /// Sends end whose bytes the kernels have: what waits in this process needs calls of the user's, and who has nothing under
     /// way may not come back.
     pub(in crate::endpoint) fn buffer_sends(&mut self, now: Instant) -> bool {
-        let (links, shared) = (&self.links, &self.shared_memory);
-        let waits = || links.iter().any(|(_, link)| !link.transmit.is_empty());
-        let is_blocked = || shared.iter().any(|link| link.sender.is_blocked());
-        if !self.engine.has_buffer_candidates() || waits() || is_blocked() {
+        let links = &self.links;
+        let waits = || links.iter().any(|(_, link)| link.has_waiting());
+        if !self.engine.has_buffer_candidates() || waits() {
             return false;
         }
-        let is_lent = |payload: &Payload| shared.iter().any(|link| link.sender.has_lent(payload));
+        let is_lent = |payload: &Payload| links.iter().any(|(_, link)| link.has_lent(payload));
         if !self.engine.buffer_sends(now, is_lent) {
             return false;
         }

@@ -11,6 +11,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::Token;
 use crate::endpoint::send::BUDGET;
+use crate::link_kind::LinkId;
 use crate::random::random;
 use crate::shared_memory::SharedMemoryLink;
 use crate::shared_memory::setup::{Arriving, Listener, MOST_NS, Offered, Shared};
@@ -23,7 +24,7 @@ const MOST_ARRIVING: usize = 1024;
 impl Endpoint {
     /// Link `at` has come up: offers its peer to share memory, if that may be.
     pub(in crate::endpoint) fn offer_shared_memory(&mut self, at: usize) {
-        let link = &self.links[at];
+        let link = &self.links.streams[at];
         let vc = link.subchannel.vc;
         if !link.name.by_peer || link.name.is_additional() || !self.may_share_memory(vc, at) {
             return;
@@ -34,13 +35,15 @@ impl Endpoint {
             *secret = random().ok().map(u128::from_le_bytes);
         }
         let Some(secret) = *secret else { return };
-        self.links[at].transmit.push_header(&Header::without_acknowledgement(Body::SharedMemory { listener, secret }));
+        self.links.streams[at]
+            .transmit
+            .push_header(&Header::without_acknowledgement(Body::SharedMemory { listener, secret }));
         self.mark_dirty(at);
     }
 
     /// The peer of link `at` offers to share memory.
     pub(in crate::endpoint) fn shared_memory_offered(&mut self, at: usize, listener: u64, secret: u128, now: Instant) {
-        let vc = self.links[at].subchannel.vc;
+        let vc = self.links.streams[at].subchannel.vc;
         let is_passed = self.shared_memory.offered.iter().any(|(_, offered)| offered.vc == vc);
         if is_passed || !self.may_share_memory(vc, at) {
             return;
@@ -59,7 +62,7 @@ impl Endpoint {
     /// Whether the peer of link `at` is on this host, and may share memory.
     fn may_share_memory(&self, vc: VcId, at: usize) -> bool {
         let has_none = self.peers[vc.0 as usize].shared_memory.is_none();
-        self.settings.shared_memory && has_none && self.own_addresses.contains(&self.links[at].remote.ip())
+        self.settings.shared_memory && has_none && self.own_addresses.contains(&self.links.streams[at].remote.ip())
     }
 
     /// The name of the socket at which memory is taken.
@@ -150,7 +153,7 @@ impl Endpoint {
         self.shared_memory.arriving.retain(|_, arriving| is_young(arriving.since));
         self.shared_memory.offered.retain(|_, offered| is_young(offered.since));
         let rail = self.shared_memory_rail();
-        for (_, link) in &self.shared_memory.links {
+        for (_, link) in &self.links.memory {
             self.counters.touch(rail, &link.counts, now);
         }
     }
@@ -164,17 +167,18 @@ impl Endpoint {
         let Some(subchannel) = (!is_taken).then(|| self.engine.subchannel_up(vc, rail, None, 0).ok()).flatten() else {
             return;
         };
-        let at = self.shared_memory.links.insert(SharedMemoryLink::new(shared, subchannel));
+        let at = self.links.memory.insert(SharedMemoryLink::new(shared, subchannel, rail));
         self.shared_memory.keys.push(at);
         let peer = &mut self.peers[vc.0 as usize];
         peer.shared_memory = Some(at);
+        peer.set_link(subchannel.index, LinkId::Memory(at));
         self.counters.connected(rail, 1, &TcpInfo::default());
         log::info!("shared memory: connected to {}; its long messages are {is_read}", peer.describe());
         self.engine.prefer(subchannel);
-        let socket: BorrowedFd<'_> = self.shared_memory.links[at].socket();
+        let socket: BorrowedFd<'_> = self.links.memory[at].socket();
         match self.poller.rename(socket, Kind::Stream, Token::Shared(at).number()) {
             Ok(()) => self.engine.writable(subchannel, BUDGET),
-            Err(error) => self.shared_link_failed(at, &format!("it cannot be watched: {error}")),
+            Err(error) => self.link_failed(LinkId::Memory(at), &format!("it cannot be watched: {error}")),
         }
     }
 }

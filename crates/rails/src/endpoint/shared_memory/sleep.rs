@@ -20,7 +20,7 @@ impl Endpoint {
             self.shared_memory.unrung = false;
             fence(Ordering::SeqCst);
         }
-        for (_, link) in self.shared_memory.links.iter_mut().filter(|(_, link)| link.sender.unrung) {
+        for (_, link) in self.links.memory.iter_mut().filter(|(_, link)| link.sender.unrung) {
             link.ring_if_asleep(is_last);
         }
     }
@@ -29,7 +29,7 @@ impl Endpoint {
     #[inline]
     pub(in crate::endpoint) fn wake_shared_memory(&mut self) {
         if std::mem::take(&mut self.shared_memory.is_asleep) {
-            self.shared_memory.links.iter_mut().for_each(|(_, link)| link.wake());
+            self.links.memory.iter_mut().for_each(|(_, link)| link.wake());
         }
     }
 
@@ -39,8 +39,8 @@ impl Endpoint {
             return true;
         }
         self.shared_memory.is_asleep = true;
-        self.shared_memory.links.iter_mut().for_each(|(_, link)| link.sleep());
-        let has_come = self.shared_memory.links.iter().any(|(_, link)| link.receiver.has_record());
+        self.links.memory.iter_mut().for_each(|(_, link)| link.sleep());
+        let has_come = self.links.memory.iter().any(|(_, link)| link.receiver.has_record());
         if has_come {
             self.wake_shared_memory();
         }
@@ -49,7 +49,7 @@ impl Endpoint {
 
     /// A peer has rung, or its end is shut.
     pub(in crate::endpoint) fn shared_memory_rang(&mut self, at: usize, is_shut: bool) -> bool {
-        let Some(link) = self.shared_memory.links.get_mut(at) else { return false };
+        let Some(link) = self.links.memory.get_mut(at) else { return false };
         link.silence();
         link.hung_up |= is_shut;
         let now = self.clock.now();

@@ -1,12 +1,12 @@
 //! Frames through shared memory.
 
-use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{Instant, Payload, Placement, SendRequest, SubchannelId, Transmit};
+use fishplate_engine::wire::Header;
+use fishplate_engine::{Instant, Payload, SendRequest, Transmit};
 
 use crate::endpoint::Endpoint;
-use crate::endpoint::receive::process::carries_data;
 use crate::endpoint::send::BUDGET;
-use crate::shared_memory::{BadRecord, Placed, Places, Record, SharedMemoryLink, kind};
+use crate::link_kind::{LinkId, LinkKind, Places};
+use crate::shared_memory::{BadRecord, Placed, Record, SharedMemoryLink, kind};
 use crate::sys::process_memory::Known;
 
 /// Records of one link that are taken in one call, so that one busy peer does not keep the others, or the user, waiting.
@@ -35,7 +35,7 @@ impl Endpoint {
         if self.shared_memory.is_empty() {
             return false;
         }
-        let links = &self.shared_memory.links;
+        let links = &self.links.memory;
         let has_come = |at: &usize| links[*at].receiver.has_record();
         let _ = (0..LOOKS).any(|_| self.shared_memory.keys.iter().take(MOST_LOOKED_AT).any(has_come));
         let looks_at_all = is_closing || self.calls.is_multiple_of(LOOK_EVERY);
@@ -43,13 +43,13 @@ impl Endpoint {
         let mut position = 0;
         while let Some(&at) = self.shared_memory.keys.get(position) {
             position += 1;
-            let link = &self.shared_memory.links[at];
+            let link = &self.links.memory[at];
             if link.receiver.has_record() {
                 moved = true;
                 self.read_shared(at, now);
             } else if link.hung_up {
                 moved = true;
-                self.shared_link_shut(at);
+                self.link_shut(LinkId::Memory(at));
             } else if link.sender.is_awaited() || (link.sender.has_untaken() && looks_at_all) {
                 moved |= self.look_at_shared(at, now);
             }
@@ -66,32 +66,32 @@ impl Endpoint {
         let mut position = 0;
         while let Some(&at) = self.shared_memory.keys.get(position) {
             position += 1;
-            if self.shared_memory.links[at].sender.is_blocked() {
+            if self.links.memory[at].sender.is_blocked() {
                 self.look_at_shared(at, now);
             }
         }
     }
 
-    /// Takes a frame from the engine to a link in shared memory.
+    /// Takes a frame from the engine to a link in shared memory. True, as nothing has to follow.
     #[inline]
-    pub(in crate::endpoint) fn enqueue_shared(&mut self, at: usize, transmit: &Transmit, now: Instant) {
-        let Endpoint { shared_memory, memory, bounces, .. } = self;
-        let link = &mut shared_memory.links[at];
+    pub(in crate::endpoint) fn enqueue_in_memory(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
+        let Endpoint { links, shared_memory, memory, bounces, .. } = self;
+        let link = &mut links.memory[at];
         let Transmit { header, source, copy, .. } = transmit;
         if header.body.is_counted() {
-            link.counts.tx_bytes += source.len();
-            link.counts.tx_messages += u64::from(carries_data(&header.body));
+            link.count_sent(&header.body, source.len());
         }
         link.sender.push(header, source, *copy, Places { memory, bounces });
         shared_memory.unrung = true;
         if link.sender.is_blocked() {
             self.look_at_shared(at, now);
         }
-        if let Some(link) = self.shared_memory.links.get(at)
+        if let Some(link) = self.links.memory.get(at)
             && link.sender.is_blocked()
         {
             self.engine.writable(link.subchannel, 0);
         }
+        true
     }
 
     /// Sends a message that fits into shared memory at once, as a copy; the send has completed then. False: it has to go the
@@ -103,11 +103,11 @@ impl Endpoint {
             return false;
         }
         let len = request.payload.len();
-        if !self.shared_memory.links[at].sender.takes_copy(len, request.inject) {
+        if !self.links.memory[at].sender.takes_copy(len, request.inject) {
             return false;
         }
-        let Endpoint { shared_memory, engine, memory, now, .. } = self;
-        let link = &mut shared_memory.links[at];
+        let Endpoint { links, shared_memory, engine, memory, now, .. } = self;
+        let link = &mut links.memory[at];
         let Some((subchannel, header)) = engine.send_in_memory(*now, request) else { return false };
         debug_assert_eq!(subchannel, link.subchannel);
         link.counts.tx_bytes += len;
@@ -120,24 +120,24 @@ impl Endpoint {
 
     /// Looks what the peer has taken, and sends what waits for that. True if it has taken anything.
     pub(in crate::endpoint) fn look_at_shared(&mut self, at: usize, now: Instant) -> bool {
-        let Some(link) = self.shared_memory.links.get_mut(at) else { return false };
+        let Some(link) = self.links.memory.get_mut(at) else { return false };
         let subchannel = link.subchannel;
         match link.sender.look() {
             Ok(None) => return false,
             Ok(Some(frames)) => {
-                let frames = link.newest_acknowledgement(frames);
+                let frames = link.newest_acknowledgement(frames, now);
                 if self.engine.delivered(now, subchannel, frames).is_err() {
-                    self.shared_protocol_violation(at, "an acknowledgement of what was not sent");
+                    self.protocol_violation(LinkId::Memory(at), "an acknowledgement of what was not sent");
                     return true;
                 }
             }
             Err(_) => {
-                self.shared_protocol_violation(at, "it has taken what was not sent");
+                self.protocol_violation(LinkId::Memory(at), "it has taken what was not sent");
                 return true;
             }
         }
-        let Endpoint { shared_memory, memory, bounces, .. } = self;
-        let link = &mut shared_memory.links[at];
+        let Endpoint { links, shared_memory, memory, bounces, .. } = self;
+        let link = &mut links.memory[at];
         if link.sender.is_blocked() {
             shared_memory.unrung |= link.sender.flush(Places { memory, bounces });
             if !link.sender.is_blocked() {
@@ -150,9 +150,9 @@ impl Endpoint {
 
     /// Takes the records of a link, up to the limit of one call.
     fn read_shared(&mut self, at: usize, now: Instant) {
-        let before = self.shared_memory.links[at].counts.rx_bytes;
+        let before = self.links.memory[at].counts.rx_bytes;
         for _ in 0..MOST_RECORDS {
-            let Some(link) = self.shared_memory.links.get(at) else { return };
+            let Some(link) = self.links.memory.get(at) else { return };
             if link.counts.rx_bytes - before >= MOST_BYTES {
                 break;
             }
@@ -162,10 +162,10 @@ impl Endpoint {
                 Err(bad) => Err(bad),
             };
             if let Err(bad) = taken {
-                return self.shared_protocol_violation(at, &bad.to_string());
+                return self.protocol_violation(LinkId::Memory(at), &bad.to_string());
             }
         }
-        if let Some(link) = self.shared_memory.links.get_mut(at)
+        if let Some(link) = self.links.memory.get_mut(at)
             && link.receiver.publish()
         {
             link.ring_for_room();
@@ -178,13 +178,13 @@ impl Endpoint {
         if record.kind == kind::REST {
             return self.place_record(at, record, 0, now);
         }
-        let (header, header_len) = self.shared_memory.links[at].receiver.header(record)?;
+        let (header, header_len) = self.links.memory[at].receiver.header(record)?;
         if self.take_whole(at, record, (&header, header_len), now)? {
             return Ok(());
         }
-        let Some(placement) = self.handle_shared_header(at, header, now) else { return Ok(()) };
-        let Endpoint { shared_memory, bounces, .. } = self;
-        let Some(link) = shared_memory.links.get_mut(at) else { return Ok(()) };
+        let Some(placement) = self.handle_header(LinkId::Memory(at), header, now) else { return Ok(()) };
+        let Endpoint { links, bounces, .. } = self;
+        let Some(link) = links.memory.get_mut(at) else { return Ok(()) };
         link.receiver.begin(record, (&header, header_len), placement, bounces)?;
         if header.body.payload_len() > 0 {
             return self.place_record(at, record, header_len, now);
@@ -197,15 +197,15 @@ impl Endpoint {
     /// gone then.
     #[inline(never)]
     fn place_record(&mut self, at: usize, record: &Record, from: usize, now: Instant) -> Result<(), BadRecord> {
-        let Endpoint { shared_memory, memory, bounces, poll_interval, clock, .. } = self;
-        let SharedMemoryLink { receiver, hung_up, .. } = &mut shared_memory.links[at];
+        let Endpoint { links, memory, bounces, poll_interval, clock, .. } = self;
+        let SharedMemoryLink { receiver, hung_up, .. } = &mut links.memory[at];
         let placed = if record.kind == kind::LENT {
             let is_running = !*hung_up && clock.now().since_ns(poll_interval.last_poll()) < MOST_RUNNING_NS;
             let known = if is_running { Known::Running } else { Known::ByMark };
             match receiver.place_lent((record, known), from, memory, bounces) {
                 Ok(placed) => placed,
                 Err(error) => {
-                    self.shared_link_failed(at, &error.to_string());
+                    self.link_failed(LinkId::Memory(at), &error.to_string());
                     return Ok(());
                 }
             }
@@ -213,12 +213,9 @@ impl Endpoint {
             receiver.place(record, from, memory, bounces)?
         };
         if let Placed::Whole(len) = placed {
-            let link = &mut shared_memory.links[at];
-            link.counts.rx_bytes += len;
-            self.engine.payload_placed(now, link.subchannel);
-            self.apply_memory_actions();
+            self.payload_placed(LinkId::Memory(at), len, now);
         }
-        if let Some(link) = self.shared_memory.links.get_mut(at) {
+        if let Some(link) = self.links.memory.get_mut(at) {
             link.receiver.finish(record);
         }
         Ok(())
@@ -233,12 +230,12 @@ impl Endpoint {
         header: (&Header, usize),
         now: Instant,
     ) -> Result<bool, BadRecord> {
-        let Endpoint { shared_memory, engine, memory, .. } = self;
-        let link = &mut shared_memory.links[at];
+        let Endpoint { links, engine, memory, .. } = self;
+        let link = &mut links.memory[at];
         if !link.receiver.is_whole(record, header) {
             return Ok(false);
         }
-        let ack = link.newest_acknowledgement(header.0.ack);
+        let ack = link.newest_acknowledgement(header.0.ack, now);
         let receiver = &link.receiver;
         let place = |to: &Payload| receiver.place_whole(record, header.1, memory, to);
         let taken = engine.receive_in_memory(now, link.subchannel, &Header { ack, ..*header.0 }, place);
@@ -252,54 +249,6 @@ impl Endpoint {
             }
             Ok(false) => Ok(false),
             Err(violation) => Err(BadRecord::Protocol(violation)),
-        }
-    }
-
-    /// Where the payload of a frame goes. `None`: the link is gone.
-    #[inline]
-    fn handle_shared_header(&mut self, at: usize, mut header: Header, now: Instant) -> Option<Placement> {
-        let link = &mut self.shared_memory.links[at];
-        let subchannel = link.subchannel;
-        header.ack = link.newest_acknowledgement(header.ack);
-        link.counts.rx_messages += u64::from(carries_data(&header.body));
-        link.goodbye_received |= matches!(header.body, Body::Bye);
-        match self.engine.handle_header(now, subchannel, &header) {
-            Ok(placement) => {
-                self.apply_memory_actions();
-                Some(placement)
-            }
-            Err(violation) => {
-                self.shared_protocol_violation(at, &violation.to_string());
-                None
-            }
-        }
-    }
-
-    /// The rest of the payload that is being received over a subchannel goes nowhere.
-    pub(in crate::endpoint) fn discard_shared(&mut self, subchannel: SubchannelId) {
-        if let Some(at) = self.shared_link_of(subchannel) {
-            self.shared_memory.links[at].receiver.discard();
-        }
-    }
-
-    /// The memory `ended` is not there any more once this returns.
-    pub(in crate::endpoint) fn detach_shared(&mut self, ended: &Payload) {
-        let mut position = 0;
-        while let Some(&at) = self.shared_memory.keys.get(position) {
-            if self.shared_memory.links[at].sender.has_lent(ended) {
-                // Whose users have agreed that it ends: the peer has read it.
-                self.look_at_shared(at, self.clock.now());
-            }
-            let Endpoint { shared_memory, memory, bounces, engine, .. } = self;
-            let Some(link) = shared_memory.links.get_mut(at) else { continue };
-            let may_be_read = !link.sender.detach(ended, Places { memory, bounces });
-            // The memory of sends stays until they complete, registered or not.
-            if may_be_read && engine.has_ended_sources(link.subchannel.vc) {
-                // What the peer has not taken goes another way.
-                self.shared_link_failed(at, "memory that the peer was to read has ended");
-            } else {
-                position += 1;
-            }
         }
     }
 }

@@ -14,7 +14,7 @@ use fishplate_engine::{Instant, RailId, VcId};
 use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::PART_OF_FILES;
 use crate::endpoint::Endpoint;
-use crate::link::Link;
+use crate::link::StreamLink;
 use crate::link_name::{ASKS, FIRST_ADDITIONAL};
 use crate::streams::{Sample, StreamCount, Streams};
 use crate::sys::limits::open_files;
@@ -33,7 +33,7 @@ impl StreamGroup {
         self.vc == vc
     }
 
-    fn has(&self, link: &Link) -> bool {
+    fn has(&self, link: &StreamLink) -> bool {
         (link.subchannel.vc, link.rail, link.remote.ip()) == (self.vc, self.rail, self.remote)
     }
 
@@ -47,7 +47,7 @@ impl Endpoint {
     /// Manages the number of streams beside link `at` from now on, if the setting is automatic.
     pub(in crate::endpoint) fn manage_streams_of(&mut self, at: usize) {
         let Streams::Automatic { most } = self.settings.streams else { return };
-        let link = &self.links[at];
+        let link = &self.links.streams[at];
         if !self.stream_groups.iter().any(|group| group.has(link)) {
             let (vc, rail, remote) = (link.subchannel.vc, link.rail, link.remote.ip());
             self.stream_groups.push(StreamGroup { vc, rail, remote, stream_count: StreamCount::new(most) });
@@ -64,7 +64,7 @@ impl Endpoint {
 
     fn adjust_stream_groups(&mut self, now: Instant) {
         let mut acknowledged = vec![0; self.rails.len()];
-        for (_, link) in &self.links {
+        for (_, link) in &self.links.streams {
             acknowledged[usize::from(link.rail.0)] += link.sampled.acknowledged_bytes;
         }
         for at in 0..self.stream_groups.len() {
@@ -118,7 +118,7 @@ impl Endpoint {
         let remote = self.rails[usize::from(rail.0)].at(group.remote, port);
         let own = self.links_of(group).filter(|link| link.name.is_additional() && !link.name.by_peer);
         let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
-        let is_short = self.links_of(group).all(Link::has_short_segments);
+        let is_short = self.links_of(group).all(StreamLink::has_short_segments);
         for _ in 0..count {
             let Some(stream) = (FIRST_ADDITIONAL..ASKS).find(|stream| !taken.contains(stream)) else { return };
             taken.push(stream);
@@ -142,22 +142,22 @@ impl Endpoint {
         self.stream_groups[at].stream_count.failed(streams as u8, now);
     }
 
-    fn links_of(&self, group: &StreamGroup) -> impl Iterator<Item = &Link> {
-        let links = self.peers[group.vc.0 as usize].links.iter().flatten();
-        links.map(|link| &self.links[*link]).filter(|link| group.has(link))
+    fn links_of(&self, group: &StreamGroup) -> impl Iterator<Item = &StreamLink> {
+        let links = self.peers[group.vc.0 as usize].streams();
+        links.map(|at| &self.links.streams[at]).filter(|link| group.has(link))
     }
 
     /// Whether so many more connections to a peer stay within the limits.
     fn has_room_for(&self, vc: VcId, count: usize) -> bool {
-        let of_peer = self.peers[vc.0 as usize].links.iter().flatten().count() + count;
-        let all = self.links.len() + self.attempts.len() + count;
+        let of_peer = self.peers[vc.0 as usize].streams().count() + count;
+        let all = self.links.streams.len() + self.attempts.len() + count;
         of_peer <= MAX_TO_A_PEER && all <= open_files() / PART_OF_FILES
     }
 
     /// Whether the peer may set up another stream beside a connection of its.
     pub(in crate::endpoint) fn accepts_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
         let peer = &self.peers[vc.0 as usize];
-        let links = peer.links.iter().flatten().map(|link| &self.links[*link]);
+        let links = peer.streams().map(|at| &self.links.streams[at]);
         let same = links.filter(|link| (link.rail, link.remote.ip()) == (rail, remote)).count();
         let is_wanted = peer.is_connected() && !peer.is_closing;
         is_wanted && same < usize::from(MAX_STREAMS) && self.has_room_for(vc, 1)
@@ -166,14 +166,14 @@ impl Endpoint {
     /// Begins to retire `count` streams that this side has set up.
     pub(in crate::endpoint) fn retire_streams(&mut self, at: usize, count: u8, now: Instant) {
         let group = &self.stream_groups[at];
-        let links = self.peers[group.vc.0 as usize].links.iter().flatten().copied();
+        let links = self.peers[group.vc.0 as usize].streams();
         let own = links.filter(|at| {
-            let link = &self.links[*at];
+            let link = &self.links.streams[*at];
             group.has(link) && link.name.is_additional() && !link.name.by_peer && !link.retirement.has_begun()
         });
         let chosen: Vec<usize> = own.take(usize::from(count)).collect();
         for at in chosen {
-            let link = &self.links[at];
+            let link = &self.links.streams[at];
             log::info!("rail {}: a connection to {} is let go", self.rails[usize::from(link.rail.0)].name, link.remote);
             self.retire_link(at, now);
         }

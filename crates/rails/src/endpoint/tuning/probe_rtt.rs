@@ -14,7 +14,7 @@ impl Endpoint {
     /// Pauses or resumes link `at`, given what BBR and the kernel say. None is paused where no progress thread would resume it
     /// while the application is not in MPI.
     pub(in crate::endpoint) fn update_probe_rtt(&mut self, at: usize, bbr: &Bbr, info: &TcpInfo, now: Instant) {
-        let link = &mut self.links[at];
+        let link = &mut self.links.streams[at];
         let was_paused = link.probe_rtt.is_paused();
         if !self.held.enabled && !was_paused {
             return;
@@ -39,7 +39,7 @@ impl Endpoint {
         self.resume_overdue_links(now);
         for at in self.paused_links.clone() {
             // The failure of one may have ended others.
-            let Some(link) = self.links.get(at) else { continue };
+            let Some(link) = self.links.streams.get(at) else { continue };
             if let (Some(bbr), Ok(info)) = (link.bbr(), tcp_info(link.socket.as_fd())) {
                 self.update_probe_rtt(at, &bbr, &info, now);
             }
@@ -49,7 +49,8 @@ impl Endpoint {
 
     /// Resumes links that have been paused for as long as one may be.
     pub(in crate::endpoint) fn resume_overdue_links(&mut self, now: Instant) {
-        while let Some(at) = self.paused_links.iter().copied().find(|at| self.links[*at].probe_rtt.end_if_overdue(now))
+        while let Some(at) =
+            self.paused_links.iter().copied().find(|at| self.links.streams[*at].probe_rtt.end_if_overdue(now))
         {
             self.resume_link(at);
         }
@@ -58,13 +59,13 @@ impl Endpoint {
     /// Link `at` takes nothing new from now on.
     fn pause_link(&mut self, at: usize) {
         self.paused_links.push(at);
-        self.engine.set_paused(self.links[at].subchannel, true);
+        self.engine.set_paused(self.links.streams[at].subchannel, true);
     }
 
     /// Link `at` takes frames again.
     fn resume_link(&mut self, at: usize) {
         self.paused_links.retain(|other| *other != at);
-        let link = &self.links[at];
+        let link = &self.links.streams[at];
         self.engine.set_paused(link.subchannel, false);
         if link.transmit.is_empty() {
             self.engine.writable(link.subchannel, BUDGET);
@@ -81,25 +82,26 @@ mod tests {
     use super::*;
     use crate::endpoint::test_pair::{PATIENCE, Pair, extent};
     use crate::link::ProbeRttAvoidance;
+    use crate::link_kind::LinkId;
 
     /// BBR is about to enter ProbeRTT on link `at` of the first endpoint.
     fn rest(pair: &mut Pair, at: usize) {
         let end = &mut pair.ends[0];
-        end.links[at].probe_rtt = ProbeRttAvoidance::paused_until(end.clock.now().plus_ns(3_600_000_000_000));
+        end.links.streams[at].probe_rtt = ProbeRttAvoidance::paused_until(end.clock.now().plus_ns(3_600_000_000_000));
         end.pause_link(at);
     }
 
     /// ProbeRTT would have been due long ago.
     fn rest_too_long(pair: &mut Pair, at: usize) {
         let begin = Monotonic::now();
-        pair.ends[0].links[at].probe_rtt = ProbeRttAvoidance::paused_until(Instant(0));
-        while !pair.ends[0].links[at].probe_rtt.is_overdue(pair.now(0)) {
+        pair.ends[0].links.streams[at].probe_rtt = ProbeRttAvoidance::paused_until(Instant(0));
+        while !pair.ends[0].links.streams[at].probe_rtt.is_overdue(pair.now(0)) {
             assert!(begin.elapsed() < PATIENCE, "the clock stands still");
         }
     }
 
     fn only_link(end: &Endpoint) -> usize {
-        end.links.iter().next().unwrap().0
+        end.links.streams.iter().next().unwrap().0
     }
 
     /// Posts 8 bytes, which the second endpoint receives somewhere.
@@ -133,14 +135,14 @@ mod tests {
         pair.add_streams(0, 1);
         pair.exchange_until(2);
         rest(&mut pair, at);
-        let messages = |pair: &Pair| pair.ends[0].links[at].counts.tx_messages;
+        let messages = |pair: &Pair| pair.ends[0].links.streams[at].counts.tx_messages;
         let before = messages(&pair);
         for byte in 0..100 {
             send(&mut pair, &[byte; 8]);
             receive(&mut pair);
         }
         assert_eq!(messages(&pair), before);
-        pair.ends[0].remove_link(at);
+        pair.ends[0].remove_link(LinkId::Stream(at));
         assert!(pair.ends[0].paused_links.is_empty());
     }
 

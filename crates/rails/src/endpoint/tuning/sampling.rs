@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use fishplate_engine::{Instant, Path};
 
 use crate::endpoint::Endpoint;
+use crate::link_kind::LinkId;
 use crate::streams;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
@@ -20,10 +21,10 @@ const SILENT_FOR_NS: u64 = 3_000_000_000;
 impl Endpoint {
     /// Looks at all links that were in use since the last time.
     pub(in crate::endpoint) fn sample_paths(&mut self, now: Instant) {
-        let links: Vec<usize> = self.links.iter().map(|(at, _)| at).collect();
+        let links: Vec<usize> = self.links.streams.iter().map(|(at, _)| at).collect();
         for at in links {
             // The failure of one may have ended others.
-            if self.links.contains(at) {
+            if self.links.streams.contains(at) {
                 self.sample_path(at, now);
             }
         }
@@ -31,7 +32,7 @@ impl Endpoint {
     }
 
     fn sample_path(&mut self, at: usize, now: Instant) {
-        let link = &mut self.links[at];
+        let link = &mut self.links.streams[at];
         self.engine.probe_if_overdue(now, link.subchannel);
         self.counters.touch(link.rail, &link.counts, now);
         let is_idle = link.transmit.taken() == link.sampled_at_bytes
@@ -55,7 +56,7 @@ impl Endpoint {
         link.stuck_since = is_stuck.then(|| link.stuck_since.unwrap_or(now));
         let waited_ns = link.unanswered_since.map_or(0, |since| now.since_ns(since));
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
-            return self.link_failed(at, "the other side has not answered for 3 s", now);
+            return self.link_failed(LinkId::Stream(at), "the other side has not answered for 3 s");
         }
         link.counts.retransmitted = u64::from(info.retransmitted);
         let is_host_limited = link.congestion_phase.is_uncongested() && link.transmit.taken() >= AMPLE_AFTER;
@@ -68,7 +69,7 @@ impl Endpoint {
     /// What BBR knows bounds the start of link `at`, if it has BBR, and may have it rest.
     fn apply_bbr_state(&mut self, at: usize, before: &TcpInfo, info: &TcpInfo, now: Instant) {
         // Padding may have ended it.
-        let Some(link) = self.links.get_mut(at) else { return };
+        let Some(link) = self.links.streams.get_mut(at) else { return };
         let Some(bbr) = link.bbr() else { return };
         if let Some(most) = link.startup_pacing.update(&bbr, before, info) {
             // Without, the start goes as BBR has it.

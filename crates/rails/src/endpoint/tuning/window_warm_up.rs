@@ -6,6 +6,7 @@ use fishplate_engine::Instant;
 use fishplate_engine::wire::{Body, COMMON_LEN};
 
 use crate::endpoint::Endpoint;
+use crate::link_kind::LinkId;
 use crate::sys::tcp_info::TcpInfo;
 
 /// Bytes of a frame of padding.
@@ -37,7 +38,7 @@ impl Endpoint {
 
     /// Whether so many frames went out at once. Nothing does if something waits to be sent, or the link ends.
     fn send_padding(&mut self, at: usize, frames: u32, now: Instant) -> bool {
-        let Some(link) = self.links.get_mut(at) else { return false };
+        let Some(link) = self.links.streams.get_mut(at) else { return false };
         if link.blocked || !link.transmit.is_empty() || link.retirement.has_begun() {
             return false;
         }
@@ -51,7 +52,7 @@ impl Endpoint {
                 link.blocked = true;
                 self.register_link(at);
             }
-            Err(error) => self.link_failed(at, &error.to_string(), now),
+            Err(error) => self.link_failed(LinkId::Stream(at), &error.to_string()),
         }
         false
     }
@@ -66,19 +67,19 @@ mod tests {
     fn the_path_is_shown_by_two_segments_and_nothing_while_anything_waits() {
         let mut pair = Pair::open();
         let end = &mut pair.ends[0];
-        let at = end.links.iter().next().unwrap().0;
+        let at = end.links.streams.iter().next().unwrap().0;
         let now = end.clock.now();
         let mut sent_with = |segment_bytes| {
-            let before = end.links[at].transmit.taken();
+            let before = end.links.streams[at].transmit.taken();
             end.send_path_probe(at, &TcpInfo { segment_bytes, ..TcpInfo::default() }, now);
-            end.links[at].transmit.taken() - before
+            end.links.streams[at].transmit.taken() - before
         };
         assert_eq!((sent_with(1448), sent_with(65_483)), (2820, 17_920));
-        let header = end.engine.bare_header(now, end.links[at].subchannel, Body::Ack);
-        end.links[at].transmit.push_header(&header);
-        let before = end.links[at].transmit.taken();
+        let header = end.engine.bare_header(now, end.links.streams[at].subchannel, Body::Ack);
+        end.links.streams[at].transmit.push_header(&header);
+        let before = end.links.streams[at].transmit.taken();
         end.send_path_probe(at, &TcpInfo { segment_bytes: 1448, ..TcpInfo::default() }, now);
-        assert_eq!(end.links[at].transmit.taken(), before);
+        assert_eq!(end.links.streams[at].transmit.taken(), before);
         pair.close();
     }
 }

@@ -1,6 +1,9 @@
 //! The network: messages of flows, cut into pieces that pass stations and links.
 
 mod sending;
+mod traffic;
+
+use std::mem::replace;
 
 use fishplate_link::{Link, Offered, Rate, Settings};
 
@@ -10,9 +13,9 @@ use super::flow::{Acknowledged, Flow, FlowId, Message};
 use super::path::{Hop, Path, Place};
 use super::shaper::Shaper;
 use super::slab::Slab;
-use super::socket::Socket;
 use super::station::{Job, Station};
 use super::time::Time;
+use traffic::TrafficTable;
 
 /// Longest piece, in bytes. Messages are cut finely enough for stations to work on different pieces of one at the same
 /// time, and no finer: each piece costs an event a station.
@@ -37,8 +40,10 @@ pub enum NetworkEvent {
     Released(u32),
     /// A link or shaper has another rate, in Mbit/s.
     Changed(Place, u32),
-    /// The sender hears of so many bytes, and whether they are the last of a message.
-    Heard(FlowId, u64, Option<u64>),
+    /// The sender hears of so many bytes.
+    Heard(FlowId, u32),
+    /// The same, and they are the last of the message with this name.
+    HeardLast(FlowId, u32, u32),
 }
 
 /// What the network tells the owners of flows.
@@ -46,13 +51,13 @@ pub enum NetworkEvent {
 pub enum Notice {
     /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece; the
     /// time is that at which the transport has sent them.
-    Left(FlowId, u64, u64, Time),
+    Left(FlowId, u64, Time),
     /// The first piece of a message that has several has arrived, where a process sees a stream.
-    Begun(FlowId, u64),
+    Begun(FlowId, u32),
     /// All of a message has arrived.
-    Delivered(FlowId, u64),
+    Delivered(FlowId, u32),
     /// The sender has heard so.
-    Acknowledged(FlowId, u64),
+    Acknowledged(FlowId, u32),
     /// The kernel takes more of what a flow's driver has.
     Writable(FlowId),
 }
@@ -61,10 +66,11 @@ pub enum Notice {
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     message: u32,
-    bytes: u64,
+    flow: FlowId,
+    bytes: u32,
     /// That begin with it.
-    packets: u64,
-    hop: u32,
+    packets: u32,
+    hop: u16,
     first: bool,
     /// When it was cut.
     cut: Time,
@@ -90,6 +96,7 @@ pub struct Network {
     gates: Vec<Gate>,
     adapters: Vec<Adapter>,
     flows: Vec<Flow>,
+    traffic: TrafficTable,
     messages: Slab<Message>,
     chunks: Slab<Chunk>,
     notices: Vec<Notice>,
@@ -103,7 +110,7 @@ pub trait Events {
     fn now(&self) -> Time;
 }
 
-impl<E: From<NetworkEvent>> Events for Calendar<E> {
+impl<E: Copy + From<NetworkEvent>> Events for Calendar<E> {
     fn enter(&mut self, at: Time, event: NetworkEvent) {
         Calendar::enter(self, at, event.into());
     }
@@ -151,17 +158,20 @@ impl Network {
 
     /// Whether a driver's socket is in front of a flow.
     pub fn has_socket(&self, flow: FlowId) -> bool {
-        self.flows[flow.0 as usize].socket.is_some()
+        self.path(flow).terms.socket.is_some()
     }
 
     /// Whether that has said that it will tell when it takes more.
     pub fn is_blocked(&self, flow: FlowId) -> bool {
-        self.flows[flow.0 as usize].socket.as_ref().is_some_and(Socket::is_blocked)
+        self.traffic
+            .of(&self.flows[flow.0 as usize])
+            .and_then(|traffic| traffic.socket)
+            .is_some_and(|it| it.is_blocked())
     }
 
     /// What an acknowledgement that sets out now waits for: what the other direction has queued.
     pub fn queue_back(&self, now: Time, flow: FlowId) -> Time {
-        match self.path(flow).back_through {
+        match self.path(flow).into.back_through {
             Some(Place::Shaper(gate)) => self.gates[gate as usize].shaper.wait(now),
             _ => Time::default(),
         }
@@ -199,7 +209,8 @@ impl Network {
                 self.release(events, gate);
             }
             NetworkEvent::Changed(place, mbit) => self.change(events, place, mbit),
-            NetworkEvent::Heard(flow, bytes, token) => self.heard(events, flow, bytes, token),
+            NetworkEvent::Heard(flow, bytes) => self.heard(events, flow, bytes, None),
+            NetworkEvent::HeardLast(flow, bytes, token) => self.heard(events, flow, bytes, Some(token)),
         }
     }
 
@@ -209,46 +220,46 @@ impl Network {
     }
 
     /// The hop that a piece is at.
-    fn hop(&self, chunk: &Chunk) -> Option<(FlowId, Hop)> {
-        let flow = self.messages.get(chunk.message)?.flow;
-        let hops = &self.flows[flow.0 as usize].path.hops;
-        hops.get(chunk.hop as usize).map(|hop| (flow, *hop))
+    fn hop(&self, chunk: &Chunk) -> Option<Hop> {
+        self.path(chunk.flow).hop(usize::from(chunk.hop)).copied()
     }
 
     fn submit(&mut self, events: &mut impl Events, name: u32) {
         let Some(chunk) = self.chunks.get(name).copied() else { return };
-        let Some((flow, hop)) = self.hop(&chunk) else { return self.arrived(events, name) };
-        let path = &self.flows[flow.0 as usize].path;
+        let Some(hop) = self.hop(&chunk) else { return self.arrived(events, name) };
+        let (flow, bytes) = (chunk.flow, u64::from(chunk.bytes));
         match hop.place {
             Place::Station(station) => {
                 let state = &mut self.flows[flow.0 as usize];
                 let begins =
-                    hop.cost.frame > Time::default() && state.framed.replace(events.now()) != Some(events.now());
+                    hop.cost.frame > Time::default() && replace(&mut state.framed, events.now()) != events.now();
                 let frame = if begins { hop.cost.frame } else { Time::default() };
-                let service = hop.cost.service(chunk.first, chunk.packets, chunk.bytes) + frame;
+                let service = hop.cost.service(chunk.first, chunk.packets.into(), bytes) + frame;
                 let job = Job { chunk: name, service };
                 if let Some(job) = self.stations[station as usize].submit(hop.turn, job) {
                     self.begin(events, station, job);
                 }
             }
             Place::Link(cable) => {
-                let (mtu, overhead) = (path.mtu, path.packet_overhead);
-                let again = path.back + path.latency() + Time::ns(RESEND_AFTER_NS);
+                let path = &self.flows[flow.0 as usize].path;
+                let (mtu, overhead) = (path.terms.mtu, path.terms.packet_overhead);
+                let frames = path.terms.frame_bytes.is_some();
+                let again = path.terms.back + path.latency() + Time::ns(RESEND_AFTER_NS);
                 let link = &mut self.cables[cable as usize].link;
                 let now = events.now();
-                let packets = if path.frame_bytes.is_some() {
-                    self.flows[flow.0 as usize].new_packets(now, chunk.bytes, mtu)
+                let packets = if frames {
+                    self.flows[flow.0 as usize].new_packets(now, bytes, mtu)
                 } else {
-                    chunk.packets
+                    chunk.packets.into()
                 };
-                let wire = chunk.bytes + packets * overhead;
+                let wire = bytes + packets * overhead;
                 if !matches!(link.offer(now.link_instant(), name, wire as u32), Offered::Taken) {
                     events.enter(now + again, NetworkEvent::Arrives(name));
                 }
                 self.announce(events, cable);
             }
             Place::Shaper(gate) => {
-                self.gates[gate as usize].shaper.offer(events.now(), name, chunk.bytes);
+                self.gates[gate as usize].shaper.offer(events.now(), name, bytes);
                 self.open_gate_later(events, gate);
             }
         }
@@ -294,7 +305,7 @@ impl Network {
         let now = events.now();
         events.enter(now + job.service, NetworkEvent::Served(station));
         let Some(chunk) = self.chunks.get(job.chunk).copied() else { return };
-        if let Some((_, hop)) = self.hop(&chunk)
+        if let Some(hop) = self.hop(&chunk)
             && hop.cut_through
         {
             self.stations[station as usize].forward();
@@ -305,7 +316,7 @@ impl Network {
 
     fn served(&mut self, events: &mut impl Events, name: u32) {
         let Some(chunk) = self.chunks.get(name).copied() else { return };
-        if let Some((_, hop)) = self.hop(&chunk) {
+        if let Some(hop) = self.hop(&chunk) {
             self.left(events, name, &hop);
             self.go_on(events, name, events.now() + hop.latency);
         }
@@ -329,24 +340,25 @@ impl Network {
         }
         let Some(chunk) = self.chunks.get(name).copied() else { return };
         let Some(message) = self.messages.get_mut(chunk.message) else { return };
-        message.left += chunk.bytes;
+        let piece = u64::from(chunk.bytes);
+        message.left += piece;
         let (flow, bytes, token) = (message.flow, message.bytes, message.token);
         let all = message.left == bytes;
-        let state = &mut self.flows[flow.0 as usize];
-        let adapter = state.adapter;
-        if state.socket.as_mut().is_some_and(|socket| socket.left(chunk.bytes)) {
+        let state = &self.flows[flow.0 as usize];
+        let (adapter, terms) = (state.path.out.adapter, &*state.path.terms);
+        let socket = terms.socket.and_then(|_| self.traffic.existing(state)?.socket.as_mut());
+        if socket.is_some_and(|socket| socket.left(piece)) {
             self.notices.push(Notice::Writable(flow));
         }
-        if state.path.frame_bytes.is_some() {
-            self.notices.push(Notice::Left(flow, token, chunk.bytes, chunk.cut));
+        if terms.frame_bytes.is_some() {
+            self.notices.push(Notice::Left(flow, piece, chunk.cut));
         } else if all {
-            self.notices.push(Notice::Left(flow, token, bytes, chunk.cut));
+            self.notices.push(Notice::Left(flow, bytes, chunk.cut));
         }
-        if state.acknowledged == Acknowledged::WhenLeft {
-            let token = all.then_some(token);
-            events.enter(events.now(), NetworkEvent::Heard(flow, chunk.bytes, token));
+        if terms.acknowledged == Acknowledged::WhenLeft {
+            events.enter(events.now(), heard(flow, chunk.bytes, all.then_some(token)));
         }
-        self.adapters[adapter as usize].fetched -= chunk.bytes;
+        self.adapters[adapter as usize].fetched -= piece;
         self.pump(events, adapter);
     }
 
@@ -366,7 +378,7 @@ impl Network {
         self.cables[cable as usize].due = None;
         while let Some(delivery) = self.cables[cable as usize].link.deliver(now.link_instant()) {
             let Some(chunk) = self.chunks.get(delivery.token).copied() else { continue };
-            let Some((_, hop)) = self.hop(&chunk) else { continue };
+            let Some(hop) = self.hop(&chunk) else { continue };
             self.left(events, delivery.token, &hop);
             self.go_on(events, delivery.token, now + hop.latency);
         }
@@ -378,19 +390,27 @@ impl Network {
         let Some(chunk) = self.chunks.remove(name) else { return };
         let Some(message) = self.messages.get_mut(chunk.message) else { return };
         let begins = message.arrived == 0;
-        message.arrived += chunk.bytes;
+        message.arrived += u64::from(chunk.bytes);
         let whole = message.arrived == message.bytes;
         let (flow, token) = (message.flow, message.token);
         if whole {
             self.messages.remove(chunk.message);
             self.notices.push(Notice::Delivered(flow, token));
-        } else if begins && self.flows[flow.0 as usize].socket.is_some() {
+        } else if begins && self.has_socket(flow) {
             self.notices.push(Notice::Begun(flow, token));
         }
-        let state = &self.flows[flow.0 as usize];
-        if state.acknowledged == Acknowledged::ByReceiver {
-            let at = events.now() + state.path.back + self.queue_back(events.now(), flow);
-            events.enter(at, NetworkEvent::Heard(flow, chunk.bytes, whole.then_some(token)));
+        let terms = &self.path(flow).terms;
+        if terms.acknowledged == Acknowledged::ByReceiver {
+            let at = events.now() + terms.back + self.queue_back(events.now(), flow);
+            events.enter(at, heard(flow, chunk.bytes, whole.then_some(token)));
         }
+    }
+}
+
+/// The sender will hear of so many bytes, and whether they are the last of a message.
+fn heard(flow: FlowId, bytes: u32, last: Option<u32>) -> NetworkEvent {
+    match last {
+        Some(token) => NetworkEvent::HeardLast(flow, bytes, token),
+        None => NetworkEvent::Heard(flow, bytes),
     }
 }

@@ -30,11 +30,10 @@ impl World {
             let at = if cost == Time::default() { now } else { self.work(rank, now, cost) };
             let process = &mut self.ranks[rank as usize];
             let bytes = payload + if self.kind.headers { encoded_len(&transmit.header) } else { 0 };
-            let out = process.send_queue(transmit.subchannel);
-            let flow = out.flow;
+            let flow = process.flow(transmit.subchannel);
             let frame = Frame { header: transmit.header, bytes, header_read: false };
             if body.is_counted() || self.kind.acknowledges {
-                out.queued += bytes;
+                self.ends[flow.0 as usize].queued += bytes;
                 let is_batched = process.costs.is_batched();
                 self.frames_sent += u64::from(body.is_counted());
                 let frame = self.new_frame(frame);
@@ -44,7 +43,7 @@ impl World {
                     batch.1 += bytes;
                 } else {
                     self.calendar.enter(at, Event::Post { flow, frame });
-                    self.calendar.enter(at, Event::Flush(flow));
+                    self.flush_at(at, flow);
                 }
             } else {
                 // The adapters acknowledge; what the engine would add takes no bandwidth.
@@ -60,9 +59,8 @@ impl World {
         }
         let process = &mut self.ranks[rank as usize];
         complete_all(process);
-        let waits = |(_, flow): &(_, FlowId)| self.network.is_blocked(*flow);
-        if self.kind.acknowledges && process.engine.has_buffer_candidates() && !process.subchannels().iter().any(waits)
-        {
+        let waits = |(_, flow): (_, FlowId)| self.network.is_blocked(flow);
+        if self.kind.acknowledges && process.engine.has_buffer_candidates() && !process.subchannels().any(waits) {
             buffer_sends_when_idle(process, now);
         }
         self.wake_if_complete(rank);
@@ -79,9 +77,10 @@ impl World {
             return;
         }
         process.next_sample = now + SAMPLING_INTERVAL;
-        for (subchannel, flow) in process.subchannels() {
+        let Rank { flows, engine, .. } = process;
+        for (subchannel, flow) in flows.iter() {
             if let Some(path) = self.kernels.sample(now, flow) {
-                process.engine.path_measured(now.instant(), subchannel, path);
+                engine.path_measured(now.instant(), subchannel, path);
             }
         }
     }
@@ -97,7 +96,7 @@ impl World {
 
     /// A driver writes a flow's queue to the socket; once the kernel has everything, the subchannel is writable.
     pub(super) fn flush(&mut self, flow: FlowId) {
-        if !self.network.has_socket(flow) || self.network.is_blocked(flow) {
+        if self.network.is_blocked(flow) {
             return;
         }
         let has_all = self.network.flush(&mut self.calendar, flow);
@@ -116,18 +115,23 @@ impl World {
         self.follow(|causes, now| causes.hear_room(rank, flow, now));
         let at = self.work(rank, self.calendar.now(), self.ranks[rank as usize].costs.transmit);
         self.follow(|causes, _| causes.write(rank, flow, at));
-        self.calendar.enter(at, Event::Flush(flow));
+        self.flush_at(at, flow);
+    }
+
+    /// A driver writes a flow's queue to the socket at `at`, if there is a socket.
+    fn flush_at(&mut self, at: Time, flow: FlowId) {
+        if self.network.has_socket(flow) {
+            self.calendar.enter(at, Event::Flush(flow));
+        }
     }
 
     /// Bytes have left an adapter that has no socket in front, so its queue has room for as many.
     pub(super) fn frame_left(&mut self, flow: FlowId, bytes: u64) {
-        let FlowEnds { from, from_subchannel, .. } = self.ends[flow.0 as usize];
         let Some(budget) = self.topology.budget().filter(|_| !self.network.has_socket(flow)) else { return };
-        let process = &mut self.ranks[from as usize];
-        let out = process.send_queue(from_subchannel);
-        out.queued = out.queued.saturating_sub(bytes);
-        let free = budget.saturating_sub(out.queued);
-        process.engine.writable(from_subchannel, free);
+        let ends = &mut self.ends[flow.0 as usize];
+        ends.queued = ends.queued.saturating_sub(bytes);
+        let (from, from_subchannel, free) = (ends.from, ends.from_subchannel, budget.saturating_sub(ends.queued));
+        self.ranks[from as usize].engine.writable(from_subchannel, free);
         self.follow(|causes, now| causes.taken(from, flow, Part::Bandwidth, now));
         self.drive(from);
     }
@@ -243,7 +247,7 @@ impl World {
                 self.follow(|causes, _| causes.send(rank, frame, at));
                 self.calendar.enter(at, Event::Post { flow, frame });
             }
-            self.calendar.enter(at, Event::Flush(first));
+            self.flush_at(at, first);
         }
     }
 

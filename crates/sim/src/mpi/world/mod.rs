@@ -22,7 +22,7 @@ use crate::models::path::Place;
 use crate::models::time::Time;
 
 /// Lowest bit of a frame's token: the frame is counted in acknowledgements.
-const COUNTED: u64 = 1;
+const COUNTED: u32 = 1;
 /// Memory that a rank lets others access, in bytes: no address is real.
 const WINDOW_BYTES: u64 = 1 << 40;
 /// The name of that memory.
@@ -287,7 +287,7 @@ impl World {
             Event::Post { flow, frame } => {
                 self.frame_posted(flow, frame);
                 let Frame { header, bytes, .. } = self.frames[frame as usize];
-                let token = u64::from(frame) << 1 | if header.body.is_counted() { COUNTED } else { 0 };
+                let token = frame << 1 | if header.body.is_counted() { COUNTED } else { 0 };
                 let group = self.ends[flow.0 as usize].group(&header.body);
                 self.network.post(&mut self.calendar, flow, (token, group), bytes);
                 self.process_notices();

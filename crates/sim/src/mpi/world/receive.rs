@@ -16,14 +16,14 @@ impl World {
         self.network.take_notices(&mut notices);
         for notice in notices.drain(..) {
             match notice {
-                Notice::Left(flow, _, bytes, sent) => {
+                Notice::Left(flow, bytes, sent) => {
                     let now = self.calendar.now();
                     self.count_rail_bytes(flow, bytes);
                     self.kernels.arrived(now, flow, (sent, self.network.queue_back(now, flow)), bytes);
                     self.frame_left(flow, bytes);
                 }
                 Notice::Begun(flow, token) => {
-                    let (to, frame) = (self.ends[flow.0 as usize].to, (token >> 1) as u32);
+                    let (to, frame) = (self.ends[flow.0 as usize].to, token >> 1);
                     self.follow_frame(flow, frame, true);
                     self.deliver(to, SocketEvent::HeaderArrived(flow, frame))
                 }
@@ -32,7 +32,7 @@ impl World {
                     self.deliver(self.ends[flow.0 as usize].from, SocketEvent::Writable(flow))
                 }
                 Notice::Delivered(flow, token) => {
-                    let (to, frame) = (self.ends[flow.0 as usize].to, (token >> 1) as u32);
+                    let (to, frame) = (self.ends[flow.0 as usize].to, token >> 1);
                     self.follow_frame(flow, frame, false);
                     self.deliver(to, SocketEvent::Delivered(flow, frame))
                 }
@@ -100,7 +100,7 @@ impl World {
         let now = self.calendar.now();
         let ends = &mut self.ends[flow.0 as usize];
         let process = &mut self.ranks[ends.to as usize];
-        let calls = ends.fetch(now, process.core_free);
+        let calls = ends.fetch(now, process.core_free, self.kind.acknowledges);
         let fetch = if calls { process.costs.fetch } else { Time::default() };
         let cost = cost + fetch;
         // Frames are handled in order of arrival, so also one that costs nothing waits for those before it.

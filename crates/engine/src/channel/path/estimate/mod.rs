@@ -10,6 +10,7 @@ use super::round_trip::RoundTrip;
 use super::sent_frames::{AckedFrames, SentFrame};
 use super::{Path, PathEstimate};
 use crate::ids::RailId;
+use crate::rare::Rare;
 use crate::time::Instant;
 
 /// A frame with so few bytes in flight, its own among them, measures the round trip.
@@ -32,7 +33,7 @@ const MAX_QUEUE_NS: u64 = 8_000_000;
 pub struct Estimate {
     rate: Rate,
     round_trip: RoundTrip,
-    own_clock: PeerClock,
+    own_clock: Rare<PeerClock>,
     window: CongestionWindow,
     is_host_limited: bool,
     in_flight: InFlight,
@@ -45,7 +46,7 @@ impl Estimate {
         Estimate {
             rate: Rate::new(speed),
             round_trip: RoundTrip::default(),
-            own_clock: PeerClock::default(),
+            own_clock: Rare::new(),
             window: CongestionWindow::UNKNOWN,
             is_host_limited: false,
             in_flight: InFlight::default(),

@@ -1,0 +1,122 @@
+//! Storages: packages of Debian into a folder of their own, without installing them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::progress::Progress;
+use crate::mpi::stacks::packages::STAMP;
+use crate::storage::{Description, packages};
+use crate::system::programs;
+
+/// Folders that are parts of `/usr` today, and that older packages still name.
+const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
+
+/// Fetches the packages of `described` unless they are complete, or in any case with `force`, with all
+/// libraries that they need.
+///
+/// # Errors
+/// With what is missing.
+pub fn install(described: &Description, force: bool) -> Result<()> {
+    let (name, folder) = (&described.name, packages::folder(described)?);
+    if described.packages.is_empty() {
+        println!("{name}: nothing to fetch");
+        return Ok(());
+    }
+    if packages::are_complete(described)? && !force {
+        println!("{name}: already there ({})", packages::version(described)?);
+        return Ok(());
+    }
+    for tool in ["apt-get", "dpkg-deb"] {
+        let missing = || format!("{tool} is missing: storages come from Debian's archive, by Debian's tools");
+        programs::find(tool).with_context(missing)?;
+    }
+    if folder.exists() {
+        // Only the stamp makes it count.
+        let _ = fs::remove_file(folder.join(STAMP));
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove the old {}", folder.display()))?;
+    }
+    let progress = Progress::start(name);
+    progress.step("asking apt what it takes");
+    let versions = needed(described)?;
+    progress.step(&format!("fetching {} packages of Debian. Licence: {}", versions.len(), described.licence));
+    fetch(&progress, &versions, &folder.join("archives"))?;
+    progress.step("unpacking");
+    unpack(&folder)?;
+    let stamp = format!("{}{}\n", packages::stamp(described), versions.join("\n"));
+    fs::write(folder.join(STAMP), stamp).with_context(|| format!("cannot write to {}", folder.display()))?;
+    drop(progress);
+    println!("{name}: ready ({} {})", described.packages[0], packages::version(described)?);
+    Ok(())
+}
+
+/// Its packages, and all libraries that they need, each as `NAME=VERSION`.
+fn needed(described: &Description) -> Result<Vec<String>> {
+    let mut apt = Command::new("apt-get");
+    // As if this machine had nothing: what it has could be removed from it later.
+    apt.args(["install", "--simulate", "--no-install-recommends"]);
+    apt.args(["-o", "Dir::State::status=/dev/null", "-o", "Debug::NoLocking=1"]);
+    apt.args(&described.packages).env("LC_ALL", "C");
+    let about = "apt does not know the packages (`apt-get update`, as root, fetches its lists; storages are tried with \
+                 Debian 12)";
+    let output = programs::run_quietly(apt, "").context(about)?;
+    let packages = output.lines().filter_map(installed);
+    let wanted = packages.filter(|(name, _)| described.packages.contains(name) || is_library(name));
+    Ok(wanted.map(|(name, version)| format!("{name}={version}")).collect())
+}
+
+/// Whether a package is a library for programs, and not the C library, which belongs to the machine's loader.
+fn is_library(name: &str) -> bool {
+    let others = ["perl", "python", "pam-modules"];
+    name.starts_with("lib") && name != "libc6" && !others.iter().any(|other| name.contains(other))
+}
+
+/// What a line of apt's simulation would install: `Inst NAME [OLD] (VERSION ORIGIN [ARCHITECTURE])`.
+fn installed(line: &str) -> Option<(String, String)> {
+    let mut words = line.strip_prefix("Inst ")?.split(' ');
+    let name = words.next()?;
+    let version = words.find_map(|word| word.strip_prefix('('))?;
+    Some((name.to_string(), version.to_string()))
+}
+
+fn fetch(progress: &Progress, versions: &[String], archives: &Path) -> Result<()> {
+    fs::create_dir_all(archives).with_context(|| format!("cannot make {}", archives.display()))?;
+    let mut apt = Command::new("apt-get");
+    // The user of apt's own could not write here.
+    apt.args(["download", "-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]).args(versions);
+    apt.current_dir(archives).env("LC_ALL", "C");
+    progress.run(apt).context("cannot fetch from Debian's archive (is there a network, and are apt's lists of today?)")
+}
+
+/// Unpacks all archives into the folder, and removes them.
+fn unpack(folder: &Path) -> Result<()> {
+    let archives = folder.join("archives");
+    let entries = fs::read_dir(&archives).with_context(|| format!("cannot read {}", archives.display()))?;
+    for archive in entries.flatten() {
+        let mut dpkg = Command::new("dpkg-deb");
+        dpkg.arg("-x").arg(archive.path()).arg(folder);
+        programs::run_quietly(dpkg, "")?;
+    }
+    for old in MERGED.map(|name| folder.join(name)).into_iter().filter(|old| old.is_dir()) {
+        let mut copy = Command::new("cp");
+        copy.arg("-a").arg(&old).arg(folder.join("usr"));
+        programs::run_quietly(copy, "")?;
+        fs::remove_dir_all(&old).with_context(|| format!("cannot remove {}", old.display()))?;
+    }
+    fs::remove_dir_all(&archives).with_context(|| format!("cannot remove {}", archives.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_apt_would_install_is_read() {
+        let line = "Inst libnfs13 [4.0.0-1] (4.0.0-1+deb12u1 Debian-Security:12/oldstable-security [amd64])";
+        assert_eq!(installed(line).unwrap(), ("libnfs13".to_string(), "4.0.0-1+deb12u1".to_string()));
+        assert_eq!(installed("Conf libaio1 (0.3.113-4 Debian:12.15/oldstable [amd64])"), None);
+        assert!(is_library("libaio1") && !is_library("libc6") && !is_library("libperl5.36") && !is_library("adduser"));
+    }
+}

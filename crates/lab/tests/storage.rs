@@ -1,0 +1,112 @@
+//! Storage of testbeds and labs. Of those with servers only what was set up is tried; nothing is fetched.
+
+mod common;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+
+use common::{Installed, Ran};
+
+/// Whether a testbed with this storage comes up here; says so where it does not.
+fn available(fishplate: &Installed, storage: &str) -> bool {
+    let ran = fishplate.run(&["testbed", "--hosts", "3", "--storage", storage, "--", "true"]);
+    if ran.code != Some(0) {
+        let known = ["namespaces", "iproute2", "is not set up here", "needs root", "/dev/fuse", "overlayfs"];
+        assert!(known.iter().any(|reason| ran.err.contains(reason)), "{}", ran.err);
+        eprintln!("skipped, no {storage} here: {}", ran.err);
+    }
+    ran.code == Some(0)
+}
+
+#[test]
+fn memory_is_seen_by_all_hosts_and_gone_afterwards() {
+    let fishplate = Installed::new();
+    if !available(&fishplate, "tmpfs") {
+        return;
+    }
+    let script = "echo hello > $FISHPLATE_STORAGE/f; echo $FISHPLATE_STORAGE; $FISHPLATE_TESTBED_LAUNCH node1 cat $FISHPLATE_STORAGE/f
+                  dd if=/dev/zero of=$FISHPLATE_STORAGE/g bs=1M count=9 2>&1 | grep -o 'No space left'";
+    let ran = fishplate.run(&["testbed", "--storage", "tmpfs:size_mib=8", "--", "sh", "-c", script]);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines[1..], ["hello", "No space left"], "{}", ran.err);
+    assert!(!fs::exists(lines[0]).unwrap());
+    let mounts = fs::read_to_string("/proc/mounts").unwrap();
+    assert!(!mounts.contains(lines[0]), "{mounts}");
+}
+
+#[test]
+fn a_folder_of_the_users_is_left_as_it_is() {
+    let fishplate = Installed::new();
+    if !available(&fishplate, "tmpfs") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let storage = format!("path:{}", folder.path().display());
+    let script = "echo hello > $FISHPLATE_STORAGE/f";
+    let ran = fishplate.run(&["testbed", "--storage", &storage, "--", "sh", "-c", script]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(fs::read_to_string(folder.path().join("f")).unwrap(), "hello\n");
+}
+
+/// Servers are hosts on which launchers start nothing, and one that is killed is told.
+#[test]
+fn servers_are_the_last_hosts() {
+    let fishplate = Installed::new();
+    for (storage, server) in
+        [("nfs", "ganesha.nfsd"), ("glusterfs:servers=1", "glusterfsd"), ("moosefs:servers=1", "mfsmaster")]
+    {
+        if !available(&fishplate, storage) {
+            continue;
+        }
+        let script = format!(
+            "echo $FISHPLATE_TESTBED_HOSTS $FISHPLATE_STORAGE_SERVERS; if [ -d $FISHPLATE_STORAGE ]; then echo hello > $FISHPLATE_STORAGE/f
+             $FISHPLATE_TESTBED_LAUNCH node1 cat $FISHPLATE_STORAGE/f; else echo hello; fi
+             for process in /proc/[0-9]*; do read name < $process/comm; [ \"$name\" = {server} ] && kill -9 ${{process#/proc/}}; done
+             sleep 0.2"
+        );
+        let ran = fishplate.run(&["testbed", "--hosts", "3", "--storage", storage, "--", "sh", "-c", &script]);
+        assert_eq!(ran.out, "node0,node1 node2\nhello\n", "{storage}: {}", ran.err);
+        assert!(ran.err.contains("on node2 has ended (signal: 9 (SIGKILL))"), "{storage}: {}", ran.err);
+    }
+}
+
+/// `kill -9` of the testbed while its storage is written to: the kernel takes everything away.
+#[test]
+fn nothing_is_left_behind_by_force() {
+    let fishplate = Installed::new();
+    for storage in ["tmpfs", "nfs", "glusterfs", "moosefs"] {
+        if !available(&fishplate, storage) {
+            continue;
+        }
+        let script = "echo $FISHPLATE_STORAGE; while :; do echo x 2>/dev/null >> $FISHPLATE_STORAGE/f; done";
+        let mut command =
+            fishplate.command(&["testbed", "--hosts", "3", "--storage", storage, "--", "sh", "-c", script]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut place = String::new();
+        let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut out, &mut place).unwrap();
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        // The pipe is closed when the last of its processes is gone.
+        std::io::Read::read_to_end(&mut out, &mut Vec::new()).unwrap();
+        let mounts = fs::read_to_string("/proc/mounts").unwrap();
+        assert!(!mounts.contains("fishplate-testbed"), "{storage} at {place}: {mounts}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    let fishplate = Installed::new();
+    let testbed = |storage: &str| fishplate.run(&["testbed", "--storage", storage, "--", "true"]);
+    testbed("nsf").fails_saying(&["no storage \"nsf\"", "did you mean nfs?", "tmpfs, nfs, glusterfs, moosefs, path"]);
+    testbed("glusterfs:servers=2").fails_saying(&["storage glusterfs: 2 servers and at least one client are 3 hosts"]);
+    testbed("path:/no/such/folder").fails_saying(&["storage path:/no/such/folder", "is no folder"]);
+    testbed("nfs:fast").fails_saying(&["no option fast", "servers=N, size_mib=N, mptcp"]);
+    let mut command = fishplate.command(&["testbed", "--storage", "moosefs:servers=1", "--", "true"]);
+    let ran = Ran::of(command.env("FISHPLATE_CACHE", "/no/such/cache").output().unwrap());
+    ran.fails_saying(&["storage moosefs is not set up here", "`fishplate setup --storage moosefs` does that"]);
+    fishplate.run(&["setup", "--storage", "nsf"]).fails_saying(&["--storage", "no storage \"nsf\""]);
+    let bench = ["bench", "--hosts", "a,b", "--storage", "tmpfs", "--benchmarks", "latency"];
+    fishplate.run(&bench).fails_saying(&["a folder that is there: --storage path:FOLDER"]);
+}

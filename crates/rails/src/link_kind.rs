@@ -1,0 +1,153 @@
+//! What every kind of link is to its endpoint: one subchannel to a peer, over whatever carries its frames.
+//!
+//! [`LinkKind`] has what the endpoint asks and says alike; what a kind has of its own (how it is set up, watched and read)
+//! is in `endpoint/` under its name. `docs/architecture.md` says what a new kind has to bring along.
+
+use fishplate_engine::wire::{Body, Header};
+use fishplate_engine::{Instant, Payload, RailId, SubchannelId};
+
+use crate::bounce_buffers::BounceBuffers;
+use crate::sys::memory::UserMemory;
+
+/// An open link of an endpoint: its kind, and its key among those of that kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkId {
+    /// A TCP connection, with its datagrams.
+    Stream(usize),
+    /// Memory that a peer of this host shares.
+    Memory(usize),
+}
+
+/// A link, whatever its kind. Each has a queue: a frame that it is given is its to deliver.
+pub trait LinkKind {
+    /// The engine's name for it.
+    fn subchannel(&self) -> SubchannelId;
+
+    /// Under which number it is counted.
+    fn rail(&self) -> RailId;
+
+    /// What was counted.
+    fn counts(&self) -> &Counts;
+
+    /// The same, to count more.
+    fn counts_mut(&mut self) -> &mut Counts;
+
+    /// The newest of what the peer has acknowledged, `frames` included, which a header says: not all kinds keep headers in
+    /// order with what else they know.
+    fn newest_acknowledgement(&mut self, frames: u32, now: Instant) -> u32;
+
+    /// The peer has sent its goodbye.
+    fn goodbye_came(&mut self);
+
+    /// How the peer has ended it, given that nothing more will come.
+    fn ending(&self) -> Ending;
+
+    /// Whether frames that it has taken wait in this process, and so need more calls of the endpoint.
+    fn has_waiting(&self) -> bool;
+
+    /// Whether the peer, or a device, may yet read of `payload`, which is this process's memory.
+    fn has_lent(&self, payload: &Payload) -> bool;
+
+    /// The memory `ended` is not there any more once this returns: what waits of it is copied. False if it may yet be read,
+    /// as [`LinkKind::has_lent`] says.
+    fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool;
+
+    /// The rest of the payload that is being received goes nowhere.
+    fn discard(&mut self);
+
+    /// Copies the payload, of `len` bytes, of counted frame number `frame`: one that only this link has, as its memory was
+    /// given back when it was sent. Kinds that leave copies to the engine have none.
+    fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>);
+
+    /// Sends `bye`, and nothing more.
+    fn say_goodbye(&mut self, bye: &Header, places: Places<'_>);
+
+    /// A header has come: counts it, and puts into it the newest acknowledgement.
+    #[inline]
+    fn header_came(&mut self, header: &mut Header, now: Instant) -> SubchannelId {
+        header.ack = self.newest_acknowledgement(header.ack, now);
+        self.counts_mut().rx_messages += u64::from(carries_data(&header.body));
+        if matches!(header.body, Body::Bye) {
+            self.goodbye_came();
+        }
+        self.subchannel()
+    }
+
+    /// A payload of `len` bytes is where it belongs: counts it.
+    #[inline]
+    fn payload_came(&mut self, len: u64) -> SubchannelId {
+        self.counts_mut().rx_bytes += len;
+        self.subchannel()
+    }
+
+    /// A frame is to be sent: counts it.
+    #[inline]
+    fn count_sent(&mut self, body: &Body, len: u64) {
+        self.counts_mut().tx_bytes += len;
+        self.counts_mut().tx_messages += u64::from(carries_data(body));
+    }
+}
+
+/// How a peer has ended a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Both have let go of it, while others stay.
+    LetGo,
+    /// After a goodbye, and between two frames.
+    InOrder,
+    /// In the middle of something.
+    Abrupt,
+}
+
+impl Ending {
+    /// Of a link that nobody has let go of.
+    pub fn of(goodbye_received: bool, is_within_frame: bool) -> Ending {
+        if goodbye_received && !is_within_frame { Ending::InOrder } else { Ending::Abrupt }
+    }
+}
+
+/// Where this process has the bytes of payloads.
+#[derive(Clone, Copy)]
+pub struct Places<'a> {
+    /// User memory.
+    pub memory: &'a UserMemory,
+    /// Copies.
+    pub bounces: &'a BounceBuffers,
+}
+
+/// Counters of one link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Payload bytes sent.
+    pub tx_bytes: u64,
+    /// Messages and stripes sent.
+    pub tx_messages: u64,
+    /// Payload bytes received.
+    pub rx_bytes: u64,
+    /// Messages and stripes received.
+    pub rx_messages: u64,
+    /// TCP segments sent again.
+    pub retransmitted: u64,
+    /// Frames sent as datagrams.
+    pub tx_datagrams: u64,
+    /// Those of them that were sent again, over TCP.
+    pub repeated_datagrams: u64,
+}
+
+impl Counts {
+    /// Adds what another link has counted.
+    pub fn add(&mut self, other: &Counts) {
+        self.tx_bytes += other.tx_bytes;
+        self.tx_messages += other.tx_messages;
+        self.rx_bytes += other.rx_bytes;
+        self.rx_messages += other.rx_messages;
+        self.retransmitted += other.retransmitted;
+        self.tx_datagrams += other.tx_datagrams;
+        self.repeated_datagrams += other.repeated_datagrams;
+    }
+}
+
+/// Whether a frame is a message, a write or a piece of one, not protocol.
+pub fn carries_data(body: &Body) -> bool {
+    matches!(body, Body::Eager { .. } | Body::EarlyData { .. } | Body::Stripe { .. } | Body::Write { .. })
+}

@@ -1,0 +1,145 @@
+//! Applications, of three papers.
+
+use fishplate_trace::{CollectiveKind, Operation};
+
+use super::super::applications::{recorded, run};
+use super::super::experiments::{Experiments, Ranks, Setting, Values};
+
+/// Of endapps-2006: name, as it was recorded, iterations of a whole run. Ranks are those whose messages E6 tells.
+const NAS: [(&str, &str, u32); 7] = [
+    ("IS", "is.B-8", 10),
+    ("CG", "cg.B-8", 75),
+    ("MG", "mg.B-8", 20),
+    ("EP", "ep.B-8", 1),
+    ("LU", "lu.B-8", 250),
+    ("SP", "sp.B-4", 400),
+    ("BT", "bt.B-4", 200),
+];
+const EP: usize = 3;
+/// Of multirail-2004: class, ranks, ranks of a node.
+const CASES: [(&str, u32, u32); 4] = [("A", 8, 1), ("B", 8, 1), ("A", 16, 2), ("B", 16, 2)];
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+fn ranks(name: &str) -> u32 {
+    name.rsplit('-').next().and_then(|count| count.parse().ok()).unwrap_or(1)
+}
+
+/// Time with two rails, relative to one: in MPI, and of the whole run.
+fn multirail(experiments: &Experiments, name: &str, ranks: Ranks) -> Result<[f64; 2], String> {
+    let of = |stack| {
+        let setting = Setting { testbed: "multirail-2004", stack, with: &[], ranks };
+        run(experiments, &setting, name)
+    };
+    let (one, two) = (of("original")?, of("multirail")?);
+    Ok([two.communication_s / one.communication_s, two.run_s / one.run_s])
+}
+
+pub fn fourier_transform(experiments: &Experiments) -> Result<Values, String> {
+    let mut found = Values::new();
+    for (class, ranks, per_node) in CASES {
+        let [communication, whole] =
+            multirail(experiments, &format!("ft.{class}-{ranks}"), Ranks::of(ranks, per_node))?;
+        found.insert(format!("class {class}, {ranks} processes: communication, multirail / original"), communication);
+        found.insert(format!("class {class}, {ranks} processes: run time, multirail / original"), whole);
+    }
+    Ok(found)
+}
+
+pub fn integer_sort(experiments: &Experiments) -> Result<Values, String> {
+    let mut found = Values::new();
+    let mut most = [0.0, 0.0_f64];
+    for (class, ranks, per_node) in CASES {
+        let ratios = multirail(experiments, &format!("is.{class}-{ranks}"), Ranks::of(ranks, per_node))?;
+        for ((ratio, most), what) in ratios.iter().zip(&mut most).zip(["communication", "run time"]) {
+            let saved = 100.0 * (1.0 - ratio);
+            *most = most.max(saved);
+            found.insert(format!("class {class}, {ranks} processes: {what} saved, %"), saved);
+        }
+    }
+    found.insert("communication saved at most, %".into(), most[0]);
+    found.insert("run time saved at most, %".into(), most[1]);
+    Ok(found)
+}
+
+pub fn visualization(experiments: &Experiments) -> Result<Values, String> {
+    let ratios = multirail(experiments, "visualization-8", Ranks::of(8, 1))?;
+    let saved = |ratio: f64| 100.0 * (1.0 - ratio);
+    Ok(Values::from([
+        ("communication saved, %".into(), saved(ratios[0])),
+        ("run time saved, %".into(), saved(ratios[1])),
+    ]))
+}
+
+/// One process on a node of endapps-2006.
+fn nas_setting<'a>(stack: &'a str, name: &str) -> Setting<'a> {
+    Setting { testbed: "endapps-2006", stack, with: &[], ranks: Ranks::of(ranks(name), 1) }
+}
+
+pub fn nas_shares(experiments: &Experiments) -> Result<Values, String> {
+    let mut found = Values::new();
+    for (_, (told, name, _)) in NAS.iter().enumerate().filter(|(at, _)| *at != EP) {
+        let share = run(experiments, &nas_setting("tcp", name), name)?.share();
+        found.insert(format!("{told}, % of the run time"), 100.0 * share);
+    }
+    Ok(found)
+}
+
+/// What a call sends or receives of its own, and what the paper counts it as.
+fn lengths(operation: &Operation, ranks: u32) -> Vec<u64> {
+    match operation {
+        Operation::Send(send) => vec![send.bytes],
+        Operation::Receive(receive) => vec![receive.bytes],
+        Operation::Exchange(send, receive) => vec![send.bytes, receive.bytes],
+        Operation::Collective(collective) if collective.kind != CollectiveKind::Make => {
+            vec![collective.sent.sum(if collective.kind == CollectiveKind::Alltoall { ranks as usize } else { 1 })]
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub fn nas_messages(_: &Experiments) -> Result<Values, String> {
+    let mut found = Values::new();
+    let sizes = [("<2K", 0..2 * KIB), ("2K-16K", 2 * KIB..16 * KIB), ("16K-1M", 16 * KIB..MIB), (">1M", MIB..u64::MAX)];
+    for (_, (told, name, iterations)) in NAS.iter().enumerate().filter(|(at, _)| *at != EP) {
+        let cycle = recorded(name)?;
+        let lengths: Vec<u64> = cycle.calls(0).flat_map(|operation| lengths(operation, cycle.ranks())).collect();
+        for (size, range) in &sizes {
+            let count = lengths.iter().filter(|length| range.contains(length)).count() as u32;
+            found.insert(format!("{told}, {size}"), f64::from(count * iterations));
+        }
+    }
+    Ok(found)
+}
+
+/// The part of InfiniBand's gain that EFSockets has, in percent, by the paper's formula.
+pub fn rpi(times: [f64; 3]) -> f64 {
+    let [tcp, striped, infiniband] = times;
+    100.0 * (tcp - striped) / (tcp - infiniband)
+}
+
+pub fn nas_rpi(experiments: &Experiments) -> Result<Values, String> {
+    let mut found = Values::new();
+    for (told, name, _) in NAS {
+        let of = |stack| Ok::<f64, String>(run(experiments, &nas_setting(stack, name), name)?.communication_s);
+        found.insert(format!("{told}, RPI, %"), rpi([of("tcp")?, of("ef-sockets")?, of("mvapich2")?]));
+    }
+    Ok(found)
+}
+
+pub fn distant(experiments: &Experiments) -> Result<Values, String> {
+    let mut found = Values::new();
+    for (told, name) in [("IS", "is.B-64"), ("FT", "ft.B-64"), ("CG", "cg.B-64")] {
+        let of = |delay| {
+            let with = [("wan.delay_us", delay)];
+            let ranks = Ranks { count: 64, per_node: 1, clusters: 2 };
+            let setting = Setting { testbed: "wan-2008", stack: "mvapich2", with: &with, ranks };
+            Ok::<f64, String>(run(experiments, &setting, name)?.run_s)
+        };
+        let near = of("0")?;
+        for (delay, at) in [("100", "100 us"), ("1000", "1 ms")] {
+            found.insert(format!("{told}, run time, {at} / no delay"), of(delay)? / near);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,71 @@
+//! GROMACS of endapps-2006. What the paper ran is not to be had; how GROMACS exchanged data then is known: each step, parts of
+//! the positions go around a ring of all processes, half of the way, and forces back (H. J. C. Berendsen and others, 1995, the
+//! paper's reference 19). E8 tells how long messages are and which part of the run time they take.
+
+use fishplate_trace::rank_file::Header;
+use fishplate_trace::{Operation, RankTrace, Receive, Send, Step, Trace};
+
+use super::super::applications::{Iteration, run_trace};
+use super::super::experiments::{Experiments, Ranks, Setting, Values};
+use super::applications::rpi;
+
+/// Input, its name in the testbed, mean message in bytes (E8).
+const INPUTS: [(&str, &str, u64); 3] = [
+    ("DPPC", "gromacs-dppc", 91_000),
+    ("VILLIN", "gromacs-villin", 375_000),
+    ("POLY-CH2", "gromacs-poly-ch2", 480_000),
+];
+const PROCESSES: u32 = 16;
+const PER_NODE: u32 = 2;
+const STEPS: u32 = 2;
+/// What a process computes between two exchanges, before the testbed scales it.
+const COMPUTATION_NS: u64 = 1_000_000;
+
+/// All steps of all ranks.
+fn program(bytes: u64) -> Trace {
+    Trace { ranks: (0..PROCESSES).map(|rank| rank_program(rank, bytes)).collect() }
+}
+
+fn rank_program(rank: u32, bytes: u64) -> RankTrace {
+    let (next, before) = ((rank + 1) % PROCESSES, (rank + PROCESSES - 1) % PROCESSES);
+    let exchange = |to, from, tag| {
+        let (communicator, request, has_gaps, is_synchronous) = (0, None, false, false);
+        let send = Send { communicator, to, tag, bytes, is_synchronous, has_gaps, request };
+        let receive = Receive { communicator, from: Some(from), tag: Some(tag), bytes, has_gaps, request };
+        Operation::Exchange(send, receive)
+    };
+    let world = Operation::Communicator { number: 0, context: 1, members: (0..PROCESSES).collect() };
+    let (positions, forces) = (exchange(next, before, 1), exchange(before, next, 2));
+    let step = |operation, processor_ns| Step { operation, processor_ns, idle_ns: 0 };
+    let mut steps = vec![step(0, 0)];
+    for _ in 0..STEPS {
+        steps.extend((0..PROCESSES).map(|at| step(1 + at / (PROCESSES / 2), COMPUTATION_NS)));
+    }
+    steps.push(step(3, 0));
+    let operations = vec![world, positions, forces, Operation::End];
+    RankTrace { header: Header::synthetic(rank, PROCESSES), operations, steps, is_whole: true }
+}
+
+fn step(experiments: &Experiments, stack: &str, (program_name, bytes): (&str, u64)) -> Result<Iteration, String> {
+    let ranks = Ranks::of(PROCESSES, PER_NODE);
+    let setting = Setting { testbed: "endapps-2006", stack, with: &[], ranks };
+    run_trace(experiments, &setting, program_name, program(bytes), STEPS)
+}
+
+pub fn shares(experiments: &Experiments) -> Result<Values, String> {
+    let mut found = Values::new();
+    for (told, name, bytes) in INPUTS {
+        let share = step(experiments, "tcp", (name, bytes))?.share();
+        found.insert(format!("{told}, % of the run time"), 100.0 * share);
+    }
+    Ok(found)
+}
+
+pub fn relative_improvement(experiments: &Experiments) -> Result<Values, String> {
+    let mut found = Values::new();
+    for (told, name, bytes) in INPUTS {
+        let of = |stack| Ok::<f64, String>(step(experiments, stack, (name, bytes))?.communication_s);
+        found.insert(format!("{told}, RPI, %"), rpi([of("tcp")?, of("ef-sockets")?, of("mvapich2")?]));
+    }
+    Ok(found)
+}

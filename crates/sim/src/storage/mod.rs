@@ -1,0 +1,18 @@
+//! File systems over the models: clients that cut accesses into requests, servers that answer them, as programs on ranks.
+//!
+//! A file's stripes go round the servers. An access becomes a request to each server that has a part of it; where
+//! requests have a greatest length, several. A request takes a credit of its server; the answer gives it back. Data is
+//! part of the stream of the socket, a flow's length at a time, or moves by RDMA: the server's adapter writes what is read
+//! (write chunks), and reads what is written (read chunks).
+
+mod client;
+mod layout;
+mod requests;
+mod server;
+mod stream;
+mod turns;
+
+pub use client::Client;
+pub use layout::Piece;
+pub use requests::FileSystem;
+pub use server::serve;
