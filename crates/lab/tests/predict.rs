@@ -245,6 +245,47 @@ fn a_program_in_goal() {
 }
 
 #[test]
+fn traces_of_simgrid() {
+    let fishplate = Installed::new();
+    two_ranks(&fishplate.path("run"));
+    let ran = fishplate.run(&["trace", "export", "run", "--format", "ti", "--output", "app.ti"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(fs::read_to_string(fishplate.path("app.ti")).unwrap(), "app.0.txt\napp.1.txt\n");
+    let sender = fs::read_to_string(fishplate.path("app.0.txt")).unwrap();
+    // A trace has times in steps of 0.1 %.
+    assert_eq!(sender, "0 init\n0 compute 1000059\n0 send 1 7 10000000\n0 compute 1000059\n0 finalize\n");
+    let run_s = |what: &[&str]| -> f64 {
+        let found = fishplate.run(&[&["predict"], what, &["eth-100g-wan", "--json"]].concat());
+        assert_eq!(found.code, Some(0), "{}", found.err);
+        let found: serde_json::Value = serde_json::from_str(&found.out).unwrap();
+        found[0]["run_s"].as_f64().unwrap()
+    };
+    let (own, again) = (run_s(&["run"]), run_s(&["app.ti", "--flops", "1e9"]));
+    assert!((again / own - 1.0).abs() < 1e-6, "{own} {again}");
+    // Of 2 ms of computation 1 ms less.
+    let gain = own - run_s(&["app.ti", "--flops", "2e9"]);
+    assert!((gain - 0.001).abs() < 1e-5, "{gain}");
+    fs::write(fishplate.path("list.ti"), "app.0.txt\napp.9.txt\n").unwrap();
+    fs::write(fishplate.path("bad.ti"), "0 init\n0 dance\n").unwrap();
+    let window = Operation::OneSided { window: 0, target: 0, written: 8, read: 0, request: None };
+    write(&fishplate.path("put"), 0, 1, &[window]);
+    let cases: &[(&[&str], &str)] = &[
+        (&["predict", "app.ti", "one=1000"], "app.0.txt, line 2: computation is in flops: say how many"),
+        (&["predict", "app.ti", "one=1000", "--flops", "0"], "--flops 0: a speed greater than 0, as 1e9"),
+        (&["predict", "list.ti", "one=1000", "--flops", "1e9"], "list.ti: app.9.txt: No such file"),
+        (&["predict", "bad.ti", "one=1000"], "bad.ti, line 2: there is no action \"dance\""),
+        (
+            &["trace", "export", "put", "--format", "ti", "-o", "x.ti"],
+            "rank 0, call 2: time-independent traces have no words for one-sided operations",
+        ),
+        (&["trace", "export", "run", "--format", "ti", "-o", "no/x.ti"], "cannot write no/x.0.txt: No such file"),
+    ];
+    for (args, wanted) in cases {
+        fishplate.run(args).fails_saying(&[wanted]);
+    }
+}
+
+#[test]
 fn a_trace_in_goal_takes_as_long() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));

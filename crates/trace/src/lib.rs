@@ -6,7 +6,7 @@
 //! - [`rank_file`]: the file of one rank, and what is not in it yet while the rank runs;
 //! - [`write`](mod@write): a rank's file while it grows;
 //! - [`read`]: the traces of all ranks, checked.
-//! - [`goal`]: programs of others;
+//! - [`goal`], [`ti`]: programs of others;
 //! - [`cycle`]: one iteration of a program, in place of all.
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ pub mod goal;
 pub mod operation;
 pub mod rank_file;
 pub mod read;
+pub mod ti;
 pub mod write;
 
 pub use operation::{Collective, CollectiveKind, Completed, Epoch, Operation, Receive, Send, Sizes};

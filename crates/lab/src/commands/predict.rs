@@ -23,7 +23,8 @@ use crate::profile::record;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Folder with the traces of all ranks, or a program in GOAL (the format of LogGOPSim and ATLAHS)
+    /// Folder with the traces of all ranks; or a program in GOAL (the format of LogGOPSim and ATLAHS), or a
+    /// time-independent trace of SimGrid's
     trace: PathBuf,
 
     /// Testbeds (`fishplate simulate --testbeds` lists them; a file; NAME:STACK), or emulated rails of these rates in
@@ -51,6 +52,10 @@ pub struct Args {
     /// Processors that all ranks share, as those of emulated hosts of one machine do [default: each has one of its own]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     processors: Option<u32>,
+
+    /// What a processor does in a second, for traces of SimGrid's, which tell computation in floating-point operations
+    #[arg(long, value_name = "SPEED")]
+    flops: Option<f64>,
 
     /// Also predict with twice the bandwidth, half the latency, half the software's time, twice as fast processors
     #[arg(long)]
@@ -94,7 +99,9 @@ Examples:
 pub fn run(args: &Args) -> Result<ExitCode> {
     let scale = args.compute_scale;
     ensure!(scale.is_finite() && scale > 0.0, "--compute-scale {scale}: a factor greater than 0");
-    let source = Source::open(&args.trace)?;
+    let flops = args.flops.filter(|flops| !(flops.is_finite() && *flops > 0.0));
+    ensure!(flops.is_none(), "--flops {}: a speed greater than 0, as 1e9", flops.unwrap_or_default());
+    let source = Source::open(&args.trace, args.flops)?;
     source.check(args.processors, args.page.is_some())?;
     let per_node = args.ranks_per_node.unwrap_or_else(|| source.ranks_per_node());
     let mut networks = Vec::new();

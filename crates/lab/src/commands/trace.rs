@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use fishplate_trace::read;
 
-use crate::trace::{export, show, summary};
+use crate::trace::{export, show, summary, time_independent};
 
 /// Shows what ranks did, as `fishplate profile --trace DIR` has recorded it.
 #[derive(clap::Args)]
@@ -38,13 +38,18 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
         calls: usize,
     },
-    /// As a program in GOAL, the format of LogGOPSim and ATLAHS: messages and computation, collective operations expanded
+    /// In the format of others: as a program in GOAL, of LogGOPSim and ATLAHS (messages and computation, collective
+    /// operations expanded); or as time-independent traces of SimGrid's
     Export {
         /// Folder with the traces of all ranks
         trace: PathBuf,
 
-        /// Where it goes
-        #[arg(short, long, value_name = "FILE.goal")]
+        /// Which format
+        #[arg(long, value_name = "FORMAT", default_value = "goal", value_parser = ["goal", "ti"])]
+        format: String,
+
+        /// Where it goes; of time-independent traces the file with the names of those of ranks, beside it
+        #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
     },
 }
@@ -53,7 +58,10 @@ enum Command {
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.command {
         Command::Stat { trace } => print!("{}", summary::render(&read::folder(trace)?, trace)),
-        Command::Export { trace, output } => export::goal(read::folder(trace)?, output)?,
+        Command::Export { trace, format, output } => match format.as_str() {
+            "ti" => time_independent::write(&read::folder(trace)?, output)?,
+            _ => export::goal(read::folder(trace)?, output)?,
+        },
         Command::Show { trace: folder, rank, calls } => {
             let trace = read::folder(folder)?;
             let ranks = trace.ranks.len();

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, anyhow, ensure};
 use fishplate_sim::replay::{self, Computation, Outcome, graph};
 use fishplate_sim::suite::Machine;
 use fishplate_trace::goal::{self, Program};
-use fishplate_trace::{Step, Trace, read};
+use fishplate_trace::{Step, Trace, read, ti};
 
-use crate::trace;
+use crate::trace::{self, time_independent};
 
 /// A program.
 pub enum Source {
@@ -21,20 +21,28 @@ pub enum Source {
 }
 
 impl Source {
-    /// The folder of a trace, or a file in GOAL.
+    /// The folder of a trace; a file in GOAL; or a file of SimGrid's: a trace, or the names of those of all ranks, where a
+    /// processor does `flops` in a second.
     ///
     /// # Errors
-    /// When it is neither, or something is wrong with it.
-    pub fn open(path: &Path) -> Result<Source> {
+    /// When it is none of them, or something is wrong with it.
+    pub fn open(path: &Path, flops: Option<f64>) -> Result<Source> {
         if path.is_dir() || !path.exists() {
             return Ok(Source::Trace(Arc::new(read::folder(path)?)));
         }
         let shown = path.display();
         let bytes = std::fs::read(path).with_context(|| format!("{shown}"))?;
         let text = String::from_utf8_lossy(&bytes);
+        if let Some(files) = time_independent::files(path, &text)? {
+            let mut trace = ti::read::traces(&files, flops)?;
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            trace.ranks.iter_mut().for_each(|rank| rank.header.program.clone_from(&name));
+            return Ok(Source::Trace(Arc::new(trace)));
+        }
         ensure!(
             goal::is_goal(&text),
-            "{shown}: a trace is a folder; a file is a program in GOAL, which begins with num_ranks"
+            "{shown}: a trace is a folder; a file is a program in GOAL, which begins with num_ranks, or a time-independent \
+             trace of SimGrid, which begins with the rank and init, or has the names of such files"
         );
         let program = goal::parse(&text).map_err(|error| anyhow!("{shown}, {error}"))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

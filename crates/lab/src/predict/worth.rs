@@ -15,10 +15,11 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Of three networks or more.
+    /// Of three networks or more; nothing where the last one is no better than the first.
     pub fn of(predictions: &[Prediction]) -> Option<Worth> {
         let [base, between @ .., best] = predictions else { return None };
-        if between.is_empty() {
+        let is_better = best.run_s < base.run_s || best.communication_s < base.communication_s;
+        if between.is_empty() || !is_better {
             return None;
         }
         let rate = |own: &Prediction, part: fn(&Prediction) -> f64| rpi(part(base), part(own), part(best));

@@ -1,0 +1,60 @@
+//! Time-independent traces of SimGrid's: a file for each rank, and one with their names.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use fishplate_trace::Trace;
+use fishplate_trace::ti::{self, write};
+
+use super::facts;
+
+/// The files of a trace, with their names; nothing where `text`, that of `path`, is something else.
+///
+/// # Errors
+/// When a file cannot be read that `text` names.
+pub fn files(path: &Path, text: &str) -> Result<Option<Vec<(String, String)>>> {
+    if ti::is_trace(text) {
+        return Ok(Some(vec![(path.display().to_string(), text.to_string())]));
+    }
+    let names = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    // As SimGrid has it, or beside the file that names it.
+    let find = |name: &str| {
+        let beside = path.with_file_name(name);
+        if beside.exists() { beside } else { name.into() }
+    };
+    let is_list = names().next().is_some_and(|name| find(name).is_file());
+    if !is_list {
+        return Ok(None);
+    }
+    let read = |name: &str| {
+        let text = fs::read_to_string(find(name)).with_context(|| format!("{}: {name}", path.display()))?;
+        Ok((name.to_string(), text))
+    };
+    names().map(read).collect::<Result<Vec<_>>>().map(Some)
+}
+
+/// Writes `output`, and beside it a file for each rank.
+///
+/// # Errors
+/// When there is something that these traces have no words for, or a file cannot be written.
+pub fn write(trace: &Trace, output: &Path) -> Result<()> {
+    let stem = output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let with_idle = !facts::is_oversubscribed(trace);
+    let mut names = String::new();
+    let mut files = Vec::new();
+    for rank in &trace.ranks {
+        let number = rank.header.rank;
+        let text = write::rank(rank, with_idle).map_err(|(call, what)| {
+            anyhow!("rank {number}, call {call}: time-independent traces have no words for {what}")
+        })?;
+        let name = format!("{stem}.{number}.txt");
+        names += &format!("{name}\n");
+        files.push((output.with_file_name(name), text));
+    }
+    files.push((output.to_path_buf(), names));
+    let write = |(file, text): (std::path::PathBuf, String)| {
+        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
+    };
+    files.into_iter().try_for_each(write)
+}

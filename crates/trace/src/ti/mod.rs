@@ -1,0 +1,98 @@
+//! Time-independent traces of SimGrid (its version 3.32), as `smpirun -trace-ti` writes and `smpirun -replay` reads them: a
+//! line for each action, `RANK ACTION ARGUMENTS`; computation is in floating-point operations.
+//!
+//! - [`read`](mod@read): a [`Trace`](crate::Trace) from them;
+//! - [`write`](mod@write): and the other way.
+//!
+//! Their collective operations are of all ranks, so there is one communicator.
+
+pub mod read;
+pub mod write;
+
+use std::fmt;
+
+/// Bytes of the datatypes, by the number that traces give them: double, int, char, short, long, float, byte, long long,
+/// signed and unsigned char, unsigned short, int, long and long long.
+const TYPE_BYTES: [u64; 14] = [8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8];
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TiError {
+    /// The file.
+    pub file: String,
+    /// Its line; the first is 1.
+    pub line: usize,
+    /// The reason.
+    pub what: String,
+}
+
+impl fmt::Display for TiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, line {}: {}", self.file, self.line, self.what)
+    }
+}
+
+impl std::error::Error for TiError {}
+
+/// Whether a text is a trace: its first line is `RANK init`.
+pub fn is_trace(text: &str) -> bool {
+    let Some(first) = text.lines().map(str::trim).find(|line| !is_left_out(line)) else { return false };
+    let words: Vec<&str> = first.split_whitespace().collect();
+    matches!(words[..], [rank, "init", ..] if rank.parse::<u32>().is_ok())
+}
+
+/// Empty lines and comments.
+fn is_left_out(line: &str) -> bool {
+    line.is_empty() || line.starts_with('#')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::Trace;
+
+    const TEXT: &str = "# two ranks\n0 init\n1 init\n0 compute 1e6\n0 isend 1 7 100 1\n0 irecv 1 8 16\n0 waitall\n\
+        1 recv 0 7 100 1\n1 sleep 0.001\n1 send 0 8 16\n0 allreduce 4 2000 0\n1 allreduce 4 0 0\n0 barrier\n1 barrier\n\
+        0 alltoallv 12 4 8 12 4 8\n1 alltoallv 24 8 16 24 8 16\n0 finalize\n1 finalize\n";
+
+    fn read(text: &str) -> Result<Trace, TiError> {
+        read::traces(&[("app.ti".to_string(), text.to_string())], Some(1e9))
+    }
+
+    #[test]
+    fn a_trace_is_read_and_written() {
+        assert!(is_trace(TEXT) && !is_trace("num_ranks 2") && !is_trace("0 compute 5"));
+        let trace = read(TEXT).unwrap();
+        assert_eq!(trace.ranks.len(), 2);
+        let computed: Vec<u64> = trace.ranks[0].steps.iter().map(|step| step.processor_ns).collect();
+        assert_eq!(computed, [0, 1_000_000, 0, 0, 0, 2000, 0, 0]);
+        assert_eq!(trace.ranks[1].steps[2].idle_ns, 1_000_000);
+        let written: Vec<String> = trace.ranks.iter().map(|rank| write::rank(rank, true).unwrap()).collect();
+        let wanted = "0 init\n0 compute 1000000\n0 isend 1 7 400\n0 irecv 1 8 16\n0 waitall\n0 allreduce 32 0\n0 compute 2000\n\
+            0 barrier\n0 alltoallv 12 4 8 12 4 8\n0 finalize\n";
+        assert_eq!(written[0], wanted);
+        // What is written is read again as the same.
+        let again = read::traces(&[("0".into(), written[0].clone()), ("1".into(), written[1].clone())], Some(1e9));
+        assert_eq!(again.unwrap().ranks[0], trace.ranks[0]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let says = |line: &str| read(&format!("0 init\n1 init\n{line}\n")).unwrap_err().to_string();
+        assert_eq!(says("0 dance"), "app.ti, line 3: there is no action \"dance\"");
+        assert_eq!(says("x send 1 0 8"), "app.ti, line 3: \"x\" is no rank");
+        assert_eq!(says("0 send 1 0"), "app.ti, line 3: send RANK TAG SIZE [TYPE]");
+        assert_eq!(says("0 send 2 0 8"), "app.ti, line 3: there is no rank 2: the traces have 2");
+        assert_eq!(says("0 send 1 0 -8"), "app.ti, line 3: \"-8\" is no size");
+        assert_eq!(says("0 send 1 0 8 77"), "app.ti, line 3: \"77\" is no number of a datatype (0 to 13)");
+        assert_eq!(says("0 wait 1 0 5"), "app.ti, line 3: rank 0 has no message from 1 to 0 with tag 5 to wait for");
+        assert_eq!(
+            says("0 alltoallv 1 2"),
+            "app.ti, line 3: alltoallv SIZE SIZE... SIZE SIZE... [TYPE TYPE], for 2 ranks"
+        );
+        assert_eq!(says("0 compute nan"), "app.ti, line 3: \"nan\" is no size");
+        assert_eq!(says("3 init"), "app.ti, line 3: rank 2 is missing");
+        let slow = read::traces(&[("a".into(), "0 init\n0 compute 5\n".into())], None).unwrap_err().to_string();
+        assert_eq!(slow, "a, line 2: computation is in flops: say how many a processor does in a second (--flops)");
+    }
+}

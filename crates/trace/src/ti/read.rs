@@ -1,0 +1,301 @@
+//! A trace from the files of all ranks.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::{TYPE_BYTES, TiError, is_left_out};
+use crate::operation::{Collective, CollectiveKind, Completed, Operation, Receive, Send, Sizes, Slot};
+use crate::rank_file::Header;
+use crate::read::{RankTrace, Step, Trace};
+
+/// The number of the communicator of all ranks.
+const WORLD: u32 = 0;
+const NS_PER_S: f64 = 1e9;
+
+/// Reads files, each with its name, of one rank or of several. `flops`: what a processor does in a second.
+///
+/// # Errors
+/// With file and line of what is wrong.
+pub fn traces(files: &[(String, String)], flops: Option<f64>) -> Result<Trace, TiError> {
+    let mut lines = Vec::new();
+    for (file, text) in files {
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !is_left_out(line.trim())) {
+            let error = |what: String| TiError { file: file.clone(), line: number + 1, what };
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let rank: u32 = words[0].parse().map_err(|_| error(format!("\"{}\" is no rank", words[0])))?;
+            lines.push((rank, words, file, number + 1));
+        }
+    }
+    let mut ranks: BTreeMap<u32, Rank> = lines.iter().map(|(rank, ..)| (*rank, Rank::default())).collect();
+    let count = ranks.len() as u32;
+    let error = |(file, line): (&String, usize), what| TiError { file: file.clone(), line, what };
+    if let Some(missing) = (0..count).find(|rank| !ranks.contains_key(rank)) {
+        // There is a greater one, and so a line with it.
+        let found = lines.iter().find(|(rank, ..)| *rank > missing);
+        let at = found.map_or((&files[0].0, 1), |(_, _, file, line)| (*file, *line));
+        return Err(error(at, format!("rank {missing} is missing")));
+    }
+    for (number, words, file, line) in &lines {
+        let Some(rank) = ranks.get_mut(number) else { continue };
+        let reader = Reader { rank, number: *number, ranks: count, flops };
+        reader.action(&words[1..]).map_err(|what| error((file, *line), what))?;
+    }
+    Ok(Trace { ranks: ranks.into_iter().map(|(number, rank)| rank.finish(number, count)).collect() })
+}
+
+/// What is known of a rank.
+#[derive(Default)]
+struct Rank {
+    operations: Vec<Operation>,
+    places: FxHashMap<Operation, u32>,
+    steps: Vec<Step>,
+    /// Computation and sleep since the last call.
+    pending: [f64; 2],
+    /// Bytes of an element, where no datatype is given.
+    element: u64,
+    /// What is under way: sender, receiver, tag, request.
+    open: Vec<([i64; 3], Slot)>,
+}
+
+impl Rank {
+    fn push(&mut self, operation: Operation) {
+        let place = *self.places.entry(operation).or_insert_with_key(|operation| {
+            self.operations.push(operation.clone());
+            self.operations.len() as u32 - 1
+        });
+        let [processor_ns, idle_ns] = std::mem::take(&mut self.pending).map(|ns| ns.round() as u64);
+        self.steps.push(Step { operation: place, processor_ns, idle_ns });
+    }
+
+    /// The lowest number that is free.
+    fn begin(&mut self, message: [i64; 3]) -> Slot {
+        let slot = (0..).find(|slot| self.open.iter().all(|(_, used)| used != slot)).unwrap_or_default();
+        self.open.push((message, slot));
+        slot
+    }
+
+    fn wait(&mut self, slots: impl Iterator<Item = Slot>) {
+        self.push(Operation::Wait(slots.map(|request| Completed { request, source: None }).collect()));
+    }
+
+    fn finish(mut self, rank: u32, ranks: u32) -> RankTrace {
+        self.push(Operation::End);
+        let header = Header {
+            rank,
+            ranks,
+            world: 0,
+            host: format!("host{rank}"),
+            machine: format!("host{rank}"),
+            program: String::new(),
+            library: String::new(),
+            processors: 1,
+            overhead_ns: 0,
+        };
+        RankTrace { header, operations: self.operations, steps: self.steps, is_whole: true }
+    }
+}
+
+struct Reader<'a> {
+    rank: &'a mut Rank,
+    number: u32,
+    ranks: u32,
+    flops: Option<f64>,
+}
+
+impl Reader<'_> {
+    fn action(mut self, words: &[&str]) -> Result<(), String> {
+        let Some((name, arguments)) = words.split_first() else { return Err("a rank, and no action".into()) };
+        match *name {
+            "init" => {
+                // An argument means that sizes are counts of doubles where no datatype is given.
+                self.rank.element = if arguments.is_empty() { 1 } else { 8 };
+                let members = (0..self.ranks).collect();
+                self.rank.push(Operation::Communicator { number: WORLD, context: 1, members });
+            }
+            // They take no time in replays of SimGrid's.
+            "finalize" | "comm_size" | "comm_split" | "comm_dup" | "location" => {}
+            // Whether it finds something depends on time; what it waits for is waited for later.
+            "test" => {}
+            "compute" => {
+                let [flops] = *arguments else { return Err("compute FLOPS".into()) };
+                self.compute(flops)?;
+            }
+            "sleep" => {
+                let [seconds] = *arguments else { return Err("sleep SECONDS".into()) };
+                self.rank.pending[1] += size(seconds)? * NS_PER_S;
+            }
+            "send" | "isend" | "recv" | "irecv" => self.message(name, arguments)?,
+            "wait" => self.wait(arguments)?,
+            "waitall" => {
+                let open = std::mem::take(&mut self.rank.open);
+                self.rank.wait(open.into_iter().map(|(_, slot)| slot));
+            }
+            _ => self.collective(name, arguments)?,
+        }
+        Ok(())
+    }
+
+    fn compute(&mut self, text: &str) -> Result<(), String> {
+        let amount = size(text)?;
+        if amount > 0.0 {
+            let flops =
+                self.flops.ok_or("computation is in flops: say how many a processor does in a second (--flops)")?;
+            self.rank.pending[0] += amount / flops * NS_PER_S;
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, name: &str, arguments: &[&str]) -> Result<(), String> {
+        let ([peer, tag, count] | [peer, tag, count, _]) = *arguments else {
+            return Err(format!("{name} RANK TAG SIZE [TYPE]"));
+        };
+        let peer = self.peer(peer)?;
+        let tag: i32 = tag.parse().map_err(|_| format!("\"{tag}\" is no tag"))?;
+        let bytes = self.bytes(count, arguments.get(3))?;
+        let (communicator, is_synchronous, has_gaps) = (WORLD, false, false);
+        let own = i64::from(self.number);
+        if name.ends_with("send") {
+            let request = (name == "isend").then(|| self.rank.begin([own, peer.into(), tag.into()]));
+            let send = Send { communicator, to: peer, tag, bytes, is_synchronous, has_gaps, request };
+            self.rank.push(Operation::Send(send));
+        } else {
+            let request = (name == "irecv").then(|| self.rank.begin([peer.into(), own, tag.into()]));
+            let receive = Receive { communicator, from: Some(peer), tag: Some(tag), bytes, has_gaps, request };
+            self.rank.push(Operation::Receive(receive));
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, arguments: &[&str]) -> Result<(), String> {
+        let [from, to, tag] = *arguments else { return Err("wait FROM TO TAG".into()) };
+        let number = |text: &str| text.parse::<i64>().map_err(|_| format!("\"{text}\" is no number"));
+        let message = [number(from)?, number(to)?, number(tag)?];
+        let Some(place) = self.rank.open.iter().position(|(open, _)| *open == message) else {
+            return Err(format!("rank {} has no message from {from} to {to} with tag {tag} to wait for", self.number));
+        };
+        let (_, slot) = self.rank.open.remove(place);
+        self.rank.wait([slot].into_iter());
+        Ok(())
+    }
+
+    fn collective(&mut self, name: &str, arguments: &[&str]) -> Result<(), String> {
+        use CollectiveKind::*;
+        let ranks = self.ranks as usize;
+        let argument = |at: usize| arguments.get(at);
+        let check = |least: usize, most: usize, usage: &str| {
+            let fits = (least..=most).contains(&arguments.len());
+            if fits { Ok(()) } else { Err(format!("{name} {usage}")) }
+        };
+        let each = |bytes: u64| Sizes::Each(bytes);
+        let (kind, root, sent, received) = match name {
+            "barrier" => (Barrier, None, each(0), each(0)),
+            "bcast" => {
+                check(1, 3, "SIZE [ROOT [TYPE]]")?;
+                let bytes = self.bytes(arguments[0], argument(2))?;
+                (Broadcast, Some(self.root(argument(1))?), each(bytes), each(bytes))
+            }
+            "reduce" => {
+                check(2, 4, "SIZE FLOPS [ROOT [TYPE]]")?;
+                let bytes = self.bytes(arguments[0], argument(3))?;
+                (Reduce, Some(self.root(argument(2))?), each(bytes), each(bytes))
+            }
+            "allreduce" | "scan" | "exscan" => {
+                check(2, 3, "SIZE FLOPS [TYPE]")?;
+                let bytes = self.bytes(arguments[0], argument(2))?;
+                (if name == "allreduce" { Allreduce } else { Scan }, None, each(bytes), each(bytes))
+            }
+            "alltoall" | "allgather" => {
+                check(2, 4, "SENT RECEIVED [TYPE TYPE]")?;
+                let (sent, received) = (self.bytes(arguments[0], argument(2))?, self.bytes(arguments[1], argument(3))?);
+                (if name == "alltoall" { Alltoall } else { Allgather }, None, each(sent), each(received))
+            }
+            "gather" | "scatter" => {
+                check(2, 5, "SENT RECEIVED [ROOT [TYPE TYPE]]")?;
+                let (sent, received) = (self.bytes(arguments[0], argument(3))?, self.bytes(arguments[1], argument(4))?);
+                let kind = if name == "gather" { Gather } else { Scatter };
+                (kind, Some(self.root(argument(2))?), each(sent), each(received))
+            }
+            "gatherv" | "scatterv" => {
+                check(1 + ranks, ranks + 4, &format!("SIZES... [ROOT [TYPE TYPE]], for {ranks} ranks"))?;
+                let root = Some(self.root(argument(1 + ranks))?);
+                if name == "gatherv" {
+                    let sent = self.bytes(arguments[0], argument(2 + ranks))?;
+                    (Gather, root, each(sent), self.sizes(&arguments[1..=ranks], argument(3 + ranks))?)
+                } else {
+                    let sent = self.sizes(&arguments[..ranks], argument(2 + ranks))?;
+                    (Scatter, root, sent, each(self.bytes(arguments[ranks], argument(3 + ranks))?))
+                }
+            }
+            "allgatherv" => {
+                check(1 + ranks, ranks + 3, &format!("SENT SIZE... [TYPE TYPE], for {ranks} ranks"))?;
+                let sent = self.bytes(arguments[0], argument(1 + ranks))?;
+                (Allgather, None, each(sent), self.sizes(&arguments[1..=ranks], argument(2 + ranks))?)
+            }
+            "reducescatter" => {
+                check(1 + ranks, ranks + 2, &format!("SIZE... FLOPS [TYPE], for {ranks} ranks"))?;
+                let sent = self.sizes(&arguments[..ranks], argument(1 + ranks))?;
+                let received = each(sent.of(self.number as usize));
+                (ReduceScatter, None, sent, received)
+            }
+            "alltoallv" => {
+                let usage = format!("SIZE SIZE... SIZE SIZE... [TYPE TYPE], for {ranks} ranks");
+                check(2 + 2 * ranks, 4 + 2 * ranks, &usage)?;
+                let sent = self.sizes(&arguments[1..=ranks], argument(2 + 2 * ranks))?;
+                let received = &arguments[2 + ranks..2 + 2 * ranks];
+                (Alltoall, None, sent, self.sizes(received, argument(3 + 2 * ranks))?)
+            }
+            _ => return Err(format!("there is no action \"{name}\"")),
+        };
+        let (communicator, neighbors, request) = (WORLD, None, None);
+        self.rank.push(Operation::Collective(Collective {
+            kind,
+            communicator,
+            root,
+            sent,
+            received,
+            neighbors,
+            request,
+        }));
+        // What is combined is computed in the operation; here after it.
+        match name {
+            "reduce" | "allreduce" | "scan" | "exscan" => self.compute(arguments[1]),
+            "reducescatter" => self.compute(arguments[ranks]),
+            _ => Ok(()),
+        }
+    }
+
+    fn peer(&self, text: &str) -> Result<u32, String> {
+        let rank: u32 = text.parse().map_err(|_| format!("\"{text}\" is no rank"))?;
+        if rank >= self.ranks {
+            return Err(format!("there is no rank {rank}: the traces have {}", self.ranks));
+        }
+        Ok(rank)
+    }
+
+    fn root(&self, text: Option<&&str>) -> Result<u32, String> {
+        text.map_or(Ok(0), |text| self.peer(text))
+    }
+
+    fn bytes(&self, count: &str, datatype: Option<&&str>) -> Result<u64, String> {
+        let element = match datatype {
+            None => self.rank.element.max(1),
+            Some(text) => {
+                let known = text.parse::<usize>().ok().and_then(|number| TYPE_BYTES.get(number));
+                *known
+                    .ok_or_else(|| format!("\"{text}\" is no number of a datatype (0 to {})", TYPE_BYTES.len() - 1))?
+            }
+        };
+        Ok(size(count)? as u64 * element)
+    }
+
+    fn sizes(&self, counts: &[&str], datatype: Option<&&str>) -> Result<Sizes, String> {
+        Ok(Sizes::Of(counts.iter().map(|count| self.bytes(count, datatype)).collect::<Result<_, _>>()?))
+    }
+}
+
+/// A size, or an amount of computation: what is written as a number of any kind.
+fn size(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok().filter(|value: &f64| (0.0..1e18).contains(value));
+    value.ok_or_else(|| format!("\"{text}\" is no size"))
+}
