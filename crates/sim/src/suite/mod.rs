@@ -4,6 +4,7 @@ mod benchmark;
 mod collective;
 mod competing_traffic;
 mod exchange;
+mod file_access;
 mod files;
 mod intervals;
 mod neighbours;
@@ -15,7 +16,7 @@ mod timing;
 
 pub use benchmark::{Benchmark, Unit};
 pub use competing_traffic::{Disturbance, Second, over_time};
-pub use files::FileAccess;
+pub use file_access::FileAccess;
 pub use intervals::intervals;
 pub use neighbours::Neighbourhood;
 pub use options::{Machine, Options, Outcome, Pattern};

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use fishplate_collectives::Algorithm;
 
-use super::files::FileAccess;
+use super::file_access::FileAccess;
 use super::neighbours::Neighbourhood;
 use crate::models::time::Time;
 use crate::mpi::collectives::Broadcast;
