@@ -3,31 +3,13 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use super::path::Path;
+use super::path::{Limits, Path};
 use super::socket::Socket;
 use super::time::Time;
 
 /// Names a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowId(pub u32);
-
-/// When the sender hears that a message has gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acknowledged {
-    /// The receiver's adapter or kernel says that it is there.
-    ByReceiver,
-    /// As soon as it has left: nobody says anything (unreliable datagrams).
-    WhenLeft,
-}
-
-/// What a transport lets be under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Messages without acknowledgement.
-    pub messages: u32,
-    /// Bytes without acknowledgement.
-    pub bytes: u64,
-}
 
 /// A message on its way.
 #[derive(Debug)]

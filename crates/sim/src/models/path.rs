@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use super::flow::{Acknowledged, Limits};
 use super::socket::Socket;
 use super::station::Turn;
 use super::time::Time;
@@ -58,6 +57,24 @@ pub struct Leg {
     /// At the end of a path: the shaper that an acknowledgement waits at on its way back, behind what the other direction
     /// has queued there.
     pub back_through: Option<Place>,
+}
+
+/// When the sender hears that a message has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledged {
+    /// The receiver's adapter or kernel says that it is there.
+    ByReceiver,
+    /// As soon as it has left: nobody says anything (unreliable datagrams).
+    WhenLeft,
+}
+
+/// What a transport lets be under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Messages without acknowledgement.
+    pub messages: u32,
+    /// Bytes without acknowledgement.
+    pub bytes: u64,
 }
 
 /// What packets are like on a path, and what its transport lets be under way: the same for all paths over a rail, but for

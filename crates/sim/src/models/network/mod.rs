@@ -7,8 +7,8 @@ use fishplate_link::{Link, Offered, Rate, Settings};
 
 use super::adapter::Adapter;
 use super::calendar::Calendar;
-use super::flow::{Acknowledged, Flow, FlowId, Message};
-use super::path::{Hop, Path, Place};
+use super::flow::{Flow, FlowId, Message};
+use super::path::{Acknowledged, Hop, Path, Place};
 use super::shaper::Shaper;
 use super::slab::Slab;
 use super::station::{Job, Station};
