@@ -140,12 +140,9 @@ demo: bench
 
 # What is optimized as a whole keeps one processor busy for minutes; the other tests meanwhile.
 test:
-	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-release
+	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code build test-fuzz
 	$(Q)$(MAKE) --no-print-directory test-bench test-report test-packages test-mpi
 
-.PHONY: test-release
-test-release: build
-	$(Q)$(MAKE) --no-print-directory test-fuzz
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi
