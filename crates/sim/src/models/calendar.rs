@@ -1,7 +1,7 @@
 //! The event calendar of a simulation: events by time, the earliest first, those of one time in the order in which they
 //! were entered.
 //!
-//! A hierarchical timing wheel: times are numbers of [`DIGIT_BITS`] bits a digit, and an event waits in the slot of the
+//! A hierarchical timing wheel: times are numbers of `DIGIT_BITS` bits a digit, and an event waits in the slot of the
 //! highest digit in which its time differs from the clock's. When the clock comes to a slot, its events go to slots of
 //! lower digits, in their order. So an event is moved a few times, whatever the number of the others; and as events of one
 //! time are in one slot at any time, they keep their order.
