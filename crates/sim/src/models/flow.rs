@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use super::path::{Limits, Path};
+use super::path::Path;
 use super::socket::Socket;
 use super::time::Time;
 
@@ -39,6 +39,8 @@ pub struct Flow {
     pub path: Path,
     /// What is under way, if anything: a name in the network's table.
     pub traffic: Option<TrafficId>,
+    /// Bytes that were acknowledged so far, up to 4 GiB: the window has opened long before.
+    pub acknowledged: u32,
     /// It is in its adapter's round.
     pub in_round: bool,
 }
@@ -67,7 +69,7 @@ pub struct Traffic {
 impl Flow {
     /// A flow with nothing on it.
     pub fn new(path: Path) -> Flow {
-        Flow { path, traffic: None, in_round: false }
+        Flow { path, traffic: None, acknowledged: 0, in_round: false }
     }
 }
 
@@ -79,16 +81,17 @@ impl Traffic {
         (before + bytes).div_ceil(mtu) - before.div_ceil(mtu)
     }
 
-    /// Whether another piece may go: the first of a message of that group or not, with so many bytes.
-    pub fn may_send(&self, limits: Limits, first: Option<u32>, bytes: u64) -> bool {
+    /// Whether another piece may go, where so many messages and bytes may be under way: the first of a message of that
+    /// group or not, with so many bytes.
+    pub fn may_send(&self, (messages, window): (u32, u64), first: Option<u32>, bytes: u64) -> bool {
         let under_way = match (self.unacknowledged.front(), self.unacknowledged.back()) {
             (Some(oldest), Some(newest)) => newest.wrapping_sub(*oldest).wrapping_add(1),
             _ => 0,
         };
         let continues = first.is_none_or(|group| self.unacknowledged.back() == Some(&group));
         // A piece that is larger than the window goes alone.
-        let window = self.bytes_under_way == 0 || self.bytes_under_way + bytes <= limits.bytes;
-        (continues || under_way < limits.messages) && window
+        let has_room = self.bytes_under_way == 0 || self.bytes_under_way + bytes <= window;
+        (continues || under_way < messages) && has_room
     }
 
     /// Forgets frames: what comes next is of another flow.

@@ -75,6 +75,15 @@ pub struct Limits {
     pub messages: u32,
     /// Bytes without acknowledgement.
     pub bytes: u64,
+    /// The same before anything was acknowledged; it grows by what is (TCP's slow start, RFC 5681, section 3.1).
+    pub first_bytes: u64,
+}
+
+impl Limits {
+    /// Bytes that may be under way once so many were acknowledged.
+    pub fn window(&self, acknowledged: u64) -> u64 {
+        self.bytes.min(self.first_bytes.saturating_add(acknowledged))
+    }
 }
 
 /// What packets are like on a path, and what its transport lets be under way: the same for all paths over a rail, but for
@@ -155,6 +164,12 @@ fn rounded(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_opens_by_what_is_acknowledged() {
+        let limits = Limits { messages: u32::MAX, bytes: 100_000, first_bytes: 14_480 };
+        assert_eq!([0, 14_480, 90_000, u64::MAX].map(|bytes| limits.window(bytes)), [14_480, 28_960, 100_000, 100_000]);
+    }
 
     #[test]
     fn times_are_rounded_to_the_nearest() {

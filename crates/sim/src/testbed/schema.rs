@@ -241,6 +241,10 @@ pub struct Transport {
     /// The same between near hosts, where the congestion window stays what it was opened to (TCP over emulated rails).
     #[serde(default)]
     pub near_window_bytes: Option<Parameter>,
+    /// The window of a connection between distant hosts before anything was acknowledged (TCP over emulated rails): it grows by
+    /// what is. Absent: it is open from the start.
+    #[serde(default)]
+    pub first_window_bytes: Option<Parameter>,
     /// The kernel takes more of a socket's driver as long as it has less unsent (TCP over emulated rails); absent: it takes
     /// all.
     #[serde(default)]

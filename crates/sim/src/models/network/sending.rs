@@ -79,7 +79,9 @@ impl Network {
         let taken = traffic.socket.as_ref().map_or(u64::MAX, Socket::uncut);
         let bytes = message.piece.min(message.bytes - message.cut).min(taken);
         let first = (message.cut == 0).then_some(message.group);
-        (bytes > 0 && traffic.may_send(state.path.terms.limits, first, bytes)).then_some((name, bytes))
+        let limits = &state.path.terms.limits;
+        let most = (limits.messages, limits.window(state.acknowledged.into()));
+        (bytes > 0 && traffic.may_send(most, first, bytes)).then_some((name, bytes))
     }
 
     /// Cuts a piece of a message off.
@@ -104,6 +106,7 @@ impl Network {
 
     pub(super) fn heard(&mut self, events: &mut impl Events, flow: FlowId, bytes: u32, token: Option<u32>) {
         let state = &mut self.flows[flow.0 as usize];
+        state.acknowledged = state.acknowledged.saturating_add(bytes);
         let traffic = self.traffic.begin(state);
         traffic.bytes_under_way -= u64::from(bytes);
         if let Some(token) = token {

@@ -190,7 +190,7 @@ impl Fabric {
     fn limits(&self) -> Limits {
         let limit = |parameter: &Option<Parameter>| parameter.as_ref().map_or(UNLIMITED, |most| most.value as u64);
         let messages = limit(&self.transport.messages_in_flight).min(u64::from(u32::MAX)) as u32;
-        Limits { messages, bytes: limit(&self.transport.window_bytes) }
+        Limits { messages, bytes: limit(&self.transport.window_bytes), first_bytes: UNLIMITED }
     }
 
     /// Over TCP the kernel holds some of it; the window of near hosts is another one.
@@ -205,6 +205,9 @@ impl Fabric {
         terms.socket = Some(Socket::new(unsent as u64, buffer, is_paced));
         if let Some(window) = self.transport.near_window_bytes.as_ref().filter(|_| round_trip <= NEAR) {
             terms.limits.bytes = terms.limits.bytes.min(window.value as u64);
+        }
+        if let Some(window) = self.transport.first_window_bytes.as_ref().filter(|_| round_trip > NEAR) {
+            terms.limits.first_bytes = window.value as u64;
         }
         terms
     }
@@ -222,7 +225,7 @@ impl Fabric {
             packet_overhead: 0,
             back: Time::default(),
             flight: Time::default(),
-            limits: Limits { messages: u32::MAX, bytes: UNLIMITED },
+            limits: Limits { messages: u32::MAX, bytes: UNLIMITED, first_bytes: UNLIMITED },
             acknowledged: Acknowledged::ByReceiver,
             socket: None,
         };
