@@ -140,7 +140,7 @@ demo: bench
 
 # What is optimized as a whole keeps one processor busy for minutes; the other tests meanwhile.
 test:
-	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code build test-fuzz
+	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz
 	$(Q)$(MAKE) --no-print-directory test-bench test-report test-packages test-mpi
 
 
@@ -163,8 +163,8 @@ test-bench:
 	$(MAKE) --no-print-directory -C bench check OUT=$(BUILD)/bench
 	$(MAKE) --no-print-directory -C apps check OUT=$(BUILD)/apps
 
-# Hostile input, as much as fits into half a minute (fuzz/README.md).
-test-fuzz:
+# Hostile input, as much as fits into half a minute (fuzz/README.md). After the build, as cargo does one of the two at a time.
+test-fuzz: build
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 10000000
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 1000000
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 100000
