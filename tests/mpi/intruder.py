@@ -20,7 +20,7 @@ from pathlib import Path
 
 # docs/wire.md
 MAGIC = b"FiPl"
-VERSION = 7
+VERSION = 8
 HELLO, CHALLENGE, PROOF, ACCEPT, REFUSE = 1, 2, 3, 4, 5
 NOT_ME, BAD_TOKEN = 2, 3
 CHALLENGE_LEN = 88
