@@ -49,6 +49,7 @@ pub mod streams;
 #[allow(unsafe_code)]
 mod sys;
 pub mod trial;
+mod waiting_frame;
 
 /// Version of the wire format: all processes of a job must speak the same.
 pub use fishplate_engine::wire::VERSION as WIRE_VERSION;

@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
-use fishplate_engine::{Extent, Payload, Source};
+use fishplate_engine::{Payload, Source};
 
 use super::record::{Kind, MAX_PIECES, MOST_PAYLOAD, PIECE, PREAMBLE, Preamble, RemotePiece};
 use super::way::{Way, memory_hint};
 use crate::link_kind::Places;
+use crate::sys::memory::overlaps;
 use crate::sys::ofi::{LentPiece, PeerAddress};
+use crate::waiting_frame::{Held, WaitingFrame};
 
 /// Numbered records that are not known to be taken, at most: the receiver has so many buffers for a link.
 pub const CREDITS: u32 = 32;
@@ -46,7 +48,7 @@ pub struct Sender {
     /// The others, in order.
     loans: VecDeque<Loan>,
     /// Frames that could not go yet, in order; the first perhaps in part.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingFrame>,
     /// What the peer was told last.
     told: Told,
     /// How sends of this link come back.
@@ -59,22 +61,6 @@ struct Loan {
     payload: Payload,
     /// Until it ends.
     _pieces: Vec<LentPiece>,
-}
-
-struct Waiting {
-    header: Header,
-    payload: Held,
-    may_lend: bool,
-    /// Bytes of the payload that were sent; the header was as well, if there are any.
-    done: u64,
-}
-
-/// The payload of a frame that waits.
-enum Held {
-    /// Where it is.
-    Where(Source),
-    /// What it was.
-    Copied(Vec<u8>),
 }
 
 impl Sender {
@@ -118,12 +104,12 @@ impl Sender {
         places: Places<'_>,
     ) {
         let mut frame =
-            Waiting { header: *header, payload: Held::Where(source.clone()), may_lend: !is_borrowed, done: 0 };
+            WaitingFrame { header: *header, payload: Held::Where(source.clone()), may_lend: !is_borrowed, done: 0 };
         if self.waiting.is_empty() && self.write(&mut frame, way, told, places) {
             return;
         }
         if is_borrowed {
-            frame.payload = copied(frame.payload, places);
+            frame.payload = frame.payload.content().copied(places);
         }
         self.waiting.push_back(frame);
     }
@@ -166,12 +152,7 @@ impl Sender {
 
     /// `ended` is not there any more once this returns. False if the peer may still read of it.
     pub fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
-        for frame in &mut self.waiting {
-            if matches!(&frame.payload, Held::Where(Source::User(payload)) if overlaps(payload, ended)) {
-                frame.payload = copied(std::mem::replace(&mut frame.payload, Held::Copied(Vec::new())), places);
-                frame.may_lend = false;
-            }
-        }
+        self.waiting.iter_mut().for_each(|frame| frame.detach(ended, places));
         !self.has_lent(ended)
     }
 
@@ -181,8 +162,8 @@ impl Sender {
     }
 
     /// Sends a frame, or more of it. True once all of it has gone.
-    fn write(&mut self, frame: &mut Waiting, way: &mut Way, told: Told, places: Places<'_>) -> bool {
-        let len = frame.len();
+    fn write(&mut self, frame: &mut WaitingFrame, way: &mut Way, told: Told, places: Places<'_>) -> bool {
+        let len = frame.payload.content().len();
         if len > MOST_COPIED && frame.done == 0 && frame.may_lend && !self.cannot_lend {
             if self.loans.len() >= MOST_LOANS || !self.has_credit() {
                 return false;
@@ -208,8 +189,11 @@ impl Sender {
                 bytes[at..at + header_len].copy_from_slice(&header[..header_len]);
                 at += header_len;
             }
-            frame.copy_to(&mut bytes[at..at + part], places);
-            if !way.send(buffer, at + part, self.peer, self.tag) {
+            frame.payload.content().for_each((frame.done, part), places, |piece| {
+                bytes[at..at + piece.len()].copy_from_slice(piece);
+                at += piece.len();
+            });
+            if !way.send(buffer, at, self.peer, self.tag) {
                 return false;
             }
             (self.next, self.told) = (self.next.wrapping_add(1), told);
@@ -221,7 +205,7 @@ impl Sender {
     }
 
     /// Sends a frame whose payload stays where it is. `None`: it cannot be lent. False: not now.
-    fn write_lent(&mut self, frame: &Waiting, way: &mut Way, told: Told, places: Places<'_>) -> Option<bool> {
+    fn write_lent(&mut self, frame: &WaitingFrame, way: &mut Way, told: Told, places: Places<'_>) -> Option<bool> {
         let Held::Where(Source::User(payload)) = &frame.payload else { return None };
         if payload.extents().len() > MAX_PIECES {
             return None;
@@ -269,58 +253,4 @@ impl Sender {
     fn has_credit(&self) -> bool {
         self.next.wrapping_sub(self.taken) < CREDITS
     }
-}
-
-impl Waiting {
-    fn len(&self) -> u64 {
-        match &self.payload {
-            Held::Where(source) => source.len(),
-            Held::Copied(bytes) => bytes.len() as u64,
-        }
-    }
-
-    /// Copies what of the payload follows what was sent.
-    fn copy_to(&self, to: &mut [u8], places: Places<'_>) {
-        let from = self.done as usize;
-        match &self.payload {
-            Held::Where(Source::User(payload)) => {
-                let mut rest = to;
-                places.memory.for_each(payload, self.done, rest.len() as u64, |bytes| {
-                    let (now, later) = std::mem::take(&mut rest).split_at_mut(bytes.len());
-                    now.copy_from_slice(bytes);
-                    rest = later;
-                });
-            }
-            Held::Where(Source::Bounce { id, offset, .. }) => {
-                to.copy_from_slice(&places.bounces.get(*id)[*offset as usize + from..][..to.len()]);
-            }
-            // Recovered before.
-            Held::Where(Source::Sent { .. }) => to.fill(0),
-            Held::Copied(bytes) => to.copy_from_slice(&bytes[from..][..to.len()]),
-        }
-    }
-}
-
-/// All bytes of a payload, out of the memory that is not there any more soon.
-fn copied(payload: Held, places: Places<'_>) -> Held {
-    let frame = |payload| Waiting {
-        header: Header::without_acknowledgement(fishplate_engine::wire::Body::Ack),
-        payload,
-        may_lend: false,
-        done: 0,
-    };
-    let frame = frame(payload);
-    let mut bytes = vec![0; frame.len() as usize];
-    frame.copy_to(&mut bytes, places);
-    Held::Copied(bytes)
-}
-
-/// Whether two payloads have a byte in common. Regions are addresses.
-fn overlaps(a: &Payload, b: &Payload) -> bool {
-    let range = |extent: &Extent| {
-        let start = u128::from(extent.region.0.wrapping_add(extent.offset));
-        (start, start + u128::from(extent.len))
-    };
-    let meet = |a: &Extent, b: &Extent| range(a).0 < range(b).1 && range(b).0 < range(a).1;
-    a.extents().iter().any(|a| b.extents().iter().any(|b| meet(a, b)))
 }

@@ -9,9 +9,10 @@ use fishplate_engine::{Extent, Payload, Source};
 
 use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOTS, Side, Sleep, Word, describe, in_ring, kind, tag};
 use crate::link_kind::Places;
-use crate::sys::memory::UserMemory;
+use crate::sys::memory::{UserMemory, overlaps};
 use crate::sys::process_memory::MAX_PIECES;
 use crate::sys::shared_memory::SharedMemory;
+use crate::waiting_frame::{Content, Held, WaitingFrame};
 
 /// Payloads of at least so many bytes are lent, where the peer can read this process's memory: the system call takes as long
 /// as copying that twice.
@@ -40,54 +41,13 @@ pub struct Sender {
     /// Of the last of them for which somebody waits, the slot.
     awaited: u32,
     /// Frames that did not fit yet, in order; the first perhaps in part.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingFrame>,
     /// Memory that was lent, each with the slot that says so.
     lent: VecDeque<(u32, Payload)>,
     /// The peer is known to read this process's memory.
     peer_reads: bool,
     /// Something was put into slots, and it was not asked since then whether the peer sleeps.
     pub unrung: bool,
-}
-
-struct Waiting {
-    header: Header,
-    payload: Held,
-    may_lend: bool,
-    /// Bytes of the payload that are in the ring; the header is as well, if there are any.
-    done: u64,
-}
-
-/// The payload of a frame that waits.
-enum Held {
-    /// Where it is.
-    Where(Source),
-    /// What it was.
-    Copied(Vec<u8>),
-}
-
-/// The payload of a frame that is written.
-#[derive(Clone, Copy)]
-enum Content<'a> {
-    Where(&'a Source),
-    Copied(&'a [u8]),
-}
-
-impl Held {
-    fn content(&self) -> Content<'_> {
-        match self {
-            Held::Where(source) => Content::Where(source),
-            Held::Copied(bytes) => Content::Copied(bytes),
-        }
-    }
-}
-
-impl Content<'_> {
-    fn len(&self) -> u64 {
-        match self {
-            Content::Where(source) => source.len(),
-            Content::Copied(bytes) => bytes.len() as u64,
-        }
-    }
 }
 
 impl Sender {
@@ -142,8 +102,8 @@ impl Sender {
         if self.waiting.is_empty() && self.write(header, Content::Where(source), may_lend, &mut done, places) {
             return;
         }
-        let payload = if is_borrowed { copied(Content::Where(source), places) } else { Held::Where(source.clone()) };
-        self.waiting.push_back(Waiting { header: *header, payload, may_lend, done });
+        let payload = if is_borrowed { Content::Where(source).copied(places) } else { Held::Where(source.clone()) };
+        self.waiting.push_back(WaitingFrame { header: *header, payload, may_lend, done });
     }
 
     /// Whether a message of `len` bytes would be sent at once, in one record and as a copy. `is_borrowed`: see
@@ -173,7 +133,7 @@ impl Sender {
     pub fn flush(&mut self, places: Places<'_>) -> bool {
         let before = self.next;
         while let Some(mut frame) = self.waiting.pop_front() {
-            let Waiting { header, payload, may_lend, done } = &mut frame;
+            let WaitingFrame { header, payload, may_lend, done } = &mut frame;
             if !self.write(header, payload.content(), *may_lend, done, places) {
                 self.waiting.push_front(frame);
                 break;
@@ -200,11 +160,7 @@ impl Sender {
 
     /// `ended` is not there any more once this returns. False if the peer may still read of it.
     pub fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
-        for frame in &mut self.waiting {
-            if matches!(&frame.payload, Held::Where(Source::User(payload)) if overlaps(payload, ended)) {
-                (frame.payload, frame.may_lend) = (copied(frame.payload.content(), places), false);
-            }
-        }
+        self.waiting.iter_mut().for_each(|frame| frame.detach(ended, places));
         !self.has_lent(ended)
     }
 
@@ -268,17 +224,7 @@ impl Sender {
             let kind = if own_len > 0 { kind::FRAME } else { kind::REST };
             let mut record = self.begin();
             record.put(&bytes[..own_len]);
-            match content {
-                Content::Where(Source::User(payload)) => {
-                    places.memory.for_each(payload, *done, part as u64, |bytes| record.put(bytes));
-                }
-                Content::Where(Source::Bounce { id, offset, .. }) => {
-                    record.put(&places.bounces.get(*id)[(*offset + *done) as usize..][..part]);
-                }
-                Content::Copied(bytes) => record.put(&bytes[*done as usize..][..part]),
-                // Recovered before.
-                Content::Where(Source::Sent { .. }) => record.put(&[0; MOST_PAYLOAD][..part]),
-            }
+            content.for_each((*done, part), places, |bytes| record.put(bytes));
             let record_len = record.len;
             *done += part as u64;
             let is_whole = *done == len;
@@ -386,27 +332,4 @@ impl Record<'_> {
             rest = later;
         }
     }
-}
-
-fn copied(content: Content<'_>, places: Places<'_>) -> Held {
-    let mut bytes = Vec::with_capacity(content.len() as usize);
-    match content {
-        Content::Where(Source::User(payload)) => places.memory.read(payload, &mut bytes),
-        Content::Where(Source::Bounce { id, offset, len }) => {
-            bytes.extend_from_slice(&places.bounces.get(*id)[*offset as usize..][..*len as usize]);
-        }
-        Content::Copied(copy) => bytes.extend_from_slice(copy),
-        Content::Where(Source::Sent { len }) => bytes.resize(*len as usize, 0),
-    }
-    Held::Copied(bytes)
-}
-
-/// Whether two payloads have a byte in common. Regions are addresses.
-fn overlaps(a: &Payload, b: &Payload) -> bool {
-    let range = |extent: &Extent| {
-        let start = u128::from(extent.region.0.wrapping_add(extent.offset));
-        (start, start + u128::from(extent.len))
-    };
-    let meet = |a: &Extent, b: &Extent| range(a).0 < range(b).1 && range(b).0 < range(a).1;
-    a.extents().iter().any(|a| b.extents().iter().any(|b| meet(a, b)))
 }

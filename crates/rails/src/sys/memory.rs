@@ -69,6 +69,16 @@ impl UserMemory {
     }
 }
 
+/// Whether two payloads have a byte in common.
+pub fn overlaps(a: &Payload, b: &Payload) -> bool {
+    let range = |extent: &Extent| {
+        let start = u128::from(extent.region.0.wrapping_add(extent.offset));
+        (start, start + u128::from(extent.len))
+    };
+    let meet = |a: &Extent, b: &Extent| range(a).0 < range(b).1 && range(b).0 < range(a).1;
+    a.extents().iter().any(|a| b.extents().iter().any(|b| meet(a, b)))
+}
+
 fn address(extent: &Extent) -> *mut u8 {
     std::ptr::with_exposed_provenance_mut(extent.region.0.wrapping_add(extent.offset) as usize)
 }

@@ -12,7 +12,7 @@ use super::records::RecordWriter;
 use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::{MOST_CONTENT, Sealing};
 use crate::sys::io::{Piece, send, send_own};
-use crate::sys::memory::UserMemory;
+use crate::sys::memory::{UserMemory, overlaps};
 
 /// Payloads up to this many bytes are copied behind their header: cheaper than a piece of their own in the system call.
 const COPY_LIMIT: u64 = 2048;
@@ -100,7 +100,7 @@ impl TransmitQueue {
 
     /// What is still to be sent of `ended` is copied: that memory will not be there any more.
     pub fn detach(&mut self, ended: &Payload, memory: &UserMemory) {
-        let touches = |extent: &Extent| ended.extents().iter().any(|ended| overlap(extent, ended));
+        let touches = |extent: &Extent| overlaps(&Payload::One(*extent), ended);
         let is_concerned = |segment: &Segment| matches!(segment, Segment::User(extent) if touches(extent));
         if !self.segments.iter().any(is_concerned) {
             return;
@@ -251,16 +251,6 @@ fn append_header(out: &mut Vec<u8>, header: &Header) {
     let mut bytes = [0; MAX_HEADER_LEN];
     let len = header.encode(&mut bytes);
     out.extend_from_slice(&bytes[..len]);
-}
-
-/// Whether two pieces of user memory have a byte in common. `region` is an address.
-fn overlap(a: &Extent, b: &Extent) -> bool {
-    let range = |extent: &Extent| {
-        let start = u128::from(extent.region.0.wrapping_add(extent.offset));
-        (start, start + u128::from(extent.len))
-    };
-    let ((a_start, a_end), (b_start, b_end)) = (range(a), range(b));
-    a_start < b_end && b_start < a_end
 }
 
 #[cfg(test)]

@@ -1,0 +1,84 @@
+//! A frame that a link has taken and could not send yet, or not all of it.
+
+use fishplate_engine::wire::Header;
+use fishplate_engine::{Payload, Source};
+
+use crate::link_kind::Places;
+use crate::sys::memory::overlaps;
+
+/// A frame that waits.
+pub struct WaitingFrame {
+    pub header: Header,
+    pub payload: Held,
+    /// Its payload may stay where it is, for the peer to read.
+    pub may_lend: bool,
+    /// Bytes of the payload that were sent; the header was as well, if there are any.
+    pub done: u64,
+}
+
+/// The payload of a frame that waits.
+pub enum Held {
+    /// Where it is.
+    Where(Source),
+    /// What it was.
+    Copied(Vec<u8>),
+}
+
+/// The payload of a frame that is sent.
+#[derive(Clone, Copy)]
+pub enum Content<'a> {
+    /// Where it is.
+    Where(&'a Source),
+    /// What it was.
+    Copied(&'a [u8]),
+}
+
+impl WaitingFrame {
+    /// The memory `ended` is not there any more soon: what waits of it is copied.
+    pub fn detach(&mut self, ended: &Payload, places: Places<'_>) {
+        if matches!(&self.payload, Held::Where(Source::User(payload)) if overlaps(payload, ended)) {
+            (self.payload, self.may_lend) = (self.payload.content().copied(places), false);
+        }
+    }
+}
+
+impl Held {
+    pub fn content(&self) -> Content<'_> {
+        match self {
+            Held::Where(source) => Content::Where(source),
+            Held::Copied(bytes) => Content::Copied(bytes),
+        }
+    }
+}
+
+impl Content<'_> {
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Content::Where(source) => source.len(),
+            Content::Copied(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Calls `take` with `len` bytes from byte `from` on, piece by piece. There are so many.
+    #[inline]
+    pub fn for_each(self, (from, len): (u64, usize), places: Places<'_>, mut take: impl FnMut(&[u8])) {
+        match self {
+            Content::Where(Source::User(payload)) => places.memory.for_each(payload, from, len as u64, take),
+            Content::Where(Source::Bounce { id, offset, .. }) => {
+                take(&places.bounces.get(*id)[(*offset + from) as usize..][..len]);
+            }
+            // Recovered before.
+            Content::Where(Source::Sent { .. }) => take(&vec![0; len]),
+            Content::Copied(bytes) => take(&bytes[from as usize..][..len]),
+        }
+    }
+
+    /// A copy of all of it.
+    pub fn copied(self, places: Places<'_>) -> Held {
+        let len = self.len() as usize;
+        let mut copy = Vec::with_capacity(len);
+        self.for_each((0, len), places, |bytes| copy.extend_from_slice(bytes));
+        Held::Copied(copy)
+    }
+}
