@@ -76,17 +76,12 @@ impl Endpoint {
             links += 1;
             rtt_ns = rtt_ns.max(Some(link.sampled.rtt_ns));
         }
+        let state = if links > 0 { State::Up } else { self.state_without_links(at) };
         live::Rail {
-            name: self.rails[at].name.clone(),
             address: Some(self.rails[at].ip()),
-            state: if links > 0 { State::Up } else { self.state_without_links(at) },
-            links,
-            tx_bytes: sum.tx_bytes,
-            rx_bytes: sum.rx_bytes,
-            tx_messages: sum.tx_messages,
-            rx_messages: sum.rx_messages,
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
             retransmitted_segments: sum.retransmitted,
+            ..rail_without_address(&self.rails[at].name, (state, links), sum)
         }
     }
 
@@ -100,35 +95,15 @@ impl Endpoint {
             _ if self.counters.has_ended(at) => State::Ended,
             _ => State::Idle,
         };
-        live::Rail {
-            name: self.ofi_rail_name(RailId(at as u8)).to_string(),
-            address: None,
-            state,
-            links,
-            tx_bytes: sum.tx_bytes,
-            rx_bytes: sum.rx_bytes,
-            tx_messages: sum.tx_messages,
-            rx_messages: sum.rx_messages,
-            rtt_us: None,
-            retransmitted_segments: 0,
-        }
+        rail_without_address(self.ofi_rail_name(RailId(at as u8)), (state, links), sum)
     }
 
     /// Shared memory as a rail, once it was used.
     fn shared_memory_page(&self, sum: &Counts) -> Option<live::Rail> {
         let links = self.links.memory.len() as u32;
-        (links > 0 || self.counters.has_ended(usize::from(self.shared_memory_rail().0))).then(|| live::Rail {
-            name: SHARED_MEMORY.to_string(),
-            address: None,
-            state: if links > 0 { State::Up } else { State::Ended },
-            links,
-            tx_bytes: sum.tx_bytes,
-            rx_bytes: sum.rx_bytes,
-            tx_messages: sum.tx_messages,
-            rx_messages: sum.rx_messages,
-            rtt_us: None,
-            retransmitted_segments: 0,
-        })
+        let state = if links > 0 { State::Up } else { State::Ended };
+        (links > 0 || self.counters.has_ended(usize::from(self.shared_memory_rail().0)))
+            .then(|| rail_without_address(SHARED_MEMORY, (state, links), sum))
     }
 
     /// What all links of each rail have counted, and those in shared memory, those that were closed as well.
@@ -150,5 +125,21 @@ impl Endpoint {
         } else {
             State::Idle
         }
+    }
+}
+
+/// A rail of which nothing is known but what was counted.
+fn rail_without_address(name: &str, (state, links): (State, u32), sum: &Counts) -> live::Rail {
+    live::Rail {
+        name: name.to_string(),
+        address: None,
+        state,
+        links,
+        tx_bytes: sum.tx_bytes,
+        rx_bytes: sum.rx_bytes,
+        tx_messages: sum.tx_messages,
+        rx_messages: sum.rx_messages,
+        rtt_us: None,
+        retransmitted_segments: 0,
     }
 }
