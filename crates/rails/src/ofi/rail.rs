@@ -166,15 +166,10 @@ impl Rail {
 
     /// Moves data: takes what has come and what has ended, sends and reads what waits. True if anything has ended.
     pub fn poll(&mut self, places: Places<'_>) -> bool {
-        let Some(way) = &mut self.way else { return false };
-        let mut moved = false;
-        match way.port.poll(&mut self.events) {
-            Ok(any) => moved |= any,
-            Err(error) => self.close(&error.to_string()),
+        if !self.is_open() {
+            return false;
         }
-        let mut events = std::mem::take(&mut self.events);
-        events.drain(..).for_each(|event| self.handle(event));
-        self.events = events;
+        let moved = self.take_ended();
         if moved || self.has_waiting {
             self.post();
             self.service(places);
@@ -226,14 +221,10 @@ impl Rail {
                 self.close("reads of a peer's memory do not end");
                 break;
             }
-            let Some(way) = &mut self.way else { break };
-            match way.port.poll(&mut self.events) {
-                Ok(_) => {}
-                Err(error) => self.close(&error.to_string()),
+            if !self.is_open() {
+                break;
             }
-            let mut events = std::mem::take(&mut self.events);
-            events.drain(..).for_each(|event| self.handle(event));
-            self.events = events;
+            self.take_ended();
         }
         self.links.get_mut(at).into_iter().for_each(|link| link.receiver.settle(bounces));
     }
@@ -290,6 +281,19 @@ impl Rail {
     fn find(&self, id: u32) -> Option<usize> {
         let at = (id & 0xffff) as usize;
         self.links.get(at).filter(|link| link.id == id).map(|_| at)
+    }
+
+    /// Takes operations that have ended. True if there were any.
+    fn take_ended(&mut self) -> bool {
+        let Some(way) = &mut self.way else { return false };
+        let any = way.port.poll(&mut self.events).unwrap_or_else(|error| {
+            self.close(&error.to_string());
+            false
+        });
+        let mut events = std::mem::take(&mut self.events);
+        events.drain(..).for_each(|event| self.handle(event));
+        self.events = events;
+        any
     }
 
     fn handle(&mut self, event: Event) {

@@ -12,14 +12,13 @@ impl Endpoint {
     pub(in crate::endpoint) fn poll_ofi(&mut self, now: Instant) -> bool {
         let mut moved = false;
         for rail in 0..self.ofi.rails.len() {
-            let way = self.ofi.rails[rail].rail.clone();
-            let Endpoint { memory, bounces, .. } = self;
-            if !lock(&way).poll(Places { memory, bounces }) {
+            let Endpoint { ofi, memory, bounces, .. } = self;
+            if !lock(&ofi.rails[rail].rail).poll(Places { memory, bounces }) {
                 continue;
             }
             moved = true;
             loop {
-                let news = lock(&way).next(&self.memory, &mut self.bounces);
+                let news = lock(&self.ofi.rails[rail].rail).next(&self.memory, &mut self.bounces);
                 let Some((end, news)) = news else { break };
                 self.ofi_news((rail, end), news, now);
             }
@@ -41,8 +40,7 @@ impl Endpoint {
             (News::Header(header), Some(link)) => {
                 let Some(placement) = self.handle_header(LinkId::Ofi(link), header, now) else { return };
                 if header.body.payload_len() > 0 {
-                    let way = self.ofi.rails[rail].rail.clone();
-                    lock(&way).place(end, placement, &self.memory, &mut self.bounces);
+                    lock(&self.ofi.rails[rail].rail).place(end, placement, &self.memory, &mut self.bounces);
                 }
                 self.end_ofi_if_over(link);
             }
@@ -81,7 +79,7 @@ impl Endpoint {
         true
     }
 
-    /// Waits until what was sent has gone, or there is nothing more to wait for.
+    /// Sends what waits, as far as it can go. True once everything has gone.
     pub(in crate::endpoint) fn flush_ofi(&mut self) -> bool {
         let Endpoint { ofi, memory, bounces, links, .. } = self;
         for rail in &ofi.rails {
