@@ -1,5 +1,6 @@
 //! An endpoint of a provider, with what it is made of.
 
+use std::collections::HashMap;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
@@ -20,6 +21,9 @@ use crate::sys::memory::UserMemory;
 
 /// Longest address, in bytes.
 const MOST_ADDRESS: usize = 512;
+/// Addresses of peers that are known, at most: as many as there can be links, whose numbers have 16 bits. A peer that sets up
+/// links again and again, each time from elsewhere, gets no further.
+const MOST_PEERS: usize = 1 << 16;
 /// Completions that the queue has room for: more than there are operations under way, where there are few peers.
 const QUEUE: usize = 4096;
 
@@ -29,6 +33,8 @@ pub struct Port {
     pub(super) endpoint: Object<fid_ep>,
     pub(super) queue: Object<fid_cq>,
     vector: Object<fid_av>,
+    /// What is in the vector.
+    peers: HashMap<Box<[u8]>, PeerAddress>,
     pub(super) operations: Slab<Box<Operation>>,
     /// What was refused at once, and not told yet.
     pub(super) failed: Vec<Event>,
@@ -87,7 +93,8 @@ impl Port {
             check("fi_ep_bind", (ops.bind)(endpoint.fid(), queue.fid(), FI_TRANSMIT | FI_RECV))?;
             check("fi_enable", (ops.control)(endpoint.fid(), FI_ENABLE, null_mut()))?;
             let domain = Arc::new(Domain { domain, _fabric: fabric, offer });
-            Ok(Port { endpoint, queue, vector, operations: Slab::new(), failed: Vec::new(), domain })
+            let (peers, operations, failed) = (HashMap::new(), Slab::new(), Vec::new());
+            Ok(Port { endpoint, queue, vector, peers, operations, failed, domain })
         }
     }
 
@@ -108,10 +115,18 @@ impl Port {
         Ok(bytes)
     }
 
-    /// Makes a peer's endpoint known, for good: something may be on its way to it whenever it would be forgotten. (An address is what the peer has told: of the provider's length, or it is refused.)
+    /// Makes a peer's endpoint known, for good: something may be on its way to it whenever it would be forgotten. One whose
+    /// links fail is known once. (An address is what the peer has told: of the provider's length, or it is refused.)
     pub fn insert(&mut self, address: &[u8]) -> Result<PeerAddress, Error> {
+        if let Some(known) = self.peers.get(address) {
+            return Ok(*known);
+        }
+        let refused = |number| Err(self.library().error("fi_av_insert", number));
         if self.address()?.len() != address.len() {
-            return Err(self.library().error("fi_av_insert", ofi_abi::FI_EINVAL));
+            return refused(ofi_abi::FI_EINVAL);
+        }
+        if self.peers.len() >= MOST_PEERS {
+            return refused(ofi_abi::FI_ENOMEM);
         }
         let mut inserted = FI_ADDR_NOTAVAIL;
         // SAFETY: a live vector; an address as long as the provider's own.
@@ -121,8 +136,9 @@ impl Port {
         };
         let count = self.library().check("fi_av_insert", returned as isize)?;
         if count != 1 || inserted == FI_ADDR_NOTAVAIL {
-            return Err(self.library().error("fi_av_insert", ofi_abi::FI_EADDRNOTAVAIL));
+            return refused(ofi_abi::FI_EADDRNOTAVAIL);
         }
+        self.peers.insert(address.into(), PeerAddress(inserted));
         Ok(PeerAddress(inserted))
     }
 
@@ -143,5 +159,23 @@ impl Port {
 
     pub(super) fn library(&self) -> &Library {
         &self.domain.offer.library
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_known_once_however_often_it_tells_its_address() {
+        let Ok(library) = Library::open(c"libfabric.so.1", false) else { return };
+        for provider in ["tcp", "sockets"] {
+            let Some(offer) = Offer::all(&library, provider).ok().and_then(|mut offers| offers.pop()) else { continue };
+            let Ok(mut port) = Port::open(offer) else { continue };
+            let own = port.address().unwrap();
+            assert_eq!(port.insert(&own).unwrap(), port.insert(&own).unwrap());
+            assert!(port.insert(&own[1..]).is_err());
+            assert_eq!(port.peers.len(), 1);
+        }
     }
 }
