@@ -4,12 +4,17 @@ use std::collections::VecDeque;
 
 use crate::ids::MessageSeq;
 use crate::memory::BounceId;
+use crate::rare::Rare;
 use crate::registered_memory::RegionId;
 use crate::wire::{Body, ReceiveRef, SendRef, Urgency};
 
-/// What is being read from a subchannel, in the order of its frames: mostly one. Drivers that fetch payloads by themselves
-/// have several under way, and bound how many.
-pub(super) type IncomingFrames = VecDeque<Incoming>;
+/// What is being read from a subchannel, in the order of its frames: mostly one, which every short message passes. Drivers
+/// that fetch payloads by themselves have several under way, and bound how many.
+#[derive(Default)]
+pub(super) struct IncomingFrames {
+    oldest: Option<Incoming>,
+    others: Rare<VecDeque<Incoming>>,
+}
 
 /// A frame that is being read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +51,47 @@ impl Name {
             Body::Write { number, .. } => Name::Write(number),
             _ => Name::None,
         }
+    }
+}
+
+impl IncomingFrames {
+    /// Adds a frame, behind all others.
+    #[inline]
+    pub fn push(&mut self, frame: Incoming) {
+        match self.oldest {
+            None => self.oldest = Some(frame),
+            Some(_) => self.others.push_back(frame),
+        }
+    }
+
+    /// Takes the oldest one out.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Incoming> {
+        let oldest = self.oldest.take();
+        self.oldest = self.others.existing().and_then(VecDeque::pop_front);
+        oldest
+    }
+
+    /// The oldest one.
+    #[inline]
+    pub fn oldest(&self) -> Option<&Incoming> {
+        self.oldest.as_ref()
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        usize::from(self.oldest.is_some()) + self.others.len()
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Incoming> {
+        self.oldest.iter().chain(self.others.iter())
+    }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Incoming> {
+        self.oldest.iter_mut().chain(self.others.existing().into_iter().flatten())
     }
 }
 

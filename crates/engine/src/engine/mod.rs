@@ -319,7 +319,7 @@ impl Engine {
     pub fn release_unused_memory(&mut self, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         let incoming = &mut self.incoming[vc.0 as usize];
-        if channel.is_quiet() && incoming.iter().all(incoming::IncomingFrames::is_empty) {
+        if channel.is_quiet() && incoming.iter().all(|frames| frames.oldest().is_none()) {
             channel.release_unused_memory();
             *incoming = Box::default();
         }

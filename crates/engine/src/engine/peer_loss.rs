@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::incoming::Incoming;
+use super::incoming::{Incoming, IncomingFrames};
 use super::post::failed_recv;
 use crate::channel::State;
 use crate::ids::{MessageSeq, VcId};
@@ -83,7 +83,8 @@ impl Engine {
         let early_data = &mut self.vcs[vc.0 as usize].early_data;
         let gone = early_data.retain(|seq, _| waiting.contains(&seq));
         let coming = std::mem::take(&mut self.incoming[vc.0 as usize]);
-        let mut bounces: Vec<BounceId> = coming.iter().flatten().filter_map(Incoming::bounce).collect();
+        let mut bounces: Vec<BounceId> =
+            coming.iter().flat_map(IncomingFrames::iter).filter_map(Incoming::bounce).collect();
         let buffered = gone.iter().flat_map(|early_data| &early_data.buffered).filter(|piece| piece.is_complete);
         bounces.extend(buffered.map(|piece| piece.bounce));
         bounces.into_iter().for_each(|bounce| self.release(bounce));

@@ -111,7 +111,7 @@ impl Engine {
             more.resize_with(index + 1, IncomingFrames::default);
             *all = more.into_boxed_slice();
         }
-        all[index].push_back(incoming);
+        all[index].push(incoming);
         // Frames are acknowledged in their order.
         if len == 0 && all[index].len() == 1 {
             self.payload_placed(now, subchannel);
@@ -125,8 +125,8 @@ impl Engine {
             return;
         }
         let Some(frames) = self.incoming[vc].get_mut(usize::from(subchannel.index)) else { return };
-        let Some(incoming) = frames.pop_front() else { return };
-        let is_next_empty = frames.front().is_some_and(|next| next.len == 0);
+        let Some(incoming) = frames.pop() else { return };
+        let is_next_empty = frames.oldest().is_some_and(|next| next.len == 0);
         self.vcs[vc].last_received = Some(subchannel.index);
         let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
         counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.urgency);

@@ -20,7 +20,8 @@ impl Engine {
     /// The same of one of them.
     fn interrupt_frame(&mut self, subchannel: SubchannelId, at: usize) {
         let vc = subchannel.vc;
-        let incoming = &mut self.incoming[vc.0 as usize][usize::from(subchannel.index)][at];
+        let frames = &mut self.incoming[vc.0 as usize][usize::from(subchannel.index)];
+        let Some(incoming) = frames.iter_mut().nth(at) else { return };
         let Incoming { into, name, len, .. } = *incoming;
         (incoming.into, incoming.name) = (Target::Nothing, Name::None);
         let channel = &mut self.vcs[vc.0 as usize];

@@ -1,5 +1,6 @@
 //! Subchannels that come up, fail or retire, and their liveness.
 
+use super::incoming::IncomingFrames;
 use super::{Engine, Refused};
 use crate::channel::State;
 use crate::channel::subchannel::Subchannel;
@@ -24,7 +25,7 @@ impl Engine {
         let index = channel.add(Subchannel::new(rail, speed)).ok_or(Refused)?;
         channel.credit.set_grant(grant);
         if let Some(before) = self.incoming[vc.0 as usize].get_mut(index) {
-            before.clear();
+            *before = IncomingFrames::default();
         }
         self.make_ready(vc);
         Ok(SubchannelId { vc, index: index as u8 })
