@@ -20,26 +20,36 @@ pub enum LinkId {
     Ofi(usize),
 }
 
+/// What every link has.
+pub struct Common {
+    /// The engine's name for it.
+    pub subchannel: SubchannelId,
+    /// The rail that it runs over, or under whose number it is counted.
+    pub rail: RailId,
+    /// What was counted.
+    pub counts: Counts,
+    /// The peer has sent its goodbye.
+    pub goodbye_received: bool,
+}
+
+impl Common {
+    /// Of a link that has just come up.
+    pub fn new(subchannel: SubchannelId, rail: RailId) -> Common {
+        Common { subchannel, rail, counts: Counts::default(), goodbye_received: false }
+    }
+}
+
 /// A link, whatever its kind. Each has a queue: a frame that it is given is its to deliver.
 pub trait LinkKind {
-    /// The engine's name for it.
-    fn subchannel(&self) -> SubchannelId;
+    /// What it has as all others.
+    fn common(&self) -> &Common;
 
-    /// Under which number it is counted.
-    fn rail(&self) -> RailId;
-
-    /// What was counted.
-    fn counts(&self) -> &Counts;
-
-    /// The same, to count more.
-    fn counts_mut(&mut self) -> &mut Counts;
+    /// The same, to be changed.
+    fn common_mut(&mut self) -> &mut Common;
 
     /// The newest of what the peer has acknowledged, `frames` included, which a header says: not all kinds keep headers in
     /// order with what else they know.
     fn newest_acknowledgement(&mut self, frames: u32, now: Instant) -> u32;
-
-    /// The peer has sent its goodbye.
-    fn goodbye_came(&mut self);
 
     /// How the peer has ended it, given that nothing more will come.
     fn ending(&self) -> Ending;
@@ -69,25 +79,26 @@ pub trait LinkKind {
     #[inline]
     fn header_came(&mut self, header: &mut Header, now: Instant) -> SubchannelId {
         header.ack = self.newest_acknowledgement(header.ack, now);
-        self.counts_mut().rx_messages += u64::from(carries_data(&header.body));
-        if matches!(header.body, Body::Bye) {
-            self.goodbye_came();
-        }
-        self.subchannel()
+        let common = self.common_mut();
+        common.counts.rx_messages += u64::from(carries_data(&header.body));
+        common.goodbye_received |= matches!(header.body, Body::Bye);
+        common.subchannel
     }
 
     /// A payload of `len` bytes is where it belongs: counts it.
     #[inline]
     fn payload_came(&mut self, len: u64) -> SubchannelId {
-        self.counts_mut().rx_bytes += len;
-        self.subchannel()
+        let common = self.common_mut();
+        common.counts.rx_bytes += len;
+        common.subchannel
     }
 
     /// A frame is to be sent: counts it.
     #[inline]
     fn count_sent(&mut self, body: &Body, len: u64) {
-        self.counts_mut().tx_bytes += len;
-        self.counts_mut().tx_messages += u64::from(carries_data(body));
+        let counts = &mut self.common_mut().counts;
+        counts.tx_bytes += len;
+        counts.tx_messages += u64::from(carries_data(body));
     }
 }
 

@@ -99,7 +99,7 @@ impl Endpoint {
             self.look_at(id, self.clock.now());
             let Some(link) = self.links.get(id).filter(|link| link.has_lent(ended)) else { continue };
             // The memory of sends stays until they complete, registered or not.
-            if self.engine.has_ended_sources(link.subchannel().vc) {
+            if self.engine.has_ended_sources(link.common().subchannel.vc) {
                 // What the peer has not taken goes another way.
                 self.link_failed(id, "memory that the peer was to read has ended");
             }
@@ -109,7 +109,7 @@ impl Endpoint {
     /// How many links a rail has to a peer.
     pub(super) fn links_over(&self, vc: VcId, rail: RailId) -> usize {
         let links = self.peers[vc.0 as usize].links.iter().flatten();
-        links.filter(|id| self.links.get(**id).is_some_and(|link| link.rail() == rail)).count()
+        links.filter(|id| self.links.get(**id).is_some_and(|link| link.common().rail == rail)).count()
     }
 
     /// The number under which shared memory is counted, behind those of the rails.

@@ -4,7 +4,7 @@ use fishplate_engine::{Instant, RailId};
 
 use super::Endpoint;
 use super::links::SHARED_MEMORY;
-use crate::link_kind::{Counts, LinkKind};
+use crate::link_kind::Counts;
 use crate::live::{self, Page, State, StatusFile};
 use crate::ofi::OfiLink;
 use crate::process;
@@ -72,7 +72,7 @@ impl Endpoint {
 
     fn rail_page(&self, at: usize, sum: &Counts) -> live::Rail {
         let (mut links, mut rtt_ns) = (0, None);
-        for (_, link) in self.links.streams.iter().filter(|(_, link)| usize::from(link.rail.0) == at) {
+        for (_, link) in self.links.streams.iter().filter(|(_, link)| usize::from(link.common.rail.0) == at) {
             links += 1;
             rtt_ns = rtt_ns.max(Some(link.sampled.rtt_ns));
         }
@@ -87,7 +87,7 @@ impl Endpoint {
 
     /// A rail by a provider of the libfabric.
     fn ofi_page(&self, at: usize, sum: &Counts) -> live::Rail {
-        let is_over = |link: &&OfiLink| usize::from(link.rail().0) == at;
+        let is_over = |link: &&OfiLink| usize::from(link.common.rail.0) == at;
         let links = self.links.ofi.iter().map(|(_, link)| link).filter(is_over).count() as u32;
         let state = match links {
             1.. => State::Up,
@@ -110,7 +110,7 @@ impl Endpoint {
     fn rail_counts(&self) -> Vec<Counts> {
         let mut sums: Vec<Counts> =
             (0..=usize::from(self.shared_memory_rail().0)).map(|rail| *self.counters.ended(rail)).collect();
-        self.links.iter().for_each(|(_, link)| sums[usize::from(link.rail().0)].add(link.counts()));
+        self.links.iter().for_each(|(_, link)| sums[usize::from(link.common().rail.0)].add(&link.common().counts));
         sums
     }
 

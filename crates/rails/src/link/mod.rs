@@ -24,7 +24,7 @@ use fishplate_engine::{Instant, Payload, RailId, SubchannelId};
 
 use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Keys;
-use crate::link_kind::{Counts, Ending, LinkKind, Places};
+use crate::link_kind::{Common, Counts, Ending, LinkKind, Places};
 use crate::link_name::LinkName;
 use crate::socket::SHORT_SEGMENT;
 use crate::sys::bbr::{Bbr, bbr};
@@ -34,10 +34,8 @@ use crate::sys::tcp_info::{TcpInfo, tcp_info};
 pub struct StreamLink {
     /// Its socket.
     pub socket: TcpStream,
-    /// The engine's name for it.
-    pub subchannel: SubchannelId,
-    /// The rail that it runs over.
-    pub rail: RailId,
+    /// What it has as all others.
+    pub common: Common,
     /// The other end.
     pub remote: SocketAddr,
     /// Its name among those of the two endpoints.
@@ -70,8 +68,6 @@ pub struct StreamLink {
     pub read_deferred: bool,
     /// The poll set has reported a hang-up.
     pub hung_up: bool,
-    /// The peer has sent its goodbye.
-    pub goodbye_received: bool,
     /// Its graceful shutdown, if that has begun.
     pub retirement: Retirement,
     /// Bytes that it had been given to send when the path was sampled last.
@@ -92,8 +88,6 @@ pub struct StreamLink {
     pub stuck_since: Option<Instant>,
     /// What has come of the description of an endpoint of the peer's.
     pub described: Vec<u8>,
-    /// What was counted.
-    pub counts: Counts,
 }
 
 /// A link does not deliver if nothing that was sent is acknowledged for so long, in nanoseconds: the kernel has retransmitted
@@ -123,14 +117,14 @@ impl StreamLink {
     /// Whether long packets may be lost on its path, as where the MTU of an end is larger than what the path takes and the
     /// path does not say so (RFC 2923, section 2.1).
     pub fn may_lose_long_packets(&self) -> bool {
-        !self.has_short_segments() && self.sampled.acknowledged_bytes + self.counts.rx_bytes < HAS_LONG_PACKETS
+        !self.has_short_segments() && self.sampled.acknowledged_bytes + self.common.counts.rx_bytes < HAS_LONG_PACKETS
     }
 
     /// Retransmits an unacknowledged datagram on the stream. True if there was one.
     pub fn retransmit_datagram(&mut self) -> bool {
         let Some(resume) = self.send_sequence.retransmit() else { return false };
         self.resume(resume);
-        self.counts.repeated_datagrams += 1;
+        self.common.counts.repeated_datagrams += 1;
         self.datagrams.iter_mut().for_each(|datagrams| self.transmit.push_encoded(datagrams.last_frame()));
         true
     }
@@ -138,7 +132,7 @@ impl StreamLink {
     /// What it has counted by its end.
     pub fn final_counts(&self) -> Counts {
         let retransmitted = tcp_info(self.socket.as_fd()).map(|info| u64::from(info.retransmitted));
-        Counts { retransmitted: retransmitted.unwrap_or(self.counts.retransmitted), ..self.counts }
+        Counts { retransmitted: retransmitted.unwrap_or(self.common.counts.retransmitted), ..self.common.counts }
     }
 
     /// BBR's state, if the link stays with BBR.
@@ -166,8 +160,7 @@ impl StreamLink {
         let (sealing, opening) = keys.map(|keys| (keys.sealing, keys.opening)).unzip();
         StreamLink {
             socket,
-            subchannel,
-            rail,
+            common: Common::new(subchannel, rail),
             remote,
             name,
             congestion_phase,
@@ -184,7 +177,6 @@ impl StreamLink {
             in_poll_set: true,
             read_deferred: false,
             hung_up: false,
-            goodbye_received: false,
             retirement: Retirement::default(),
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
@@ -195,28 +187,19 @@ impl StreamLink {
             unanswered_since: None,
             stuck_since: None,
             described: Vec::new(),
-            counts: Counts::default(),
         }
     }
 }
 
 impl LinkKind for StreamLink {
     #[inline]
-    fn subchannel(&self) -> SubchannelId {
-        self.subchannel
-    }
-
-    fn rail(&self) -> RailId {
-        self.rail
-    }
-
-    fn counts(&self) -> &Counts {
-        &self.counts
+    fn common(&self) -> &Common {
+        &self.common
     }
 
     #[inline]
-    fn counts_mut(&mut self) -> &mut Counts {
-        &mut self.counts
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     #[inline]
@@ -224,12 +207,8 @@ impl LinkKind for StreamLink {
         self.send_sequence.acknowledged(frames, now)
     }
 
-    fn goodbye_came(&mut self) {
-        self.goodbye_received = true;
-    }
-
     fn ending(&self) -> Ending {
-        match Ending::of(self.goodbye_received, self.receive.is_within_frame()) {
+        match Ending::of(self.common.goodbye_received, self.receive.is_within_frame()) {
             Ending::Abrupt if self.retirement.is_mutual() => Ending::LetGo,
             ending => ending,
         }

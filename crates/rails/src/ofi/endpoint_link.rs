@@ -7,7 +7,7 @@ use fishplate_engine::{Instant, Payload, RailId, Source, SubchannelId};
 
 use super::Rail;
 use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::{Counts, Ending, LinkKind, Places};
+use crate::link_kind::{Common, Ending, LinkKind, Places};
 
 /// A rail and all links over it, of which each is a part.
 pub type SharedRail = Arc<Mutex<Rail>>;
@@ -19,57 +19,41 @@ pub fn lock(rail: &SharedRail) -> MutexGuard<'_, Rail> {
 
 /// A link that is up.
 pub struct OfiLink {
-    /// The engine's name for it.
-    pub subchannel: SubchannelId,
+    /// What it has as all others.
+    pub common: Common,
     /// Its rail.
     pub way: SharedRail,
     /// The rail's name for it.
     pub at: usize,
-    /// What was counted.
-    pub counts: Counts,
-    rail: RailId,
-    goodbye_received: bool,
 }
 
 impl OfiLink {
     /// Of a rail that is counted as `rail`.
     pub fn new((way, at): (SharedRail, usize), subchannel: SubchannelId, rail: RailId) -> OfiLink {
-        OfiLink { subchannel, way, at, counts: Counts::default(), rail, goodbye_received: false }
+        OfiLink { common: Common::new(subchannel, rail), way, at }
     }
 
     /// The peer has said goodbye, and nothing is missing.
     pub fn has_ended(&self) -> bool {
-        self.goodbye_received && !lock(&self.way).has_pending(self.at)
+        self.common.goodbye_received && !lock(&self.way).has_pending(self.at)
     }
 }
 
 impl LinkKind for OfiLink {
-    fn subchannel(&self) -> SubchannelId {
-        self.subchannel
+    fn common(&self) -> &Common {
+        &self.common
     }
 
-    fn rail(&self) -> RailId {
-        self.rail
-    }
-
-    fn counts(&self) -> &Counts {
-        &self.counts
-    }
-
-    fn counts_mut(&mut self) -> &mut Counts {
-        &mut self.counts
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn newest_acknowledgement(&mut self, frames: u32, _: Instant) -> u32 {
         frames
     }
 
-    fn goodbye_came(&mut self) {
-        self.goodbye_received = true;
-    }
-
     fn ending(&self) -> Ending {
-        Ending::of(self.goodbye_received, lock(&self.way).has_pending(self.at))
+        Ending::of(self.common.goodbye_received, lock(&self.way).has_pending(self.at))
     }
 
     fn has_waiting(&self) -> bool {

@@ -24,7 +24,7 @@ use fishplate_engine::{Instant, Payload, RailId, Source, SubchannelId};
 use rustix::net::{SendFlags, send};
 
 use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::{Counts, Ending, LinkKind, Places};
+use crate::link_kind::{Common, Ending, LinkKind, Places};
 use crate::sys::shared_memory::SharedMemory;
 use layout::{Side, Sleep, Word};
 
@@ -34,20 +34,14 @@ pub use sender::{NeverSent, Sender};
 
 /// A link in shared memory.
 pub struct SharedMemoryLink {
-    /// The engine's name for it.
-    pub subchannel: SubchannelId,
-    /// Under which number it is counted.
-    rail: RailId,
+    /// What it has as all others.
+    pub common: Common,
     /// What is sent.
     pub sender: Sender,
     /// What is received.
     pub receiver: Receiver,
     /// Most counted frames that the peer has acknowledged.
     acknowledged: u32,
-    /// What was counted.
-    pub counts: Counts,
-    /// The peer has sent its goodbye.
-    goodbye_received: bool,
     /// The peer's end of the socket is shut: what is in memory is all that there will be.
     pub hung_up: bool,
     /// This side has said that it sleeps.
@@ -62,13 +56,10 @@ impl SharedMemoryLink {
     pub fn new(shared: setup::Shared, subchannel: SubchannelId, rail: RailId) -> SharedMemoryLink {
         let setup::Shared { memory, side, socket, process } = shared;
         SharedMemoryLink {
-            subchannel,
-            rail,
+            common: Common::new(subchannel, rail),
             sender: Sender::new(memory.clone(), side),
             receiver: Receiver::new(memory.clone(), side, process),
             acknowledged: 0,
-            counts: Counts::default(),
-            goodbye_received: false,
             hung_up: false,
             is_asleep: false,
             socket,
@@ -128,21 +119,13 @@ impl SharedMemoryLink {
 
 impl LinkKind for SharedMemoryLink {
     #[inline]
-    fn subchannel(&self) -> SubchannelId {
-        self.subchannel
-    }
-
-    fn rail(&self) -> RailId {
-        self.rail
-    }
-
-    fn counts(&self) -> &Counts {
-        &self.counts
+    fn common(&self) -> &Common {
+        &self.common
     }
 
     #[inline]
-    fn counts_mut(&mut self) -> &mut Counts {
-        &mut self.counts
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     /// Positions say more than headers, which were written before.
@@ -154,12 +137,8 @@ impl LinkKind for SharedMemoryLink {
         self.acknowledged
     }
 
-    fn goodbye_came(&mut self) {
-        self.goodbye_received = true;
-    }
-
     fn ending(&self) -> Ending {
-        Ending::of(self.goodbye_received, self.receiver.is_within_frame())
+        Ending::of(self.common.goodbye_received, self.receiver.is_within_frame())
     }
 
     fn has_waiting(&self) -> bool {

@@ -68,7 +68,7 @@ impl Endpoint {
         let now = self.clock.now();
         let Endpoint { links, engine, memory, bounces, .. } = self;
         for (_, link) in links.iter_mut() {
-            let header = engine.bare_header(now, link.subchannel(), Body::Bye);
+            let header = engine.bare_header(now, link.common().subchannel, Body::Bye);
             link.say_goodbye(&header, Places { memory, bounces });
         }
     }

@@ -7,7 +7,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::links::SHARED_MEMORY;
 use crate::endpoint::peer::Role;
 use crate::link::StreamLink;
-use crate::link_kind::{Ending, LinkId, LinkKind};
+use crate::link_kind::{Ending, LinkId};
 use crate::link_name::LinkName;
 use crate::socket;
 
@@ -22,7 +22,7 @@ impl Endpoint {
     /// The peer has shut a link, and everything that came over it is taken.
     pub(in crate::endpoint) fn link_shut(&mut self, id: LinkId) {
         let Some(link) = self.links.get(id) else { return };
-        let (ending, subchannel) = (link.ending(), link.subchannel());
+        let (ending, subchannel) = (link.ending(), link.common().subchannel);
         match ending {
             Ending::LetGo => self.link_closed(id, subchannel, "it was let go"),
             Ending::InOrder => {
@@ -53,7 +53,7 @@ impl Endpoint {
     /// A link has failed. What it carried goes over others, or waits for one.
     pub(in crate::endpoint) fn link_failed(&mut self, id: LinkId, cause: &str) {
         let now = self.read_clock();
-        let Some(subchannel) = self.links.get(id).map(|link| link.subchannel()) else { return };
+        let Some(subchannel) = self.links.get(id).map(|link| link.common().subchannel) else { return };
         let why = self.failure_text(id, cause);
         let missed = match id {
             LinkId::Stream(at) => self.attempt_after(at, now),
@@ -87,9 +87,9 @@ impl Endpoint {
         let link = &self.links.streams[at];
         socket::abort_on_close(&link.socket);
         let needs_short = link.may_lose_long_packets() && !self.own_addresses.contains(&link.remote.ip());
-        let attempt = Attempt::new(link.subchannel.vc, link.name.rail, link.name.stream, link.remote, now);
+        let attempt = Attempt::new(link.common.subchannel.vc, link.name.rail, link.name.stream, link.remote, now);
         let attempt = attempt.with_short_segments(needs_short);
-        (!link.name.is_additional()).then_some(Missed { rail: link.rail, rtt_ns: link.sampled.rtt_ns, attempt })
+        (!link.name.is_additional()).then_some(Missed { rail: link.common.rail, rtt_ns: link.sampled.rtt_ns, attempt })
     }
 
     /// Copies what a link alone has of messages, so that it can be sent another way.
@@ -108,7 +108,7 @@ impl Endpoint {
     /// The peer has broken the protocol on a link, as `how` says: that ends it.
     pub(in crate::endpoint) fn protocol_violation(&mut self, id: LinkId, how: &str) {
         let Some(link) = self.links.get(id) else { return };
-        let vc = link.subchannel().vc;
+        let vc = link.common().subchannel.vc;
         let cause = format!("the peer broke the protocol: {how}");
         let why = format!("{} is lost: {}", self.peers[vc.0 as usize].describe(), self.failure_text(id, &cause));
         self.lose_peer(vc, &why);
@@ -118,12 +118,12 @@ impl Endpoint {
         match id {
             LinkId::Stream(at) => {
                 let link = &self.links.streams[at];
-                let rail = &self.rails[usize::from(link.rail.0)];
+                let rail = &self.rails[usize::from(link.common.rail.0)];
                 let own = link.socket.local_addr().map_or(rail.ip(), |own| own.ip());
                 format!("rail {} ({own} to {}): {cause}", rail.name, link.remote)
             }
             LinkId::Memory(_) => format!("rail {SHARED_MEMORY}: {cause}"),
-            LinkId::Ofi(at) => format!("rail {}: {cause}", self.ofi_rail_name(self.links.ofi[at].rail())),
+            LinkId::Ofi(at) => format!("rail {}: {cause}", self.ofi_rail_name(self.links.ofi[at].common.rail)),
         }
     }
 
@@ -166,7 +166,7 @@ impl Endpoint {
     /// several of the other's.
     pub(in crate::endpoint) fn find_link(&self, vc: VcId, name: LinkName, rail: RailId) -> Option<usize> {
         let mut streams = self.peers[vc.0 as usize].streams();
-        streams.find(|at| (self.links.streams[*at].name, self.links.streams[*at].rail) == (name, rail))
+        streams.find(|at| (self.links.streams[*at].name, self.links.streams[*at].common.rail) == (name, rail))
     }
 
     /// Ends a peer that has said goodbye, once its last link is shut. True if it is ended.
@@ -199,12 +199,12 @@ impl Endpoint {
     /// used.
     pub(in crate::endpoint) fn remove_link(&mut self, id: LinkId) {
         let Some(link) = self.links.get(id) else { return };
-        let (rail, subchannel) = (link.rail(), link.subchannel());
+        let (rail, subchannel) = (link.common().rail, link.common().subchannel);
         let peer = &mut self.peers[subchannel.vc.0 as usize];
         peer.links[usize::from(subchannel.index)] = None;
         let counts = match id {
             LinkId::Stream(at) => self.remove_stream(at).final_counts(),
-            LinkId::Memory(at) => *self.remove_shared(at).counts(),
+            LinkId::Memory(at) => self.remove_shared(at).common.counts,
             LinkId::Ofi(at) => self.remove_ofi(at),
         };
         self.counters.add(rail, &counts, self.clock.now());

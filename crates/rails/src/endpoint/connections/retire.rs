@@ -12,11 +12,11 @@ impl Endpoint {
     /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
     pub(in crate::endpoint) fn retire_link(&mut self, at: usize, now: Instant) {
         let link = &mut self.links.streams[at];
-        if !self.engine.retire(link.subchannel) {
+        if !self.engine.retire(link.common.subchannel) {
             return;
         }
         link.retirement.leave_sent = true;
-        let header = self.engine.bare_header(now, link.subchannel, Body::Leave);
+        let header = self.engine.bare_header(now, link.common.subchannel, Body::Leave);
         link.transmit.push_header(&header);
         self.mark_dirty(at);
     }
@@ -33,7 +33,7 @@ impl Endpoint {
                 self.retire_link(at, now);
                 continue;
             }
-            let is_drained = self.engine.is_drained(link.subchannel) && link.transmit.is_empty();
+            let is_drained = self.engine.is_drained(link.common.subchannel) && link.transmit.is_empty();
             if link.retirement.leave_received && !link.name.by_peer && is_drained {
                 link.retirement.is_shut = true;
                 let _ = link.socket.shutdown(Shutdown::Write);

@@ -7,7 +7,7 @@ use fishplate_engine::{Instant, VcId};
 use super::{End, Pause};
 use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
-use crate::link_kind::{Counts, LinkId, LinkKind};
+use crate::link_kind::{Counts, LinkId};
 use crate::ofi::description::MOST_DESCRIPTION;
 use crate::ofi::{self, Description, OfiLink, lock};
 use crate::sys::tcp_info::TcpInfo;
@@ -16,7 +16,7 @@ impl Endpoint {
     /// Stream `at` has come up: tells its peer of the rails that have no link to it.
     pub(in crate::endpoint) fn offer_ofi(&mut self, at: usize) {
         let link = &self.links.streams[at];
-        let (vc, is_additional, remote) = (link.subchannel.vc, link.name.is_additional(), link.remote.ip());
+        let (vc, is_additional, remote) = (link.common.subchannel.vc, link.name.is_additional(), link.remote.ip());
         let shares_memory = self.settings.shared_memory && self.own_addresses.contains(&remote);
         if is_additional || shares_memory {
             return;
@@ -54,7 +54,7 @@ impl Endpoint {
 
     /// The peer of stream `at` has told of an endpoint.
     fn ofi_described(&mut self, at: usize, theirs: &Description) {
-        let vc = self.links.streams[at].subchannel.vc;
+        let vc = self.links.streams[at].common.subchannel.vc;
         let is_theirs = |rail: &super::OfiRail| {
             let rail = lock(&rail.rail);
             (&rail.provider, &rail.fabric, rail.ordinal) == (&theirs.provider, &theirs.fabric, theirs.ordinal)
@@ -142,8 +142,8 @@ impl Endpoint {
     /// Takes a link out: what it has counted.
     pub(in crate::endpoint) fn remove_ofi(&mut self, at: usize) -> Counts {
         let link = self.links.ofi.remove(at);
-        self.remove_ofi_end(usize::from(link.rail().0) - self.rails.len(), link.at);
-        link.counts
+        self.remove_ofi_end(usize::from(link.common.rail.0) - self.rails.len(), link.at);
+        link.common.counts
     }
 
     /// Takes a link out, or what was to become one.
@@ -167,7 +167,7 @@ impl Endpoint {
     /// Sets up anew what has failed, and notes which links are in use.
     pub(in crate::endpoint) fn service_ofi(&mut self, now: Instant) {
         for (_, link) in &self.links.ofi {
-            self.counters.touch(link.rail(), &link.counts, now);
+            self.counters.touch(link.common.rail, &link.common.counts, now);
         }
         for rail in 0..self.ofi.rails.len() {
             self.reopen_ofi(rail, now);

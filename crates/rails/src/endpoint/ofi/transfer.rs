@@ -50,7 +50,7 @@ impl Endpoint {
             }
             (News::Writable, Some(link)) => {
                 if let Some(link) = self.links.ofi.get(link) {
-                    self.engine.writable(link.subchannel, BUDGET);
+                    self.engine.writable(link.common.subchannel, BUDGET);
                 }
             }
             (News::Header(_) | News::Placed(_) | News::Writable, None) => {}
@@ -75,7 +75,7 @@ impl Endpoint {
         let mut way = lock(&link.way);
         way.push(link.at, (header, source, *copy), Places { memory, bounces });
         let budget = if way.is_blocked(link.at) { 0 } else { BUDGET };
-        engine.writable(link.subchannel, budget);
+        engine.writable(link.common.subchannel, budget);
         true
     }
 

@@ -34,7 +34,7 @@ impl Endpoint {
         let polled_before = std::mem::replace(&mut datagrams.polled_at, now);
         match came {
             Ok(DatagramKind::Frame(number)) => {
-                let (subchannel, is_watched) = (link.subchannel, link.in_poll_set);
+                let (subchannel, is_watched) = (link.common.subchannel, link.in_poll_set);
                 self.engine.arrived_after(subchannel, self.known_empty_at(is_watched, polled_before));
                 self.engine.made_progress(now, subchannel);
                 if self.active_link == Some(at) {

@@ -30,7 +30,8 @@ impl Endpoint {
                         self.poll_interval.active_link_had_data();
                     }
                     let polled_before = std::mem::replace(&mut link.polled_at, now);
-                    let (subchannel, hung_up, is_open) = (link.subchannel, link.hung_up, link.is_delivering(now));
+                    let (subchannel, hung_up, is_open) =
+                        (link.common.subchannel, link.hung_up, link.is_delivering(now));
                     self.engine.arrived_after(subchannel, self.known_empty_at(was_in_set, polled_before));
                     if is_open {
                         self.engine.made_progress(now, subchannel);

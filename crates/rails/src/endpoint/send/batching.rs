@@ -118,7 +118,7 @@ impl Endpoint {
     /// What is held back of link `at` is about to leave.
     fn end_hold(&mut self, at: usize, now: Instant) {
         if let (Some(since), Some(link)) = (self.held.remove(at), self.links.streams.get(at)) {
-            self.engine.held_frames_sent(link.subchannel, since, now);
+            self.engine.held_frames_sent(link.common.subchannel, since, now);
         }
     }
 
@@ -126,7 +126,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn hold_back(&mut self, at: usize, now: Instant) -> bool {
         let Endpoint { held, links, peers, engine, .. } = self;
         let Some(link) = links.streams.get(at).filter(|_| held.enabled) else { return false };
-        let vc = link.subchannel.vc;
+        let vc = link.common.subchannel.vc;
         let burst = &peers[vc.0 as usize].burst;
         if !burst.is_active(self.calls, || engine.is_far(vc)) || link.transmit.len() >= WORTH_A_CALL {
             self.end_hold(at, now);

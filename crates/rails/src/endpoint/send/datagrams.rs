@@ -37,11 +37,11 @@ impl Endpoint {
             return false;
         }
         link.send_sequence.sent_as_datagram(now);
-        link.counts.tx_datagrams += 1;
+        link.common.counts.tx_datagrams += 1;
         if !std::mem::replace(&mut datagrams.listed, true) {
             self.unacknowledged_datagrams.push(at);
         }
-        self.engine.writable(link.subchannel, BUDGET);
+        self.engine.writable(link.common.subchannel, BUDGET);
         true
     }
 
@@ -56,7 +56,7 @@ impl Endpoint {
         let Ok(mut local) = link.socket.local_addr() else { return };
         // Not all processes of a host begin to look at the same one.
         local.set_port(self.address.port);
-        let device = self.device(link.rail, link.remote.ip());
+        let device = self.device(link.common.rail, link.remote.ip());
         let opened = Datagrams::open(local, device, self.settings.ports).and_then(|datagrams| {
             if link.in_poll_set {
                 self.poller.add(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number())?;

@@ -44,7 +44,7 @@ impl Endpoint {
         let Ok(queued) = unacknowledged(link.socket.as_fd()) else { return false };
         let bytes = link.transmit.taken().saturating_sub(link.transmit.len() + u64::from(queued));
         if let Some(frames) = link.kernel_acks.acknowledged(bytes) {
-            self.engine.kernel_acknowledged((polled_before, now), link.subchannel, frames);
+            self.engine.kernel_acknowledged((polled_before, now), link.common.subchannel, frames);
         }
         link.kernel_acks.listed = link.kernel_acks.is_waiting();
         link.kernel_acks.listed

@@ -69,7 +69,7 @@ impl Endpoint {
         }
         self.flushes += 1;
         match link.transmit.flush(link.socket.as_fd(), &self.memory) {
-            Ok(true) => self.engine.writable(link.subchannel, BUDGET),
+            Ok(true) => self.engine.writable(link.common.subchannel, BUDGET),
             Ok(false) => {
                 link.blocked = true;
                 if !self.stalled.contains(&at) {

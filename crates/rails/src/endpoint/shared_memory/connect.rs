@@ -25,7 +25,7 @@ impl Endpoint {
     /// Link `at` has come up: offers its peer to share memory, if that may be.
     pub(in crate::endpoint) fn offer_shared_memory(&mut self, at: usize) {
         let link = &self.links.streams[at];
-        let vc = link.subchannel.vc;
+        let vc = link.common.subchannel.vc;
         if !link.name.by_peer || link.name.is_additional() || !self.may_share_memory(vc, at) {
             return;
         }
@@ -43,7 +43,7 @@ impl Endpoint {
 
     /// The peer of link `at` offers to share memory.
     pub(in crate::endpoint) fn shared_memory_offered(&mut self, at: usize, listener: u64, secret: u128, now: Instant) {
-        let vc = self.links.streams[at].subchannel.vc;
+        let vc = self.links.streams[at].common.subchannel.vc;
         let is_passed = self.shared_memory.offered.iter().any(|(_, offered)| offered.vc == vc);
         if is_passed || !self.may_share_memory(vc, at) {
             return;
@@ -154,7 +154,7 @@ impl Endpoint {
         self.shared_memory.offered.retain(|_, offered| is_young(offered.since));
         let rail = self.shared_memory_rail();
         for (_, link) in &self.links.memory {
-            self.counters.touch(rail, &link.counts, now);
+            self.counters.touch(rail, &link.common.counts, now);
         }
     }
 

@@ -56,7 +56,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn remove_shared(&mut self, at: usize) -> SharedMemoryLink {
         let link = self.links.memory.remove(at);
         self.shared_memory.keys.retain(|key| *key != at);
-        let peer = &mut self.peers[link.subchannel.vc.0 as usize];
+        let peer = &mut self.peers[link.common.subchannel.vc.0 as usize];
         (peer.shared_memory, peer.shared_memory_secret) = (None, None);
         link
     }

@@ -89,7 +89,7 @@ impl Endpoint {
         if let Some(link) = self.links.memory.get(at)
             && link.sender.is_blocked()
         {
-            self.engine.writable(link.subchannel, 0);
+            self.engine.writable(link.common.subchannel, 0);
         }
         true
     }
@@ -109,9 +109,9 @@ impl Endpoint {
         let Endpoint { links, shared_memory, engine, memory, now, .. } = self;
         let link = &mut links.memory[at];
         let Some((subchannel, header)) = engine.send_in_memory(*now, request) else { return false };
-        debug_assert_eq!(subchannel, link.subchannel);
-        link.counts.tx_bytes += len;
-        link.counts.tx_messages += 1;
+        debug_assert_eq!(subchannel, link.common.subchannel);
+        link.common.counts.tx_bytes += len;
+        link.common.counts.tx_messages += 1;
         link.sender.push_copy(&header, &request.payload, memory);
         link.ring_if_asleep(false);
         shared_memory.unrung = true;
@@ -121,7 +121,7 @@ impl Endpoint {
     /// Looks what the peer has taken, and sends what waits for that. True if it has taken anything.
     pub(in crate::endpoint) fn look_at_shared(&mut self, at: usize, now: Instant) -> bool {
         let Some(link) = self.links.memory.get_mut(at) else { return false };
-        let subchannel = link.subchannel;
+        let subchannel = link.common.subchannel;
         match link.sender.look() {
             Ok(None) => return false,
             Ok(Some(frames)) => {
@@ -150,10 +150,10 @@ impl Endpoint {
 
     /// Takes the records of a link, up to the limit of one call.
     fn read_shared(&mut self, at: usize, now: Instant) {
-        let before = self.links.memory[at].counts.rx_bytes;
+        let before = self.links.memory[at].common.counts.rx_bytes;
         for _ in 0..MOST_RECORDS {
             let Some(link) = self.links.memory.get(at) else { return };
-            if link.counts.rx_bytes - before >= MOST_BYTES {
+            if link.common.counts.rx_bytes - before >= MOST_BYTES {
                 break;
             }
             let taken = match link.receiver.record() {
@@ -238,12 +238,12 @@ impl Endpoint {
         let ack = link.newest_acknowledgement(header.0.ack, now);
         let receiver = &link.receiver;
         let place = |to: &Payload| receiver.place_whole(record, header.1, memory, to);
-        let taken = engine.receive_in_memory(now, link.subchannel, &Header { ack, ..*header.0 }, place);
+        let taken = engine.receive_in_memory(now, link.common.subchannel, &Header { ack, ..*header.0 }, place);
         match taken {
             Ok(true) => {
                 link.receiver.finish(record);
-                link.counts.rx_messages += 1;
-                link.counts.rx_bytes += u64::from(header.0.body.payload_len());
+                link.common.counts.rx_messages += 1;
+                link.common.counts.rx_bytes += u64::from(header.0.body.payload_len());
                 self.apply_memory_actions();
                 Ok(true)
             }

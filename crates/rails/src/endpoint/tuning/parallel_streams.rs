@@ -34,7 +34,7 @@ impl StreamGroup {
     }
 
     fn has(&self, link: &StreamLink) -> bool {
-        (link.subchannel.vc, link.rail, link.remote.ip()) == (self.vc, self.rail, self.remote)
+        (link.common.subchannel.vc, link.common.rail, link.remote.ip()) == (self.vc, self.rail, self.remote)
     }
 
     fn is_tried_by(&self, attempt: &Attempt) -> bool {
@@ -49,7 +49,7 @@ impl Endpoint {
         let Streams::Automatic { most } = self.settings.streams else { return };
         let link = &self.links.streams[at];
         if !self.stream_groups.iter().any(|group| group.has(link)) {
-            let (vc, rail, remote) = (link.subchannel.vc, link.rail, link.remote.ip());
+            let (vc, rail, remote) = (link.common.subchannel.vc, link.common.rail, link.remote.ip());
             self.stream_groups.push(StreamGroup { vc, rail, remote, stream_count: StreamCount::new(most) });
         }
     }
@@ -65,7 +65,7 @@ impl Endpoint {
     fn adjust_stream_groups(&mut self, now: Instant) {
         let mut acknowledged = vec![0; self.rails.len()];
         for (_, link) in &self.links.streams {
-            acknowledged[usize::from(link.rail.0)] += link.sampled.acknowledged_bytes;
+            acknowledged[usize::from(link.common.rail.0)] += link.sampled.acknowledged_bytes;
         }
         for at in 0..self.stream_groups.len() {
             let rail = usize::from(self.stream_groups[at].rail.0);
@@ -158,7 +158,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn accepts_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
         let peer = &self.peers[vc.0 as usize];
         let links = peer.streams().map(|at| &self.links.streams[at]);
-        let same = links.filter(|link| (link.rail, link.remote.ip()) == (rail, remote)).count();
+        let same = links.filter(|link| (link.common.rail, link.remote.ip()) == (rail, remote)).count();
         let is_wanted = peer.is_connected() && !peer.is_closing;
         is_wanted && same < usize::from(MAX_STREAMS) && self.has_room_for(vc, 1)
     }
@@ -174,7 +174,11 @@ impl Endpoint {
         let chosen: Vec<usize> = own.take(usize::from(count)).collect();
         for at in chosen {
             let link = &self.links.streams[at];
-            log::info!("rail {}: a connection to {} is let go", self.rails[usize::from(link.rail.0)].name, link.remote);
+            log::info!(
+                "rail {}: a connection to {} is let go",
+                self.rails[usize::from(link.common.rail.0)].name,
+                link.remote
+            );
             self.retire_link(at, now);
         }
     }

@@ -59,16 +59,16 @@ impl Endpoint {
     /// Link `at` takes nothing new from now on.
     fn pause_link(&mut self, at: usize) {
         self.paused_links.push(at);
-        self.engine.set_paused(self.links.streams[at].subchannel, true);
+        self.engine.set_paused(self.links.streams[at].common.subchannel, true);
     }
 
     /// Link `at` takes frames again.
     fn resume_link(&mut self, at: usize) {
         self.paused_links.retain(|other| *other != at);
         let link = &self.links.streams[at];
-        self.engine.set_paused(link.subchannel, false);
+        self.engine.set_paused(link.common.subchannel, false);
         if link.transmit.is_empty() {
-            self.engine.writable(link.subchannel, BUDGET);
+            self.engine.writable(link.common.subchannel, BUDGET);
         }
     }
 }
@@ -135,7 +135,7 @@ mod tests {
         pair.add_streams(0, 1);
         pair.exchange_until(2);
         rest(&mut pair, at);
-        let messages = |pair: &Pair| pair.ends[0].links.streams[at].counts.tx_messages;
+        let messages = |pair: &Pair| pair.ends[0].links.streams[at].common.counts.tx_messages;
         let before = messages(&pair);
         for byte in 0..100 {
             send(&mut pair, &[byte; 8]);

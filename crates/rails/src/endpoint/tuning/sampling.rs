@@ -33,8 +33,8 @@ impl Endpoint {
 
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links.streams[at];
-        self.engine.probe_if_overdue(now, link.subchannel);
-        self.counters.touch(link.rail, &link.counts, now);
+        self.engine.probe_if_overdue(now, link.common.subchannel);
+        self.counters.touch(link.common.rail, &link.common.counts, now);
         let is_idle = link.transmit.taken() == link.sampled_at_bytes
             && !link.sampled.is_waiting()
             && !link.blocked
@@ -46,10 +46,10 @@ impl Endpoint {
         link.sampled_at_bytes = link.transmit.taken();
         let Ok(info) = tcp_info(link.socket.as_fd()) else { return };
         if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
-            self.engine.made_progress(now, link.subchannel);
+            self.engine.made_progress(now, link.common.subchannel);
         }
         link.is_window_limited = streams::limits(&link.sampled, &info);
-        self.counters.measured(link.rail, &info);
+        self.counters.measured(link.common.rail, &info);
         let before = std::mem::replace(&mut link.sampled, info);
         link.unanswered_since = info.is_unanswered(link.probes_often).then(|| link.unanswered_since.unwrap_or(now));
         let is_stuck = info.unacknowledged > 0 && info.acknowledged_bytes == before.acknowledged_bytes;
@@ -58,10 +58,10 @@ impl Endpoint {
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
             return self.link_failed(LinkId::Stream(at), "the other side has not answered for 3 s");
         }
-        link.counts.retransmitted = u64::from(info.retransmitted);
+        link.common.counts.retransmitted = u64::from(info.retransmitted);
         let is_host_limited = link.congestion_phase.is_uncongested() && link.transmit.taken() >= AMPLE_AFTER;
-        self.engine.path_measured(now, link.subchannel, Path { is_host_limited, ..path(&info) });
-        let segments = link.congestion_phase.advance(&link.socket, &before, &info, link.counts.tx_bytes);
+        self.engine.path_measured(now, link.common.subchannel, Path { is_host_limited, ..path(&info) });
+        let segments = link.congestion_phase.advance(&link.socket, &before, &info, link.common.counts.tx_bytes);
         self.warm_up_windows(at, segments, now);
         self.apply_bbr_state(at, &before, &info, now);
     }

@@ -43,7 +43,7 @@ impl Endpoint {
             return false;
         }
         for _ in 0..frames {
-            let header = self.engine.bare_header(now, link.subchannel, Body::Ack);
+            let header = self.engine.bare_header(now, link.common.subchannel, Body::Ack);
             link.transmit.push_header(&header);
         }
         match link.transmit.flush(link.socket.as_fd(), &self.memory) {
@@ -75,7 +75,7 @@ mod tests {
             end.links.streams[at].transmit.taken() - before
         };
         assert_eq!((sent_with(1448), sent_with(65_483)), (2820, 17_920));
-        let header = end.engine.bare_header(now, end.links.streams[at].subchannel, Body::Ack);
+        let header = end.engine.bare_header(now, end.links.streams[at].common.subchannel, Body::Ack);
         end.links.streams[at].transmit.push_header(&header);
         let before = end.links.streams[at].transmit.taken();
         end.send_path_probe(at, &TcpInfo { segment_bytes: 1448, ..TcpInfo::default() }, now);

@@ -22,7 +22,7 @@ fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
     pair.exchange_until(4);
     pair.add_streams(1, 2);
     pair.exchange_until(6);
-    let busy = pair.ends[0].links.streams.iter().filter(|(_, link)| link.counts.tx_bytes > 0).count();
+    let busy = pair.ends[0].links.streams.iter().filter(|(_, link)| link.common.counts.tx_bytes > 0).count();
     assert!(busy > 1, "all goes over one");
     // More than it has set up.
     pair.retire_streams(1, 5);
@@ -64,7 +64,7 @@ fn a_peer_that_lets_go_of_what_has_to_stay_breaks_the_protocol() {
     let at = pair.ends[0].links.streams.iter().next().unwrap().0;
     let now = pair.now(0);
     let end = &mut pair.ends[0];
-    let header = end.engine.bare_header(now, end.links.streams[at].subchannel, Body::Leave);
+    let header = end.engine.bare_header(now, end.links.streams[at].common.subchannel, Body::Leave);
     end.links.streams[at].transmit.push(&header, &Source::User(Payload::EMPTY), false, &end.memory, &end.bounces);
     end.flush(at);
     let buffer = [0; 8];
