@@ -61,10 +61,6 @@ impl<T: Empty> DerefMut for Rare<T> {
     }
 }
 
-impl<T: 'static> Empty for Vec<T> {
-    const EMPTY: &'static Self = &Vec::new();
-}
-
 impl<T: 'static> Empty for VecDeque<T> {
     const EMPTY: &'static Self = &VecDeque::new();
 }

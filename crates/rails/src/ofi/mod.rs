@@ -6,7 +6,7 @@
 //!
 //! Docs: `docs/ofi.md`.
 
-pub mod description;
+pub(crate) mod description;
 mod endpoint_link;
 mod library;
 mod link;
@@ -19,8 +19,9 @@ mod tests;
 pub mod wanted;
 mod way;
 
-pub use description::Description;
-pub use endpoint_link::{OfiLink, SharedRail, lock};
-pub use library::{open, use_library};
-pub use link::Failure;
-pub use rail::{News, Rail};
+pub(crate) use description::Description;
+pub(crate) use endpoint_link::{OfiLink, SharedRail, lock};
+pub(crate) use library::open;
+pub use library::use_library;
+pub(crate) use link::Failure;
+pub(crate) use rail::{News, Rail};

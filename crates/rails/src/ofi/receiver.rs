@@ -104,7 +104,7 @@ enum To {
 }
 
 /// The name of a read: of which frame, and which piece of a copy.
-pub fn read_tag(link: u32, number: u32, piece: usize) -> u64 {
+fn read_tag(link: u32, number: u32, piece: usize) -> u64 {
     u64::from(link) << 32 | u64::from(number as u16) << 16 | piece as u64 & 0xffff
 }
 

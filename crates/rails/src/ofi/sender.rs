@@ -16,7 +16,7 @@ use crate::waiting_frame::{Held, WaitingFrame};
 pub const CREDITS: u32 = 32;
 /// Loans that are not known to be read, at most. How many are under way is mostly the engine's to say; but they bind bytes to a rail
 /// before it can take them.
-pub const MOST_LOANS: usize = 16;
+const MOST_LOANS: usize = 16;
 /// Payloads up to this many bytes are copied into a record.
 const MOST_COPIED: u64 = MOST_PAYLOAD as u64;
 
