@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use fishplate_profile::calls;
 use fishplate_profile::rank_file::{event, size};
-use fishplate_profile::read::{CallCounts, Event, Peer, Rank, State};
-use fishplate_profile::sizes::{self, CLASSES};
+use fishplate_profile::read::{Event, Rank};
+use fishplate_profile::sizes;
 use fishplate_sim::models::time::Time;
 use fishplate_trace::operation::Slot;
 use fishplate_trace::{Collective, CollectiveKind, Operation, RankTrace, Receive, Send, Sizes};
@@ -63,34 +62,10 @@ impl<'a> Recording<'a> {
     fn new(trace: &'a RankTrace, host: String, steps: Steps) -> Self {
         let header = &trace.header;
         let counts = Rank {
-            rank: header.rank as usize,
-            ranks: header.ranks as usize,
             host,
-            boot: String::new(),
-            pid: 0,
             program: header.program.clone(),
             library: header.library.clone(),
-            state: State::Finalized,
-            started_realtime_ns: 0,
-            started_ns: 0,
-            last_ns: 0,
-            current: None,
-            in_mpi_ns: 0,
-            paused_ns: 0,
-            threads: 1,
-            hidden_ns: 0,
-            waited_ns: 0,
-            lost: [0; 3],
-            sampling: 0,
-            foreign: Peer::default(),
-            world: 0,
-            calls: vec![CallCounts::default(); calls::table().len()],
-            sizes: vec![[(0, 0); CLASSES]; size::KINDS],
-            peers: vec![Peer::default(); header.ranks as usize],
-            sites: Vec::new(),
-            modules: Vec::new(),
-            communicators: Vec::new(),
-            events: Vec::new(),
+            ..Rank::idle(header.rank as usize, header.ranks as usize)
         };
         let (communicators, numbers, open) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Recording { trace, counts, steps, communicators, numbers, open }
