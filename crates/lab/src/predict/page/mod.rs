@@ -9,10 +9,10 @@ mod path;
 mod recording;
 
 use fishplate_sim::replay::{CallTimes, Outcome};
+use fishplate_sim::suite::Machine;
 use fishplate_trace::{RankTrace, Trace};
 use maud::{Markup, html};
 
-use super::networks::Network;
 use super::prediction::{Change, Detail, Prediction};
 use super::worth::{self, Worth};
 use crate::output::page;
@@ -22,10 +22,10 @@ use crate::profile::{self, print};
 /// Most networks that are shown in detail.
 const MOST: usize = 6;
 
-/// What a replay did on a network.
-pub fn detail(trace: &Trace, network: &Network, outcome: &Outcome, calls: &[CallTimes]) -> Detail {
+/// What a replay did on a machine.
+pub fn detail(trace: &Trace, machine: &Machine, outcome: &Outcome, calls: &[CallTimes]) -> Detail {
     let steps = over_time::Steps::new(&outcome.rails, outcome.run);
-    let host = |rank: u32| format!("node{}", network.placement.node_of(rank));
+    let host = |rank: u32| format!("node{}", machine.placement.node_of(rank));
     let all = trace.ranks.iter().zip(calls);
     let record = |(rank, times): (&RankTrace, &CallTimes)| {
         recording::of_rank(rank, host(rank.header.rank), times, steps.clone())
@@ -37,7 +37,7 @@ pub fn detail(trace: &Trace, network: &Network, outcome: &Outcome, calls: &[Call
             rank.series = Some(steps.series(&rank.host));
         }
     }
-    let names: Vec<String> = network.testbed.rail.iter().map(|rail| rail.name.clone()).collect();
+    let names: Vec<String> = machine.testbed.rail.iter().map(|rail| rail.name.clone()).collect();
     profile.hosts = vec![over_time::of_rails(&outcome.rails, &names)];
     Detail { profile, path: outcome.path.clone() }
 }
