@@ -26,7 +26,7 @@ pub fn install(described: &Description, force: bool) -> Result<()> {
         return Ok(());
     }
     if packages::are_complete(described)? && !force {
-        println!("{name}: already there ({})", packages::version(described)?);
+        println!("{name}: already there ({})", packages::version(described).unwrap_or_default());
         return Ok(());
     }
     for tool in ["apt-get", "dpkg-deb"] {
@@ -48,7 +48,7 @@ pub fn install(described: &Description, force: bool) -> Result<()> {
     let stamp = format!("{}{}\n", packages::stamp(described), versions.join("\n"));
     fs::write(folder.join(STAMP), stamp).with_context(|| format!("cannot write to {}", folder.display()))?;
     drop(progress);
-    println!("{name}: ready ({} {})", described.packages[0], packages::version(described)?);
+    println!("{name}: ready ({} {})", described.packages[0], packages::version(described).unwrap_or_default());
     Ok(())
 }
 
