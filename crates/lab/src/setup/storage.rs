@@ -33,11 +33,8 @@ pub fn install(described: &Description, force: bool) -> Result<()> {
         let missing = || format!("{tool} is missing: storages come from Debian's archive, by Debian's tools");
         programs::find(tool).with_context(missing)?;
     }
-    if folder.exists() {
-        // Only the stamp makes it count.
-        let _ = fs::remove_file(folder.join(STAMP));
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove the old {}", folder.display()))?;
-    }
+    // Only the stamp makes it count.
+    super::packages::clear(&folder)?;
     let progress = Progress::start(name);
     progress.step("asking apt what it takes");
     let versions = needed(described)?;
