@@ -10,6 +10,7 @@ mod commands;
 mod compare;
 mod counters;
 mod demo;
+mod descriptions;
 mod docs;
 mod doctor;
 mod experiments;

@@ -107,6 +107,42 @@ pub struct Rank {
     pub events: Vec<Event>,
 }
 
+impl Rank {
+    /// One of `ranks` that has done nothing and come to its end: what is made up begins with it.
+    pub fn idle(rank: usize, ranks: usize) -> Rank {
+        Rank {
+            rank,
+            ranks,
+            host: String::new(),
+            boot: String::new(),
+            pid: 0,
+            program: String::new(),
+            library: String::new(),
+            state: State::Finalized,
+            started_realtime_ns: 0,
+            started_ns: 0,
+            last_ns: 0,
+            current: None,
+            in_mpi_ns: 0,
+            paused_ns: 0,
+            threads: 1,
+            hidden_ns: 0,
+            waited_ns: 0,
+            lost: [0; 3],
+            sampling: 0,
+            foreign: Peer::default(),
+            world: 0,
+            calls: vec![CallCounts::default(); calls::table().len()],
+            sizes: vec![[(0, 0); CLASSES]; size::KINDS],
+            peers: vec![Peer::default(); ranks],
+            sites: Vec::new(),
+            modules: Vec::new(),
+            communicators: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+}
+
 /// The call that a rank is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Current {

@@ -14,7 +14,6 @@ use crate::lab::Lab;
 use crate::lab::launch::REMOTE_SHELL;
 use crate::mpi::stacks::Hosts;
 use crate::record;
-use crate::storage::Storage;
 use crate::testbed::host::Host;
 use crate::testbed::{MANAGEMENT, isolate, orphans, rail_name};
 
@@ -83,8 +82,7 @@ impl Emulated {
             server.spawn().context("cannot start the server of plain sockets")
         });
         let server = server.transpose()?;
-        let mut measured = link.recorded();
-        measured.storage = lab.storage().map(Storage::recorded).transpose()?;
+        let measured = link.recorded();
         Ok(Emulated { link: link.clone(), surroundings, lab, server, environment, measured })
     }
 

@@ -93,7 +93,8 @@ impl Link {
             let name = move |rail| if single { rail_name(rail) } else { format!("{place}.{}", rail_name(rail)) };
             rails.iter().enumerate().map(move |(number, rail)| recorded(name(number), rail))
         });
-        record::Link { name: self.name.clone(), rails: rails.collect(), emulator_cpu: None, storage: None }
+        let storage = self.storage.as_ref().map(Asked::recorded);
+        record::Link { name: self.name.clone(), rails: rails.collect(), emulator_cpu: None, storage }
     }
 
     /// Where it has rails of its own, in the order in which labs measure.

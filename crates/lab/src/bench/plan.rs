@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::benchmark::Benchmark;
 use super::link::Link;
+use crate::descriptions;
 use crate::mpi::stacks::Catalog;
 use crate::storage::Asked;
 
@@ -149,11 +150,7 @@ impl Plan {
 
     /// The plan in `text`, which came from `file`.
     pub fn parse(text: &str, file: &str) -> Result<Plan> {
-        let parsed: Result<Plan, _> = toml::from_str(text);
-        let mut plan = parsed.map_err(|error| match error.span() {
-            Some(span) => anyhow!("{file}, line {}: {}", line_at(text, span.start), error.message()),
-            None => anyhow!("{file}: {}", error.message()),
-        })?;
+        let mut plan: Plan = descriptions::parse(text, file)?;
         for benchmark in &mut plan.benchmarks {
             if benchmark.name.is_empty() {
                 benchmark.name = benchmark.program.name().into();
@@ -318,10 +315,6 @@ fn unique<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<()>
         }
     }
     Ok(())
-}
-
-fn line_at(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 #[cfg(test)]

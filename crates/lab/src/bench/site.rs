@@ -18,7 +18,7 @@ use crate::lab::Lab;
 use crate::mpi::interposer::PRELOAD;
 use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
 use crate::record;
-use crate::storage::STORAGE;
+use crate::storage::{Asked, STORAGE};
 use crate::system::programs;
 
 /// Where programs run.
@@ -130,12 +130,7 @@ impl Site {
             Site::Real(real) => {
                 let rail = |name: &String| record::Rail { name: name.clone(), ..record::Rail::default() };
                 let rails = real.network.rails.iter().map(rail).collect();
-                let storage = real.network.storage.as_ref().map(|asked| record::Storage {
-                    name: asked.to_string(),
-                    title: String::new(),
-                    version: String::new(),
-                    servers: 0,
-                });
+                let storage = real.network.storage.as_ref().map(Asked::recorded);
                 record::Link { name: real.network.name.clone(), rails, emulator_cpu: None, storage }
             }
         }

@@ -17,9 +17,7 @@ use super::prediction::{Change, Detail, Prediction};
 use super::source::Source;
 
 /// Something to be simulated. (A machine itself cannot be handed to a thread.)
-#[derive(Clone)]
 struct Job {
-    name: String,
     testbed: Testbed,
     stack: String,
     placement: Placement,
@@ -51,12 +49,12 @@ pub fn all(source: &Source, networks: &[Network], question: Question<'_>) -> Res
     let asked: Vec<Change> = std::iter::once(Change::None).chain(question.changes.iter().copied()).collect();
     let jobs: Vec<Job> =
         networks.iter().flat_map(|network| asked.iter().map(|change| job(network, *change, question))).collect();
-    let outcomes = simulate(source, &jobs, question.seed);
+    let mut outcomes = simulate(source, &jobs, question.seed).into_iter();
     let mut predictions = Vec::new();
-    for (network, outcomes) in networks.iter().zip(outcomes.chunks(asked.len())) {
-        let problem = |error: &String| anyhow!("{}: {error}", network.name);
-        let outcomes = outcomes.iter().map(|outcome| outcome.as_ref().map_err(problem)).collect::<Result<Vec<_>>>()?;
-        predictions.push(prediction(network, &asked, &outcomes));
+    for network in networks {
+        let problem = |error: String| anyhow!("{}: {error}", network.name);
+        let own = outcomes.by_ref().take(asked.len()).map(|outcome| outcome.map_err(problem));
+        predictions.push(prediction(network, question.changes, own.collect::<Result<Vec<_>>>()?));
     }
     Ok(predictions)
 }
@@ -68,8 +66,8 @@ fn job(network: &Network, change: Change, question: Question<'_>) -> Job {
     let faster = if change == Change::Computation { 0.5 } else { 1.0 };
     let computation = Computation { scale: computation.scale * faster, ..computation };
     let is_detailed = question.is_detailed && change == Change::None;
-    let (name, stack, placement) = (network.name.clone(), network.stack.clone(), network.placement.clone());
-    Job { name, testbed, stack, placement, computation, is_detailed }
+    let (stack, placement) = (network.stack.clone(), network.placement.clone());
+    Job { testbed, stack, placement, computation, is_detailed }
 }
 
 /// All of them, on as many threads as there are processors. What comes out does not depend on these.
@@ -95,14 +93,12 @@ fn simulate(source: &Source, jobs: &[Job], seed: u64) -> Vec<Result<Simulated, S
 
 impl Job {
     fn run(&self, source: &Source, seed: u64) -> Result<Simulated, String> {
-        let Job { name, testbed, stack, placement, computation, .. } = self.clone();
-        let network = Network { name, testbed: Rc::new(testbed), stack, placement };
-        let (testbed, stack, placement) = (network.testbed.clone(), network.stack.clone(), network.placement.clone());
-        let machine = Machine { testbed, stack, placement, seed };
+        let (testbed, computation) = (Rc::new(self.testbed.clone()), self.computation);
+        let machine = Machine { testbed, stack: self.stack.clone(), placement: self.placement.clone(), seed };
         match source {
             Source::Trace(trace) if self.is_detailed => {
                 let (outcome, calls) = replay::run_with_calls(&machine, trace, computation)?;
-                let detail = page::detail(trace, &network, &outcome, &calls);
+                let detail = page::detail(trace, &machine, &outcome, &calls);
                 Ok((outcome, Some(Box::new(detail))))
             }
             _ => Ok((source.run(&machine, computation)?, None)),
@@ -110,12 +106,13 @@ impl Job {
     }
 }
 
-fn prediction(network: &Network, asked: &[Change], outcomes: &[&Simulated]) -> Prediction {
+/// Of the network as it is, then with each change.
+fn prediction(network: &Network, changes: &[Change], mut outcomes: Vec<Simulated>) -> Prediction {
     let seconds = |time: fishplate_sim::models::time::Time| time.as_ns() / 1e9;
-    let (plain, detail) = outcomes[0];
+    let (plain, detail) = outcomes.remove(0);
     let computed: f64 = plain.ranks.iter().map(|rank| seconds(rank.computed)).sum();
     let computed_s = computed / plain.ranks.len().max(1) as f64;
-    let changed = asked.iter().zip(outcomes).skip(1).map(|(change, (outcome, _))| (*change, seconds(outcome.run)));
+    let changed = changes.iter().zip(outcomes).map(|(change, (outcome, _))| (*change, seconds(outcome.run)));
     Prediction {
         network: network.name.clone(),
         stack: network.stack.clone(),
@@ -127,7 +124,7 @@ fn prediction(network: &Network, asked: &[Change], outcomes: &[&Simulated]) -> P
         changed_s: changed.collect(),
         calls: plain.calls,
         events: plain.events,
-        detail: detail.clone(),
+        detail,
     }
 }
 

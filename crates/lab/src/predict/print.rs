@@ -6,18 +6,14 @@ use super::prediction::{Change, Prediction};
 use super::worth::{self, Worth};
 use crate::output::text;
 
+/// Titles of [`times`].
+pub const TIMES: [&str; 5] = ["run time", "computes", "in MPI", "of run", "against the first"];
+
 /// The tables; `base`: the network that others are compared with.
 pub fn table(predictions: &[Prediction], base: &Prediction) -> String {
-    let mut table = text::table(&["network", "run time", "computes", "in MPI", "of run", "against the first"], 1);
+    let mut table = text::table(&[&["network"], &TIMES[..]].concat(), 1);
     for prediction in predictions {
-        table.add_row([
-            prediction.network.clone(),
-            seconds(prediction.run_s),
-            seconds(prediction.computed_s),
-            seconds(prediction.communication_s),
-            text::percent(prediction.communication_s, prediction.run_s),
-            format!("{:.3}", prediction.run_s / base.run_s),
-        ]);
+        table.add_row(std::iter::once(prediction.network.clone()).chain(times(prediction, base)));
     }
     let table = format!("{table}\n\nWhat limits it, of the run time\n\n{}", limits(predictions));
     let table = match Worth::of(predictions) {
@@ -37,9 +33,7 @@ fn limits(predictions: &[Prediction]) -> String {
     let titles: Vec<&str> = [&["network"], &names[..], &["messages"]].concat();
     let mut table = text::table(&titles, 1);
     for prediction in predictions {
-        let parts = prediction.limits.named().map(|(_, part_s)| text::percent(part_s, prediction.run_s));
-        let messages = text::thousands(prediction.path_messages);
-        table.add_row(std::iter::once(prediction.network.clone()).chain(parts).chain([messages]));
+        table.add_row(std::iter::once(prediction.network.clone()).chain(parts(prediction)));
     }
     table.to_string()
 }
@@ -84,6 +78,20 @@ pub fn json(predictions: &[Prediction]) -> Value {
     predictions.iter().map(one).collect()
 }
 
-fn seconds(s: f64) -> String {
-    text::time(s * 1e9)
+/// How long it takes on a network.
+pub fn times(prediction: &Prediction, base: &Prediction) -> Vec<String> {
+    let seconds = |s: f64| text::time(s * 1e9);
+    vec![
+        seconds(prediction.run_s),
+        seconds(prediction.computed_s),
+        seconds(prediction.communication_s),
+        text::percent(prediction.communication_s, prediction.run_s),
+        format!("{:.3}", prediction.run_s / base.run_s),
+    ]
+}
+
+/// The parts of the critical path, and how many messages are on it.
+pub fn parts(prediction: &Prediction) -> Vec<String> {
+    let parts = prediction.limits.named().map(|(_, part_s)| text::percent(part_s, prediction.run_s));
+    parts.into_iter().chain([text::thousands(prediction.path_messages)]).collect()
 }

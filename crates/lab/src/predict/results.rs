@@ -3,19 +3,20 @@
 //! A file is put in its place once it is whole; its name says what was asked, so nothing is ever found that answers another
 //! question, and what two processes predict twice is the same.
 
-use std::fs::{self, File};
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
+use fishplate_rails::process::host;
 
 use super::evaluate::{self, Question};
 use super::networks::Network;
 use super::prediction::Prediction;
 use super::source::Source;
+use crate::profile::record;
 
 /// A folder of them.
 pub struct Results {
@@ -60,18 +61,8 @@ impl Results {
     }
 
     fn keep(&self, network: &Network, prediction: &Prediction) -> Result<()> {
-        let file = self.file(network);
-        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let part = self.folder.join(format!("{}-{}.part", host.trim(), process::id()));
-        let write = || -> Result<()> {
-            let mut created = File::create(&part)?;
-            created.write_all(&serde_json::to_vec(prediction)?)?;
-            created.sync_all()?;
-            Ok(fs::rename(&part, &file)?)
-        };
-        write()
-            .inspect_err(|_| drop(fs::remove_file(&part)))
-            .with_context(|| format!("cannot write {}", file.display()))
+        let part = self.folder.join(format!("{}-{}.part", host(), std::process::id()));
+        record::write_whole_by(&part, &self.file(network), |to| Ok(serde_json::to_writer(to, prediction)?))
     }
 
     /// Predicts what is not there yet, of the networks of one of so many processes; keeps each as soon as it is known.

@@ -22,22 +22,26 @@ pub fn write(file: &Path, profile: &Profile) -> Result<()> {
 /// # Errors
 /// When it cannot be written, with the reason.
 pub fn write_whole(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let name = file.file_name().context("it has no name").map(|name| format!("{}.part", name.display()));
-    let part = name.map(|name| file.with_file_name(name));
-    let written = part.and_then(|part| {
-        let result = File::create(&part).map_err(Into::into).and_then(|created| {
-            let mut writer = BufWriter::new(created);
-            write(&mut writer)?;
-            writer.flush()?;
-            Ok(fs::rename(&part, file)?)
-        });
-        if result.is_err() {
-            // A part is of no use, and the disk may be full.
-            let _ = fs::remove_file(&part);
-        }
-        result
-    });
-    written.with_context(|| format!("cannot write {}", file.display()))
+    let problem = || format!("cannot write {}", file.display());
+    let name = file.file_name().context("it has no name").with_context(problem)?;
+    write_whole_by(&file.with_file_name(format!("{}.part", name.display())), file, write)
+}
+
+/// The same by way of `part`, in the same folder: so that several processes can write the same file at once.
+///
+/// # Errors
+/// When it cannot be written, with the reason.
+pub fn write_whole_by(part: &Path, file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let put = || -> Result<()> {
+        let mut writer = BufWriter::new(File::create(part)?);
+        write(&mut writer)?;
+        writer.flush()?;
+        writer.get_ref().sync_all()?;
+        Ok(fs::rename(part, file)?)
+    };
+    // A part is of no use, and the disk may be full.
+    let put = put().inspect_err(|_| drop(fs::remove_file(part)));
+    put.with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Reads a profile.

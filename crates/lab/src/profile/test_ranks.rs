@@ -1,9 +1,7 @@
 //! Ranks for tests, made up.
 
 use fishplate_profile::calls;
-use fishplate_profile::rank_file::size;
-use fishplate_profile::read::{CallCounts, Event, Peer, Rank, State};
-use fishplate_profile::sizes::CLASSES;
+use fishplate_profile::read::{Event, Rank};
 
 use super::raw::RawRank;
 
@@ -15,34 +13,15 @@ pub fn call(name: &str) -> usize {
 /// A rank that ran from 1000 to 2000 ns of its clock, and did nothing.
 pub fn rank(rank: usize, ranks: usize) -> RawRank {
     let counts = Rank {
-        rank,
-        ranks,
         host: "a".into(),
         boot: "boot-a".into(),
         pid: 100 + rank as u64,
         program: "/home/me/app".into(),
         library: "MPICH Version: 5".into(),
-        state: State::Finalized,
         started_realtime_ns: 1_000_000,
         started_ns: 1000,
         last_ns: 2000,
-        current: None,
-        in_mpi_ns: 0,
-        paused_ns: 0,
-        threads: 1,
-        hidden_ns: 0,
-        waited_ns: 0,
-        lost: [0; 3],
-        sampling: 0,
-        foreign: Peer::default(),
-        world: 0,
-        calls: vec![CallCounts::default(); calls::table().len()],
-        sizes: vec![[(0, 0); CLASSES]; size::KINDS],
-        peers: vec![Peer::default(); ranks],
-        sites: Vec::new(),
-        modules: Vec::new(),
-        communicators: Vec::new(),
-        events: Vec::new(),
+        ..Rank::idle(rank, ranks)
     };
     RawRank { counts, series: None, ended_ns: 2000 }
 }

@@ -1,7 +1,7 @@
 //! Packages of PyPI into a Python environment of their own.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -18,10 +18,7 @@ pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<S
     let folder = packages.folder()?;
     check_python(python)?;
     // An environment cannot be moved once made, so it is made in its place; only the stamp makes it count.
-    if folder.exists() {
-        let _ = fs::remove_file(folder.join(STAMP));
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove the old {}", folder.display()))?;
-    }
+    clear(&folder)?;
     println!("{}: about {} MB to download. Licence: {}", packages.title, packages.download_mb, packages.licence);
     let progress = Progress::start(packages.name);
     progress.step("making a Python environment");
@@ -39,6 +36,15 @@ pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<S
     let version = try_out()?;
     fs::write(folder.join(STAMP), packages.stamp()).with_context(|| format!("cannot write to {}", folder.display()))?;
     Ok(version)
+}
+
+/// Removes a folder of packages, if it is there: at first its stamp, so that it does not count any more.
+pub fn clear(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        let _ = fs::remove_file(folder.join(STAMP));
+        fs::remove_dir_all(folder).with_context(|| format!("cannot remove the old {}", folder.display()))?;
+    }
+    Ok(())
 }
 
 fn check_python(python: &str) -> Result<()> {

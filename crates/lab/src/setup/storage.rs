@@ -26,18 +26,15 @@ pub fn install(described: &Description, force: bool) -> Result<()> {
         return Ok(());
     }
     if packages::are_complete(described)? && !force {
-        println!("{name}: already there ({})", packages::version(described)?);
+        println!("{name}: already there ({})", packages::version(described).unwrap_or_default());
         return Ok(());
     }
     for tool in ["apt-get", "dpkg-deb"] {
         let missing = || format!("{tool} is missing: storages come from Debian's archive, by Debian's tools");
         programs::find(tool).with_context(missing)?;
     }
-    if folder.exists() {
-        // Only the stamp makes it count.
-        let _ = fs::remove_file(folder.join(STAMP));
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove the old {}", folder.display()))?;
-    }
+    // Only the stamp makes it count.
+    super::packages::clear(&folder)?;
     let progress = Progress::start(name);
     progress.step("asking apt what it takes");
     let versions = needed(described)?;
@@ -48,7 +45,7 @@ pub fn install(described: &Description, force: bool) -> Result<()> {
     let stamp = format!("{}{}\n", packages::stamp(described), versions.join("\n"));
     fs::write(folder.join(STAMP), stamp).with_context(|| format!("cannot write to {}", folder.display()))?;
     drop(progress);
-    println!("{name}: ready ({} {})", described.packages[0], packages::version(described)?);
+    println!("{name}: ready ({} {})", described.packages[0], packages::version(described).unwrap_or_default());
     Ok(())
 }
 

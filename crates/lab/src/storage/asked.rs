@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use nix::unistd::Uid;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::description::{self, Description, Reach};
 use super::packages;
+use crate::record;
 
 /// Mebibytes of memory that each server has unless told.
 const USUAL_SIZE_MIB: u64 = 4096;
@@ -17,15 +19,15 @@ const USUAL_SIZE_MIB: u64 = 4096;
 const FUSE: &str = "/dev/fuse";
 
 /// A storage with options: `NAME[:servers=N][:size_mib=N][:mptcp]`, or `path:FOLDER`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Asked {
-    /// Its name.
-    pub name: String,
+    /// What is known of it.
+    pub described: Arc<Description>,
     /// Servers; nothing: as many as usual.
-    pub servers: Option<usize>,
+    servers: Option<usize>,
     /// Memory of each server; nothing: [`USUAL_SIZE_MIB`].
-    pub size_mib: Option<u64>,
+    size_mib: Option<u64>,
     /// Its connections take all rails, by multipath TCP.
     pub mptcp: bool,
     /// The folder, where that is the user's.
@@ -43,9 +45,10 @@ impl FromStr for Asked {
 impl Asked {
     fn parse(text: &str) -> Result<Asked> {
         let (name, options) = text.split_once(':').map_or((text, ""), |(name, options)| (name, options));
-        let described = description::find(name)?;
-        let mut asked = Asked { name: name.to_string(), servers: None, size_mib: None, mptcp: false, folder: None };
-        if described.reach == Reach::Folder {
+        let described = Arc::new(description::find(name)?);
+        let is_folder = described.reach == Reach::Folder;
+        let mut asked = Asked { described, servers: None, size_mib: None, mptcp: false, folder: None };
+        if is_folder {
             ensure!(options.starts_with('/'), "\"{text}\": {name} takes an absolute folder, as in {name}:/mnt/scratch");
             asked.folder = Some(options.into());
             return Ok(asked);
@@ -53,7 +56,7 @@ impl Asked {
         for option in options.split(':').filter(|option| !option.is_empty()) {
             asked.take(option).with_context(|| format!("\"{text}\""))?;
         }
-        asked.check(&described).with_context(|| format!("\"{text}\""))?;
+        asked.check().with_context(|| format!("\"{text}\""))?;
         Ok(asked)
     }
 
@@ -74,13 +77,13 @@ impl Asked {
         Ok(())
     }
 
-    fn check(&self, described: &Description) -> Result<()> {
-        let (name, servers) = (&self.name, described.servers);
+    fn check(&self) -> Result<()> {
+        let Description { name, servers, .. } = &*self.described;
         if servers.most == 0 {
             ensure!(self.servers.is_none() && !self.mptcp, "{name} has no servers, and uses no network");
             return Ok(());
         }
-        let asked = self.servers.unwrap_or(described.usual_servers());
+        let asked = self.servers();
         let allowed = if servers.most == servers.least {
             format!("{}", servers.most)
         } else {
@@ -90,14 +93,9 @@ impl Asked {
         Ok(())
     }
 
-    /// What is known of it.
-    pub fn described(&self) -> Result<Description> {
-        description::find(&self.name)
-    }
-
     /// How many hosts of a lab serve it: the last ones.
     pub fn servers(&self) -> usize {
-        self.servers.or_else(|| self.described().ok().map(|described| described.usual_servers())).unwrap_or(0)
+        self.servers.unwrap_or(self.described.usual_servers())
     }
 
     /// Memory of each server.
@@ -105,9 +103,19 @@ impl Asked {
         self.size_mib.unwrap_or(USUAL_SIZE_MIB)
     }
 
+    /// What it is, for a record.
+    pub fn recorded(&self) -> record::Storage {
+        record::Storage {
+            name: self.to_string(),
+            title: self.described.title.clone(),
+            version: packages::version(&self.described).unwrap_or_default(),
+            servers: self.servers() as u32,
+        }
+    }
+
     /// Says how many hosts it takes, unless so many are enough.
     pub fn check_hosts(&self, hosts: usize) -> Result<()> {
-        let (name, servers) = (&self.name, self.servers());
+        let (name, servers) = (&self.described.name, self.servers());
         ensure!(
             hosts > servers,
             "storage {name}: {servers} servers and at least one client are {} hosts, and there are {hosts}",
@@ -121,14 +129,15 @@ impl Asked {
     /// # Errors
     /// With what to do.
     pub fn check_ready(&self) -> Result<()> {
-        let (name, described) = (&self.name, self.described()?);
+        let described = &self.described;
+        let name = &described.name;
         if let Some(folder) = &self.folder {
             ensure!(folder.is_dir(), "storage {self}: {} is no folder", folder.display());
         }
         if let Some(why) = described.root.as_ref().filter(|_| !Uid::effective().is_root()) {
             bail!("storage {name} needs root: {why}; moosefs, tmpfs and path do not");
         }
-        packages::check(&described)?;
+        packages::check(described)?;
         if described.reach == Reach::Mount {
             let missing = || {
                 format!(
@@ -143,7 +152,7 @@ impl Asked {
 
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
+        f.write_str(&self.described.name)?;
         if let Some(folder) = &self.folder {
             write!(f, ":{}", folder.display())?;
         }

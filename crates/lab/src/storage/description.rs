@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use crate::mpi::stacks::user_folder;
+use crate::descriptions;
+use crate::mpi::stacks::own_folder;
 use crate::output::nearest::nearest;
 
 /// Those that come with the program.
@@ -17,9 +18,6 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("moosefs", include_str!("../../storages/moosefs.toml")),
     ("path", include_str!("../../storages/path.toml")),
 ];
-
-/// The folder of the user's own, in that of settings.
-const OWN: &str = "storages";
 
 /// Seconds that a process may take to be ready.
 const USUAL_LIMIT_S: f64 = 20.0;
@@ -163,15 +161,8 @@ fn usual_limit() -> f64 {
 pub fn all() -> Result<Vec<Description>> {
     let built_in = BUILT_IN.map(|(name, text)| parse(name, text, &format!("{name}.toml")));
     let mut all = built_in.into_iter().collect::<Result<Vec<_>>>()?;
-    let Some(folder) = user_folder("FISHPLATE_CONFIG", "XDG_CONFIG_HOME", ".config").map(|folder| folder.join(OWN))
-    else {
-        return Ok(all);
-    };
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(all) };
-    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
-    files.sort();
-    for file in files {
+    let own = own_folder("storages").map_or(Ok(Vec::new()), |folder| descriptions::files(&folder))?;
+    for file in own {
         let shown = file.display().to_string();
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {shown}"))?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -199,13 +190,7 @@ pub fn find(name: &str) -> Result<Description> {
 }
 
 fn parse(name: &str, text: &str, file: &str) -> Result<Description> {
-    let parsed: Result<Description, _> = toml::from_str(text);
-    let line = |at: usize| text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
-    let described = parsed.map_err(|error| match error.span() {
-        Some(span) => anyhow!("{file}, line {}: {}", line(span.start), error.message()),
-        None => anyhow!("{file}: {}", error.message()),
-    })?;
-    let described = Description { name: name.to_string(), ..described };
+    let described = Description { name: name.to_string(), ..descriptions::parse(text, file)? };
     described.check().with_context(|| file.to_string())?;
     Ok(described)
 }

@@ -27,12 +27,12 @@ pub fn are_complete(described: &Description) -> Result<bool> {
     Ok(described.packages.is_empty() || stamp.starts_with(&self::stamp(described)))
 }
 
-/// Version of the first.
-pub fn version(described: &Description) -> Result<String> {
-    let stamp = fs::read_to_string(folder(described)?.join(STAMP)).unwrap_or_default();
-    let Some(first) = described.packages.first() else { return Ok(String::new()) };
+/// Version of the first, where they are complete.
+pub fn version(described: &Description) -> Option<String> {
+    let first = described.packages.first()?;
+    let stamp = fs::read_to_string(folder(described).ok()?.join(STAMP)).ok()?;
     let found = stamp.lines().skip(1).find_map(|line| line.strip_prefix(first.as_str())?.strip_prefix('='));
-    Ok(found.unwrap_or_default().to_string())
+    found.map(String::from)
 }
 
 /// Says what to do where they are not.

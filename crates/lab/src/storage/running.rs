@@ -10,12 +10,12 @@ use anyhow::{Context, Result, ensure};
 use nix::mount::{MntFlags, umount2};
 
 use super::asked::Asked;
-use super::description::{Description, Place, Process, Reach};
+use super::description::{Place, Process, Reach, Ready};
 use super::packages;
 use super::process::{self, Surroundings};
 use super::started::Started;
 use super::template::Words;
-use crate::record;
+use crate::mpi::interposer::PRELOAD;
 use crate::testbed::host::Host;
 use crate::testbed::multipath;
 
@@ -23,8 +23,6 @@ use crate::testbed::multipath;
 pub const STORAGE: &str = "FISHPLATE_STORAGE";
 /// Variable with the names of the hosts that serve it.
 const SERVERS: &str = "FISHPLATE_STORAGE_SERVERS";
-/// Variable of the loader.
-const PRELOAD: &str = "LD_PRELOAD";
 
 /// Where it is mounted, in the folder of a lab.
 const MOUNT: &str = "storage";
@@ -46,7 +44,6 @@ pub struct Hosts<'a> {
 /// A storage, until it is dropped.
 pub struct Storage {
     asked: Asked,
-    described: Description,
     variables: Vec<(String, OsString)>,
     processes: Vec<Started>,
     /// What has to be unmounted where this program runs.
@@ -57,17 +54,16 @@ impl Storage {
     /// What has to be done ahead of the hosts, which inherit it.
     pub fn prepare(asked: &Asked, folder: &Path) -> Result<Storage> {
         asked.check_ready()?;
-        let described = asked.described()?;
         let mount = folder.join(MOUNT);
         for name in [MOUNT, WORK, LOGS] {
             let folder = folder.join(name);
             fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
-        let memory = (described.reach == Reach::Memory).then_some(mount);
+        let memory = (asked.described.reach == Reach::Memory).then_some(mount);
         if let Some(memory) = &memory {
             process::mount_memory(memory, asked.size_mib())?;
         }
-        Ok(Storage { asked: asked.clone(), described, variables: Vec::new(), processes: Vec::new(), memory })
+        Ok(Storage { asked: asked.clone(), variables: Vec::new(), processes: Vec::new(), memory })
     }
 
     /// Starts it on its hosts.
@@ -81,14 +77,14 @@ impl Storage {
                 hosts.all.iter().enumerate().map(|(at, host)| (host, if at < clients { "subflow" } else { "signal" }));
             roles.try_for_each(|(host, role)| multipath::use_all_rails(host, hosts.rails, role))?;
         }
-        for process in self.described.processes.clone() {
+        for process in self.asked.described.processes.clone() {
             let from = self.processes.len();
             for at in places(process.on, clients, hosts.all.len()) {
                 let started = self.start_process(&process, hosts, at)?;
                 self.processes.push(started);
             }
             let limit = Duration::from_secs_f64(process.limit_s);
-            let about = || format!("storage {}", self.described.name);
+            let about = || format!("storage {}", self.asked.described.name);
             self.processes[from..].iter_mut().try_for_each(|started| started.await_ready(limit)).with_context(about)?;
         }
         self.variables = self.variables_for(hosts, clients)?;
@@ -106,12 +102,12 @@ impl Storage {
             size_mib: self.asked.size_mib(),
             folders: process.folders.iter().map(|folder| words.fill(folder).into()).collect(),
             files: process.files.iter().map(|file| words.file(file)).collect(),
-            mounts: (process.ready == super::description::Ready::Mounted).then(|| words.mount.clone()),
+            mounts: (process.ready == Ready::Mounted).then(|| words.mount.clone()),
         };
-        let mut line =
-            vec!["storage-process".into(), serde_json::to_string(&surroundings)?.into(), OsString::from("--")];
+        let program = std::env::current_exe().context("cannot find this program's own file")?;
+        let surroundings = serde_json::to_string(&surroundings)?;
+        let mut line: Vec<OsString> = vec![program.into(), "storage-process".into(), surroundings.into(), "--".into()];
         line.extend(process.command.iter().map(|word| OsString::from(words.fill(word))));
-        line.insert(0, std::env::current_exe().context("cannot find this program's own file")?.into());
         let mut command = host.command(&line);
         if self.asked.mptcp {
             command.env(PRELOAD, words.packages.join(packages::MULTIPATH));
@@ -125,7 +121,7 @@ impl Storage {
         let address = |host: &Host| host.rail_address(0).to_string();
         let servers = &hosts.all[hosts.all.len() - self.asked.servers()..];
         Ok(Words {
-            packages: packages::folder(&self.described)?,
+            packages: packages::folder(&self.asked.described)?,
             work: hosts.folder.join(WORK),
             mount: hosts.folder.join(MOUNT),
             address: address(&hosts.all[at]),
@@ -135,29 +131,20 @@ impl Storage {
 
     fn variables_for(&self, hosts: &Hosts, clients: usize) -> Result<Vec<(String, OsString)>> {
         let words = self.words(hosts, 0)?;
-        let place = match &self.described.reach {
+        let place = match &self.asked.described.reach {
             Reach::Memory | Reach::Mount => words.mount.clone().into_os_string(),
             Reach::Folder => self.asked.folder.clone().unwrap_or_default().into_os_string(),
             Reach::Url(url) => words.fill(url).into(),
         };
         let servers: Vec<&str> = hosts.all[clients..].iter().map(|host| host.name.as_str()).collect();
         let mut variables = vec![(STORAGE.to_string(), place), (SERVERS.to_string(), servers.join(",").into())];
-        variables.extend(self.described.variables.iter().map(|(name, text)| (name.clone(), words.fill(text).into())));
+        variables
+            .extend(self.asked.described.variables.iter().map(|(name, text)| (name.clone(), words.fill(text).into())));
         // Programs that reach it by a library have its connections themselves.
-        if self.asked.mptcp && matches!(self.described.reach, Reach::Url(_)) {
+        if self.asked.mptcp && matches!(self.asked.described.reach, Reach::Url(_)) {
             variables.push((PRELOAD.to_string(), words.packages.join(packages::MULTIPATH).into()));
         }
         Ok(variables)
-    }
-
-    /// What it is, for a record.
-    pub fn recorded(&self) -> Result<record::Storage> {
-        Ok(record::Storage {
-            name: self.asked.to_string(),
-            title: self.described.title.clone(),
-            version: packages::version(&self.described)?,
-            servers: self.asked.servers() as u32,
-        })
     }
 
     /// What it is and where, for people.
@@ -175,7 +162,7 @@ impl Storage {
     /// Which of its processes have ended though they should not have, and what they said.
     pub fn failures(&mut self) -> Vec<String> {
         let failures = self.processes.iter_mut().filter_map(Started::failure);
-        failures.map(|failure| format!("storage {}: {failure}", self.described.name)).collect()
+        failures.map(|failure| format!("storage {}: {failure}", self.asked.described.name)).collect()
     }
 }
 

@@ -1,13 +1,14 @@
 //! All stacks that are known: those that come with the program, then the user's.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::description::{Description, parse};
-use super::folders::own_stacks_folder;
+use super::folders::own_folder;
 use super::stack::Stack;
+use crate::descriptions;
 
 /// Those that come with the program.
 const BUILT_IN: [(&str, &str); 4] = [
@@ -33,9 +34,9 @@ impl Catalog {
         for (file, text) in BUILT_IN {
             catalog.add(text, file)?;
         }
-        let own = own_stacks_folder().filter(|folder| folder.is_dir());
+        let own = own_folder("stacks");
         for place in own.iter().chain(given) {
-            for file in files(place)? {
+            for file in descriptions::files(place)? {
                 let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
                 catalog.add(&text, &file.display().to_string())?;
             }
@@ -102,19 +103,6 @@ impl Catalog {
             None => self.described.push((name, description)),
         }
     }
-}
-
-/// The files at `place`: itself, or those of a folder that end in .toml.
-fn files(place: &Path) -> Result<Vec<PathBuf>> {
-    if !place.is_dir() {
-        return Ok(vec![place.to_path_buf()]);
-    }
-    let problem = || format!("cannot read the folder {}", place.display());
-    let entries = fs::read_dir(place).with_context(problem)?.collect::<Result<Vec<_>, _>>().with_context(problem)?;
-    let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
-    Ok(files)
 }
 
 #[cfg(test)]

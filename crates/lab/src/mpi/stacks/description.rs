@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::launcher::Launcher;
 use super::wheels;
+use crate::descriptions;
 
 /// Which rails a stack makes use of when it is at its best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -63,14 +64,7 @@ pub struct Description {
 
 /// The stacks in `text`, which came from `file`.
 pub fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Description>> {
-    let parsed: Result<BTreeMap<String, Description>, _> = toml::from_str(text);
-    let stacks = parsed.map_err(|error| match error.span() {
-        Some(span) => {
-            let line = text[..span.start.min(text.len())].matches('\n').count() + 1;
-            anyhow!("{file}, line {line}: {}", error.message())
-        }
-        None => anyhow!("{file}: {}", error.message()),
-    })?;
+    let stacks: BTreeMap<String, Description> = descriptions::parse(text, file)?;
     ensure!(!stacks.is_empty(), "{file} describes no stack: a table [NAME] is one");
     for (name, stack) in &stacks {
         stack.check().map_err(|error| anyhow!("{file}, stack {name}: {error}"))?;

@@ -10,13 +10,14 @@ pub fn cache_folder() -> Result<PathBuf> {
     absolute(&folder.context("no folder for MPI stacks: set FISHPLATE_CACHE or HOME")?)
 }
 
-/// Where users keep descriptions of their own stacks, if they can have such a folder.
-pub fn own_stacks_folder() -> Option<PathBuf> {
-    user_folder("FISHPLATE_CONFIG", "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("stacks"))
+/// The folder `name` of those in which users keep descriptions of their own, if it is there.
+pub fn own_folder(name: &str) -> Option<PathBuf> {
+    let folder = user_folder("FISHPLATE_CONFIG", "XDG_CONFIG_HOME", ".config").map(|folder| folder.join(name));
+    folder.filter(|folder| folder.is_dir())
 }
 
 /// The folder that `ours` names, or a folder `fishplate` in the one that `general` names or in `fallback` at home.
-pub fn user_folder(ours: &str, general: &str, fallback: &str) -> Option<PathBuf> {
+fn user_folder(ours: &str, general: &str, fallback: &str) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set(ours)
         .or_else(|| set(general).map(|folder| folder.join("fishplate")))

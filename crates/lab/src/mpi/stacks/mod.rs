@@ -16,7 +16,7 @@ pub mod wheels;
 
 pub use abi::Abi;
 pub use catalog::Catalog;
-pub use folders::{absolute, cache_folder, user_folder};
+pub use folders::{absolute, cache_folder, own_folder};
 pub use invocation::Invocation;
 pub use launcher::{Hosts, Job, Spread};
 pub use source::Source;

@@ -9,23 +9,24 @@ mod path;
 mod recording;
 
 use fishplate_sim::replay::{CallTimes, Outcome};
+use fishplate_sim::suite::Machine;
 use fishplate_trace::{RankTrace, Trace};
 use maud::{Markup, html};
 
-use super::networks::Network;
 use super::prediction::{Change, Detail, Prediction};
+use super::print::{TIMES, parts, times};
 use super::worth::{self, Worth};
 use crate::output::page;
-use crate::output::text::{self, percent, time};
+use crate::output::text::{percent, time};
 use crate::profile::{self, print};
 
 /// Most networks that are shown in detail.
 const MOST: usize = 6;
 
-/// What a replay did on a network.
-pub fn detail(trace: &Trace, network: &Network, outcome: &Outcome, calls: &[CallTimes]) -> Detail {
+/// What a replay did on a machine.
+pub fn detail(trace: &Trace, machine: &Machine, outcome: &Outcome, calls: &[CallTimes]) -> Detail {
     let steps = over_time::Steps::new(&outcome.rails, outcome.run);
-    let host = |rank: u32| format!("node{}", network.placement.node_of(rank));
+    let host = |rank: u32| format!("node{}", machine.placement.node_of(rank));
     let all = trace.ranks.iter().zip(calls);
     let record = |(rank, times): (&RankTrace, &CallTimes)| {
         recording::of_rank(rank, host(rank.header.rank), times, steps.clone())
@@ -37,7 +38,7 @@ pub fn detail(trace: &Trace, network: &Network, outcome: &Outcome, calls: &[Call
             rank.series = Some(steps.series(&rank.host));
         }
     }
-    let names: Vec<String> = network.testbed.rail.iter().map(|rail| rail.name.clone()).collect();
+    let names: Vec<String> = machine.testbed.rail.iter().map(|rail| rail.name.clone()).collect();
     profile.hosts = vec![over_time::of_rails(&outcome.rails, &names)];
     Detail { profile, path: outcome.path.clone() }
 }
@@ -80,20 +81,10 @@ fn rows(predictions: &[Prediction], cells: impl Fn(&Prediction) -> Vec<String>) 
 }
 
 fn networks(predictions: &[Prediction]) -> Markup {
-    let seconds = |s: f64| time(s * 1e9);
-    let cells = |one: &Prediction| {
-        let against = predictions.first().map_or(1.0, |first| one.run_s / first.run_s);
-        vec![
-            seconds(one.run_s),
-            seconds(one.computed_s),
-            seconds(one.communication_s),
-            percent(one.communication_s, one.run_s),
-            format!("{against:.3}"),
-        ]
-    };
+    let cells = |one: &Prediction| times(one, &predictions[0]);
     html! {
         section { h2 { "How long it takes" } div .scroll { table {
-            (titles(&["run time", "computes", "in MPI", "of run", "against the first"])) (rows(predictions, cells))
+            (titles(&TIMES)) (rows(predictions, cells))
         } } }
     }
 }
@@ -106,10 +97,6 @@ fn limits(predictions: &[Prediction]) -> Markup {
     let longest = predictions.iter().map(|one| one.run_s).fold(f64::MIN_POSITIVE, f64::max);
     let names = predictions.first().map_or(Vec::new(), |first| first.limits.named().map(|(name, _)| name).to_vec());
     let height = ROW * predictions.len() as f64 + 6.0;
-    let cells = |one: &Prediction| {
-        let parts = one.limits.named().map(|(_, part_s)| percent(part_s, one.run_s));
-        parts.into_iter().chain([text::thousands(one.path_messages)]).collect()
-    };
     html! {
         section .breakdown {
             h2 { "What limits it" }
@@ -123,7 +110,7 @@ fn limits(predictions: &[Prediction]) -> Markup {
                     @for (row, one) in predictions.iter().enumerate() { (bar(one, ROW * row as f64, 990.0 / longest)) }
                 }
             }
-            div .scroll { table { (titles(&[&names[..], &["messages"]].concat())) (rows(predictions, cells)) } }
+            div .scroll { table { (titles(&[&names[..], &["messages"]].concat())) (rows(predictions, parts)) } }
         }
     }
 }

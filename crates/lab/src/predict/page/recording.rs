@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use fishplate_profile::calls;
 use fishplate_profile::rank_file::{event, size};
-use fishplate_profile::read::{CallCounts, Event, Peer, Rank, State};
-use fishplate_profile::sizes::{self, CLASSES};
+use fishplate_profile::read::{Event, Rank};
+use fishplate_profile::sizes;
 use fishplate_sim::models::time::Time;
 use fishplate_trace::operation::Slot;
 use fishplate_trace::{Collective, CollectiveKind, Operation, RankTrace, Receive, Send, Sizes};
@@ -16,23 +15,17 @@ use super::call_names::number_of;
 use super::over_time::Steps;
 use crate::profile::RawRank;
 
-/// What is known of a request until it is waited for.
-#[derive(Clone, Copy)]
-struct Open {
-    /// The event, where the request is complete; the time is that when it was made.
-    event: Option<Event>,
-}
-
 /// One rank, while its trace is gone through.
-pub struct Recording<'a> {
+struct Recording<'a> {
     trace: &'a RankTrace,
     counts: Rank,
     steps: Steps,
-    /// Communicators: what is the same on all ranks, and their size.
-    communicators: BTreeMap<u32, (u64, u64)>,
+    /// Communicators: what is the same on all ranks, and their ranks.
+    communicators: BTreeMap<u32, (u64, &'a [u32])>,
     /// Messages so far, by stream.
     numbers: BTreeMap<u64, u64>,
-    open: BTreeMap<Slot, Vec<Open>>,
+    /// Requests until they are waited for, with their events where they have some; the times are those when they were made.
+    open: BTreeMap<Slot, Vec<Option<Event>>>,
 }
 
 /// A call: its number among all that there are, when it began and ended.
@@ -63,42 +56,18 @@ impl<'a> Recording<'a> {
     fn new(trace: &'a RankTrace, host: String, steps: Steps) -> Self {
         let header = &trace.header;
         let counts = Rank {
-            rank: header.rank as usize,
-            ranks: header.ranks as usize,
             host,
-            boot: String::new(),
-            pid: 0,
             program: header.program.clone(),
             library: header.library.clone(),
-            state: State::Finalized,
-            started_realtime_ns: 0,
-            started_ns: 0,
-            last_ns: 0,
-            current: None,
-            in_mpi_ns: 0,
-            paused_ns: 0,
-            threads: 1,
-            hidden_ns: 0,
-            waited_ns: 0,
-            lost: [0; 3],
-            sampling: 0,
-            foreign: Peer::default(),
-            world: 0,
-            calls: vec![CallCounts::default(); calls::table().len()],
-            sizes: vec![[(0, 0); CLASSES]; size::KINDS],
-            peers: vec![Peer::default(); header.ranks as usize],
-            sites: Vec::new(),
-            modules: Vec::new(),
-            communicators: Vec::new(),
-            events: Vec::new(),
+            ..Rank::idle(header.rank as usize, header.ranks as usize)
         };
         let (communicators, numbers, open) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Recording { trace, counts, steps, communicators, numbers, open }
     }
 
-    fn add(&mut self, operation: &Operation, began_ns: u64, ended_ns: u64) {
+    fn add(&mut self, operation: &'a Operation, began_ns: u64, ended_ns: u64) {
         if let Operation::Communicator { number, context, members } = operation {
-            self.communicators.insert(*number, (*context, members.len() as u64));
+            self.communicators.insert(*number, (*context, members.as_slice()));
         }
         let Some(number) = number_of(operation) else { return };
         let call = Call { number, began_ns, ended_ns };
@@ -169,7 +138,7 @@ impl<'a> Recording<'a> {
         let event = call.event(event::SEND, (key, number), done_ns);
         self.counts.events.push(event);
         if let Some(slot) = send.request {
-            self.open.entry(slot).or_default().push(Open { event: Some(Event { kind: event::SENT, ..event }) });
+            self.open.entry(slot).or_default().push(Some(Event { kind: event::SENT, ..event }));
         }
     }
 
@@ -187,14 +156,14 @@ impl<'a> Recording<'a> {
             call.event(event::RECEIVE, (key, number), call.ended_ns)
         });
         match receive.request {
-            Some(slot) => self.open.entry(slot).or_default().push(Open { event }),
+            Some(slot) => self.open.entry(slot).or_default().push(event),
             None => self.counts.events.extend(event),
         }
     }
 
     fn wait(&mut self, call: Call, requests: &[Slot]) {
         for slot in requests {
-            for Open { event } in self.open.remove(slot).unwrap_or_default() {
+            for event in self.open.remove(slot).unwrap_or_default() {
                 let done = |event: Event| Event { waited_ns: call.began_ns, done_ns: call.ended_ns, ..event };
                 self.counts.events.extend(event.map(done));
             }
@@ -205,17 +174,18 @@ impl<'a> Recording<'a> {
     /// What it sends and receives.
     fn collective(&mut self, call: Call, collective: &Collective) -> (u64, u64) {
         let context = self.context(collective.communicator);
-        let ranks = self.communicators.get(&collective.communicator).map_or(1, |(_, ranks)| *ranks);
+        let members = self.communicators.get(&collective.communicator).map(|(_, members)| *members);
         let key = key(&(context, "collective"));
         let number = self.next(key);
         let mut event = call.event(event::COLLECTIVE, (key, number), call.ended_ns);
-        event.is_root = self.is_root(collective);
+        let root = collective.root.and_then(|root| members?.get(root as usize));
+        event.is_root = root == Some(&self.trace.header.rank);
         if let Some(slot) = collective.request {
-            self.open.entry(slot).or_default().push(Open { event: None });
+            self.open.entry(slot).or_default().push(None);
         } else {
             self.counts.events.push(event);
         }
-        let all = |sizes: &Sizes| sizes.sum(ranks as usize);
+        let all = |sizes: &Sizes| sizes.sum(members.map_or(1, <[u32]>::len));
         let (sent, received) = match collective.kind {
             CollectiveKind::Barrier => (0, 0),
             CollectiveKind::Alltoall => (all(&collective.sent), all(&collective.received)),
@@ -226,15 +196,6 @@ impl<'a> Recording<'a> {
         };
         self.count_size(size::COLLECTIVE, sent);
         (sent, received)
-    }
-
-    fn is_root(&self, collective: &Collective) -> bool {
-        let members = self.trace.operations.iter().find_map(|operation| match operation {
-            Operation::Communicator { number, members, .. } if *number == collective.communicator => Some(members),
-            _ => None,
-        });
-        let root = collective.root.and_then(|root| members?.get(root as usize));
-        root == Some(&self.trace.header.rank)
     }
 }
 
