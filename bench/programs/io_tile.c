@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     tile.wall = wall_of(&session.options, session.rank);
     check_wall(&session, &tile.wall);
     session.options.sizes[0] = (size_t)(tile.wall.tile_row_bytes * tile.wall.tile_rows);
-    size_t places = tile.wall.tile_row_bytes | tile.wall.row_bytes | tile.wall.first;
-    io_start(&io, &session, places & -places, tile.wall.row_bytes * tile.wall.height);
+    uint64_t places = tile.wall.tile_row_bytes | tile.wall.row_bytes | tile.wall.first;
+    io_start(&io, &session, places, tile.wall.row_bytes * tile.wall.height);
     return io_rounds_program(&io, &tile.rounds, &benchmark);
 }

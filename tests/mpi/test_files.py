@@ -154,6 +154,10 @@ class Wrong(Files):
         self.refuses(6, f"{contiguous} --path {contiguous}", "cannot make the folder .*: Not a directory")
         odd = f"{contiguous} --path {self.path} --cache direct --sizes 1000"
         self.refuses(6, odd, "--cache direct in .*: sizes and offsets are no multiples of 4096 bytes")
+        # Of the second rank's tile alone: it begins at byte 3840.
+        shifted = "--tiles 17x1 --tile 1024x4 --element 4 --overlap 64x0"
+        two = f"{stack('mpich') / 'mpiexec'} -n 2 {bench('io_tile')} --path {self.path} --cache direct {shifted}"
+        self.refuses(6, two, "--cache direct in .*: sizes and offsets are no multiples of 4096 bytes")
         nowhere = {"FISHPLATE_LIBNFS": "/nowhere/libnfs.so"}
         self.refuses(6, f"{contiguous} --path nfs://h/x", "cannot reach nfs://h/x: --access nfs needs libnfs 4 or 5: "
                      "/nowhere/libnfs.so.*FISHPLATE_LIBNFS can name the file", **nowhere)
