@@ -142,6 +142,8 @@ class Wrong(Files):
         self.refuses(2, f"{tile} {at} --calls collective", "--calls collective: allowed only together with --access mpiio")
         self.refuses(2, f"{tile} {at} --overlap 9x9 --tile 9x9", "--overlap: 9x9; allowed: less than a tile, 9x9")
         self.refuses(2, f"{tile} {at} --tile 16384x16384", "--tile: 8589934592 bytes; allowed: at most 2147483647")
+        wide = "--tiles 1024x1 --tile 4096x1 --element 4096"
+        self.refuses(2, f"{tile} {at} {wide}", "--tiles: rows of 17179869184 bytes; allowed: at most 2147483647")
         self.refuses(2, f"{tile} {at} --tiles 2", "--tiles: '2'; allowed: WIDTHxHEIGHT")
         self.refuses(2, f"{threads} {at} --file-size 0", "--file-size: '0'; allowed: bytes from 1")
         self.refuses(2, f"{threads} {at} --file-size 512K --threads 3", "--file-size: 524288; allowed with 3 threads.*786432")
