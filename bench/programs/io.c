@@ -5,6 +5,7 @@
 #include "io_cache.h"
 #include "io_content.h"
 #include "io_run.h"
+#include "option_specs.h"
 
 #include <inttypes.h>
 #include <mpi.h>
@@ -67,7 +68,8 @@ static int choose_cache(struct io *io, uint64_t places)
 {
     const struct options *options = &io->session->options;
     bool asked = options_given(options, OPTION_CACHE), aligned = places % CACHE_ALIGNMENT == 0;
-    if (options->access == ACCESS_NFS || (!asked && cache_is_file_system(io->folder)))
+    if (options->access == ACCESS_NFS || !option_taken(io->session->program, OPTION_CACHE)
+        || (!asked && cache_is_file_system(io->folder)))
         return CACHE_KEEP;
     if (asked && options->cache != CACHE_DIRECT)
         return options->cache;
@@ -80,24 +82,30 @@ static int choose_cache(struct io *io, uint64_t places)
     return direct ? CACHE_DIRECT : CACHE_DROP;
 }
 
-static void describe(const struct io *io)
+static const char *told_of_cache(const struct io *io)
 {
     static const char *const done[] = {
         [CACHE_DIRECT] = "page cache bypassed (O_DIRECT)",
         [CACHE_DROP] = "page cache written back (fdatasync) and dropped (posix_fadvise)",
         [CACHE_KEEP] = "page cache kept",
     };
+    if (io->session->options.access == ACCESS_NFS)
+        return "nothing cached by the client";
+    if (cache_is_file_system(io->folder))
+        return "the page cache is the file system";
+    if (!option_taken(io->session->program, OPTION_CACHE))
+        return "names and attributes cached as usual";
+    return done[io->cache];
+}
+
+static void describe(const struct io *io)
+{
     struct session *session = io->session;
     char name[64] = "NFS";
-    const char *cache = done[io->cache];
-    if (session->options.access == ACCESS_NFS)
-        cache = "nothing cached by the client";
-    else
+    if (session->options.access != ACCESS_NFS)
         cache_name_file_system(io->folder, name, sizeof name);
-    if (session->options.access != ACCESS_NFS && cache_is_file_system(io->folder))
-        cache = "the page cache is the file system";
     snprintf(session->transport, sizeof session->transport, "%s, %s; %s", io->access->name, name,
-             cache);
+             told_of_cache(io));
 }
 
 // Only the first rank names and makes the folder; that tells the others nothing but its name.

@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     struct io io;
     io_guard();
     session_start(&session, &program, argc, argv);
-    io_start(&io, &session, 1, 0);
+    io_start(&io, &session, 0, 0);
     struct metadata metadata = {.io = &io, .files_of = (session.rank + 1) % session.ranks};
     char folder[IO_PATH_CAPACITY];
     io_name(&io, folder, "rank%d", session.rank);
