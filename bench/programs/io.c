@@ -158,7 +158,6 @@ int io_end(struct io *io)
     MPI_Barrier(MPI_COMM_WORLD);
     if (io->session->rank == 0)
         io_expect(io, io_run_remove(), "remove", io->folder);
-    io_run_continue();
     MPI_Barrier(MPI_COMM_WORLD);
     if (io->access->disconnect != NULL)
         io->access->disconnect(io);
