@@ -42,6 +42,8 @@ void io_run_guard(void)
 {
     sigset_t set = signals();
     pthread_t thread;
+    // It would end the process when nobody reads the output any more, or an NFS server is gone.
+    signal(SIGPIPE, SIG_IGN);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     if (pthread_create(&thread, NULL, wait_for_signal, NULL) == 0)
         pthread_detach(thread);

@@ -113,6 +113,11 @@ class Ends(Files):
                 self.assertNotEqual(ran.code, 0, str(ran))
                 self.no_files_left()
 
+    def test_an_output_that_nobody_reads(self):
+        command = f"{bench('io_metadata')} --path {self.path} --iterations 10 | true"
+        self.succeeds(self.run_command(["sh", "-c", command]))
+        self.no_files_left()
+
     def test_a_full_file_system(self):
         fill = f"mount -t tmpfs -o size=1m,nr_inodes=200 none {self.path}"
         room = f"{bench('io_contiguous')} --sizes 2M --path {self.path} --access mpiio"
