@@ -37,8 +37,7 @@ export V
 LONG = $(if $(wildcard $(FISHPLATE)),, (about 2 minutes))
 
 .PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-code test-bench test-fuzz
-.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts fuzz soak throughput record-applications
-.PHONY: clean
+.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts fuzz soak throughput record-applications clean
 .DEFAULT_GOAL := build
 
 help:
@@ -53,7 +52,7 @@ help:
 	@echo 'make demo             MPI stacks over two unequal rails, side by side: a table and demo.html'
 	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
-	@echo 'make test             all tests: the six that follow'
+	@echo 'make test             all tests: the six that follow, the first two side by side'
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
 	@echo 'make test-bench         benchmark programs and applications, what needs no MPI'
@@ -142,7 +141,6 @@ demo: bench
 test:
 	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz
 	$(Q)$(MAKE) --no-print-directory test-bench test-report test-packages test-mpi
-
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi

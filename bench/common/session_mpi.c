@@ -75,12 +75,9 @@ void session_start(struct session *session, const struct program *program, int a
 
 void session_require_ranks(const struct session *session, int fits, const char *needed)
 {
-    if (fits)
-        return;
-    if (session->rank == 0)
-        fprintf(stderr, "%s: started with %d rank%s; allowed: %s\n", program_name, session->ranks,
-                session->ranks == 1 ? "" : "s", needed);
-    end(EXIT_USAGE);
+    if (!fits)
+        session_refuse(session, "started with %d rank%s; allowed: %s", session->ranks,
+                       session->ranks == 1 ? "" : "s", needed);
 }
 
 _Noreturn void session_refuse(const struct session *session, const char *format, ...)

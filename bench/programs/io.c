@@ -5,6 +5,7 @@
 #include "io_cache.h"
 #include "io_content.h"
 #include "io_run.h"
+#include "option_specs.h"
 
 #include <inttypes.h>
 #include <mpi.h>
@@ -63,45 +64,52 @@ static void expect_room(struct io *io)
     io_expect(io, why, "have files in", path);
 }
 
-static int choose_cache(const struct io *io, size_t alignment)
+static int choose_cache(struct io *io, uint64_t places)
 {
     const struct options *options = &io->session->options;
-    bool asked = options_given(options, OPTION_CACHE), aligned = alignment % CACHE_ALIGNMENT == 0;
-    if (options->access == ACCESS_NFS || (!asked && cache_is_file_system(io->folder)))
+    bool asked = options_given(options, OPTION_CACHE), aligned = places % CACHE_ALIGNMENT == 0;
+    if (options->access == ACCESS_NFS || !option_taken(io->session->program, OPTION_CACHE)
+        || (!asked && cache_is_file_system(io->folder)))
         return CACHE_KEEP;
     if (asked && options->cache != CACHE_DIRECT)
         return options->cache;
     bool direct = aligned && options->access == ACCESS_POSIX && cache_can_bypass(io->folder);
     if (asked && !direct)
-        io_expect((struct io *)io,
+        io_expect(io,
                   aligned ? "the file system does not allow it; allowed: --cache drop or keep"
                           : "sizes and offsets are no multiples of 4096 bytes",
                   "bypass the page cache with --cache direct in", options->path);
     return direct ? CACHE_DIRECT : CACHE_DROP;
 }
 
-static void describe(const struct io *io)
+static const char *told_of_cache(const struct io *io)
 {
     static const char *const done[] = {
         [CACHE_DIRECT] = "page cache bypassed (O_DIRECT)",
         [CACHE_DROP] = "page cache written back (fdatasync) and dropped (posix_fadvise)",
         [CACHE_KEEP] = "page cache kept",
     };
+    if (io->session->options.access == ACCESS_NFS)
+        return "nothing cached by the client";
+    if (cache_is_file_system(io->folder))
+        return "the page cache is the file system";
+    if (!option_taken(io->session->program, OPTION_CACHE))
+        return "names and attributes cached as usual";
+    return done[io->cache];
+}
+
+static void describe(const struct io *io)
+{
     struct session *session = io->session;
     char name[64] = "NFS";
-    const char *cache = done[io->cache];
-    if (session->options.access == ACCESS_NFS)
-        cache = "nothing cached by the client";
-    else
+    if (session->options.access != ACCESS_NFS)
         cache_name_file_system(io->folder, name, sizeof name);
-    if (session->options.access != ACCESS_NFS && cache_is_file_system(io->folder))
-        cache = "the page cache is the file system";
     snprintf(session->transport, sizeof session->transport, "%s, %s; %s", io->access->name, name,
-             cache);
+             told_of_cache(io));
 }
 
 // Only the first rank names and makes the folder; that tells the others nothing but its name.
-static void make_folder(struct io *io, size_t alignment)
+static void make_folder(struct io *io, uint64_t places)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -114,17 +122,26 @@ static void make_folder(struct io *io, size_t alignment)
     expect_room(io);
     io_expect(io, io->access->make_folder(io, io->folder), "make the folder", io->folder);
     io_run_begin(io);
-    io->cache = choose_cache(io, alignment);
+    io->cache = choose_cache(io, places);
 }
 
-void io_start(struct io *io, struct session *session, size_t alignment, uint64_t needed)
+uint64_t io_sizes(const struct options *options)
+{
+    uint64_t bits = 0;
+    for (uint64_t i = 0; i < options->size_count; i++)
+        bits |= options->sizes[i];
+    return bits;
+}
+
+void io_start(struct io *io, struct session *session, uint64_t places, uint64_t needed)
 {
     *io = (struct io){.session = session, .needed = needed};
     io->access = accesses[session->options.access];
     if (io->access->connect != NULL)
         io_expect(io, io->access->connect(io), "reach", session->options.path);
+    MPI_Allreduce(MPI_IN_PLACE, &places, 1, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD);
     if (session->rank == 0)
-        make_folder(io, alignment);
+        make_folder(io, places);
     MPI_Bcast(io->folder, sizeof io->folder, MPI_BYTE, 0, MPI_COMM_WORLD);
     MPI_Bcast(&io->cache, 1, MPI_INT, 0, MPI_COMM_WORLD);
     // Whoever fails or is ended removes it.

@@ -8,9 +8,12 @@
 // What a program does before anything else: on signals the folder goes as well.
 void io_guard(void);
 
-// Makes the folder of the run, and sees what can be done about the page cache. All accesses to
-// files are at multiples of `alignment` bytes; all files take `needed` bytes.
-void io_start(struct io *io, struct session *session, size_t alignment, uint64_t needed);
+// All sizes that are measured, or'ed.
+uint64_t io_sizes(const struct options *options);
+
+// Makes the folder of the run, and sees what can be done about the page cache. `places`: sizes
+// and offsets of this rank's accesses, or'ed. All files take `needed` bytes.
+void io_start(struct io *io, struct session *session, uint64_t places, uint64_t needed);
 int io_end(struct io *io);
 
 // The path of a file or folder in that of the run.

@@ -8,13 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/statfs.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-static const struct {
+static const struct file_system {
     unsigned long magic; // as statfs(2) lists them
     const char *name;
     bool in_memory;
@@ -29,18 +27,20 @@ static const struct {
     {0x794c7630, "overlayfs", false},
 };
 
-// The row of the file system at a path, or the number of rows.
-static size_t find(const char *path, unsigned long *magic)
+// Of the file system at a path; 0 when it does not tell.
+static unsigned long magic_at(const char *path)
 {
     struct statfs status;
-    size_t count = sizeof file_systems / sizeof file_systems[0], i = count;
-    if (statfs(path, &status) != 0)
-        return count;
-    *magic = (unsigned long)status.f_type & 0xffffffffUL;
-    for (i = 0; i < count; i++)
-        if (file_systems[i].magic == *magic)
-            break;
-    return i;
+    return statfs(path, &status) == 0 ? (unsigned long)status.f_type & 0xffffffffUL : 0;
+}
+
+// NULL: one that is not listed.
+static const struct file_system *file_system_of(unsigned long magic)
+{
+    for (size_t i = 0; i < sizeof file_systems / sizeof file_systems[0]; i++)
+        if (file_systems[i].magic == magic)
+            return &file_systems[i];
+    return NULL;
 }
 
 bool cache_free_bytes(const char *path, uint64_t *bytes)
@@ -54,19 +54,18 @@ bool cache_free_bytes(const char *path, uint64_t *bytes)
 
 void cache_name_file_system(const char *path, char *name, size_t capacity)
 {
-    unsigned long magic = 0;
-    size_t row = find(path, &magic);
-    if (row < sizeof file_systems / sizeof file_systems[0])
-        snprintf(name, capacity, "%s", file_systems[row].name);
+    unsigned long magic = magic_at(path);
+    const struct file_system *found = file_system_of(magic);
+    if (found != NULL)
+        snprintf(name, capacity, "%s", found->name);
     else
         snprintf(name, capacity, "file system 0x%lx", magic);
 }
 
 bool cache_is_file_system(const char *path)
 {
-    unsigned long magic;
-    size_t row = find(path, &magic);
-    return row < sizeof file_systems / sizeof file_systems[0] && file_systems[row].in_memory;
+    const struct file_system *found = file_system_of(magic_at(path));
+    return found != NULL && found->in_memory;
 }
 
 bool cache_can_bypass(const char *folder)

@@ -45,15 +45,6 @@ static void verify_region(struct io_rounds *rounds)
     io_verify(&rounds->file, rounds->buffer.bytes, offset_of(rounds), rounds->size);
 }
 
-// What all sizes are multiples of, as far as the page cache cares: a power of two.
-static size_t alignment(const struct options *options)
-{
-    size_t bits = 0;
-    for (uint64_t i = 0; i < options->size_count; i++)
-        bits |= options->sizes[i];
-    return bits & -bits;
-}
-
 static size_t greatest(const struct options *options)
 {
     size_t size = 0;
@@ -73,7 +64,7 @@ int main(int argc, char **argv)
         .move = move, .fill = fill, .poison = poison, .verify = verify_region};
     io_guard();
     session_start(&session, &program, argc, argv);
-    io_start(&io, &session, alignment(&session.options),
+    io_start(&io, &session, io_sizes(&session.options),
              greatest(&session.options) * (uint64_t)session.ranks);
     return io_rounds_program(&io, &rounds, &benchmark);
 }

@@ -51,12 +51,12 @@ static void add_sample(struct metadata *metadata, double seconds)
         series_add(metadata->samples, files_per_second(metadata, 1, seconds));
 }
 
-static double create_files(struct metadata *metadata, uint64_t count, bool measured)
+static double each_file(struct metadata *metadata, work *operation, const char *what,
+                        uint64_t count, bool measured)
 {
     double seconds = 0.0;
     for (uint64_t i = 0; i < count; i++) {
-        double once = run_file(metadata, metadata->io->access->create, "create",
-                               metadata->io->session->rank, i);
+        double once = run_file(metadata, operation, what, metadata->io->session->rank, i);
         seconds += once;
         if (measured)
             add_sample(metadata, once);
@@ -64,17 +64,14 @@ static double create_files(struct metadata *metadata, uint64_t count, bool measu
     return seconds;
 }
 
+static double create_files(struct metadata *metadata, uint64_t count, bool measured)
+{
+    return each_file(metadata, metadata->io->access->create, "create", count, measured);
+}
+
 static double remove_files(struct metadata *metadata, uint64_t count, bool measured)
 {
-    double seconds = 0.0;
-    for (uint64_t i = 0; i < count; i++) {
-        double once = run_file(metadata, metadata->io->access->remove, "remove",
-                               metadata->io->session->rank, i);
-        seconds += once;
-        if (measured)
-            add_sample(metadata, once);
-    }
-    return seconds;
+    return each_file(metadata, metadata->io->access->remove, "remove", count, measured);
 }
 
 // Runs `round` with at most FILES files each, until there were `count`.
@@ -189,7 +186,7 @@ int main(int argc, char **argv)
     struct io io;
     io_guard();
     session_start(&session, &program, argc, argv);
-    io_start(&io, &session, 1, 0);
+    io_start(&io, &session, 0, 0);
     struct metadata metadata = {.io = &io, .files_of = (session.rank + 1) % session.ranks};
     char folder[IO_PATH_CAPACITY];
     io_name(&io, folder, "rank%d", session.rank);

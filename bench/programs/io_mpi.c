@@ -16,11 +16,6 @@ static const char *reason(int code)
     return text;
 }
 
-static const char *root(const struct io *io)
-{
-    return io->session->options.path;
-}
-
 static const char *create_file(struct io *io, const char *path)
 {
     (void)io;
@@ -103,7 +98,7 @@ static const char *read_bytes(struct io_file *file, uint64_t thread, unsigned ch
 
 const struct io_access io_mpi = {
     .name = "MPI-IO",
-    .root = root,
+    .root = io_posix_root,
     .make_folder = io_posix_make_folder,
     .remove_folder = io_posix_remove_folder,
     .create = create_file,

@@ -19,6 +19,7 @@ struct io_nfs {
     struct libnfs library;
     struct nfs_connection *connections;
     uint64_t count;
+    struct nfs_connection removal; // of the folder; why it failed is read after it is closed
 };
 
 static const char *connect_all(struct io *io)
@@ -91,19 +92,19 @@ static int remove_tree(struct nfs_connection *at, const char *path)
 static const char *remove_folder(struct io *io, const char *path)
 {
     struct io_nfs *nfs = io->connection;
-    struct nfs_connection own;
-    const char *why = nfs_connection_open(&own, &nfs->library, io->session->options.path);
+    struct nfs_connection *own = &nfs->removal;
+    const char *why = nfs_connection_open(own, &nfs->library, io->session->options.path);
     if (why != NULL)
         return why;
     int result = 0;
     for (int i = 0; i < REMOVE_TRIES; i++) {
-        result = remove_tree(&own, path);
+        result = remove_tree(own, path);
         if (result == 0 || result == -ENOENT)
             break;
         usleep(REMOVE_WAIT_US);
     }
-    why = result == -ENOENT ? NULL : nfs_connection_reason(&own, result);
-    nfs_connection_close(&own);
+    why = result == -ENOENT ? NULL : nfs_connection_reason(own, result);
+    nfs_connection_close(own);
     return why;
 }
 

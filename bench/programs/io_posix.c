@@ -21,7 +21,7 @@ static const char *reason(bool well)
     return well ? NULL : strerror(errno);
 }
 
-static const char *root(const struct io *io)
+const char *io_posix_root(const struct io *io)
 {
     return io->session->options.path;
 }
@@ -130,7 +130,7 @@ static const char *read_bytes(struct io_file *file, uint64_t thread, unsigned ch
 
 const struct io_access io_posix = {
     .name = "POSIX",
-    .root = root,
+    .root = io_posix_root,
     .make_folder = io_posix_make_folder,
     .remove_folder = io_posix_remove_folder,
     .create = create_file,

@@ -4,6 +4,7 @@
 
 #include "io_access.h"
 
+const char *io_posix_root(const struct io *io);
 const char *io_posix_make_folder(struct io *io, const char *path);
 const char *io_posix_remove_folder(struct io *io, const char *path);
 const char *io_posix_open(struct io_file *file);

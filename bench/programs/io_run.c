@@ -10,7 +10,8 @@
 // Those by which launchers and users end programs.
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 
-static _Atomic(struct io *) current;
+static struct io *current;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of it, and while its folder is removed
 static atomic_bool interrupted;
 
 static sigset_t signals(void)
@@ -41,6 +42,8 @@ void io_run_guard(void)
 {
     sigset_t set = signals();
     pthread_t thread;
+    // It would end the process when nobody reads the output any more, or an NFS server is gone.
+    signal(SIGPIPE, SIG_IGN);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     if (pthread_create(&thread, NULL, wait_for_signal, NULL) == 0)
         pthread_detach(thread);
@@ -50,13 +53,19 @@ void io_run_guard(void)
 
 void io_run_begin(struct io *io)
 {
-    atomic_store(&current, io);
+    pthread_mutex_lock(&lock);
+    current = io;
+    pthread_mutex_unlock(&lock);
 }
 
 const char *io_run_remove(void)
 {
-    struct io *io = atomic_exchange(&current, NULL);
-    return io == NULL ? NULL : io->access->remove_folder(io, io->folder);
+    pthread_mutex_lock(&lock);
+    struct io *io = current;
+    current = NULL;
+    const char *why = io == NULL ? NULL : io->access->remove_folder(io, io->folder);
+    pthread_mutex_unlock(&lock);
+    return why;
 }
 
 void io_run_continue(void)

@@ -12,7 +12,7 @@ void io_run_guard(void);
 // From here on the folder is removed when a signal comes.
 void io_run_begin(struct io *io);
 
-// Removes the folder, once. Why it could not; NULL: it is gone.
+// Removes the folder, once; who calls it meanwhile waits. Why it could not; NULL: it is gone.
 const char *io_run_remove(void);
 
 // Does not return when the folder is being removed because of a signal.

@@ -193,14 +193,6 @@ static void check_records(const struct session *session)
                            options->file_size, all, all * options->sizes[i], options->sizes[i]);
 }
 
-static size_t alignment(const struct options *options)
-{
-    size_t bits = options->file_size;
-    for (uint64_t i = 0; i < options->size_count; i++)
-        bits |= options->sizes[i];
-    return bits & -bits;
-}
-
 int main(int argc, char **argv)
 {
     struct benchmark benchmark = {
@@ -220,7 +212,8 @@ int main(int argc, char **argv)
     session_start(&session, &program, argc, argv);
     check_records(&session);
     benchmark.last = session.options.threads;
-    io_start(&io, &session, alignment(&session.options), session.options.file_size);
+    size_t file_size = session.options.file_size;
+    io_start(&io, &session, io_sizes(&session.options) | file_size, file_size);
     io_open(&io, &threads.file, "file");
     lay_out(&threads);
     io_sweep(&session, &benchmark, &threads, &threads.writes);

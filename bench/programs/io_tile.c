@@ -118,10 +118,13 @@ static void check_wall(const struct session *session, const struct wall *wall)
                        "; allowed: less than a tile, %" PRIu64 "x%" PRIu64,
                        options->overlap.width, options->overlap.height, options->tile.width,
                        options->tile.height);
-    // MPI counts bytes of a tile in an `int`.
-    if (wall->tile_row_bytes * wall->tile_rows > INT32_MAX || wall->row_bytes > INT32_MAX)
+    // MPI counts bytes of a tile, and of a row of the wall, in an `int`.
+    if (wall->tile_row_bytes * wall->tile_rows > INT32_MAX)
         session_refuse(session, "--tile: %" PRIu64 " bytes; allowed: at most %d",
                        wall->tile_row_bytes * wall->tile_rows, INT32_MAX);
+    if (wall->row_bytes > INT32_MAX)
+        session_refuse(session, "--tiles: rows of %" PRIu64 " bytes; allowed: at most %d",
+                       wall->row_bytes, INT32_MAX);
 }
 
 int main(int argc, char **argv)
@@ -138,7 +141,7 @@ int main(int argc, char **argv)
     tile.wall = wall_of(&session.options, session.rank);
     check_wall(&session, &tile.wall);
     session.options.sizes[0] = (size_t)(tile.wall.tile_row_bytes * tile.wall.tile_rows);
-    size_t places = tile.wall.tile_row_bytes | tile.wall.row_bytes | tile.wall.first;
-    io_start(&io, &session, places & -places, tile.wall.row_bytes * tile.wall.height);
+    uint64_t places = tile.wall.tile_row_bytes | tile.wall.row_bytes | tile.wall.first;
+    io_start(&io, &session, places, tile.wall.row_bytes * tile.wall.height);
     return io_rounds_program(&io, &tile.rounds, &benchmark);
 }

