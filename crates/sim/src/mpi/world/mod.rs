@@ -7,12 +7,12 @@ use fishplate_engine::wire::Header;
 use fishplate_engine::{Config, Extent, Payload, Region, Registration, SendKey};
 
 use super::causes::Causes;
-use super::chain::Chain;
+use super::chain::{Chain, Part};
 use super::costs::Costs;
 use super::flow_ends::FlowEnds;
 use super::log::{Entry, Log};
 use super::rail_bytes::RailBytes;
-use super::rank::{Rank, SubchannelSpec};
+use super::rank::{Rank, Request, SubchannelSpec};
 use super::tcp_info::Kernels;
 use crate::events::Random;
 use crate::models::calendar::Calendar;
@@ -203,6 +203,21 @@ impl World {
         if let Some(causes) = &mut self.causes {
             what(causes, self.calendar.now());
         }
+    }
+
+    /// The program of `rank` takes so much time of its core. Returns when that ends.
+    pub fn spend(&mut self, rank: u32, time: Time, part: Part) -> Time {
+        let (now, process) = (self.calendar.now(), &mut self.ranks[rank as usize]);
+        let free = process.core_free;
+        let end = process.work(now, time);
+        self.follow(|causes, _| causes.spend(rank, part, (now, free, end)));
+        end
+    }
+
+    /// The program of `rank` calls its library, which will complete a request.
+    pub fn begin_request(&mut self, rank: u32) -> Request {
+        self.follow(|causes, now| causes.call(rank, now));
+        self.ranks[rank as usize].new_request()
     }
 
     /// The driver of `rank` takes time of its core, or of the progress thread's. Returns when that ends.
