@@ -89,7 +89,7 @@ struct Frame {
 /// The network between ranks, as a testbed builds it.
 pub trait Topology {
     /// The flows from one rank to another, one a rail, in the order of rails.
-    fn subchannels_between(&mut self, network: &mut Network, from: u32, to: u32) -> Vec<(Flow, SubchannelSpec)>;
+    fn subchannels_between(&mut self, from: u32, to: u32) -> Vec<(Flow, SubchannelSpec)>;
 
     /// Two ranks use one rail only: that at this position.
     fn bind(&mut self, a: u32, b: u32, rail: u8);
@@ -336,8 +336,8 @@ impl World {
             return;
         }
         let back = self.ranks[to as usize].open(from, false);
-        let there = self.topology.subchannels_between(&mut self.network, from, to);
-        let here = self.topology.subchannels_between(&mut self.network, to, from);
+        let there = self.topology.subchannels_between(from, to);
+        let here = self.topology.subchannels_between(to, from);
         for ((flow, spec), (back_flow, back_spec)) in there.into_iter().zip(here) {
             let rtt_ns = spec.round_trip_ns;
             let flow = self.network.add_flow(flow);
