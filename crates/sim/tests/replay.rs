@@ -20,17 +20,7 @@ fn rank(number: u32, ranks: u32, operations: Vec<Operation>) -> RankTrace {
     let world = Operation::Communicator { number: 0, context: 5, members: (0..ranks).collect() };
     let operations: Vec<Operation> = std::iter::once(world).chain(operations).chain([Operation::End]).collect();
     let step = |operation| Step { operation, processor_ns: 10_000, idle_ns: 5_000 };
-    let header = Header {
-        rank: number,
-        ranks,
-        world: 0,
-        host: format!("node{number}"),
-        machine: String::new(),
-        program: String::new(),
-        library: String::new(),
-        processors: 1,
-        overhead_ns: 0,
-    };
+    let header = Header { host: format!("node{number}"), ..Header::synthetic(number, ranks) };
     let steps = (0..operations.len() as u32).map(step).collect();
     RankTrace { header, operations, steps, is_whole: true }
 }

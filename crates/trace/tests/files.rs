@@ -9,18 +9,8 @@ use fishplate_trace::write::{OwnTail, Writer};
 use fishplate_trace::{Completed, Operation, Receive, Send, Trace};
 
 fn header(rank: u32, ranks: u32) -> Header {
-    let text = String::new;
-    Header {
-        rank,
-        ranks,
-        world: 7,
-        host: "node0".into(),
-        machine: text(),
-        program: "/bin/app".into(),
-        library: text(),
-        processors: 2,
-        overhead_ns: 80,
-    }
+    let (host, program) = ("node0".into(), "/bin/app".into());
+    Header { world: 7, host, program, processors: 2, overhead_ns: 80, ..Header::synthetic(rank, ranks) }
 }
 
 fn send(bytes: u64) -> Operation {

@@ -93,7 +93,8 @@ impl Causes {
 
     /// The program spends its core's time until `end`; `free`: when the core was free before.
     pub fn spend(&mut self, rank: u32, part: Part, (now, free, end): (Time, Time, Time)) {
-        let chain = self.of_program(rank, now, free).to(part, end);
+        let mut chain = self.of_program(rank, now, free);
+        chain.go_on(part, end);
         let rank = self.rank(rank);
         rank.core = chain.clone();
         rank.program = chain;
@@ -101,14 +102,13 @@ impl Causes {
 
     /// The program waited for something until now.
     pub fn waited(&mut self, rank: u32, part: Part, now: Time) {
-        let rank = self.rank(rank);
-        rank.program = rank.program.to(part, now);
+        self.rank(rank).program.go_on(part, now);
     }
 
     /// The program calls its driver.
     pub fn call(&mut self, rank: u32, now: Time) {
         let rank = self.rank(rank);
-        rank.program = rank.program.to(Part::Software, now);
+        rank.program.go_on(Part::Software, now);
         rank.running = rank.program.clone();
     }
 
@@ -126,15 +126,16 @@ impl Causes {
 
     /// A timer of the driver has run out.
     pub fn timed_out(&mut self, rank: u32, now: Time) {
-        let rank = self.rank(rank);
-        rank.running = rank.running.to(Part::Latency, now);
+        self.rank(rank).running.go_on(Part::Latency, now);
     }
 
     /// The driver takes time until `end`, of the core if `on_core`, which was free at `free`.
     pub fn work(&mut self, rank: u32, (now, free, end): (Time, Time, Time), on_core: bool) {
         let rank = self.rank(rank);
-        let begun = if on_core && free > now { &rank.core } else { &rank.running };
-        rank.running = begun.to(Part::Software, end);
+        if on_core && free > now {
+            rank.running = rank.core.clone();
+        }
+        rank.running.go_on(Part::Software, end);
         if on_core {
             rank.core = rank.running.clone();
         }
@@ -165,9 +166,9 @@ impl Causes {
 
     /// A frame is handed to the adapter or socket.
     pub fn post(&mut self, flow: FlowId, frame: u32, now: Time) {
-        let chain = self.frame(frame).sent.to(Part::Software, now);
-        self.frame(frame).sent = chain.clone();
-        self.flow(flow).posted = chain;
+        let sent = &mut self.frame(frame).sent;
+        sent.go_on(Part::Software, now);
+        self.flow(flow).posted = sent.clone();
     }
 
     /// A frame, or its header, has arrived at a rank.

@@ -83,27 +83,32 @@ impl Chain {
 
     /// It goes on until `time`. Where that is before its end, it ends there: a rank has acted although its core was still
     /// busy with something else, which did not matter then.
-    pub fn to(&self, part: Part, time: Time) -> Chain {
-        let mut chain = self.clone();
+    pub fn go_on(&mut self, part: Part, time: Time) {
         if time < self.at {
-            chain.shorten(self.at - time);
-            return chain;
+            return self.shorten(self.at - time);
         }
         let took = time - self.at;
         let least = SHORTEST.later(Time(time.0 / PIECES));
         if took >= least {
-            chain.end_piece(least);
+            self.end_piece(least);
         }
-        chain.at = time;
-        chain.spent[part as usize] = chain.spent[part as usize] + took;
-        chain.end_piece(least);
+        self.at = time;
+        self.spent[part as usize] = self.spent[part as usize] + took;
+        self.end_piece(least);
+    }
+
+    /// A chain that goes on from here until `time`.
+    pub fn to(&self, part: Part, time: Time) -> Chain {
+        let mut chain = self.clone();
+        chain.go_on(part, time);
         chain
     }
 
     /// It goes on at another rank, over a message that arrives there at `time`; an empty one would take `latency`.
     pub fn over_network(&self, rank: u32, latency: Time, time: Time) -> Chain {
         let latency = latency.min(time - self.at);
-        let chain = self.to(Part::Bandwidth, time - latency).to(Part::Latency, time);
+        let mut chain = self.to(Part::Bandwidth, time - latency);
+        chain.go_on(Part::Latency, time);
         Chain { rank, messages: self.messages + 1, ..chain }
     }
 

@@ -132,20 +132,10 @@ impl Mpi {
     }
 
     async fn spend(&self, time: Time, part: Part) {
-        if time == Time::default() {
-            return;
+        if time > Time::default() {
+            let end = self.world.borrow_mut().spend(self.rank, time, part);
+            self.sleep_until(end).await;
         }
-        let end = {
-            let mut world = self.world.borrow_mut();
-            let now = world.now();
-            let process = world.rank(self.rank);
-            let free = process.core_free;
-            let end = process.work(now, time);
-            world.follow(|causes, now| causes.spend(self.rank, part, (now, free, end)));
-            world.wake_at(self.rank, end);
-            end
-        };
-        poll_fn(|_| if self.world.borrow().now() >= end { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
     /// Waits until `time`.
@@ -208,9 +198,8 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
-        world.follow(|causes, now| causes.call(self.rank, now));
+        let request = world.begin_request(self.rank);
         world.rank(self.rank).count_send();
-        let request = world.rank(self.rank).new_request();
         world.note(self.rank, || Entry::Send { request, to, tag, bytes });
         let process = world.rank(self.rank);
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
@@ -244,8 +233,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         from.into_iter().for_each(|from| world.connect(self.rank, from));
-        world.follow(|causes, now| causes.call(self.rank, now));
-        let request = world.rank(self.rank).new_request();
+        let request = world.begin_request(self.rank);
         world.note(self.rank, || Entry::Receive { request, from, tag, bytes });
         let process = world.rank(self.rank);
         let source = from.and_then(|from| process.channel(from));
@@ -326,8 +314,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
-        world.follow(|causes, now| causes.call(self.rank, now));
-        let request = world.rank(self.rank).new_request();
+        let request = world.begin_request(self.rank);
         world.note(self.rank, || Entry::OneSided);
         let process = world.rank(self.rank);
         if let Some(vc) = process.channel(to) {
@@ -347,8 +334,7 @@ impl Mpi {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, from);
-        world.follow(|causes, now| causes.call(self.rank, now));
-        let request = world.rank(self.rank).new_request();
+        let request = world.begin_request(self.rank);
         world.note(self.rank, || Entry::OneSided);
         let process = world.rank(self.rank);
         if let Some(vc) = process.channel(from) {

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-use super::layout::{Part, Piece, parts};
+use super::layout::{Part, Piece, cut, parts};
 use super::requests::{FileSystem, Message, Request, copy, tag};
 use super::stream;
 use super::turns::Turns;
@@ -62,9 +62,8 @@ impl Client {
     /// What one server has of an access, in requests: (server, bytes, places).
     fn requests_of(&self, part: &Part) -> Vec<(u32, u64, u64)> {
         let most = self.system.storage().request_bytes.as_ref().map_or(part.bytes, |most| most.value as u64).max(1);
-        let count = part.bytes.div_ceil(most);
-        let places = part.places.div_ceil(count.max(1));
-        (0..count).map(|number| (part.server, most.min(part.bytes - number * most), places)).collect()
+        let places = part.places.div_ceil(part.bytes.div_ceil(most).max(1));
+        cut(part.bytes, most).map(|bytes| (part.server, bytes, places)).collect()
     }
 
     async fn request(&self, server: u32, request: Request) {

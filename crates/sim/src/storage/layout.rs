@@ -47,6 +47,11 @@ pub(super) fn parts(pieces: &[Piece], stripe: u64, servers: u32) -> Vec<Part> {
     parts.into_values().collect()
 }
 
+/// Lengths of what so many bytes are cut into, none greater than `most`.
+pub(super) fn cut(bytes: u64, most: u64) -> impl Iterator<Item = u64> {
+    (0..bytes.div_ceil(most)).map(move |number| most.min(bytes - number * most))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

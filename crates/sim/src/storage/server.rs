@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::layout::cut;
 use super::requests::{FileSystem, Message, Request, copy, tag};
 use super::stream;
 use super::turns::Turns;
@@ -108,8 +109,8 @@ impl Service {
         self.turn(async {
             self.begin(request).await;
             self.copies(request.bytes).await;
-            for number in 0..request.bytes.div_ceil(each) {
-                writes.push(self.mpi.put(self.client, each.min(request.bytes - number * each)).await);
+            for bytes in cut(request.bytes, each) {
+                writes.push(self.mpi.put(self.client, bytes).await);
             }
             self.answer().await;
         })

@@ -1,5 +1,6 @@
 //! Data in the stream of a socket, a flow's length at a time.
 
+use super::layout::cut;
 use super::requests::{FileSystem, Message, tag};
 use crate::mpi::program::Mpi;
 use crate::mpi::rank::Request;
@@ -11,8 +12,7 @@ fn messages(system: &FileSystem, head: u64, bytes: u64) -> Vec<Vec<u64>> {
     let of_flow = |number: u64| {
         let head = if number == 0 { head } else { 0 };
         let length = head + flow.min(bytes - number * flow);
-        let each = length.div_ceil(system.ways()).max(1);
-        (0..length.div_ceil(each)).map(|way| each.min(length - way * each)).collect()
+        cut(length, length.div_ceil(system.ways()).max(1)).collect()
     };
     (0..count).map(of_flow).collect()
 }

@@ -129,9 +129,7 @@ impl Testbed {
         let known = || self.stack.keys().cloned().collect::<Vec<_>>().join(", ");
         self.stack.get(name).ok_or_else(|| format!("{} has no stack {name}; there are {}", self.name, known()))
     }
-}
 
-impl Testbed {
     /// The file system of a stack.
     ///
     /// # Errors

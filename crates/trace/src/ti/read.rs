@@ -81,17 +81,8 @@ impl Rank {
 
     fn finish(mut self, rank: u32, ranks: u32) -> RankTrace {
         self.push(Operation::End);
-        let header = Header {
-            rank,
-            ranks,
-            world: 0,
-            host: format!("host{rank}"),
-            machine: format!("host{rank}"),
-            program: String::new(),
-            library: String::new(),
-            processors: 1,
-            overhead_ns: 0,
-        };
+        let host = format!("host{rank}");
+        let header = Header { machine: host.clone(), host, ..Header::synthetic(rank, ranks) };
         RankTrace { header, operations: self.operations, steps: self.steps, is_whole: true }
     }
 }

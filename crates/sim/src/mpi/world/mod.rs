@@ -7,12 +7,12 @@ use fishplate_engine::wire::Header;
 use fishplate_engine::{Config, Extent, Payload, Region, Registration, SendKey};
 
 use super::causes::Causes;
-use super::chain::Chain;
+use super::chain::{Chain, Part};
 use super::costs::Costs;
 use super::flow_ends::FlowEnds;
 use super::log::{Entry, Log};
 use super::rail_bytes::RailBytes;
-use super::rank::{Rank, SubchannelSpec};
+use super::rank::{Rank, Request, SubchannelSpec};
 use super::tcp_info::Kernels;
 use crate::events::Random;
 use crate::models::calendar::Calendar;
@@ -89,7 +89,7 @@ struct Frame {
 /// The network between ranks, as a testbed builds it.
 pub trait Topology {
     /// The flows from one rank to another, one a rail, in the order of rails.
-    fn subchannels_between(&mut self, network: &mut Network, from: u32, to: u32) -> Vec<(Flow, SubchannelSpec)>;
+    fn subchannels_between(&mut self, from: u32, to: u32) -> Vec<(Flow, SubchannelSpec)>;
 
     /// Two ranks use one rail only: that at this position.
     fn bind(&mut self, a: u32, b: u32, rail: u8);
@@ -203,6 +203,21 @@ impl World {
         if let Some(causes) = &mut self.causes {
             what(causes, self.calendar.now());
         }
+    }
+
+    /// The program of `rank` takes so much time of its core. Returns when that ends.
+    pub fn spend(&mut self, rank: u32, time: Time, part: Part) -> Time {
+        let (now, process) = (self.calendar.now(), &mut self.ranks[rank as usize]);
+        let free = process.core_free;
+        let end = process.work(now, time);
+        self.follow(|causes, _| causes.spend(rank, part, (now, free, end)));
+        end
+    }
+
+    /// The program of `rank` calls its library, which will complete a request.
+    pub fn begin_request(&mut self, rank: u32) -> Request {
+        self.follow(|causes, now| causes.call(rank, now));
+        self.ranks[rank as usize].new_request()
     }
 
     /// The driver of `rank` takes time of its core, or of the progress thread's. Returns when that ends.
@@ -321,8 +336,8 @@ impl World {
             return;
         }
         let back = self.ranks[to as usize].open(from, false);
-        let there = self.topology.subchannels_between(&mut self.network, from, to);
-        let here = self.topology.subchannels_between(&mut self.network, to, from);
+        let there = self.topology.subchannels_between(from, to);
+        let here = self.topology.subchannels_between(to, from);
         for ((flow, spec), (back_flow, back_spec)) in there.into_iter().zip(here) {
             let rtt_ns = spec.round_trip_ns;
             let flow = self.network.add_flow(flow);

@@ -151,19 +151,17 @@ impl World {
         if !counted {
             return;
         }
+        let now = self.calendar.now().instant();
         let ends = &mut self.ends[flow.0 as usize];
-        if self.kind.acknowledges {
-            // The driver reads it from the kernel.
-            ends.acknowledged = ends.acknowledged.wrapping_add(1);
-            let (from, subchannel, frames) = (ends.from, ends.from_subchannel, ends.acknowledged);
-            let now = self.calendar.now().instant();
-            self.ranks[from as usize].engine.kernel_acknowledged((now, now), subchannel, frames);
-            return;
-        }
         ends.acknowledged = ends.acknowledged.wrapping_add(1);
         let FlowEnds { from, from_subchannel, acknowledged: ack, credit, .. } = *ends;
+        if self.kind.acknowledges {
+            // The driver reads it from the kernel.
+            self.ranks[from as usize].engine.kernel_acknowledged((now, now), from_subchannel, ack);
+            return;
+        }
         self.follow(|causes, now| causes.acknowledged(from, flow, now));
-        let said_at_us = self.calendar.now().instant().wrapping_us();
+        let said_at_us = now.wrapping_us();
         let header = Header { ack, ack_delay_us: 0, said_at_us, credit, repetition: 0, body: Body::Ack };
         self.receive_frame(from, from_subchannel, &header);
     }

@@ -15,7 +15,6 @@ const NAS: [(&str, &str, u32); 7] = [
     ("SP", "sp.B-4", 400),
     ("BT", "bt.B-4", 200),
 ];
-const EP: usize = 3;
 /// Of multirail-2004: class, ranks, ranks of a node.
 const CASES: [(&str, u32, u32); 4] = [("A", 8, 1), ("B", 8, 1), ("A", 16, 2), ("B", 16, 2)];
 const KIB: u64 = 1 << 10;
@@ -76,9 +75,14 @@ fn nas_setting<'a>(stack: &'a str, name: &str) -> Setting<'a> {
     Setting { testbed: "endapps-2006", stack, with: &[], ranks: Ranks::of(ranks(name), 1) }
 }
 
+/// E5 and E6 do not tell EP.
+fn without_ep() -> impl Iterator<Item = (&'static str, &'static str, u32)> {
+    NAS.into_iter().filter(|(told, ..)| *told != "EP")
+}
+
 pub fn nas_shares(experiments: &Experiments) -> Result<Values, String> {
     let mut found = Values::new();
-    for (_, (told, name, _)) in NAS.iter().enumerate().filter(|(at, _)| *at != EP) {
+    for (told, name, _) in without_ep() {
         let share = run(experiments, &nas_setting("tcp", name), name)?.share();
         found.insert(format!("{told}, % of the run time"), 100.0 * share);
     }
@@ -101,7 +105,7 @@ fn lengths(operation: &Operation, ranks: u32) -> Vec<u64> {
 pub fn nas_messages(_: &Experiments) -> Result<Values, String> {
     let mut found = Values::new();
     let sizes = [("<2K", 0..2 * KIB), ("2K-16K", 2 * KIB..16 * KIB), ("16K-1M", 16 * KIB..MIB), (">1M", MIB..u64::MAX)];
-    for (_, (told, name, iterations)) in NAS.iter().enumerate().filter(|(at, _)| *at != EP) {
+    for (told, name, iterations) in without_ep() {
         let cycle = recorded(name)?;
         let lengths: Vec<u64> = cycle.calls(0).flat_map(|operation| lengths(operation, cycle.ranks())).collect();
         for (size, range) in &sizes {

@@ -137,7 +137,7 @@ const WHY: &[(&str, &str)] = &[
     ("D7", "the jump at 4 KB is unexplained in the report (\"still rather puzzling\") and is not modelled"),
     (
         "E11",
-        "ROMIO's lists of 64 rows keep all ports busy; with one row a request it would be 1.9, 2.7 and 3.4 Gbps; the paper's \
+        "ROMIO's lists of 64 rows keep all ports busy; with one row a request it would be 3.4, 2.7 and 1.9 Gbps; the paper's \
          numbers are those of some ms for a row of a tile, and it does not say how rows were asked for",
     ),
     (

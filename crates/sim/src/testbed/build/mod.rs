@@ -163,7 +163,7 @@ impl Fabric {
 }
 
 impl Topology for Fabric {
-    fn subchannels_between(&mut self, _network: &mut Network, from: u32, to: u32) -> Vec<(Flow, SubchannelSpec)> {
+    fn subchannels_between(&mut self, from: u32, to: u32) -> Vec<(Flow, SubchannelSpec)> {
         let [near, far] = [from, to].map(|rank| self.placement.node_of(rank));
         if near == far {
             return vec![self.shm_subchannel(near)];
