@@ -1,6 +1,6 @@
 //! Links over the providers of a libfabric: InfiniBand, RoCE, EFA and whatever else it has, as rails.
 //!
-//! A [`Rail`] is one endpoint of a provider; it has a link to each peer. Short frames are sent as messages into buffers that
+//! A rail is one endpoint of a provider; it has a link to each peer. Short frames are sent as messages into buffers that
 //! the receiver has posted, as many as it has for the link. Long payloads are lent: the frame says where they are in the
 //! sender's registered memory, and the receiver reads them from there to where they belong. `record` says what is sent.
 //!
