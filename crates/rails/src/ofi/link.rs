@@ -6,16 +6,16 @@ use super::description::Description;
 use super::receiver::{BadRecord, Frame, Receiver};
 use super::record::{Kind, PREAMBLE, Preamble};
 use super::sender::{CREDITS, Sender, Told};
-use crate::sys::ofi::Buffer;
+use crate::sys::ofi::{Buffer, Provider};
 
 /// A link, or what is to become one.
-pub struct Link {
+pub struct Link<P: Provider> {
     /// How this side calls it.
     pub id: u32,
     /// What all that comes over it has to begin with.
     pub secret: u64,
     /// Once the peer has told where it is.
-    pub sender: Option<Sender>,
+    pub sender: Option<Sender<P>>,
     /// What is received.
     pub receiver: Receiver,
     /// What is sent as to setting it up.
@@ -60,9 +60,9 @@ pub enum Failure {
     Protocol(String),
 }
 
-impl Link {
+impl<P: Provider> Link<P> {
     /// One that is offered to a peer.
-    pub fn new(id: u32, secret: u64) -> Link {
+    pub fn new(id: u32, secret: u64) -> Link<P> {
         Link {
             id,
             secret,

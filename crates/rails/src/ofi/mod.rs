@@ -24,4 +24,7 @@ pub(crate) use endpoint_link::{OfiLink, SharedRail, lock};
 pub(crate) use library::open;
 pub use library::use_library;
 pub(crate) use link::Failure;
-pub(crate) use rail::{News, Rail};
+pub(crate) use rail::News;
+
+/// A rail by a real provider.
+pub(crate) type Rail = rail::Rail<crate::sys::ofi::Port>;

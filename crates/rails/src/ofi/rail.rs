@@ -16,7 +16,7 @@ use crate::bounce_buffers::BounceBuffers;
 use crate::link_kind::Places;
 use crate::random::random;
 use crate::sys::memory::UserMemory;
-use crate::sys::ofi::{Buffer, Error, Event, Offer, Port, Posted};
+use crate::sys::ofi::{Buffer, Error, Event, Offer, Port, Posted, Provider};
 
 /// Buffers of a link beside those for numbered records: for greetings, and for what tells of records that were taken, of which
 /// each needs one that was sent.
@@ -25,7 +25,7 @@ const BARE: usize = 24;
 const MOST_WAIT: Duration = Duration::from_millis(200);
 
 /// A rail.
-pub struct Rail {
+pub struct Rail<P: Provider> {
     /// Its provider.
     pub provider: String,
     /// Its fabric.
@@ -38,8 +38,8 @@ pub struct Rail {
     pub ordinal: u8,
     address: Vec<u8>,
     /// `None` once it is closed.
-    way: Option<Way>,
-    links: Slab<Link>,
+    way: Option<Way<P>>,
+    links: Slab<Link<P>>,
     /// How many links there were, which tells those of one key apart.
     serial: u16,
     /// Buffers that records come into.
@@ -68,12 +68,22 @@ pub enum News {
     Failed(Failure),
 }
 
-impl Rail {
+impl Rail<Port> {
     /// Opens an endpoint for it.
-    pub fn open(offer: Offer) -> Result<Rail, Error> {
+    pub fn open(offer: Offer) -> Result<Rail<Port>, Error> {
         let (provider, fabric, speed) = (offer.provider.clone(), offer.fabric.clone(), offer.speed);
         let name = format!("{provider}:{}", offer.domain);
-        let port = Port::open(offer)?;
+        Rail::over(Port::open(offer)?, (provider, fabric, name), speed)
+    }
+}
+
+impl<P: Provider> Rail<P> {
+    /// By an endpoint of a provider and a fabric.
+    pub fn over(
+        port: P,
+        (provider, fabric, name): (String, String, String),
+        speed: Option<u64>,
+    ) -> Result<Rail<P>, Error> {
         let address = port.address()?;
         let way = Way::new(port, name.clone())?;
         Ok(Rail {
@@ -119,7 +129,7 @@ impl Rail {
     pub fn answer(&mut self, at: usize, theirs: &Description) -> Result<(), Error> {
         let (Some(way), Some(link)) = (&mut self.way, self.links.get_mut(at)) else { return Ok(()) };
         let peer = way.port.insert(&theirs.address)?;
-        link.sender = Some(Sender::new(peer, Link::name_of(theirs), u64::from(link.id) << 32));
+        link.sender = Some(Sender::new(peer, Link::<P>::name_of(theirs), u64::from(link.id) << 32));
         if link.greeting == Greeting::Nothing {
             link.greeting = Greeting::Hello;
         }
@@ -215,9 +225,9 @@ impl Rail {
         {
             link.receiver.stop();
         }
-        let start = Instant::now();
+        let start = self.now();
         while self.links.get(at).is_some_and(|link| link.receiver.is_reading()) {
-            if start.elapsed() > MOST_WAIT {
+            if self.now().duration_since(start) > MOST_WAIT {
                 self.close("reads of a peer's memory do not end");
                 break;
             }
@@ -258,7 +268,12 @@ impl Rail {
         }
     }
 
-    fn sender(&self, at: usize) -> Option<&Sender> {
+    /// (What is closed waits for nothing.)
+    fn now(&self) -> Instant {
+        self.way.as_ref().map_or_else(Instant::now, |way| way.port.now())
+    }
+
+    fn sender(&self, at: usize) -> Option<&Sender<P>> {
         self.links.get(at)?.sender.as_ref()
     }
 

@@ -11,7 +11,7 @@ use super::way::Way;
 use crate::bounce_buffers::BounceBuffers;
 use crate::link::Destination;
 use crate::sys::memory::UserMemory;
-use crate::sys::ofi::{PeerAddress, Posted, Remote};
+use crate::sys::ofi::{PeerAddress, Posted, Provider, Remote};
 
 /// Longest payload that comes in several records, in bytes: no message or piece that is sent so is longer.
 const MOST_IN_PARTS: u32 = 2 << 20;
@@ -211,7 +211,7 @@ impl Receiver {
     }
 
     /// Begins reads that have not begun.
-    pub fn read(&mut self, (link, peer): (u32, PeerAddress), way: &mut Way, memory: &UserMemory) {
+    pub fn read<P: Provider>(&mut self, (link, peer): (u32, PeerAddress), way: &mut Way<P>, memory: &UserMemory) {
         while let Some(read) = self.unread.pop_front() {
             let tag = read_tag(link, read.number, read.piece);
             let posted = match read.to {

@@ -9,7 +9,7 @@ use super::record::{Kind, MAX_PIECES, MOST_PAYLOAD, PIECE, PREAMBLE, Preamble, R
 use super::way::{Way, memory_hint};
 use crate::link_kind::Places;
 use crate::sys::memory::overlaps;
-use crate::sys::ofi::{LentPiece, PeerAddress};
+use crate::sys::ofi::{LentPiece, PeerAddress, Provider};
 use crate::waiting_frame::{Held, WaitingFrame};
 
 /// Numbered records that are not known to be taken, at most: the receiver has so many buffers for a link.
@@ -34,7 +34,7 @@ pub struct Told {
 }
 
 /// State of the sending half.
-pub struct Sender {
+pub struct Sender<P: Provider> {
     /// Where it sends to.
     pub peer: PeerAddress,
     /// The peer's name of the link, and its secret.
@@ -46,7 +46,7 @@ pub struct Sender {
     /// How many loans the peer has read.
     fetched: u32,
     /// The others, in order.
-    loans: VecDeque<Loan>,
+    loans: VecDeque<Loan<P>>,
     /// Frames that could not go yet, in order; the first perhaps in part.
     waiting: VecDeque<WaitingFrame>,
     /// What the peer was told last.
@@ -57,15 +57,15 @@ pub struct Sender {
     cannot_lend: bool,
 }
 
-struct Loan {
+struct Loan<P: Provider> {
     payload: Payload,
     /// Until it ends.
-    _pieces: Vec<LentPiece>,
+    _pieces: Vec<LentPiece<P::Registration>>,
 }
 
-impl Sender {
+impl<P: Provider> Sender<P> {
     /// Nothing was sent yet.
-    pub fn new(peer: PeerAddress, name: (u32, u64), tag: u64) -> Sender {
+    pub fn new(peer: PeerAddress, name: (u32, u64), tag: u64) -> Sender<P> {
         Sender {
             peer,
             name,
@@ -99,7 +99,7 @@ impl Sender {
     pub fn push(
         &mut self,
         (header, source, is_borrowed): (&Header, &Source, bool),
-        way: &mut Way,
+        way: &mut Way<P>,
         told: Told,
         places: Places<'_>,
     ) {
@@ -115,7 +115,7 @@ impl Sender {
     }
 
     /// Sends what waits and can go.
-    pub fn flush(&mut self, way: &mut Way, told: Told, places: Places<'_>) {
+    pub fn flush(&mut self, way: &mut Way<P>, told: Told, places: Places<'_>) {
         while let Some(mut frame) = self.waiting.pop_front() {
             if !self.write(&mut frame, way, told, places) {
                 self.waiting.push_front(frame);
@@ -139,13 +139,13 @@ impl Sender {
     }
 
     /// Tells the peer what was taken, if it would otherwise not hear of it in time. False: that could not be sent.
-    pub fn tell(&mut self, way: &mut Way, told: Told) -> bool {
+    pub fn tell(&mut self, way: &mut Way<P>, told: Told) -> bool {
         let is_due = told.fetched != self.told.fetched || told.taken.wrapping_sub(self.told.taken) >= CREDITS / 2;
         !is_due || self.send_bare(Kind::Credit, way, told)
     }
 
     /// Sends a record without anything. True if that has gone.
-    pub fn send_bare(&mut self, kind: Kind, way: &mut Way, told: Told) -> bool {
+    pub fn send_bare(&mut self, kind: Kind, way: &mut Way<P>, told: Told) -> bool {
         let record = self.preamble(kind, told).encode();
         self.send(&record, way, told)
     }
@@ -162,7 +162,7 @@ impl Sender {
     }
 
     /// Sends a frame, or more of it. True once all of it has gone.
-    fn write(&mut self, frame: &mut WaitingFrame, way: &mut Way, told: Told, places: Places<'_>) -> bool {
+    fn write(&mut self, frame: &mut WaitingFrame, way: &mut Way<P>, told: Told, places: Places<'_>) -> bool {
         let len = frame.payload.content().len();
         if len > MOST_COPIED && frame.done == 0 && frame.may_lend && !self.cannot_lend {
             if self.loans.len() >= MOST_LOANS || !self.has_credit() {
@@ -205,7 +205,7 @@ impl Sender {
     }
 
     /// Sends a frame whose payload stays where it is. `None`: it cannot be lent. False: not now.
-    fn write_lent(&mut self, frame: &WaitingFrame, way: &mut Way, told: Told, places: Places<'_>) -> Option<bool> {
+    fn write_lent(&mut self, frame: &WaitingFrame, way: &mut Way<P>, told: Told, places: Places<'_>) -> Option<bool> {
         let Held::Where(Source::User(payload)) = &frame.payload else { return None };
         if payload.extents().len() > MAX_PIECES {
             return None;
@@ -242,7 +242,7 @@ impl Sender {
     }
 
     /// Sends a short record. False: not now.
-    fn send(&mut self, record: &[u8], way: &mut Way, told: Told) -> bool {
+    fn send(&mut self, record: &[u8], way: &mut Way<P>, told: Told) -> bool {
         let has_gone = way.send_bytes(record, self.peer, self.tag);
         if has_gone {
             self.told = told;

@@ -3,7 +3,7 @@
 use ofi_abi::FI_ENOMEM;
 
 use super::record::{MOST_PAYLOAD, PREAMBLE};
-use crate::sys::ofi::{Buffer, Error, PeerAddress, Port, Posted};
+use crate::sys::ofi::{Buffer, Error, PeerAddress, Posted, Provider};
 use fishplate_engine::wire::MAX_HEADER_LEN;
 
 /// Bytes of the longest record.
@@ -12,9 +12,9 @@ pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MOST_PAYLOAD;
 const SENDS: usize = 64;
 
 /// The way out.
-pub struct Way {
+pub struct Way<P> {
     /// The endpoint.
-    pub port: Port,
+    pub port: P,
     /// How users call it.
     pub name: String,
     spare: Vec<Buffer>,
@@ -22,9 +22,9 @@ pub struct Way {
     under_way: usize,
 }
 
-impl Way {
+impl<P: Provider> Way<P> {
     /// By an endpoint.
-    pub fn new(port: Port, name: String) -> Result<Way, Error> {
+    pub fn new(port: P, name: String) -> Result<Way<P>, Error> {
         let spare = port.buffers(SENDS, RECORD)?;
         Ok(Way { port, name, spare, under_way: 0 })
     }

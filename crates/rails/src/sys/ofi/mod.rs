@@ -1,6 +1,7 @@
 //! Calls into a libfabric that is in this process: its providers, and one endpoint of one of them.
 //!
-//! [`Library`] finds the functions, [`Offer`] is what a provider offers, [`Port`] an endpoint with all that it needs.
+//! [`Library`] finds the functions, [`Offer`] is what a provider offers, [`Port`] an endpoint with all that it needs;
+//! [`Provider`] is what rails ask of such an endpoint.
 //! The safety rests on libfabric's manual pages, which the `SAFETY` comments call *the contract*: objects are closed once,
 //! after those that were made of them; buffers of operations stay until their completion has come, or the endpoint is
 //! closed.
@@ -13,6 +14,7 @@ mod offer;
 mod operation;
 mod operations;
 mod port;
+mod provider;
 mod registration;
 
 pub use buffer::Buffer;
@@ -21,7 +23,8 @@ pub use offer::Offer;
 pub use operation::Event;
 pub use operations::{Posted, Remote};
 pub use port::{PeerAddress, Port};
-pub use registration::LentPiece;
+pub use provider::Provider;
+pub use registration::{LentPiece, Registration};
 
 use std::ffi::{CStr, c_char};
 
