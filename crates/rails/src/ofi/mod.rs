@@ -16,8 +16,8 @@ mod record;
 mod sender;
 #[cfg(test)]
 mod tests;
+mod transport;
 pub mod wanted;
-mod way;
 
 pub(crate) use description::Description;
 pub(crate) use endpoint_link::{OfiLink, SharedRail, lock};

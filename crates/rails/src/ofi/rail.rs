@@ -11,7 +11,7 @@ use super::description::Description;
 use super::link::{Failure, Greeting, Link};
 use super::record::{Kind, Preamble};
 use super::sender::{CREDITS, Sender};
-use super::way::{RECORD, Way};
+use super::transport::{RECORD, Transport};
 use crate::bounce_buffers::BounceBuffers;
 use crate::link_kind::Places;
 use crate::random::random;
@@ -38,7 +38,7 @@ pub struct Rail<P: Provider> {
     pub ordinal: u8,
     address: Vec<u8>,
     /// `None` once it is closed.
-    way: Option<Way<P>>,
+    transport: Option<Transport<P>>,
     links: Slab<Link<P>>,
     /// How many links there were, which tells those of one key apart.
     serial: u16,
@@ -85,7 +85,7 @@ impl<P: Provider> Rail<P> {
         speed: Option<u64>,
     ) -> Result<Rail<P>, Error> {
         let address = port.address()?;
-        let way = Way::new(port, name.clone())?;
+        let transport = Transport::new(port, name.clone())?;
         Ok(Rail {
             provider,
             fabric,
@@ -93,7 +93,7 @@ impl<P: Provider> Rail<P> {
             speed,
             ordinal: 0,
             address,
-            way: Some(way),
+            transport: Some(transport),
             links: Slab::new(),
             serial: 0,
             receives: 0,
@@ -106,7 +106,7 @@ impl<P: Provider> Rail<P> {
 
     /// Whether it has an endpoint.
     pub fn is_open(&self) -> bool {
-        self.way.is_some()
+        self.transport.is_some()
     }
 
     /// A link to a peer, which has to be told the description.
@@ -127,8 +127,8 @@ impl<P: Provider> Rail<P> {
 
     /// The peer has told its description.
     pub fn answer(&mut self, at: usize, theirs: &Description) -> Result<(), Error> {
-        let (Some(way), Some(link)) = (&mut self.way, self.links.get_mut(at)) else { return Ok(()) };
-        let peer = way.port.insert(&theirs.address)?;
+        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return Ok(()) };
+        let peer = transport.port.insert(&theirs.address)?;
         link.sender = Some(Sender::new(peer, Link::<P>::name_of(theirs), u64::from(link.id) << 32));
         if link.greeting == Greeting::Nothing {
             link.greeting = Greeting::Hello;
@@ -139,10 +139,10 @@ impl<P: Provider> Rail<P> {
 
     /// Takes a frame for a link.
     pub fn push(&mut self, at: usize, frame: (&Header, &Source, bool), places: Places<'_>) {
-        let (Some(way), Some(link)) = (&mut self.way, self.links.get_mut(at)) else { return };
+        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return };
         let told = link.told();
         if let Some(sender) = &mut link.sender {
-            sender.push(frame, way, told, places);
+            sender.push(frame, transport, told, places);
             link.was_blocked = sender.is_blocked();
             self.has_waiting |= !sender.is_empty();
         }
@@ -208,8 +208,8 @@ impl<P: Provider> Rail<P> {
         let Some((frame, record)) = link.current.take() else { return };
         let bytes = record.as_ref().map_or(&[][..], |(buffer, len)| &buffer.bytes()[..*len]);
         link.receiver.place((frame, bytes), placement, (memory, bounces));
-        if let (Some(way), Some(sender)) = (&mut self.way, &link.sender) {
-            link.receiver.read((link.id, sender.peer), way, memory);
+        if let (Some(transport), Some(sender)) = (&mut self.transport, &link.sender) {
+            link.receiver.read((link.id, sender.peer), transport, memory);
         }
         if let Some((buffer, _)) = record {
             self.unposted.push(buffer);
@@ -253,12 +253,12 @@ impl<P: Provider> Rail<P> {
 
     /// Whether records that were sent are under way.
     pub fn has_sends(&self) -> bool {
-        self.way.as_ref().is_some_and(Way::has_sends)
+        self.transport.as_ref().is_some_and(Transport::has_sends)
     }
 
     /// Closes the endpoint: all links have failed.
     pub fn close(&mut self, why: &str) {
-        if self.way.take().is_none() {
+        if self.transport.take().is_none() {
             return;
         }
         log::warn!("rail {}: closed: {why}", self.name);
@@ -270,7 +270,7 @@ impl<P: Provider> Rail<P> {
 
     /// (What is closed waits for nothing.)
     fn now(&self) -> Instant {
-        self.way.as_ref().map_or_else(Instant::now, |way| way.port.now())
+        self.transport.as_ref().map_or_else(Instant::now, |transport| transport.port.now())
     }
 
     fn sender(&self, at: usize) -> Option<&Sender<P>> {
@@ -300,8 +300,8 @@ impl<P: Provider> Rail<P> {
 
     /// Takes operations that have ended. True if there were any.
     fn take_ended(&mut self) -> bool {
-        let Some(way) = &mut self.way else { return false };
-        let any = way.port.poll(&mut self.events).unwrap_or_else(|error| {
+        let Some(transport) = &mut self.transport else { return false };
+        let any = transport.port.poll(&mut self.events).unwrap_or_else(|error| {
             self.close(&error.to_string());
             false
         });
@@ -336,8 +336,8 @@ impl<P: Provider> Rail<P> {
                 self.unposted.push(buffer);
             }
             Event::Sent(buffer, tag, result) => {
-                if let Some(way) = &mut self.way {
-                    way.give_back(buffer);
+                if let Some(transport) = &mut self.transport {
+                    transport.give_back(buffer);
                 }
                 self.note(tag, result);
                 return;
@@ -364,9 +364,9 @@ impl<P: Provider> Rail<P> {
 
     /// Lets records come into all buffers that are there.
     fn post(&mut self) {
-        let Some(way) = &mut self.way else { return };
+        let Some(transport) = &mut self.transport else { return };
         while let Some(buffer) = self.unposted.pop() {
-            if let Posted::Again(buffer) = way.port.receive(buffer) {
+            if let Posted::Again(buffer) = transport.port.receive(buffer) {
                 self.unposted.push(buffer);
                 return;
             }
@@ -375,10 +375,10 @@ impl<P: Provider> Rail<P> {
 
     /// Has buffers for all links.
     fn add_receives(&mut self) -> Result<(), Error> {
-        let Some(way) = &mut self.way else { return Ok(()) };
+        let Some(transport) = &mut self.transport else { return Ok(()) };
         let wanted = self.links.len() * (CREDITS as usize + BARE);
         if wanted > self.receives {
-            self.unposted.extend(way.port.buffers(wanted - self.receives, RECORD)?);
+            self.unposted.extend(transport.port.buffers(wanted - self.receives, RECORD)?);
             self.receives = wanted;
         }
         self.post();
@@ -436,7 +436,7 @@ impl<P: Provider> Rail<P> {
     }
 
     fn service_link(&mut self, at: usize, places: Places<'_>) {
-        let (Some(way), Some(link)) = (&mut self.way, self.links.get_mut(at)) else { return };
+        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return };
         let told = link.told();
         let Some(sender) = &mut link.sender else { return };
         let mut is_proven = false;
@@ -446,14 +446,14 @@ impl<P: Provider> Rail<P> {
             Greeting::Welcome => Some(Kind::Welcome),
         };
         if let Some(kind) = kind
-            && sender.send_bare(kind, way, told)
+            && sender.send_bare(kind, transport, told)
         {
             link.greeting = Greeting::Nothing;
             is_proven = link.is_welcomed;
         }
-        link.receiver.read((link.id, sender.peer), way, places.memory);
-        sender.flush(way, told, places);
-        let is_told = sender.tell(way, told);
+        link.receiver.read((link.id, sender.peer), transport, places.memory);
+        sender.flush(transport, told, places);
+        let is_told = sender.tell(transport, told);
         self.has_waiting |=
             !is_told || !sender.is_empty() || link.greeting != Greeting::Nothing || link.receiver.has_unread();
         if is_proven || link.was_blocked && !sender.is_blocked() {

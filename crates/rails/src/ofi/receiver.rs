@@ -7,7 +7,7 @@ use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode};
 use fishplate_engine::{BounceId, Extent, Payload, Placement};
 
 use super::record::{Kind, RemotePiece};
-use super::way::Way;
+use super::transport::Transport;
 use crate::bounce_buffers::BounceBuffers;
 use crate::link::Destination;
 use crate::sys::memory::UserMemory;
@@ -211,12 +211,17 @@ impl Receiver {
     }
 
     /// Begins reads that have not begun.
-    pub fn read<P: Provider>(&mut self, (link, peer): (u32, PeerAddress), way: &mut Way<P>, memory: &UserMemory) {
+    pub fn read<P: Provider>(
+        &mut self,
+        (link, peer): (u32, PeerAddress),
+        transport: &mut Transport<P>,
+        memory: &UserMemory,
+    ) {
         while let Some(read) = self.unread.pop_front() {
             let tag = read_tag(link, read.number, read.piece);
             let posted = match read.to {
-                To::User(extent) => way.port.read((memory, &Payload::One(extent)), read.from, peer, tag),
-                To::Copy(len) => way.port.read_own(vec![0; len], read.from, peer, tag),
+                To::User(extent) => transport.port.read((memory, &Payload::One(extent)), read.from, peer, tag),
+                To::Copy(len) => transport.port.read_own(vec![0; len], read.from, peer, tag),
             };
             if matches!(posted, Posted::Again(())) {
                 self.unread.push_front(read);

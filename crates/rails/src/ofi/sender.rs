@@ -6,7 +6,7 @@ use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use fishplate_engine::{Payload, Source};
 
 use super::record::{Kind, MAX_PIECES, MOST_PAYLOAD, PIECE, PREAMBLE, Preamble, RemotePiece};
-use super::way::{Way, memory_hint};
+use super::transport::{Transport, memory_hint};
 use crate::link_kind::Places;
 use crate::sys::memory::overlaps;
 use crate::sys::ofi::{LentPiece, PeerAddress, Provider};
@@ -99,13 +99,13 @@ impl<P: Provider> Sender<P> {
     pub fn push(
         &mut self,
         (header, source, is_borrowed): (&Header, &Source, bool),
-        way: &mut Way<P>,
+        transport: &mut Transport<P>,
         told: Told,
         places: Places<'_>,
     ) {
         let mut frame =
             WaitingFrame { header: *header, payload: Held::Where(source.clone()), may_lend: !is_borrowed, done: 0 };
-        if self.waiting.is_empty() && self.write(&mut frame, way, told, places) {
+        if self.waiting.is_empty() && self.write(&mut frame, transport, told, places) {
             return;
         }
         if is_borrowed {
@@ -115,9 +115,9 @@ impl<P: Provider> Sender<P> {
     }
 
     /// Sends what waits and can go.
-    pub fn flush(&mut self, way: &mut Way<P>, told: Told, places: Places<'_>) {
+    pub fn flush(&mut self, transport: &mut Transport<P>, told: Told, places: Places<'_>) {
         while let Some(mut frame) = self.waiting.pop_front() {
-            if !self.write(&mut frame, way, told, places) {
+            if !self.write(&mut frame, transport, told, places) {
                 self.waiting.push_front(frame);
                 return;
             }
@@ -139,15 +139,15 @@ impl<P: Provider> Sender<P> {
     }
 
     /// Tells the peer what was taken, if it would otherwise not hear of it in time. False: that could not be sent.
-    pub fn tell(&mut self, way: &mut Way<P>, told: Told) -> bool {
+    pub fn tell(&mut self, transport: &mut Transport<P>, told: Told) -> bool {
         let is_due = told.fetched != self.told.fetched || told.taken.wrapping_sub(self.told.taken) >= CREDITS / 2;
-        !is_due || self.send_bare(Kind::Credit, way, told)
+        !is_due || self.send_bare(Kind::Credit, transport, told)
     }
 
     /// Sends a record without anything. True if that has gone.
-    pub fn send_bare(&mut self, kind: Kind, way: &mut Way<P>, told: Told) -> bool {
+    pub fn send_bare(&mut self, kind: Kind, transport: &mut Transport<P>, told: Told) -> bool {
         let record = self.preamble(kind, told).encode();
-        self.send(&record, way, told)
+        self.send(&record, transport, told)
     }
 
     /// `ended` is not there any more once this returns. False if the peer may still read of it.
@@ -162,13 +162,19 @@ impl<P: Provider> Sender<P> {
     }
 
     /// Sends a frame, or more of it. True once all of it has gone.
-    fn write(&mut self, frame: &mut WaitingFrame, way: &mut Way<P>, told: Told, places: Places<'_>) -> bool {
+    fn write(
+        &mut self,
+        frame: &mut WaitingFrame,
+        transport: &mut Transport<P>,
+        told: Told,
+        places: Places<'_>,
+    ) -> bool {
         let len = frame.payload.content().len();
         if len > MOST_COPIED && frame.done == 0 && frame.may_lend && !self.cannot_lend {
             if self.loans.len() >= MOST_LOANS || !self.has_credit() {
                 return false;
             }
-            match self.write_lent(frame, way, told, places) {
+            match self.write_lent(frame, transport, told, places) {
                 Some(has_gone) => return has_gone,
                 None => frame.may_lend = false,
             }
@@ -179,7 +185,7 @@ impl<P: Provider> Sender<P> {
             }
             let part = (len - frame.done).min(MOST_COPIED) as usize;
             let kind = if frame.done > 0 { Kind::Rest } else { Kind::Frame };
-            let Some(mut buffer) = way.take_buffer() else { return false };
+            let Some(mut buffer) = transport.take_buffer() else { return false };
             let bytes = buffer.bytes_mut();
             bytes[..PREAMBLE].copy_from_slice(&self.preamble(kind, told).encode());
             let mut at = PREAMBLE;
@@ -193,7 +199,7 @@ impl<P: Provider> Sender<P> {
                 bytes[at..at + piece.len()].copy_from_slice(piece);
                 at += piece.len();
             });
-            if !way.send(buffer, at, self.peer, self.tag) {
+            if !transport.send(buffer, at, self.peer, self.tag) {
                 return false;
             }
             (self.next, self.told) = (self.next.wrapping_add(1), told);
@@ -205,17 +211,23 @@ impl<P: Provider> Sender<P> {
     }
 
     /// Sends a frame whose payload stays where it is. `None`: it cannot be lent. False: not now.
-    fn write_lent(&mut self, frame: &WaitingFrame, way: &mut Way<P>, told: Told, places: Places<'_>) -> Option<bool> {
+    fn write_lent(
+        &mut self,
+        frame: &WaitingFrame,
+        transport: &mut Transport<P>,
+        told: Told,
+        places: Places<'_>,
+    ) -> Option<bool> {
         let Held::Where(Source::User(payload)) = &frame.payload else { return None };
         if payload.extents().len() > MAX_PIECES {
             return None;
         }
-        let pieces = match way.port.lend(places.memory, payload) {
+        let pieces = match transport.port.lend(places.memory, payload) {
             Ok(pieces) => pieces,
             Err(error) => {
                 log::warn!(
                     "rail {}: memory cannot be registered, so long messages are copied: {error}{}",
-                    way.name,
+                    transport.name,
                     memory_hint(&error)
                 );
                 self.cannot_lend = true;
@@ -233,7 +245,7 @@ impl<P: Provider> Sender<P> {
             record[at..at + PIECE].copy_from_slice(&piece.encode());
             at += PIECE;
         }
-        if !self.send(&record[..at], way, told) {
+        if !self.send(&record[..at], transport, told) {
             return Some(false);
         }
         self.next = self.next.wrapping_add(1);
@@ -242,8 +254,8 @@ impl<P: Provider> Sender<P> {
     }
 
     /// Sends a short record. False: not now.
-    fn send(&mut self, record: &[u8], way: &mut Way<P>, told: Told) -> bool {
-        let has_gone = way.send_bytes(record, self.peer, self.tag);
+    fn send(&mut self, record: &[u8], transport: &mut Transport<P>, told: Told) -> bool {
+        let has_gone = transport.send_bytes(record, self.peer, self.tag);
         if has_gone {
             self.told = told;
         }

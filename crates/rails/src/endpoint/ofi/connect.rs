@@ -82,15 +82,15 @@ impl Endpoint {
     /// Tells the peer of stream `at` of a link to be. Its name, if that could be.
     fn offer_ofi_link(&mut self, rail: usize, vc: VcId, at: usize) -> Option<usize> {
         let own = &mut self.ofi.rails[rail];
-        let mut way = lock(&own.rail);
-        if !way.is_open() {
+        let mut open = lock(&own.rail);
+        if !open.is_open() {
             return None;
         }
-        let (end, description) = way
+        let (end, description) = open
             .offer()
             .inspect_err(|error| log::warn!("rail {}: there is no memory for a link: {error}", own.name))
             .ok()?;
-        drop(way);
+        drop(open);
         if own.ends.len() <= end {
             own.ends.resize_with(end + 1, || None);
         }
@@ -114,8 +114,8 @@ impl Endpoint {
         let vc = own.vc;
         // The streams have said what the peer grants.
         let Ok(subchannel) = self.engine.subchannel_up(vc, id, self.ofi.rails[rail].speed, 0) else { return };
-        let way = self.ofi.rails[rail].rail.clone();
-        let link = self.links.ofi.insert(OfiLink::new((way, end), subchannel, id));
+        let shared = self.ofi.rails[rail].rail.clone();
+        let link = self.links.ofi.insert(OfiLink::new((shared, end), subchannel, id));
         if let Some(own) = &mut self.ofi.rails[rail].ends[end] {
             own.link = Some(link);
         }

@@ -11,22 +11,22 @@ pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MOST_PAYLOAD;
 /// Records that are under way at a time, of all links.
 const SENDS: usize = 64;
 
-/// The way out.
-pub struct Way<P> {
+/// The transport out.
+pub struct Transport<P> {
     /// The endpoint.
     pub port: P,
     /// How users call it.
     pub name: String,
     spare: Vec<Buffer>,
     /// Records that are under way.
-    under_way: usize,
+    in_flight: usize,
 }
 
-impl<P: Provider> Way<P> {
+impl<P: Provider> Transport<P> {
     /// By an endpoint.
-    pub fn new(port: P, name: String) -> Result<Way<P>, Error> {
+    pub fn new(port: P, name: String) -> Result<Transport<P>, Error> {
         let spare = port.buffers(SENDS, RECORD)?;
-        Ok(Way { port, name, spare, under_way: 0 })
+        Ok(Transport { port, name, spare, in_flight: 0 })
     }
 
     /// A buffer for a record, if there is one.
@@ -36,13 +36,13 @@ impl<P: Provider> Way<P> {
 
     /// A buffer is not needed any more.
     pub fn give_back(&mut self, buffer: Buffer) {
-        self.under_way -= 1;
+        self.in_flight -= 1;
         self.spare.push(buffer);
     }
 
     /// Whether records are under way.
     pub fn has_sends(&self) -> bool {
-        self.under_way > 0
+        self.in_flight > 0
     }
 
     /// Sends the first `len` bytes of a buffer. False: not now, and the buffer is spare again.
@@ -55,7 +55,7 @@ impl<P: Provider> Way<P> {
         }
         match self.port.send(buffer, len, peer, tag) {
             Posted::Yes => {
-                self.under_way += 1;
+                self.in_flight += 1;
                 true
             }
             Posted::Again(buffer) => {
