@@ -6,7 +6,7 @@ use super::description::Description;
 use super::receiver::{BadRecord, Frame, Receiver};
 use super::record::{Kind, PREAMBLE, Preamble};
 use super::sender::{CREDITS, Sender, Told};
-use crate::sys::ofi::{Buffer, Provider};
+use crate::sys::ofi::{Buffer, PeerAddress, Provider};
 
 /// A link, or what is to become one.
 pub struct Link<P: Provider> {
@@ -14,7 +14,13 @@ pub struct Link<P: Provider> {
     pub id: u32,
     /// What all that comes over it has to begin with.
     pub secret: u64,
-    /// Once the peer has told where it is.
+    /// How the peer is reached: its address, or the connection to it.
+    pub peer: Option<PeerAddress>,
+    /// What is sent there arrives.
+    pub is_connected: bool,
+    /// How the peer calls the link, and its secret.
+    pub theirs: Option<(u32, u64)>,
+    /// Once all of that is known.
     pub sender: Option<Sender<P>>,
     /// What is received.
     pub receiver: Receiver,
@@ -34,6 +40,8 @@ pub struct Link<P: Provider> {
     pub current: Option<(Frame, Option<(Buffer, usize)>)>,
     /// What blocked it may be gone.
     pub was_blocked: bool,
+    /// Its connection has ended, so it fails once what has come is taken.
+    pub end: Option<Failure>,
     /// Why it has failed.
     pub failure: Option<Failure>,
     /// It is in the list of those with news.
@@ -66,6 +74,9 @@ impl<P: Provider> Link<P> {
         Link {
             id,
             secret,
+            peer: None,
+            is_connected: false,
+            theirs: None,
             sender: None,
             receiver: Receiver::default(),
             greeting: Greeting::Nothing,
@@ -76,6 +87,7 @@ impl<P: Provider> Link<P> {
             taken: 0,
             current: None,
             was_blocked: false,
+            end: None,
             failure: None,
             is_listed: false,
         }

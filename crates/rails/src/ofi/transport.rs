@@ -11,7 +11,7 @@ pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MOST_PAYLOAD;
 /// Records that are under way at a time, of all links.
 const SENDS: usize = 64;
 
-/// The transport out.
+/// The endpoint that the links of a rail share, and what they need for sending.
 pub struct Transport<P> {
     /// The endpoint.
     pub port: P,

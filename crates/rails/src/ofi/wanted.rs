@@ -1,25 +1,46 @@
 //! Which of a libfabric's providers are to be rails: words of FISHPLATE_RAILS such as `verbs:mlx5_0`.
 
+use std::fmt;
 use std::net::IpAddr;
+
+pub use crate::sys::ofi::EndpointKind;
 
 /// A domain of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The provider's name.
     pub provider: String,
-    /// The domain's.
+    /// Which of its endpoints, if not those that suit best.
+    pub kind: Option<EndpointKind>,
+    /// The domain's name.
     pub domain: String,
 }
 
 impl Wanted {
     /// What a word means. `None`: it is about network interfaces.
     pub fn of(word: &str) -> Option<Wanted> {
-        if word.parse::<IpAddr>().is_ok() || word.contains('/') || word.starts_with('^') {
+        if word.parse::<IpAddr>().is_ok() || word.starts_with('^') {
             return None;
         }
         let (provider, domain) = word.rsplit_once(':')?;
-        let is_meant = !provider.is_empty() && !domain.is_empty();
-        is_meant.then(|| Wanted { provider: provider.to_string(), domain: domain.to_string() })
+        let (provider, kind) = match provider.rsplit_once('/') {
+            Some((provider, "msg")) => (provider, Some(EndpointKind::Connected)),
+            Some((provider, "rdm")) => (provider, Some(EndpointKind::Datagram)),
+            _ => (provider, None),
+        };
+        let is_meant = !provider.is_empty() && !domain.is_empty() && !provider.contains('/') && !domain.contains('/');
+        is_meant.then(|| Wanted { provider: provider.to_string(), kind, domain: domain.to_string() })
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Some(EndpointKind::Connected) => "/msg",
+            Some(EndpointKind::Datagram) => "/rdm",
+            None => "",
+        };
+        write!(f, "{}{kind}:{}", self.provider, self.domain)
     }
 }
 
@@ -29,13 +50,28 @@ mod tests {
 
     #[test]
     fn words_with_a_provider_are_told_from_interfaces_and_addresses() {
-        for word in ["eth0", "10.0.0.1", "fd00::1", "fd00::/64", "10.0.0.0/8", "^eth0", "eth*", ":eth0", "tcp:"] {
+        for word in [
+            "eth0",
+            "10.0.0.1",
+            "fd00::1",
+            "fd00::/64",
+            "10.0.0.0/8",
+            "^eth0",
+            "eth*",
+            ":eth0",
+            "tcp:",
+            "tcp/dgram:eth0",
+        ] {
             assert_eq!(Wanted::of(word), None, "{word}");
         }
-        for (word, provider, domain) in
-            [("verbs:mlx5_0", "verbs", "mlx5_0"), ("udp;ofi_rxd:eth0", "udp;ofi_rxd", "eth0")]
-        {
-            let wanted = Wanted { provider: provider.to_string(), domain: domain.to_string() };
+        for (word, provider, kind, domain) in [
+            ("verbs:mlx5_0", "verbs", None, "mlx5_0"),
+            ("verbs/rdm:mlx5_0", "verbs", Some(EndpointKind::Datagram), "mlx5_0"),
+            ("tcp/msg:eth0", "tcp", Some(EndpointKind::Connected), "eth0"),
+            ("udp;ofi_rxd:eth0", "udp;ofi_rxd", None, "eth0"),
+        ] {
+            let wanted = Wanted { provider: provider.to_string(), kind, domain: domain.to_string() };
+            assert_eq!(wanted.to_string(), word);
             assert_eq!(Wanted::of(word), Some(wanted), "{word}");
         }
     }

@@ -1,12 +1,17 @@
 //! Calls into a libfabric that is in this process: its providers, and one endpoint of one of them.
 //!
-//! [`Library`] finds the functions, [`Offer`] is what a provider offers, [`Port`] an endpoint with all that it needs;
+//! [`Library`] finds the functions, [`Offer`] is what a provider offers, [`Port`] an endpoint with all that it needs, or
+//! one for each peer, where [`Connected`] says so;
 //! [`Provider`] is what rails ask of such an endpoint.
 //! The safety rests on libfabric's manual pages, which the `SAFETY` comments call *the contract*: objects are closed once,
 //! after those that were made of them; buffers of operations stay until their completion has come, or the endpoint is
 //! closed.
 
+mod address;
 mod buffer;
+mod connected;
+mod connections;
+mod datagram_endpoint;
 mod domain;
 mod library;
 mod object;
@@ -18,8 +23,9 @@ mod provider;
 mod registration;
 
 pub use buffer::Buffer;
+pub use connections::{ConnectionEvent, Request};
 pub use library::Library;
-pub use offer::Offer;
+pub use offer::{EndpointKind, Offer};
 pub use operation::Event;
 pub use operations::{Posted, Remote};
 pub use port::{PeerAddress, Port};

@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use fishplate_engine::Payload;
 
+use super::connected::Connected;
+use super::port::Endpoints;
 use super::{Buffer, Error, Event, LentPiece, PeerAddress, Port, Posted, Registration, Remote};
 use crate::sys::memory::UserMemory;
 
@@ -15,8 +17,13 @@ pub trait Provider {
     /// Where peers reach it.
     fn address(&self) -> Result<Vec<u8>, Error>;
 
-    /// Makes a peer's endpoint known.
+    /// Makes known a peer that needs no connection.
     fn insert(&mut self, address: &[u8]) -> Result<PeerAddress, Error>;
+
+    /// Itself, if it has to be connected to each peer, instead.
+    fn connected(&mut self) -> Option<&mut dyn Connected> {
+        None
+    }
 
     /// Memory for `count` messages of `len` bytes.
     fn buffers(&self, count: usize, len: usize) -> Result<Vec<Buffer>, Error>;
@@ -58,6 +65,13 @@ impl Provider for Port {
 
     fn insert(&mut self, address: &[u8]) -> Result<PeerAddress, Error> {
         Port::insert(self, address)
+    }
+
+    fn connected(&mut self) -> Option<&mut dyn Connected> {
+        match self.endpoints {
+            Endpoints::Connected(_) => Some(self),
+            Endpoints::Datagram(_) => None,
+        }
     }
 
     fn buffers(&self, count: usize, len: usize) -> Result<Vec<Buffer>, Error> {

@@ -1,0 +1,141 @@
+//! How links of a rail come about.
+
+use super::Rail;
+use crate::ofi::description::Description;
+use crate::ofi::link::{Failure, Greeting, Link};
+use crate::ofi::sender::{CREDITS, Sender};
+use crate::ofi::transport::RECORD;
+use crate::random::random;
+use crate::sys::ofi::{ConnectionEvent, Error, PeerAddress, Provider, Request};
+
+/// Buffers of a link beside those for numbered records: for greetings, and for what tells of records that were taken, of which
+/// each needs one that was sent.
+const BARE: usize = 24;
+/// Records that can come over a link and are not taken.
+pub const RECEIVES: usize = CREDITS as usize + BARE;
+
+impl<P: Provider> Rail<P> {
+    /// A link to a peer, which has to be told the description.
+    pub fn offer(&mut self) -> Result<(usize, Description), Error> {
+        let secret = random().map_or(0, u64::from_le_bytes);
+        self.serial = self.serial.wrapping_add(1);
+        let entry = self.links.vacant_entry();
+        let at = entry.key();
+        let link = u32::from(self.serial) << 16 | at as u32 & 0xffff;
+        entry.insert(Link::new(link, secret));
+        if let Err(error) = self.add_receives() {
+            self.links.remove(at);
+            return Err(error);
+        }
+        let (provider, fabric, address) = (self.provider.clone(), self.fabric.clone(), self.address.clone());
+        Ok((at, Description { provider, fabric, ordinal: self.ordinal, address, link, secret }))
+    }
+
+    /// The peer has told its description.
+    pub fn answer(&mut self, at: usize, theirs: &Description) -> Result<(), Error> {
+        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return Ok(()) };
+        let name = Link::<P>::name_of(theirs);
+        link.theirs = Some(name);
+        match transport.port.connected() {
+            None => {
+                link.peer = Some(transport.port.insert(&theirs.address)?);
+                link.is_connected = true;
+            }
+            // Both sides know both secrets: one of them connects, the other accepts.
+            Some(connected) if link.peer.is_none() && (link.secret, link.id) < (theirs.secret, theirs.link) => {
+                link.peer = Some(connected.connect(&theirs.address, &encode_request(name), &mut self.unposted)?);
+            }
+            Some(_) => {}
+        }
+        self.begin(at);
+        Ok(())
+    }
+
+    /// Something has happened to a connection.
+    pub(super) fn handle_connection(&mut self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::Requested(request) => self.handle_request(request),
+            ConnectionEvent::Connected(peer) => {
+                if let Some(at) = self.find_peer(peer) {
+                    self.links[at].is_connected = true;
+                    self.begin(at);
+                }
+            }
+            ConnectionEvent::Ended(peer, why) => {
+                if let Some(at) = self.find_peer(peer) {
+                    self.links[at].end.get_or_insert(Failure::Broken(why));
+                    self.list(at);
+                }
+            }
+        }
+    }
+
+    /// Closes the connection of a link, if it has one of its own: nothing of it touches memory any more.
+    pub(super) fn disconnect(&mut self, at: usize) -> bool {
+        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return false };
+        let Some(connected) = transport.port.connected() else { return false };
+        let peer = link.peer.take();
+        peer.inspect(|peer| connected.disconnect(*peer)).is_some()
+    }
+
+    /// Accepts a connection for the link that the request names, if the peer knows its secret.
+    fn handle_request(&mut self, request: Request) {
+        let named = decode_request(&request.data).and_then(|(id, secret)| {
+            let at = self.find(id)?;
+            let link = &self.links[at];
+            (link.secret == secret && link.peer.is_none() && link.failure.is_none()).then_some(at)
+        });
+        let Some(connected) = self.transport.as_mut().and_then(|transport| transport.port.connected()) else { return };
+        let Some(at) = named else {
+            log::debug!("rail {}: a connection that belongs to no link is refused", self.name);
+            connected.refuse(request);
+            return;
+        };
+        match connected.accept(request, &mut self.unposted) {
+            Ok(peer) => self.links[at].peer = Some(peer),
+            Err(error) => self.fail(at, Failure::Broken(error.to_string())),
+        }
+    }
+
+    /// Greets the peer of a link, once it can be reached and has told what it calls the link.
+    fn begin(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        let (Some(peer), Some(name), true) = (link.peer, link.theirs, link.is_connected) else { return };
+        link.sender.get_or_insert_with(|| Sender::new(peer, name, u64::from(link.id) << 32));
+        if link.greeting == Greeting::Nothing {
+            link.greeting = Greeting::Hello;
+        }
+        self.list(at);
+    }
+
+    fn find_peer(&self, peer: PeerAddress) -> Option<usize> {
+        self.links.iter().find(|(_, link)| link.peer == Some(peer)).map(|(at, _)| at)
+    }
+
+    /// Has buffers for all links.
+    fn add_receives(&mut self) -> Result<(), Error> {
+        let Some(transport) = &mut self.transport else { return Ok(()) };
+        let wanted = self.links.len() * RECEIVES;
+        if wanted > self.receives {
+            self.unposted.extend(transport.port.buffers(wanted - self.receives, RECORD)?);
+            self.receives = wanted;
+        }
+        self.post();
+        Ok(())
+    }
+}
+
+/// What a request for a connection says: how its receiver calls the link, and the secret.
+fn encode_request((link, secret): (u32, u64)) -> [u8; 12] {
+    let mut out = [0; 12];
+    out[..4].copy_from_slice(&link.to_le_bytes());
+    out[4..].copy_from_slice(&secret.to_le_bytes());
+    out
+}
+
+/// The same of what has come, which providers make longer.
+fn decode_request(data: &[u8]) -> Option<(u32, u64)> {
+    let (link, rest) = data.split_first_chunk()?;
+    let secret = rest.first_chunk()?;
+    Some((u32::from_le_bytes(*link), u64::from_le_bytes(*secret)))
+}
