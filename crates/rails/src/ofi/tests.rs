@@ -35,8 +35,8 @@ impl End {
             Some(kind) => Offer::of_kind(&library, &wanted.provider, kind),
             None => Offer::all(&library, &wanted.provider),
         };
-        let offers = offers
-            .inspect_err(|error| println!("skipped: libfabric {} has no {provider}: {error}", library.version()));
+        let offers =
+            offers.inspect_err(|error| println!("skipped: libfabric {} has no {provider}: {error}", library.version()));
         let mut offers = offers.ok()?;
         let at = offers.iter().position(|offer| offer.domain == "lo").unwrap_or(0);
         let rail = Rail::open(offers.swap_remove(at), wanted.to_string())
