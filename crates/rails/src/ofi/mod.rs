@@ -6,6 +6,8 @@
 //!
 //! Docs: `docs/ofi.md`.
 
+pub mod adapters;
+mod choice;
 pub(crate) mod description;
 mod endpoint_link;
 mod library;
@@ -21,8 +23,8 @@ pub mod wanted;
 
 pub(crate) use description::Description;
 pub(crate) use endpoint_link::{OfiLink, SharedRail, lock};
-pub(crate) use library::open;
 pub use library::use_library;
+pub(crate) use library::{find, open};
 pub(crate) use link::Failure;
 pub(crate) use rail::News;
 

@@ -18,6 +18,7 @@ impl Endpoint {
         let link = &self.links.streams[at];
         let (vc, is_additional, remote) = (link.common.subchannel.vc, link.name.is_additional(), link.remote.ip());
         let shares_memory = self.settings.shared_memory && self.own_addresses.contains(&remote);
+        self.stand_by(vc);
         if is_additional || shares_memory {
             return;
         }
@@ -120,6 +121,7 @@ impl Endpoint {
             own.link = Some(link);
         }
         self.peers[vc.0 as usize].set_link(subchannel.index, LinkId::Ofi(link));
+        self.stand_by(vc);
         self.counters.connected(id, 1, &TcpInfo::default());
         log::info!("rail {}: connected to {}", self.ofi.rails[rail].name, self.describe_peer(vc));
         self.engine.writable(subchannel, BUDGET);
@@ -152,6 +154,7 @@ impl Endpoint {
         lock(&own.rail).remove(end, &mut self.bounces);
         let Some(removed) = own.ends[end].take() else { return };
         own.pauses.entry(removed.vc).or_default().failed(self.clock.now());
+        self.stand_by(removed.vc);
     }
 
     /// Takes out all of what a peer has.

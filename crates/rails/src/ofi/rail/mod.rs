@@ -30,6 +30,8 @@ pub struct Rail<P: Provider> {
     pub fabric: String,
     /// How users call it.
     pub name: String,
+    /// What its adapter is called, where it has one.
+    pub device: String,
     /// Bits per second, where that is known.
     pub speed: Option<u64>,
     /// Which of the rails of its provider and fabric it is.
@@ -69,12 +71,13 @@ pub enum News {
 impl Rail<Port> {
     /// Opens an endpoint for it.
     pub fn open(offer: Offer, name: String) -> Result<Rail<Port>, Error> {
-        let (fabric, speed) = (offer.fabric.clone(), offer.speed);
+        let (fabric, device, speed) = (offer.fabric.clone(), offer.device.clone(), offer.speed);
         let provider = match offer.kind {
             EndpointKind::Datagram => offer.provider.clone(),
             EndpointKind::Connected => format!("{}/msg", offer.provider),
         };
-        Rail::over(Port::open(offer, setup::RECEIVES)?, (provider, fabric, name), speed)
+        let rail = Rail::over(Port::open(offer, setup::RECEIVES)?, (provider, fabric, name), speed)?;
+        Ok(Rail { device, ..rail })
     }
 }
 
@@ -91,6 +94,7 @@ impl<P: Provider> Rail<P> {
             provider,
             fabric,
             name,
+            device: String::new(),
             speed,
             ordinal: 0,
             address,
