@@ -35,8 +35,8 @@ impl End {
             Some(kind) => Offer::of_kind(&library, &wanted.provider, kind),
             None => Offer::all(&library, &wanted.provider),
         };
-        let offers = offers
-            .inspect_err(|error| println!("skipped: libfabric {} has no {provider}: {error}", library.version()));
+        let offers =
+            offers.inspect_err(|error| println!("skipped: libfabric {} has no {provider}: {error}", library.version()));
         let mut offers = offers.ok()?;
         let at = offers.iter().position(|offer| offer.domain == "lo").unwrap_or(0);
         let rail = Rail::open(offers.swap_remove(at), wanted.to_string())
@@ -135,7 +135,10 @@ fn connected(provider: &str) -> Option<[End; 2]> {
 
 /// Sets up a link between them.
 fn connect(ends: &mut [End; 2]) {
-    let described = ends.each_mut().map(|end| end.rail.offer().unwrap());
+    let described = ends.each_mut().map(|end| {
+        let link = end.rail.offer().unwrap();
+        (link, end.rail.description(link).unwrap())
+    });
     for (end, (link, _)) in ends.iter_mut().zip(&described) {
         end.link = *link;
     }

@@ -42,7 +42,7 @@ pub(super) enum Endpoints {
 
 /// A peer as the endpoint knows it: its address, or the connection to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PeerAddress(pub(super) u64);
+pub struct PeerAddress(pub(crate) u64);
 
 impl Port {
     /// Opens an endpoint by `offer`, ready for messages. Where each peer needs a connection, as many as `receives` messages
