@@ -16,6 +16,10 @@ mod rail;
 mod receiver;
 mod record;
 mod sender;
+#[cfg(any(test, feature = "hostile-input"))]
+mod simulated;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -26,7 +30,7 @@ pub(crate) use endpoint_link::{OfiLink, SharedRail, lock};
 pub use library::use_library;
 pub(crate) use library::{find, open};
 pub(crate) use link::Failure;
-pub(crate) use rail::News;
+pub(crate) use rail::{Answer, News};
 
 /// A rail by a real provider.
 pub(crate) type Rail = rail::Rail<crate::sys::ofi::Port>;

@@ -49,8 +49,6 @@ struct OfiRail {
 /// This side of a link.
 struct End {
     vc: VcId,
-    /// The peer has told of its side.
-    is_answered: bool,
     /// Its key among the endpoint's links, once it is up.
     link: Option<usize>,
 }

@@ -27,7 +27,7 @@ mod tests {
 
     use crate::endpoint::test_pair::Pair;
     use crate::ofi::{lock, use_library};
-    use crate::sys::ofi::Library;
+    use crate::sys::ofi::{Library, one_at_a_time};
 
     /// Bytes that the first endpoint has sent over its interface, and over the rail of a provider.
     fn sent(pair: &Pair) -> [u64; 2] {
@@ -38,6 +38,7 @@ mod tests {
 
     #[test]
     fn an_interface_carries_nothing_while_its_adapter_does_and_all_once_that_is_gone() {
+        let _guard = one_at_a_time();
         let name = c"libfabric.so.1";
         if let Err(why) = Library::open(name, false) {
             println!("skipped: there is no libfabric: {why}");

@@ -5,6 +5,8 @@
 mod progress;
 mod setup;
 
+pub use setup::Answer;
+
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -49,7 +51,7 @@ pub struct Rail<P: Provider> {
     events: Vec<Event>,
     /// Links with news.
     news: VecDeque<usize>,
-    /// Something could not be sent or read yet.
+    /// Something could not be sent, read or posted yet.
     has_waiting: bool,
 }
 
@@ -154,7 +156,8 @@ impl<P: Provider> Rail<P> {
     /// Moves data: takes what has come and what has ended, sends and reads what waits. True if anything has ended.
     pub fn poll(&mut self, places: Places<'_>) -> bool {
         if !self.is_open() {
-            return false;
+            // Its links have failed, of which some may not have been told.
+            return !self.news.is_empty();
         }
         let moved = self.take_ended();
         if moved || self.has_waiting {
@@ -255,6 +258,7 @@ impl<P: Provider> Rail<P> {
         while let Some(buffer) = self.unposted.pop() {
             if let Posted::Again(buffer) = transport.port.receive(buffer) {
                 self.unposted.push(buffer);
+                self.has_waiting = true;
                 return;
             }
         }
