@@ -2,8 +2,8 @@
 
 use fishplate_engine::BounceId;
 
-use super::rails::place;
-use super::world::World;
+use super::World;
+use crate::ofi::simulation::node::place;
 
 /// Buffers for records that are sent, of each endpoint.
 const SENDS: usize = 64;
