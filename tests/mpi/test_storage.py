@@ -122,6 +122,16 @@ class Storage(MpiTest):
                 self.assertNotEqual(ran.code, 0, str(ran))
                 self.assertEqual([line for line in mounts() if name in line], [])
 
+    def test_multipath_tcp_serves_a_storage_beside_a_stack_that_uses_it_too(self):
+        storage = "glusterfs:servers=1:mptcp"
+        if not self.available(storage):
+            return
+        record = self.temporary_folder() / "record.jsonl"
+        few = ["--rounds", "1", "--seconds", "0.1", "--record", record]
+        both = ["--stacks", "mptcp,mpich-tcp", "--links", "two=0+0", "--storage", storage]
+        written = "io_threads:--threads=1:--file-size=1M:--operation=write"
+        self.succeeds(self.run_command([FISHPLATE, "bench", *both, "--benchmarks", written, *few]), "1 cells measured, 0 failed")
+
     def test_a_record_is_whole_when_a_server_is_killed(self):
         """The cell failed, for a reason that is told; the next one has a new lab."""
         storage = "glusterfs:servers=1"
