@@ -77,7 +77,8 @@ static void make_files(struct app *app)
         files_check_absent(options->queries, &trouble);
     }
     trouble_end(&app->session, &trouble);
-    state.recipe = (struct recipe){options->seed, options->make_database};
+    state.recipe = (struct recipe){options->seed, options->make_database,
+                                   (int)options->make_queries};
     queries_make(&state.queries, &app->session, &state.recipe, options->queries);
     database_make(&state.database, &app->session, &state.recipe,
                   temporary ? name : options->database, temporary);
@@ -167,7 +168,8 @@ int main(int argc, char **argv)
         .program = {.name = "sequence_search",
                     .purpose = "proteins like others, by seed and extension; run time in s",
                     .takes = APP_TAKES | OPTION_BIT(OPTION_DATABASE) | OPTION_BIT(OPTION_QUERIES)
-                        | OPTION_BIT(OPTION_MAKE_DATABASE) | OPTION_BIT(OPTION_FRAGMENTS)
+                        | OPTION_BIT(OPTION_MAKE_DATABASE) | OPTION_BIT(OPTION_MAKE_QUERIES)
+                        | OPTION_BIT(OPTION_FRAGMENTS)
                         | OPTION_BIT(OPTION_OUTPUT) | OPTION_BIT(OPTION_SEED)},
         .describe = describe,
         .create = create,
