@@ -10,13 +10,17 @@ pub mod adapters;
 mod choice;
 pub(crate) mod description;
 mod endpoint_link;
+#[cfg(feature = "hostile-input")]
+pub mod hostile;
 mod library;
 mod link;
 mod rail;
 mod receiver;
 mod record;
 mod sender;
+// Hostile input needs a part of it.
 #[cfg(any(test, feature = "hostile-input"))]
+#[cfg_attr(not(test), allow(dead_code, unused_imports))]
 mod simulated;
 #[cfg(test)]
 mod simulation;

@@ -2,7 +2,7 @@
 
 use fishplate_engine::Config;
 
-use super::operations::Command;
+use super::command::Command;
 use crate::ofi::simulated::{Mood, Rng};
 
 const MULTIPLEXING: [&str; 4] = ["binding", "round-robin", "window-round-robin:3", "earliest"];
