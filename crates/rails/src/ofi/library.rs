@@ -1,9 +1,12 @@
 //! The libfabric whose providers are used: that of the MPI.
 
 use std::ffi::{CStr, CString};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use super::Rail;
+use super::adapters::SYSFS;
+use super::choice::{Candidate, NATIVE, choose};
 use super::wanted::Wanted;
 use crate::sys::ofi::{EndpointKind, Library, Offer};
 
@@ -43,6 +46,19 @@ pub fn open(wanted: &Wanted) -> Result<Rail, String> {
         ),
         false => error.to_string(),
     })
+}
+
+/// The domains that are rails without being named, where FISHPLATE_RAILS has these words.
+pub fn find(words: &[String]) -> Vec<Wanted> {
+    let Some(library) = PATH.get().and_then(|path| Library::open(path, true).ok()) else { return Vec::new() };
+    let offers = NATIVE.iter().filter_map(|provider| Offer::all(&library, provider).ok()).flatten();
+    let describe = |offer: Offer| Candidate {
+        provider: offer.provider.clone(),
+        domain: offer.domain.clone(),
+        device: offer.device.clone(),
+        is_up: offer.is_up,
+    };
+    choose(&offers.map(describe).collect::<Vec<_>>(), words, Path::new(SYSFS))
 }
 
 fn needed(kind: Option<EndpointKind>) -> &'static str {

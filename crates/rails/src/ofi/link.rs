@@ -26,10 +26,12 @@ pub struct Link<P: Provider> {
     pub receiver: Receiver,
     /// What is sent as to setting it up.
     pub greeting: Greeting,
-    /// Something of the peer has come: it knows the secret.
-    pub is_heard: bool,
-    /// The peer has heard of this side.
-    pub is_welcomed: bool,
+    /// What the peer calls the end that has greeted last: it knows the secret.
+    pub heard_from: Option<u32>,
+    /// The end that the peer has described has greeted once: it may send all that it likes.
+    pub is_paired: bool,
+    /// What the peer calls the end that has had this side's greeting.
+    pub welcomed_by: Option<u32>,
     /// It is up, and that was told.
     pub is_up: bool,
     /// Records that have come, of which the longer ones may be late.
@@ -80,8 +82,9 @@ impl<P: Provider> Link<P> {
             sender: None,
             receiver: Receiver::default(),
             greeting: Greeting::Nothing,
-            is_heard: false,
-            is_welcomed: false,
+            heard_from: None,
+            is_paired: false,
+            welcomed_by: None,
             is_up: false,
             records: VecDeque::new(),
             taken: 0,
@@ -103,9 +106,19 @@ impl<P: Provider> Link<P> {
         (description.link, description.secret)
     }
 
+    /// Whether the end that the peer has described has greeted.
+    pub fn is_heard(&self) -> bool {
+        self.heard_from.is_some() && self.heard_from == self.theirs.map(|(link, _)| link)
+    }
+
+    /// Whether that end has had this side's greeting.
+    pub fn is_welcomed(&self) -> bool {
+        self.is_heard() && self.welcomed_by == self.heard_from
+    }
+
     /// Whether both sides know of each other, and the peer knows that they do.
     pub fn is_proven(&self) -> bool {
-        self.is_welcomed && self.greeting == Greeting::Nothing
+        self.is_welcomed() && self.greeting == Greeting::Nothing && self.sender.is_some()
     }
 
     /// Notes a failure, the first one.
@@ -136,11 +149,14 @@ impl<P: Provider> Link<P> {
     pub fn take(&mut self, preamble: &Preamble, record: &[u8]) -> Result<Option<Frame>, String> {
         match preamble.kind {
             Kind::Hello | Kind::Welcome => {
-                if !self.is_heard {
-                    self.is_heard = true;
-                    self.greeting = Greeting::Welcome;
+                let from = Some(preamble.fetched);
+                let is_news = std::mem::replace(&mut self.heard_from, from) != from;
+                if is_news && self.is_heard() {
+                    (self.is_paired, self.greeting) = (true, Greeting::Welcome);
                 }
-                self.is_welcomed |= preamble.kind == Kind::Welcome;
+                if preamble.kind == Kind::Welcome {
+                    self.welcomed_by = from;
+                }
                 return Ok(None);
             }
             Kind::Credit | Kind::Frame | Kind::Rest | Kind::Lent => {}

@@ -6,6 +6,8 @@
 //!
 //! Docs: `docs/ofi.md`.
 
+pub mod adapters;
+mod choice;
 pub(crate) mod description;
 mod endpoint_link;
 mod library;
@@ -14,6 +16,10 @@ mod rail;
 mod receiver;
 mod record;
 mod sender;
+#[cfg(any(test, feature = "hostile-input"))]
+mod simulated;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -21,10 +27,10 @@ pub mod wanted;
 
 pub(crate) use description::Description;
 pub(crate) use endpoint_link::{OfiLink, SharedRail, lock};
-pub(crate) use library::open;
 pub use library::use_library;
+pub(crate) use library::{find, open};
 pub(crate) use link::Failure;
-pub(crate) use rail::News;
+pub(crate) use rail::{Answer, News};
 
 /// A rail by a real provider.
 pub(crate) type Rail = rail::Rail<crate::sys::ofi::Port>;

@@ -141,13 +141,13 @@ impl<P: Provider> Sender<P> {
     /// Tells the peer what was taken, if it would otherwise not hear of it in time. False: that could not be sent.
     pub fn tell(&mut self, transport: &mut Transport<P>, told: Told) -> bool {
         let is_due = told.fetched != self.told.fetched || told.taken.wrapping_sub(self.told.taken) >= CREDITS / 2;
-        !is_due || self.send_bare(Kind::Credit, transport, told)
+        !is_due || self.send(&self.preamble(Kind::Credit, told).encode(), transport, told)
     }
 
-    /// Sends a record without anything. True if that has gone.
-    pub fn send_bare(&mut self, kind: Kind, transport: &mut Transport<P>, told: Told) -> bool {
-        let record = self.preamble(kind, told).encode();
-        self.send(&record, transport, told)
+    /// Sends a greeting, of which it is known if it cannot arrive: the link fails then, and is set up anew. False: not now.
+    pub fn greet(&mut self, (kind, own): (Kind, u32), transport: &mut Transport<P>) -> bool {
+        let record = Preamble { fetched: own, ..self.preamble(kind, Told::default()) }.encode();
+        transport.send_bytes_surely(&record, self.peer, self.tag)
     }
 
     /// `ended` is not there any more once this returns. False if the peer may still read of it.

@@ -8,7 +8,7 @@ use super::{Failure, News, Rail};
 use crate::bounce_buffers::BounceBuffers;
 use crate::link_kind::Places;
 use crate::sys::memory::UserMemory;
-use crate::sys::ofi::{Library, Offer};
+use crate::sys::ofi::{Library, Offer, one_at_a_time};
 
 /// What is tried: those that need no adapter. (Not `shm`: both its ends in one process end that, in libfabric 2.5.)
 const PROVIDERS: &[&str] = &["tcp/rdm", "tcp/msg", "sockets/rdm", "sockets/msg", "udp;ofi_rxd"];
@@ -35,8 +35,8 @@ impl End {
             Some(kind) => Offer::of_kind(&library, &wanted.provider, kind),
             None => Offer::all(&library, &wanted.provider),
         };
-        let offers = offers
-            .inspect_err(|error| println!("skipped: libfabric {} has no {provider}: {error}", library.version()));
+        let offers =
+            offers.inspect_err(|error| println!("skipped: libfabric {} has no {provider}: {error}", library.version()));
         let mut offers = offers.ok()?;
         let at = offers.iter().position(|offer| offer.domain == "lo").unwrap_or(0);
         let rail = Rail::open(offers.swap_remove(at), wanted.to_string())
@@ -135,7 +135,10 @@ fn connected(provider: &str) -> Option<[End; 2]> {
 
 /// Sets up a link between them.
 fn connect(ends: &mut [End; 2]) {
-    let described = ends.each_mut().map(|end| end.rail.offer().unwrap());
+    let described = ends.each_mut().map(|end| {
+        let link = end.rail.offer().unwrap();
+        (link, end.rail.description(link).unwrap())
+    });
     for (end, (link, _)) in ends.iter_mut().zip(&described) {
         end.link = *link;
     }
@@ -161,6 +164,7 @@ fn turn_until(ends: &mut [End; 2], is_done: impl Fn(&[End; 2]) -> bool) {
 
 #[test]
 fn frames_of_all_lengths_arrive_whole_and_in_order_both_ways() {
+    let _guard = one_at_a_time();
     for provider in PROVIDERS {
         let Some(mut ends) = connected(provider) else { continue };
         println!("over {provider}");
@@ -191,6 +195,7 @@ fn frames_of_all_lengths_arrive_whole_and_in_order_both_ways() {
 
 #[test]
 fn keys_that_a_peer_invents_end_its_link_and_nothing_else() {
+    let _guard = one_at_a_time();
     for provider in PROVIDERS.iter().filter(|provider| !provider.starts_with("udp")) {
         let Some(mut ends) = connected(provider) else { continue };
         let mut bytes = contents(100_000, 1);
@@ -207,6 +212,7 @@ fn keys_that_a_peer_invents_end_its_link_and_nothing_else() {
 
 #[test]
 fn a_connection_that_ends_ends_its_link_and_can_be_set_up_anew() {
+    let _guard = one_at_a_time();
     for provider in ["tcp/msg", "sockets/msg"] {
         let Some(mut ends) = connected(provider) else { continue };
         let mut bytes = contents(200_000, 1);
@@ -233,6 +239,7 @@ fn a_connection_that_ends_ends_its_link_and_can_be_set_up_anew() {
 
 #[test]
 fn what_does_not_exist_is_told() {
+    let _guard = one_at_a_time();
     let Ok(library) = Library::open(c"libfabric.so.1", false) else { return };
     let Err(error) = Offer::all(&library, "nosuch") else { panic!("there is such a provider") };
     assert!(error.to_string().starts_with("fi_getinfo: "), "{error}");

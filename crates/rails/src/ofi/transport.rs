@@ -53,6 +53,10 @@ impl<P: Provider> Transport<P> {
             self.spare.push(buffer);
             return true;
         }
+        self.send_with_completion(buffer, len, peer, tag)
+    }
+
+    fn send_with_completion(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> bool {
         match self.port.send(buffer, len, peer, tag) {
             Posted::Yes => {
                 self.in_flight += 1;
@@ -72,9 +76,20 @@ impl<P: Provider> Transport<P> {
         {
             return true;
         }
-        let Some(mut buffer) = self.take_buffer() else { return false };
-        buffer.bytes_mut()[..record.len()].copy_from_slice(record);
+        let Some(buffer) = self.filled_buffer(record) else { return false };
         self.send(buffer, record.len(), peer, tag)
+    }
+
+    /// Sends a short record of which it has to be known if it cannot arrive. False: not now.
+    pub fn send_bytes_surely(&mut self, record: &[u8], peer: PeerAddress, tag: u64) -> bool {
+        let Some(buffer) = self.filled_buffer(record) else { return false };
+        self.send_with_completion(buffer, record.len(), peer, tag)
+    }
+
+    fn filled_buffer(&mut self, record: &[u8]) -> Option<Buffer> {
+        let mut buffer = self.take_buffer()?;
+        buffer.bytes_mut()[..record.len()].copy_from_slice(record);
+        Some(buffer)
     }
 }
 

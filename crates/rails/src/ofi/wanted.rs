@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use crate::discover;
 pub use crate::sys::ofi::EndpointKind;
 
 /// A domain of a provider.
@@ -31,6 +32,23 @@ impl Wanted {
         let is_meant = !provider.is_empty() && !domain.is_empty() && !provider.contains('/') && !domain.contains('/');
         is_meant.then(|| Wanted { provider: provider.to_string(), kind, domain: domain.to_string() })
     }
+}
+
+/// The domains that words name. `None`: none, and none but those that are excluded is to be left out.
+pub fn named(words: &[String]) -> Option<Vec<Wanted>> {
+    let leaves_choice = words.first().is_none_or(|first| first.starts_with('^'));
+    (!leaves_choice).then(|| words.iter().filter_map(|word| Wanted::of(word)).collect())
+}
+
+/// Whether words say which interfaces are rails.
+pub fn names_interfaces(words: &[String]) -> bool {
+    words.first().is_some_and(|first| !first.starts_with('^')) && words.iter().any(|word| Wanted::of(word).is_none())
+}
+
+/// Whether words that begin with `^` mean a domain.
+pub fn is_excluded(words: &[String], wanted: &Wanted) -> bool {
+    let name = wanted.to_string();
+    words.iter().any(|word| discover::matches(word.trim_start_matches('^'), &name))
 }
 
 impl fmt::Display for Wanted {
@@ -73,6 +91,19 @@ mod tests {
             let wanted = Wanted { provider: provider.to_string(), kind, domain: domain.to_string() };
             assert_eq!(wanted.to_string(), word);
             assert_eq!(Wanted::of(word), Some(wanted), "{word}");
+        }
+    }
+
+    #[test]
+    fn words_that_exclude_leave_the_choice() {
+        let words = |text: &str| text.split_terminator(',').map(str::to_string).collect::<Vec<_>>();
+        assert_eq!(named(&words("")), None);
+        assert_eq!(named(&words("^eth0,tcp:eth1")), None);
+        assert_eq!(named(&words("eth0")), Some(Vec::new()));
+        assert_eq!(named(&words("eth0,tcp:eth1,^eth2")).unwrap().len(), 1);
+        assert!(names_interfaces(&words("eth0,tcp:eth1")));
+        for text in ["", "tcp:eth1", "^eth0"] {
+            assert!(!names_interfaces(&words(text)), "{text}");
         }
     }
 }

@@ -5,6 +5,8 @@
 mod progress;
 mod setup;
 
+pub use setup::Answer;
+
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -30,6 +32,8 @@ pub struct Rail<P: Provider> {
     pub fabric: String,
     /// How users call it.
     pub name: String,
+    /// What its adapter is called, where it has one.
+    pub device: String,
     /// Bits per second, where that is known.
     pub speed: Option<u64>,
     /// Which of the rails of its provider and fabric it is.
@@ -47,7 +51,7 @@ pub struct Rail<P: Provider> {
     events: Vec<Event>,
     /// Links with news.
     news: VecDeque<usize>,
-    /// Something could not be sent or read yet.
+    /// Something could not be sent, read or posted yet.
     has_waiting: bool,
 }
 
@@ -69,12 +73,13 @@ pub enum News {
 impl Rail<Port> {
     /// Opens an endpoint for it.
     pub fn open(offer: Offer, name: String) -> Result<Rail<Port>, Error> {
-        let (fabric, speed) = (offer.fabric.clone(), offer.speed);
+        let (fabric, device, speed) = (offer.fabric.clone(), offer.device.clone(), offer.speed);
         let provider = match offer.kind {
             EndpointKind::Datagram => offer.provider.clone(),
             EndpointKind::Connected => format!("{}/msg", offer.provider),
         };
-        Rail::over(Port::open(offer, setup::RECEIVES)?, (provider, fabric, name), speed)
+        let rail = Rail::over(Port::open(offer, setup::RECEIVES)?, (provider, fabric, name), speed)?;
+        Ok(Rail { device, ..rail })
     }
 }
 
@@ -91,6 +96,7 @@ impl<P: Provider> Rail<P> {
             provider,
             fabric,
             name,
+            device: String::new(),
             speed,
             ordinal: 0,
             address,
@@ -150,7 +156,8 @@ impl<P: Provider> Rail<P> {
     /// Moves data: takes what has come and what has ended, sends and reads what waits. True if anything has ended.
     pub fn poll(&mut self, places: Places<'_>) -> bool {
         if !self.is_open() {
-            return false;
+            // Its links have failed, of which some may not have been told.
+            return !self.news.is_empty();
         }
         let moved = self.take_ended();
         if moved || self.has_waiting {
@@ -251,6 +258,7 @@ impl<P: Provider> Rail<P> {
         while let Some(buffer) = self.unposted.pop() {
             if let Posted::Again(buffer) = transport.port.receive(buffer) {
                 self.unposted.push(buffer);
+                self.has_waiting = true;
                 return;
             }
         }

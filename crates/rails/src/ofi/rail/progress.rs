@@ -140,7 +140,7 @@ impl<P: Provider> Rail<P> {
 
     /// Sends and reads what waits, of all links.
     pub(super) fn service(&mut self, places: Places<'_>) {
-        self.has_waiting = false;
+        self.has_waiting = !self.unposted.is_empty();
         for at in 0..self.links.capacity() {
             self.service_link(at, places);
         }
@@ -150,24 +150,24 @@ impl<P: Provider> Rail<P> {
         let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return };
         let told = link.told();
         let Some(sender) = &mut link.sender else { return };
-        let mut is_proven = false;
+        let mut is_greeted = false;
         let kind = match link.greeting {
             Greeting::Nothing => None,
             Greeting::Hello => Some(Kind::Hello),
             Greeting::Welcome => Some(Kind::Welcome),
         };
         if let Some(kind) = kind
-            && sender.send_bare(kind, transport, told)
+            && sender.greet((kind, link.id), transport)
         {
             link.greeting = Greeting::Nothing;
-            is_proven = link.is_welcomed;
+            is_greeted = true;
         }
         link.receiver.read((link.id, sender.peer), transport, places.memory);
         sender.flush(transport, told, places);
         let is_told = sender.tell(transport, told);
         self.has_waiting |=
             !is_told || !sender.is_empty() || link.greeting != Greeting::Nothing || link.receiver.has_unread();
-        if is_proven || link.was_blocked && !sender.is_blocked() {
+        if is_greeted || link.was_blocked && !sender.is_blocked() {
             self.list(at);
         }
     }

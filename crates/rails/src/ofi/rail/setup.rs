@@ -14,9 +14,20 @@ const BARE: usize = 24;
 /// Records that can come over a link and are not taken.
 pub const RECEIVES: usize = CREDITS as usize + BARE;
 
+/// What becomes of a description that a peer has told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It was known.
+    Known,
+    /// The link comes about with it.
+    Taken,
+    /// The link has begun with another end of the peer's, which is not there any more: it is over.
+    Outdated,
+}
+
 impl<P: Provider> Rail<P> {
-    /// A link to a peer, which has to be told the description.
-    pub fn offer(&mut self) -> Result<(usize, Description), Error> {
+    /// A link to a peer, which has to be told its description.
+    pub fn offer(&mut self) -> Result<usize, Error> {
         let secret = random().map_or(0, u64::from_le_bytes);
         self.serial = self.serial.wrapping_add(1);
         let entry = self.links.vacant_entry();
@@ -27,14 +38,30 @@ impl<P: Provider> Rail<P> {
             self.links.remove(at);
             return Err(error);
         }
-        let (provider, fabric, address) = (self.provider.clone(), self.fabric.clone(), self.address.clone());
-        Ok((at, Description { provider, fabric, ordinal: self.ordinal, address, link, secret }))
+        Ok(at)
     }
 
-    /// The peer has told its description.
-    pub fn answer(&mut self, at: usize, theirs: &Description) -> Result<(), Error> {
-        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return Ok(()) };
+    /// What the peer of a link has to be told, which may be told again.
+    pub fn description(&self, at: usize) -> Option<Description> {
+        let &Link { id: link, secret, .. } = self.links.get(at).filter(|_| self.is_open())?;
+        let (provider, fabric, address) = (self.provider.clone(), self.fabric.clone(), self.address.clone());
+        Some(Description { provider, fabric, ordinal: self.ordinal, address, link, secret })
+    }
+
+    /// The peer has told its description. If it is taken, the peer may not have been told, or have forgotten, that of this
+    /// side: it has to be told again, unless that has just been done.
+    pub fn answer(&mut self, at: usize, theirs: &Description) -> Result<Answer, Error> {
         let name = Link::<P>::name_of(theirs);
+        match self.links.get(at) {
+            Some(link) if link.theirs == Some(name) => return Ok(Answer::Known),
+            // That one knows the secret, and what it has sent may still come.
+            Some(link) if link.is_paired => return Ok(Answer::Outdated),
+            Some(link) if link.theirs.is_some() => self.forget_peer(at),
+            _ => {}
+        }
+        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else {
+            return Ok(Answer::Known);
+        };
         link.theirs = Some(name);
         match transport.port.connected() {
             None => {
@@ -48,7 +75,16 @@ impl<P: Provider> Rail<P> {
             Some(_) => {}
         }
         self.begin(at);
-        Ok(())
+        Ok(Answer::Taken)
+    }
+
+    /// What the peer of a link has told is not so any more.
+    fn forget_peer(&mut self, at: usize) {
+        self.disconnect(at);
+        if let Some(link) = self.links.get_mut(at) {
+            (link.peer, link.theirs, link.sender) = (None, None, None);
+            (link.is_connected, link.greeting) = (false, Greeting::Nothing);
+        }
     }
 
     /// Something has happened to a connection.
@@ -102,8 +138,9 @@ impl<P: Provider> Rail<P> {
         let Some(link) = self.links.get_mut(at) else { return };
         let (Some(peer), Some(name), true) = (link.peer, link.theirs, link.is_connected) else { return };
         link.sender.get_or_insert_with(|| Sender::new(peer, name, u64::from(link.id) << 32));
-        if link.greeting == Greeting::Nothing {
-            link.greeting = Greeting::Hello;
+        if link.greeting == Greeting::Nothing && !link.is_up {
+            link.is_paired |= link.is_heard();
+            link.greeting = if link.is_paired { Greeting::Welcome } else { Greeting::Hello };
         }
         self.list(at);
     }

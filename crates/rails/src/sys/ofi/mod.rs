@@ -62,3 +62,11 @@ unsafe fn text(string: *const c_char) -> String {
     // SAFETY: not null, and the caller promises a C string.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
+
+/// To be held by tests that use a libfabric: several threads that open and close domains at once have been seen to crash
+/// inside of release 1.17, although each had its own.
+#[cfg(test)]
+pub fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
+    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

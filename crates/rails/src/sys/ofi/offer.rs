@@ -38,6 +38,8 @@ pub struct Offer {
     pub fabric: String,
     /// Name of the domain: an adapter, or an interface.
     pub domain: String,
+    /// What the adapter is called: by the kernel, where the provider says.
+    pub device: String,
     /// Whether its adapter's link is up, where that is known.
     pub is_up: Option<bool>,
     /// Bits per second, where that is known.
@@ -181,13 +183,16 @@ impl Offer {
                 FI_LINK_DOWN => Some(false),
                 _ => None,
             };
+            let domain = text((*(*info).domain_attr).name);
+            let device = nic.and_then(|nic| nic.device_attr.as_ref()).map(|device| text(device.name));
             (!copy.is_null()).then(|| Offer {
                 library: *library,
                 info: copy,
                 kind,
                 provider: text((*(*info).fabric_attr).prov_name),
                 fabric: text((*(*info).fabric_attr).name),
-                domain: text((*(*info).domain_attr).name),
+                device: device.filter(|name| !name.is_empty()).unwrap_or_else(|| domain.clone()),
+                domain,
                 is_up: link.and_then(|link| up(link.state)),
                 speed: link.map(|link| link.speed as u64).filter(|speed| *speed > 0),
             })

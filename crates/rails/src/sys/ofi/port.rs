@@ -42,7 +42,7 @@ pub(super) enum Endpoints {
 
 /// A peer as the endpoint knows it: its address, or the connection to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PeerAddress(pub(super) u64);
+pub struct PeerAddress(pub(crate) u64);
 
 impl Port {
     /// Opens an endpoint by `offer`, ready for messages. Where each peer needs a connection, as many as `receives` messages
@@ -143,6 +143,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_known_once_however_often_it_tells_its_address() {
+        let _guard = crate::sys::ofi::one_at_a_time();
         let Ok(library) = Library::open(c"libfabric.so.1", false) else { return };
         for provider in ["tcp", "sockets"] {
             let offers = Offer::of_kind(&library, provider, EndpointKind::Datagram);
