@@ -15,6 +15,7 @@ mod link;
 mod rail;
 mod receiver;
 mod record;
+mod registration_cache;
 mod sender;
 #[cfg(any(test, feature = "hostile-input"))]
 mod simulated;
