@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use super::Rail;
 use super::adapters::SYSFS;
 use super::choice::{Candidate, NATIVE, choose};
+use super::registration_cache;
 use super::wanted::Wanted;
 use crate::sys::ofi::{EndpointKind, Library, Offer};
 
@@ -36,6 +37,9 @@ pub fn open(wanted: &Wanted) -> Result<Rail, String> {
     let offer = offers.into_iter().find(|offer| offer.domain == *domain).ok_or(missing)?;
     if offer.is_up == Some(false) {
         return Err("its link is down".into());
+    }
+    if offer.registers_memory() {
+        registration_cache::check(|name| std::env::var(name).ok())?;
     }
     let (upper, is_layered) = (offer.provider.clone(), offer.provider.contains(';'));
     // A provider looks for the one below it as applications do, so FI_PROVIDER may hide that.

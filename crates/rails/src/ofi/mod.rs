@@ -17,6 +17,7 @@ mod link;
 mod rail;
 mod receiver;
 mod record;
+mod registration_cache;
 mod sender;
 // Hostile input needs a part of it.
 #[cfg(any(test, feature = "hostile-input"))]

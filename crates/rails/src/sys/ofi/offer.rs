@@ -204,6 +204,11 @@ impl Offer {
         unsafe { &*self.info }
     }
 
+    /// Whether an adapter has to be told of memory before it uses it.
+    pub fn registers_memory(&self) -> bool {
+        self.has_mr_mode(FI_MR_LOCAL | FI_MR_ALLOCATED)
+    }
+
     /// Whether registrations must be like that.
     pub(super) fn has_mr_mode(&self, mode: c_int) -> bool {
         // SAFETY: as before.
