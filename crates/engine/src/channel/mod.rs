@@ -258,12 +258,12 @@ impl VirtualChannel {
     /// Whether nothing waits to be handed to a subchannel.
     pub fn is_idle(&self) -> bool {
         self.queued.is_empty()
-            && self.striping_queue.is_empty()
-            && self.replies.is_empty()
-            && self.surplus.to_relinquish.is_none()
-            && self.remote.is_idle()
+            && self.striping_queue.is_unused_or(VecDeque::is_empty)
+            && self.replies.is_unused_or(VecDeque::is_empty)
+            && self.surplus.is_unused_or(|surplus| surplus.to_relinquish.is_none())
+            && self.remote.is_unused_or(RemoteAccess::is_idle)
             && self.has_left_nothing()
-            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
+            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_unused_or(VecDeque::is_empty))
     }
 
     /// The grant with which the peer's path need not wait for credit, within the limits of `config`, in bytes.
@@ -348,6 +348,7 @@ impl VirtualChannel {
     }
 
     /// The subchannel in memory, while it carries: then it is the only live one.
+    #[inline]
     pub fn in_memory(&self) -> Option<usize> {
         let [only] = self.live[..] else { return None };
         Some(usize::from(only)).filter(|only| self.subchannels[*only].is_in_memory)

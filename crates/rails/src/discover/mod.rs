@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-pub use wanted::{is_word, matches};
+pub use wanted::is_word;
 
 use crate::address::{MAX_RAILS, is_link_local};
 use crate::ofi::wanted::Wanted;

@@ -256,7 +256,14 @@ impl Endpoint {
     }
 
     /// Does with memory what the engine asks for.
+    #[inline]
     fn apply_memory_actions(&mut self) {
+        if self.engine.has_memory_actions() {
+            self.apply_all_memory_actions();
+        }
+    }
+
+    fn apply_all_memory_actions(&mut self) {
         while let Some(action) = self.engine.poll_memory() {
             match action {
                 MemoryAction::Fill { into, from } => {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::description::Description;
 use super::receiver::{BadRecord, Frame, Receiver};
 use super::record::{Kind, PREAMBLE, Preamble};
-use super::sender::{CREDITS, Sender, Told};
+use super::sender::{BARE, CREDITS, Sender, Told};
 use crate::sys::ofi::{Buffer, PeerAddress, Provider};
 
 /// A link, or what is to become one.
@@ -126,9 +126,19 @@ impl<P: Provider> Link<P> {
         self.failure.get_or_insert(failure);
     }
 
-    /// A record has come.
+    /// A record has come. What is kept of them is bounded: numbered ones by the credits, each once, others by what an honest
+    /// peer can send.
     pub fn record_came(&mut self, preamble: Preamble, buffer: Buffer, len: usize) {
-        if preamble.kind.is_numbered() && preamble.number.wrapping_sub(self.taken) >= CREDITS {
+        let is_numbered = preamble.kind.is_numbered();
+        let alike = self.records.iter().filter(|(other, ..)| other.kind.is_numbered() == is_numbered);
+        let is_bad = match is_numbered {
+            true => {
+                let is_there = alike.clone().any(|(other, ..)| other.number == preamble.number);
+                is_there || preamble.number.wrapping_sub(self.taken) >= CREDITS
+            }
+            false => alike.count() >= BARE,
+        };
+        if is_bad {
             self.fail(Failure::Protocol(BadRecord::Order.to_string()));
         }
         self.records.push_back((preamble, buffer, len));
@@ -139,7 +149,9 @@ impl<P: Provider> Link<P> {
         let is_next = |(preamble, ..): &(Preamble, Buffer, usize)| match preamble.kind {
             Kind::Hello | Kind::Welcome => true,
             Kind::Credit => self.is_up,
-            Kind::Frame | Kind::Rest | Kind::Lent => self.is_up && preamble.number == self.taken,
+            Kind::Frame | Kind::Rest | Kind::Lent => {
+                self.is_up && preamble.number == self.taken && self.receiver.has_room()
+            }
         };
         let at = self.records.iter().position(is_next)?;
         self.records.remove(at)

@@ -10,6 +10,8 @@ pub mod adapters;
 mod choice;
 pub(crate) mod description;
 mod endpoint_link;
+#[cfg(feature = "hostile-input")]
+pub mod hostile;
 mod library;
 mod link;
 mod rail;
@@ -17,7 +19,9 @@ mod receiver;
 mod record;
 mod registration_cache;
 mod sender;
+// Hostile input needs a part of it.
 #[cfg(any(test, feature = "hostile-input"))]
+#[cfg_attr(not(test), allow(dead_code, unused_imports))]
 mod simulated;
 #[cfg(test)]
 mod simulation;

@@ -15,6 +15,9 @@ use crate::sys::ofi::{PeerAddress, Posted, Provider, Remote};
 
 /// Longest payload that comes in several records, in bytes: no message or piece that is sent so is longer.
 const MOST_IN_PARTS: u32 = 2 << 20;
+/// Frames whose payloads are not in place, at most: far more than are under way behind a long read, and fewer than numbers
+/// of reads can tell apart.
+const MOST_PENDING: usize = 4096;
 /// Most bytes of one read.
 const MOST_READ: u64 = 1 << 30;
 
@@ -259,6 +262,11 @@ impl Receiver {
     /// Copies may go: what is in place already is written to them now, and nothing later.
     pub fn settle(&mut self, bounces: &mut BounceBuffers) {
         self.pending.iter_mut().for_each(|pending| pending.settle(bounces));
+    }
+
+    /// Whether another frame can be taken. If not, the peer runs out of credits until payloads are in place.
+    pub fn has_room(&self) -> bool {
+        self.pending.len() < MOST_PENDING
     }
 
     /// Whether frames have come that the engine is not told to be in place.

@@ -14,6 +14,9 @@ use crate::waiting_frame::{Held, WaitingFrame};
 
 /// Numbered records that are not known to be taken, at most: the receiver has so many buffers for a link.
 pub const CREDITS: u32 = 32;
+/// Buffers of a link beside those for numbered records: for greetings, and for what tells of records that were taken, of which
+/// each needs one that was sent.
+pub const BARE: usize = 24;
 /// Loans that are not known to be read, at most. How many are under way is mostly the engine's to say; but they bind bytes to a rail
 /// before it can take them.
 const MOST_LOANS: usize = 16;

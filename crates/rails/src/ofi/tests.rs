@@ -10,8 +10,9 @@ use crate::link_kind::Places;
 use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Library, Offer, one_at_a_time};
 
-/// What is tried: those that need no adapter. (Not `shm`: both its ends in one process end that, in libfabric 2.5.)
-const PROVIDERS: &[&str] = &["tcp/rdm", "tcp/msg", "sockets/rdm", "sockets/msg", "udp;ofi_rxd"];
+/// What is tried: those that need no adapter. (Not `shm`: both its ends in one process end that, in libfabric 2.5. Not
+/// `udp;ofi_rxd`: it has been seen to stop for good on a machine with much more to do than it can.)
+const PROVIDERS: &[&str] = &["tcp/rdm", "tcp/msg", "sockets/rdm", "sockets/msg"];
 
 struct End {
     rail: Rail,
@@ -196,7 +197,7 @@ fn frames_of_all_lengths_arrive_whole_and_in_order_both_ways() {
 #[test]
 fn keys_that_a_peer_invents_end_its_link_and_nothing_else() {
     let _guard = one_at_a_time();
-    for provider in PROVIDERS.iter().filter(|provider| !provider.starts_with("udp")) {
+    for provider in PROVIDERS {
         let Some(mut ends) = connected(provider) else { continue };
         let mut bytes = contents(100_000, 1);
         ends[0].push(1, &mut bytes, false);

@@ -9,7 +9,7 @@ use fishplate_engine::wire::MAX_HEADER_LEN;
 /// Bytes of the longest record.
 pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MOST_PAYLOAD;
 /// Records that are under way at a time, of all links.
-const SENDS: usize = 64;
+pub const SENDS: usize = 64;
 
 /// The endpoint that the links of a rail share, and what they need for sending.
 pub struct Transport<P> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::discover;
+use crate::pattern::matches;
 pub use crate::sys::ofi::EndpointKind;
 
 /// A domain of a provider.
@@ -48,7 +48,7 @@ pub fn names_interfaces(words: &[String]) -> bool {
 /// Whether words that begin with `^` mean a domain.
 pub fn is_excluded(words: &[String], wanted: &Wanted) -> bool {
     let name = wanted.to_string();
-    words.iter().any(|word| discover::matches(word.trim_start_matches('^'), &name))
+    words.iter().any(|word| matches(word.trim_start_matches('^'), &name))
 }
 
 impl fmt::Display for Wanted {

@@ -3,14 +3,11 @@
 use super::Rail;
 use crate::ofi::description::Description;
 use crate::ofi::link::{Failure, Greeting, Link};
-use crate::ofi::sender::{CREDITS, Sender};
+use crate::ofi::sender::{BARE, CREDITS, Sender};
 use crate::ofi::transport::RECORD;
 use crate::random::random;
 use crate::sys::ofi::{ConnectionEvent, Error, PeerAddress, Provider, Request};
 
-/// Buffers of a link beside those for numbered records: for greetings, and for what tells of records that were taken, of which
-/// each needs one that was sent.
-const BARE: usize = 24;
 /// Records that can come over a link and are not taken.
 pub const RECEIVES: usize = CREDITS as usize + BARE;
 

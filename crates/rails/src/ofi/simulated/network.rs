@@ -12,6 +12,8 @@ use crate::sys::ofi::{Buffer, Error, Event, Remote};
 
 /// How far the time goes on when somebody waits for it, in nanoseconds, and after how many looks in vain.
 const WAIT: (u64, u32) = (20_000, 64);
+/// When there is room again, in nanoseconds.
+const SOON_NS: u64 = 10_000;
 /// The error of what fails.
 const EIO: i32 = 5;
 
@@ -230,7 +232,7 @@ impl Network {
     pub(super) fn is_busy(&mut self) -> bool {
         let is_busy = self.rng.permille(self.mood.busy);
         if is_busy {
-            self.schedule(self.now_ns + 1000, Step::Wake);
+            self.schedule(self.now_ns + SOON_NS, Step::Wake);
         }
         is_busy
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fishplate_engine::wire::Header;
 
-use super::operations::Command;
+use super::command::Command;
 use crate::ofi::Description;
 
 /// Something that happens.

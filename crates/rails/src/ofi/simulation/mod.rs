@@ -5,10 +5,8 @@
 
 mod agenda;
 mod arena;
-mod check;
+mod command;
 mod node;
-mod operations;
-mod rails;
 mod setup;
 mod world;
 

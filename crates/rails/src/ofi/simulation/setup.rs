@@ -2,7 +2,7 @@
 
 use fishplate_engine::Config;
 
-use super::operations::Command;
+use super::command::Command;
 use crate::ofi::simulated::{Mood, Rng};
 
 const MULTIPLEXING: [&str; 4] = ["binding", "round-robin", "window-round-robin:3", "earliest"];
@@ -55,7 +55,7 @@ fn mood(rng: &mut Rng) -> Mood {
 
 fn commands(rng: &mut Rng, nodes: usize, rails: usize) -> Vec<(u64, Command)> {
     let mut commands = Vec::new();
-    for id in 0..rng.range(5, 25) {
+    for id in 0..rng.range(4, 16) {
         let from = rng.below(nodes as u64) as usize;
         let to = (from + 1 + rng.below(nodes as u64 - 1) as usize) % nodes;
         let (len, at) = (length(rng), rng.below(SPAN_NS));
@@ -80,8 +80,8 @@ fn commands(rng: &mut Rng, nodes: usize, rails: usize) -> Vec<(u64, Command)> {
         let lasts = *rng.pick(&[10_000, 1_000_000, 1_000_000_000]);
         let a = rng.below(nodes as u64) as usize;
         let b = (a + 1) % nodes;
-        let what = |now| match rails > 0 {
-            true if at % 2 == 0 => Command::Cut { rail, a, b, is_cut: now },
+        let what = |now| match at % 2 {
+            0 => Command::Cut { rail, a, b, is_cut: now },
             _ => Command::Vanish { rail, node: a, is_gone: now },
         };
         commands.extend([(at, what(true)), (at + lasts, what(false))]);
@@ -98,7 +98,7 @@ fn length(rng: &mut Rng) -> u64 {
     match rng.below(10) {
         0..3 => rng.below(200),
         3 => 16_384 - 2 + rng.below(4),
-        4..8 => rng.range(16_000, 80_000),
-        _ => rng.range(80_000, 300_000),
+        4..9 => rng.range(16_000, 40_000),
+        _ => rng.range(40_000, 150_000),
     }
 }

@@ -7,6 +7,10 @@ use super::{Error, Library};
 /// Longest address, in bytes.
 const MOST_ADDRESS: usize = 512;
 
+/// A peer as the endpoint knows it: its address, or the connection to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAddress(pub(crate) u64);
+
 /// Where an endpoint is reached.
 ///
 /// # Safety

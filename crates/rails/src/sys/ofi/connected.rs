@@ -1,8 +1,9 @@
 //! Connections to peers, where the provider needs one for each.
 
+use super::address::PeerAddress;
 use super::connections::{ConnectionEvent, Request};
 use super::operation::Operation;
-use super::port::{Endpoints, PeerAddress, Port};
+use super::port::{Endpoints, Port};
 use super::{Buffer, Error, Posted};
 
 /// What rails ask of an endpoint that has to be connected to each peer.

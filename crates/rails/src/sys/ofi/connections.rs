@@ -9,10 +9,9 @@ use ofi_abi::{
 };
 use slab::Slab;
 
-use super::address::address_of;
+use super::address::{PeerAddress, address_of};
 use super::domain::Domain;
 use super::object::Object;
-use super::port::PeerAddress;
 use super::{Error, Library};
 
 /// Polls that leave out the queue of events, as that can take a system call, while no connection is being set up.

@@ -22,13 +22,14 @@ mod port;
 mod provider;
 mod registration;
 
+pub use address::PeerAddress;
 pub use buffer::Buffer;
 pub use connections::{ConnectionEvent, Request};
 pub use library::Library;
 pub use offer::{EndpointKind, Offer};
 pub use operation::Event;
 pub use operations::{Posted, Remote};
-pub use port::{PeerAddress, Port};
+pub use port::Port;
 pub use provider::Provider;
 pub use registration::{LentPiece, Registration};
 

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use super::Error;
+use super::address::PeerAddress;
 use super::buffer::Buffer;
-use super::port::PeerAddress;
 use super::registration::Registration;
 
 /// An operation under way. Providers use the first bytes while it is.

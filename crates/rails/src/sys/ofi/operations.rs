@@ -8,10 +8,11 @@ use fishplate_engine::Payload;
 use ofi_abi::{FI_ADDR_UNSPEC, FI_EAGAIN, FI_EAVAIL, fi_cq_err_entry, fi_cq_msg_entry};
 
 use super::Error;
+use super::address::PeerAddress;
 use super::buffer::Buffer;
 use super::object::Object;
 use super::operation::{Event, Operation, What};
-use super::port::{Endpoints, PeerAddress, Port};
+use super::port::{Endpoints, Port};
 use super::registration::{Registration, Use, register_own};
 use crate::sys::memory::UserMemory;
 

@@ -7,6 +7,7 @@ use fishplate_engine::Payload;
 use ofi_abi::{FI_CQ_FORMAT_MSG, FI_WAIT_NONE, fi_addr_t, fi_cq_attr, fid_cq, fid_domain, fid_ep, fid_fabric};
 use slab::Slab;
 
+use super::address::PeerAddress;
 use super::buffer::Buffer;
 use super::connections::Connections;
 use super::datagram_endpoint::DatagramEndpoint;
@@ -39,10 +40,6 @@ pub(super) enum Endpoints {
     /// Each by a connection of its own.
     Connected(Connections),
 }
-
-/// A peer as the endpoint knows it: its address, or the connection to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PeerAddress(pub(crate) u64);
 
 impl Port {
     /// Opens an endpoint by `offer`, ready for messages. Where each peer needs a connection, as many as `receives` messages

@@ -5,56 +5,9 @@ use fishplate_engine::{
     SendRequest, Space, WriteRequest,
 };
 
-use super::arena::{UNTOUCHED, contents, payload};
-use super::world::World;
-
-/// What the test does at a time. `id` names an operation and its contents.
-#[derive(Clone, Copy, Debug)]
-pub enum Command {
-    Send {
-        id: u64,
-        from: usize,
-        to: usize,
-        len: u64,
-        inject: bool,
-    },
-    Receive {
-        id: u64,
-        at: usize,
-        from: usize,
-        room: u64,
-    },
-    /// A read or a write of a peer's memory, which is registered for it.
-    Access {
-        id: u64,
-        from: usize,
-        to: usize,
-        len: u64,
-        is_write: bool,
-    },
-    /// The memory of an access is given back, whether or not that has ended.
-    End {
-        id: u64,
-    },
-    /// Nothing gets through between two nodes over a rail, or it does.
-    Cut {
-        rail: usize,
-        a: usize,
-        b: usize,
-        is_cut: bool,
-    },
-    /// The domain of a rail of a node is gone, or is there again.
-    Vanish {
-        rail: usize,
-        node: usize,
-        is_gone: bool,
-    },
-    /// Two nodes lose each other.
-    Part {
-        a: usize,
-        b: usize,
-    },
-}
+use super::World;
+use crate::ofi::simulation::arena::{UNTOUCHED, contents, payload};
+use crate::ofi::simulation::command::Command;
 
 /// Memory that an operation has from its user until it ends.
 #[derive(Clone, Copy)]
@@ -93,7 +46,7 @@ impl World {
             vc: self.nodes[from].vcs[to],
             envelope: Envelope::Tagged(id),
             data: Some(id),
-            payload: payload(region, len, id % 3 == 0),
+            payload: payload(region, len, id.is_multiple_of(3)),
             inject,
             notify: true,
             context: Context(id),
@@ -120,7 +73,7 @@ impl World {
         let region = self.arena.borrow_mut().take(room);
         self.receives.insert(id, Held { node: at, peer: from, region, len: room });
         let pattern = Pattern { space: Space::Tagged { tag: id, ignore: 0 }, source: Some(self.nodes[at].vcs[from]) };
-        let (buffer, context) = (payload(region, room, id % 4 == 0), Context(id));
+        let (buffer, context) = (payload(region, room, id.is_multiple_of(4)), Context(id));
         self.nodes[at].engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
     }
 
@@ -129,13 +82,13 @@ impl World {
             let mut arena = self.arena.borrow_mut();
             if is_write { (arena.filled(id, len), arena.take(len)) } else { (arena.take(len), arena.filled(id, len)) }
         };
-        let memory = payload(target, len, id % 3 == 0);
+        let memory = payload(target, len, id.is_multiple_of(3));
         let registration = Registration { key: id, memory, base: 0, readable: !is_write, writable: is_write };
         self.nodes[to].engine.register(registration).unwrap();
         self.accesses.insert(id, AccessState { to, target: Some(target), len, is_write });
         self.locals.insert(id, Held { node: from, peer: to, region: local, len });
         let (vc, at) = (self.nodes[from].vcs[to], Remote { key: id, address: 0 });
-        let (local, context) = (payload(local, len, id % 4 == 0), Context(id));
+        let (local, context) = (payload(local, len, id.is_multiple_of(4)), Context(id));
         let engine = &mut self.nodes[from].engine;
         let posted = match is_write {
             true => {

@@ -1,5 +1,9 @@
 //! A node: an engine, and what drives it as an endpoint does.
 
+mod rails;
+
+pub use rails::{Announcement, place};
+
 use std::collections::BTreeMap;
 
 use fishplate_engine::wire::Header;
@@ -7,12 +11,12 @@ use fishplate_engine::{
     Completion, Config, Engine, Instant, MemoryAction, Payload, Placement, RailId, Source, SubchannelId, Transmit, VcId,
 };
 
-use super::rails::{Announcement, SimulatedRail};
 use crate::bounce_buffers::BounceBuffers;
 use crate::link::Destination;
 use crate::link_kind::Places;
 use crate::ofi::simulated::SharedNetwork;
 use crate::sys::memory::UserMemory;
+use rails::SimulatedRail;
 
 /// Bytes that a link takes at a time.
 pub const BUDGET: u64 = 256 << 10;

@@ -2,11 +2,10 @@
 
 use fishplate_engine::BounceId;
 
-use super::rails::place;
-use super::world::World;
+use super::World;
+use crate::ofi::simulation::node::place;
+use crate::ofi::transport::SENDS;
 
-/// Buffers for records that are sent, of each endpoint.
-const SENDS: usize = 64;
 /// Names of copies that are looked at: more than a run has at a time.
 const BOUNCES: u32 = 256;
 

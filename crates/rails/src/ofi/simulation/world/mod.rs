@@ -1,5 +1,8 @@
 //! All nodes, the network, the time, and what happens in it.
 
+mod check;
+mod operations;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -8,11 +11,10 @@ use fishplate_engine::Instant;
 
 use super::agenda::{Agenda, Item};
 use super::arena::Arena;
-use super::node::Node;
-use super::operations::{AccessState, Held};
-use super::rails::{Announcement, place};
+use super::node::{Announcement, Node, STREAM_BUDGET, place};
 use super::setup::Setup;
 use crate::ofi::simulated::{Network, SharedNetwork};
+use operations::{AccessState, Held};
 
 /// How long a description and a frame take over a stream, in nanoseconds: that is slow, so that it carries little.
 const STREAM_NS: (u64, u64) = (200_000, 1_000_000);
@@ -171,7 +173,7 @@ impl World {
                     self.nodes[to].frame_came(now, from, &header, &payload);
                     // It has gone, and there is room for more.
                     if let Some(stream) = self.nodes[from].streams[to] {
-                        self.nodes[from].engine.writable(stream, super::node::STREAM_BUDGET);
+                        self.nodes[from].engine.writable(stream, STREAM_BUDGET);
                     }
                 }
             }

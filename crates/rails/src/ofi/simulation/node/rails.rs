@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fishplate_engine::{Instant, RailId, SubchannelId, VcId};
 
-use super::node::{BUDGET, Node, Over};
+use super::{BUDGET, Node, Over};
 use crate::link_kind::Places;
 use crate::ofi::rail::Rail;
 use crate::ofi::simulated::{SharedNetwork, SimulatedPort};
