@@ -166,6 +166,7 @@ test-fuzz: build
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 10000000
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 1000000
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 100000
+	$(CARGO) run --release -p fishplate-fuzz -- ofi --runs 20000
 	$(CARGO) run --release -p fishplate-fuzz -- shared-memory --runs 20000
 
 # Ten times as much. Another SEED makes other inputs.
@@ -174,6 +175,7 @@ fuzz:
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 100000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 10000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 1000000 --seed $(SEED)
+	$(CARGO) run --release -p fishplate-fuzz -- ofi --runs 200000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- shared-memory --runs 200000 --seed $(SEED)
 
 # A report and a profile in a headless Chromium; skipped, with the reason, where there is none.

@@ -166,5 +166,7 @@ int comm_file_read_at(MPI_File file, MPI_Offset offset, void *data, int count, M
 {
     int code;
     TIMED(code = MPI_File_read_at(file, offset, data, count, type, status));
+    if (code == MPI_SUCCESS)
+        totals.file_bytes += bytes_of(count, type);
     return code;
 }

@@ -14,6 +14,7 @@ struct comm_totals {
     uint64_t bytes; // in them
     uint64_t collectives; // calls of collective operations
     uint64_t collective_bytes; // that this rank put into them
+    uint64_t file_bytes; // read from files
 };
 
 void comm_reset(void);
@@ -54,7 +55,7 @@ void comm_allgatherv(const void *sent, int send_count, MPI_Datatype send_type, v
 // The next message, without receiving it.
 void comm_probe(int from, int tag, MPI_Comm comm, MPI_Status *status);
 
-// Timed and not counted: what a file system sends is its own. Returns MPI's error code.
+// Timed, and its bytes counted apart: what a file system sends is its own. Returns MPI's error code.
 int comm_file_read_at(MPI_File file, MPI_Offset offset, void *data, int count, MPI_Datatype type,
                       MPI_Status *status);
 

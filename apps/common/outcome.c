@@ -41,9 +41,11 @@ void outcome_add(struct outcome *outcome, double seconds, struct comm_totals tot
     outcome->total_seconds += own.max;
     mix_spread(&outcome->over_ranks, own, outcome->repeats);
     mix_spread(&outcome->comm_seconds, agreement_spread(totals.seconds), outcome->repeats);
-    uint64_t sums[] = {totals.messages, totals.bytes, totals.collectives, totals.collective_bytes};
-    MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-    outcome->sums = (struct comm_totals){totals.seconds, sums[0], sums[1], sums[2], sums[3]};
+    uint64_t sums[] = {totals.messages, totals.bytes, totals.collectives, totals.collective_bytes,
+                       totals.file_bytes};
+    MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    outcome->sums =
+        (struct comm_totals){totals.seconds, sums[0], sums[1], sums[2], sums[3], sums[4]};
 }
 
 void outcome_header(const struct app *app, const char *description)
@@ -95,8 +97,9 @@ static void print_json(const struct app *app, const struct outcome *outcome)
     printf(",\"communication_seconds\":{\"min\":%.9g,\"mean\":%.9g,\"max\":%.9g}", comm->min,
            comm->mean, comm->max);
     printf(",\"messages\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"collectives\":%" PRIu64
-           ",\"collective_bytes\":%" PRIu64,
-           sums->messages, sums->bytes, sums->collectives, sums->collective_bytes);
+           ",\"collective_bytes\":%" PRIu64 ",\"file_bytes\":%" PRIu64,
+           sums->messages, sums->bytes, sums->collectives, sums->collective_bytes,
+           sums->file_bytes);
     record_end();
 }
 
@@ -133,6 +136,8 @@ static void print_text(const struct app *app, const struct app_kernel *kernel,
            sums->bytes);
     printf("Collective calls     %12" PRIu64 "    %" PRIu64 " bytes\n", sums->collectives,
            sums->collective_bytes);
+    if (sums->file_bytes > 0)
+        printf("Read by MPI-IO       %12" PRIu64 " bytes\n", sums->file_bytes);
     if (kernel->tell != NULL)
         kernel->tell(app);
     printf("%s\n", outcome->verified ? "Verified" : "NOT VERIFIED");

@@ -25,7 +25,7 @@ enum { MOVED = 10 };
 int recipe_queries(const struct recipe *recipe)
 {
     uint64_t room = (recipe->proteins + RECIPE_COPIES - 1) / RECIPE_COPIES;
-    return room < RECIPE_QUERIES ? (int)room : RECIPE_QUERIES;
+    return room < (uint64_t)recipe->queries ? (int)room : recipe->queries;
 }
 
 int recipe_copies(const struct recipe *recipe)

@@ -11,12 +11,13 @@
 struct recipe {
     uint64_t seed;
     uint64_t proteins;
+    int queries;
 };
 
 // A query has so many copies: with few, more and many mutations.
-enum { RECIPE_QUERIES = 8, RECIPE_COPIES = 3 };
+enum { RECIPE_COPIES = 3 };
 
-// Fewer than RECIPE_QUERIES where there is no room for copies.
+// Fewer than asked for where there is no room for copies.
 int recipe_queries(const struct recipe *recipe);
 
 // How many proteins are copies, and which: copy j is number `recipe_copy(j)`, of the query

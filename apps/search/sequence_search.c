@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { FRAGMENTS_PER_RANK = 4 };
@@ -22,7 +23,6 @@ struct search {
     struct worker worker;
     struct hits hits; // rank 0
     struct verification verification;
-    int64_t bytes_read; // of all ranks
     FILE *output; // rank 0; NULL: none
 };
 
@@ -44,12 +44,24 @@ static void describe(const struct app *app, char *text, size_t capacity)
         snprintf(text, capacity, "%.100s in %.100s", options->queries, options->database);
 }
 
-// A name that nothing else has, the same on every rank.
-static void name_temporary(char name[OPTIONS_PATH_CAPACITY])
+// A name that nothing else has, the same on every rank: in the storage, or in the current folder.
+static void name_temporary(const struct app *app, char name[OPTIONS_PATH_CAPACITY])
 {
+    struct trouble trouble = {0};
+    const char *storage = getenv("FISHPLATE_STORAGE");
     uint64_t mark = (uint64_t)(MPI_Wtime() * 1e6) ^ (uint64_t)time(NULL) << 20;
-    MPI_Bcast(&mark, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    snprintf(name, OPTIONS_PATH_CAPACITY, "sequence_search-%016" PRIx64 ".fasta", mark);
+    if (app->session.rank == 0) {
+        bool given = storage != NULL && storage[0] != '\0';
+        int length = snprintf(name, OPTIONS_PATH_CAPACITY, "%s%ssequence_search-%016" PRIx64 ".fasta",
+                              given ? storage : "", given ? "/" : "", mark);
+        if (given && strstr(storage, "://") != NULL)
+            trouble_note(&trouble, "FISHPLATE_STORAGE: '%.100s'; MPI-IO reads folders only: allowed "
+                                   "are a folder, or --database and --queries", storage);
+        else if (length >= OPTIONS_PATH_CAPACITY)
+            trouble_note(&trouble, "FISHPLATE_STORAGE: longer than %d bytes", OPTIONS_PATH_CAPACITY);
+    }
+    trouble_end(&app->session, &trouble);
+    MPI_Bcast(name, OPTIONS_PATH_CAPACITY, MPI_CHAR, 0, MPI_COMM_WORLD);
 }
 
 static void make_files(struct app *app)
@@ -58,14 +70,15 @@ static void make_files(struct app *app)
     char name[OPTIONS_PATH_CAPACITY];
     bool temporary = options->database[0] == '\0';
     if (temporary)
-        name_temporary(name);
+        name_temporary(app, name);
     struct trouble trouble = {0};
     if (app->session.rank == 0) {
         files_check_absent(options->database, &trouble);
         files_check_absent(options->queries, &trouble);
     }
     trouble_end(&app->session, &trouble);
-    state.recipe = (struct recipe){options->seed, options->make_database};
+    state.recipe = (struct recipe){options->seed, options->make_database,
+                                   (int)options->make_queries};
     queries_make(&state.queries, &app->session, &state.recipe, options->queries);
     database_make(&state.database, &app->session, &state.recipe,
                   temporary ? name : options->database, temporary);
@@ -89,21 +102,19 @@ static void create(struct app *app)
 
 static void prepare(struct app *app)
 {
-    (void)app;
     hits_destroy(&state.hits);
+    database_forget(&state.database, &app->session);
 }
 
 static void run(struct app *app)
 {
     state.worker = worker_create(&state.database, &state.queries);
     master_run(&state.worker, app->session.rank, app->session.ranks, &state.hits);
-    state.bytes_read = state.worker.bytes_read;
     worker_destroy(&state.worker);
 }
 
 static void verify(struct app *app)
 {
-    MPI_Allreduce(MPI_IN_PLACE, &state.bytes_read, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     struct verification found = {.same = true, .none_better = true, .copies_best = true};
     const struct recipe *recipe = is_made(app) ? &state.recipe : NULL;
     if (app->session.rank == 0)
@@ -126,7 +137,6 @@ static void tell(const struct app *app)
     const struct database *database = &state.database;
     printf("Proteins             %12" PRId64 "    %" PRId64 " amino acids in %d fragments\n",
            database->totals.proteins, database->totals.residues, database->fragment_count);
-    printf("Read by MPI-IO       %12" PRId64 " bytes\n", state.bytes_read);
     printf("Hits                 %12zu    of %zu queries, checksum %016" PRIx64 "\n",
            state.hits.count, state.queries.proteins.count, hits_checksum(&state.hits));
     printf("Pairs verified       %12d\n", state.verification.pairs);
@@ -158,7 +168,8 @@ int main(int argc, char **argv)
         .program = {.name = "sequence_search",
                     .purpose = "proteins like others, by seed and extension; run time in s",
                     .takes = APP_TAKES | OPTION_BIT(OPTION_DATABASE) | OPTION_BIT(OPTION_QUERIES)
-                        | OPTION_BIT(OPTION_MAKE_DATABASE) | OPTION_BIT(OPTION_FRAGMENTS)
+                        | OPTION_BIT(OPTION_MAKE_DATABASE) | OPTION_BIT(OPTION_MAKE_QUERIES)
+                        | OPTION_BIT(OPTION_FRAGMENTS)
                         | OPTION_BIT(OPTION_OUTPUT) | OPTION_BIT(OPTION_SEED)},
         .describe = describe,
         .create = create,

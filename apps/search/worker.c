@@ -38,7 +38,6 @@ static void read_fragment(struct worker *worker, int number)
     if (trouble_is(&trouble))
         session_abort(EXIT_FILE, "%s", trouble.text);
     worker->fragment = number;
-    worker->bytes_read += fragment->bytes;
 }
 
 void worker_add_hits(struct pairwise *pairwise, const struct protein *protein,

@@ -13,7 +13,6 @@ struct worker {
     int fragment; // the one that is in memory, or -1
     char *text;
     struct proteins proteins;
-    int64_t bytes_read;
 };
 
 struct worker worker_create(const struct database *database, const struct queries *queries);

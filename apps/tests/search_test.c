@@ -126,10 +126,11 @@ static void read_recipe(const struct recipe *recipe, struct text *text, struct p
 
 static void test_pairs(void)
 {
-    const struct recipe recipe = {7, 100};
+    const struct recipe recipe = {7, 100, 8};
     EXPECT(recipe_queries(&recipe) == 8 && recipe_copies(&recipe) == 24);
-    EXPECT(recipe_copies(&(struct recipe){1, 1}) == 1);
-    EXPECT(recipe_copies(&(struct recipe){1, 4}) == 4);
+    EXPECT(recipe_copies(&(struct recipe){1, 1, 8}) == 1);
+    EXPECT(recipe_copies(&(struct recipe){1, 4, 8}) == 4);
+    EXPECT(recipe_copies(&(struct recipe){1, 100, 2}) == 6);
     struct text text = {0}, again = {0};
     struct proteins proteins, others;
     read_recipe(&recipe, &text, &proteins);

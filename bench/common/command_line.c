@@ -36,6 +36,7 @@ static void set_defaults(const struct program *program, struct options *options)
     options->frames = 8;
     options->passes = 8;
     options->make_database = 2000;
+    options->make_queries = 8;
     options->file_size = (size_t)512 << 20;
     options->tiles = (struct image_size){2, 1};
     options->tile = (struct image_size){1024, 768};

@@ -22,6 +22,7 @@
 #define MAX_FRAMES UINT64_C(100000)
 #define MAX_PASSES UINT64_C(1000)
 #define MAX_PROTEINS UINT64_C(100000000)
+#define MAX_QUERIES UINT64_C(8)
 #define MAX_FRAGMENTS UINT64_C(1000000)
 #define MAX_FILE ((size_t)1 << 50)
 #define MAX_TILES UINT64_C(1024)
@@ -119,6 +120,8 @@ const struct option_spec option_specs[OPTION_COUNT] = {
     [OPTION_MAKE_DATABASE] = {"--make-database", KIND_COUNT, FIELD(make_database), 1,
                               MAX_PROTEINS, "N",
                               "make N random proteins, and queries (default 2000)", false},
+    [OPTION_MAKE_QUERIES] = {"--make-queries", KIND_COUNT, FIELD(make_queries), 1, MAX_QUERIES, "N",
+                             "make N queries for them (default 8)", false},
     [OPTION_FRAGMENTS] = {"--fragments", KIND_COUNT, FIELD(fragments), 1, MAX_FRAGMENTS, "N",
                           "parts of the database (default: four for each rank)", true},
     [OPTION_OUTPUT] = {"--output", KIND_PATH, FIELD(output), 0, 0, "FILE",

@@ -59,6 +59,7 @@ enum option_id {
     OPTION_DATABASE,
     OPTION_QUERIES,
     OPTION_MAKE_DATABASE,
+    OPTION_MAKE_QUERIES,
     OPTION_FRAGMENTS,
     OPTION_OUTPUT,
     OPTION_PATH,
@@ -188,6 +189,7 @@ struct options {
     char database[OPTIONS_PATH_CAPACITY]; // empty: none given, as with the next
     char queries[OPTIONS_PATH_CAPACITY];
     uint64_t make_database; // proteins
+    uint64_t make_queries;
     uint64_t fragments; // meaningful when given
     char output[OPTIONS_PATH_CAPACITY]; // empty: none
     char path[OPTIONS_PATH_CAPACITY]; // a folder, or the URL of one

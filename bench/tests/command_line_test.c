@@ -205,7 +205,8 @@ static const struct program app_program = {
     .purpose = "a test",
     .takes = OPTION_BIT(OPTION_VOLUME) | OPTION_BIT(OPTION_SURFACE) | OPTION_BIT(OPTION_IMAGE)
         | OPTION_BIT(OPTION_DATABASE) | OPTION_BIT(OPTION_QUERIES) | OPTION_BIT(OPTION_FRAGMENTS)
-        | OPTION_BIT(OPTION_MAKE_DATABASE) | OPTION_BIT(OPTION_OUTPUT),
+        | OPTION_BIT(OPTION_MAKE_DATABASE) | OPTION_BIT(OPTION_MAKE_QUERIES)
+        | OPTION_BIT(OPTION_OUTPUT),
 };
 
 static void test_options_of_applications(void)
@@ -298,7 +299,7 @@ static void test_options_as_json(void)
                        "\"imbalance\":0,\"compute_by\":\"spin\"}"));
     EXPECT(options_are(&app_program, "--image 8x9 --output \"\\",
                        "{\"size\":128,\"surface\":\"gyroid\",\"image\":\"8x9\",\"database\":null,"
-                       "\"queries\":null,\"make_database\":2000,\"fragments\":null,"
+                       "\"queries\":null,\"make_database\":2000,\"make_queries\":8,\"fragments\":null,"
                        "\"output\":\"\\\"\\\\\"}"));
 }
 

@@ -86,6 +86,33 @@ def marked(mark):
     return found
 
 
+def command_line(number):
+    """Of a process; none when it is gone."""
+    try:
+        return Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def descendants(root):
+    """Processes below one, in whatever namespaces: numbers and command lines. (MPI programs have no mark: bench leaves
+    FISHPLATE_* of the caller's out.)"""
+    children = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit():
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+        except OSError:
+            pass
+    found, left = {}, [root]
+    while left:
+        number = left.pop()
+        found[number] = command_line(number)
+        left += children.get(number, [])
+    return {number: line for number, line in found.items() if line}
+
+
 class Ran:
     """A command that has ended."""
 

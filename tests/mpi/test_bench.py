@@ -9,7 +9,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from support import FISHPLATE, MpiTest, tool
+from support import FISHPLATE, MpiTest, descendants, tool
 
 # Two stacks, a benchmark of two sizes, two rounds on one link: four cells of a second or less.
 SMALL = ["--stacks", "mpich-tcp,fishplate-mpich", "--benchmarks", "bandwidth:--window=4", "--sizes", "64,64K",
@@ -20,33 +20,6 @@ PATIENCE_S = 120
 def lines(record):
     """The whole lines of a record; a last one that is torn is left out."""
     return [json.loads(line) for line in record.read_text().splitlines(keepends=True) if line.endswith("\n")]
-
-
-def command_line(number):
-    """Of a process; none when it is gone."""
-    try:
-        return Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
-
-
-def descendants(root):
-    """Processes below one, in whatever namespaces: numbers and command lines. (MPI programs have no mark: bench leaves
-    FISHPLATE_* of the caller's out.)"""
-    children = {}
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit():
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(entry.name))
-        except OSError:
-            pass
-    found, left = {}, [root]
-    while left:
-        number = left.pop()
-        found[number] = command_line(number)
-        left += children.get(number, [])
-    return {number: line for number, line in found.items() if line}
 
 
 def at_once(*works):

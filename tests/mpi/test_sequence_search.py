@@ -58,6 +58,22 @@ class SequenceSearch(AppTest):
         self.assertIn("Verified", ran.out)
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_a_database_of_its_own_is_in_the_storage(self):
+        storage = {"FISHPLATE_STORAGE": str(self.folder)}
+        ran = self.run_command([SEARCH, "--make-database", "50", "--json"], environment=storage)
+        self.assertEqual(ran.code, 0, str(ran))
+        # A protein has at least 50 letters.
+        self.assertGreater(ran.json()[0]["file_bytes"], 50 * 50)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        for place, why in [
+            ("/no/such/folder", "cannot make /no/such/folder/sequence_search-.*.fasta: No such file or directory"),
+            ("nfs://host/export", "FISHPLATE_STORAGE: 'nfs://host/export'; MPI-IO reads folders only: allowed are a folder, or "
+             "--database and --queries"),
+        ]:
+            ran = self.run_command([SEARCH, "--make-database", "50"], environment={"FISHPLATE_STORAGE": place})
+            self.assertEqual(ran.code, 6, str(ran))
+            self.says(ran, f"sequence_search: (rank 0: )?{why}")
+
     def test_hits_are_those_of_blastp(self):
         lacking = [name for name in ("blastp", "makeblastdb") if shutil.which(name) is None]
         if lacking:

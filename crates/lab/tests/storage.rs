@@ -53,9 +53,12 @@ fn a_folder_of_the_users_is_left_as_it_is() {
 #[test]
 fn servers_are_the_last_hosts() {
     let fishplate = Installed::new();
-    for (storage, server) in
-        [("nfs", "ganesha.nfsd"), ("glusterfs:servers=1", "glusterfsd"), ("moosefs:servers=1", "mfsmaster")]
-    {
+    for (storage, server) in [
+        ("nfs", "ganesha.nfsd"),
+        ("nfs3", "ganesha.nfsd"),
+        ("glusterfs:servers=1", "glusterfsd"),
+        ("moosefs:servers=1", "mfsmaster"),
+    ] {
         if !available(&fishplate, storage) {
             continue;
         }
@@ -75,7 +78,7 @@ fn servers_are_the_last_hosts() {
 #[test]
 fn nothing_is_left_behind_by_force() {
     let fishplate = Installed::new();
-    for storage in ["tmpfs", "nfs", "glusterfs", "moosefs"] {
+    for storage in ["tmpfs", "nfs", "nfs3", "glusterfs", "moosefs"] {
         if !available(&fishplate, storage) {
             continue;
         }
@@ -99,7 +102,11 @@ fn nothing_is_left_behind_by_force() {
 fn what_cannot_be_is_told() {
     let fishplate = Installed::new();
     let testbed = |storage: &str| fishplate.run(&["testbed", "--storage", storage, "--", "true"]);
-    testbed("nsf").fails_saying(&["no storage \"nsf\"", "did you mean nfs?", "tmpfs, nfs, glusterfs, moosefs, path"]);
+    testbed("nsf").fails_saying(&[
+        "no storage \"nsf\"",
+        "did you mean nfs?",
+        "tmpfs, nfs, nfs3, glusterfs, moosefs, path",
+    ]);
     testbed("glusterfs:servers=2").fails_saying(&["storage glusterfs: 2 servers and at least one client are 3 hosts"]);
     testbed("path:/no/such/folder").fails_saying(&["storage path:/no/such/folder", "is no folder"]);
     testbed("nfs:fast").fails_saying(&["no option fast", "servers=N, size_mib=N, mptcp"]);

@@ -97,7 +97,7 @@ pub struct VirtualChannel {
     pub subchannels: Vec<Subchannel>,
     /// Indices of those that take new frames.
     pub live: Indices,
-    /// Indices of those that take new frames once the preferred one is down. Acknowledgements go over them as before.
+    /// Indices of those that take new frames once all others are down. Acknowledgements go over them as before.
     standby: Indices,
     /// The peer's clock, as measured over near paths.
     pub clock: PeerClock,
@@ -363,6 +363,19 @@ impl VirtualChannel {
             self.standby.push(other);
         }
         self.live.push(index as u8);
+        self.cached_choice = None;
+    }
+
+    /// Subchannel `index` stands by while any other carries, or carries once more.
+    pub fn set_standby(&mut self, index: usize, stands_by: bool) {
+        if stands_by && self.carries(index) && self.live.len() > 1 {
+            self.live.remove(index);
+            self.standby.push(index as u8);
+            self.reassign(index);
+        } else if !stands_by && self.standby.contains(&(index as u8)) && self.in_memory().is_none() {
+            self.standby.remove(index);
+            self.live.push(index as u8);
+        }
         self.cached_choice = None;
     }
 

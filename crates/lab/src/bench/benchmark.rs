@@ -33,6 +33,8 @@ enum Needs {
     NoMpi,
     /// It is a whole application, of `apps/`.
     App,
+    /// The same, and it reads files.
+    AppWithFiles,
     /// It is an application of others.
     Setup,
 }
@@ -91,7 +93,7 @@ const PROGRAMS: [Traits; 40] = [
     traits("bt", Ranks::Square, Needs::App, None),
     traits("sp", Ranks::Square, Needs::App, None),
     traits("visualization", Ranks::OneOrMore, Needs::App, None),
-    traits("sequence_search", Ranks::OneOrMore, Needs::App, None),
+    traits("sequence_search", Ranks::OneOrMore, Needs::AppWithFiles, None),
 ];
 
 /// What there is to know here of an application of others.
@@ -188,6 +190,11 @@ impl Program {
         matches!(self.traits().needs, Needs::Files | Needs::FilesAndThreads)
     }
 
+    /// Whether it reads files from a storage, if there is one: it measures files, or has a database.
+    pub fn uses_storage(&self) -> bool {
+        self.is_of_files() || self.traits().needs == Needs::AppWithFiles
+    }
+
     /// Whether it measures what lies below MPI.
     pub fn is_below_mpi(&self) -> bool {
         self.traits().needs == Needs::NoMpi
@@ -195,7 +202,7 @@ impl Program {
 
     /// Whether it is an application of `apps/`: it has a class of problems, and ends when that is solved.
     pub fn is_app(&self) -> bool {
-        self.traits().needs == Needs::App
+        matches!(self.traits().needs, Needs::App | Needs::AppWithFiles)
     }
 
     /// The application of others that it is, if it is one.

@@ -73,7 +73,9 @@ impl Emulated {
         let about = || format!("link {}", link.name);
         let lab = Lab::build(&link.topology(plan.hosts, plan.seed), &surroundings.folder).with_context(about)?;
         let environment = lab.environment()?;
-        if surroundings.multipath {
+        // A storage that uses multipath TCP has let its hosts use all rails already.
+        let joined = link.storage.as_ref().is_some_and(|storage| storage.mptcp);
+        if surroundings.multipath && !joined {
             sockets::join_paths(&lab).with_context(about)?;
         }
         let server = surroundings.sockets.as_ref().map(|program| {

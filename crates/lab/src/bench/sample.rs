@@ -19,6 +19,8 @@ fn usual() -> [(&'static str, Value); 3] {
 
 /// What the time in MPI is called.
 const COMMUNICATION: &str = "communication_time";
+/// What is read from files in the run time, and its unit: 10^6 bytes a second.
+const READ: (&str, &str) = ("read_bandwidth", "MB/s");
 
 /// Kind of the lines, and option, of a run over time.
 const INTERVAL: &str = "interval";
@@ -46,6 +48,8 @@ pub struct BenchLine {
     percentiles: Option<BTreeMap<String, f64>>,
     /// Of applications: in MPI, over the ranks.
     communication_seconds: Option<Communication>,
+    /// Of applications: what all ranks have read from files, in bytes.
+    file_bytes: Option<u64>,
 }
 
 /// Time in MPI.
@@ -62,10 +66,19 @@ impl BenchLine {
         ["result", "stress", INTERVAL].contains(&parsed.kind.as_str()).then_some(parsed)
     }
 
-    /// What an application also tells: the time in MPI, mean over the ranks, as a value of its own.
-    pub fn communication(&self) -> Option<BenchLine> {
-        let seconds = self.communication_seconds?.mean;
-        Some(BenchLine { metric: COMMUNICATION.into(), value: seconds, ..self.clone() })
+    /// What an application also tells, as values of their own: the time in MPI, mean over the ranks, and what it reads from
+    /// files, if it does.
+    pub fn also(&self) -> Vec<BenchLine> {
+        let value = |metric: &str, unit: &str, value| BenchLine {
+            metric: metric.into(),
+            unit: unit.into(),
+            value,
+            ..self.clone()
+        };
+        let communication = self.communication_seconds.map(|seconds| value(COMMUNICATION, "s", seconds.mean));
+        let bytes = self.file_bytes.filter(|bytes| *bytes > 0);
+        let read = bytes.map(|bytes| value(READ.0, READ.1, bytes as f64 / self.value / 1e6));
+        communication.into_iter().chain(read).collect()
     }
 
     /// As a record has it. `sized`: the size is of messages.
@@ -157,13 +170,20 @@ mod tests {
     }
 
     #[test]
-    fn time_in_mpi_is_a_value_of_its_own() {
+    fn time_in_mpi_and_what_is_read_from_files_are_values_of_their_own() {
         let line = LINE.replace('\n', "");
-        assert!(BenchLine::parse(&line).unwrap().communication().is_none());
-        let more = "\"communication_seconds\":{\"min\":1.0,\"mean\":2.5,\"max\":3.0},\"kind\"";
-        let communication = BenchLine::parse(&line.replacen("\"kind\"", more, 1)).unwrap().communication().unwrap();
-        let sample = communication.sample(&cell(), 2, false);
-        assert_eq!((sample.metric.as_str(), sample.value), ("communication_time", 2.5));
+        assert!(BenchLine::parse(&line).unwrap().also().is_empty());
+        let told = |bytes: u64| {
+            let spread = r#"{"min":1.0,"mean":2.5,"max":3.0}"#;
+            let more = format!(r#""communication_seconds":{spread},"file_bytes":{bytes},"kind""#);
+            let also = BenchLine::parse(&line.replacen("\"kind\"", &more, 1)).unwrap().also();
+            let samples = also.into_iter().map(|line| line.sample(&cell(), 2, false));
+            samples.map(|sample| (sample.metric, sample.unit, sample.value)).collect::<Vec<_>>()
+        };
+        let communication = || ("communication_time".to_string(), "s".to_string(), 2.5);
+        assert_eq!(told(0), [communication()]);
+        let read = ("read_bandwidth".to_string(), "MB/s".to_string(), 2.0);
+        assert_eq!(told(35_000_000), [communication(), read]);
     }
 
     #[test]

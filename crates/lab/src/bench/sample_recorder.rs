@@ -59,8 +59,8 @@ impl Listener for SampleRecorder<'_> {
             self.running = schedule.begin();
         }
         let sized = self.benchmark.program.default_sizes().is_some();
-        if let Some(communication) = line.communication() {
-            let sample = communication.sample(self.cell, self.benchmark.ranks, sized);
+        for value in line.also() {
+            let sample = value.sample(self.cell, self.benchmark.ranks, sized);
             self.writer.append(&Line::Sample(sample))?;
         }
         let sample = line.sample(self.cell, self.benchmark.ranks, sized);

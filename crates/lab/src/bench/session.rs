@@ -199,7 +199,7 @@ impl Session<'_> {
         let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
         let command = site.command(&invocation)?;
         site.emulator_cpu();
-        let counting = site.lab().filter(|_| benchmark.program.is_of_files());
+        let counting = site.lab().filter(|_| benchmark.program.uses_storage());
         let counting = counting.and_then(|lab| Counting::begin(lab));
         let start = Instant::now();
         let mut recorder = SampleRecorder::new(&task.cell, benchmark, &mut self.writer, site.lab());

@@ -112,7 +112,7 @@ struct Up {
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
     queue: Vec<Size>,
 
-    /// Storage, which the last hosts serve: tmpfs, nfs, glusterfs, moosefs, path:FOLDER.
+    /// Storage, which the last hosts serve: tmpfs, nfs, nfs3, glusterfs, moosefs, path:FOLDER.
     #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp]", value_parser = Asked::from_str)]
     storage: Option<Asked>,
 

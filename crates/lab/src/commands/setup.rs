@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long = "app", value_name = "NAME")]
     apps: Vec<String>,
 
-    /// Get this storage from Debian's archive: nfs, glusterfs, moosefs (may be repeated)
+    /// Get this storage from Debian's archive: nfs, nfs3, glusterfs, moosefs (may be repeated)
     #[arg(long = "storage", value_name = "NAME")]
     storages: Vec<String>,
 

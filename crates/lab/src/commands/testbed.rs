@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "CHANGES")]
     schedule: Option<Schedule>,
 
-    /// Storage for COMMAND, which the last hosts serve: tmpfs, nfs, glusterfs, moosefs, path:FOLDER.
+    /// Storage for COMMAND, which the last hosts serve: tmpfs, nfs, nfs3, glusterfs, moosefs, path:FOLDER.
     #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp]", value_parser = Asked::from_str)]
     storage: Option<Asked>,
 

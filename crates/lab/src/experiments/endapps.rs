@@ -53,8 +53,8 @@ pub const FACTS: &[Fact] = &[
     Fact { id: "E9", text: "GROMACS: striping brings 55 to 92 % of what InfiniBand brings", decide: gromacs },
     Fact { id: "E10", text: "PVFS: SDP about twice striped sockets and three times TCP", decide: contiguous_files },
     Fact { id: "E11", text: "mpi-tile-io, read: 1119, 764, 756 Mbit/s", decide: tiles },
-    Fact { id: "E12", text: "MPI-BLAST, 1 GB: 112, 94, 86 s, so 67 % of what InfiniBand brings", decide: blast },
-    Fact { id: "E13", text: "MPI-BLAST stays near 2 Gbit/s although SDP peaks at 5.8", decide: blast },
+    Fact { id: "E12", text: "MPI-BLAST, 1 GB: 112, 94, 86 s, so 67 % of what InfiniBand brings", decide: search_times },
+    Fact { id: "E13", text: "MPI-BLAST stays near 2 Gbit/s although SDP peaks at 5.8", decide: search_network_use },
 ];
 
 /// What applications run over, on all ports.
@@ -142,10 +142,6 @@ fn gromacs(_: &Values) -> Judgement {
     Err("the inputs of 2006 come with no package; `fishplate bench` runs GROMACS with others (docs/apps.md)".into())
 }
 
-fn blast(_: &Values) -> Judgement {
-    Err("what goes over the network is the database in PVFS; here ranks read files from this machine's own disk".into())
-}
-
 /// Links with a parallel file system: one port, two, the fast one.
 const FILES: [&str; 3] = ["files, one port", "files, two ports", "files, fast port"];
 /// What its clients run under.
@@ -186,6 +182,40 @@ fn tiles(values: &Values) -> Judgement {
     found(fits(two, 764.0) && fits(fast, 1119.0), rule, &[("two ports / one port", two), ("fast / one port", fast)])
 }
 
+/// The search whose database is in these files.
+const SEARCH: &str = "search in files";
+/// What it reads in the run time, in MB/s.
+const SEARCH_READ: &str = "read_bandwidth";
+/// Published of MPI-BLAST with 1 GB: RPI in percent; how much of the peak of the fast port is used.
+const SEARCH_RPI: f64 = 67.0;
+const SEARCH_USE: f64 = 2.0 / 5.8;
+
+fn search_times(values: &Values) -> Judgement {
+    let run = |link| values.seconds(AppTime { app: SEARCH, stack: FILES_STACK, link, metric: RUN });
+    let [one, two, fast] = [run(FILES[0])?, run(FILES[1])?, run(FILES[2])?];
+    let gain = (one - fast) / one;
+    if gain < LEAST_GAIN {
+        return Err(format!("the fast port brings {:.1} % of the run time, too little to divide by", 100.0 * gain));
+    }
+    let rpi = 100.0 * (one - two) / (one - fast);
+    let rule = "one query, a database of 37 MB in four servers, four ranks on two hosts, 100 (X - Y) / (X - Z) of the run times \
+                on one port, two, and the fast one: at most 10 points from the published one; a program that waits for nothing \
+                but bandwidth has 57";
+    let named = [("one port, s", one), ("two ports, s", two), ("fast port, s", fast), ("RPI, %", rpi)];
+    found((rpi - SEARCH_RPI).abs() <= RPI_TOLERANCE, rule, &named)
+}
+
+fn search_network_use(values: &Values) -> Judgement {
+    let link = FILES[2];
+    let used = values.seconds(AppTime { app: SEARCH, stack: FILES_STACK, link, metric: SEARCH_READ })?;
+    let at = At { benchmark: "contiguous files", link, size: REGION };
+    let peak = values.median_of("read_bandwidth", FILES_STACK, at)?;
+    let rule = "what the search reads in its run time on the fast port, over what regions of 16 MiB are read with there: at \
+                most 2/5.8, and a quarter more";
+    let named = [("search, MB/s", used), ("regions, MB/s", peak), ("part used", used / peak)];
+    found(used / peak <= SEARCH_USE * (1.0 + FILES_TOLERANCE), rule, &named)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,8 +247,8 @@ mod tests {
         all
     }
 
-    /// MB/s of regions and of tiles.
-    fn files(regions: [f64; 3], tiles: [f64; 3]) -> Vec<Given> {
+    /// MB/s of regions and of tiles, seconds of the search.
+    fn files(regions: [f64; 3], tiles: [f64; 3], search: [f64; 3]) -> Vec<Given> {
         let mut all = Vec::new();
         for (number, link) in FILES.into_iter().enumerate() {
             for metric in ["read_bandwidth", "write_bandwidth"] {
@@ -226,18 +256,29 @@ mod tests {
                 all.push(Given { metric, ..region });
             }
             all.push(Given::seconds("tiles", FILES_STACK, link, "read_bandwidth", tiles[number]));
+            all.push(Given::seconds(SEARCH, FILES_STACK, link, RUN, search[number]));
+            all.push(Given::seconds(SEARCH, FILES_STACK, link, SEARCH_READ, 1000.0 / search[number]));
         }
         all
     }
 
     #[test]
+    fn a_search_that_waits_for_no_network_has_no_rpi() {
+        let values = files([1.0; 3], [1.0; 3], [100.0, 99.0, 98.0]);
+        let record = crate::experiments::test_records::record("endapps-2006", &values);
+        let why = search_times(&Values::of(&record)).err();
+        assert_eq!(why.as_deref(), Some("the fast port brings 2.0 % of the run time, too little to divide by"));
+    }
+
+    #[test]
     fn statements_hold_or_not_by_the_values() {
-        let tested = ["E1", "E2", "E3", "E4", "E5", "E7", "E10", "E11"];
+        let tested = ["E1", "E2", "E3", "E4", "E5", "E7", "E10", "E11", "E12", "E13"];
         let published = [given([28.0, 13.0, 4.0], [11.1, 22.2, 91.5]), apps(0.0, [0.55, 0.95])];
-        let published = [published.concat(), files([20.0, 30.0, 60.0], [75.0, 76.0, 112.0])].concat();
+        let published =
+            [published.concat(), files([20.0, 30.0, 60.0], [75.0, 76.0, 112.0], [112.0, 94.0, 86.0])].concat();
         assert_eq!(verdicts("endapps-2006", &published), tested.map(|id| (id.to_string(), true)));
         let other = [given([28.0, 30.0, 4.0], [11.1, 11.0, 60.0]), apps(-15.0, [0.9, 0.5])];
-        let other = [other.concat(), files([20.0, 40.0, 160.0], [75.0, 150.0, 300.0])].concat();
+        let other = [other.concat(), files([20.0, 40.0, 160.0], [75.0, 150.0, 300.0], [50.0, 48.0, 10.0])].concat();
         assert_eq!(verdicts("endapps-2006", &other), tested.map(|id| (id.to_string(), false)));
     }
 }

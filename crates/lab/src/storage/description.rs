@@ -11,9 +11,10 @@ use crate::mpi::stacks::own_folder;
 use crate::output::nearest::nearest;
 
 /// Those that come with the program.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("tmpfs", include_str!("../../storages/tmpfs.toml")),
     ("nfs", include_str!("../../storages/nfs.toml")),
+    ("nfs3", include_str!("../../storages/nfs3.toml")),
     ("glusterfs", include_str!("../../storages/glusterfs.toml")),
     ("moosefs", include_str!("../../storages/moosefs.toml")),
     ("path", include_str!("../../storages/path.toml")),

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-pub use wanted::is_word;
+pub use wanted::{is_word, matches};
 
 use crate::address::{MAX_RAILS, is_link_local};
 use crate::ofi::wanted::Wanted;

@@ -204,7 +204,7 @@ fn network(text: &str) -> Option<Network> {
 }
 
 /// Whether a name is as a pattern says: `*` stands for any characters, `?` for one.
-fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let Some(first) = pattern.chars().next() else { return name.is_empty() };
     let rest = &pattern[first.len_utf8()..];
     let mut shorter = name.chars();

@@ -152,7 +152,7 @@ impl Endpoint {
         logger::start(settings.log);
         let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
         let rails = Rail::all(&interfaces);
-        let ofi = OfiState::open(settings);
+        let ofi = OfiState::open(settings, &rails);
         check_weights(settings, rails.len() + ofi.len())?;
         let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
         let congestion = CongestionControl::new(

@@ -16,6 +16,12 @@ use crate::sys::memory::UserMemory;
 /// Keys that are tried, where they are chosen here: others may have the same.
 const MOST_TRIES: usize = 8;
 
+/// Of `fi_mr_reg`, between providers: the provider does not keep the registration for later, but makes one each time.
+const OFI_MR_NOCACHE: u64 = 1 << 60;
+/// Providers that would keep it, and know that flag. What they keep is wrong once memory goes away that they are not told of,
+/// and comes back elsewhere: then they read and write what nobody sees.
+const CACHING: [&str; 3] = ["verbs", "efa", "cxi"];
+
 /// Registered memory, until it is dropped.
 pub struct Registration {
     mr: Object<ofi_abi::fid_mr>,
@@ -24,9 +30,9 @@ pub struct Registration {
 }
 
 /// A piece of this process's memory that a peer may read.
-pub struct LentPiece {
+pub struct LentPiece<R = Registration> {
     /// Ends with this.
-    _registration: Registration,
+    pub(crate) _registration: R,
     /// Where it is for the peer.
     pub address: u64,
     /// What the peer has to show.
@@ -60,6 +66,7 @@ impl Registration {
             Use::Source => FI_REMOTE_READ,
         };
         let offer = &domain.offer;
+        let flags = if CACHING.contains(&offer.provider.as_str()) { OFI_MR_NOCACHE } else { 0 };
         let mut tries = MOST_TRIES;
         loop {
             let key = if offer.has_mr_mode(FI_MR_PROV_KEY) { 0 } else { random_key(offer.key_len()) };
@@ -68,7 +75,7 @@ impl Registration {
             let returned = unsafe {
                 let reg = (*(*domain.domain.as_ptr()).mr).reg;
                 let start = start.cast::<c_void>().cast_const();
-                reg(domain.domain.fid(), start, len, access, 0, key, 0, &raw mut mr, null_mut())
+                reg(domain.domain.fid(), start, len, access, 0, key, flags, &raw mut mr, null_mut())
             };
             tries -= 1;
             if returned == -FI_ENOKEY && tries > 0 {
