@@ -37,7 +37,8 @@ export V
 LONG = $(if $(wildcard $(FISHPLATE)),, (about 2 minutes))
 
 .PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-code test-bench test-fuzz
-.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts fuzz soak throughput record-applications clean
+.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts test-ofi test-verbs fuzz soak throughput
+.PHONY: record-applications clean
 .DEFAULT_GOAL := build
 
 help:
@@ -60,6 +61,8 @@ help:
 	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
+	@echo 'make test-ofi         random cuts, policies and mpi4py over rails of a provider; CUTS=, CUTS_SEED='
+	@echo 'make test-verbs       MPI over RDMA between two virtual machines with software adapters, some minutes'
 	@echo "make test-mpi4py-all  all of mpi4py's own suite"
 	@echo 'make fuzz             hostile input, for some minutes; SEED='
 	@echo 'make soak             seeded faults in simulation for an hour; SECONDS=, FROM= (first seed)'
@@ -166,6 +169,7 @@ test-fuzz: build
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 10000000
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 1000000
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 100000
+	$(CARGO) run --release -p fishplate-fuzz -- ofi --runs 20000
 	$(CARGO) run --release -p fishplate-fuzz -- shared-memory --runs 20000
 
 # Ten times as much. Another SEED makes other inputs.
@@ -174,6 +178,7 @@ fuzz:
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 100000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 10000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 1000000 --seed $(SEED)
+	$(CARGO) run --release -p fishplate-fuzz -- ofi --runs 200000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- shared-memory --runs 200000 --seed $(SEED)
 
 # A report and a profile in a headless Chromium; skipped, with the reason, where there is none.
@@ -197,6 +202,16 @@ test-mpi4py-all: bench
 CUTS := 30
 test-cuts: bench
 	tests/run --cuts $(CUTS) test_failover.RandomCuts
+
+# Rails of libfabric's tcp provider, alone and beside others: random cuts, all policies, mpi4py's own suite.
+test-ofi: bench
+	tests/run --cuts $(CUTS) test_ofi_at_length
+
+# Two virtual machines of Debian's packages, which are fetched into the cache folder at the first time.
+test-verbs: bench
+	$(Q)$(MAKE) --no-print-directory --silent -C tests/programs MPICC="$$($(FISHPLATE) setup --where mpich)/mpicc" \
+	  OUT=$(BUILD)/tests
+	tests/verbs/test_verbs.py
 
 # Seeds that nobody has run yet, unless told otherwise.
 SECONDS := 3600

@@ -9,6 +9,7 @@ pub mod engine;
 pub mod handshake;
 mod hostile;
 pub mod inputs;
+pub mod ofi;
 pub mod shared_memory;
 mod support;
 
@@ -27,5 +28,6 @@ pub const TARGETS: &[Target] = &[
     Target { name: "decoder", run: decoder::run, ends: decoder::ENDS },
     Target { name: "engine", run: engine::run, ends: engine::ENDS },
     Target { name: "handshake", run: handshake::run, ends: handshake::ENDS },
+    Target { name: "ofi", run: ofi::run, ends: ofi::ENDS },
     Target { name: "shared-memory", run: shared_memory::run, ends: shared_memory::ENDS },
 ];

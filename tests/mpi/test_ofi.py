@@ -19,6 +19,12 @@ class Ofi(Failover):
         self.assertEqual(shares.keys(), {"r0", "r1", "tcp:r0", "tcp:r1"})
         self.assertGreater(min(shares.values()), 0)
 
+    def test_connections_carry(self):
+        for rails in ["tcp/msg:r0,tcp/msg:r1", "tcp:r0,sockets/msg:r1"]:
+            shares = self.stress(rails, messages=500, FISHPLATE_STRIPING="even")
+            self.assertEqual(shares.keys(), {"r0", "r1", *rails.split(",")})
+            self.assertGreater(min(shares.values()), 0)
+
     def test_semantics(self):
         for name in ["matching", "one_sided"]:
             ran = self.mpi(2, program(name), FISHPLATE_RAILS="tcp:r0,r1")
@@ -26,14 +32,16 @@ class Ofi(Failover):
 
     def test_one_that_is_cut(self):
         cut = link_down("r0").for_a_while(0.5)
-        ran = self.disturbed(cut, 2, bench("stress"), "--duration", 2, on=["--rails", "1000,1000"],
-                             FISHPLATE_RAILS="tcp:r0,r1")
-        self.survives(ran, "all contents right", told="fishplate: warn .* rail tcp:r0: ")
+        for rail in ["tcp:r0", "tcp/msg:r0"]:
+            ran = self.disturbed(cut, 2, bench("stress"), "--duration", 2, on=["--rails", "1000,1000"],
+                                 FISHPLATE_RAILS=f"{rail},r1")
+            self.survives(ran, "all contents right", told=f"fishplate: warn .* rail {rail}: ")
 
     def test_what_cannot_be_one_is_told_and_the_others_go_on(self):
         for word, why in [
+            ("udp/msg:r0", r"the provider udp of libfabric [0-9.]+ does not offer connections with remote reads"),
             ("tcp:nosuch", r"the provider tcp of libfabric [0-9.]+ has no domain nosuch; there are: .*r0"),
-            ("nosuch:r0", r"the provider nosuch of libfabric [0-9.]+ does not offer reliable datagrams with remote reads"),
+            ("nosuch:r0", r"the provider nosuch of libfabric [0-9.]+ does not offer reliable datagrams or connections"),
         ]:
             said = f"FISHPLATE_RAILS: {word} is no rail: "
             ran = self.mpi(2, bench("stress"), "--messages", 200, FISHPLATE_RAILS=f"{word},r1")

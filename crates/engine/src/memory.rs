@@ -19,6 +19,7 @@ pub struct Extent {
 
 impl Extent {
     /// Bytes `[from, from + len)` of this extent. Clamped to its end.
+    #[inline]
     pub fn slice(self, from: u64, len: u64) -> Extent {
         let from = from.min(self.len);
         Extent { region: self.region, offset: self.offset + from, len: len.min(self.len - from) }
@@ -39,6 +40,7 @@ impl Payload {
     pub const EMPTY: Payload = Payload::One(Extent { region: Region(0), offset: 0, len: 0 });
 
     /// The pieces, in order.
+    #[inline]
     pub fn extents(&self) -> &[Extent] {
         match self {
             Payload::One(extent) => std::slice::from_ref(extent),
@@ -47,8 +49,12 @@ impl Payload {
     }
 
     /// Length in bytes of all pieces together.
+    #[inline]
     pub fn len(&self) -> u64 {
-        self.extents().iter().map(|extent| extent.len).sum()
+        match self {
+            Payload::One(extent) => extent.len,
+            Payload::Many(extents) => extents.iter().map(|extent| extent.len).sum(),
+        }
     }
 
     /// Whether there are no bytes.

@@ -26,6 +26,12 @@ impl<T> Rare<T> {
         self.0.as_deref_mut()
     }
 
+    /// Whether the value has never been changed, or `is_so` says it of what it is.
+    #[inline]
+    pub fn is_unused_or(&self, is_so: impl FnOnce(&T) -> bool) -> bool {
+        self.0.as_deref().is_none_or(is_so)
+    }
+
     /// Becomes empty, and gives its memory back.
     pub fn clear(&mut self) {
         self.0 = None;

@@ -31,6 +31,18 @@ fn a_provider_path_of_the_user_stays() {
 }
 
 #[test]
+fn registrations_are_not_kept_unless_the_user_says_how() {
+    let fishplate = Installed::new();
+    let env = |variable: Option<(&str, &str)>| {
+        let output = fishplate.command(&["env"]).envs(variable).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(env(None).contains("export FI_MR_CACHE_MAX_COUNT='0'\n"), "{}", env(None));
+    let text = env(Some(("FI_MR_CACHE_MONITOR", "userfaultfd")));
+    assert!(!text.contains("FI_MR_CACHE"), "{text}");
+}
+
+#[test]
 fn the_provider_is_found_where_wheels_have_it() {
     let fishplate = Installed::new();
     std::fs::create_dir_all(fishplate.path("share/fishplate")).unwrap();
@@ -157,9 +169,9 @@ fn open_mpi_s_options_for_variables_keep_working() {
             fishplate.command(&[&["run", "--collectives", "native", "--rails", "lo", "--"], words].concat());
         common::Ran::of(command.env("OMPI_MCA_mca_base_env_list", "MINE=1").output().unwrap()).out
     };
-    let list = "FISHPLATE_COLLECTIVES;FISHPLATE_RAILS;FISHPLATE_STATS;FI_PROVIDER;FI_PROVIDER_PATH;MINE=1";
+    let list = "FISHPLATE_COLLECTIVES;FISHPLATE_RAILS;FISHPLATE_STATS;FI_MR_CACHE_MAX_COUNT;FI_PROVIDER;FI_PROVIDER_PATH;MINE=1";
     // Open MPI 4 ends with an error where it finds both.
-    let options = "-x FISHPLATE_COLLECTIVES -x FISHPLATE_STATS -x FI_PROVIDER -x FI_PROVIDER_PATH -x MINE=1";
+    let options = "-x FISHPLATE_COLLECTIVES -x FISHPLATE_STATS -x FI_MR_CACHE_MAX_COUNT -x FI_PROVIDER -x FI_PROVIDER_PATH -x MINE=1";
     let given = ["./mpirun.openmpi", "-x", "FISHPLATE_RAILS=r0", "-n", "2", "./app"];
     assert_eq!(run(&given), format!("{options} -x FISHPLATE_RAILS=r0 -n 2 ./app list \n"));
     assert_eq!(run(&["./mpirun.openmpi", "./app"]), format!("./app list {list}\n"));

@@ -16,6 +16,7 @@ pub const FI_EOPNOTSUPP: i32 = 95;
 pub const FI_EADDRNOTAVAIL: i32 = 99;
 pub const FI_ENETDOWN: i32 = 100;
 pub const FI_ECONNRESET: i32 = 104;
+pub const FI_ENOTCONN: i32 = 107;
 pub const FI_ETIMEDOUT: i32 = 110;
 pub const FI_ECANCELED: i32 = 125;
 pub const FI_EKEYREJECTED: i32 = 129;

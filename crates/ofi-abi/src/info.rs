@@ -123,10 +123,20 @@ pub struct fi_fabric_attr {
 #[repr(C)]
 pub struct fid_nic {
     pub fid: fid,
-    pub device_attr: *mut c_void,
+    pub device_attr: *mut fi_device_attr,
     pub bus_attr: *mut c_void,
     pub link_attr: *mut fi_link_attr,
     pub prov_attr: *mut c_void,
+}
+
+#[repr(C)]
+pub struct fi_device_attr {
+    pub name: *mut c_char,
+    pub device_id: *mut c_char,
+    pub device_version: *mut c_char,
+    pub vendor_id: *mut c_char,
+    pub driver: *mut c_char,
+    pub firmware: *mut c_char,
 }
 
 #[repr(C)]
@@ -159,6 +169,7 @@ pub const FI_MR_ENDPOINT: c_int = 1 << 9;
 // What a provider may ask of its user.
 pub const FI_CONTEXT: u64 = 1 << 59;
 pub const FI_CONTEXT2: u64 = 1 << 52;
+pub const FI_RX_CQ_DATA: u64 = 1 << 56;
 
 // States of an adapter's link.
 pub const FI_LINK_UNKNOWN: c_uint = 0;

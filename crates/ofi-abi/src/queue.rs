@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::fabric::{fi_addr_t, fid};
+use crate::info::fi_info;
 
 #[repr(C)]
 pub struct fi_wait_attr {
@@ -51,6 +52,13 @@ pub struct fi_eq_err_entry {
     pub prov_errno: c_int,
     pub err_data: *mut c_void,
     pub err_data_size: usize,
+}
+
+/// Connection data follows.
+#[repr(C)]
+pub struct fi_eq_cm_entry {
+    pub fid: *mut fid,
+    pub info: *mut fi_info,
 }
 
 #[repr(C)]
@@ -167,6 +175,12 @@ pub struct fi_ops_cntr {
     pub adderr: unsafe extern "C" fn(*mut fid_cntr, u64) -> c_int,
     pub seterr: unsafe extern "C" fn(*mut fid_cntr, u64) -> c_int,
 }
+
+// Events of an event queue.
+pub const FI_NOTIFY: u32 = 0;
+pub const FI_CONNREQ: u32 = 1;
+pub const FI_CONNECTED: u32 = 2;
+pub const FI_SHUTDOWN: u32 = 3;
 
 // Wait objects.
 pub const FI_WAIT_NONE: c_uint = 0;

@@ -47,6 +47,7 @@ fn layouts() -> Vec<Fact> {
             mr_cnt, tclass, max_ep_auth_key, max_group_id, max_cntr_value, max_err_cntr_value }
         fi_fabric_attr { fabric, name, prov_name, prov_version, api_version }
         fid_nic { fid, device_attr, bus_attr, link_attr, prov_attr }
+        fi_device_attr { name, device_id, device_version, vendor_id, driver, firmware }
         fi_link_attr { address, mtu, speed, state, network_type }
         fid_domain { fid, ops, mr }
         fi_ops_domain { size, av_open, cq_open, endpoint, scalable_ep, cntr_open, poll_open, stx_ctx, srx_ctx,
@@ -79,6 +80,7 @@ fn layouts() -> Vec<Fact> {
         fi_eq_attr { size, flags, wait_obj, signaling_vector, wait_set }
         fid_eq { fid, ops }
         fi_eq_err_entry { fid, context, data, err, prov_errno, err_data, err_data_size }
+        fi_eq_cm_entry { fid, info }
         fi_ops_eq { size, read, readerr, write, sread, strerror }
         fi_cq_attr { size, flags, format, wait_obj, signaling_vector, wait_cond, wait_set }
         fid_cq { fid, ops }
@@ -109,16 +111,17 @@ fn values() -> Vec<Fact> {
         FI_CLASS_FABRIC, FI_CLASS_DOMAIN, FI_CLASS_EP, FI_CLASS_AV, FI_CLASS_MR, FI_CLASS_EQ, FI_CLASS_CQ,
         FI_CLASS_CNTR, FI_GETOPSFLAG, FI_SETOPSFLAG, FI_ALIAS, FI_GETWAIT, FI_ENABLE,
         FI_FORMAT_UNSPEC, FI_AV_UNSPEC, FI_AV_MAP, FI_AV_TABLE, FI_MR_BASIC, FI_MR_SCALABLE,
-        FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY, FI_MR_ENDPOINT, FI_CONTEXT, FI_CONTEXT2,
+        FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY, FI_MR_ENDPOINT, FI_CONTEXT, FI_CONTEXT2, FI_RX_CQ_DATA,
         FI_LINK_UNKNOWN, FI_LINK_DOWN, FI_LINK_UP,
         FI_PROGRESS_UNSPEC, FI_PROGRESS_AUTO, FI_PROGRESS_MANUAL,
         FI_THREAD_UNSPEC, FI_THREAD_SAFE, FI_THREAD_FID, FI_THREAD_DOMAIN, FI_THREAD_COMPLETION, FI_THREAD_ENDPOINT,
         FI_RM_UNSPEC, FI_RM_DISABLED, FI_RM_ENABLED, FI_EP_UNSPEC, FI_EP_MSG, FI_EP_DGRAM, FI_EP_RDM, FI_ORDER_SAS,
         FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, FI_OPT_CM_DATA_SIZE,
+        FI_NOTIFY, FI_CONNREQ, FI_CONNECTED, FI_SHUTDOWN,
         FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_FD, FI_WAIT_YIELD, FI_CQ_FORMAT_UNSPEC, FI_CQ_FORMAT_CONTEXT, FI_CQ_FORMAT_MSG,
         FI_CQ_FORMAT_DATA, FI_CQ_FORMAT_TAGGED,FI_CNTR_EVENTS_COMP,
         FI_ENOENT, FI_EIO, FI_EAGAIN, FI_ENOMEM, FI_EBUSY, FI_EINVAL, FI_ENOSYS, FI_ENOMSG, FI_ENODATA, FI_EMSGSIZE,
-        FI_ENOPROTOOPT, FI_EOPNOTSUPP, FI_EADDRNOTAVAIL, FI_ENETDOWN, FI_ECONNRESET, FI_ETIMEDOUT, FI_ECANCELED,
+        FI_ENOPROTOOPT, FI_EOPNOTSUPP, FI_EADDRNOTAVAIL, FI_ENETDOWN, FI_ECONNRESET, FI_ENOTCONN, FI_ETIMEDOUT, FI_ECANCELED,
         FI_EOTHER, FI_ETOOSMALL, FI_EOPBADSTATE, FI_EAVAIL, FI_EBADFLAGS, FI_ENOCQ, FI_ETRUNC, FI_ENOAV,
     }
     facts

@@ -1,7 +1,13 @@
-//! Yielding the processor while nothing arrives, so that more ranks than cores do not starve each other.
+//! What a thread does while nothing arrives, so that more ranks than cores do not starve each other: it polls for a while,
+//! then yields the processor, or waits in the kernel ([`Waiting`] says which of the two).
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::crowd::is_any_waiting;
+use crate::errno::lock_plain;
+use crate::waiting::{Means, Waiting};
 
 /// Consecutive polls without result before each further one yields. A poll costs about a microsecond (a system call);
 /// 64 of them cover the latency of a near network, so that a lone rank reacts without leaving its core.
@@ -14,36 +20,70 @@ const SHARED: Duration = Duration::from_micros(2);
 /// On a core that was shared every poll without result yields, until so many yields in a row let nobody run.
 const LONE: u32 = 16;
 
+/// Whether polls without result yield at once, as the last yields let others run.
+static IS_CROWDED: AtomicBool = AtomicBool::new(false);
+
+/// Whether others were waiting for the processor that this process polls on.
+#[inline]
+pub fn is_crowded() -> bool {
+    IS_CROWDED.load(Ordering::Relaxed)
+}
+
 /// Counts polls without result. Threads that poll together share the counts, exactness does not matter.
 pub struct IdleYield {
     empty: AtomicU32,
     lone: AtomicU32,
+    /// A wait on a crowded processor is under way.
+    is_waiting: AtomicBool,
+    waiting: Mutex<Waiting>,
 }
 
 impl Default for IdleYield {
     fn default() -> IdleYield {
-        IdleYield { empty: AtomicU32::new(0), lone: AtomicU32::new(LONE) }
+        IdleYield {
+            empty: AtomicU32::new(0),
+            lone: AtomicU32::new(LONE),
+            is_waiting: AtomicBool::new(false),
+            waiting: Mutex::default(),
+        }
     }
 }
 
 impl IdleYield {
     /// Data moved or a result came.
+    #[inline]
     pub fn active(&self) {
         if self.empty.load(Ordering::Relaxed) != 0 {
             self.empty.store(0, Ordering::Relaxed);
         }
+        if self.is_waiting.load(Ordering::Relaxed) {
+            self.is_waiting.store(false, Ordering::Relaxed);
+            lock_plain(&self.waiting).end(Instant::now());
+        }
     }
 
-    /// Nothing came: lets others run when that has lasted.
-    pub fn nothing(&self) {
+    /// Nothing came: lets others run when that has lasted. `sleep` waits in the kernel for so long at most, and says whether
+    /// it has.
+    pub fn nothing(&self, sleep: impl FnOnce(Duration) -> bool) {
         let empty = self.empty.load(Ordering::Relaxed);
         let lone = self.lone.load(Ordering::Relaxed);
         if empty < PATIENCE && lone == LONE {
             self.empty.store(empty + 1, Ordering::Relaxed);
-        } else {
-            let lone = if yield_processor() { 0 } else { LONE.min(lone + 1) };
-            self.lone.store(lone, Ordering::Relaxed);
+            return;
         }
+        if lone < LONE {
+            self.is_waiting.store(true, Ordering::Relaxed);
+            let means = lock_plain(&self.waiting).goes_on(Instant::now());
+            if let Means::Sleep(most) = means
+                && is_any_waiting()
+                && sleep(most)
+            {
+                return;
+            }
+        }
+        let lone = if yield_processor() { 0 } else { LONE.min(lone + 1) };
+        self.lone.store(lone, Ordering::Relaxed);
+        IS_CROWDED.store(lone < LONE, Ordering::Relaxed);
     }
 }
 

@@ -112,6 +112,12 @@ impl ProgressThread {
         self.shared.wake(soon);
     }
 
+    /// Whether it knows that there may be something to do. To be called under the endpoint's lock.
+    #[inline]
+    pub fn is_working(&self) -> bool {
+        self.shared.working.load(Ordering::Relaxed)
+    }
+
     /// There is nothing to do any more. To be called under the endpoint's lock.
     pub fn nothing_to_do(&self) {
         self.shared.working.store(false, Ordering::Relaxed);

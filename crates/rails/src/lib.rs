@@ -36,6 +36,7 @@ mod logger;
 pub mod netlink;
 pub mod ofi;
 pub mod pairing;
+mod pattern;
 pub mod ports;
 pub mod probe;
 pub mod process;

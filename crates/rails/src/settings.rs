@@ -9,6 +9,7 @@ use fishplate_engine::policy::{Multiplexing, Striping};
 use log::LevelFilter;
 
 use crate::discover;
+use crate::ofi::wanted::Wanted;
 use crate::ports::Ports;
 use crate::socket::may_use_congestion;
 use crate::streams::Streams;
@@ -79,7 +80,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_RAILS",
         meaning: "network interfaces to use as rails, in this order",
         allowed: "interfaces by name, altname, pattern (eth*), address or network (10.0.0.0/24), domains of libfabric's providers (tcp:eth0), separated by commas; ^ in front: all but these",
-        default: "every interface that is addressed and physical",
+        default: "every interface that is addressed and physical, and adapters that libfabric drives",
     },
     Variable {
         name: "FISHPLATE_PORTS",
@@ -328,7 +329,8 @@ fn interface_list(text: &str) -> Option<Vec<String>> {
     let names: Vec<String> = text.split(',').map(|name| name.trim().to_string()).collect();
     let is_new = |(at, name): (usize, &String)| !names[..at].contains(name);
     let distinct = names.iter().enumerate().all(is_new);
-    (distinct && names.iter().all(|name| discover::is_word(name))).then_some(names)
+    let is_word = |name: &String| discover::is_word(name) || Wanted::of(name).is_some();
+    (distinct && names.iter().all(is_word)).then_some(names)
 }
 
 fn from_str<T: FromStr>(text: &str) -> Option<T> {
@@ -370,6 +372,8 @@ mod tests {
         assert_eq!(read("FISHPLATE_PROGRESS", "calls").unwrap().progress, Progress::Calls);
         assert_eq!(read("FISHPLATE_LOG", "debug").unwrap().log, LevelFilter::Debug);
         assert_eq!(read("FISHPLATE_RAILS", "eth0, eth1").unwrap().rails, ["eth0", "eth1"]);
+        assert_eq!(read("FISHPLATE_RAILS", "tcp/msg:eth0").unwrap().rails, ["tcp/msg:eth0"]);
+        assert!(read("FISHPLATE_RAILS", "tcp/dgram:eth0").is_err());
         assert_eq!(read("FISHPLATE_STRIPING", "weighted:4,1").unwrap().striping, Striping::Weighted(vec![4, 1]));
     }
 

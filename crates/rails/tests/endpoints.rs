@@ -24,7 +24,7 @@ fn open(settings: &Settings) -> Endpoint {
     unsafe { Endpoint::open(settings) }.unwrap()
 }
 
-fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8], inject: bool) -> Result<(), PostError> {
+fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8], inject: bool) -> Result<bool, PostError> {
     endpoint.send(SendRequest {
         vc,
         envelope: Envelope::Tagged(tag),

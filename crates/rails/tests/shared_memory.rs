@@ -160,6 +160,29 @@ fn many_messages_wait_in_memory_and_behind_it_for_a_receiver_that_does_not_look(
 }
 
 #[test]
+fn whoever_waits_in_the_kernel_is_woken_by_a_message_in_memory() {
+    let mut pair = Pair::open([true; 2], None);
+    let readiness = pair.ends[1].readiness_fd().unwrap();
+    let is_ready = |patience: Duration| {
+        let most = rustix::event::Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
+        let mut asked = [rustix::event::PollFd::new(&readiness, rustix::event::PollFlags::IN)];
+        rustix::event::poll(&mut asked, Some(&most)).unwrap() == 1
+    };
+    while !pair.ends[1].prepare_to_wait() {}
+    while is_ready(Duration::ZERO) {
+        pair.ends[1].progress();
+        while !pair.ends[1].prepare_to_wait() {}
+    }
+    let mut got = [0; 8];
+    recv(&mut pair.ends[1], 77, &mut got, None);
+    pair.send(0, 77, b"wake up!", true);
+    assert!(is_ready(PATIENCE));
+    pair.until_ended(1);
+    assert_eq!(std::hint::black_box(&got), b"wake up!");
+    pair.close();
+}
+
+#[test]
 fn what_was_in_memory_when_that_fails_arrives_another_way() {
     for round in 0..8 {
         let mut pair = Pair::open([true; 2], None);

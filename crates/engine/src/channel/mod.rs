@@ -97,7 +97,7 @@ pub struct VirtualChannel {
     pub subchannels: Vec<Subchannel>,
     /// Indices of those that take new frames.
     pub live: Indices,
-    /// Indices of those that take new frames once the preferred one is down. Acknowledgements go over them as before.
+    /// Indices of those that take new frames once all others are down. Acknowledgements go over them as before.
     standby: Indices,
     /// The peer's clock, as measured over near paths.
     pub clock: PeerClock,
@@ -258,12 +258,12 @@ impl VirtualChannel {
     /// Whether nothing waits to be handed to a subchannel.
     pub fn is_idle(&self) -> bool {
         self.queued.is_empty()
-            && self.striping_queue.is_empty()
-            && self.replies.is_empty()
-            && self.surplus.to_relinquish.is_none()
-            && self.remote.is_idle()
+            && self.striping_queue.is_unused_or(VecDeque::is_empty)
+            && self.replies.is_unused_or(VecDeque::is_empty)
+            && self.surplus.is_unused_or(|surplus| surplus.to_relinquish.is_none())
+            && self.remote.is_unused_or(RemoteAccess::is_idle)
             && self.has_left_nothing()
-            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
+            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_unused_or(VecDeque::is_empty))
     }
 
     /// The grant with which the peer's path need not wait for credit, within the limits of `config`, in bytes.
@@ -348,6 +348,7 @@ impl VirtualChannel {
     }
 
     /// The subchannel in memory, while it carries: then it is the only live one.
+    #[inline]
     pub fn in_memory(&self) -> Option<usize> {
         let [only] = self.live[..] else { return None };
         Some(usize::from(only)).filter(|only| self.subchannels[*only].is_in_memory)
@@ -362,6 +363,19 @@ impl VirtualChannel {
             self.standby.push(other);
         }
         self.live.push(index as u8);
+        self.cached_choice = None;
+    }
+
+    /// Subchannel `index` stands by while any other carries, or carries once more.
+    pub fn set_standby(&mut self, index: usize, stands_by: bool) {
+        if stands_by && self.carries(index) && self.live.len() > 1 {
+            self.live.remove(index);
+            self.standby.push(index as u8);
+            self.reassign(index);
+        } else if !stands_by && self.standby.contains(&(index as u8)) && self.in_memory().is_none() {
+            self.standby.remove(index);
+            self.live.push(index as u8);
+        }
         self.cached_choice = None;
     }
 

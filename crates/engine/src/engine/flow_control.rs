@@ -10,6 +10,7 @@ use crate::wire::ReceiveRef;
 
 impl Engine {
     /// The peer has granted so much credit in all.
+    #[inline]
     pub(super) fn handle_credit(&mut self, now: Instant, vc: VcId, total: u32) -> Result<(), ProtocolViolation> {
         let channel = &mut self.vcs[vc.0 as usize];
         if !channel.credit.update(total).map_err(|_| ProtocolViolation::Credit)? {
@@ -33,6 +34,7 @@ impl Engine {
     }
 
     /// Payload of the peer no longer counts against its grant.
+    #[inline]
     pub(super) fn release_charge(&mut self, vc: VcId, charge: u64) {
         if charge == 0 {
             return;
@@ -42,7 +44,9 @@ impl Engine {
         if channel.peer_grant.is_in_use() {
             self.grow_grant(vc);
         }
-        self.request_early_data(vc);
+        if self.vcs[vc.0 as usize].oldest_early_candidate().is_some() {
+            self.request_early_data(vc);
+        }
         let peer_grant = &self.vcs[vc.0 as usize].peer_grant;
         if peer_grant.should_advertise() || peer_grant.blocks_peer() {
             self.make_ready(vc);

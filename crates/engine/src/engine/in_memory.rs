@@ -9,7 +9,6 @@ use crate::channel::scheduler::send::Send;
 use crate::channel::subchannel::FrameOwner;
 use crate::channel::transmit::Source;
 use crate::ids::SubchannelId;
-use crate::matching::reassembly::Reassembly;
 use crate::memory::{BounceId, Payload};
 use crate::request::{Completion, Operation, SendRequest};
 use crate::time::Instant;
@@ -60,7 +59,9 @@ impl Engine {
         if !is_usual {
             return Ok(false);
         }
-        self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us, header.said_at_us))?;
+        if channel.subchannels[index].is_news(header.ack) {
+            self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us, header.said_at_us))?;
+        }
         self.handle_credit(now, vc, header.credit)?;
         let charge = u64::from(len) + MESSAGE_CHARGE;
         let channel = &mut self.vcs[vc.0 as usize];
@@ -76,7 +77,9 @@ impl Engine {
         if len > 0 {
             place(&taken.place);
         }
-        self.completions.extend(Reassembly::new(taken, vc, envelope, data, u64::from(len)).completion(false, None));
+        if let Some(completion) = taken.completion(vc, (envelope, data), u64::from(len)) {
+            self.completions.push_back(completion);
+        }
         Ok(true)
     }
 

@@ -207,6 +207,12 @@ impl Engine {
         None
     }
 
+    /// Whether anything is to be done with memory.
+    #[inline]
+    pub fn has_memory_actions(&self) -> bool {
+        !self.actions.is_empty()
+    }
+
     /// The next thing to do with memory. Must be done before completions polled later are reported.
     pub fn poll_memory(&mut self) -> Option<MemoryAction> {
         let action = self.actions.pop_front();

@@ -39,6 +39,13 @@ impl Engine {
         self.make_ready(subchannel.vc);
     }
 
+    /// A subchannel stands by: it gets no new frames as long as another one does, which goes over the same wire better. It
+    /// does not if it is the only one. With `false` it is one like the others once more.
+    pub fn set_standby(&mut self, subchannel: SubchannelId, stands_by: bool) {
+        self.vcs[subchannel.vc.0 as usize].set_standby(usize::from(subchannel.index), stands_by);
+        self.make_ready(subchannel.vc);
+    }
+
     /// The driver has closed a subchannel, because of `why`, which names the rail: nothing more comes over it, and what it
     /// took and has not sent is dropped. What is not acknowledged is retransmitted over the others. Without any
     /// other, the peer is lost after a while.

@@ -6,7 +6,7 @@ use crate::envelope::Envelope;
 use crate::generational_slab::GenerationalSlab;
 use crate::ids::{Context, VcId};
 use crate::memory::Payload;
-use crate::request::{Pattern, RecvRequest, Space};
+use crate::request::{Completion, Failure, Operation, Pattern, RecvRequest, Space};
 
 /// A posted receive.
 #[derive(Debug)]
@@ -73,8 +73,29 @@ pub struct Taken {
     pub multi: bool,
 }
 
+impl Taken {
+    /// What to tell the user of a message of `len` bytes that is all in its place; nothing for a success that nobody asked to
+    /// hear of.
+    #[inline]
+    pub fn completion(&self, source: VcId, (envelope, data): (Envelope, Option<u64>), len: u64) -> Option<Completion> {
+        let room = self.place.len();
+        (self.notify || len > room).then(|| Completion {
+            context: self.context,
+            operation: Operation::Recv,
+            envelope,
+            data,
+            len: len.min(room),
+            source: Some(source),
+            placed: self.place.extents().first().copied(),
+            buffer_released: false,
+            result: if len > room { Err(Failure::Truncated { excess: len - room }) } else { Ok(()) },
+        })
+    }
+}
+
 impl PostedQueue {
     /// Adds a receive behind all others; returns its key.
+    #[inline]
     pub fn post(&mut self, request: RecvRequest) -> u64 {
         let pattern = request.pattern;
         let key = self.table.insert(Posted { request, used: 0, in_progress: 0, closed: false });
@@ -89,12 +110,19 @@ impl PostedQueue {
             Envelope::Message => &mut self.untagged,
             Envelope::Tagged(_) => &mut self.tagged,
         };
-        let at = waiting.iter().position(|waiting| waiting.pattern.accepts(source, envelope))?;
+        // Mostly receives are posted in the order in which messages come.
+        let is_first = waiting.front()?.pattern.accepts(source, envelope);
+        let at =
+            if is_first { 0 } else { waiting.iter().position(|waiting| waiting.pattern.accepts(source, envelope))? };
         let key = waiting[at].key;
         if self.table.get(key)?.is_multi() {
             return None;
         }
-        waiting.remove(at);
+        if is_first {
+            waiting.pop_front();
+        } else {
+            waiting.remove(at);
+        }
         let RecvRequest { buffer: place, context, notify, .. } = self.table.remove(key)?.request;
         Some(Taken { key, place, context, notify, multi: false })
     }

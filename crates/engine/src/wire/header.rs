@@ -14,6 +14,9 @@ pub const MAX_HEADER_LEN: usize = 60;
 /// Length in bytes of what all headers share, and of those that say nothing else.
 pub const COMMON_LEN: usize = 20;
 
+/// Length in bytes of those of whole messages.
+pub(super) const EAGER_LEN: usize = COMMON_LEN + 24;
+
 /// Retransmissions of a frame are counted modulo this. An old copy that turns up late is not nearly so far behind.
 pub const REPETITIONS: u8 = 16;
 
@@ -274,6 +277,7 @@ pub enum Urgency {
 
 impl Body {
     /// Length in bytes of the payload that follows the header.
+    #[inline]
     pub fn payload_len(&self) -> u32 {
         match self {
             Body::Eager { len, .. }
@@ -294,6 +298,7 @@ impl Body {
     }
 
     /// Whether the frame counts towards acknowledgements.
+    #[inline]
     pub fn is_counted(&self) -> bool {
         !matches!(
             self,
@@ -315,12 +320,21 @@ impl Header {
     }
 
     /// Writes the header to the start of `out`; returns its length in bytes.
+    #[inline]
     pub fn encode(&self, out: &mut [u8; MAX_HEADER_LEN]) -> usize {
+        if let Body::Eager { seq, envelope, data, prompt, .. } = self.body {
+            let flags = Writer { out, at: COMMON_LEN }.message(seq, envelope, data, prompt);
+            self.encode_common(kind::EAGER, flags, out);
+            return EAGER_LEN;
+        }
+        self.encode_any(out)
+    }
+
+    fn encode_any(&self, out: &mut [u8; MAX_HEADER_LEN]) -> usize {
         let mut writer = Writer { out, at: COMMON_LEN };
         let (kind, flags) = match self.body {
             Body::Eager { seq, envelope, data, prompt, .. } => {
-                let flags = writer.envelope((seq, 0), envelope, data);
-                (kind::EAGER, if prompt { flags | flag::PROMPT } else { flags })
+                (kind::EAGER, writer.message(seq, envelope, data, prompt))
             }
             Body::RequestToSend { seq, envelope, data, total, early, send } => {
                 let flags = writer.envelope((seq, early), envelope, data);
@@ -395,6 +409,7 @@ impl Header {
     }
 
     /// Writes what all headers share.
+    #[inline]
     fn encode_common(&self, kind: u8, flags: u8, out: &mut [u8; MAX_HEADER_LEN]) {
         let flags = flags | self.repetition << 4;
         let first = u32::from(kind) | (u32::from(flags) << 8) | (u32::from(self.ack_delay_us) << 16);
@@ -411,12 +426,21 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    #[inline]
     fn u64(&mut self, value: u64) {
         self.out[self.at..self.at + 8].copy_from_slice(&value.to_le_bytes());
         self.at += 8;
     }
 
+    /// What the header of a whole message has of its own; returns the flags that go with it.
+    #[inline]
+    fn message(&mut self, seq: MessageSeq, envelope: Envelope, data: Option<u64>, prompt: bool) -> u8 {
+        let flags = self.envelope((seq, 0), envelope, data);
+        if prompt { flags | flag::PROMPT } else { flags }
+    }
+
     /// Sequence number with the length of early data, tag and data; returns the flags that go with them.
+    #[inline]
     fn envelope(&mut self, (seq, early): (MessageSeq, u32), envelope: Envelope, data: Option<u64>) -> u8 {
         let (tag, tagged) = match envelope {
             Envelope::Message => (0, 0),

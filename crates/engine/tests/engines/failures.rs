@@ -291,6 +291,27 @@ fn a_subchannel_that_retires_gets_nothing_new_and_drains_unless_it_carries_alone
 }
 
 #[test]
+fn a_subchannel_that_stands_by_carries_nothing_until_it_is_called_or_all_others_are_gone() {
+    let config = Config { multiplexing: Multiplexing::RoundRobin, ..Config::default() };
+    let (mut engine, [one, two]) = over_two_rails(config);
+    engine.set_standby(one, true);
+    engine.set_standby(two, true);
+    let used = |engine: &mut Engine| {
+        [one, two].into_iter().for_each(|subchannel| engine.writable(subchannel, 1 << 20));
+        (0..4).for_each(|_| send(engine));
+        let over = sent(engine, Instant(0)).into_iter().map(|(subchannel, _)| subchannel);
+        let over: Vec<_> = over.collect();
+        (over.contains(&one), over.contains(&two))
+    };
+    assert_eq!(used(&mut engine), (false, true), "the only one does not stand by");
+    engine.set_standby(one, false);
+    assert_eq!(used(&mut engine), (true, true));
+    engine.set_standby(one, true);
+    engine.subchannel_down(Instant(0), two, "rail verbs:mlx5_0: unplugged");
+    assert_eq!(used(&mut engine), (true, false));
+}
+
+#[test]
 fn what_waits_for_a_subchannel_that_retires_goes_over_another() {
     let config = Config { multiplexing: Multiplexing::RoundRobin, ..Config::default() };
     let (mut engine, [one, two]) = over_two_rails(config);

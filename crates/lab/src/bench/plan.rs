@@ -15,8 +15,9 @@ use crate::mpi::stacks::Catalog;
 use crate::storage::Asked;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 7] = [
+const READY: [(&str, &str); 8] = [
     ("everything", include_str!("../../plans/everything.toml")),
+    ("programs", include_str!("../../plans/programs.toml")),
     ("patterns", include_str!("../../plans/patterns.toml")),
     ("molecular-dynamics", include_str!("../../plans/molecular-dynamics.toml")),
     ("multirail-2004", include_str!("../../plans/multirail-2004.toml")),

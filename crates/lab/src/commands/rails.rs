@@ -1,11 +1,13 @@
 //! `fishplate rails`: which interfaces would be rails, and why others would not.
 
 use std::net::IpAddr;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use fishplate_rails::discover::{self, Interface, Verdict};
-use fishplate_rails::ofi::wanted::Wanted;
+use fishplate_rails::ofi::adapters::{Adapter, SYSFS};
+use fishplate_rails::ofi::wanted;
 use fishplate_rails::rail::Rail;
 use fishplate_rails::{Settings, hints, netlink, pairing, probe};
 use serde::Serialize;
@@ -111,15 +113,25 @@ pub fn run(args: Args) -> Result<ExitCode> {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print(&rows);
-        for (word, wanted) in settings.rails.iter().filter_map(|word| Some((word, Wanted::of(word)?))) {
-            println!(
-                "{word} is a domain of libfabric's provider {}: MPI's processes say if it is missing",
-                wanted.provider
-            );
-        }
+        print_domains(&settings.rails);
     }
     let usable = |row: &Row| row.rail && row.outage.is_none() && row.peer.as_ref().is_none_or(|peer| peer.reachable);
     Ok(if rows.iter().any(usable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What may be a rail by a provider of libfabric, as `words` of FISHPLATE_RAILS say: that is not looked at here.
+fn print_domains(words: &[String]) {
+    match wanted::named(words) {
+        Some(named) => named.iter().for_each(|wanted| {
+            println!(
+                "{wanted} is a domain of libfabric's provider {}: MPI's processes say if it is missing",
+                wanted.provider
+            );
+        }),
+        None => Adapter::names(Path::new(SYSFS)).iter().for_each(|name| {
+            println!("{name} is an adapter, and a rail if a provider of the MPI's libfabric drives it");
+        }),
+    }
 }
 
 /// Of the pairs that reach the host the fastest, else of any.

@@ -11,6 +11,9 @@ const PROVIDER: &str = "libfishplate-fi.so";
 /// What cargo calls it.
 const PROVIDER_OF_CARGO: &str = "libfishplate_fi.so";
 
+/// Who tells libfabric's cache of registrations that memory goes away, and how many it keeps.
+const CACHE_SETTINGS: [&str; 2] = ["FI_MR_CACHE_MONITOR", "FI_MR_CACHE_MAX_COUNT"];
+
 /// What makes an MPI that uses libfabric load Fishplate: MPICH and Intel MPI by the first four, Open MPI by the others.
 pub fn fishplate() -> Result<Vec<(String, String)>> {
     let pairs = [
@@ -23,7 +26,12 @@ pub fn fishplate() -> Result<Vec<(String, String)>> {
         ("OMPI_MCA_mtl", "ofi".into()),
         ("OMPI_MCA_mtl_ofi_provider_include", "fishplate".into()),
     ];
-    Ok(pairs.map(|(name, value)| (name.to_string(), value)).to_vec())
+    let mut pairs = pairs.map(|(name, value)| (name.to_string(), value)).to_vec();
+    // By default libfabric keeps registrations of memory that has been freed; rails over adapters need that it does not.
+    if CACHE_SETTINGS.iter().all(|name| env::var_os(name).is_none()) {
+        pairs.push(("FI_MR_CACHE_MAX_COUNT".into(), "0".into()));
+    }
+    Ok(pairs)
 }
 
 /// The folder of the provider, in front of what the user has there already.

@@ -8,6 +8,7 @@ use fishplate_engine::{Completion, Failure, Operation};
 use fishplate_rails::Endpoint as Transport;
 use fishplate_rails::settings::Progress;
 use ofi_abi::FI_EOTHER;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Endpoint, State};
 use crate::completion::{entry, failed_entry};
@@ -15,6 +16,7 @@ use crate::errno::{Errno, Outcome};
 use crate::error_report;
 use crate::ffi::endpoint_lock::Poisoned;
 use crate::ffi::exit_status;
+use crate::idle_yield::is_crowded;
 use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
 use crate::reader::Reader;
 use crate::shared_processor::is_processor_shared;
@@ -32,6 +34,23 @@ impl Endpoint {
             Ok(None) => Ok(false),
             Err(Poisoned) => Err(Errno(FI_EOTHER)),
         }
+    }
+}
+
+impl Endpoint {
+    /// Sleeps up to `most` until something comes. False: there was no need, or it would not be noticed.
+    pub(super) fn sleep_until_news(&self, most: Duration) -> bool {
+        let readiness = {
+            let Ok(Some(mut state)) = self.state.try_lock() else { return false };
+            let State { transport: Some(transport), readiness_fd: Some(fd), .. } = &mut *state else { return false };
+            let fd = fd.clone();
+            if !transport.prepare_to_wait() {
+                return false;
+            }
+            fd
+        };
+        let most = Timespec { tv_sec: 0, tv_nsec: most.subsec_nanos().into() };
+        poll(&mut [PollFd::new(&*readiness, PollFlags::IN)], Some(&most)).is_ok()
     }
 }
 
@@ -94,6 +113,7 @@ impl State {
         self.skipped = 0;
         let full = self.tx.is_full() || self.rx.is_full();
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
+        transport.set_crowded(is_crowded());
         let moved = transport.progress();
         self.wake_thread_if_needed();
         moved
@@ -134,8 +154,18 @@ impl State {
         let goes_on = self.progress != Progress::Calls;
         if is_urgent(transport) || (goes_on && transport.has_blocked_sends()) {
             thread.wake(true);
-        } else if transport.owes_acknowledgement() || (goes_on && transport.has_pending_operations()) {
+        } else if !thread.is_working()
+            && (transport.owes_acknowledgement() || (goes_on && transport.has_pending_operations()))
+        {
             thread.wake(false);
+        }
+    }
+
+    /// The same after a receive was posted, which is never urgent.
+    #[inline]
+    pub fn wake_thread_for_receive(&self) {
+        if self.thread.as_ref().is_some_and(|thread| !thread.is_working()) {
+            self.wake_thread_if_needed();
         }
     }
 

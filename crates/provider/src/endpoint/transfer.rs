@@ -70,7 +70,8 @@ impl Endpoint {
         let request = SendRequest { vc, envelope, data, payload, inject, notify, context };
         let posted = if waits { transport.send(request) } else { transport.send_early(request) };
         match posted {
-            Ok(()) => {
+            Ok(true) => Ok(()),
+            Ok(false) => {
                 state.wake_thread_if_needed();
                 Ok(())
             }
@@ -94,7 +95,7 @@ impl Endpoint {
         let (context, notify) = state.contexts.open(receive.context, wanted, counted, multi);
         let multi_min_free = multi.then_some(state.min_multi_recv);
         transport.recv(RecvRequest { pattern, buffer: receive.buffer, multi_min_free, notify, context });
-        state.wake_thread_if_needed();
+        state.wake_thread_for_receive();
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use crate::address::is_link_local;
+use crate::pattern::matches;
 
 use super::{DiscoverError, Interface, Network, Verdict, choice, reasons, same_network};
 
@@ -201,19 +202,6 @@ fn network(text: &str) -> Option<Network> {
     let (ip, prefix) = text.split_once('/')?;
     let (ip, prefix): (IpAddr, u8) = (ip.parse().ok()?, prefix.parse().ok()?);
     (prefix <= if ip.is_ipv4() { 32 } else { 128 }).then_some(Network { ip, prefix })
-}
-
-/// Whether a name is as a pattern says: `*` stands for any characters, `?` for one.
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some(first) = pattern.chars().next() else { return name.is_empty() };
-    let rest = &pattern[first.len_utf8()..];
-    let mut shorter = name.chars();
-    match (first, shorter.next()) {
-        ('*', next) => matches(rest, name) || (next.is_some() && matches(pattern, shorter.as_str())),
-        ('?', Some(_)) => matches(rest, shorter.as_str()),
-        (first, Some(next)) => first == next && matches(rest, shorter.as_str()),
-        (_, None) => false,
-    }
 }
 
 /// How many characters have to be inserted, removed or replaced to make one of the other.

@@ -152,7 +152,7 @@ impl Endpoint {
         logger::start(settings.log);
         let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
         let rails = Rail::all(&interfaces);
-        let ofi = OfiState::open(settings);
+        let ofi = OfiState::open(settings, &rails);
         check_weights(settings, rails.len() + ofi.len())?;
         let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
         let congestion = CongestionControl::new(
@@ -256,7 +256,14 @@ impl Endpoint {
     }
 
     /// Does with memory what the engine asks for.
+    #[inline]
     fn apply_memory_actions(&mut self) {
+        if self.engine.has_memory_actions() {
+            self.apply_all_memory_actions();
+        }
+    }
+
+    fn apply_all_memory_actions(&mut self) {
         while let Some(action) = self.engine.poll_memory() {
             match action {
                 MemoryAction::Fill { into, from } => {

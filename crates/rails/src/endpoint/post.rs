@@ -14,18 +14,20 @@ impl Endpoint {
         self.peers[vc.0 as usize].shared_memory.is_some()
     }
 
-    /// Posts a send, which completes when it is acknowledged.
-    pub fn send(&mut self, request: SendRequest) -> Result<(), PostError> {
+    /// Posts a send, which completes when it is acknowledged. True if nothing of it is left to do.
+    #[inline]
+    pub fn send(&mut self, request: SendRequest) -> Result<bool, PostError> {
         if self.send_in_shared_memory(&request, false) {
-            return Ok(());
+            return Ok(true);
         }
-        self.post_send(request).map(|_| ())
+        self.post_send(request).map(|_| false)
     }
 
     /// The same; it completes as soon as the memory may be used again.
-    pub fn send_early(&mut self, request: SendRequest) -> Result<(), PostError> {
+    #[inline]
+    pub fn send_early(&mut self, request: SendRequest) -> Result<bool, PostError> {
         if self.send_in_shared_memory(&request, true) {
-            return Ok(());
+            return Ok(true);
         }
         let inject = request.inject;
         let key = self.post_send(request)?;
@@ -34,7 +36,7 @@ impl Endpoint {
         } else {
             self.engine.offer_for_buffering(key);
         }
-        Ok(())
+        Ok(false)
     }
 
     fn post_send(&mut self, request: SendRequest) -> Result<SendKey, PostError> {

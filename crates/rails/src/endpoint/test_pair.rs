@@ -25,7 +25,12 @@ pub struct Pair {
 impl Pair {
     /// Connected by the first one, with the number of streams managed.
     pub fn open() -> Pair {
-        let (rails, congestion) = (vec!["lo".into()], Some("reno".into()));
+        Pair::with_rails(&["lo"])
+    }
+
+    /// The same with these words as FISHPLATE_RAILS.
+    pub fn with_rails(words: &[&str]) -> Pair {
+        let (rails, congestion) = (words.iter().map(|word| word.to_string()).collect(), Some("reno".into()));
         let settings = Settings { rails, top: false, congestion, shared_memory: false, ..Settings::default() };
         let mut ends = [(); 2].map(|()| Endpoint::begin(&settings, UserMemory::of_test()).unwrap());
         let addresses = [ends[1].address().clone(), ends[0].address().clone()];

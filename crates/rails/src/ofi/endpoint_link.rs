@@ -22,20 +22,20 @@ pub struct OfiLink {
     /// What it has as all others.
     pub common: Common,
     /// Its rail.
-    pub way: SharedRail,
+    pub rail: SharedRail,
     /// The rail's name for it.
     pub at: usize,
 }
 
 impl OfiLink {
-    /// Of a rail that is counted as `rail`.
-    pub fn new((way, at): (SharedRail, usize), subchannel: SubchannelId, rail: RailId) -> OfiLink {
-        OfiLink { common: Common::new(subchannel, rail), way, at }
+    /// Of a rail that is counted as `number`.
+    pub fn new((rail, at): (SharedRail, usize), subchannel: SubchannelId, number: RailId) -> OfiLink {
+        OfiLink { common: Common::new(subchannel, number), rail, at }
     }
 
     /// The peer has said goodbye, and nothing is missing.
     pub fn has_ended(&self) -> bool {
-        self.common.goodbye_received && !lock(&self.way).has_pending(self.at)
+        self.common.goodbye_received && !lock(&self.rail).has_pending(self.at)
     }
 }
 
@@ -53,29 +53,29 @@ impl LinkKind for OfiLink {
     }
 
     fn ending(&self) -> Ending {
-        Ending::of(self.common.goodbye_received, lock(&self.way).has_pending(self.at))
+        Ending::of(self.common.goodbye_received, lock(&self.rail).has_pending(self.at))
     }
 
     fn has_waiting(&self) -> bool {
-        lock(&self.way).has_waiting(self.at)
+        lock(&self.rail).has_waiting(self.at)
     }
 
     fn has_lent(&self, payload: &Payload) -> bool {
-        lock(&self.way).has_lent(self.at, payload)
+        lock(&self.rail).has_lent(self.at, payload)
     }
 
     fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
-        lock(&self.way).detach(self.at, ended, places)
+        lock(&self.rail).detach(self.at, ended, places)
     }
 
     /// Reads cannot be called off: they end first.
     fn discard(&mut self, bounces: &mut BounceBuffers) {
-        lock(&self.way).end_reads(self.at, bounces);
+        lock(&self.rail).end_reads(self.at, bounces);
     }
 
     fn recover(&self, _: u32, _: u64, _: &mut Vec<u8>) {}
 
     fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
-        lock(&self.way).push(self.at, (bye, &Source::User(Payload::EMPTY), false), places);
+        lock(&self.rail).push(self.at, (bye, &Source::User(Payload::EMPTY), false), places);
     }
 }

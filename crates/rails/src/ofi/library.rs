@@ -1,11 +1,15 @@
 //! The libfabric whose providers are used: that of the MPI.
 
 use std::ffi::{CStr, CString};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use super::Rail;
+use super::adapters::SYSFS;
+use super::choice::{Candidate, NATIVE, choose};
+use super::registration_cache;
 use super::wanted::Wanted;
-use crate::sys::ofi::{Library, Offer};
+use crate::sys::ofi::{EndpointKind, Library, Offer};
 
 static PATH: OnceLock<CString> = OnceLock::new();
 
@@ -17,26 +21,54 @@ pub fn use_library(path: &CStr) {
 
 /// Opens a rail by a domain of a provider, or says why that cannot be.
 pub fn open(wanted: &Wanted) -> Result<Rail, String> {
-    let Wanted { provider, domain } = wanted;
+    let Wanted { provider, kind, domain } = wanted;
     let path = PATH.get().ok_or("it is not known which libfabric has called")?;
     let library = Library::open(path, true)?;
     let version = library.version();
     let what = format!("the provider {provider} of libfabric {version}");
-    let offers = Offer::all(&library, provider)
-        .map_err(|error| format!("{what} does not offer reliable datagrams with remote reads ({error})"))?;
-    let names: Vec<String> = offers.iter().map(|offer| offer.domain.clone()).collect();
-    let found = offers.into_iter().find(|offer| offer.domain == *domain);
-    let offer = found.ok_or_else(|| format!("{what} has no domain {domain}; there are: {}", names.join(", ")))?;
+    let offers = match kind {
+        Some(kind) => Offer::of_kind(&library, provider, *kind),
+        None => Offer::all(&library, provider),
+    };
+    let offers = offers.map_err(|error| format!("{what} does not offer {} ({error})", needed(*kind)))?;
+    let mut names: Vec<&str> = offers.iter().map(|offer| offer.domain.as_str()).collect();
+    names.dedup();
+    let missing = format!("{what} has no domain {domain}; there are: {}", names.join(", "));
+    let offer = offers.into_iter().find(|offer| offer.domain == *domain).ok_or(missing)?;
     if offer.is_up == Some(false) {
         return Err("its link is down".into());
     }
+    if offer.registers_memory() {
+        registration_cache::check(|name| std::env::var(name).ok())?;
+    }
     let (upper, is_layered) = (offer.provider.clone(), offer.provider.contains(';'));
     // A provider looks for the one below it as applications do, so FI_PROVIDER may hide that.
-    Rail::open(offer).map_err(|error| match is_layered {
+    Rail::open(offer, wanted.to_string()).map_err(|error| match is_layered {
         true => format!(
             "{error}; {upper} can be one only if FI_PROVIDER names {} as well",
             upper.split(';').next().unwrap_or_default()
         ),
         false => error.to_string(),
     })
+}
+
+/// The domains that are rails without being named, where FISHPLATE_RAILS has these words.
+pub fn find(words: &[String]) -> Vec<Wanted> {
+    let Some(library) = PATH.get().and_then(|path| Library::open(path, true).ok()) else { return Vec::new() };
+    let offers = NATIVE.iter().filter_map(|provider| Offer::all(&library, provider).ok()).flatten();
+    let describe = |offer: Offer| Candidate {
+        provider: offer.provider.clone(),
+        domain: offer.domain.clone(),
+        device: offer.device.clone(),
+        is_up: offer.is_up,
+    };
+    choose(&offers.map(describe).collect::<Vec<_>>(), words, Path::new(SYSFS))
+}
+
+fn needed(kind: Option<EndpointKind>) -> &'static str {
+    match kind {
+        Some(EndpointKind::Datagram) => "reliable datagrams with remote reads",
+        Some(EndpointKind::Connected) => "connections with remote reads",
+        None => "reliable datagrams or connections with remote reads",
+    }
 }

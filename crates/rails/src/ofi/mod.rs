@@ -6,22 +6,36 @@
 //!
 //! Docs: `docs/ofi.md`.
 
+pub mod adapters;
+mod choice;
 pub(crate) mod description;
 mod endpoint_link;
+#[cfg(feature = "hostile-input")]
+pub mod hostile;
 mod library;
 mod link;
 mod rail;
 mod receiver;
 mod record;
+mod registration_cache;
 mod sender;
+// Hostile input needs a part of it.
+#[cfg(any(test, feature = "hostile-input"))]
+#[cfg_attr(not(test), allow(dead_code, unused_imports))]
+mod simulated;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;
+mod transport;
 pub mod wanted;
-mod way;
 
 pub(crate) use description::Description;
 pub(crate) use endpoint_link::{OfiLink, SharedRail, lock};
-pub(crate) use library::open;
 pub use library::use_library;
+pub(crate) use library::{find, open};
 pub(crate) use link::Failure;
-pub(crate) use rail::{News, Rail};
+pub(crate) use rail::{Answer, News};
+
+/// A rail by a real provider.
+pub(crate) type Rail = rail::Rail<crate::sys::ofi::Port>;

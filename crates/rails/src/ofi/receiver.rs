@@ -7,14 +7,17 @@ use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode};
 use fishplate_engine::{BounceId, Extent, Payload, Placement};
 
 use super::record::{Kind, RemotePiece};
-use super::way::Way;
+use super::transport::Transport;
 use crate::bounce_buffers::BounceBuffers;
 use crate::link::Destination;
 use crate::sys::memory::UserMemory;
-use crate::sys::ofi::{PeerAddress, Posted, Remote};
+use crate::sys::ofi::{PeerAddress, Posted, Provider, Remote};
 
 /// Longest payload that comes in several records, in bytes: no message or piece that is sent so is longer.
 const MOST_IN_PARTS: u32 = 2 << 20;
+/// Frames whose payloads are not in place, at most: far more than are under way behind a long read, and fewer than numbers
+/// of reads can tell apart.
+const MOST_PENDING: usize = 4096;
 /// Most bytes of one read.
 const MOST_READ: u64 = 1 << 30;
 
@@ -211,12 +214,17 @@ impl Receiver {
     }
 
     /// Begins reads that have not begun.
-    pub fn read(&mut self, (link, peer): (u32, PeerAddress), way: &mut Way, memory: &UserMemory) {
+    pub fn read<P: Provider>(
+        &mut self,
+        (link, peer): (u32, PeerAddress),
+        transport: &mut Transport<P>,
+        memory: &UserMemory,
+    ) {
         while let Some(read) = self.unread.pop_front() {
             let tag = read_tag(link, read.number, read.piece);
             let posted = match read.to {
-                To::User(extent) => way.port.read((memory, &Payload::One(extent)), read.from, peer, tag),
-                To::Copy(len) => way.port.read_own(vec![0; len], read.from, peer, tag),
+                To::User(extent) => transport.port.read((memory, &Payload::One(extent)), read.from, peer, tag),
+                To::Copy(len) => transport.port.read_own(vec![0; len], read.from, peer, tag),
             };
             if matches!(posted, Posted::Again(())) {
                 self.unread.push_front(read);
@@ -254,6 +262,11 @@ impl Receiver {
     /// Copies may go: what is in place already is written to them now, and nothing later.
     pub fn settle(&mut self, bounces: &mut BounceBuffers) {
         self.pending.iter_mut().for_each(|pending| pending.settle(bounces));
+    }
+
+    /// Whether another frame can be taken. If not, the peer runs out of credits until payloads are in place.
+    pub fn has_room(&self) -> bool {
+        self.pending.len() < MOST_PENDING
     }
 
     /// Whether frames have come that the engine is not told to be in place.

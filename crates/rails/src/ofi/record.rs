@@ -49,7 +49,7 @@ pub struct Preamble {
     pub number: u32,
     /// How many of the receiver's numbered records the sender has taken, modulo 2^32.
     pub taken: u32,
-    /// How many of the receiver's loans the sender has read, modulo 2^32.
+    /// How many of the receiver's loans the sender has read, modulo 2^32; in a greeting, what the sender calls the link.
     pub fetched: u32,
     /// What it is.
     pub kind: Kind,

@@ -6,14 +6,17 @@ use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use fishplate_engine::{Payload, Source};
 
 use super::record::{Kind, MAX_PIECES, MOST_PAYLOAD, PIECE, PREAMBLE, Preamble, RemotePiece};
-use super::way::{Way, memory_hint};
+use super::transport::{Transport, memory_hint};
 use crate::link_kind::Places;
 use crate::sys::memory::overlaps;
-use crate::sys::ofi::{LentPiece, PeerAddress};
+use crate::sys::ofi::{LentPiece, PeerAddress, Provider};
 use crate::waiting_frame::{Held, WaitingFrame};
 
 /// Numbered records that are not known to be taken, at most: the receiver has so many buffers for a link.
 pub const CREDITS: u32 = 32;
+/// Buffers of a link beside those for numbered records: for greetings, and for what tells of records that were taken, of which
+/// each needs one that was sent.
+pub const BARE: usize = 24;
 /// Loans that are not known to be read, at most. How many are under way is mostly the engine's to say; but they bind bytes to a rail
 /// before it can take them.
 const MOST_LOANS: usize = 16;
@@ -34,7 +37,7 @@ pub struct Told {
 }
 
 /// State of the sending half.
-pub struct Sender {
+pub struct Sender<P: Provider> {
     /// Where it sends to.
     pub peer: PeerAddress,
     /// The peer's name of the link, and its secret.
@@ -46,7 +49,7 @@ pub struct Sender {
     /// How many loans the peer has read.
     fetched: u32,
     /// The others, in order.
-    loans: VecDeque<Loan>,
+    loans: VecDeque<Loan<P>>,
     /// Frames that could not go yet, in order; the first perhaps in part.
     waiting: VecDeque<WaitingFrame>,
     /// What the peer was told last.
@@ -57,15 +60,15 @@ pub struct Sender {
     cannot_lend: bool,
 }
 
-struct Loan {
+struct Loan<P: Provider> {
     payload: Payload,
     /// Until it ends.
-    _pieces: Vec<LentPiece>,
+    _pieces: Vec<LentPiece<P::Registration>>,
 }
 
-impl Sender {
+impl<P: Provider> Sender<P> {
     /// Nothing was sent yet.
-    pub fn new(peer: PeerAddress, name: (u32, u64), tag: u64) -> Sender {
+    pub fn new(peer: PeerAddress, name: (u32, u64), tag: u64) -> Sender<P> {
         Sender {
             peer,
             name,
@@ -99,13 +102,13 @@ impl Sender {
     pub fn push(
         &mut self,
         (header, source, is_borrowed): (&Header, &Source, bool),
-        way: &mut Way,
+        transport: &mut Transport<P>,
         told: Told,
         places: Places<'_>,
     ) {
         let mut frame =
             WaitingFrame { header: *header, payload: Held::Where(source.clone()), may_lend: !is_borrowed, done: 0 };
-        if self.waiting.is_empty() && self.write(&mut frame, way, told, places) {
+        if self.waiting.is_empty() && self.write(&mut frame, transport, told, places) {
             return;
         }
         if is_borrowed {
@@ -115,9 +118,9 @@ impl Sender {
     }
 
     /// Sends what waits and can go.
-    pub fn flush(&mut self, way: &mut Way, told: Told, places: Places<'_>) {
+    pub fn flush(&mut self, transport: &mut Transport<P>, told: Told, places: Places<'_>) {
         while let Some(mut frame) = self.waiting.pop_front() {
-            if !self.write(&mut frame, way, told, places) {
+            if !self.write(&mut frame, transport, told, places) {
                 self.waiting.push_front(frame);
                 return;
             }
@@ -139,15 +142,15 @@ impl Sender {
     }
 
     /// Tells the peer what was taken, if it would otherwise not hear of it in time. False: that could not be sent.
-    pub fn tell(&mut self, way: &mut Way, told: Told) -> bool {
+    pub fn tell(&mut self, transport: &mut Transport<P>, told: Told) -> bool {
         let is_due = told.fetched != self.told.fetched || told.taken.wrapping_sub(self.told.taken) >= CREDITS / 2;
-        !is_due || self.send_bare(Kind::Credit, way, told)
+        !is_due || self.send(&self.preamble(Kind::Credit, told).encode(), transport, told)
     }
 
-    /// Sends a record without anything. True if that has gone.
-    pub fn send_bare(&mut self, kind: Kind, way: &mut Way, told: Told) -> bool {
-        let record = self.preamble(kind, told).encode();
-        self.send(&record, way, told)
+    /// Sends a greeting, of which it is known if it cannot arrive: the link fails then, and is set up anew. False: not now.
+    pub fn greet(&mut self, (kind, own): (Kind, u32), transport: &mut Transport<P>) -> bool {
+        let record = Preamble { fetched: own, ..self.preamble(kind, Told::default()) }.encode();
+        transport.send_bytes_surely(&record, self.peer, self.tag)
     }
 
     /// `ended` is not there any more once this returns. False if the peer may still read of it.
@@ -162,13 +165,19 @@ impl Sender {
     }
 
     /// Sends a frame, or more of it. True once all of it has gone.
-    fn write(&mut self, frame: &mut WaitingFrame, way: &mut Way, told: Told, places: Places<'_>) -> bool {
+    fn write(
+        &mut self,
+        frame: &mut WaitingFrame,
+        transport: &mut Transport<P>,
+        told: Told,
+        places: Places<'_>,
+    ) -> bool {
         let len = frame.payload.content().len();
         if len > MOST_COPIED && frame.done == 0 && frame.may_lend && !self.cannot_lend {
             if self.loans.len() >= MOST_LOANS || !self.has_credit() {
                 return false;
             }
-            match self.write_lent(frame, way, told, places) {
+            match self.write_lent(frame, transport, told, places) {
                 Some(has_gone) => return has_gone,
                 None => frame.may_lend = false,
             }
@@ -179,7 +188,7 @@ impl Sender {
             }
             let part = (len - frame.done).min(MOST_COPIED) as usize;
             let kind = if frame.done > 0 { Kind::Rest } else { Kind::Frame };
-            let Some(mut buffer) = way.take_buffer() else { return false };
+            let Some(mut buffer) = transport.take_buffer() else { return false };
             let bytes = buffer.bytes_mut();
             bytes[..PREAMBLE].copy_from_slice(&self.preamble(kind, told).encode());
             let mut at = PREAMBLE;
@@ -193,7 +202,7 @@ impl Sender {
                 bytes[at..at + piece.len()].copy_from_slice(piece);
                 at += piece.len();
             });
-            if !way.send(buffer, at, self.peer, self.tag) {
+            if !transport.send(buffer, at, self.peer, self.tag) {
                 return false;
             }
             (self.next, self.told) = (self.next.wrapping_add(1), told);
@@ -205,17 +214,23 @@ impl Sender {
     }
 
     /// Sends a frame whose payload stays where it is. `None`: it cannot be lent. False: not now.
-    fn write_lent(&mut self, frame: &WaitingFrame, way: &mut Way, told: Told, places: Places<'_>) -> Option<bool> {
+    fn write_lent(
+        &mut self,
+        frame: &WaitingFrame,
+        transport: &mut Transport<P>,
+        told: Told,
+        places: Places<'_>,
+    ) -> Option<bool> {
         let Held::Where(Source::User(payload)) = &frame.payload else { return None };
         if payload.extents().len() > MAX_PIECES {
             return None;
         }
-        let pieces = match way.port.lend(places.memory, payload) {
+        let pieces = match transport.port.lend(places.memory, payload) {
             Ok(pieces) => pieces,
             Err(error) => {
                 log::warn!(
                     "rail {}: memory cannot be registered, so long messages are copied: {error}{}",
-                    way.name,
+                    transport.name,
                     memory_hint(&error)
                 );
                 self.cannot_lend = true;
@@ -233,7 +248,7 @@ impl Sender {
             record[at..at + PIECE].copy_from_slice(&piece.encode());
             at += PIECE;
         }
-        if !self.send(&record[..at], way, told) {
+        if !self.send(&record[..at], transport, told) {
             return Some(false);
         }
         self.next = self.next.wrapping_add(1);
@@ -242,8 +257,8 @@ impl Sender {
     }
 
     /// Sends a short record. False: not now.
-    fn send(&mut self, record: &[u8], way: &mut Way, told: Told) -> bool {
-        let has_gone = way.send_bytes(record, self.peer, self.tag);
+    fn send(&mut self, record: &[u8], transport: &mut Transport<P>, told: Told) -> bool {
+        let has_gone = transport.send_bytes(record, self.peer, self.tag);
         if has_gone {
             self.told = told;
         }

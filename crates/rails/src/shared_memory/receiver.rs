@@ -48,6 +48,8 @@ pub struct Receiver {
     side: Side,
     /// Number of the next slot, modulo 2^32.
     next: u32,
+    /// Where that is.
+    next_at: usize,
     /// Bytes of the ring so far.
     bytes: u64,
     /// What the peer was told of `next`.
@@ -88,13 +90,14 @@ impl Receiver {
     /// Nothing has come yet. `side` is this one's.
     pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Receiver {
         let (destination, done, len) = (Destination::Discard, 0, 0);
-        Receiver { memory, side, next: 0, bytes: 0, published: 0, destination, done, len, process }
+        let next_at = side.peer().slot(0);
+        Receiver { memory, side, next: 0, next_at, bytes: 0, published: 0, destination, done, len, process }
     }
 
     /// Whether there is a record.
     #[inline]
     pub fn has_record(&self) -> bool {
-        self.memory.load(self.side.peer().slot(self.next), Ordering::Acquire) == tag(self.next)
+        self.memory.load(self.next_at, Ordering::Acquire) == tag(self.next)
     }
 
     /// The next record, which has to be [`Receiver::finish`]ed.
@@ -104,7 +107,7 @@ impl Receiver {
             return Ok(None);
         }
         // Copied out before anything is believed of it: the peer may still change it.
-        let slot: [u8; SLOT] = self.memory.bytes(self.side.peer().slot(self.next));
+        let slot: [u8; SLOT] = self.memory.bytes(self.next_at);
         let (kind, len) = described(u32::from_le_bytes([slot[4], slot[5], slot[6], slot[7]]));
         let most = match kind {
             kind::FRAME => MAX_HEADER_LEN + MOST_PAYLOAD,
@@ -275,6 +278,7 @@ impl Receiver {
     #[inline]
     pub fn finish(&mut self, record: &Record) {
         self.next = self.next.wrapping_add(1);
+        self.next_at = self.side.peer().slot(self.next);
         self.bytes += in_ring(record.len) as u64;
         if record.len > IN_SLOT + SLOT {
             self.publish();

@@ -121,11 +121,22 @@ impl Sender {
     pub fn push_copy(&mut self, header: &Header, payload: &Payload, memory: &UserMemory) {
         let mut bytes = [0; MAX_HEADER_LEN];
         let header_len = header.encode(&mut bytes);
+        self.frames = self.frames.wrapping_add(1);
+        let record_len = header_len + header.body.payload_len() as usize;
+        if record_len <= IN_SLOT {
+            // All of it in one go: the processor forwards nothing that was written in parts.
+            let mut at = header_len;
+            memory.for_each(payload, 0, u64::MAX, |part| {
+                bytes[at..at + part.len()].copy_from_slice(part);
+                at += part.len();
+            });
+            self.memory
+                .write_array(self.side.slot(self.next) + 8, bytes.first_chunk::<IN_SLOT>().unwrap_or(&[0; IN_SLOT]));
+            return self.publish(kind::FRAME, record_len);
+        }
         let mut record = self.begin();
         record.put(&bytes[..header_len]);
         memory.for_each(payload, 0, u64::MAX, |bytes| record.put(bytes));
-        let record_len = record.len;
-        self.frames = self.frames.wrapping_add(1);
         self.publish(kind::FRAME, record_len);
     }
 

@@ -46,6 +46,14 @@ impl UserMemory {
     /// Calls `take` for the pieces of bytes `[from, from + len)` of `payload`.
     #[inline]
     pub fn for_each(&self, payload: &Payload, from: u64, len: u64, mut take: impl FnMut(&[u8])) {
+        if let Payload::One(extent) = payload {
+            let part = extent.slice(from, len);
+            if part.len > 0 {
+                // SAFETY: whoever made `self` guarantees that the extent can be read.
+                take(unsafe { std::slice::from_raw_parts(address(&part), part.len as usize) });
+            }
+            return;
+        }
         for part in self.parts(payload, from, len) {
             // SAFETY: whoever made `self` guarantees that the extent can be read.
             take(unsafe { &*part });
@@ -53,7 +61,13 @@ impl UserMemory {
     }
 
     /// Copies `bytes` to `place`, from byte `at` of it on; what does not fit is dropped.
+    #[inline]
     pub fn write(&self, place: &Payload, at: u64, bytes: &[u8]) {
+        if let Payload::One(extent) = place {
+            let part = extent.slice(at, bytes.len() as u64);
+            // SAFETY: whoever made `self` guarantees that the extent can be written; it is as long as `bytes`, or shorter.
+            return unsafe { std::ptr::copy(bytes.as_ptr(), address(&part), part.len as usize) };
+        }
         let mut rest = bytes;
         for part in self.parts(place, at, bytes.len() as u64) {
             let (now, later) = rest.split_at(part.len());

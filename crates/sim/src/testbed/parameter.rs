@@ -65,22 +65,25 @@ fn collect(path: String, value: &toml::Value, found: &mut Vec<(String, Parameter
     Ok(())
 }
 
-/// Gives the parameter or setting at `path` another value.
+/// Gives the parameter or setting at `path` another value. Of several rails or clusters, one is named by its name or by its
+/// position: `rail.fast.link.mbit`, `rail.0.link.mbit`.
 ///
 /// # Errors
 /// When there is none.
 pub fn set(table: &mut toml::Table, path: &str, value: &str) -> Result<(), String> {
-    let missing = || format!("the testbed has no {path}");
     let mut names = path.split('.');
     let first = names.next().unwrap_or_default();
-    let mut place = table.get_mut(first).ok_or_else(missing)?;
+    let missing = |known: Vec<String>| format!("the testbed has no {path}: there are {}", known.join(", "));
+    let known = table.keys().cloned().collect();
+    let mut place = table.get_mut(first).ok_or_else(|| missing(known))?;
+    let mut parent = first.to_string();
     for name in names {
-        place = match place {
-            toml::Value::Table(table) => table.get_mut(name),
-            toml::Value::Array(array) => name.parse::<usize>().ok().and_then(|index| array.get_mut(index)),
-            _ => None,
-        }
-        .ok_or_else(missing)?;
+        let known = keys(place).into_iter().map(|key| format!("{parent}.{key}")).collect::<Vec<_>>();
+        place = child(place, name).ok_or_else(|| match known.is_empty() {
+            true => format!("the testbed has no {path}"),
+            false => missing(known),
+        })?;
+        parent = format!("{parent}.{name}");
     }
     if let toml::Value::Table(table) = place {
         place = table.get_mut("value").ok_or_else(|| format!("{path} is not one value"))?;
@@ -99,6 +102,33 @@ pub fn set(table: &mut toml::Table, path: &str, value: &str) -> Result<(), Strin
     };
     *place = new;
     Ok(())
+}
+
+fn child<'t>(place: &'t mut toml::Value, name: &str) -> Option<&'t mut toml::Value> {
+    match place {
+        toml::Value::Table(table) => table.get_mut(name),
+        toml::Value::Array(array) => {
+            let named = array.iter().position(|entry| name_of(entry) == Some(name));
+            array.get_mut(named.or_else(|| name.parse().ok())?)
+        }
+        _ => None,
+    }
+}
+
+/// What may come behind a dot.
+fn keys(place: &toml::Value) -> Vec<String> {
+    match place {
+        toml::Value::Table(table) => table.keys().cloned().collect(),
+        toml::Value::Array(array) => {
+            let name = |(index, entry)| name_of(entry).map_or_else(|| format!("{index}"), str::to_string);
+            array.iter().enumerate().map(name).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn name_of(entry: &toml::Value) -> Option<&str> {
+    entry.get("name")?.as_str()
 }
 
 fn not_valid(path: &str, value: &str) -> String {

@@ -66,7 +66,7 @@ impl VirtualChannel {
 
     /// Whether nothing of subchannels that have ended waits to be sent.
     pub(in crate::channel) fn has_left_nothing(&self) -> bool {
-        self.left_behind.retransmit_queue.is_empty() && self.left_behind.to_reassign.is_empty()
+        self.left_behind.is_unused_or(|left| left.retransmit_queue.is_empty() && left.to_reassign.is_empty())
     }
 
     /// Why there is no subchannel left, for the user.

@@ -26,6 +26,7 @@ pub enum Protocol {
 
 impl VirtualChannel {
     /// The protocol for a message of `len` bytes; `None`: there is no credit for any.
+    #[inline]
     pub(super) fn protocol(&self, len: u64) -> Option<Protocol> {
         if len <= ALWAYS_EAGER_SIZE && self.eager_limit.is_none_or(|limit| len <= limit) {
             if self.credit.allows_eager(len) {

@@ -9,22 +9,34 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
 use crate::link_kind::{Counts, LinkId};
 use crate::ofi::description::MOST_DESCRIPTION;
-use crate::ofi::{self, Description, OfiLink, lock};
+use crate::ofi::{self, Answer, Description, OfiLink, lock};
 use crate::sys::tcp_info::TcpInfo;
 
 impl Endpoint {
-    /// Stream `at` has come up: tells its peer of the rails that have no link to it.
+    /// Stream `at` has come up: tells its peer of this side's ends.
     pub(in crate::endpoint) fn offer_ofi(&mut self, at: usize) {
         let link = &self.links.streams[at];
-        let (vc, is_additional, remote) = (link.common.subchannel.vc, link.name.is_additional(), link.remote.ip());
-        let shares_memory = self.settings.shared_memory && self.own_addresses.contains(&remote);
-        if is_additional || shares_memory {
+        let (vc, is_additional) = (link.common.subchannel.vc, link.name.is_additional());
+        self.stand_by(vc);
+        if !is_additional {
+            (0..self.ofi.rails.len()).for_each(|rail| self.offer_ofi_rail(rail, at));
+        }
+    }
+
+    /// Tells the peer of stream `at` of this side's end of a link by a rail, which comes about if there is none.
+    fn offer_ofi_rail(&mut self, rail: usize, at: usize) {
+        let link = &self.links.streams[at];
+        let (vc, remote) = (link.common.subchannel.vc, link.remote.ip());
+        if self.settings.shared_memory && self.own_addresses.contains(&remote) {
             return;
         }
-        for rail in 0..self.ofi.rails.len() {
-            if self.ofi_end(rail, vc).is_none() {
-                self.offer_ofi_link(rail, vc, at);
-            }
+        let Some(end) = self.ofi_end(rail, vc) else {
+            self.offer_ofi_link(rail, vc, at);
+            return;
+        };
+        // What was told over a stream that has ended may be lost.
+        if self.ofi.rails[rail].ends[end].as_ref().is_some_and(|end| end.link.is_none()) {
+            self.tell_of_ofi_end(rail, end, at);
         }
     }
 
@@ -64,37 +76,50 @@ impl Endpoint {
             log::info!("{} has a rail by {provider}, of {fabric}, and this side has none", self.describe_peer(vc));
             return;
         };
-        if let Some(end) = self.ofi_end(rail, vc)
-            && self.ofi.rails[rail].ends[end].as_ref().is_some_and(|end| end.is_answered)
-        {
-            self.ofi_ended(rail, end, "the peer has set it up anew");
-        }
-        let end = self.ofi_end(rail, vc).or_else(|| self.offer_ofi_link(rail, vc, at));
-        let Some(end) = end else { return };
-        let answered = lock(&self.ofi.rails[rail].rail).answer(end, theirs);
-        match (answered, &mut self.ofi.rails[rail].ends[end]) {
-            (Ok(()), Some(own)) => own.is_answered = true,
-            (Err(error), _) => self.ofi_ended(rail, end, &format!("the peer's address cannot be used: {error}")),
+        let known = self.ofi_end(rail, vc);
+        let Some(end) = known.or_else(|| self.offer_ofi_link(rail, vc, at)) else { return };
+        match self.answer_ofi(rail, end, theirs) {
+            // Whether the peer has what it was told of this end is not known.
+            Some(Answer::Taken) if known.is_some() => self.tell_of_ofi_end(rail, end, at),
+            Some(Answer::Outdated) => {
+                self.ofi_ended(rail, end, "the peer has set it up anew");
+                if let Some(end) = self.offer_ofi_link(rail, vc, at) {
+                    self.answer_ofi(rail, end, theirs);
+                }
+            }
             _ => {}
         }
+    }
+
+    /// Takes what a peer has told for a link. `None`: that has failed.
+    fn answer_ofi(&mut self, rail: usize, end: usize, theirs: &Description) -> Option<Answer> {
+        let answered = lock(&self.ofi.rails[rail].rail).answer(end, theirs);
+        answered.map_err(|error| self.ofi_ended(rail, end, &format!("the peer's address cannot be used: {error}"))).ok()
     }
 
     /// Tells the peer of stream `at` of a link to be. Its name, if that could be.
     fn offer_ofi_link(&mut self, rail: usize, vc: VcId, at: usize) -> Option<usize> {
         let own = &mut self.ofi.rails[rail];
-        let mut way = lock(&own.rail);
-        if !way.is_open() {
+        let mut open = lock(&own.rail);
+        if !open.is_open() {
             return None;
         }
-        let (end, description) = way
-            .offer()
+        let offered = open.offer();
+        drop(open);
+        let end = offered
             .inspect_err(|error| log::warn!("rail {}: there is no memory for a link: {error}", own.name))
             .ok()?;
-        drop(way);
         if own.ends.len() <= end {
             own.ends.resize_with(end + 1, || None);
         }
-        own.ends[end] = Some(End { vc, is_answered: false, link: None });
+        own.ends[end] = Some(End { vc, link: None });
+        self.tell_of_ofi_end(rail, end, at);
+        Some(end)
+    }
+
+    /// Tells the peer of stream `at` of this side's end of a link.
+    fn tell_of_ofi_end(&mut self, rail: usize, end: usize, at: usize) {
+        let Some(description) = lock(&self.ofi.rails[rail].rail).description(end) else { return };
         let bytes = description.encode();
         for (number, chunk) in bytes.chunks(DESCRIPTION_PART).enumerate() {
             let mut part = [0; DESCRIPTION_PART];
@@ -104,7 +129,6 @@ impl Endpoint {
             self.links.streams[at].transmit.push_header(&header);
         }
         self.mark_dirty(at);
-        Some(end)
     }
 
     /// A link is proven.
@@ -114,12 +138,13 @@ impl Endpoint {
         let vc = own.vc;
         // The streams have said what the peer grants.
         let Ok(subchannel) = self.engine.subchannel_up(vc, id, self.ofi.rails[rail].speed, 0) else { return };
-        let way = self.ofi.rails[rail].rail.clone();
-        let link = self.links.ofi.insert(OfiLink::new((way, end), subchannel, id));
+        let shared = self.ofi.rails[rail].rail.clone();
+        let link = self.links.ofi.insert(OfiLink::new((shared, end), subchannel, id));
         if let Some(own) = &mut self.ofi.rails[rail].ends[end] {
             own.link = Some(link);
         }
         self.peers[vc.0 as usize].set_link(subchannel.index, LinkId::Ofi(link));
+        self.stand_by(vc);
         self.counters.connected(id, 1, &TcpInfo::default());
         log::info!("rail {}: connected to {}", self.ofi.rails[rail].name, self.describe_peer(vc));
         self.engine.writable(subchannel, BUDGET);
@@ -152,6 +177,7 @@ impl Endpoint {
         lock(&own.rail).remove(end, &mut self.bounces);
         let Some(removed) = own.ends[end].take() else { return };
         own.pauses.entry(removed.vc).or_default().failed(self.clock.now());
+        self.stand_by(removed.vc);
     }
 
     /// Takes out all of what a peer has.
@@ -199,6 +225,8 @@ impl Endpoint {
                 opened.ordinal = ordinal;
                 *lock(&own.rail) = opened;
                 log::info!("rail {}: opened again", own.name);
+                let streams: Vec<usize> = self.peers.iter().filter_map(|peer| peer.streams().next()).collect();
+                streams.into_iter().for_each(|at| self.offer_ofi_rail(rail, at));
             }
             Err(why) => log::warn!("rail {} cannot be opened again: {why}", own.name),
         }

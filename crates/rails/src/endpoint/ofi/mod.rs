@@ -1,21 +1,26 @@
 //! Links over the providers of a libfabric. Each is set up over a stream to the same peer that is up, so there is none to
 //! peers that TCP does not reach.
 //!
-//! `connect` sets them up, `transfer` moves frames. What such a link is without an endpoint is in [`crate::ofi`].
+//! `connect` sets them up, `standby` has an adapter's own interfaces give way to it, `transfer` moves frames. What such a link is without an endpoint is in [`crate::ofi`].
 //!
 //! Called by the progress loop, by the send path, and by streams, of which each set-up begins.
 
 mod connect;
+mod standby;
 mod transfer;
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use fishplate_engine::{Instant, RailId, VcId};
 
 use super::Endpoint;
-use crate::ofi::wanted::Wanted;
-use crate::ofi::{self, Rail, SharedRail};
+use crate::ofi::adapters::{Adapter, SYSFS};
+use crate::ofi::wanted::{Wanted, named, names_interfaces};
+use crate::ofi::{self, SharedRail};
+use crate::process;
+use crate::rail::Rail;
 use crate::settings::Settings;
 
 /// The rails of an endpoint by such providers.
@@ -31,6 +36,8 @@ struct OfiRail {
     name: String,
     /// Bytes per second, where that is known.
     speed: Option<f64>,
+    /// Rails over the adapter's own interfaces, which stand by.
+    own_rails: Vec<RailId>,
     /// Its links to be and those that are up, by the rail's names.
     ends: Vec<Option<End>>,
     /// When links that have failed are set up anew.
@@ -42,8 +49,6 @@ struct OfiRail {
 /// This side of a link.
 struct End {
     vc: VcId,
-    /// The peer has told of its side.
-    is_answered: bool,
     /// Its key among the endpoint's links, once it is up.
     link: Option<usize>,
 }
@@ -67,21 +72,33 @@ impl Pause {
 }
 
 impl OfiState {
-    /// Opens the rails that the settings name. One that cannot be opened is told, and left out.
-    pub fn open(settings: &Settings) -> OfiState {
-        let mut rails: Vec<OfiRail> = Vec::new();
-        for word in &settings.rails {
-            let Some(wanted) = Wanted::of(word) else { continue };
-            let opened = match settings.encryption {
+    /// Opens the rails that the settings name, or those of adapters where it names none. One that cannot be opened is told,
+    /// and left out. `rails` are those over interfaces.
+    pub fn open(settings: &Settings, rails: &[Rail]) -> OfiState {
+        let named = named(&settings.rails);
+        let is_named = named.is_some();
+        let wanted = match named {
+            Some(wanted) => wanted,
+            None if settings.encryption || process::is_alone() == Some(true) => Vec::new(),
+            None => ofi::find(&settings.rails),
+        };
+        let mut opened = OfiState::default();
+        for wanted in wanted {
+            let rail = match settings.encryption {
                 true => Err("with FISHPLATE_ENCRYPTION=on nothing goes over it, as it cannot be encrypted".into()),
                 false => ofi::open(&wanted),
             };
-            match opened {
-                Ok(rail) => add(&mut rails, wanted, rail),
-                Err(why) => log::warn!("FISHPLATE_RAILS: {word} is no rail: {why}"),
+            match rail {
+                Ok(rail) => {
+                    let own =
+                        if names_interfaces(&settings.rails) { Vec::new() } else { own_rails(&rail.device, rails) };
+                    add(&mut opened.rails, wanted, rail, own);
+                }
+                Err(why) if is_named => log::warn!("FISHPLATE_RAILS: {wanted} is no rail: {why}"),
+                Err(why) => log::info!("{wanted} is no rail: {why}"),
             }
         }
-        OfiState { rails }
+        opened
     }
 
     /// How many there are.
@@ -100,7 +117,14 @@ impl OfiState {
     }
 }
 
-fn add(rails: &mut Vec<OfiRail>, wanted: Wanted, mut rail: Rail) {
+/// Rails over interfaces of an adapter.
+fn own_rails(device: &str, rails: &[Rail]) -> Vec<RailId> {
+    let Some(adapter) = Adapter::of(Path::new(SYSFS), device) else { return Vec::new() };
+    let numbered = rails.iter().zip(0..).filter(|(rail, _)| adapter.interfaces.contains(&rail.name));
+    numbered.map(|(_, number)| RailId(number)).collect()
+}
+
+fn add(rails: &mut Vec<OfiRail>, wanted: Wanted, mut rail: ofi::Rail, own_rails: Vec<RailId>) {
     let is_like = |other: &&OfiRail| {
         let other = ofi::lock(&other.rail);
         (&other.provider, &other.fabric) == (&rail.provider, &rail.fabric)
@@ -109,7 +133,7 @@ fn add(rails: &mut Vec<OfiRail>, wanted: Wanted, mut rail: Rail) {
     let (name, speed) = (rail.name.clone(), rail.speed.map(|bits| bits as f64 / 8.0));
     let rail = Arc::new(Mutex::new(rail));
     let (ends, pauses, reopening) = (Vec::new(), HashMap::new(), Pause::default());
-    rails.push(OfiRail { wanted, rail, name, speed, ends, pauses, reopening });
+    rails.push(OfiRail { wanted, rail, name, speed, own_rails, ends, pauses, reopening });
 }
 
 impl Endpoint {

@@ -72,9 +72,9 @@ impl Endpoint {
         if header.body.is_counted() {
             link.count_sent(&header.body, source.len());
         }
-        let mut way = lock(&link.way);
-        way.push(link.at, (header, source, *copy), Places { memory, bounces });
-        let budget = if way.is_blocked(link.at) { 0 } else { BUDGET };
+        let mut shared = lock(&link.rail);
+        shared.push(link.at, (header, source, *copy), Places { memory, bounces });
+        let budget = if shared.is_blocked(link.at) { 0 } else { BUDGET };
         engine.writable(link.common.subchannel, budget);
         true
     }
@@ -85,7 +85,7 @@ impl Endpoint {
         for rail in &ofi.rails {
             lock(&rail.rail).poll(Places { memory, bounces });
         }
-        let waits = |link: &OfiLink| link.has_waiting() || lock(&link.way).has_sends();
+        let waits = |link: &OfiLink| link.has_waiting() || lock(&link.rail).has_sends();
         !links.ofi.iter().any(|(_, link)| waits(link))
     }
 }

@@ -32,10 +32,16 @@ impl Endpoint {
         !self.shared_memory.is_empty() && connected.all(|peer| peer.shared_memory.is_some())
     }
 
-    /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] was called
-    /// last.
+    /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] or
+    /// [`Endpoint::prepare_to_wait`] was called last.
     pub fn readiness_fd(&self) -> io::Result<OwnedFd> {
         self.poller.try_clone()
+    }
+
+    /// Makes whatever comes next show in [`Endpoint::readiness_fd`], until the next call of [`Endpoint::progress`]. False if
+    /// something has come by now, or would not show.
+    pub fn prepare_to_wait(&mut self) -> bool {
+        !self.progress() && self.shows_news()
     }
 
     /// Hands the kernel what it takes by now of what was posted. Nothing is read.
@@ -55,6 +61,11 @@ impl Endpoint {
     /// False if more has come by now.
     pub fn progress_in_background(&mut self) -> bool {
         self.progress();
+        self.shows_news()
+    }
+
+    /// From now on all sockets are in the poll set, and peers that share memory ring. False if more has come by now.
+    fn shows_news(&mut self) -> bool {
         self.register_active_link();
         // Nothing wakes anybody for what comes over a provider's endpoint.
         self.sleep_shared_memory() && self.links.ofi.is_empty()

@@ -52,7 +52,11 @@ impl Endpoint {
             self.register_active_link();
         }
         let polls_others = self.active_link.is_some() || !self.shared_memory.is_empty() || !self.links.ofi.is_empty();
-        let poll_all = !polls_others || self.poll_interval.is_due(now, self.calls) || !timeout.is_zero();
+        let is_due = match self.shared_memory.is_all() {
+            true => self.poll_interval.is_overdue(now),
+            false => self.poll_interval.is_due(now, self.calls),
+        };
+        let poll_all = !polls_others || is_due || !timeout.is_zero();
         if poll_all {
             let timeout = if moved { Duration::ZERO } else { timeout };
             moved |= self.poll_all(timeout, now);

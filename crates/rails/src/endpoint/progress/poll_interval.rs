@@ -9,6 +9,8 @@ const SHORTEST_CALLS: u64 = 4;
 const LONGEST_CALLS: u64 = 64;
 /// At the latest after so many nanoseconds, as some programs call rarely.
 pub const LONGEST_INTERVAL_NS: u64 = 10_000;
+/// The same where all peers share memory, and sockets only tell of their end or of somebody new: who connects takes longer.
+const UNEXPECTED_INTERVAL_NS: u64 = 100_000;
 
 /// When the poll set was asked last, and when it is asked next.
 pub struct PollInterval {
@@ -37,6 +39,11 @@ impl PollInterval {
     /// Whether the poll set is to be asked in this call.
     pub fn is_due(&self, now: Instant, call: u64) -> bool {
         call >= self.next_call || now.since_ns(self.last) >= LONGEST_INTERVAL_NS
+    }
+
+    /// The same where no socket is expected to have anything.
+    pub fn is_overdue(&self, now: Instant) -> bool {
+        now.since_ns(self.last) >= UNEXPECTED_INTERVAL_NS
     }
 
     /// The active link had data.
@@ -73,6 +80,14 @@ mod tests {
             }
         }
         assert_eq!(polled_in, [0, 4, 8, 12, 16, 20, 28, 44, 76, 140, 144, 152, 168, 184]);
+    }
+
+    #[test]
+    fn sockets_of_which_nothing_is_expected_are_asked_by_time_alone() {
+        let mut poll_interval = PollInterval::new();
+        poll_interval.polled(Instant(1), 0, false);
+        assert!(poll_interval.is_due(Instant(2), 4) && !poll_interval.is_overdue(Instant(UNEXPECTED_INTERVAL_NS)));
+        assert!(poll_interval.is_overdue(Instant(UNEXPECTED_INTERVAL_NS + 1)));
     }
 
     #[test]

@@ -152,6 +152,7 @@ impl Endpoint {
         let is_young = |since: Instant| now.since_ns(since) < MOST_NS;
         self.shared_memory.arriving.retain(|_, arriving| is_young(arriving.since));
         self.shared_memory.offered.retain(|_, offered| is_young(offered.since));
+        self.shared_memory.is_all = self.expects_only_memory();
         let rail = self.shared_memory_rail();
         for (_, link) in &self.links.memory {
             self.counters.touch(rail, &link.common.counts, now);

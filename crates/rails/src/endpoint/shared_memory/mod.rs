@@ -34,6 +34,10 @@ pub struct SharedMemoryState {
     unrung: bool,
     /// Peers are asked to ring.
     is_asleep: bool,
+    /// Others wait for the processor: it is better given to them than spent on looking longer.
+    is_crowded: bool,
+    /// See [`SharedMemoryState::is_all`].
+    is_all: bool,
 }
 
 impl SharedMemoryState {
@@ -42,9 +46,27 @@ impl SharedMemoryState {
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
+
+    /// Whether nothing but what is in shared memory is expected, as far as is known of the last few milliseconds.
+    #[inline]
+    pub fn is_all(&self) -> bool {
+        self.is_all && !self.is_empty()
+    }
 }
 
 impl Endpoint {
+    /// Whether others wait for the processor that this process polls on.
+    #[inline]
+    pub fn set_crowded(&mut self, is_crowded: bool) {
+        self.shared_memory.is_crowded = is_crowded;
+    }
+
+    /// Whether all peers share memory, and nobody is about to connect: then sockets have nothing that anybody waits for.
+    pub(in crate::endpoint) fn expects_only_memory(&self) -> bool {
+        let sets_up = !self.shared_memory.arriving.is_empty() || !self.shared_memory.offered.is_empty();
+        self.has_only_memory_peers() && self.attempts.is_empty() && self.links.ofi.is_empty() && !sets_up
+    }
+
     /// Whether what was sent to a peer last is in shared memory, all of it.
     #[inline]
     pub(in crate::endpoint) fn is_in_shared_memory(&self, vc: VcId) -> bool {

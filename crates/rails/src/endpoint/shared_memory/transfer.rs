@@ -37,7 +37,8 @@ impl Endpoint {
         }
         let links = &self.links.memory;
         let has_come = |at: &usize| links[*at].receiver.has_record();
-        let _ = (0..LOOKS).any(|_| self.shared_memory.keys.iter().take(MOST_LOOKED_AT).any(has_come));
+        let looks = if self.shared_memory.is_crowded { 0 } else { LOOKS };
+        let _ = (0..looks).any(|_| self.shared_memory.keys.iter().take(MOST_LOOKED_AT).any(has_come));
         let looks_at_all = is_closing || self.calls.is_multiple_of(LOOK_EVERY);
         let mut moved = false;
         let mut position = 0;
@@ -178,8 +179,8 @@ impl Endpoint {
         if record.kind == kind::REST {
             return self.place_record(at, record, 0, now);
         }
-        let (header, header_len) = self.links.memory[at].receiver.header(record)?;
-        if self.take_whole(at, record, (&header, header_len), now)? {
+        let (mut header, header_len) = self.links.memory[at].receiver.header(record)?;
+        if self.take_whole(at, record, (&mut header, header_len), now)? {
             return Ok(());
         }
         let Some(placement) = self.handle_header(LinkId::Memory(at), header, now) else { return Ok(()) };
@@ -227,23 +228,23 @@ impl Endpoint {
         &mut self,
         at: usize,
         record: &Record,
-        header: (&Header, usize),
+        (header, header_len): (&mut Header, usize),
         now: Instant,
     ) -> Result<bool, BadRecord> {
         let Endpoint { links, engine, memory, .. } = self;
         let link = &mut links.memory[at];
-        if !link.receiver.is_whole(record, header) {
+        if !link.receiver.is_whole(record, (header, header_len)) {
             return Ok(false);
         }
-        let ack = link.newest_acknowledgement(header.0.ack, now);
+        header.ack = link.newest_acknowledgement(header.ack, now);
         let receiver = &link.receiver;
-        let place = |to: &Payload| receiver.place_whole(record, header.1, memory, to);
-        let taken = engine.receive_in_memory(now, link.common.subchannel, &Header { ack, ..*header.0 }, place);
+        let place = |to: &Payload| receiver.place_whole(record, header_len, memory, to);
+        let taken = engine.receive_in_memory(now, link.common.subchannel, header, place);
         match taken {
             Ok(true) => {
                 link.receiver.finish(record);
                 link.common.counts.rx_messages += 1;
-                link.common.counts.rx_bytes += u64::from(header.0.body.payload_len());
+                link.common.counts.rx_bytes += u64::from(header.body.payload_len());
                 self.apply_memory_actions();
                 Ok(true)
             }

@@ -34,9 +34,15 @@ struct Memory(*mut [u8]);
 // SAFETY: owned memory.
 unsafe impl Send for Memory {}
 
+impl Memory {
+    fn new(len: usize) -> Memory {
+        Memory(Box::into_raw(vec![0u8; len].into_boxed_slice()))
+    }
+}
+
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: made of a box in `Buffer::several`; the last buffer is gone.
+        // SAFETY: made of a box; the last buffer is gone.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
@@ -44,17 +50,27 @@ impl Drop for Memory {
 impl Buffer {
     /// Memory for `count` messages of `len` bytes.
     pub(super) fn several(domain: &Arc<Domain>, count: usize, len: usize) -> Result<Vec<Buffer>, Error> {
-        let memory = Memory(Box::into_raw(vec![0u8; count * len].into_boxed_slice()));
-        let start = memory.0.cast::<u8>();
+        let memory = Memory::new(count * len);
         // SAFETY: owned memory, which the chunk keeps longer than its registration.
-        let registration = unsafe { register_own(domain, (start, count * len), Use::Messages) }?;
+        let registration = unsafe { register_own(domain, (memory.0.cast(), count * len), Use::Messages) }?;
+        Ok(Buffer::cut((count, len), registration, memory))
+    }
+
+    /// The same for tests, of which no provider knows.
+    #[cfg(any(test, feature = "hostile-input"))]
+    pub fn unregistered(count: usize, len: usize) -> Vec<Buffer> {
+        Buffer::cut((count, len), None, Memory::new(count * len))
+    }
+
+    fn cut((count, len): (usize, usize), registration: Option<Registration>, memory: Memory) -> Vec<Buffer> {
+        let start = memory.0.cast::<u8>();
         let chunk = Arc::new(Chunk { registration, _memory: memory });
         let buffer = |at: usize| {
             // SAFETY: inside of the memory.
             let start = unsafe { NonNull::new_unchecked(start.add(at * len)) };
             Buffer { start, len, chunk: chunk.clone() }
         };
-        Ok((0..count).map(buffer).collect())
+        (0..count).map(buffer).collect()
     }
 
     /// What is in it.

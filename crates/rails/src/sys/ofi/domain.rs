@@ -8,7 +8,7 @@ use super::object::Object;
 /// A fabric, and one of its domains.
 pub(super) struct Domain {
     pub(super) domain: Object<fid_domain>,
-    pub(super) _fabric: Object<fid_fabric>,
+    pub(super) fabric: Object<fid_fabric>,
     pub(super) offer: Offer,
 }
 

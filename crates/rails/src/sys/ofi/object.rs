@@ -1,6 +1,6 @@
 //! Objects of libfabric, each closed when it is dropped.
 
-use ofi_abi::{fi_ops, fid, fid_av, fid_cq, fid_domain, fid_ep, fid_fabric, fid_mr};
+use ofi_abi::{fi_ops, fid, fid_av, fid_cq, fid_domain, fid_ep, fid_eq, fid_fabric, fid_mr, fid_pep};
 
 /// A structure that begins with a `fid`.
 ///
@@ -20,6 +20,10 @@ unsafe impl Fid for fid_cq {}
 unsafe impl Fid for fid_ep {}
 // SAFETY: the same.
 unsafe impl Fid for fid_mr {}
+// SAFETY: the same.
+unsafe impl Fid for fid_eq {}
+// SAFETY: the same.
+unsafe impl Fid for fid_pep {}
 
 /// An object that this process has opened.
 pub(super) struct Object<T: Fid>(*mut T);

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use super::Error;
+use super::address::PeerAddress;
 use super::buffer::Buffer;
 use super::registration::Registration;
 
@@ -12,7 +13,10 @@ pub(super) struct Operation {
     pub providers: [*mut c_void; 8],
     /// Where it is in the list of operations.
     pub at: usize,
-    pub what: What,
+    /// The connection that it is of, if it is of one.
+    pub connection: Option<PeerAddress>,
+    /// `None`: its connection is closed. A completion may come nevertheless, so this stays.
+    pub what: Option<What>,
 }
 
 // SAFETY: goes where its port goes.

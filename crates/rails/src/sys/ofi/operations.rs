@@ -8,9 +8,11 @@ use fishplate_engine::Payload;
 use ofi_abi::{FI_ADDR_UNSPEC, FI_EAGAIN, FI_EAVAIL, fi_cq_err_entry, fi_cq_msg_entry};
 
 use super::Error;
+use super::address::PeerAddress;
 use super::buffer::Buffer;
+use super::object::Object;
 use super::operation::{Event, Operation, What};
-use super::port::{PeerAddress, Port};
+use super::port::{Endpoints, Port};
 use super::registration::{Registration, Use, register_own};
 use crate::sys::memory::UserMemory;
 
@@ -38,36 +40,49 @@ pub struct Remote {
 impl Port {
     /// A message may come into `buffer`.
     pub fn receive(&mut self, buffer: Buffer) -> Posted<Buffer> {
+        let (endpoint, connection) = match &mut self.endpoints {
+            Endpoints::Datagram(endpoint) => (endpoint.endpoint.as_ptr(), None),
+            Endpoints::Connected(connections) => match connections.take_lacking() {
+                Some(peer) => (connections.endpoint(peer).map_or(null_mut(), Object::as_ptr), Some(peer)),
+                None => return Posted::Again(buffer),
+            },
+        };
         let (start, len, descriptor) = (buffer.start(), buffer.bytes().len(), buffer.descriptor());
-        let at = self.insert_operation(What::Receive(buffer));
-        // SAFETY: a live endpoint; the buffer and the context stay until the completion has come.
+        let at = self.insert_operation(What::Receive(buffer), connection);
+        // SAFETY: a live endpoint, as connections that are closed lack nothing; the buffer and the context stay until the
+        // completion has come.
         let returned = unsafe {
-            let endpoint = self.endpoint.as_ptr();
             ((*(*endpoint).msg).recv)(endpoint, start.cast(), len, descriptor, FI_ADDR_UNSPEC, self.context(at))
         };
+        if returned == -(FI_EAGAIN as isize)
+            && let (Endpoints::Connected(connections), Some(peer)) = (&mut self.endpoints, connection)
+        {
+            connections.lacks(peer);
+        }
         self.posted("fi_recv", at, returned, What::into_buffer)
     }
 
     /// Sends the first `len` bytes of `buffer`. `tag` comes back with it.
     pub fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> Posted<Buffer> {
+        let Some((endpoint, address)) = self.endpoint_to(peer) else {
+            self.failed.push(Event::Sent(buffer, tag, Err(self.is_closed("fi_send"))));
+            return Posted::Yes;
+        };
         let (start, descriptor) = (buffer.start(), buffer.descriptor());
         let len = len.min(buffer.bytes().len());
-        let at = self.insert_operation(What::Send { buffer, tag });
+        let connection = self.connection(peer);
+        let at = self.insert_operation(What::Send { buffer, tag }, connection);
         // SAFETY: as before.
-        let returned = unsafe {
-            let endpoint = self.endpoint.as_ptr();
-            ((*(*endpoint).msg).send)(endpoint, start.cast(), len, descriptor, peer.0, self.context(at))
-        };
+        let returned =
+            unsafe { ((*(*endpoint).msg).send)(endpoint, start.cast(), len, descriptor, address, self.context(at)) };
         self.posted("fi_send", at, returned, What::into_buffer)
     }
 
     /// Sends up to [`Port::inject_len`] bytes, which nobody will hear of any more.
     pub fn inject(&mut self, bytes: &[u8], peer: PeerAddress) -> Result<Posted<()>, Error> {
+        let (endpoint, address) = self.endpoint_to(peer).ok_or_else(|| self.is_closed("fi_inject"))?;
         // SAFETY: a live endpoint; the bytes need to stay only during the call.
-        let returned = unsafe {
-            let endpoint = self.endpoint.as_ptr();
-            ((*(*endpoint).msg).inject)(endpoint, bytes.as_ptr().cast(), bytes.len(), peer.0)
-        };
+        let returned = unsafe { ((*(*endpoint).msg).inject)(endpoint, bytes.as_ptr().cast(), bytes.len(), address) };
         if returned == -(FI_EAGAIN as isize) {
             return Ok(Posted::Again(()));
         }
@@ -106,13 +121,17 @@ impl Port {
                 return Posted::Yes;
             }
         };
+        let Some((endpoint, address)) = self.endpoint_to(peer) else {
+            self.failed.push(Event::Read(tag, own, Err(self.is_closed("fi_read"))));
+            return Posted::Yes;
+        };
         let descriptor = registration.as_ref().map_or(null_mut(), Registration::descriptor);
-        let at = self.insert_operation(What::Read { tag, _registration: registration, own });
+        let connection = self.connection(peer);
+        let at = self.insert_operation(What::Read { tag, _registration: registration, own }, connection);
         // SAFETY: as of all operations.
         let returned = unsafe {
-            let endpoint = self.endpoint.as_ptr();
             let read = (*(*endpoint).rma).read;
-            read(endpoint, start.cast(), len, descriptor, peer.0, from.address, from.key, self.context(at))
+            read(endpoint, start.cast(), len, descriptor, address, from.address, from.key, self.context(at))
         };
         self.posted("fi_read", at, returned, |_| ())
     }
@@ -123,6 +142,11 @@ impl Port {
             events.append(&mut self.failed);
             return Ok(true);
         }
+        self.poll_queue(events)
+    }
+
+    /// Takes completions, some of them. True if there were any.
+    pub(super) fn poll_queue(&mut self, events: &mut Vec<Event>) -> Result<bool, Error> {
         let mut entries = [const { MaybeUninit::<fi_cq_msg_entry>::uninit() }; BATCH];
         // SAFETY: a live queue, in the format of these entries, of which so many fit.
         let returned = unsafe {
@@ -139,7 +163,7 @@ impl Port {
         for entry in &entries[..count.min(BATCH)] {
             // SAFETY: the call has written so many.
             let (context, len) = unsafe { ((*entry.as_ptr()).op_context, (*entry.as_ptr()).len) };
-            events.extend(self.ended(context).map(|what| what.event(len, Ok(()))));
+            events.extend(self.ended(context, None).map(|what| what.event(len, Ok(()))));
         }
         Ok(count > 0)
     }
@@ -158,7 +182,7 @@ impl Port {
         self.library().check("fi_cq_readerr", returned)?;
         let error = |call| self.library().error(call, entry.err);
         let (sent, received, read) = (error("fi_send"), error("fi_recv"), error("fi_read"));
-        let what = self.ended(entry.op_context);
+        let what = self.ended(entry.op_context, Some(&received));
         events.extend(what.map(|what| {
             let error = match &what {
                 What::Receive(_) => received,
@@ -170,10 +194,10 @@ impl Port {
         Ok(true)
     }
 
-    fn insert_operation(&mut self, what: What) -> usize {
+    fn insert_operation(&mut self, what: What, connection: Option<PeerAddress>) -> usize {
         let entry = self.operations.vacant_entry();
         let at = entry.key();
-        entry.insert(Box::new(Operation { providers: [null_mut(); 8], at, what }));
+        entry.insert(Box::new(Operation { providers: [null_mut(); 8], at, connection, what: Some(what) }));
         at
     }
 
@@ -186,22 +210,39 @@ impl Port {
         if returned == 0 {
             return Posted::Yes;
         }
-        let operation = self.operations.remove(at);
+        let Some(what) = self.operations.remove(at).what else { return Posted::Yes };
         if returned == -(FI_EAGAIN as isize) {
-            return Posted::Again(back(operation.what));
+            return Posted::Again(back(what));
         }
         let error = self.library().error(call, -returned as i32);
-        self.failed.push(operation.what.event(0, Err(error)));
+        self.failed.push(what.event(0, Err(error)));
         Posted::Yes
     }
 
-    /// The operation that a completion is about.
-    fn ended(&mut self, context: *mut c_void) -> Option<What> {
+    /// The operation that a completion is about, which has failed if there is an error.
+    fn ended(&mut self, context: *mut c_void, error: Option<&Error>) -> Option<What> {
         if context.is_null() {
             return None;
         }
         // SAFETY: the context of an operation whose completion has not come before, so a live `Operation`.
         let at = unsafe { (*context.cast::<Operation>()).at };
-        self.operations.try_remove(at).map(|operation| operation.what)
+        let operation = self.operations.try_remove(at)?;
+        if let (Endpoints::Connected(connections), Some(peer)) = (&mut self.endpoints, operation.connection)
+            && matches!(operation.what, Some(What::Receive(_)))
+        {
+            match error {
+                Some(error) => connections.has_failed(peer, error),
+                None => connections.lacks(peer),
+            }
+        }
+        operation.what
+    }
+
+    fn connection(&self, peer: PeerAddress) -> Option<PeerAddress> {
+        matches!(self.endpoints, Endpoints::Connected(_)).then_some(peer)
+    }
+
+    fn is_closed(&self, call: &'static str) -> Error {
+        self.library().error(call, ofi_abi::FI_ENOTCONN)
     }
 }

@@ -24,9 +24,9 @@ pub struct Registration {
 }
 
 /// A piece of this process's memory that a peer may read.
-pub struct LentPiece {
+pub struct LentPiece<R = Registration> {
     /// Ends with this.
-    _registration: Registration,
+    pub(crate) _registration: R,
     /// Where it is for the peer.
     pub address: u64,
     /// What the peer has to show.

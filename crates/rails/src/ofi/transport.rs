@@ -3,30 +3,30 @@
 use ofi_abi::FI_ENOMEM;
 
 use super::record::{MOST_PAYLOAD, PREAMBLE};
-use crate::sys::ofi::{Buffer, Error, PeerAddress, Port, Posted};
+use crate::sys::ofi::{Buffer, Error, PeerAddress, Posted, Provider};
 use fishplate_engine::wire::MAX_HEADER_LEN;
 
 /// Bytes of the longest record.
 pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MOST_PAYLOAD;
 /// Records that are under way at a time, of all links.
-const SENDS: usize = 64;
+pub const SENDS: usize = 64;
 
-/// The way out.
-pub struct Way {
+/// The endpoint that the links of a rail share, and what they need for sending.
+pub struct Transport<P> {
     /// The endpoint.
-    pub port: Port,
+    pub port: P,
     /// How users call it.
     pub name: String,
     spare: Vec<Buffer>,
     /// Records that are under way.
-    under_way: usize,
+    in_flight: usize,
 }
 
-impl Way {
+impl<P: Provider> Transport<P> {
     /// By an endpoint.
-    pub fn new(port: Port, name: String) -> Result<Way, Error> {
+    pub fn new(port: P, name: String) -> Result<Transport<P>, Error> {
         let spare = port.buffers(SENDS, RECORD)?;
-        Ok(Way { port, name, spare, under_way: 0 })
+        Ok(Transport { port, name, spare, in_flight: 0 })
     }
 
     /// A buffer for a record, if there is one.
@@ -36,13 +36,13 @@ impl Way {
 
     /// A buffer is not needed any more.
     pub fn give_back(&mut self, buffer: Buffer) {
-        self.under_way -= 1;
+        self.in_flight -= 1;
         self.spare.push(buffer);
     }
 
     /// Whether records are under way.
     pub fn has_sends(&self) -> bool {
-        self.under_way > 0
+        self.in_flight > 0
     }
 
     /// Sends the first `len` bytes of a buffer. False: not now, and the buffer is spare again.
@@ -53,9 +53,13 @@ impl Way {
             self.spare.push(buffer);
             return true;
         }
+        self.send_with_completion(buffer, len, peer, tag)
+    }
+
+    fn send_with_completion(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> bool {
         match self.port.send(buffer, len, peer, tag) {
             Posted::Yes => {
-                self.under_way += 1;
+                self.in_flight += 1;
                 true
             }
             Posted::Again(buffer) => {
@@ -72,9 +76,20 @@ impl Way {
         {
             return true;
         }
-        let Some(mut buffer) = self.take_buffer() else { return false };
-        buffer.bytes_mut()[..record.len()].copy_from_slice(record);
+        let Some(buffer) = self.filled_buffer(record) else { return false };
         self.send(buffer, record.len(), peer, tag)
+    }
+
+    /// Sends a short record of which it has to be known if it cannot arrive. False: not now.
+    pub fn send_bytes_surely(&mut self, record: &[u8], peer: PeerAddress, tag: u64) -> bool {
+        let Some(buffer) = self.filled_buffer(record) else { return false };
+        self.send_with_completion(buffer, record.len(), peer, tag)
+    }
+
+    fn filled_buffer(&mut self, record: &[u8]) -> Option<Buffer> {
+        let mut buffer = self.take_buffer()?;
+        buffer.bytes_mut()[..record.len()].copy_from_slice(record);
+        Some(buffer)
     }
 }
 

@@ -1,0 +1,95 @@
+//! Which domains of providers are rails where nobody names any: those of adapters, each once.
+
+use std::path::Path;
+
+use super::adapters::Adapter;
+use super::wanted::{self, Wanted};
+
+/// Providers that drive adapters by themselves, in the order in which they are asked: the first that has an adapter gets it.
+pub const NATIVE: [&str; 6] = ["cxi", "efa", "opx", "psm2", "verbs", "psm3"];
+
+/// What a provider offers, as far as it matters here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The provider; with others on top of it, if so.
+    pub provider: String,
+    /// The domain.
+    pub domain: String,
+    /// What the provider calls the adapter.
+    pub device: String,
+    /// Whether its link is up, where that is known.
+    pub is_up: Option<bool>,
+}
+
+/// Those that are rails, where FISHPLATE_RAILS has these words, none of which names a domain.
+pub fn choose(candidates: &[Candidate], words: &[String], sysfs: &Path) -> Vec<Wanted> {
+    let mut taken = Vec::new();
+    let mut chosen = Vec::new();
+    for provider in NATIVE {
+        for candidate in candidates.iter().filter(|one| one.provider == provider && one.is_up != Some(false)) {
+            let wanted = Wanted { provider: candidate.provider.clone(), kind: None, domain: candidate.domain.clone() };
+            let Some(adapter) = Adapter::of(sysfs, &candidate.device) else { continue };
+            if taken.contains(&adapter.device) || wanted::is_excluded(words, &wanted) {
+                continue;
+            }
+            taken.push(adapter.device);
+            chosen.push(wanted);
+        }
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ofi::adapters::pretended;
+
+    fn candidate(provider: &str, domain: &str, device: &str) -> Candidate {
+        let [provider, domain, device] = [provider, domain, device].map(str::to_string);
+        Candidate { provider, domain, device, is_up: Some(true) }
+    }
+
+    fn chosen(candidates: &[Candidate], words: &[&str]) -> Vec<String> {
+        let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        let root = pretended::sysfs();
+        choose(candidates, &words, root.path()).iter().map(Wanted::to_string).collect()
+    }
+
+    #[test]
+    fn adapters_are_taken_once_each_by_the_provider_that_suits_best() {
+        let offered = [
+            candidate("psm3", "psm3_0", "mlx5_0"),
+            candidate("verbs", "mlx5_0", "mlx5_0"),
+            candidate("verbs", "mlx5_0", "mlx5_0"),
+            candidate("verbs", "mlx5_1", "mlx5_1"),
+            candidate("cxi", "cxi0", "cxi0"),
+        ];
+        assert_eq!(chosen(&offered, &[]), ["cxi:cxi0", "verbs:mlx5_0", "verbs:mlx5_1"]);
+        assert_eq!(chosen(&offered[..1], &[]), ["psm3:psm3_0"]);
+    }
+
+    #[test]
+    fn what_is_no_adapter_or_is_down_is_not_taken() {
+        let down = Candidate { is_up: Some(false), ..candidate("verbs", "mlx5_0", "mlx5_0") };
+        let unknown = Candidate { is_up: None, ..candidate("verbs", "mlx5_1", "mlx5_1") };
+        let offered = [
+            down,
+            unknown,
+            candidate("verbs", "rxe0", "rxe0"),
+            candidate("verbs", "nosuch", "nosuch"),
+            candidate("tcp", "eth0", "mlx5_0"),
+            candidate("verbs;ofi_rxm", "mlx5_0", "mlx5_0"),
+            candidate("shm", "shm", "shm"),
+        ];
+        assert_eq!(chosen(&offered, &[]), ["verbs:mlx5_1"]);
+    }
+
+    #[test]
+    fn words_exclude_adapters() {
+        let offered = [candidate("verbs", "mlx5_0", "mlx5_0"), candidate("verbs", "mlx5_1", "mlx5_1")];
+        assert_eq!(chosen(&offered, &["^verbs:mlx5_0"]), ["verbs:mlx5_1"]);
+        assert_eq!(chosen(&offered, &["^eth0", "verbs:*_1"]), ["verbs:mlx5_0"]);
+        assert_eq!(chosen(&offered, &["^verbs:*"]), [""; 0]);
+        assert_eq!(chosen(&offered, &["^ib0"]), ["verbs:mlx5_0", "verbs:mlx5_1"]);
+    }
+}

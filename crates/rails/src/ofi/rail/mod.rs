@@ -1,0 +1,297 @@
+//! A rail by an endpoint of a provider, and its links to peers.
+//!
+//! `setup` is how links come about, `progress` what comes over them and what waits.
+
+mod progress;
+mod setup;
+
+pub use setup::Answer;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use fishplate_engine::wire::Header;
+use fishplate_engine::{Payload, Source};
+use slab::Slab;
+
+use super::link::{Failure, Link};
+use super::sender::Sender;
+use super::transport::Transport;
+use crate::bounce_buffers::BounceBuffers;
+use crate::link_kind::Places;
+use crate::sys::ofi::{Buffer, EndpointKind, Error, Event, Offer, Port, Posted, Provider};
+
+/// How long to wait for reads that have to end, before the endpoint is closed instead.
+const MOST_WAIT: Duration = Duration::from_millis(200);
+
+/// A rail.
+pub struct Rail<P: Provider> {
+    /// Its provider, and behind it `/msg` if it connects to each peer: what links can be between.
+    pub provider: String,
+    /// Its fabric.
+    pub fabric: String,
+    /// How users call it.
+    pub name: String,
+    /// What its adapter is called, where it has one.
+    pub device: String,
+    /// Bits per second, where that is known.
+    pub speed: Option<u64>,
+    /// Which of the rails of its provider and fabric it is.
+    pub ordinal: u8,
+    address: Vec<u8>,
+    /// `None` once it is closed.
+    transport: Option<Transport<P>>,
+    links: Slab<Link<P>>,
+    /// How many links there were, which tells those of one key apart.
+    serial: u16,
+    /// Buffers that records come into.
+    receives: usize,
+    /// Those that could not be posted yet.
+    unposted: Vec<Buffer>,
+    events: Vec<Event>,
+    /// Links with news.
+    news: VecDeque<usize>,
+    /// Something could not be sent, read or posted yet.
+    has_waiting: bool,
+}
+
+/// News of a link.
+#[derive(Debug, PartialEq, Eq)]
+pub enum News {
+    /// It is up: both sides have proven who they are.
+    Up,
+    /// A frame; if its payload is not empty, [`Rail::place`] has to follow.
+    Header(Header),
+    /// The payload of the oldest frame that had one is in place: its length.
+    Placed(u64),
+    /// It takes frames again.
+    Writable,
+    /// It has failed, and has to be removed.
+    Failed(Failure),
+}
+
+impl Rail<Port> {
+    /// Opens an endpoint for it.
+    pub fn open(offer: Offer, name: String) -> Result<Rail<Port>, Error> {
+        let (fabric, device, speed) = (offer.fabric.clone(), offer.device.clone(), offer.speed);
+        let provider = match offer.kind {
+            EndpointKind::Datagram => offer.provider.clone(),
+            EndpointKind::Connected => format!("{}/msg", offer.provider),
+        };
+        let rail = Rail::over(Port::open(offer, setup::RECEIVES)?, (provider, fabric, name), speed)?;
+        Ok(Rail { device, ..rail })
+    }
+}
+
+impl<P: Provider> Rail<P> {
+    /// By an endpoint of a provider and a fabric.
+    pub fn over(
+        port: P,
+        (provider, fabric, name): (String, String, String),
+        speed: Option<u64>,
+    ) -> Result<Rail<P>, Error> {
+        let address = port.address()?;
+        let transport = Transport::new(port, name.clone())?;
+        Ok(Rail {
+            provider,
+            fabric,
+            name,
+            device: String::new(),
+            speed,
+            ordinal: 0,
+            address,
+            transport: Some(transport),
+            links: Slab::new(),
+            serial: 0,
+            receives: 0,
+            unposted: Vec::new(),
+            events: Vec::new(),
+            news: VecDeque::new(),
+            has_waiting: false,
+        })
+    }
+
+    /// Whether it has an endpoint.
+    pub fn is_open(&self) -> bool {
+        self.transport.is_some()
+    }
+
+    /// Takes a frame for a link.
+    pub fn push(&mut self, at: usize, frame: (&Header, &Source, bool), places: Places<'_>) {
+        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return };
+        let told = link.told();
+        if let Some(sender) = &mut link.sender {
+            sender.push(frame, transport, told, places);
+            link.was_blocked = sender.is_blocked();
+            self.has_waiting |= !sender.is_empty();
+        }
+    }
+
+    /// Whether a link takes no frames now.
+    pub fn is_blocked(&self, at: usize) -> bool {
+        self.sender(at).is_some_and(Sender::is_blocked)
+    }
+
+    /// Whether frames of a link wait in this process.
+    pub fn has_waiting(&self, at: usize) -> bool {
+        self.sender(at).is_some_and(|sender| !sender.is_empty())
+    }
+
+    /// Whether the peer of a link may read of `payload`.
+    pub fn has_lent(&self, at: usize, payload: &Payload) -> bool {
+        self.sender(at).is_some_and(|sender| sender.has_lent(payload))
+    }
+
+    /// Whether payloads of a link are not in place that the engine knows of.
+    pub fn has_pending(&self, at: usize) -> bool {
+        self.links.get(at).is_some_and(|link| link.receiver.has_pending())
+    }
+
+    /// `ended` is not there any more once this returns. False if the peer of the link may still read of it.
+    pub fn detach(&mut self, at: usize, ended: &Payload, places: Places<'_>) -> bool {
+        let sender = self.links.get_mut(at).and_then(|link| link.sender.as_mut());
+        sender.is_none_or(|sender| sender.detach(ended, places))
+    }
+
+    /// Moves data: takes what has come and what has ended, sends and reads what waits. True if anything has ended.
+    pub fn poll(&mut self, places: Places<'_>) -> bool {
+        if !self.is_open() {
+            // Its links have failed, of which some may not have been told.
+            return !self.news.is_empty();
+        }
+        let moved = self.take_ended();
+        if moved || self.has_waiting {
+            self.post();
+            self.service(places);
+        }
+        moved || !self.news.is_empty()
+    }
+
+    /// Nothing that comes over a link is written to copies any more, nor to other memory once this returns, but frames
+    /// that were told are in place. If reads do not end, the link's connection is closed, or else the rail.
+    pub fn end_reads(&mut self, at: usize, bounces: &mut BounceBuffers) {
+        if let Some(link) = self.links.get_mut(at)
+            && link.failure.is_some()
+        {
+            link.receiver.stop();
+        }
+        let start = self.now();
+        while self.links.get(at).is_some_and(|link| link.receiver.is_reading()) {
+            if self.now().duration_since(start) > MOST_WAIT {
+                let why = "reads of a peer's memory do not end";
+                match self.disconnect(at) {
+                    true => self.fail(at, Failure::Broken(why.into())),
+                    false => self.close(why),
+                }
+            }
+            if !self.is_open() {
+                break;
+            }
+            self.take_ended();
+        }
+        self.links.get_mut(at).into_iter().for_each(|link| link.receiver.settle(bounces));
+    }
+
+    /// Takes a link out. Nothing of it writes to memory any more, and peers cannot read what it had lent.
+    pub fn remove(&mut self, at: usize, bounces: &mut BounceBuffers) {
+        if let Some(link) = self.links.get_mut(at) {
+            link.fail(Failure::Broken("it is closed".into()));
+        }
+        self.disconnect(at);
+        self.end_reads(at, bounces);
+        let Some(link) = self.links.try_remove(at) else { return };
+        self.news.retain(|other| *other != at);
+        link.records.into_iter().for_each(|(_, buffer, _)| self.unposted.push(buffer));
+        self.post();
+    }
+
+    /// Whether records that were sent are under way.
+    pub fn has_sends(&self) -> bool {
+        self.transport.as_ref().is_some_and(Transport::has_sends)
+    }
+
+    /// Closes the endpoint: all links have failed.
+    pub fn close(&mut self, why: &str) {
+        if self.transport.take().is_none() {
+            return;
+        }
+        log::warn!("rail {}: closed: {why}", self.name);
+        self.unposted.clear();
+        for at in self.links.iter().map(|(at, _)| at).collect::<Vec<_>>() {
+            self.fail(at, Failure::Broken(why.to_string()));
+        }
+    }
+
+    /// (What is closed waits for nothing.)
+    fn now(&self) -> Instant {
+        self.transport.as_ref().map_or_else(Instant::now, |transport| transport.port.now())
+    }
+
+    fn sender(&self, at: usize) -> Option<&Sender<P>> {
+        self.links.get(at)?.sender.as_ref()
+    }
+
+    fn fail(&mut self, at: usize, failure: Failure) {
+        if let Some(link) = self.links.get_mut(at) {
+            link.fail(failure);
+            self.list(at);
+        }
+    }
+
+    fn list(&mut self, at: usize) {
+        if let Some(link) = self.links.get_mut(at)
+            && !std::mem::replace(&mut link.is_listed, true)
+        {
+            self.news.push_back(at);
+        }
+    }
+
+    /// The link that is called so.
+    fn find(&self, id: u32) -> Option<usize> {
+        let at = (id & 0xffff) as usize;
+        self.links.get(at).filter(|link| link.id == id).map(|_| at)
+    }
+
+    /// Lets records come into all buffers that are there.
+    fn post(&mut self) {
+        let Some(transport) = &mut self.transport else { return };
+        while let Some(buffer) = self.unposted.pop() {
+            if let Posted::Again(buffer) = transport.port.receive(buffer) {
+                self.unposted.push(buffer);
+                self.has_waiting = true;
+                return;
+            }
+        }
+    }
+
+    /// Takes operations that have ended, and what has happened to connections. True if there was anything.
+    fn take_ended(&mut self) -> bool {
+        let any = self.take_operations();
+        let Some(transport) = &mut self.transport else { return any };
+        let Some(connected) = transport.port.connected() else { return any };
+        let mut events = Vec::new();
+        if let Err(error) = connected.poll_connections(&mut events) {
+            self.close(&error.to_string());
+        }
+        if events.is_empty() {
+            return any;
+        }
+        // What has come over a connection before it ended counts.
+        while self.take_operations() {}
+        events.into_iter().for_each(|event| self.handle_connection(event));
+        true
+    }
+
+    /// Takes operations that have ended, some of them. True if there were any.
+    fn take_operations(&mut self) -> bool {
+        let Some(transport) = &mut self.transport else { return false };
+        let any = transport.port.poll(&mut self.events).unwrap_or_else(|error| {
+            self.close(&error.to_string());
+            false
+        });
+        let mut events = std::mem::take(&mut self.events);
+        events.drain(..).for_each(|event| self.handle(event));
+        self.events = events;
+        any
+    }
+}

@@ -1,0 +1,175 @@
+//! How links of a rail come about.
+
+use super::Rail;
+use crate::ofi::description::Description;
+use crate::ofi::link::{Failure, Greeting, Link};
+use crate::ofi::sender::{BARE, CREDITS, Sender};
+use crate::ofi::transport::RECORD;
+use crate::random::random;
+use crate::sys::ofi::{ConnectionEvent, Error, PeerAddress, Provider, Request};
+
+/// Records that can come over a link and are not taken.
+pub const RECEIVES: usize = CREDITS as usize + BARE;
+
+/// What becomes of a description that a peer has told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It was known.
+    Known,
+    /// The link comes about with it.
+    Taken,
+    /// The link has begun with another end of the peer's, which is not there any more: it is over.
+    Outdated,
+}
+
+impl<P: Provider> Rail<P> {
+    /// A link to a peer, which has to be told its description.
+    pub fn offer(&mut self) -> Result<usize, Error> {
+        let secret = random().map_or(0, u64::from_le_bytes);
+        self.serial = self.serial.wrapping_add(1);
+        let entry = self.links.vacant_entry();
+        let at = entry.key();
+        let link = u32::from(self.serial) << 16 | at as u32 & 0xffff;
+        entry.insert(Link::new(link, secret));
+        if let Err(error) = self.add_receives() {
+            self.links.remove(at);
+            return Err(error);
+        }
+        Ok(at)
+    }
+
+    /// What the peer of a link has to be told, which may be told again.
+    pub fn description(&self, at: usize) -> Option<Description> {
+        let &Link { id: link, secret, .. } = self.links.get(at).filter(|_| self.is_open())?;
+        let (provider, fabric, address) = (self.provider.clone(), self.fabric.clone(), self.address.clone());
+        Some(Description { provider, fabric, ordinal: self.ordinal, address, link, secret })
+    }
+
+    /// The peer has told its description. If it is taken, the peer may not have been told, or have forgotten, that of this
+    /// side: it has to be told again, unless that has just been done.
+    pub fn answer(&mut self, at: usize, theirs: &Description) -> Result<Answer, Error> {
+        let name = Link::<P>::name_of(theirs);
+        match self.links.get(at) {
+            Some(link) if link.theirs == Some(name) => return Ok(Answer::Known),
+            // That one knows the secret, and what it has sent may still come.
+            Some(link) if link.is_paired => return Ok(Answer::Outdated),
+            Some(link) if link.theirs.is_some() => self.forget_peer(at),
+            _ => {}
+        }
+        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else {
+            return Ok(Answer::Known);
+        };
+        link.theirs = Some(name);
+        match transport.port.connected() {
+            None => {
+                link.peer = Some(transport.port.insert(&theirs.address)?);
+                link.is_connected = true;
+            }
+            // Both sides know both secrets: one of them connects, the other accepts.
+            Some(connected) if link.peer.is_none() && (link.secret, link.id) < (theirs.secret, theirs.link) => {
+                link.peer = Some(connected.connect(&theirs.address, &encode_request(name), &mut self.unposted)?);
+            }
+            Some(_) => {}
+        }
+        self.begin(at);
+        Ok(Answer::Taken)
+    }
+
+    /// What the peer of a link has told is not so any more.
+    fn forget_peer(&mut self, at: usize) {
+        self.disconnect(at);
+        if let Some(link) = self.links.get_mut(at) {
+            (link.peer, link.theirs, link.sender) = (None, None, None);
+            (link.is_connected, link.greeting) = (false, Greeting::Nothing);
+        }
+    }
+
+    /// Something has happened to a connection.
+    pub(super) fn handle_connection(&mut self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::Requested(request) => self.handle_request(request),
+            ConnectionEvent::Connected(peer) => {
+                if let Some(at) = self.find_peer(peer) {
+                    self.links[at].is_connected = true;
+                    self.begin(at);
+                }
+            }
+            ConnectionEvent::Ended(peer, why) => {
+                if let Some(at) = self.find_peer(peer) {
+                    self.links[at].end.get_or_insert(Failure::Broken(why));
+                    self.list(at);
+                }
+            }
+        }
+    }
+
+    /// Closes the connection of a link, if it has one of its own: nothing of it touches memory any more.
+    pub(super) fn disconnect(&mut self, at: usize) -> bool {
+        let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return false };
+        let Some(connected) = transport.port.connected() else { return false };
+        let peer = link.peer.take();
+        peer.inspect(|peer| connected.disconnect(*peer)).is_some()
+    }
+
+    /// Accepts a connection for the link that the request names, if the peer knows its secret.
+    fn handle_request(&mut self, request: Request) {
+        let named = decode_request(&request.data).and_then(|(id, secret)| {
+            let at = self.find(id)?;
+            let link = &self.links[at];
+            (link.secret == secret && link.peer.is_none() && link.failure.is_none()).then_some(at)
+        });
+        let Some(connected) = self.transport.as_mut().and_then(|transport| transport.port.connected()) else { return };
+        let Some(at) = named else {
+            log::debug!("rail {}: a connection that belongs to no link is refused", self.name);
+            connected.refuse(request);
+            return;
+        };
+        match connected.accept(request, &mut self.unposted) {
+            Ok(peer) => self.links[at].peer = Some(peer),
+            Err(error) => self.fail(at, Failure::Broken(error.to_string())),
+        }
+    }
+
+    /// Greets the peer of a link, once it can be reached and has told what it calls the link.
+    fn begin(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at) else { return };
+        let (Some(peer), Some(name), true) = (link.peer, link.theirs, link.is_connected) else { return };
+        link.sender.get_or_insert_with(|| Sender::new(peer, name, u64::from(link.id) << 32));
+        if link.greeting == Greeting::Nothing && !link.is_up {
+            link.is_paired |= link.is_heard();
+            link.greeting = if link.is_paired { Greeting::Welcome } else { Greeting::Hello };
+        }
+        self.list(at);
+    }
+
+    fn find_peer(&self, peer: PeerAddress) -> Option<usize> {
+        self.links.iter().find(|(_, link)| link.peer == Some(peer)).map(|(at, _)| at)
+    }
+
+    /// Has buffers for all links.
+    fn add_receives(&mut self) -> Result<(), Error> {
+        let Some(transport) = &mut self.transport else { return Ok(()) };
+        let wanted = self.links.len() * RECEIVES;
+        if wanted > self.receives {
+            self.unposted.extend(transport.port.buffers(wanted - self.receives, RECORD)?);
+            self.receives = wanted;
+        }
+        self.post();
+        Ok(())
+    }
+}
+
+/// What a request for a connection says: how its receiver calls the link, and the secret.
+fn encode_request((link, secret): (u32, u64)) -> [u8; 12] {
+    let mut out = [0; 12];
+    out[..4].copy_from_slice(&link.to_le_bytes());
+    out[4..].copy_from_slice(&secret.to_le_bytes());
+    out
+}
+
+/// The same of what has come, which providers make longer.
+fn decode_request(data: &[u8]) -> Option<(u32, u64)> {
+    let (link, rest) = data.split_first_chunk()?;
+    let secret = rest.first_chunk()?;
+    Some((u32::from_le_bytes(*link), u64::from_le_bytes(*secret)))
+}

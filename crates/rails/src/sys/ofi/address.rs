@@ -1,0 +1,29 @@
+//! Addresses of endpoints.
+
+use ofi_abi::{FI_ETOOSMALL, fi_ops_cm, fid};
+
+use super::{Error, Library};
+
+/// Longest address, in bytes.
+const MOST_ADDRESS: usize = 512;
+
+/// A peer as the endpoint knows it: its address, or the connection to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAddress(pub(crate) u64);
+
+/// Where an endpoint is reached.
+///
+/// # Safety
+/// `endpoint` is a live endpoint, `cm` its functions.
+pub(super) unsafe fn address_of(library: &Library, endpoint: *mut fid, cm: *const fi_ops_cm) -> Result<Vec<u8>, Error> {
+    let mut bytes = vec![0u8; MOST_ADDRESS];
+    let mut len = bytes.len();
+    // SAFETY: the caller's promise; the buffer has the length that is told.
+    let returned = unsafe { ((*cm).getname)(endpoint, bytes.as_mut_ptr().cast(), &raw mut len) };
+    library.check("fi_getname", returned as isize)?;
+    if len > MOST_ADDRESS {
+        return Err(library.error("fi_getname", FI_ETOOSMALL));
+    }
+    bytes.truncate(len);
+    Ok(bytes)
+}

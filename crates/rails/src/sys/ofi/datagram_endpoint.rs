@@ -1,0 +1,99 @@
+//! An endpoint for reliable datagrams, which reaches all peers.
+
+use std::collections::HashMap;
+use std::ptr::null_mut;
+
+use ofi_abi::{
+    FI_ADDR_NOTAVAIL, FI_AV_UNSPEC, FI_ENABLE, FI_RECV, FI_TRANSMIT, fi_addr_t, fi_av_attr, fid_av, fid_cq, fid_ep,
+};
+
+use super::Error;
+use super::address::address_of;
+use super::domain::Domain;
+use super::object::Object;
+
+/// Addresses of peers that are known, at most: as many as there can be links, whose numbers have 16 bits. A peer that sets up
+/// links again and again, each time from elsewhere, gets no further.
+const MOST_PEERS: usize = 1 << 16;
+
+/// An endpoint and its address vector.
+pub(super) struct DatagramEndpoint {
+    // It is closed first.
+    pub endpoint: Object<fid_ep>,
+    vector: Object<fid_av>,
+    /// What is in the vector.
+    peers: HashMap<Box<[u8]>, fi_addr_t>,
+}
+
+impl DatagramEndpoint {
+    /// Ready for messages, whose completions come to `queue`.
+    pub fn open(domain: &Domain, queue: &Object<fid_cq>) -> Result<DatagramEndpoint, Error> {
+        let check = |call, returned: i32| domain.offer.library.check(call, returned as isize);
+        // SAFETY: the contract; each object is opened of those before it, with attributes that live during the call.
+        unsafe {
+            let ops = &*(*domain.domain.as_ptr()).ops;
+            let mut attributes = fi_av_attr {
+                type_: FI_AV_UNSPEC,
+                rx_ctx_bits: 0,
+                count: 0,
+                ep_per_node: 0,
+                name: std::ptr::null(),
+                map_addr: null_mut(),
+                flags: 0,
+            };
+            let mut vector = null_mut();
+            let open = ops.av_open;
+            check("fi_av_open", open(domain.domain.as_ptr(), &raw mut attributes, &raw mut vector, null_mut()))?;
+            let vector: Object<fid_av> = Object::new(vector);
+            let mut endpoint = null_mut();
+            let open = ops.endpoint;
+            check("fi_endpoint", open(domain.domain.as_ptr(), domain.offer.info, &raw mut endpoint, null_mut()))?;
+            let endpoint: Object<fid_ep> = Object::new(endpoint);
+            let ops = endpoint.ops();
+            check("fi_ep_bind", (ops.bind)(endpoint.fid(), vector.fid(), 0))?;
+            check("fi_ep_bind", (ops.bind)(endpoint.fid(), queue.fid(), FI_TRANSMIT | FI_RECV))?;
+            check("fi_enable", (ops.control)(endpoint.fid(), FI_ENABLE, null_mut()))?;
+            Ok(DatagramEndpoint { endpoint, vector, peers: HashMap::new() })
+        }
+    }
+
+    /// Where peers reach it.
+    pub fn address(&self, domain: &Domain) -> Result<Vec<u8>, Error> {
+        // SAFETY: a live endpoint.
+        unsafe { address_of(&domain.offer.library, self.endpoint.fid(), (*self.endpoint.as_ptr()).cm) }
+    }
+
+    /// Makes a peer's endpoint known, for good: something may be on its way to it whenever it would be forgotten. One whose
+    /// links fail is known once. (An address is what the peer has told: of the provider's length, or it is refused.)
+    pub fn insert(&mut self, domain: &Domain, address: &[u8]) -> Result<fi_addr_t, Error> {
+        if let Some(known) = self.peers.get(address) {
+            return Ok(*known);
+        }
+        let library = &domain.offer.library;
+        let refused = |number| Err(library.error("fi_av_insert", number));
+        if self.address(domain)?.len() != address.len() {
+            return refused(ofi_abi::FI_EINVAL);
+        }
+        if self.peers.len() >= MOST_PEERS {
+            return refused(ofi_abi::FI_ENOMEM);
+        }
+        let mut inserted = FI_ADDR_NOTAVAIL;
+        // SAFETY: a live vector; an address as long as the provider's own.
+        let returned = unsafe {
+            let insert = (*(*self.vector.as_ptr()).ops).insert;
+            insert(self.vector.as_ptr(), address.as_ptr().cast(), 1, &raw mut inserted, 0, null_mut())
+        };
+        let count = library.check("fi_av_insert", returned as isize)?;
+        if count != 1 || inserted == FI_ADDR_NOTAVAIL {
+            return refused(ofi_abi::FI_EADDRNOTAVAIL);
+        }
+        self.peers.insert(address.into(), inserted);
+        Ok(inserted)
+    }
+
+    /// How many peers are known.
+    #[cfg(test)]
+    pub fn peers(&self) -> usize {
+        self.peers.len()
+    }
+}
