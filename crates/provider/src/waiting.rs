@@ -22,22 +22,13 @@ const LAST_TRIAL: Duration = Duration::from_secs(2);
 /// The shortest time asleep: what is not woken by what arrives, as the MPI library brings it by itself, is noticed then.
 const SHORTEST: Duration = Duration::from_micros(50);
 /// The longest.
-const LONGEST: Duration = Duration::from_micros(400);
+const LONGEST: Duration = Duration::from_micros(200);
 
-/// By what a rank lets others run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
-    /// By yields.
-    Yield,
-    /// Asleep, for so long at most.
-    Sleep(Duration),
-}
-
-/// What is known of its waits.
+/// What is known of a rank's waits.
 #[derive(Default)]
 pub struct Waiting {
-    /// When the present one began.
-    since: Option<Instant>,
+    /// The present one: when it began, and how long it has lasted.
+    present: Option<(Instant, Instant)>,
     sleeps: bool,
     /// How long waits take by the present means.
     mean: Duration,
@@ -48,18 +39,20 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Nothing has come by `now`: how to wait on.
-    pub fn goes_on(&mut self, now: Instant) -> Means {
-        let waited = now - *self.since.get_or_insert(now);
-        match self.sleeps {
-            true => Means::Sleep(waited.clamp(SHORTEST, LONGEST)),
-            false => Means::Yield,
-        }
+    /// How long to sleep at most if the present wait goes on by sleep.
+    pub fn next_sleep(&self, now: Instant) -> Duration {
+        self.present.map_or(SHORTEST, |(since, _)| (now - since).clamp(SHORTEST, LONGEST))
     }
 
-    /// Something has come.
-    pub fn end(&mut self, now: Instant) {
-        let Some(since) = self.since.take() else { return };
+    /// A yield, or sleep, has taken from `start` to `end`.
+    pub fn waited(&mut self, start: Instant, end: Instant) {
+        let since = self.present.map_or(start, |(since, _)| since);
+        self.present = Some((since, end));
+    }
+
+    /// Something has come. True if the next wait goes on by sleep.
+    pub fn end(&mut self) -> bool {
+        let Some((since, now)) = self.present.take() else { return self.sleeps };
         let over = if self.sleeps { SLEEPS } else { YIELDS };
         self.mean = self.mean * (over - 1) / over + (now - since) / over;
         let in_use = now - *self.changed_at.get_or_insert(now);
@@ -70,6 +63,7 @@ impl Waiting {
         } else if self.sleeps && self.mean < 2 * WAKING && in_use >= self.trial_after {
             self.change(now);
         }
+        self.sleeps
     }
 
     fn change(&mut self, now: Instant) {
@@ -84,15 +78,17 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    /// Waits for so long each, as far as they are longer than waking takes where they sleep. How many of them were asleep.
+    /// Waits of such lengths. How many of them were asleep.
     fn run(waiting: &mut Waiting, now: &mut Instant, count: u32, by_yields: Duration, asleep: Duration) -> u32 {
-        let mut sleeps = |waiting: &mut Waiting| {
-            let means = waiting.goes_on(*now);
-            *now += if means == Means::Yield { by_yields } else { asleep };
-            waiting.end(*now);
-            u32::from(means != Means::Yield)
+        let mut sleeps = |_| {
+            let start = *now;
+            let sleeps = waiting.sleeps;
+            *now += if sleeps { asleep } else { by_yields };
+            waiting.waited(start, *now);
+            waiting.end();
+            u32::from(sleeps)
         };
-        (0..count).map(|_| sleeps(waiting)).sum()
+        (0..count).map(&mut sleeps).sum()
     }
 
     const SHORT: Duration = Duration::from_micros(3);
@@ -123,8 +119,9 @@ mod tests {
         let (mut waiting, mut now) = (Waiting::default(), Instant::now());
         let asleep = run(&mut waiting, &mut now, 1000, LONG, LONG);
         assert!(asleep >= 998, "{asleep}");
-        assert_eq!(waiting.goes_on(now), Means::Sleep(SHORTEST));
-        assert_eq!(waiting.goes_on(now + Duration::from_micros(120)), Means::Sleep(Duration::from_micros(120)));
-        assert_eq!(waiting.goes_on(now + LONG), Means::Sleep(LONGEST));
+        assert_eq!(waiting.next_sleep(now), SHORTEST);
+        waiting.waited(now, now + SHORTEST);
+        assert_eq!(waiting.next_sleep(now + Duration::from_micros(120)), Duration::from_micros(120));
+        assert_eq!(waiting.next_sleep(now + LONG), LONGEST);
     }
 }
