@@ -3,13 +3,15 @@
 //! To a rank that polls as well, a yield takes a microsecond. To one that computes it takes milliseconds, until the kernel's
 //! next tick or more, and whatever arrives does not shorten that. Who sleeps in the kernel is woken by what arrives, but that
 //! costs whoever sends, and takes some ten microseconds. Which is better shows in how long waits take: yields are used
-//! until the mean wait takes longer than being woken would. Then sleep is; and while waits are so short that waking may be
+//! until others compute in them for longer, in the mean, than being woken would take. Then sleep is; and while waits are so short that waking may be
 //! most of them, yields are tried now and then, each time later, where they have proven bad.
 
 use std::time::{Duration, Instant};
 
 /// A few times what falling asleep and being woken takes, both sides together.
 const WAKING: Duration = Duration::from_micros(100);
+/// A yield that takes so long let somebody compute: of ranks that poll, even a dozen have had their turn by then.
+const COMPUTED: Duration = Duration::from_micros(250);
 /// Waits by yields that the mean is taken over: a processor that others need for some milliseconds now and then should not
 /// end yields that are short otherwise.
 const YIELDS: u32 = 64;
@@ -27,10 +29,12 @@ const LONGEST: Duration = Duration::from_micros(200);
 /// What is known of a rank's waits.
 #[derive(Default)]
 pub struct Waiting {
-    /// The present one: when it began, and how long it has lasted.
+    /// The present one: when it began, and until when it has lasted.
     present: Option<(Instant, Instant)>,
+    /// For how long others have computed in it.
+    computed: Duration,
     sleeps: bool,
-    /// How long waits take by the present means.
+    /// How long waits take asleep, or how long others compute in them.
     mean: Duration,
     /// When the present means came into use.
     changed_at: Option<Instant>,
@@ -48,13 +52,17 @@ impl Waiting {
     pub fn waited(&mut self, start: Instant, end: Instant) {
         let since = self.present.map_or(start, |(since, _)| since);
         self.present = Some((since, end));
+        if end - start >= COMPUTED {
+            self.computed += end - start;
+        }
     }
 
     /// Something has come. True if the next wait goes on by sleep.
     pub fn end(&mut self) -> bool {
         let Some((since, now)) = self.present.take() else { return self.sleeps };
-        let over = if self.sleeps { SLEEPS } else { YIELDS };
-        self.mean = self.mean * (over - 1) / over + (now - since) / over;
+        let computed = std::mem::take(&mut self.computed);
+        let (took, over) = if self.sleeps { (now - since, SLEEPS) } else { (computed, YIELDS) };
+        self.mean = self.mean * (over - 1) / over + took / over;
         let in_use = now - *self.changed_at.get_or_insert(now);
         if !self.sleeps && self.mean > WAKING {
             let was_good = in_use >= LAST_TRIAL || self.trial_after.is_zero();
@@ -101,6 +109,16 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(run(&mut waiting, &mut now, 300, SHORT, WOKEN), 0);
             assert_eq!(run(&mut waiting, &mut now, 1, LONG / 2, WOKEN), 0);
+        }
+    }
+
+    #[test]
+    fn many_that_poll_do_not_compute() {
+        let (mut waiting, mut now) = (Waiting::default(), Instant::now());
+        for _ in 0..1000 {
+            (0..20).for_each(|at| waiting.waited(now + at * COMPUTED / 2, now + (at + 1) * COMPUTED / 2));
+            now += 10 * COMPUTED;
+            assert!(!waiting.end());
         }
     }
 
