@@ -29,6 +29,16 @@ def cache():
     return Path(os.environ.get("FISHPLATE_CACHE") or default)
 
 
+def qemu():
+    """The folder of the virtual machine."""
+    return unpacked("verbs-qemu", QEMU, BESIDE_QEMU)
+
+
+def guest():
+    """The folder of what runs inside."""
+    return unpacked("verbs-guest", GUEST, BESIDE_GUEST)
+
+
 def unpacked(name, packages, also):
     """A folder with packages and all libraries that they need; fetched at the first time. `also`: packages without which
     one of them is nothing, by patterns."""

@@ -45,8 +45,7 @@ class Verbs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.seen, cls.mpi_home = [], stack("mpich").parent
-        qemu = packages.unpacked("verbs-qemu", packages.QEMU, packages.BESIDE_QEMU)
-        guest = packages.unpacked("verbs-guest", packages.GUEST, packages.BESIDE_GUEST)
+        qemu, guest = packages.qemu(), packages.guest()
         # Paths of sockets are short.
         short = None if len(tempfile.gettempdir()) <= 60 else "/tmp"
         folder = tempfile.TemporaryDirectory(prefix="fishplate-verbs-", dir=short)
@@ -117,8 +116,8 @@ class Verbs(unittest.TestCase):
 
     def speeds(self, name, run):
         """Latency and bandwidth of MPI, checked."""
-        latency = run(bench("latency"), "--sizes", "64", "--iterations", "200", "--check", "--json")
-        bandwidth = run(bench("bandwidth"), "--sizes", "256K", "--iterations", "10", "--check", "--json")
+        latency = run(bench("latency"), "--sizes", "64", "--iterations", "100", "--check", "--json")
+        bandwidth = run(bench("bandwidth"), "--sizes", "256K", "--window", "8", "--iterations", "4", "--check", "--json")
         found = [json.loads(line)["value"] for output in (latency, bandwidth)
                  for line in output.splitlines() if line.startswith("{") and '"value"' in line]
         self.seen.append(f"{name}: {found[0]:.0f} us half a round trip of 64 B, {found[1]:.1f} MB/s with 256 KiB")
@@ -144,19 +143,18 @@ class Verbs(unittest.TestCase):
         self.speeds("MPICH over verbs;ofi_rxm", alone)
 
     def test_d_one_rail_beside_tcp(self):
-        _, shares = self.stress("verbs:rxe0,eth1", "--messages", "2000", **EVEN)
+        _, shares = self.stress("verbs:rxe0,eth1", "--messages", "1000", **EVEN)
         self.assertGreater(min(shares.values()), 0.1)
         self.assertEqual(shares.keys(), {"verbs:rxe0", "eth1"})
-        self.stress("verbs:rxe0,eth1", "--messages", "2000")
+        self.stress("verbs:rxe0,eth1", "--messages", "1000")
         for name in ("matching", "one_sided"):
             self.assertIn("all right", self.fishplate("verbs:rxe0,eth1", program(name), **EVEN)[0])
 
     def test_e_two_rails(self):
-        _, shares = self.stress("verbs:rxe0,verbs:rxe1,eth2", "--messages", "2000", **EVEN)
+        _, shares = self.stress("verbs:rxe0,verbs:rxe1,eth2", "--messages", "1000", **EVEN)
         self.assertGreater(min(shares[rail] for rail in ("verbs:rxe0", "verbs:rxe1")), 0.1)
-        for seed in range(2, 5):
-            self.stress("verbs:rxe0,verbs:rxe1,eth2", "--messages", "2000", "--seed", seed)
-        for rails in ("verbs:rxe0,eth2", "verbs:rxe0,verbs:rxe1,eth2", "eth0,eth1"):
+        self.stress("verbs:rxe0,verbs:rxe1,eth2", "--messages", "1000", "--seed", "2")
+        for rails in ("verbs:rxe0,eth2", "eth0,eth1"):
             self.speeds(f"Fishplate over {rails}", lambda *command: self.fishplate(rails, *command)[0])
 
     def cut(self, name, rail, begin, end):
@@ -171,8 +169,8 @@ class Verbs(unittest.TestCase):
         warnings = re.findall(f"fishplate: warn (.*) rail {rail}: (.*)", output)
         self.assertNotEqual(warnings, [], output)
         self.seen.append(f"{name}: " + "; ".join(sorted({cause.strip() for _, cause in warnings})))
-        _, shares = self.stress(rails, "--messages", "1000", **EVEN)
-        self.assertGreater(shares[rail], 0.1)
+        output, shares = self.stress(rails, "--messages", "1000", FISHPLATE_LOG="info", **EVEN)
+        self.assertGreater(shares.get(rail, 0), 0.1, output)
 
     def test_f_a_pulled_cable(self):
         self.cut("a pulled cable", "verbs:rxe0", lambda: self.a.pull(0), lambda: self.a.plug(0))
@@ -181,6 +179,21 @@ class Verbs(unittest.TestCase):
         set_link = lambda state: self.b.run(f"ip link set eth1 {state}", LIMIT_S)  # noqa: E731
         self.cut("an interface taken down", "verbs:rxe1", lambda: set_link("down"), lambda: set_link("up"))
 
-if __name__ == "__main__":
+def main():
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    unittest.main(verbosity=2)
+    if not (bench("stress").is_file() and program("matching").is_file()):
+        sys.exit("its programs are not built: run `make test-verbs`")
+    try:
+        packages.qemu(), packages.guest()
+        unittest.main(verbosity=2)
+    except packages.Missing as missing:
+        sys.exit(f"test-verbs: {missing}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
+    finally:
+        # When interrupted, unittest does not.
+        Verbs.doClassCleanups()
+
+
+if __name__ == "__main__":
+    main()

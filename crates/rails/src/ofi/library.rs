@@ -45,7 +45,7 @@ pub fn open(wanted: &Wanted) -> Result<Rail, String> {
     // A provider looks for the one below it as applications do, so FI_PROVIDER may hide that.
     Rail::open(offer, wanted.to_string()).map_err(|error| match is_layered {
         true => format!(
-            "{error}; {upper} can be one only if FI_PROVIDER names {} as well",
+            "{error}; {upper} can be one only if FI_PROVIDER does not hide {}",
             upper.split(';').next().unwrap_or_default()
         ),
         false => error.to_string(),
