@@ -6,5 +6,5 @@ mod port;
 mod rng;
 
 pub use network::{Access, Mood, Network, SharedNetwork};
-pub use port::{SimulatedPort, SimulatedRegistration};
+pub use port::SimulatedPort;
 pub use rng::Rng;
