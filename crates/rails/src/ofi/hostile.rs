@@ -10,7 +10,7 @@ use super::description::Description;
 use super::link::Failure;
 use super::rail::{News, Rail};
 use super::record::Preamble;
-use super::simulated::{Access, Mood, Network, SharedNetwork, SimulatedPort, SimulatedRegistration};
+use super::simulated::{Access, Mood, Network, SharedNetwork, SimulatedPort};
 use super::transport::{RECORD, SENDS};
 use crate::bounce_buffers::BounceBuffers;
 use crate::link_kind::Places;
@@ -74,7 +74,7 @@ pub struct Victim {
     coming: Vec<(u32, Option<usize>)>,
 }
 
-type Lent = LentPiece<SimulatedRegistration>;
+type Lent = LentPiece<<SimulatedPort as Provider>::Registration>;
 
 struct Place {
     memory: Box<[u8]>,

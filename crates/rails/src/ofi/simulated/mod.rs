@@ -7,6 +7,4 @@ mod rng;
 
 pub use network::{Access, Mood, Network, SharedNetwork};
 pub use port::SimulatedPort;
-#[cfg(feature = "hostile-input")]
-pub use port::SimulatedRegistration;
 pub use rng::Rng;
