@@ -39,7 +39,7 @@ fn registrations_are_not_kept_unless_the_user_says_how() {
     };
     assert!(env(None).contains("export FI_MR_CACHE_MAX_COUNT='0'\n"), "{}", env(None));
     let text = env(Some(("FI_MR_CACHE_MONITOR", "userfaultfd")));
-    assert!(!text.contains("FI_MR_CACHE"), "{text}");
+    assert!(!text.contains("FI_MR_CACHE_MAX_COUNT"), "{text}");
 }
 
 #[test]
