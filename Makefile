@@ -37,7 +37,8 @@ export V
 LONG = $(if $(wildcard $(FISHPLATE)),, (about 2 minutes))
 
 .PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-code test-bench test-fuzz
-.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts test-verbs fuzz soak throughput record-applications clean
+.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts test-ofi test-verbs fuzz soak throughput
+.PHONY: record-applications clean
 .DEFAULT_GOAL := build
 
 help:
@@ -60,6 +61,7 @@ help:
 	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
+	@echo 'make test-ofi         random cuts, policies and mpi4py over rails of a provider; CUTS=, CUTS_SEED='
 	@echo 'make test-verbs       MPI over RDMA between two virtual machines with software adapters, some minutes'
 	@echo "make test-mpi4py-all  all of mpi4py's own suite"
 	@echo 'make fuzz             hostile input, for some minutes; SEED='
@@ -200,6 +202,10 @@ test-mpi4py-all: bench
 CUTS := 30
 test-cuts: bench
 	tests/run --cuts $(CUTS) test_failover.RandomCuts
+
+# Rails of libfabric's tcp provider, alone and beside others: random cuts, all policies, mpi4py's own suite.
+test-ofi: bench
+	tests/run --cuts $(CUTS) test_ofi_at_length
 
 # Two virtual machines of Debian's packages, which are fetched into the cache folder at the first time.
 test-verbs: bench

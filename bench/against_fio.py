@@ -5,8 +5,9 @@
     fishplate testbed --hosts 3 --storage glusterfs -- bench/against_fio.py   a storage of Fishplate's
 
 Both go to one file of --file-size by records of --record, without the page cache (O_DIRECT), with the same number of
-threads: written, read, and read at random. Medians over the rounds in MB/s (10^6 bytes), and the median of the ratios of
-each round, with the least and the greatest. Needs fio, and `make bench` or --program."""
+threads: written, read, and read at random. io_threads has the time that its calls take; of fio there is that too (from its
+mean latency), and what it tells itself, which is over all of its time. Medians over the rounds in MB/s (10^6 bytes), and the
+median of the ratios of each round, with the least and the greatest. Needs fio, and `make bench` or --program."""
 
 import argparse
 import json
@@ -20,7 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OPERATIONS = {"write": ("write", "sequential", "write"), "read": ("read", "sequential", "read"),
               "random read": ("read", "random", "randread")}
-MIB = 1 << 20
+KIB, MIB = 1 << 10, 1 << 20
 
 
 def run(command):
@@ -42,7 +43,8 @@ def by_io_threads(asked, operation, folder):
 
 
 def by_fio(asked, operation, folder):
-    """MB/s of fio. In sequential order each thread has a part of the file, and goes over it until the time is over."""
+    """MB/s of fio's calls, and over all of its time. In sequential order each thread has a part of the file, and goes over
+    it until the time is over."""
     part = asked.file_size * MIB // asked.threads
     places = [f"--size={part}", f"--offset_increment={part}"]
     if operation == "random read":
@@ -50,9 +52,11 @@ def by_fio(asked, operation, folder):
     options = ["--direct=1", "--ioengine=psync", "--thread", f"--numjobs={asked.threads}", "--group_reporting",
                f"--bs={asked.record}k", "--time_based", f"--runtime={asked.seconds}", "--output-format=json"]
     file = pathlib.Path(folder) / "fio"
-    told = json.loads(run(["fio", "--name=fio", f"--filename={file}", f"--rw={OPERATIONS[operation][2]}", *places, *options]))
-    kind = "write" if operation == "write" else "read"
-    return told["jobs"][0][kind]["bw_bytes"] / 1e6
+    access = ["--name=fio", f"--filename={file}", f"--rw={OPERATIONS[operation][2]}"]
+    told = json.loads(run(["fio", *access, *places, *options]))
+    told = told["jobs"][0]["write" if operation == "write" else "read"]
+    call_s = told["clat_ns"]["mean"] / 1e9
+    return asked.threads * asked.record * KIB / call_s / 1e6, told["bw_bytes"] / 1e6
 
 
 def lay_out(asked, folder):
@@ -62,14 +66,14 @@ def lay_out(asked, folder):
 
 
 def measure(asked, folder):
-    """Rounds of pairs of MB/s, by operation."""
+    """Rounds of MB/s by operation: of io_threads, of fio's calls, of fio."""
     values = {operation: [] for operation in OPERATIONS}
     lay_out(asked, folder)
     for number in range(asked.rounds):
-        for operation, pairs in values.items():
+        for operation, rounds in values.items():
             turns = [by_io_threads, by_fio][:: 1 if number % 2 == 0 else -1]
-            pair = {turn: turn(asked, operation, folder) for turn in turns}
-            pairs.append((pair[by_io_threads], pair[by_fio]))
+            told = {turn: turn(asked, operation, folder) for turn in turns}
+            rounds.append((told[by_io_threads], *told[by_fio]))
     return values
 
 
@@ -87,13 +91,13 @@ def main():
         sys.exit(f"against_fio.py: --path: {asked.path}; allowed: a folder (fio reaches no URLs)")
     with tempfile.TemporaryDirectory(dir=asked.path) as folder:
         values = measure(asked, folder)
-    print("|               | io_threads | fio     | io_threads / fio    |")
-    print("|---|---|---|---|")
-    for operation, pairs in values.items():
-        ours, fio = (statistics.median(side) for side in zip(*pairs))
-        ratios = sorted(ours / fio for ours, fio in pairs)
+    print("| | io_threads | fio, its calls | fio | io_threads / fio's calls |")
+    print("|---|---|---|---|---|")
+    for operation, rounds in values.items():
+        ours, calls, fio = (statistics.median(side) for side in zip(*rounds))
+        ratios = sorted(ours / calls for ours, calls, _ in rounds)
         spread = f"{statistics.median(ratios):.3f} ({ratios[0]:.3f}-{ratios[-1]:.3f})"
-        print(f"| {operation:13} | {ours:10.1f} | {fio:7.1f} | {spread:19} |")
+        print(f"| {operation} | {ours:.1f} | {calls:.1f} | {fio:.1f} | {spread} |")
 
 
 main()

@@ -121,6 +121,9 @@ static enum options_outcome check_combination(const struct program *program,
         return wrong(message, "--window: allowed only together with --bandwidth");
     if (options_given(options, OPTION_DATABASE) != options_given(options, OPTION_QUERIES))
         return wrong(message, "--database and --queries: one is missing; allowed: both or none");
+    if (options_given(options, OPTION_MAKE_QUERIES) && options_given(options, OPTION_DATABASE)
+        && !options_given(options, OPTION_MAKE_DATABASE))
+        return wrong(message, "--make-queries: allowed only where a database is made");
     return OPTIONS_RUN;
 }
 

@@ -224,6 +224,7 @@ static void test_options_of_applications(void)
     expect_wrong(&app_program, "--size", "1", "--size: '1'", "from 2 to 4096");
     expect_wrong(&app_program, "--surface", "cube", "--surface: 'cube'", "gyroid|sphere");
     expect_wrong(&app_program, "--output", "", "--output: ''", "at most 1023 bytes");
+    expect_wrong(&app_program, "--make-queries", "9", "--make-queries: '9'", "from 1 to 8");
     expect_wrong(&app_program, "--fragments", "0", "--fragments: '0'", "from 1 to 1000000");
     expect_wrong(&app_program, "--make-database", "0", "--make-database: '0'", "from 1 to");
     expect_wrong(&app_program, "--database", "a", "--database and --queries", "both or none");

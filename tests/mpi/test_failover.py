@@ -164,6 +164,10 @@ class RandomCuts(Failover):
             with self.subTest(number):
                 self.random_cut(number, random.Random(f"{SEED} {number}"))
 
+    def settings(self, chance):
+        """Settings of a job. (Who overrides this leaves the cuts of others as they are.)"""
+        return {}
+
     def random_cut(self, number, chance):
         mpi, ranks = chance.choice(["mpich", "openmpi"]), chance.randint(2, 4)
         command, said = chance.choice([
@@ -178,11 +182,13 @@ class RandomCuts(Failover):
         kinds = [link_down(rail, host), reset(rail, host), loss(rail), loss(rail, [host])]
         cut, pause, seconds = chance.choice(kinds), chance.uniform(0, 1), chance.uniform(0.02, LONGEST_CUT_S)
         rails = chance.choice(["0,0", "1000,1000", "1000,250"])
+        settings = self.settings(chance)
         what = f"cut {number}: {mpi}, {ranks} ranks, {command[0].name}, rails {rails}: {cut.name} after {pause:.3f} s for {seconds:.3f} s"
+        what += "".join(f", {name}={value}" for name, value in settings.items())
         print(what, end="", file=sys.stderr, flush=True)
         started = time.monotonic()
         once = f"{cut.for_a_while(f'{seconds:.3f}', f'{pause:.3f}')}; wait $job; exit"
-        ran = self.disturbed(once, ranks, *command, mpi=mpi, on=["--rails", rails])
+        ran = self.disturbed(once, ranks, *command, mpi=mpi, on=["--rails", rails], **settings)
         told = ran.err.count("fishplate: warn")
         print(f": exit code {ran.code}, {told} lines told, {time.monotonic() - started:.1f} s", file=sys.stderr)
         self.assertEqual(ran.code, 0, str(ran))

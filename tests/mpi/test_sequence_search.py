@@ -89,6 +89,9 @@ class SequenceSearch(AppTest):
     def test_wrong_options_are_told(self):
         self.refuses(2, [SEARCH, "--database", "a"], "--database and --queries: one is missing; allowed: both or none")
         self.refuses(2, [SEARCH, "--make-database", "0"], "--make-database: '0'; allowed: a whole number from 1 to")
+        self.refuses(2, [SEARCH, "--make-queries", "9"], "--make-queries: '9'; allowed: a whole number from 1 to 8")
+        self.refuses(2, [SEARCH, "--database", "a", "--queries", "b", "--make-queries", "1"],
+                     "--make-queries: allowed only where a database is made")
         self.refuses(2, [SEARCH, "--class", "S"], "sequence_search: unknown option '--class'")
         self.refuses(6, [SEARCH, "--output", "/dev/full"], "--output: cannot write /dev/full: No space left on device")
 

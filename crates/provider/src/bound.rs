@@ -16,7 +16,7 @@ pub trait Bound: Send + Sync {
     /// Moves data and hands out completions, to `reader` first. True if there was anything to do.
     fn progress(&self, reader: &mut Reader<'_>) -> Outcome<bool>;
 
-    /// Waits up to `most` until something comes. False: it has not waited.
+    /// Waits up to `most` until something comes, unless something has. False: what comes may not be noticed.
     fn wait_for_news(&self, most: Duration) -> bool;
 
     /// The address vector index of the peer behind `channel`.

@@ -173,7 +173,7 @@ impl CompletionQueue {
         Ok(moved)
     }
 
-    /// Waits up to `most` until something comes. False: it has not waited.
+    /// Waits up to `most` until something comes, unless something has. False: what comes may not be noticed.
     fn wait_for_news(&self, most: Duration) -> bool {
         let [only] = &read_plain(&self.endpoints)[..] else { return false };
         let only = only.clone();

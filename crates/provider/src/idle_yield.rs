@@ -1,5 +1,5 @@
 //! What a thread does while nothing arrives, so that more ranks than cores do not starve each other: it polls for a while,
-//! then yields the processor, or waits in the kernel ([`Waiting`] says which of the two).
+//! then yields the processor, or sleeps in the kernel ([`Waiting`] says which of the two).
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::crowd::is_any_waiting;
 use crate::errno::lock_plain;
-use crate::waiting::{Means, Waiting};
+use crate::waiting::Waiting;
 
 /// Consecutive polls without result before each further one yields. A poll costs about a microsecond (a system call);
 /// 64 of them cover the latency of a near network, so that a lone rank reacts without leaving its core.
@@ -35,6 +35,8 @@ pub struct IdleYield {
     lone: AtomicU32,
     /// A wait on a crowded processor is under way.
     is_waiting: AtomicBool,
+    /// Such a wait is better spent asleep.
+    sleeps: AtomicBool,
     waiting: Mutex<Waiting>,
 }
 
@@ -44,6 +46,7 @@ impl Default for IdleYield {
             empty: AtomicU32::new(0),
             lone: AtomicU32::new(LONE),
             is_waiting: AtomicBool::new(false),
+            sleeps: AtomicBool::new(false),
             waiting: Mutex::default(),
         }
     }
@@ -58,12 +61,12 @@ impl IdleYield {
         }
         if self.is_waiting.load(Ordering::Relaxed) {
             self.is_waiting.store(false, Ordering::Relaxed);
-            lock_plain(&self.waiting).end(Instant::now());
+            self.sleeps.store(lock_plain(&self.waiting).end(), Ordering::Relaxed);
         }
     }
 
-    /// Nothing came: lets others run when that has lasted. `sleep` waits in the kernel for so long at most, and says whether
-    /// it has.
+    /// Nothing came: lets others run when that has lasted. `sleep` waits in the kernel for so long at most, unless it
+    /// finds something. False: it cannot be woken.
     pub fn nothing(&self, sleep: impl FnOnce(Duration) -> bool) {
         let empty = self.empty.load(Ordering::Relaxed);
         let lone = self.lone.load(Ordering::Relaxed);
@@ -71,25 +74,23 @@ impl IdleYield {
             self.empty.store(empty + 1, Ordering::Relaxed);
             return;
         }
-        if lone < LONE {
-            self.is_waiting.store(true, Ordering::Relaxed);
-            let means = lock_plain(&self.waiting).goes_on(Instant::now());
-            if let Means::Sleep(most) = means
-                && is_any_waiting()
-                && sleep(most)
-            {
-                return;
-            }
+        let start = Instant::now();
+        let most = lock_plain(&self.waiting).next_sleep(start);
+        let has_slept = lone < LONE && self.sleeps.load(Ordering::Relaxed) && is_any_waiting() && sleep(most);
+        if !has_slept {
+            std::thread::yield_now();
         }
-        let lone = if yield_processor() { 0 } else { LONE.min(lone + 1) };
+        let end = Instant::now();
+        let lone = match has_slept {
+            true => lone,
+            false if end - start >= SHARED => 0,
+            false => LONE.min(lone + 1),
+        };
         self.lone.store(lone, Ordering::Relaxed);
         IS_CROWDED.store(lone < LONE, Ordering::Relaxed);
+        if lone < LONE {
+            self.is_waiting.store(true, Ordering::Relaxed);
+            lock_plain(&self.waiting).waited(start, end);
+        }
     }
-}
-
-/// Lets others run. Whether there was anybody.
-fn yield_processor() -> bool {
-    let start = Instant::now();
-    std::thread::yield_now();
-    start.elapsed() >= SHARED
 }

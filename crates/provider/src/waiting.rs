@@ -3,13 +3,15 @@
 //! To a rank that polls as well, a yield takes a microsecond. To one that computes it takes milliseconds, until the kernel's
 //! next tick or more, and whatever arrives does not shorten that. Who sleeps in the kernel is woken by what arrives, but that
 //! costs whoever sends, and takes some ten microseconds. Which is better shows in how long waits take: yields are used
-//! until the mean wait takes longer than being woken would. Then sleep is; and while waits are so short that waking may be
+//! until others compute in them for longer, in the mean, than being woken would take. Then sleep is; and while waits are so short that waking may be
 //! most of them, yields are tried now and then, each time later, where they have proven bad.
 
 use std::time::{Duration, Instant};
 
 /// A few times what falling asleep and being woken takes, both sides together.
 const WAKING: Duration = Duration::from_micros(100);
+/// A yield that takes so long let somebody compute: of ranks that poll, even a dozen have had their turn by then.
+const COMPUTED: Duration = Duration::from_micros(250);
 /// Waits by yields that the mean is taken over: a processor that others need for some milliseconds now and then should not
 /// end yields that are short otherwise.
 const YIELDS: u32 = 64;
@@ -22,24 +24,17 @@ const LAST_TRIAL: Duration = Duration::from_secs(2);
 /// The shortest time asleep: what is not woken by what arrives, as the MPI library brings it by itself, is noticed then.
 const SHORTEST: Duration = Duration::from_micros(50);
 /// The longest.
-const LONGEST: Duration = Duration::from_micros(400);
+const LONGEST: Duration = Duration::from_micros(200);
 
-/// By what a rank lets others run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
-    /// By yields.
-    Yield,
-    /// Asleep, for so long at most.
-    Sleep(Duration),
-}
-
-/// What is known of its waits.
+/// What is known of a rank's waits.
 #[derive(Default)]
 pub struct Waiting {
-    /// When the present one began.
-    since: Option<Instant>,
+    /// The present one: when it began, and until when it has lasted.
+    present: Option<(Instant, Instant)>,
+    /// For how long others have computed in it.
+    computed: Duration,
     sleeps: bool,
-    /// How long waits take by the present means.
+    /// How long waits take asleep, or how long others compute in them.
     mean: Duration,
     /// When the present means came into use.
     changed_at: Option<Instant>,
@@ -48,20 +43,26 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Nothing has come by `now`: how to wait on.
-    pub fn goes_on(&mut self, now: Instant) -> Means {
-        let waited = now - *self.since.get_or_insert(now);
-        match self.sleeps {
-            true => Means::Sleep(waited.clamp(SHORTEST, LONGEST)),
-            false => Means::Yield,
+    /// How long to sleep at most if the present wait goes on by sleep.
+    pub fn next_sleep(&self, now: Instant) -> Duration {
+        self.present.map_or(SHORTEST, |(since, _)| (now - since).clamp(SHORTEST, LONGEST))
+    }
+
+    /// A yield, or sleep, has taken from `start` to `end`.
+    pub fn waited(&mut self, start: Instant, end: Instant) {
+        let since = self.present.map_or(start, |(since, _)| since);
+        self.present = Some((since, end));
+        if end - start >= COMPUTED {
+            self.computed += end - start;
         }
     }
 
-    /// Something has come.
-    pub fn end(&mut self, now: Instant) {
-        let Some(since) = self.since.take() else { return };
-        let over = if self.sleeps { SLEEPS } else { YIELDS };
-        self.mean = self.mean * (over - 1) / over + (now - since) / over;
+    /// Something has come. True if the next wait goes on by sleep.
+    pub fn end(&mut self) -> bool {
+        let Some((since, now)) = self.present.take() else { return self.sleeps };
+        let computed = std::mem::take(&mut self.computed);
+        let (took, over) = if self.sleeps { (now - since, SLEEPS) } else { (computed, YIELDS) };
+        self.mean = self.mean * (over - 1) / over + took / over;
         let in_use = now - *self.changed_at.get_or_insert(now);
         if !self.sleeps && self.mean > WAKING {
             let was_good = in_use >= LAST_TRIAL || self.trial_after.is_zero();
@@ -70,6 +71,7 @@ impl Waiting {
         } else if self.sleeps && self.mean < 2 * WAKING && in_use >= self.trial_after {
             self.change(now);
         }
+        self.sleeps
     }
 
     fn change(&mut self, now: Instant) {
@@ -84,15 +86,17 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    /// Waits for so long each, as far as they are longer than waking takes where they sleep. How many of them were asleep.
+    /// Waits of such lengths. How many of them were asleep.
     fn run(waiting: &mut Waiting, now: &mut Instant, count: u32, by_yields: Duration, asleep: Duration) -> u32 {
-        let mut sleeps = |waiting: &mut Waiting| {
-            let means = waiting.goes_on(*now);
-            *now += if means == Means::Yield { by_yields } else { asleep };
-            waiting.end(*now);
-            u32::from(means != Means::Yield)
+        let mut sleeps = |_| {
+            let start = *now;
+            let sleeps = waiting.sleeps;
+            *now += if sleeps { asleep } else { by_yields };
+            waiting.waited(start, *now);
+            waiting.end();
+            u32::from(sleeps)
         };
-        (0..count).map(|_| sleeps(waiting)).sum()
+        (0..count).map(&mut sleeps).sum()
     }
 
     const SHORT: Duration = Duration::from_micros(3);
@@ -105,6 +109,16 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(run(&mut waiting, &mut now, 300, SHORT, WOKEN), 0);
             assert_eq!(run(&mut waiting, &mut now, 1, LONG / 2, WOKEN), 0);
+        }
+    }
+
+    #[test]
+    fn many_that_poll_do_not_compute() {
+        let (mut waiting, mut now) = (Waiting::default(), Instant::now());
+        for _ in 0..1000 {
+            (0..20).for_each(|at| waiting.waited(now + at * COMPUTED / 2, now + (at + 1) * COMPUTED / 2));
+            now += 10 * COMPUTED;
+            assert!(!waiting.end());
         }
     }
 
@@ -123,8 +137,9 @@ mod tests {
         let (mut waiting, mut now) = (Waiting::default(), Instant::now());
         let asleep = run(&mut waiting, &mut now, 1000, LONG, LONG);
         assert!(asleep >= 998, "{asleep}");
-        assert_eq!(waiting.goes_on(now), Means::Sleep(SHORTEST));
-        assert_eq!(waiting.goes_on(now + Duration::from_micros(120)), Means::Sleep(Duration::from_micros(120)));
-        assert_eq!(waiting.goes_on(now + LONG), Means::Sleep(LONGEST));
+        assert_eq!(waiting.next_sleep(now), SHORTEST);
+        waiting.waited(now, now + SHORTEST);
+        assert_eq!(waiting.next_sleep(now + Duration::from_micros(120)), Duration::from_micros(120));
+        assert_eq!(waiting.next_sleep(now + LONG), LONGEST);
     }
 }

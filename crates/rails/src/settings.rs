@@ -80,7 +80,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_RAILS",
         meaning: "network interfaces to use as rails, in this order",
         allowed: "interfaces by name, altname, pattern (eth*), address or network (10.0.0.0/24), domains of libfabric's providers (tcp:eth0), separated by commas; ^ in front: all but these",
-        default: "every interface that is addressed and physical",
+        default: "every interface that is addressed and physical, and adapters that libfabric drives",
     },
     Variable {
         name: "FISHPLATE_PORTS",

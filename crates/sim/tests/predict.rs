@@ -54,7 +54,7 @@ fn a_parameter_that_is_not_there_is_named() {
 #[test]
 fn a_rail_is_named_or_counted() {
     let testbed = Description::parse(SHIPPED[0].1).unwrap();
-    let of = |path| testbed.with(path, "123").unwrap().testbed().unwrap().rail[1].link.mbit.value;
+    let of = |path| testbed.with(path, "123").unwrap().testbed().unwrap().rail[1].link.as_ref().unwrap().mbit.value;
     assert_eq!((of("rail.ib1.link.mbit"), of("rail.1.link.mbit")), (123.0, 123.0));
 }
 

@@ -38,16 +38,18 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// Sleeps up to `most` until something comes. False: there was no need, or it would not be noticed.
+    /// Sleeps up to `most` until something comes, unless something has. False: what comes may not be noticed.
     pub(super) fn sleep_until_news(&self, most: Duration) -> bool {
         let readiness = {
             let Ok(Some(mut state)) = self.state.try_lock() else { return false };
             let State { transport: Some(transport), readiness_fd: Some(fd), .. } = &mut *state else { return false };
-            let fd = fd.clone();
-            if !transport.prepare_to_wait() {
+            if !transport.can_be_woken() {
                 return false;
             }
-            fd
+            if !transport.prepare_to_wait() {
+                return true;
+            }
+            fd.clone()
         };
         let most = Timespec { tv_sec: 0, tv_nsec: most.subsec_nanos().into() };
         poll(&mut [PollFd::new(&*readiness, PollFlags::IN)], Some(&most)).is_ok()

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::Rail;
-use super::adapters::SYSFS;
+use super::adapters::{Adapter, SYSFS};
 use super::choice::{Candidate, NATIVE, choose};
 use super::registration_cache;
 use super::wanted::Wanted;
@@ -54,6 +54,11 @@ pub fn open(wanted: &Wanted) -> Result<Rail, String> {
 
 /// The domains that are rails without being named, where FISHPLATE_RAILS has these words.
 pub fn find(words: &[String]) -> Vec<Wanted> {
+    let sysfs = Path::new(SYSFS);
+    // Providers need not be asked on most hosts: some take their time.
+    if Adapter::names(sysfs).is_empty() {
+        return Vec::new();
+    }
     let Some(library) = PATH.get().and_then(|path| Library::open(path, true).ok()) else { return Vec::new() };
     let offers = NATIVE.iter().filter_map(|provider| Offer::all(&library, provider).ok()).flatten();
     let describe = |offer: Offer| Candidate {
@@ -62,7 +67,7 @@ pub fn find(words: &[String]) -> Vec<Wanted> {
         device: offer.device.clone(),
         is_up: offer.is_up,
     };
-    choose(&offers.map(describe).collect::<Vec<_>>(), words, Path::new(SYSFS))
+    choose(&offers.map(describe).collect::<Vec<_>>(), words, sysfs)
 }
 
 fn needed(kind: Option<EndpointKind>) -> &'static str {

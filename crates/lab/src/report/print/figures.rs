@@ -40,7 +40,12 @@ fn describe(report: &Report, benchmark: usize, panels: &[(&Panel, &Points)]) -> 
     let conditions = panels[0].0.conditions();
     let same = conditions.iter().filter(|(name, _)| !varying.contains(*name));
     let same: Vec<String> = same.map(|(name, value)| labels::condition(name, &value.0)).collect();
-    let better = if panels[0].0.lower_is_better { "lower is better" } else { "higher is better" };
+    let lower = panels.iter().filter(|(panel, _)| panel.lower_is_better).count();
+    let better = match lower {
+        0 => "higher is better",
+        all if all == panels.len() => "lower is better",
+        _ => "lower is better of times, higher of all else",
+    };
     let rounds = panels.iter().flat_map(|(_, points)| points.values().flat_map(|stacks| stacks.values()));
     let rounds = rounds.map(|rounds| rounds.len()).max().unwrap_or(0);
     let spread =

@@ -38,8 +38,12 @@ impl Endpoint {
         self.poller.try_clone()
     }
 
-    /// Makes whatever comes next show in [`Endpoint::readiness_fd`], until the next call of [`Endpoint::progress`]. False if
-    /// something has come by now, or would not show.
+    /// Whether everything that comes can show in [`Endpoint::readiness_fd`]: not what comes over a provider's endpoint.
+    pub fn can_be_woken(&self) -> bool {
+        self.links.ofi.is_empty()
+    }
+
+    /// Makes whatever comes next show there, until the next call of [`Endpoint::progress`]. False if something has come by now.
     pub fn prepare_to_wait(&mut self) -> bool {
         !self.progress() && self.shows_news()
     }
@@ -67,7 +71,6 @@ impl Endpoint {
     /// From now on all sockets are in the poll set, and peers that share memory ring. False if more has come by now.
     fn shows_news(&mut self) -> bool {
         self.register_active_link();
-        // Nothing wakes anybody for what comes over a provider's endpoint.
-        self.sleep_shared_memory() && self.links.ofi.is_empty()
+        self.sleep_shared_memory() && self.can_be_woken()
     }
 }

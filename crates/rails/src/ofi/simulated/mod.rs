@@ -6,5 +6,7 @@ mod port;
 mod rng;
 
 pub use network::{Access, Mood, Network, SharedNetwork};
-pub use port::{SimulatedPort, SimulatedRegistration};
+pub use port::SimulatedPort;
+#[cfg(feature = "hostile-input")]
+pub use port::SimulatedRegistration;
 pub use rng::Rng;
