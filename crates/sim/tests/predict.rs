@@ -42,7 +42,7 @@ fn no_parameter_is_set_by_a_prediction() {
 fn a_parameter_that_is_not_there_is_named() {
     let testbed = Description::parse(SHIPPED[0].1).unwrap();
     let wrong = testbed.with("rail.7.link.mbit", "1").unwrap_err();
-    assert_eq!(wrong, "the testbed has no rail.7.link.mbit: there are rail.ib0, rail.ib1");
+    assert_eq!(wrong, "the testbed has no rail.7.link.mbit: there are rail.hca0, rail.hca1");
     let wrong = testbed.with("speed", "1").unwrap_err();
     assert!(wrong.starts_with("the testbed has no speed: there are about, cluster, default_stack, host"), "{wrong}");
     assert_eq!(testbed.with("name.first", "1").unwrap_err(), "the testbed has no name.first");
@@ -55,7 +55,7 @@ fn a_parameter_that_is_not_there_is_named() {
 fn a_rail_is_named_or_counted() {
     let testbed = Description::parse(SHIPPED[0].1).unwrap();
     let of = |path| testbed.with(path, "123").unwrap().testbed().unwrap().rail[1].link.as_ref().unwrap().mbit.value;
-    assert_eq!((of("rail.ib1.link.mbit"), of("rail.1.link.mbit")), (123.0, 123.0));
+    assert_eq!((of("rail.hca1.link.mbit"), of("rail.1.link.mbit")), (123.0, 123.0));
 }
 
 #[test]
