@@ -44,7 +44,10 @@ fn a_parameter_that_is_not_there_is_named() {
     let wrong = testbed.with("rail.7.link.mbit", "1").unwrap_err();
     assert_eq!(wrong, "the testbed has no rail.7.link.mbit: there are rail.hca0, rail.hca1");
     let wrong = testbed.with("speed", "1").unwrap_err();
-    assert!(wrong.starts_with("the testbed has no speed: there are about, cluster, default_stack, host"), "{wrong}");
+    assert!(
+        wrong.starts_with("the testbed has no speed: there are about, cluster, computation, default_stack"),
+        "{wrong}"
+    );
     assert_eq!(testbed.with("name.first", "1").unwrap_err(), "the testbed has no name.first");
     assert_eq!(testbed.with("rail.0.link", "1").unwrap_err(), "rail.0.link is not one value");
     assert_eq!(testbed.with("rail.0.link.mbit", "fast").unwrap_err(), "rail.0.link.mbit cannot be \"fast\"");
