@@ -9,7 +9,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from support import FISHPLATE, MpiTest, descendants, tool
+from support import FISHPLATE, MpiTest, command_line, descendants, tool
 
 # Two stacks, a benchmark of two sizes, two rounds on one link: four cells of a second or less.
 SMALL = ["--stacks", "mpich-tcp,fishplate-mpich", "--benchmarks", "bandwidth:--window=4", "--sizes", "64,64K",
