@@ -3,11 +3,9 @@
 import json
 import os
 import signal
-import subprocess
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from support import FISHPLATE, MpiTest, command_line, descendants, tool
 

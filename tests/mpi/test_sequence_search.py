@@ -1,7 +1,6 @@
 """The sequence search: the same hits on any number of ranks and fragments, those of blastp where it is installed, and
 what is told of files that are not as they should be."""
 
-import os
 import shutil
 
 from applications import AppTest
