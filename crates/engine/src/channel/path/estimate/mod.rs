@@ -175,7 +175,6 @@ impl Estimate {
             self.round_trip.sample(now, sample_ns);
             clock.sample(now, frame.at, min_rtt_ns, (said_at_us, waited_us));
         }
-        self.round_trip.bound(now.since_ns(frame.at));
         let by_round_trip = (Instant(came.0.0.saturating_sub(waited_ns)), now);
         let arrival = clock.arrival(frame.at, min_rtt_ns, (said_at_us, waited_us)).unwrap_or(by_round_trip);
         let arrival = (arrival.0.min(now), arrival.1.min(now));
