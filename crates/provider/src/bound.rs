@@ -1,7 +1,5 @@
 //! What the objects that an endpoint is bound to (queues, counters, address vector, domain) ask of it.
 
-use std::time::Duration;
-
 use fishplate_engine::{Registration, VcId};
 use fishplate_rails::Address;
 
@@ -15,9 +13,6 @@ pub trait Bound: Send + Sync {
 
     /// Moves data and hands out completions, to `reader` first. True if there was anything to do.
     fn progress(&self, reader: &mut Reader<'_>) -> Outcome<bool>;
-
-    /// Waits up to `most` until something comes, unless something has. False: what comes may not be noticed.
-    fn wait_for_news(&self, most: Duration) -> bool;
 
     /// The address vector index of the peer behind `channel`.
     fn address_of(&self, channel: VcId) -> u64;

@@ -73,7 +73,7 @@ impl CompletionQueue {
                 if moved {
                     self.idle.active()
                 } else {
-                    self.idle.nothing(|most| self.wait_for_news(most))
+                    self.idle.nothing()
                 }
                 return Err(Errno(FI_EAGAIN));
             }
@@ -171,13 +171,6 @@ impl CompletionQueue {
             moved |= endpoint.progress(reader)?;
         }
         Ok(moved)
-    }
-
-    /// Waits up to `most` until something comes, unless something has. False: what comes may not be noticed.
-    fn wait_for_news(&self, most: Duration) -> bool {
-        let [only] = &read_plain(&self.endpoints)[..] else { return false };
-        let only = only.clone();
-        only.wait_for_news(most)
     }
 
     fn keep_text(&self, text: &str) -> i32 {

@@ -102,7 +102,7 @@ impl Counter {
             if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
                 return Err(Errno(FI_ETIMEDOUT));
             }
-            if moved { self.idle.active() } else { self.idle.nothing(|_| false) }
+            if moved { self.idle.active() } else { self.idle.nothing() }
         }
     }
 

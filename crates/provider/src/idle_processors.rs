@@ -46,7 +46,7 @@ impl IdleProcessors {
 }
 
 /// How long each processor was idle, in units, as `/proc/stat` says (proc_stat(5)).
-pub fn idle_times(stat: &str) -> Vec<Option<u64>> {
+fn idle_times(stat: &str) -> Vec<Option<u64>> {
     let mut times = Vec::new();
     for line in stat.lines() {
         let mut words = line.split_ascii_whitespace();

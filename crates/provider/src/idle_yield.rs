@@ -1,13 +1,7 @@
-//! What a thread does while nothing arrives, so that more ranks than cores do not starve each other: it polls for a while,
-//! then yields the processor, or sleeps in the kernel ([`Waiting`] says which of the two).
+//! Yielding the processor while nothing arrives, so that more ranks than cores do not starve each other.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-
-use crate::crowd::is_any_waiting;
-use crate::errno::lock_plain;
-use crate::waiting::Waiting;
 
 /// Consecutive polls without result before each further one yields. A poll costs about a microsecond (a system call);
 /// 64 of them cover the latency of a near network, so that a lone rank reacts without leaving its core.
@@ -33,22 +27,11 @@ pub fn is_crowded() -> bool {
 pub struct IdleYield {
     empty: AtomicU32,
     lone: AtomicU32,
-    /// A wait on a crowded processor is under way.
-    is_waiting: AtomicBool,
-    /// Such a wait is better spent asleep.
-    sleeps: AtomicBool,
-    waiting: Mutex<Waiting>,
 }
 
 impl Default for IdleYield {
     fn default() -> IdleYield {
-        IdleYield {
-            empty: AtomicU32::new(0),
-            lone: AtomicU32::new(LONE),
-            is_waiting: AtomicBool::new(false),
-            sleeps: AtomicBool::new(false),
-            waiting: Mutex::default(),
-        }
+        IdleYield { empty: AtomicU32::new(0), lone: AtomicU32::new(LONE) }
     }
 }
 
@@ -59,38 +42,25 @@ impl IdleYield {
         if self.empty.load(Ordering::Relaxed) != 0 {
             self.empty.store(0, Ordering::Relaxed);
         }
-        if self.is_waiting.load(Ordering::Relaxed) {
-            self.is_waiting.store(false, Ordering::Relaxed);
-            self.sleeps.store(lock_plain(&self.waiting).end(), Ordering::Relaxed);
-        }
     }
 
-    /// Nothing came: lets others run when that has lasted. `sleep` waits in the kernel for so long at most, unless it
-    /// finds something. False: it cannot be woken.
-    pub fn nothing(&self, sleep: impl FnOnce(Duration) -> bool) {
+    /// Nothing came: lets others run when that has lasted.
+    pub fn nothing(&self) {
         let empty = self.empty.load(Ordering::Relaxed);
         let lone = self.lone.load(Ordering::Relaxed);
         if empty < PATIENCE && lone == LONE {
             self.empty.store(empty + 1, Ordering::Relaxed);
-            return;
-        }
-        let start = Instant::now();
-        let most = lock_plain(&self.waiting).next_sleep(start);
-        let has_slept = lone < LONE && self.sleeps.load(Ordering::Relaxed) && is_any_waiting() && sleep(most);
-        if !has_slept {
-            std::thread::yield_now();
-        }
-        let end = Instant::now();
-        let lone = match has_slept {
-            true => lone,
-            false if end - start >= SHARED => 0,
-            false => LONE.min(lone + 1),
-        };
-        self.lone.store(lone, Ordering::Relaxed);
-        IS_CROWDED.store(lone < LONE, Ordering::Relaxed);
-        if lone < LONE {
-            self.is_waiting.store(true, Ordering::Relaxed);
-            lock_plain(&self.waiting).waited(start, end);
+        } else {
+            let lone = if yield_processor() { 0 } else { LONE.min(lone + 1) };
+            self.lone.store(lone, Ordering::Relaxed);
+            IS_CROWDED.store(lone < LONE, Ordering::Relaxed);
         }
     }
+}
+
+/// Lets others run. Whether there was anybody.
+fn yield_processor() -> bool {
+    let start = Instant::now();
+    std::thread::yield_now();
+    start.elapsed() >= SHARED
 }

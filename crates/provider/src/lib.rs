@@ -12,7 +12,6 @@ mod bound;
 mod completion;
 mod completion_queue;
 mod counter;
-mod crowd;
 mod domain;
 mod endpoint;
 mod environment;
@@ -28,6 +27,5 @@ mod progress_thread;
 mod reader;
 mod regions;
 mod shared_processor;
-mod waiting;
 
 pub use ffi::fi_prov_ini;

@@ -168,10 +168,10 @@ fn whoever_waits_in_the_kernel_is_woken_by_a_message_in_memory() {
         let mut asked = [rustix::event::PollFd::new(&readiness, rustix::event::PollFlags::IN)];
         rustix::event::poll(&mut asked, Some(&most)).unwrap() == 1
     };
-    while !pair.ends[1].prepare_to_wait() {}
+    while !pair.ends[1].progress_in_background() {}
     while is_ready(Duration::ZERO) {
         pair.ends[1].progress();
-        while !pair.ends[1].prepare_to_wait() {}
+        while !pair.ends[1].progress_in_background() {}
     }
     let mut got = [0; 8];
     recv(&mut pair.ends[1], 77, &mut got, None);

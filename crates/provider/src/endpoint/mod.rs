@@ -14,7 +14,7 @@ pub mod transfer;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fishplate_engine::{Registration, VcId};
 use fishplate_rails::settings::Progress;
@@ -264,10 +264,6 @@ impl Bound for Endpoint {
 
     fn progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
         self.try_progress(reader)
-    }
-
-    fn wait_for_news(&self, most: Duration) -> bool {
-        self.sleep_until_news(most)
     }
 
     fn address_of(&self, channel: VcId) -> u64 {

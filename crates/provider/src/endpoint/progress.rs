@@ -8,7 +8,6 @@ use fishplate_engine::{Completion, Failure, Operation};
 use fishplate_rails::Endpoint as Transport;
 use fishplate_rails::settings::Progress;
 use ofi_abi::FI_EOTHER;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Endpoint, State};
 use crate::completion::{entry, failed_entry};
@@ -34,25 +33,6 @@ impl Endpoint {
             Ok(None) => Ok(false),
             Err(Poisoned) => Err(Errno(FI_EOTHER)),
         }
-    }
-}
-
-impl Endpoint {
-    /// Sleeps up to `most` until something comes, unless something has. False: what comes may not be noticed.
-    pub(super) fn sleep_until_news(&self, most: Duration) -> bool {
-        let readiness = {
-            let Ok(Some(mut state)) = self.state.try_lock() else { return false };
-            let State { transport: Some(transport), readiness_fd: Some(fd), .. } = &mut *state else { return false };
-            if !transport.can_be_woken() {
-                return false;
-            }
-            if !transport.prepare_to_wait() {
-                return true;
-            }
-            fd.clone()
-        };
-        let most = Timespec { tv_sec: 0, tv_nsec: most.subsec_nanos().into() };
-        poll(&mut [PollFd::new(&*readiness, PollFlags::IN)], Some(&most)).is_ok()
     }
 }
 

@@ -32,20 +32,10 @@ impl Endpoint {
         !self.shared_memory.is_empty() && connected.all(|peer| peer.shared_memory.is_some())
     }
 
-    /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] or
-    /// [`Endpoint::prepare_to_wait`] was called last.
+    /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] was called
+    /// last.
     pub fn readiness_fd(&self) -> io::Result<OwnedFd> {
         self.poller.try_clone()
-    }
-
-    /// Whether everything that comes can show in [`Endpoint::readiness_fd`]: not what comes over a provider's endpoint.
-    pub fn can_be_woken(&self) -> bool {
-        self.links.ofi.is_empty()
-    }
-
-    /// Makes whatever comes next show there, until the next call of [`Endpoint::progress`]. False if something has come by now.
-    pub fn prepare_to_wait(&mut self) -> bool {
-        !self.progress() && self.shows_news()
     }
 
     /// Hands the kernel what it takes by now of what was posted. Nothing is read.
@@ -65,12 +55,8 @@ impl Endpoint {
     /// False if more has come by now.
     pub fn progress_in_background(&mut self) -> bool {
         self.progress();
-        self.shows_news()
-    }
-
-    /// From now on all sockets are in the poll set, and peers that share memory ring. False if more has come by now.
-    fn shows_news(&mut self) -> bool {
         self.register_active_link();
-        self.sleep_shared_memory() && self.can_be_woken()
+        // Nothing wakes anybody for what comes over a provider's endpoint.
+        self.sleep_shared_memory() && self.links.ofi.is_empty()
     }
 }
