@@ -3,8 +3,11 @@
 
 mod network;
 mod port;
-mod rng;
 
 pub use network::{Access, Mood, Network, SharedNetwork};
 pub use port::SimulatedPort;
-pub use rng::Rng;
+
+/// True in so many of a thousand cases.
+pub fn happens(rng: &mut fastrand::Rng, permille: u64) -> bool {
+    rng.u64(..1000) < permille
+}

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
+use fastrand::Rng;
 use fishplate_engine::{Extent, Payload, Region};
 
-use super::rng::Rng;
+use super::happens;
 use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Buffer, Error, Event, Remote};
 
@@ -142,7 +143,7 @@ impl Network {
             now_ns: 0,
             looks: 0,
             mood,
-            rng: Rng(seed),
+            rng: Rng::with_seed(seed),
             ends: Vec::new(),
             registrations: BTreeMap::new(),
             blocked: BTreeSet::new(),
@@ -230,7 +231,7 @@ impl Network {
 
     /// Whether there is no room for an operation now; there is soon.
     pub(super) fn is_busy(&mut self) -> bool {
-        let is_busy = self.rng.permille(self.mood.busy);
+        let is_busy = happens(&mut self.rng, self.mood.busy);
         if is_busy {
             self.schedule(self.now_ns + SOON_NS, Step::Wake);
         }
@@ -239,7 +240,7 @@ impl Network {
 
     /// A message leaves.
     pub(super) fn send(&mut self, (from, to): (usize, usize), bytes: Vec<u8>, sent: Option<(Buffer, u64)>) {
-        let delay = self.rng.range(self.mood.delay_ns.0, self.mood.delay_ns.1 + 1);
+        let delay = self.rng.u64(self.mood.delay_ns.0..self.mood.delay_ns.1 + 1);
         let last = self.ends[from].last_arrival_ns.entry(to).or_default();
         *last = (*last + 1).max(self.now_ns + delay);
         let at = *last;
@@ -254,10 +255,10 @@ impl Network {
 
     /// A read begins.
     pub(super) fn read(&mut self, mut read: Read) {
-        if self.rng.permille(self.mood.invented) {
+        if happens(&mut self.rng, self.mood.invented) {
             read.from.key ^= 1;
         }
-        let delay = self.rng.range(self.mood.delay_ns.0, self.mood.delay_ns.1 + 1);
+        let delay = self.rng.u64(self.mood.delay_ns.0..self.mood.delay_ns.1 + 1);
         self.schedule(self.now_ns + delay, Step::Fetch(read));
     }
 
@@ -288,7 +289,7 @@ impl Network {
 
     /// Soon, or late.
     fn end_later(&mut self, at: usize, event: Event) {
-        let late = self.rng.below(self.mood.late_ns + 1);
+        let late = self.rng.u64(..self.mood.late_ns + 1);
         self.schedule(self.now_ns + late, Step::End(at, event));
     }
 
@@ -301,8 +302,8 @@ impl Network {
                 }
             }
             Step::Arrive { from, to, bytes, sent } => {
-                let fails = sent.is_some() && self.rng.permille(self.mood.failure);
-                let arrives = self.reaches(from, to) && !(fails && self.rng.permille(500));
+                let fails = sent.is_some() && happens(&mut self.rng, self.mood.failure);
+                let arrives = self.reaches(from, to) && !(fails && happens(&mut self.rng, 500));
                 let result = if arrives && !fails { Ok(()) } else { Err(failed("fi_send")) };
                 if arrives {
                     self.ends[to].waiting.push_back(bytes);
@@ -359,16 +360,16 @@ impl Network {
         let mut bytes = Vec::with_capacity(read.len as usize);
         let extent = Extent { region: Region(address), offset: 0, len: read.len };
         UserMemory::of_test().read(&Payload::One(extent), &mut bytes);
-        if self.rng.permille(self.mood.stuck) {
+        if happens(&mut self.rng, self.mood.stuck) {
             // Half of it comes, and no end.
             bytes.truncate(bytes.len() / 2);
         }
-        let (at, fails) = (0, self.rng.permille(self.mood.failure));
+        let (at, fails) = (0, happens(&mut self.rng, self.mood.failure));
         self.write_later(read, bytes, at, fails);
     }
 
     fn write_later(&mut self, read: Read, bytes: Vec<u8>, at: usize, fails: bool) {
-        let late = self.rng.below(self.mood.late_ns + 1);
+        let late = self.rng.u64(..self.mood.late_ns + 1);
         self.schedule(self.now_ns + late, Step::Write { read, bytes, at, fails });
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use fishplate_engine::{Extent, Payload};
 use ofi_abi::{FI_EADDRNOTAVAIL, FI_ENOMEM};
 
+use super::happens;
 use super::network::{Into, Read, Registered, SharedNetwork};
 use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Buffer, Error, Event, LentPiece, PeerAddress, Posted, Provider, Remote};
@@ -67,10 +68,10 @@ impl Provider for SimulatedPort {
         let lend = |extent: &Extent| {
             let mut network = self.network.borrow_mut();
             let unregistered = network.mood.unregistered;
-            if network.rng.permille(unregistered) {
+            if happens(&mut network.rng, unregistered) {
                 return Err(error("fi_mr_reg", FI_ENOMEM));
             }
-            let (address, len, key) = (extent.region.0.wrapping_add(extent.offset), extent.len, network.rng.next());
+            let (address, len, key) = (extent.region.0.wrapping_add(extent.offset), extent.len, network.rng.u64(..));
             network.registrations.insert(key, Registered { end: self.at, address, len });
             let registration = SimulatedRegistration { network: self.network.clone(), key };
             Ok(LentPiece { _registration: registration, address, key, len })

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use fastrand::Rng;
 use fishplate_engine::{Extent, Payload, Region};
 
-use crate::ofi::simulated::{Access, Rng};
+use crate::ofi::simulated::Access;
 use crate::sys::memory::UserMemory;
 
 /// Bytes around each piece, which nobody touches.
@@ -33,8 +34,8 @@ struct Piece {
 pub fn contents(id: u64, len: u64) -> Vec<u8> {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     let table = BYTES.get_or_init(|| {
-        let mut rng = Rng(0xf15b);
-        (0..TABLE).map(|_| rng.next() as u8).collect()
+        let mut rng = Rng::with_seed(0xf15b);
+        (0..TABLE).map(|_| rng.u8(..)).collect()
     });
     let mut out = Vec::with_capacity(len as usize);
     let mut at = (id * 7919) as usize % TABLE;
