@@ -4,7 +4,6 @@
 //! path's least round trip; a frame that takes longer is late. How long its acknowledgement takes does not count: that
 //! waits for the peer's process, and behind what the peer sends.
 
-use super::packet_train::TimeRange;
 use crate::rare::Empty;
 use crate::time::Instant;
 
@@ -30,13 +29,13 @@ impl Empty for PeerClock {
 }
 
 impl PeerClock {
-    /// A frame that was sent at `handed`, and found nothing ahead of it, was there at `said_at_us` by the peer's
-    /// clock, and has waited for `waited_us`.
-    pub fn sample(&mut self, now: Instant, handed: Instant, round_trip_ns: u64, (said_at_us, waited_us): (u32, u16)) {
+    /// A frame that was sent at `handed`, found nothing ahead of it, and takes `least_ns` at least, was there at
+    /// `said_at_us` by the peer's clock, and has waited for `waited_us`.
+    pub fn sample(&mut self, now: Instant, handed: Instant, least_ns: u64, (said_at_us, waited_us): (u32, u16)) {
         if waited_us > MAX_WAIT_US {
             return;
         }
-        let difference_us = difference_us(handed, round_trip_ns, said_at_us.wrapping_sub(waited_us.into()));
+        let difference_us = difference_us(handed, least_ns, said_at_us.wrapping_sub(waited_us.into()));
         let base_us = *self.base_us.get_or_insert(difference_us);
         if now.since_ns(self.window_start) >= WINDOW_NS {
             self.window_start = now;
@@ -46,28 +45,30 @@ impl PeerClock {
         self.present_least_us = Some(self.present_least_us.map_or(late_us, |min_us| min_us.min(late_us)));
     }
 
-    /// A frame that was sent at `handed` was there at `said_at_us` by the peer's clock, and may have been there for
-    /// `waited_us`. When it would have been acknowledged, at the earliest and at the latest, had that taken no longer than
-    /// the way of a frame to an idle peer and back, `round_trip_ns`. `None`: nothing is known of that clock.
-    pub fn arrival(
-        &self,
+    /// By how many nanoseconds a frame was late, at least and at most, that was sent at `handed`, takes `least_ns` at least,
+    /// was there at `said_at_us` by the peer's clock, and may have been there for `waited_us`. `None`: nothing is known of
+    /// that clock. A frame that is earlier than the fastest one of late shows that this one was late itself.
+    pub fn lateness(
+        &mut self,
         handed: Instant,
-        round_trip_ns: u64,
+        least_ns: u64,
         (said_at_us, waited_us): (u32, u16),
-    ) -> Option<TimeRange> {
+    ) -> Option<(u64, u64)> {
         let min_us = self.last_least_us.into_iter().chain(self.present_least_us).min()?;
-        let difference_us = difference_us(handed, round_trip_ns, said_at_us).wrapping_sub(self.base_us?) as i32;
+        let difference_us = difference_us(handed, least_ns, said_at_us).wrapping_sub(self.base_us?) as i32;
+        if difference_us < min_us {
+            self.present_least_us = Some(difference_us);
+        }
         let late_us = difference_us.saturating_sub(min_us).max(0) as u64;
         let waited_us = if waited_us == u16::MAX { late_us } else { u64::from(waited_us) };
-        let after = |late_us: u64| handed.plus_ns(round_trip_ns + late_us * 1000);
         // Both clocks are read to a microsecond.
-        Some((after(late_us.saturating_sub(waited_us + 1)), after(late_us + 1)))
+        Some((1000 * late_us.saturating_sub(waited_us + 1), 1000 * (late_us + 1)))
     }
 }
 
-/// By how much the peer's clock is ahead if a frame took half of the round trip.
-fn difference_us(handed: Instant, round_trip_ns: u64, said_at_us: u32) -> u32 {
-    said_at_us.wrapping_sub(handed.plus_ns(round_trip_ns / 2).wrapping_us())
+/// By how much the peer's clock is ahead if a frame took so long.
+fn difference_us(handed: Instant, took_ns: u64, said_at_us: u32) -> u32 {
+    said_at_us.wrapping_sub(handed.plus_ns(took_ns).wrapping_us())
 }
 
 #[cfg(test)]
@@ -83,27 +84,35 @@ mod tests {
 
     fn sample(clock: &mut PeerClock, at_ms: u64, took_us: u32) {
         let handed = Instant(at_ms * MS);
-        clock.sample(handed.plus_ns(MS), handed, 50_000, (said_at_us(at_ms, took_us + 10), 10));
+        clock.sample(handed.plus_ns(MS), handed, 25_000, (said_at_us(at_ms, took_us + 10), 10));
     }
 
-    fn arrival(clock: &PeerClock, at_ms: u64, took_us: u32, waited_us: u16) -> Option<(u64, u64)> {
-        let handed = Instant(at_ms * MS);
-        let between = clock.arrival(handed, 50_000, (said_at_us(at_ms, took_us), waited_us))?;
-        Some((between.0.since_ns(handed), between.1.since_ns(handed)))
+    /// In microseconds.
+    fn lateness(clock: &mut PeerClock, at_ms: u64, took_us: u32, waited_us: u16) -> Option<(u64, u64)> {
+        let (least, most) = clock.lateness(Instant(at_ms * MS), 25_000, (said_at_us(at_ms, took_us), waited_us))?;
+        Some((least / 1000, most / 1000))
     }
 
     #[test]
     fn what_takes_longer_than_the_least_is_late_by_as_much() {
         let mut clock = PeerClock::default();
-        assert_eq!(arrival(&clock, 0, 30, 0), None);
+        assert_eq!(lateness(&mut clock, 0, 30, 0), None);
         sample(&mut clock, 0, 30);
-        assert_eq!(arrival(&clock, 900, 530, 0), Some((549_000, 551_000)));
-        assert_eq!(arrival(&clock, 1_200, 530, 200), Some((349_000, 551_000)));
-        assert_eq!(arrival(&clock, 1_300, 530, u16::MAX), Some((50_000, 551_000)));
+        assert_eq!(lateness(&mut clock, 900, 530, 0), Some((499, 501)));
+        assert_eq!(lateness(&mut clock, 1_200, 530, 200), Some((299, 501)));
+        assert_eq!(lateness(&mut clock, 1_300, 530, u16::MAX), Some((0, 501)));
         sample(&mut clock, 1_400, 20);
-        assert_eq!(arrival(&clock, 1_500, 530, 0), Some((559_000, 561_000)));
+        assert_eq!(lateness(&mut clock, 1_500, 530, 0), Some((509, 511)));
         sample(&mut clock, 1_600, 400);
-        assert_eq!(arrival(&clock, 1_700, 530, 0), Some((559_000, 561_000)));
+        assert_eq!(lateness(&mut clock, 1_700, 530, 0), Some((509, 511)));
+    }
+
+    #[test]
+    fn what_is_earlier_than_the_fastest_frame_shows_that_this_one_was_late() {
+        let mut clock = PeerClock::default();
+        sample(&mut clock, 0, 900_000);
+        assert_eq!(lateness(&mut clock, 1, 30, 0), Some((0, 1)));
+        assert_eq!(lateness(&mut clock, 2, 530, 0), Some((499, 501)));
     }
 
     #[test]
@@ -112,6 +121,6 @@ mod tests {
         [(0, 30), (2_500, 130), (4_600, 130)]
             .into_iter()
             .for_each(|(at_ms, took_us)| sample(&mut clock, at_ms, took_us));
-        assert_eq!(arrival(&clock, 4_700, 130, 0), Some((50_000, 51_000)));
+        assert_eq!(lateness(&mut clock, 4_700, 130, 0), Some((0, 1)));
     }
 }

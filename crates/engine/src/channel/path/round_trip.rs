@@ -49,6 +49,14 @@ impl RoundTrip {
         }
         self.present_least = least(self.present_least, ns);
     }
+
+    /// A frame with others ahead of it was acknowledged after so long: the path takes no longer. Without that, one sample of
+    /// a peer that was busy would stand for as long as there is always something ahead.
+    pub fn bound(&mut self, ns: u64) {
+        if ns < least(self.present_least, self.last_least) {
+            self.present_least = ns;
+        }
+    }
 }
 
 /// The smaller one that is known.
@@ -75,5 +83,16 @@ mod tests {
         assert_eq!(path.min_ns(), 20_000_000);
         at(14, 1, &mut path);
         assert_eq!((path.min_ns(), path.smoothed_ns()), (1_000_000, 1_500_000), "it is as before");
+    }
+
+    #[test]
+    fn what_was_acknowledged_with_others_ahead_of_it_bounds_what_a_busy_peer_has_shown() {
+        let mut path = RoundTrip::default();
+        path.bound(1_000_000);
+        assert_eq!(path.min_ns(), 0, "it may be much shorter");
+        path.sample(Instant(1_000_000_000), 1_300_000_000);
+        path.bound(2_000_000);
+        path.bound(3_000_000);
+        assert_eq!(path.min_ns(), 2_000_000);
     }
 }

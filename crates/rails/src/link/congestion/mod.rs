@@ -37,9 +37,12 @@ const AT_A_DISTANCE: &str = "bbr";
 pub const NEAR_RTT_NS: u64 = 300_000;
 /// A round trip that shows a queue has to last for so many acknowledged bytes,
 const QUEUED_BYTES: u64 = 256 << 10;
-/// of which only those count that come with so many others from one look to the next: an end that has nothing to send
-/// acknowledges a lone segment only after 40 ms, which stays in the smoothed round trip until some dozens have followed.
-const LEAST_QUEUED_BYTES: u64 = 32 * 1448;
+/// of which only those count that come with so many others from one look to the next, or before so many segments that
+/// are on their way: an end that has nothing to send acknowledges a lone segment only after 40 ms, which stays in the
+/// smoothed round trip until some dozens have followed.
+const LEAST_QUEUED_SEGMENTS: u32 = 32;
+/// The same in bytes.
+const LEAST_QUEUED_BYTES: u64 = LEAST_QUEUED_SEGMENTS as u64 * 1448;
 /// What BBR sends in a round trip before it knows the rate, in windows: 2 / ln 2.
 const FIRST_GAIN: f64 = 2.885;
 /// An open window is no longer than this, in bytes: what a path of unknown rate is given at once at most.
@@ -181,7 +184,7 @@ fn look_for_queue(queued: &mut u64, before: &TcpInfo, info: &TcpInfo) {
     }
     if !info.shows_queue() {
         *queued = 0;
-    } else if bytes >= LEAST_QUEUED_BYTES {
+    } else if bytes >= LEAST_QUEUED_BYTES || info.unacknowledged >= LEAST_QUEUED_SEGMENTS {
         *queued += bytes;
     }
 }
@@ -204,21 +207,35 @@ mod tests {
         assert!(has_lost(&look(2, 1), &look(2, 1)));
     }
 
-    #[test]
-    fn a_lone_segment_that_was_acknowledged_late_is_no_queue() {
+    /// Looks at a link of which so many bytes are acknowledged and so many segments are on their way each time. What tells
+    /// whether a queue has shown.
+    fn looks() -> impl FnMut(u64, u64, u32) -> bool {
         let (mut phase, mut before) = (CongestionPhase::Near { then: "reno".into(), queued: 0 }, TcpInfo::default());
-        let mut look = |rtt_ns, bytes| {
+        move |rtt_ns, bytes, unacknowledged| {
             let acknowledged_bytes = before.acknowledged_bytes + bytes;
-            let info = TcpInfo { rtt_ns, acknowledged_bytes, ..TcpInfo::default() };
+            let info = TcpInfo { rtt_ns, acknowledged_bytes, unacknowledged, ..TcpInfo::default() };
             let CongestionPhase::Near { queued, .. } = &mut phase else { return true };
             look_for_queue(queued, &std::mem::replace(&mut before, info), &info);
             !phase.is_uncongested()
-        };
-        assert!((0..1000).all(|_| !look(5 * QUEUE_NS, LEAST_QUEUED_BYTES - 1)));
-        assert!(!look(2 * QUEUE_NS, QUEUED_BYTES - 1));
-        assert!(!look(QUEUE_NS, QUEUED_BYTES), "others have followed");
-        assert!(!look(2 * QUEUE_NS, LEAST_QUEUED_BYTES));
-        assert!(look(2 * QUEUE_NS, QUEUED_BYTES));
-        assert!(look(QUEUE_NS, QUEUED_BYTES), "it is known from now on");
+        }
+    }
+
+    #[test]
+    fn a_lone_segment_that_was_acknowledged_late_is_no_queue() {
+        let mut look = looks();
+        assert!((0..1000).all(|_| !look(5 * QUEUE_NS, LEAST_QUEUED_BYTES - 1, 2)));
+        assert!(!look(2 * QUEUE_NS, QUEUED_BYTES - 1, 2));
+        assert!(!look(QUEUE_NS, QUEUED_BYTES, 2), "others have followed");
+        assert!(!look(2 * QUEUE_NS, LEAST_QUEUED_BYTES, 2));
+        assert!(look(2 * QUEUE_NS, QUEUED_BYTES, 2));
+        assert!(look(QUEUE_NS, QUEUED_BYTES, 2), "it is known from now on");
+    }
+
+    #[test]
+    fn a_slow_link_shows_its_queue_by_what_is_on_its_way() {
+        let mut look = looks();
+        // 50 Mbit/s, looked at every millisecond.
+        let shown = (0..1000).position(|_| look(40 * QUEUE_NS, 6000, 200));
+        assert_eq!(shown, Some((QUEUED_BYTES / 6000) as usize));
     }
 }

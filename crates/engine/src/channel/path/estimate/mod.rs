@@ -168,16 +168,20 @@ impl Estimate {
         let waited_ns = u64::from(waited_us) * 1000;
         let sample_ns = now.since_ns(frame.at).saturating_sub(waited_ns);
         let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
-        // Near paths share the peer's clock, as the ways there and back differ by little; a far one has its own.
-        let clock = if min_rtt_ns < FAR_NS { clock } else { &mut self.own_clock };
+        // Near paths share the peer's clock, as the ways there and back differ by little. A far one has its own, for which
+        // it does not matter how long the way is.
+        let (clock, least_ns) = if min_rtt_ns < FAR_NS { (clock, min_rtt_ns / 2) } else { (&mut *self.own_clock, 0) };
         // A peer that held the acknowledgement for longer than the path takes shows nothing of the path.
         if frame.queued <= MAX_FOR_ROUND_TRIP && waited_ns <= sample_ns {
             self.round_trip.sample(now, sample_ns);
-            clock.sample(now, frame.at, min_rtt_ns, (said_at_us, waited_us));
+            clock.sample(now, frame.at, least_ns, (said_at_us, waited_us));
         }
+        self.round_trip.bound(now.since_ns(frame.at));
         let by_round_trip = (Instant(came.0.0.saturating_sub(waited_ns)), now);
-        let arrival = clock.arrival(frame.at, min_rtt_ns, (said_at_us, waited_us)).unwrap_or(by_round_trip);
-        let arrival = (arrival.0.min(now), arrival.1.min(now));
+        // When it would have been acknowledged, had that taken no longer than the way of a frame to an idle peer and back.
+        let after = |late_ns: u64| frame.at.plus_ns(min_rtt_ns + late_ns).min(now);
+        let lateness = clock.lateness(frame.at, least_ns, (said_at_us, waited_us));
+        let arrival = lateness.map_or(by_round_trip, |(least, most)| (after(least), after(most)));
         self.rate.sample(now, (min_rtt_ns, &self.window), arrival, acked);
         let left = |arrival: Instant| Instant(arrival.0.saturating_sub(min_rtt_ns));
         self.in_flight.adjust((left(arrival.0), left(arrival.1)), &self.rate, behind);

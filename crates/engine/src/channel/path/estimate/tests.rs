@@ -30,8 +30,9 @@ impl Estimate {
     /// The peer's clock is ahead by half a round trip, so that it says when the acknowledgement is here.
     fn measure_all(&mut self, came: (Instant, Instant), frames: &[SentFrame], ack_delay_ns: u64) {
         let (now, round_trip_ns) = (came.1, self.min_rtt_ns());
+        let least_ns = if round_trip_ns < FAR_NS { round_trip_ns / 2 } else { 0 };
         // Some frame has found the path empty.
-        self.own_clock.sample(now, now, round_trip_ns, (now.plus_ns(round_trip_ns).wrapping_us(), 0));
+        self.own_clock.sample(now, now, least_ns, (now.plus_ns(round_trip_ns).wrapping_us(), 0));
         let waited_us = ((now.since_ns(came.0) + ack_delay_ns) / 1000) as u16;
         let mut clock = self.own_clock.clone();
         self.measure(came, (now.wrapping_us(), waited_us), &mut clock, &AckedFrames::of(frames), std::iter::empty());
