@@ -4,7 +4,7 @@ import test_failover
 import test_mpi4py
 import test_policies
 
-# Two of a provider, beside both interfaces; and one of each.
+# Two of a provider, for which their interfaces stand by; and one of each.
 TWO = "tcp:r0,tcp:r1"
 MIXED = "tcp:r0,r1"
 

@@ -90,8 +90,10 @@ impl OfiState {
             };
             match rail {
                 Ok(rail) => {
-                    let own =
-                        if names_interfaces(&settings.rails) { Vec::new() } else { own_rails(&rail.device, rails) };
+                    let own = match names_interfaces(&settings.rails) {
+                        true => Vec::new(),
+                        false => own_rails(&wanted.domain, &rail.device, rails),
+                    };
                     add(&mut opened.rails, wanted, rail, own);
                 }
                 Err(why) if is_named => log::warn!("FISHPLATE_RAILS: {wanted} is no rail: {why}"),
@@ -117,11 +119,12 @@ impl OfiState {
     }
 }
 
-/// Rails over interfaces of an adapter.
-fn own_rails(device: &str, rails: &[Rail]) -> Vec<RailId> {
-    let Some(adapter) = Adapter::of(Path::new(SYSFS), device) else { return Vec::new() };
-    let numbered = rails.iter().zip(0..).filter(|(rail, _)| adapter.interfaces.contains(&rail.name));
-    numbered.map(|(_, number)| RailId(number)).collect()
+/// Rails over interfaces of an adapter, and over the one that a domain is called after, as those of `tcp` are.
+fn own_rails(domain: &str, device: &str, rails: &[Rail]) -> Vec<RailId> {
+    let adapter = Adapter::of(Path::new(SYSFS), device);
+    let is_own =
+        |name: &String| name == domain || adapter.as_ref().is_some_and(|adapter| adapter.interfaces.contains(name));
+    rails.iter().zip(0..).filter(|(rail, _)| is_own(&rail.name)).map(|(_, number)| RailId(number)).collect()
 }
 
 fn add(rails: &mut Vec<OfiRail>, wanted: Wanted, mut rail: ofi::Rail, own_rails: Vec<RailId>) {

@@ -160,7 +160,7 @@ impl<P: Provider> Rail<P> {
             return !self.news.is_empty();
         }
         let moved = self.take_ended();
-        if moved || self.has_waiting {
+        if self.has_waiting {
             self.post();
             self.service(places);
         }
