@@ -63,7 +63,8 @@ impl Connected for Port {
         let closed = self.library().error("the connection", ofi_abi::FI_ECANCELED);
         let is_of_it = |operation: &&mut Box<Operation>| operation.connection == Some(peer);
         let operations = self.operations.iter_mut().map(|(_, operation)| operation).filter(is_of_it);
-        let given_up = operations.filter_map(|operation| operation.what.take());
+        let given_up =
+            operations.filter_map(|operation| operation.what.take().inspect(|what| self.under_way.ends(what)));
         ended.extend(given_up.map(|what| what.event(0, Err(closed.clone()))));
         self.failed = ended;
     }

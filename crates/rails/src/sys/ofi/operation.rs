@@ -28,6 +28,43 @@ pub(super) enum What {
     Read { tag: u64, _registration: Option<Registration>, own: Option<Vec<u8>> },
 }
 
+/// How many operations are under way, each of which ends with a completion: no more than those have room for. Half of the
+/// room is for messages that come, half for what this side begins, so that neither keeps the other from going on.
+pub(super) struct UnderWay {
+    /// Of each kind.
+    pub most: usize,
+    receives: usize,
+    others: usize,
+}
+
+impl UnderWay {
+    /// Completions have this much room.
+    pub fn of_queue(room: usize) -> UnderWay {
+        UnderWay { most: room / 2, receives: 0, others: 0 }
+    }
+
+    /// Counts an operation, if there is room for it.
+    pub fn begins(&mut self, what: &What) -> bool {
+        let most = self.most;
+        let count = self.of(what);
+        let has_room = *count < most;
+        *count += usize::from(has_room);
+        has_room
+    }
+
+    /// An operation has ended, or its connection has.
+    pub fn ends(&mut self, what: &What) {
+        *self.of(what) -= 1;
+    }
+
+    fn of(&mut self, what: &What) -> &mut usize {
+        match what {
+            What::Receive(_) => &mut self.receives,
+            What::Send { .. } | What::Read { .. } => &mut self.others,
+        }
+    }
+}
+
 /// An operation has ended.
 pub enum Event {
     /// A message of so many bytes has come.

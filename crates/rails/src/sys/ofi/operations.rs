@@ -48,18 +48,28 @@ impl Port {
             },
         };
         let (start, len, descriptor) = (buffer.start(), buffer.bytes().len(), buffer.descriptor());
-        let at = self.insert_operation(What::Receive(buffer), connection);
+        let at = match self.insert_operation(What::Receive(buffer), connection) {
+            Ok(at) => at,
+            Err(what) => {
+                self.still_lacks(connection);
+                return Posted::Again(what.into_buffer());
+            }
+        };
         // SAFETY: a live endpoint, as connections that are closed lack nothing; the buffer and the context stay until the
         // completion has come.
         let returned = unsafe {
             ((*(*endpoint).msg).recv)(endpoint, start.cast(), len, descriptor, FI_ADDR_UNSPEC, self.context(at))
         };
-        if returned == -(FI_EAGAIN as isize)
-            && let (Endpoints::Connected(connections), Some(peer)) = (&mut self.endpoints, connection)
-        {
-            connections.lacks(peer);
+        if returned == -(FI_EAGAIN as isize) {
+            self.still_lacks(connection);
         }
         self.posted("fi_recv", at, returned, What::into_buffer)
+    }
+
+    fn still_lacks(&mut self, connection: Option<PeerAddress>) {
+        if let (Endpoints::Connected(connections), Some(peer)) = (&mut self.endpoints, connection) {
+            connections.lacks(peer);
+        }
     }
 
     /// Sends the first `len` bytes of `buffer`. `tag` comes back with it.
@@ -71,7 +81,10 @@ impl Port {
         let (start, descriptor) = (buffer.start(), buffer.descriptor());
         let len = len.min(buffer.bytes().len());
         let connection = self.connection(peer);
-        let at = self.insert_operation(What::Send { buffer, tag }, connection);
+        let at = match self.insert_operation(What::Send { buffer, tag }, connection) {
+            Ok(at) => at,
+            Err(what) => return Posted::Again(what.into_buffer()),
+        };
         // SAFETY: as before.
         let returned =
             unsafe { ((*(*endpoint).msg).send)(endpoint, start.cast(), len, descriptor, address, self.context(at)) };
@@ -127,7 +140,8 @@ impl Port {
         };
         let descriptor = registration.as_ref().map_or(null_mut(), Registration::descriptor);
         let connection = self.connection(peer);
-        let at = self.insert_operation(What::Read { tag, _registration: registration, own }, connection);
+        let what = What::Read { tag, _registration: registration, own };
+        let Ok(at) = self.insert_operation(what, connection) else { return Posted::Again(()) };
         // SAFETY: as of all operations.
         let returned = unsafe {
             let read = (*(*endpoint).rma).read;
@@ -194,11 +208,15 @@ impl Port {
         Ok(true)
     }
 
-    fn insert_operation(&mut self, what: What, connection: Option<PeerAddress>) -> usize {
+    /// Where the operation is, or what it is if there is no room for its completion now.
+    fn insert_operation(&mut self, what: What, connection: Option<PeerAddress>) -> Result<usize, What> {
+        if !self.under_way.begins(&what) {
+            return Err(what);
+        }
         let entry = self.operations.vacant_entry();
         let at = entry.key();
         entry.insert(Box::new(Operation { providers: [null_mut(); 8], at, connection, what: Some(what) }));
-        at
+        Ok(at)
     }
 
     fn context(&mut self, at: usize) -> *mut c_void {
@@ -211,6 +229,7 @@ impl Port {
             return Posted::Yes;
         }
         let Some(what) = self.operations.remove(at).what else { return Posted::Yes };
+        self.under_way.ends(&what);
         if returned == -(FI_EAGAIN as isize) {
             return Posted::Again(back(what));
         }
@@ -235,7 +254,7 @@ impl Port {
                 None => connections.lacks(peer),
             }
         }
-        operation.what
+        operation.what.inspect(|what| self.under_way.ends(what))
     }
 
     fn connection(&self, peer: PeerAddress) -> Option<PeerAddress> {

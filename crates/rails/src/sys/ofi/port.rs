@@ -14,19 +14,20 @@ use super::datagram_endpoint::DatagramEndpoint;
 use super::domain::Domain;
 use super::object::Object;
 use super::offer::EndpointKind;
-use super::operation::{Event, Operation};
+use super::operation::{Event, Operation, UnderWay};
 use super::registration::{LentPiece, lend};
 use super::{Error, Library, Offer};
 use crate::sys::memory::UserMemory;
 
-/// Completions that the queue has room for: more than there are operations under way, where there are few peers.
-const QUEUE: usize = 8192;
+/// Completions that the queue has room for, at most and at least: as many as the provider allows between these.
+const QUEUE: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 16;
 
 /// An endpoint, or one for each peer, and the queue of completions.
 pub struct Port {
     // In this order: endpoints are closed first, and memory that they may use last.
     pub(super) endpoints: Endpoints,
     pub(super) queue: Object<fid_cq>,
+    pub(super) under_way: UnderWay,
     pub(super) operations: Slab<Box<Operation>>,
     /// What was refused at once or given up, and not told yet.
     pub(super) failed: Vec<Event>,
@@ -46,12 +47,13 @@ impl Port {
     /// can come over it that are not taken.
     pub fn open(offer: Offer, receives: usize) -> Result<Port, Error> {
         let domain = open_domain(offer)?;
-        let queue = open_queue(&domain)?;
+        let (queue, room) = open_queue(&domain)?;
         let endpoints = match domain.offer.kind {
             EndpointKind::Datagram => Endpoints::Datagram(DatagramEndpoint::open(&domain, &queue)?),
             EndpointKind::Connected => Endpoints::Connected(Connections::listen(&domain, receives)?),
         };
-        Ok(Port { endpoints, queue, operations: Slab::new(), failed: Vec::new(), domain: Arc::new(domain) })
+        let (under_way, domain) = (UnderWay::of_queue(room), Arc::new(domain));
+        Ok(Port { endpoints, queue, under_way, operations: Slab::new(), failed: Vec::new(), domain })
     }
 
     /// Where peers reach it.
@@ -114,38 +116,68 @@ fn open_domain(offer: Offer) -> Result<Domain, Error> {
     }
 }
 
-fn open_queue(domain: &Domain) -> Result<Object<fid_cq>, Error> {
-    let mut attributes = fi_cq_attr {
-        size: QUEUE,
-        flags: 0,
-        format: FI_CQ_FORMAT_MSG,
-        wait_obj: FI_WAIT_NONE,
-        signaling_vector: 0,
-        wait_cond: 0,
-        wait_set: null_mut(),
-    };
-    let mut queue = null_mut();
-    // SAFETY: the contract; a live domain, and attributes that live during the call.
-    unsafe {
-        let open = (*(*domain.domain.as_ptr()).ops).cq_open;
-        let returned = open(domain.domain.as_ptr(), &raw mut attributes, &raw mut queue, null_mut());
-        domain.offer.library.check("fi_cq_open", returned as isize)?;
-        Ok(Object::new(queue))
+/// A queue, and for how many completions it has room.
+fn open_queue(domain: &Domain) -> Result<(Object<fid_cq>, usize), Error> {
+    let mut size = *QUEUE.end();
+    loop {
+        let mut attributes = fi_cq_attr {
+            size,
+            flags: 0,
+            format: FI_CQ_FORMAT_MSG,
+            wait_obj: FI_WAIT_NONE,
+            signaling_vector: 0,
+            wait_cond: 0,
+            wait_set: null_mut(),
+        };
+        let mut queue = null_mut();
+        // SAFETY: the contract; a live domain, and attributes that live during the call.
+        let returned = unsafe {
+            let open = (*(*domain.domain.as_ptr()).ops).cq_open;
+            open(domain.domain.as_ptr(), &raw mut attributes, &raw mut queue, null_mut())
+        };
+        match domain.offer.library.check("fi_cq_open", returned as isize) {
+            // SAFETY: it was opened.
+            Ok(_) => return Ok((unsafe { Object::new(queue) }, size)),
+            Err(error) if size <= *QUEUE.start() => return Err(error),
+            Err(_) => size /= 2,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Posted;
     use super::*;
+
+    /// Ports over the providers that every libfabric has, where there is one.
+    fn ports() -> impl Iterator<Item = Port> {
+        let library = Library::open(c"libfabric.so.1", false).ok();
+        let offers = |provider| {
+            let offers = Offer::of_kind(library.as_ref()?, provider, EndpointKind::Datagram);
+            Port::open(offers.ok()?.pop()?, 0).ok()
+        };
+        ["tcp", "sockets"].map(offers).into_iter().flatten()
+    }
+
+    #[test]
+    fn no_more_is_under_way_than_completions_have_room_for() {
+        let _guard = crate::sys::ofi::one_at_a_time();
+        for mut port in ports() {
+            let most = port.under_way.most;
+            let buffers = port.buffers(most + 10, 64).unwrap();
+            let posted = buffers.into_iter().filter_map(|buffer| match port.receive(buffer) {
+                Posted::Yes => Some(()),
+                Posted::Again(_) => None,
+            });
+            let posted = posted.count();
+            assert!(posted > 0 && posted <= most, "{posted} of {most}");
+        }
+    }
 
     #[test]
     fn a_peer_is_known_once_however_often_it_tells_its_address() {
         let _guard = crate::sys::ofi::one_at_a_time();
-        let Ok(library) = Library::open(c"libfabric.so.1", false) else { return };
-        for provider in ["tcp", "sockets"] {
-            let offers = Offer::of_kind(&library, provider, EndpointKind::Datagram);
-            let Some(offer) = offers.ok().and_then(|mut offers| offers.pop()) else { continue };
-            let Ok(mut port) = Port::open(offer, 0) else { continue };
+        for mut port in ports() {
             let own = port.address().unwrap();
             assert_eq!(port.insert(&own).unwrap(), port.insert(&own).unwrap());
             assert!(port.insert(&own[1..]).is_err());
