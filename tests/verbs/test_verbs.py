@@ -177,7 +177,7 @@ class Verbs(unittest.TestCase):
         self.assertGreater(shares.get("verbs:rxe0", 0), 0.1, output)
 
     def test_g_an_interface_taken_down(self):
-        # (In later jobs rdma_rxe's connections over it were seen not to come up; docs/ofi.md.)
+        # (In later jobs rdma_rxe's connections over it do not come about, nor those of MPICH alone; docs/ofi.md.)
         set_link = lambda state: self.b.run(f"ip link set eth1 {state}", LIMIT_S)  # noqa: E731
         self.cut("an interface taken down", "verbs:rxe1", lambda: set_link("down"), lambda: set_link("up"))
 
