@@ -25,15 +25,15 @@ impl Given {
         Given { stack, benchmark, link, size: Some(size), metric: "any", option: None, value }
     }
 
-    /// A time of an application.
-    pub fn seconds(
-        app: &'static str,
+    /// A value of what has no sizes, as applications.
+    pub fn without_size(
+        benchmark: &'static str,
         stack: &'static str,
         link: &'static str,
         metric: &'static str,
         value: f64,
     ) -> Given {
-        Given { stack, benchmark: app, link, size: None, metric, option: None, value }
+        Given { stack, benchmark, link, size: None, metric, option: None, value }
     }
 
     /// Panics when the plan measures no such value: a statement that asks for it could never be judged.
