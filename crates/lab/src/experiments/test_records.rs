@@ -64,21 +64,8 @@ impl Given {
 /// A record of these values, with the plan's links.
 pub fn record(experiment: &str, values: &[Given]) -> Record {
     let (plan, _) = find(experiment).unwrap().plan(false).unwrap();
-    let manifest = json!({"schema": crate::record::SCHEMA, "fishplate": "0", "started": "", "load": 0.0, "stacks": [],
-        "machine": {"cpu": "", "cores": 2, "memory_bytes": 0, "kernel": "", "hostname": ""}, "links": [],
-        "benchmarks": [], "rounds": 1});
-    Record {
-        file: "synthetic".into(),
-        manifest: serde_json::from_value(manifest).unwrap(),
-        links: if values.is_empty() { vec![] } else { plan.links.iter().map(|link| link.recorded()).collect() },
-        samples: values.iter().map(sample).collect(),
-        rails: vec![],
-        skipped: vec![],
-        cells: vec![],
-        statements: vec![],
-        torn: None,
-        whole_bytes: 0,
-    }
+    let links = if values.is_empty() { vec![] } else { plan.links.iter().map(|link| link.recorded()).collect() };
+    Record { links, samples: values.iter().map(sample).collect(), ..Record::synthetic(json!({})) }
 }
 
 /// What is judged of a record of these values: ids, and whether they hold.
