@@ -27,12 +27,12 @@ impl Network {
                     self.begin(events, station, job);
                 }
             }
-            Place::Link(cable) => {
+            Place::Link(number) => {
                 let path = &self.flows[flow.0 as usize].path;
                 let (mtu, overhead) = (path.terms.mtu, path.terms.packet_overhead);
                 let frames = path.terms.frame_bytes.is_some();
                 let again = path.terms.back + path.latency() + Time::ns(RESEND_AFTER_NS);
-                let link = &mut self.cables[cable as usize].link;
+                let link = &mut self.links[number as usize].link;
                 let now = events.now();
                 let packets = match self.traffic.existing(&self.flows[flow.0 as usize]) {
                     Some(traffic) if frames => traffic.new_packets(now, bytes, mtu),
@@ -42,11 +42,11 @@ impl Network {
                 if !matches!(link.offer(now.link_instant(), name, wire as u32), Offered::Taken) {
                     events.enter(now + again, NetworkEvent::Arrives(name));
                 }
-                self.announce(events, cable);
+                self.announce_link(events, number);
             }
-            Place::Shaper(gate) => {
-                self.gates[gate as usize].shaper.offer(events.now(), name, bytes);
-                self.open_gate_later(events, gate);
+            Place::Shaper(number) => {
+                self.shapers[number as usize].shaper.offer(events.now(), name, bytes);
+                self.announce_shaper(events, number);
             }
         }
     }
@@ -58,26 +58,26 @@ impl Network {
     }
 
     /// A shaper may let something through now.
-    pub(super) fn released(&mut self, events: &mut impl Events, gate: u32) {
-        self.gates[gate as usize].due = None;
-        self.release(events, gate);
+    pub(super) fn released(&mut self, events: &mut impl Events, number: u32) {
+        self.shapers[number as usize].due = None;
+        self.release(events, number);
     }
 
     /// Lets through what a shaper has room for.
-    fn release(&mut self, events: &mut impl Events, gate: u32) {
-        let passed = self.gates[gate as usize].shaper.release(events.now());
+    fn release(&mut self, events: &mut impl Events, number: u32) {
+        let passed = self.shapers[number as usize].shaper.release(events.now());
         passed.into_iter().for_each(|name| self.served(events, name));
-        self.open_gate_later(events, gate);
+        self.announce_shaper(events, number);
     }
 
     /// Never at once: pieces that pass bring others here, which must not overtake them.
-    fn open_gate_later(&mut self, events: &mut impl Events, gate: u32) {
-        let state = &mut self.gates[gate as usize];
+    fn announce_shaper(&mut self, events: &mut impl Events, number: u32) {
+        let state = &mut self.shapers[number as usize];
         if let Some(at) = state.shaper.due()
             && state.due.is_none_or(|due| at < due)
         {
             state.due = Some(at);
-            events.enter(at, NetworkEvent::Released(gate));
+            events.enter(at, NetworkEvent::Released(number));
         }
     }
 
@@ -86,15 +86,15 @@ impl Network {
         let now = events.now();
         match place {
             Place::Station(_) => {}
-            Place::Shaper(gate) => {
-                self.gates[gate as usize].shaper.set_rate(now, f64::from(mbit));
-                self.release(events, gate);
+            Place::Shaper(number) => {
+                self.shapers[number as usize].shaper.set_rate(now, f64::from(mbit));
+                self.release(events, number);
             }
-            Place::Link(cable) => {
-                let link = &mut self.cables[cable as usize].link;
+            Place::Link(number) => {
+                let link = &mut self.links[number as usize].link;
                 let settings = Settings { rate: Some(Rate::mbit(mbit.into())), ..link.settings().clone() };
                 link.set(now.link_instant(), settings);
-                self.announce(events, cable);
+                self.announce_link(events, number);
             }
         }
     }
@@ -177,28 +177,28 @@ impl Network {
         self.pump(events, adapter);
     }
 
-    fn announce(&mut self, events: &mut impl Events, cable: u32) {
-        let state = &mut self.cables[cable as usize];
+    fn announce_link(&mut self, events: &mut impl Events, number: u32) {
+        let state = &mut self.links[number as usize];
         let next = state.link.next_delivery().map(Time::of_link);
         if let Some(at) = next
             && state.due.is_none_or(|due| at < due)
         {
             state.due = Some(at);
-            events.enter(at, NetworkEvent::Due(cable));
+            events.enter(at, NetworkEvent::Due(number));
         }
     }
 
     /// A link may have delivered something.
-    pub(super) fn due(&mut self, events: &mut impl Events, cable: u32) {
+    pub(super) fn due(&mut self, events: &mut impl Events, number: u32) {
         let now = events.now();
-        self.cables[cable as usize].due = None;
-        while let Some(delivery) = self.cables[cable as usize].link.deliver(now.link_instant()) {
+        self.links[number as usize].due = None;
+        while let Some(delivery) = self.links[number as usize].link.deliver(now.link_instant()) {
             let Some(chunk) = self.chunks.get(delivery.token).copied() else { continue };
             let Some(hop) = self.hop(&chunk) else { continue };
             self.left(events, delivery.token, &hop);
             self.go_on(events, delivery.token, now + hop.latency);
         }
-        self.announce(events, cable);
+        self.announce_link(events, number);
     }
 
     /// A piece is where it was to go.

@@ -66,13 +66,13 @@ struct Chunk {
 }
 
 /// A link with the time for which it has announced itself.
-struct Cable {
+struct TimedLink {
     link: Link<u32>,
     due: Option<Time>,
 }
 
 /// A shaper with the time for which it has announced itself.
-struct Gate {
+struct TimedShaper {
     shaper: Shaper,
     due: Option<Time>,
 }
@@ -81,8 +81,8 @@ struct Gate {
 #[derive(Default)]
 pub struct Network {
     stations: Vec<Station>,
-    cables: Vec<Cable>,
-    gates: Vec<Gate>,
+    links: Vec<TimedLink>,
+    shapers: Vec<TimedShaper>,
     adapters: Vec<Adapter>,
     flows: Vec<Flow>,
     traffic: TrafficTable,
@@ -118,14 +118,14 @@ impl Network {
 
     /// A new link.
     pub fn add_link(&mut self, link: Link<u32>) -> Place {
-        self.cables.push(Cable { link, due: None });
-        Place::Link(self.cables.len() as u32 - 1)
+        self.links.push(TimedLink { link, due: None });
+        Place::Link(self.links.len() as u32 - 1)
     }
 
     /// A new shaper.
     pub fn add_shaper(&mut self, shaper: Shaper) -> Place {
-        self.gates.push(Gate { shaper, due: None });
-        Place::Shaper(self.gates.len() as u32 - 1)
+        self.shapers.push(TimedShaper { shaper, due: None });
+        Place::Shaper(self.shapers.len() as u32 - 1)
     }
 
     /// A new adapter.
@@ -161,7 +161,7 @@ impl Network {
     /// What an acknowledgement that sets out now waits for: what the other direction has queued.
     pub fn queue_back(&self, now: Time, flow: FlowId) -> Time {
         match self.path(flow).into.back_through {
-            Some(Place::Shaper(gate)) => self.gates[gate as usize].shaper.wait(now),
+            Some(Place::Shaper(number)) => self.shapers[number as usize].shaper.wait(now),
             _ => Time::default(),
         }
     }
@@ -184,8 +184,8 @@ impl Network {
         match event {
             NetworkEvent::Arrives(chunk) => self.submit(events, chunk),
             NetworkEvent::Served(station) => self.done(events, station),
-            NetworkEvent::Due(cable) => self.due(events, cable),
-            NetworkEvent::Released(gate) => self.released(events, gate),
+            NetworkEvent::Due(link) => self.due(events, link),
+            NetworkEvent::Released(shaper) => self.released(events, shaper),
             NetworkEvent::Changed(place, mbit) => self.change(events, place, mbit),
             NetworkEvent::Heard(flow, bytes) => self.heard(events, flow, bytes, None),
             NetworkEvent::HeardLast(flow, bytes, token) => self.heard(events, flow, bytes, Some(token)),
