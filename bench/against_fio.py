@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--path", default=os.environ.get("FISHPLATE_STORAGE"), help="folder (default: $FISHPLATE_STORAGE)")
     parser.add_argument("--program", default=ROOT / "build/bench/mpich/io_threads", help="io_threads")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1, help="of each value, whole ones (default 1)")
+    parser.add_argument("--seconds", type=int, default=1, help="of each value (default 1)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--record", type=int, default=256, help="KiB (default 256)")
     parser.add_argument("--file-size", type=int, default=256, help="MiB (default 256)")

@@ -54,9 +54,9 @@ void database_require(struct database *database, const struct session *session,
     exit(EXIT_FILE);
 }
 
-static struct database named(const char *name, bool temporary)
+static struct database named(const char *name)
 {
-    struct database database = {.file = MPI_FILE_NULL, .temporary = temporary};
+    struct database database = {.file = MPI_FILE_NULL};
     snprintf(database.name, sizeof database.name, "%s", name);
     return database;
 }
@@ -79,7 +79,7 @@ void database_open(struct database *database, const struct session *session, con
     if (session->rank == 0)
         files_check(name, &trouble);
     trouble_end(session, &trouble);
-    *database = named(name, false);
+    *database = named(name);
     open_file(database, session, MPI_MODE_RDONLY);
 }
 
@@ -147,10 +147,11 @@ void database_make(struct database *database, const struct session *session,
     int64_t bytes = bytes_of(recipe, part), before = 0, all = 0;
     MPI_Exscan(&bytes, &before, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&bytes, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-    *database = named(name, false);
+    *database = named(name);
     if (session->rank == 0)
         make_place(name, all, &trouble);
     trouble_end(session, &trouble);
+    // From here on it is this job's to remove.
     database->temporary = temporary;
     open_file(database, session, MPI_MODE_RDWR);
     write_part(database, recipe, part, session->rank == 0 ? 0 : before, &trouble);

@@ -17,6 +17,7 @@ struct member {
     struct team *team;
     uint64_t number;
     pthread_t thread;
+    double seconds;
     size_t pending_count;
     double pending[PENDING_CAPACITY];
 };
@@ -51,7 +52,7 @@ void team_add(struct team *team, uint64_t number, double sample)
 static void *run_member(void *argument)
 {
     struct member *member = argument;
-    member->team->work(member->team->state, member->number, member->team);
+    member->seconds = member->team->work(member->team->state, member->number, member->team);
     hand_over(member);
     return NULL;
 }
@@ -61,7 +62,19 @@ void team_wait(struct team *team)
     pthread_barrier_wait(&team->barrier);
 }
 
-void team_run(uint64_t threads, team_work *work, void *state, struct series *samples)
+static struct team_seconds seconds_of(const struct team *team, uint64_t threads)
+{
+    double slowest = 0.0, sum = 0.0;
+    for (uint64_t i = 0; i < threads; i++) {
+        double seconds = team->members[i].seconds;
+        slowest = seconds > slowest ? seconds : slowest;
+        sum += seconds;
+    }
+    return (struct team_seconds){slowest, sum / (double)threads};
+}
+
+struct team_seconds team_run(uint64_t threads, team_work *work, void *state,
+                             struct series *samples)
 {
     struct team team = {.work = work, .state = state, .samples = samples};
     pthread_mutex_init(&team.samples_lock, NULL);
@@ -82,7 +95,9 @@ void team_run(uint64_t threads, team_work *work, void *state, struct series *sam
     run_member(&team.members[0]);
     for (uint64_t i = 1; i < threads; i++)
         pthread_join(team.members[i].thread, NULL);
+    struct team_seconds seconds = seconds_of(&team, threads);
     free(team.members);
     pthread_barrier_destroy(&team.barrier);
     pthread_mutex_destroy(&team.samples_lock);
+    return seconds;
 }

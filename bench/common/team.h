@@ -8,12 +8,19 @@
 
 struct team;
 
-// What each thread does. `member` counts from 0, which is the calling thread.
-typedef void team_work(void *state, uint64_t member, struct team *team);
+// What the threads took, each for itself, in seconds.
+struct team_seconds {
+    double slowest, mean;
+};
+
+// What each thread does; returns the seconds that it took. `member` counts from 0, which is the
+// calling thread.
+typedef double team_work(void *state, uint64_t member, struct team *team);
 
 // Runs the work in so many threads; returns when all are done. Aborts the job when the
 // system gives no more threads.
-void team_run(uint64_t threads, team_work *work, void *state, struct series *samples);
+struct team_seconds team_run(uint64_t threads, team_work *work, void *state,
+                             struct series *samples);
 
 // Waits until all threads of the team are here.
 void team_wait(struct team *team);

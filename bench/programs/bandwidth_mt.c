@@ -15,14 +15,9 @@ static const struct program program = {
     .needs_threads = true,
 };
 
-struct lane {
-    struct window window;
-    double seconds; // of its part of the batch
-};
-
 struct bandwidth_mt {
     const struct session *session;
-    struct lane *lanes; // one a thread
+    struct window *windows; // one a thread
     uint64_t count; // of the batch
 };
 
@@ -37,40 +32,41 @@ static uint64_t open_size(void *state, size_t size, uint64_t parameter)
             route.to = 1;
         else
             route.from = 0;
-        window_open(&bandwidth->lanes[i].window, session, route, size);
+        window_open(&bandwidth->windows[i], session, route, size);
     }
-    return bandwidth->lanes[0].window.count;
+    return bandwidth->windows[0].count;
 }
 
 static void close_size(void *state)
 {
     struct bandwidth_mt *bandwidth = state;
     for (uint64_t i = 0; i < bandwidth->session->options.threads; i++)
-        window_close(&bandwidth->lanes[i].window);
+        window_close(&bandwidth->windows[i]);
 }
 
 static double rate(const void *state, uint64_t iterations, double seconds)
 {
     const struct bandwidth_mt *bandwidth = state;
-    const struct window *window = &bandwidth->lanes[0].window;
+    const struct window *window = &bandwidth->windows[0];
     uint64_t messages = window->count * iterations * bandwidth->session->options.threads;
     return megabytes_per_second(window->size, messages, seconds);
 }
 
-static void run_lane(void *state, uint64_t member, struct team *team)
+static double run_windows(void *state, uint64_t member, struct team *team)
 {
     struct bandwidth_mt *bandwidth = state;
-    struct lane *lane = &bandwidth->lanes[member];
-    window_ready(&lane->window);
+    struct window *window = &bandwidth->windows[member];
+    double seconds = 0.0;
+    window_ready(window);
     team_wait(team);
-    lane->seconds = 0.0;
     for (uint64_t i = 0; i < bandwidth->count; i++) {
-        double round = window_run(&lane->window);
-        lane->seconds += round;
+        double round = window_run(window);
+        seconds += round;
         // A window of one thread; the samples are as if all threads were as fast.
         if (bandwidth->session->rank == 0)
             team_add(team, member, rate(bandwidth, 1, round));
     }
+    return seconds;
 }
 
 static double run_batch(void *state, uint64_t count, struct series *samples)
@@ -78,11 +74,7 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
     struct bandwidth_mt *bandwidth = state;
     uint64_t threads = bandwidth->session->options.threads;
     bandwidth->count = count;
-    team_run(threads, run_lane, bandwidth, samples);
-    double slowest = 0.0;
-    for (uint64_t i = 0; i < threads; i++)
-        if (bandwidth->lanes[i].seconds > slowest)
-            slowest = bandwidth->lanes[i].seconds;
+    double slowest = team_run(threads, run_windows, bandwidth, samples).slowest;
     // Rank 1's rounds start with waiting for rank 0.
     return bandwidth->session->rank == 0 ? slowest : 0.0;
 }
@@ -101,8 +93,8 @@ int main(int argc, char **argv)
     struct session session;
     session_start_pair(&session, &program, argc, argv);
     struct bandwidth_mt bandwidth = {.session = &session};
-    bandwidth.lanes = allocate(session.options.threads * sizeof *bandwidth.lanes);
+    bandwidth.windows = allocate(session.options.threads * sizeof *bandwidth.windows);
     sweep(&session, &benchmark, &bandwidth);
-    free(bandwidth.lanes);
+    free(bandwidth.windows);
     return session_finish();
 }

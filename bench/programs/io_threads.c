@@ -27,7 +27,6 @@ struct reader {
     struct buffer buffer;
     struct random random;
     uint64_t next; // record of its part, in sequential order
-    double seconds; // of its part of the batch
 };
 
 struct threads {
@@ -104,19 +103,19 @@ static double run_record(struct threads *threads, uint64_t member)
     return seconds;
 }
 
-static void run_member(void *state, uint64_t member, struct team *team)
+static double run_member(void *state, uint64_t member, struct team *team)
 {
     struct threads *threads = state;
-    struct reader *reader = &threads->readers[member];
-    reader->seconds = 0.0;
+    double seconds = 0.0;
     team_wait(team);
     for (uint64_t i = 0; i < threads->iterations; i++) {
         double once = run_record(threads, member);
-        reader->seconds += once;
+        seconds += once;
         // Of one thread; the samples are as if all were as fast.
         if (threads->io->session->rank == 0)
             team_add(team, member, megabytes(threads, 1, once));
     }
+    return seconds;
 }
 
 static double run_batch(void *state, uint64_t count, struct series *samples)
@@ -124,12 +123,7 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
     struct threads *threads = state;
     threads->iterations = count;
     MPI_Barrier(MPI_COMM_WORLD);
-    team_run(threads->count, run_member, threads, samples);
-    double slowest = 0.0;
-    for (uint64_t i = 0; i < threads->count; i++)
-        if (threads->readers[i].seconds > slowest)
-            slowest = threads->readers[i].seconds;
-    return slowest;
+    return team_run(threads->count, run_member, threads, samples).slowest;
 }
 
 static uint64_t open_size(void *state, size_t size, uint64_t parameter)

@@ -12,14 +12,9 @@ static const struct program program = {
     .needs_threads = true,
 };
 
-struct player {
-    struct ping_pong ping_pong;
-    double seconds; // of its part of the batch
-};
-
 struct latency_mt {
     const struct session *session;
-    struct player *players; // one a thread
+    struct ping_pong *ping_pongs; // one a thread
     uint64_t count; // of the batch
 };
 
@@ -29,7 +24,7 @@ static uint64_t open_size(void *state, size_t size, uint64_t parameter)
     struct latency_mt *latency = state;
     const struct session *session = latency->session;
     for (uint64_t i = 0; i < session->options.threads; i++)
-        ping_pong_open(&latency->players[i].ping_pong, session, 1 - session->rank, (int)i, size);
+        ping_pong_open(&latency->ping_pongs[i], session, 1 - session->rank, (int)i, size);
     return 0;
 }
 
@@ -37,22 +32,23 @@ static void close_size(void *state)
 {
     struct latency_mt *latency = state;
     for (uint64_t i = 0; i < latency->session->options.threads; i++)
-        ping_pong_close(&latency->players[i].ping_pong);
+        ping_pong_close(&latency->ping_pongs[i]);
 }
 
-static void play(void *state, uint64_t member, struct team *team)
+static double run_rounds(void *state, uint64_t member, struct team *team)
 {
     struct latency_mt *latency = state;
-    struct player *player = &latency->players[member];
-    ping_pong_ready(&player->ping_pong);
+    struct ping_pong *ping_pong = &latency->ping_pongs[member];
+    double seconds = 0.0;
+    ping_pong_ready(ping_pong);
     team_wait(team);
-    player->seconds = 0.0;
     for (uint64_t i = 0; i < latency->count; i++) {
-        double round = ping_pong_round(&player->ping_pong);
-        player->seconds += round;
-        if (player->ping_pong.first)
+        double round = ping_pong_round(ping_pong);
+        seconds += round;
+        if (ping_pong->first)
             team_add(team, member, ping_pong_half_us(NULL, 1, round));
     }
+    return seconds;
 }
 
 static double run_batch(void *state, uint64_t count, struct series *samples)
@@ -60,13 +56,8 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
     struct latency_mt *latency = state;
     uint64_t threads = latency->session->options.threads;
     latency->count = count;
-    team_run(threads, play, latency, samples);
-    if (latency->session->rank != 0)
-        return 0.0;
-    double seconds = 0.0;
-    for (uint64_t i = 0; i < threads; i++)
-        seconds += latency->players[i].seconds;
-    return seconds / (double)threads;
+    double mean = team_run(threads, run_rounds, latency, samples).mean;
+    return latency->session->rank == 0 ? mean : 0.0;
 }
 
 int main(int argc, char **argv)
@@ -79,8 +70,8 @@ int main(int argc, char **argv)
     struct session session;
     session_start_pair(&session, &program, argc, argv);
     struct latency_mt latency = {.session = &session};
-    latency.players = allocate(session.options.threads * sizeof *latency.players);
+    latency.ping_pongs = allocate(session.options.threads * sizeof *latency.ping_pongs);
     sweep(&session, &benchmark, &latency);
-    free(latency.players);
+    free(latency.ping_pongs);
     return session_finish();
 }

@@ -17,7 +17,6 @@
 struct stream {
     int socket;
     struct buffer send, receive;
-    double seconds; // of its part of the batch
 };
 
 struct client {
@@ -147,33 +146,30 @@ static void run_window(const struct stream *stream, const struct command *comman
     await_right(stream, iteration);
 }
 
-static void run_stream(void *state, uint64_t member, struct team *team)
+static double run_stream(void *state, uint64_t member, struct team *team)
 {
     struct client *client = state;
     struct stream *stream = &client->streams[member];
     struct command command = start_command(client, member);
+    double seconds = 0.0;
     team_wait(team);
-    stream->seconds = 0.0;
     for (uint64_t i = 0; i < command.count; i++) {
         double start = clock_seconds();
         run_window(stream, &command, command.iteration + i);
-        double seconds = clock_seconds() - start;
-        stream->seconds += seconds;
+        double once = clock_seconds() - start;
+        seconds += once;
         // A window of one stream; the samples are as if all streams were as fast.
-        team_add(team, member, rate(client, 1, seconds));
+        team_add(team, member, rate(client, 1, once));
     }
+    return seconds;
 }
 
 static double run_windows(void *state, uint64_t count, struct series *samples)
 {
     struct client *client = state;
     client->command.count = count;
-    team_run(client->stream_count, run_stream, client, samples);
+    double slowest = team_run(client->stream_count, run_stream, client, samples).slowest;
     client->iteration += count;
-    double slowest = 0.0;
-    for (uint64_t i = 0; i < client->stream_count; i++)
-        if (client->streams[i].seconds > slowest)
-            slowest = client->streams[i].seconds;
     return slowest;
 }
 

@@ -112,7 +112,7 @@ struct roll_call {
     bool all_were_there[TEAM_THREADS];
 };
 
-static void answer_roll_call(void *state, uint64_t member, struct team *team)
+static double answer_roll_call(void *state, uint64_t member, struct team *team)
 {
     struct roll_call *call = state;
     call->present[member] = 1;
@@ -123,6 +123,7 @@ static void answer_roll_call(void *state, uint64_t member, struct team *team)
     call->all_were_there[member] = present == TEAM_THREADS;
     for (int i = 0; i < TEAM_SAMPLES; i++)
         team_add(team, member, (double)(member + 1));
+    return (double)(member + 1);
 }
 
 static void test_team(void)
@@ -131,7 +132,8 @@ static void test_team(void)
     if (!series_create(&series))
         abort();
     struct roll_call call = {0};
-    team_run(TEAM_THREADS, answer_roll_call, &call, &series);
+    struct team_seconds seconds = team_run(TEAM_THREADS, answer_roll_call, &call, &series);
+    EXPECT(near(seconds.slowest, 4.0) && near(seconds.mean, 2.5));
     for (int i = 0; i < TEAM_THREADS; i++)
         EXPECT(call.all_were_there[i]);
     EXPECT(series.count == (uint64_t)TEAM_THREADS * TEAM_SAMPLES);

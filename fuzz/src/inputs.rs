@@ -1,7 +1,9 @@
 //! Inputs from a seed: random bytes, and examples with mistakes in them.
 
-use rand_core::{Rng, SeedableRng};
-use rand_xorshift::XorShiftRng;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fastrand::Rng;
 
 /// Longest input of random bytes.
 const LONGEST: u64 = 160;
@@ -10,8 +12,8 @@ const MOST_MISTAKES: u64 = 4;
 
 /// Input number `run` of a seed. The same numbers and examples give the same input.
 pub fn input(seed: u64, run: u64, examples: &[Vec<u8>]) -> Vec<u8> {
-    let mut rng = XorShiftRng::seed_from_u64(seed.rotate_left(32) ^ run);
-    let mut below = |end: u64| if end == 0 { 0 } else { rng.next_u64() % end };
+    let mut rng = Rng::with_seed(seed.rotate_left(32) ^ run);
+    let mut below = |end: u64| if end == 0 { 0 } else { rng.u64(..end) };
     if examples.is_empty() || below(2) == 0 {
         return (0..below(LONGEST)).map(|_| below(256) as u8).collect();
     }
@@ -28,4 +30,12 @@ pub fn input(seed: u64, run: u64, examples: &[Vec<u8>]) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// The examples of a target, in the order of their names.
+pub fn examples(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|at| at.path()).collect();
+    files.sort();
+    files.iter().filter_map(|file| fs::read(file).ok()).collect()
 }

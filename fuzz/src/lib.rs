@@ -7,6 +7,7 @@
 pub mod decoder;
 pub mod engine;
 pub mod handshake;
+mod headers;
 mod hostile;
 pub mod inputs;
 pub mod ofi;

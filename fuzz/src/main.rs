@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 }
 
 fn feed(target: &Target, args: &Args) -> ExitCode {
-    let examples = examples(target.name);
+    let examples = inputs::examples(target.name);
     let started = Instant::now();
     let mut ends: BTreeMap<&str, u64> = target.ends.iter().map(|end| (*end, 0)).collect();
     let mut most = 0;
@@ -106,12 +106,4 @@ fn repeat(target: &Target, files: &[PathBuf]) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
-}
-
-/// The corpus of a target, in the order of its names.
-fn examples(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|at| at.path()).collect();
-    files.sort();
-    files.iter().filter_map(|file| fs::read(file).ok()).collect()
 }

@@ -1,9 +1,9 @@
 //! A link over a provider whose peer sends any records: what looks like one, and what does not.
 
-use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
-use fishplate_engine::{Envelope, MessageSeq};
+use fishplate_engine::wire::Header;
 use fishplate_rails::ofi::hostile::{Ended, Kind, MOST_PAYLOAD, PREAMBLE, RemotePiece, Victim, Wanted};
 
+use crate::headers;
 use crate::support::rng::Rng;
 
 /// How inputs end.
@@ -89,7 +89,7 @@ impl Peer {
         let fits = (len as usize).min(MOST_PAYLOAD);
         let there = if rng.percent(96) { fits } else { rng.below(MOST_PAYLOAD as u64) as usize };
         self.missing = (len as usize).saturating_sub(there);
-        let mut header = header(len);
+        let mut header = headers::eager(0, len);
         if rng.percent(3) {
             let at = rng.below(header.len() as u64) as usize;
             header[at] = rng.below(256) as u8;
@@ -125,14 +125,6 @@ impl Peer {
         let len: u64 = pieces.iter().fold(0, |sum, piece| sum.wrapping_add(piece.len));
         let len = if rng.percent(95) { len as u32 } else { rng.next() as u32 };
         let list: Vec<u8> = pieces.iter().flat_map(RemotePiece::encode).collect();
-        [header(len), list].concat()
+        [headers::eager(0, len), list].concat()
     }
-}
-
-/// A message of that length.
-fn header(len: u32) -> Vec<u8> {
-    let body = Body::Eager { seq: MessageSeq(0), envelope: Envelope::Tagged(7), data: None, len, prompt: false };
-    let mut out = [0; MAX_HEADER_LEN];
-    let header_len = Header::without_acknowledgement(body).encode(&mut out);
-    out[..header_len].to_vec()
 }

@@ -1,11 +1,10 @@
 //! A link in shared memory, into which a bad peer writes between any two steps of either end.
 
-use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
-use fishplate_engine::{Envelope, MessageSeq};
 use fishplate_rails::shared_memory::direction::{Direction, Ended, MOST_TAKEN, RECEIVER, SENDER};
 use fishplate_rails::shared_memory::layout::{BYTES, IN_SLOT, LEN, MOST_PAYLOAD, SLOTS, Word, describe, tag};
 use fishplate_rails::shared_memory::{BadRecord, kind};
 
+use crate::headers;
 use crate::support::rng::Rng;
 
 /// How inputs end.
@@ -116,13 +115,10 @@ impl Run {
         let number = rng.below(self.sent.len() as u64 + 2) as u32;
         let slot = SENDER.slot(number);
         let kind = *rng.pick(&[kind::FRAME, kind::FRAME, kind::LENT, kind::REST]);
-        let (seq, envelope) = (MessageSeq(number), Envelope::Tagged(7));
         let len = *rng.pick(&[0, 1, 12, 56, 212, 4096, MOST_PAYLOAD as u32, MOST_TAKEN, u32::MAX]);
-        let mut header = [0; MAX_HEADER_LEN];
-        let body = Body::Eager { seq, envelope, data: None, len, prompt: false };
-        let header_len = Header::without_acknowledgement(body).encode(&mut header);
-        self.link.spoil(slot + 8, &header[..header_len]);
-        let record_len = header_len + *rng.pick(&[0, 1, 8, 12, 16, 56, 256, MOST_PAYLOAD]);
+        let header = headers::eager(number, len);
+        self.link.spoil(slot + 8, &header);
+        let record_len = header.len() + *rng.pick(&[0, 1, 8, 12, 16, 56, 256, MOST_PAYLOAD]);
         self.link.spoil(slot + 4, &describe(kind, record_len).to_le_bytes());
         self.link.spoil(slot, &tag(number).to_le_bytes());
     }

@@ -1,8 +1,6 @@
 //! A short run of every target: the corpus, and seeded inputs until every end has been seen.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 use fishplate_fuzz::{TARGETS, inputs};
 
@@ -12,11 +10,8 @@ const MOST: u64 = 20_000;
 #[test]
 fn the_corpus_and_some_thousand_inputs_of_each_target_end_well_in_every_way() {
     for target in TARGETS {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target.name);
-        let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.sort();
-        assert!(!files.is_empty(), "{}: no examples", folder.display());
-        let examples: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+        let examples = inputs::examples(target.name);
+        assert!(!examples.is_empty(), "{}: no examples", target.name);
         let mut ends: BTreeSet<&str> = examples.iter().map(|example| (target.run)(example)).collect();
         for run in 0..MOST {
             let all = target.ends.iter().all(|end| ends.contains(end));

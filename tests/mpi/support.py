@@ -42,6 +42,11 @@ def stack(mpi):
     return Path(found.stdout.strip())
 
 
+def is_set_up(name):
+    """Whether `fishplate setup` has put this stack or application here."""
+    return subprocess.run([FISHPLATE, "setup", "--where", name], capture_output=True).returncode == 0
+
+
 def mpiexec(interface, ranks):
     """The launcher of an interface's MPI, for ranks on this host."""
     mpi = INTERFACES[interface][0]

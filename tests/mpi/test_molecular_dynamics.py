@@ -1,17 +1,11 @@
 """LAMMPS and GROMACS in `fishplate bench`, where they are set up: times of a profile, and rails over time."""
 
 import json
-import subprocess
 import unittest
 
-from support import FISHPLATE, MpiTest
+from support import FISHPLATE, MpiTest, is_set_up
 
 STACKS = "mpich-tcp,fishplate-mpich,openmpi-tcp,fishplate-openmpi"
-
-
-def is_ready(application):
-    """Whether `fishplate setup --app` has been here with this application."""
-    return subprocess.run([FISHPLATE, "setup", "--where", application], capture_output=True).returncode == 0
 
 
 class MolecularDynamics(MpiTest):
@@ -41,11 +35,11 @@ class MolecularDynamics(MpiTest):
             self.assertIn(f"such as {mpi}-tcp or fishplate-{mpi}", skipped["reason"])
             self.assertIn(other, skipped["stack"])
 
-    @unittest.skipUnless(is_ready("lammps"), "LAMMPS is not here: `fishplate setup --app lammps` fetches it")
+    @unittest.skipUnless(is_set_up("lammps"), "LAMMPS is not here: `fishplate setup --app lammps` fetches it")
     def test_lammps(self):
         self.measures("lammps", "mpich", "openmpi")
 
-    @unittest.skipUnless(is_ready("gromacs"), "GROMACS is not here: `fishplate setup --app gromacs` says what is missing")
+    @unittest.skipUnless(is_set_up("gromacs"), "GROMACS is not here: `fishplate setup --app gromacs` says what is missing")
     def test_gromacs(self):
         self.measures("gromacs", "openmpi", "mpich")
 

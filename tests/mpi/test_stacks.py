@@ -7,15 +7,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import BUILD, FISHPLATE, HERE, MpiTest, bench, stack, testbed
+from support import BUILD, FISHPLATE, HERE, MpiTest, bench, is_set_up, stack, testbed
 
 # Of the programs in tests/programs, those that say most about a transport under another MPI.
 PROGRAMS = ["matching", "truncate", "threads", "one_sided"]
-
-
-def is_ready(mpi):
-    """Whether `fishplate setup` has put this MPI here."""
-    return subprocess.run([FISHPLATE, "setup", "--where", mpi], capture_output=True).returncode == 0
 
 
 def build(folder, mpi, programs):
@@ -88,7 +83,17 @@ class Stacks(MpiTest):
             self.assertIn(f"MPICC={stack('mpich')}/mpicc", self.succeeds(shown).out)
 
 
-class OpenMpi(MpiTest):
+class Semantics:
+    """What programs of 2 and 4 ranks have to find under any MPI."""
+
+    def test_semantics(self):
+        for name in PROGRAMS:
+            self.passes(2, name)
+        for name in ["matching", "threads", "one_sided"]:
+            self.passes(4, name)
+
+
+class OpenMpi(Semantics, MpiTest):
     """Fishplate under Open MPI, several ranks on each host."""
 
     @classmethod
@@ -101,12 +106,6 @@ class OpenMpi(MpiTest):
     def passes(self, ranks, name, *arguments):
         self.succeeds(self.mpi(ranks, self.folder / name, *arguments, mpi="openmpi"), "all right")
 
-    def test_semantics(self):
-        for name in PROGRAMS:
-            self.passes(2, name)
-        for name in ["matching", "threads", "one_sided"]:
-            self.passes(4, name)
-
     def test_a_full_unexpected_queue(self):
         self.passes(2, "flood", 60_000, 2000, 20)
 
@@ -115,20 +114,14 @@ class OpenMpi(MpiTest):
         self.assertEqual(ran.shares().keys(), {"r0", "r1", "shm"}, str(self.succeeds(ran)))
 
 
-@unittest.skipUnless(is_ready("impi"), "Intel MPI is not here: `fishplate setup --stack impi` accepts its licence")
-class IntelMpi(MpiTest):
+@unittest.skipUnless(is_set_up("impi"), "Intel MPI is not here: `fishplate setup --stack impi` accepts its licence")
+class IntelMpi(Semantics, MpiTest):
     """Fishplate under Intel MPI, with programs compiled by MPICH's mpicc, whose binary interface it shares."""
 
     def passes(self, ranks, name):
         ran = self.mpi(ranks, BUILD / "tests" / name, mpi="impi")
         self.succeeds(ran, "all right")
         self.assertGreater(len(ran.counters), 0, str(ran))
-
-    def test_semantics(self):
-        for name in PROGRAMS:
-            self.passes(2, name)
-        for name in ["matching", "threads", "one_sided"]:
-            self.passes(4, name)
 
     def test_random_messages(self):
         ran = self.mpi(4, bench("stress"), "--messages", 20_000, mpi="impi")

@@ -37,13 +37,12 @@ class Storage(MpiTest):
         """A script on the first of two clients."""
         return testbed("--hosts", "3", "--storage", storage, "--", "sh", "-c", script)
 
-    def available(self, storage):
-        """Whether it comes up here; what else may be wrong is no reason to skip."""
+    def need(self, storage):
+        """Skips the test, or part of it, unless it comes up here; what else may be wrong is no reason."""
         ran = self.run_command(self.on(storage, "true"))
         if ran.code != 0:
             self.assertTrue(any(reason in ran.err for reason in NOT_HERE), str(ran))
-            print(f"skipped, no {storage} here: {ran.err.strip()}", end=" ")
-        return ran.code == 0
+            self.skipTest(f"no {storage} here: {ran.err.strip()}")
 
     def writing(self, command):
         """A job that has written."""
@@ -59,8 +58,7 @@ class Storage(MpiTest):
     def test_a_server_is_killed(self):
         for storage, (server, told) in SERVED.items():
             with self.subTest(storage):
-                if not self.available(storage):
-                    continue
+                self.need(storage)
                 job = self.writing(self.on(storage, f"{WRITES}; echo code $?"))
                 self.kill(job, server, 1)
                 ran = self.finish(job)
@@ -71,8 +69,7 @@ class Storage(MpiTest):
 
     def test_a_client_of_the_file_system_is_killed(self):
         storage = "glusterfs:servers=1"
-        if not self.available(storage):
-            return
+        self.need(storage)
         job = self.writing(self.on(storage, f"{WRITES}; echo code $?"))
         self.kill(job, "glusterfs", 2)
         ran = self.finish(job)
@@ -84,8 +81,7 @@ class Storage(MpiTest):
     def test_a_rank_is_killed_and_others_go_on(self):
         for storage in ["tmpfs", *SERVED]:
             with self.subTest(storage):
-                if not self.available(storage):
-                    continue
+                self.need(storage)
                 mpiexec = f"{stack('mpich')}/mpiexec -n 2"
                 job = self.writing(self.on(storage, f"{mpiexec} {WRITES}; echo code $?; {READS}"))
                 self.kill(job, "io_threads", 1)
@@ -100,8 +96,7 @@ class Storage(MpiTest):
                 "glusterfs:servers=1": "cannot have files in .*: [0-9]+ bytes are free there"}
         for storage, told in full.items():
             with self.subTest(storage):
-                if not self.available(storage):
-                    continue
+                self.need(storage)
                 large = WRITES.replace("--file-size 2M", "--file-size 32M")
                 ran = self.run_command(self.on(f"{storage}:size_mib=16", f"{large}; echo code $?"))
                 self.assertEqual(ran.out, "code 6\n", str(ran))
@@ -110,8 +105,7 @@ class Storage(MpiTest):
     def test_a_lab_is_taken_down(self):
         for storage in ["tmpfs", *SERVED]:
             with self.subTest(storage):
-                if not self.available(storage):
-                    continue
+                self.need(storage)
                 name = f"storage{os.getpid()}"
                 up = ["--hosts", "3", "--storage", storage, "--unverified", "--name", name]
                 self.addCleanup(lambda: self.run_command([FISHPLATE, "lab", "down", name]))
@@ -124,8 +118,7 @@ class Storage(MpiTest):
 
     def test_multipath_tcp_serves_a_storage_beside_a_stack_that_uses_it_too(self):
         storage = "glusterfs:servers=1:mptcp"
-        if not self.available(storage):
-            return
+        self.need(storage)
         record = self.temporary_folder() / "record.jsonl"
         few = ["--rounds", "1", "--seconds", "0.1", "--record", record]
         both = ["--stacks", "mptcp,mpich-tcp", "--links", "two=0+0", "--storage", storage]
@@ -135,8 +128,7 @@ class Storage(MpiTest):
     def test_a_record_is_whole_when_a_server_is_killed(self):
         """The cell failed, for a reason that is told; the next one has a new lab."""
         storage = "glusterfs:servers=1"
-        if not self.available(storage):
-            return
+        self.need(storage)
         record = self.temporary_folder() / "record.jsonl"
         written = "io_threads:--threads=1:--file-size=1M:--operation=write"
         plan = ["--stacks", "mpich-tcp", "--links", "lan=0", "--storage", storage, "--rounds", "2", "--seconds", "2"]

@@ -89,7 +89,8 @@ def build(guest, path, same_places):
         archive.add(f"usr/bin/{tool}", stat.S_IFLNK | 0o777, b"/usr/bin/busybox")
     for place in same_places:
         archive.add_path(place, str(place))
-        archive.add_tree(place, str(place)) if place.is_dir() and not place.is_symlink() else None
+        if place.is_dir() and not place.is_symlink():
+            archive.add_tree(place, str(place))
     archive.close()
 
 

@@ -33,8 +33,6 @@ SHORT_QUEUES = {"FI_UNIVERSE_SIZE": "2", "FI_OFI_RXM_RX_SIZE": "128", "FI_OFI_RX
                 "FI_OFI_RXM_MSG_RX_SIZE": "64", "FI_OFI_RXM_MSG_TX_SIZE": "64"}
 # Each rail gets its part, however slow it is.
 EVEN = {"FISHPLATE_STRIPING": "even", "FISHPLATE_MULTIPLEXING": "round-robin"}
-
-
 # A job is connected by then; and how long a rail is cut: longer than it takes to give it up.
 BEFORE_CUT_S, CUT_S = 8, 8
 
@@ -180,6 +178,7 @@ class Verbs(unittest.TestCase):
         # (In later jobs rdma_rxe's connections over it do not come about, nor those of MPICH alone; docs/ofi.md.)
         set_link = lambda state: self.b.run(f"ip link set eth1 {state}", LIMIT_S)  # noqa: E731
         self.cut("an interface taken down", "verbs:rxe1", lambda: set_link("down"), lambda: set_link("up"))
+
 
 def main():
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -1,4 +1,4 @@
-//! Text in files that consist of 64-bit words.
+//! Files that consist of 64-bit words, and text in them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +24,12 @@ pub fn load_text(words: &[u64]) -> String {
 pub fn from_bytes(bytes: &[u8]) -> Vec<u64> {
     let word = |piece: &[u8]| u64::from_ne_bytes(piece.try_into().unwrap_or_default());
     bytes.chunks_exact(BYTES).map(word).collect()
+}
+
+/// A file of these words.
+#[cfg(test)]
+pub fn to_bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
 #[cfg(test)]

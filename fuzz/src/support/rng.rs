@@ -5,7 +5,7 @@
 pub struct Rng {
     bytes: Vec<u8>,
     at: usize,
-    state: u64,
+    random: fastrand::Rng,
 }
 
 impl Rng {
@@ -13,8 +13,8 @@ impl Rng {
     pub fn over(bytes: &[u8]) -> Rng {
         // FNV-1a.
         let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        let state = bytes.iter().fold(0xcbf2_9ce4_8422_2325, hash);
-        Rng { bytes: bytes.to_vec(), at: 0, state }
+        let seed = bytes.iter().fold(0xcbf2_9ce4_8422_2325, hash);
+        Rng { bytes: bytes.to_vec(), at: 0, random: fastrand::Rng::with_seed(seed) }
     }
 
     /// Any number.
@@ -53,15 +53,7 @@ impl Rng {
                 self.at += count;
                 bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
             }
-            None => self.random(),
+            None => self.random.u64(..),
         }
-    }
-
-    /// splitmix64.
-    fn random(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
     }
 }

@@ -63,20 +63,7 @@ mod tests {
     const LEN: u64 = 4 << 20;
 
     fn lengths(policy: &mut Adaptive, subchannels: usize) -> Vec<u64> {
-        let view = View {
-            rail: 0,
-            open: true,
-            in_flight: 0,
-            rate: 1.0,
-            speed: 1.0,
-            delay_ns: 0,
-            late_ns: 0,
-            window: u64::MAX,
-            is_host_limited: false,
-            is_last_received: false,
-            streams: 1,
-        };
-        match policy.plan(LEN, &vec![view; subchannels]) {
+        match policy.plan(LEN, &vec![View::idle(1.0); subchannels]) {
             Plan::Assigned(lengths) => lengths.to_vec(),
             Plan::LateBound => unreachable!("adaptive assigns"),
         }

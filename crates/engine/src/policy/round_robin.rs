@@ -72,19 +72,7 @@ mod tests {
     use super::*;
 
     fn views(speeds: &[f64]) -> Vec<View> {
-        let view = |(rail, speed): (usize, &f64)| View {
-            rail: rail as u8,
-            open: true,
-            in_flight: 0,
-            speed: *speed,
-            rate: 1.0,
-            delay_ns: 0,
-            late_ns: 0,
-            window: u64::MAX,
-            is_host_limited: false,
-            is_last_received: false,
-            streams: 1,
-        };
+        let view = |(rail, speed): (usize, &f64)| View { rail: rail as u8, speed: *speed, ..View::idle(1.0) };
         speeds.iter().enumerate().map(view).collect()
     }
 

@@ -122,11 +122,9 @@ pub fn finish_without_ns(views: &[View], without: usize, len: u64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A rate, in bytes per second, and a delay, in nanoseconds.
-    fn view((rate, delay_ns): (f64, u64)) -> View {
+impl View {
+    /// Of a rail of this rate, in bytes per second, without delay, over which nothing is under way.
+    pub fn idle(rate: f64) -> View {
         View {
             rail: 0,
             streams: 1,
@@ -134,12 +132,22 @@ mod tests {
             in_flight: 0,
             speed: rate,
             rate,
-            delay_ns,
+            delay_ns: 0,
             late_ns: 0,
             window: u64::MAX,
             is_host_limited: false,
             is_last_received: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rate, in bytes per second, and a delay, in nanoseconds.
+    fn view((rate, delay_ns): (f64, u64)) -> View {
+        View { delay_ns, ..View::idle(rate) }
     }
 
     /// Which of these rates and delays are put off.

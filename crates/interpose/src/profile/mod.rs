@@ -4,11 +4,13 @@
 //! they are there however the process ends. `fishplate profile` reads the files of all ranks.
 //!
 //! - [`recorder`]: what a call adds to which count;
+//! - [`call_sites`]: where the program makes calls;
 //! - [`communicators`], [`requests`], [`message_numbers`]: what has to be known of earlier calls;
 //! - [`events`]: messages that other ranks' records are held against;
 //! - [`timeline`], [`rails`], [`interfaces`]: what changes over time;
 //! - [`session`]: from MPI_Init to MPI_Finalize.
 
+mod call_sites;
 mod communicators;
 mod events;
 mod interfaces;

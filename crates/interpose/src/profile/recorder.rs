@@ -1,12 +1,11 @@
 //! What a call adds to which count.
 
-use std::ffi::c_void;
-
 use fishplate_profile::calls;
-use fishplate_profile::rank_file::{call, event, header, module, peer, site, size};
+use fishplate_profile::rank_file::{call, event, header, peer, site, size};
 use fishplate_profile::series_file::rank_column;
 use rustc_hash::FxHashMap;
 
+use super::call_sites::CallSites;
 use super::communicators::Communicators;
 use super::events::{Event, Events};
 use super::message_numbers::{MessageNumbers, stream};
@@ -14,7 +13,7 @@ use super::rails::Rails;
 use super::requests::{Operation, Request, Requests};
 use super::tables::Tables;
 use super::timeline::Timeline;
-use crate::ffi::{Abi, Comm, module_of};
+use crate::ffi::{Abi, Comm};
 
 /// Windows and probed messages whose communicator is known at once.
 const MAX_OWNED: usize = 1 << 16;
@@ -75,8 +74,7 @@ pub struct Recorder {
     realtime_offset: u64,
     /// When the last call ended.
     last_end: u64,
-    sites: FxHashMap<(usize, usize), usize>,
-    modules: Vec<usize>,
+    sites: CallSites,
     /// Communicators of windows, and of messages that were probed.
     owners: FxHashMap<(Owned, usize), usize>,
 }
@@ -110,15 +108,14 @@ impl Recorder {
             rails,
             realtime_offset,
             last_end: now,
-            sites: FxHashMap::default(),
-            modules: Vec::new(),
+            sites: CallSites::new(tables),
             owners: FxHashMap::default(),
         }
     }
 
     /// A call has ended: its time. To be followed by what it has done.
     pub fn end_call(&mut self, moment: &mut Moment, communicator: Option<Comm>, has_failed: bool) {
-        moment.site = self.site(moment.call, moment.caller);
+        moment.site = self.sites.row(moment.call, moment.caller);
         let time = moment.ended - moment.began;
         let row = self.call_row(moment.call);
         self.tables.add(row + call::COUNT, 1);
@@ -394,35 +391,5 @@ impl Recorder {
 
     fn numbered(&mut self, stream: u64) -> Option<(u64, u64)> {
         self.numbers.next(stream).map(|number| (stream, number))
-    }
-
-    /// The row of a call site.
-    fn site(&mut self, number: usize, caller: usize) -> usize {
-        if let Some(row) = self.sites.get(&(number, caller)) {
-            return *row;
-        }
-        let used = self.sites.len();
-        let row = self.tables.layout.sites + used * site::COLUMNS;
-        if used == site::CAPACITY {
-            self.tables.add(header::LOST_SITES, 1);
-            return row;
-        }
-        self.tables.set(row + site::CALLER, caller as u64);
-        self.tables.set(row + site::CALL, number as u64 + 1);
-        self.sites.insert((number, caller), row);
-        self.note_module(caller);
-        row
-    }
-
-    fn note_module(&mut self, caller: usize) {
-        let Some(module) = module_of(caller as *const c_void) else { return };
-        if self.modules.contains(&module.base) || self.modules.len() == module::CAPACITY {
-            return;
-        }
-        let row = self.tables.layout.modules + self.modules.len() * module::COLUMNS;
-        let range = row + module::FILE.start..row + module::FILE.end;
-        fishplate_profile::store_text(&self.tables.words[range], &module.file().to_string_lossy());
-        self.tables.set(row + module::BASE, module.base as u64);
-        self.modules.push(module.base);
     }
 }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use fishplate_rails::process;
+
 use crate::record::Machine;
 use crate::system::programs;
 
@@ -18,7 +20,7 @@ pub fn machine() -> Machine {
         cores: cores(),
         memory_bytes: kibibytes << 10,
         kernel: format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
-        hostname: read("/proc/sys/kernel/hostname").trim().to_string(),
+        hostname: process::host().to_string(),
     }
 }
 

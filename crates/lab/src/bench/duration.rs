@@ -113,7 +113,7 @@ pub fn shown(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::benchmark::Program;
+    use crate::bench::program::Program;
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-9

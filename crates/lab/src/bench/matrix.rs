@@ -69,7 +69,7 @@ pub fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, stack: &Stack) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::benchmark::Program;
+    use crate::bench::program::Program;
     use crate::mpi::stacks::Catalog;
 
     #[test]

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use super::benchmark::{Benchmark, Program};
+use super::benchmark::Benchmark;
 use super::conditions;
 use super::execute::Executor;
 use super::plan::Plan;
+use super::program::Program;
 use super::programs::Programs;
 use super::sample::BenchLine;
 use super::site::Site;

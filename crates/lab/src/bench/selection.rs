@@ -7,9 +7,10 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use super::benchmark::{Benchmark, Program};
+use super::benchmark::Benchmark;
 use super::link::Link;
 use super::plan::{Network, Plan};
+use super::program::Program;
 use crate::mpi::stacks::Catalog;
 use crate::storage::Asked;
 use crate::system::programs;

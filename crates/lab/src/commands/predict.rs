@@ -13,7 +13,7 @@ use crate::predict::prediction::Change;
 use crate::predict::results::{Results, Share};
 use crate::predict::source::Source;
 use crate::predict::{page, print};
-use crate::profile::record;
+use crate::system::whole_file;
 
 /// Predicts how long a recorded MPI program takes on other networks.
 ///
@@ -142,7 +142,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let headline = headline(&source, per_node, with_idle);
     if let Some(file) = &args.page {
         let page = page::render(&source.name(), &headline, &source.notes(), &predictions);
-        record::write_whole(file, |to| Ok(to.write_all(page.as_bytes())?))?;
+        whole_file::write(file, |to| Ok(to.write_all(page.as_bytes())?))?;
         eprintln!("page: {}", file.display());
     }
     if args.json {

@@ -16,6 +16,7 @@ use crate::mpi::stacks::{self, Catalog, Stack};
 use crate::mpi::{command_line, forwarded_variables, interposer};
 use crate::profile::{self, Profile, launch, print, record};
 use crate::system::child_process::{self, Signals};
+use crate::system::whole_file;
 
 /// Endings of what is written, beside each other.
 const PAGE: &str = "html";
@@ -166,7 +167,7 @@ fn write(profile: &Profile, output: &Path) -> Result<()> {
 /// Writes the page beside a record, and says where.
 fn write_page(profile: &Profile, output: &Path) -> Result<()> {
     let file = output.with_extension(PAGE);
-    record::write_whole(&file, |to| Ok(to.write_all(print::page::render(profile).as_bytes())?))?;
+    whole_file::write(&file, |to| Ok(to.write_all(print::page::render(profile).as_bytes())?))?;
     eprintln!("page: {}", file.display());
     Ok(())
 }

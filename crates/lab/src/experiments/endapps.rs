@@ -184,8 +184,6 @@ fn tiles(values: &Values) -> Judgement {
 
 /// The search whose database is in these files.
 const SEARCH: &str = "search in files";
-/// What it reads in the run time, in MB/s.
-const SEARCH_READ: &str = "read_bandwidth";
 /// Published of MPI-BLAST with 1 GB: RPI in percent; how much of the peak of the fast port is used.
 const SEARCH_RPI: f64 = 67.0;
 const SEARCH_USE: f64 = 2.0 / 5.8;
@@ -207,9 +205,8 @@ fn search_times(values: &Values) -> Judgement {
 
 fn search_network_use(values: &Values) -> Judgement {
     let link = FILES[2];
-    let used = values.seconds(AppTime { app: SEARCH, stack: FILES_STACK, link, metric: SEARCH_READ })?;
-    let at = At { benchmark: "contiguous files", link, size: REGION };
-    let peak = values.median_of("read_bandwidth", FILES_STACK, at)?;
+    let read = |benchmark, size| values.median_of("read_bandwidth", FILES_STACK, At { benchmark, link, size });
+    let (used, peak) = (read(SEARCH, 0)?, read("contiguous files", REGION)?);
     let rule = "what the search reads in its run time on the fast port, over what regions of 16 MiB are read with there: at \
                 most 2/5.8, and a quarter more";
     let named = [("search, MB/s", used), ("regions, MB/s", peak), ("part used", used / peak)];
@@ -240,8 +237,8 @@ mod tests {
             let one = published + share_off;
             let part = if ["is", "cg"].contains(&app) { parts[0] } else { parts[1] };
             for ((link, _), in_mpi) in MPI.into_iter().zip([one, one - part * one / 2.0, one / 2.0]) {
-                all.push(Given::seconds(app, APP_STACK, link, COMMUNICATION, in_mpi));
-                all.push(Given::seconds(app, APP_STACK, link, RUN, 100.0 - one + in_mpi));
+                all.push(Given::without_size(app, APP_STACK, link, COMMUNICATION, in_mpi));
+                all.push(Given::without_size(app, APP_STACK, link, RUN, 100.0 - one + in_mpi));
             }
         }
         all
@@ -255,9 +252,9 @@ mod tests {
                 let region = Given::of(FILES_STACK, "contiguous files", link, REGION, regions[number]);
                 all.push(Given { metric, ..region });
             }
-            all.push(Given::seconds("tiles", FILES_STACK, link, "read_bandwidth", tiles[number]));
-            all.push(Given::seconds(SEARCH, FILES_STACK, link, RUN, search[number]));
-            all.push(Given::seconds(SEARCH, FILES_STACK, link, SEARCH_READ, 1000.0 / search[number]));
+            all.push(Given::without_size("tiles", FILES_STACK, link, "read_bandwidth", tiles[number]));
+            all.push(Given::without_size(SEARCH, FILES_STACK, link, RUN, search[number]));
+            all.push(Given::without_size(SEARCH, FILES_STACK, link, "read_bandwidth", 1000.0 / search[number]));
         }
         all
     }

@@ -216,8 +216,8 @@ mod tests {
             [("ft", [10.0, 6.0], [8.0, 4.2]), ("is", [5.0, 3.5], [4.0, 2.0]), ("visualization", [3.6, 3.0], [1.3, 0.7])]
         {
             for (at, stack) in ["one-rail", "even"].into_iter().enumerate() {
-                all.push(Given::seconds(app, stack, "equal", RUN, run_s[at]));
-                all.push(Given::seconds(app, stack, "equal", COMMUNICATION, in_mpi_s[at]));
+                all.push(Given::without_size(app, stack, "equal", RUN, run_s[at]));
+                all.push(Given::without_size(app, stack, "equal", COMMUNICATION, in_mpi_s[at]));
             }
         }
         all

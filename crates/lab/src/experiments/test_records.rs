@@ -25,15 +25,15 @@ impl Given {
         Given { stack, benchmark, link, size: Some(size), metric: "any", option: None, value }
     }
 
-    /// A time of an application.
-    pub fn seconds(
-        app: &'static str,
+    /// A value of what has no sizes, as applications.
+    pub fn without_size(
+        benchmark: &'static str,
         stack: &'static str,
         link: &'static str,
         metric: &'static str,
         value: f64,
     ) -> Given {
-        Given { stack, benchmark: app, link, size: None, metric, option: None, value }
+        Given { stack, benchmark, link, size: None, metric, option: None, value }
     }
 
     /// Panics when the plan measures no such value: a statement that asks for it could never be judged.
@@ -64,21 +64,8 @@ impl Given {
 /// A record of these values, with the plan's links.
 pub fn record(experiment: &str, values: &[Given]) -> Record {
     let (plan, _) = find(experiment).unwrap().plan(false).unwrap();
-    let manifest = json!({"schema": crate::record::SCHEMA, "fishplate": "0", "started": "", "load": 0.0, "stacks": [],
-        "machine": {"cpu": "", "cores": 2, "memory_bytes": 0, "kernel": "", "hostname": ""}, "links": [],
-        "benchmarks": [], "rounds": 1});
-    Record {
-        file: "synthetic".into(),
-        manifest: serde_json::from_value(manifest).unwrap(),
-        links: if values.is_empty() { vec![] } else { plan.links.iter().map(|link| link.recorded()).collect() },
-        samples: values.iter().map(sample).collect(),
-        rails: vec![],
-        skipped: vec![],
-        cells: vec![],
-        statements: vec![],
-        torn: None,
-        whole_bytes: 0,
-    }
+    let links = if values.is_empty() { vec![] } else { plan.links.iter().map(|link| link.recorded()).collect() };
+    Record { links, samples: values.iter().map(sample).collect(), ..Record::synthetic(json!({})) }
 }
 
 /// What is judged of a record of these values: ids, and whether they hold.

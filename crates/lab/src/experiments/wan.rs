@@ -196,7 +196,7 @@ mod tests {
     fn apps() -> Vec<Given> {
         let times = [("is", [4.0, 4.1]), ("ft", [2.0, 2.1]), ("cg", [2.0, 4.0])];
         let of = |(app, [near, far]): (&'static str, [f64; 2])| {
-            [("0 us", near), ("1 ms", far)].map(|(link, value)| Given::seconds(app, FISHPLATE, link, RUN, value))
+            [("0 us", near), ("1 ms", far)].map(|(link, value)| Given::without_size(app, FISHPLATE, link, RUN, value))
         };
         times.into_iter().flat_map(of).collect()
     }

@@ -16,7 +16,7 @@ use super::evaluate::{self, Question};
 use super::networks::Network;
 use super::prediction::Prediction;
 use super::source::Source;
-use crate::profile::record;
+use crate::system::whole_file;
 
 /// A folder of them.
 pub struct Results {
@@ -62,7 +62,7 @@ impl Results {
 
     fn keep(&self, network: &Network, prediction: &Prediction) -> Result<()> {
         let part = self.folder.join(format!("{}-{}.part", host(), std::process::id()));
-        record::write_whole_by(&part, &self.file(network), |to| Ok(serde_json::to_writer(to, prediction)?))
+        whole_file::write_by(&part, &self.file(network), |to| Ok(serde_json::to_writer(to, prediction)?))
     }
 
     /// Predicts what is not there yet, of the networks of one of so many processes; keeps each as soon as it is known.

@@ -49,18 +49,7 @@ pub fn read(file: &Path) -> Result<Record> {
         bail!("{}: not a record: it has no complete first line with the manifest", file.display())
     };
     let first = manifest(first).with_context(|| format!("{}, line 1", file.display()))?;
-    let mut record = Record {
-        file: file.to_path_buf(),
-        manifest: first,
-        links: Vec::new(),
-        samples: Vec::new(),
-        rails: Vec::new(),
-        skipped: Vec::new(),
-        cells: Vec::new(),
-        statements: Vec::new(),
-        torn: None,
-        whole_bytes: whole as u64,
-    };
+    let mut record = Record { whole_bytes: whole as u64, ..Record::of(file.to_path_buf(), first) };
     let mut last = 1;
     for (index, line) in lines {
         last = index + 1;
@@ -72,6 +61,31 @@ pub fn read(file: &Path) -> Result<Record> {
 }
 
 impl Record {
+    /// One that has its first line alone.
+    pub fn of(file: PathBuf, manifest: Manifest) -> Record {
+        Record {
+            file,
+            manifest,
+            links: Vec::new(),
+            samples: Vec::new(),
+            rails: Vec::new(),
+            skipped: Vec::new(),
+            cells: Vec::new(),
+            statements: Vec::new(),
+            torn: None,
+            whole_bytes: 0,
+        }
+    }
+
+    /// One that was not measured; `options`: those of its manifest.
+    #[cfg(test)]
+    pub fn synthetic(options: Value) -> Record {
+        let machine = serde_json::json!({"cpu": "", "cores": 2, "memory_bytes": 0, "kernel": "", "hostname": ""});
+        let manifest = serde_json::json!({"schema": SCHEMA, "fishplate": "0", "started": "", "load": 0.0, "stacks": [],
+            "machine": machine, "links": [], "benchmarks": [], "rounds": 1, "options": options});
+        Record::of("synthetic".into(), serde_json::from_value(manifest).unwrap())
+    }
+
     fn add(&mut self, line: Line) -> Result<()> {
         match line {
             Line::Manifest(_) => bail!("a second manifest: only the first line is one"),

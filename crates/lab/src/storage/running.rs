@@ -77,14 +77,15 @@ impl Storage {
                 hosts.all.iter().enumerate().map(|(at, host)| (host, if at < clients { "subflow" } else { "signal" }));
             roles.try_for_each(|(host, role)| multipath::use_all_rails(host, hosts.rails, role))?;
         }
-        for process in self.asked.described.processes.clone() {
+        let described = self.asked.described.clone();
+        let about = || format!("storage {}", described.name);
+        for process in &described.processes {
             let from = self.processes.len();
             for at in places(process.on, clients, hosts.all.len()) {
-                let started = self.start_process(&process, hosts, at)?;
+                let started = self.start_process(process, hosts, at)?;
                 self.processes.push(started);
             }
             let limit = Duration::from_secs_f64(process.limit_s);
-            let about = || format!("storage {}", self.asked.described.name);
             self.processes[from..].iter_mut().try_for_each(|started| started.await_ready(limit)).with_context(about)?;
         }
         self.variables = self.variables_for(hosts, clients)?;
@@ -130,18 +131,17 @@ impl Storage {
     }
 
     fn variables_for(&self, hosts: &Hosts, clients: usize) -> Result<Vec<(String, OsString)>> {
-        let words = self.words(hosts, 0)?;
-        let place = match &self.asked.described.reach {
+        let (words, described) = (self.words(hosts, 0)?, &self.asked.described);
+        let place = match &described.reach {
             Reach::Memory | Reach::Mount => words.mount.clone().into_os_string(),
             Reach::Folder => self.asked.folder.clone().unwrap_or_default().into_os_string(),
             Reach::Url(url) => words.fill(url).into(),
         };
         let servers: Vec<&str> = hosts.all[clients..].iter().map(|host| host.name.as_str()).collect();
         let mut variables = vec![(STORAGE.to_string(), place), (SERVERS.to_string(), servers.join(",").into())];
-        variables
-            .extend(self.asked.described.variables.iter().map(|(name, text)| (name.clone(), words.fill(text).into())));
+        variables.extend(described.variables.iter().map(|(name, text)| (name.clone(), words.fill(text).into())));
         // Programs that reach it by a library have its connections themselves.
-        if self.asked.mptcp && matches!(self.asked.described.reach, Reach::Url(_)) {
+        if self.asked.mptcp && matches!(described.reach, Reach::Url(_)) {
             variables.push((PRELOAD.to_string(), words.packages.join(packages::MULTIPATH).into()));
         }
         Ok(variables)

@@ -1,4 +1,5 @@
-//! Programs of the system as children of this one. Any folder may call this.
+//! Programs of the system as children of this one, and files that are written whole. Any folder may call this.
 
 pub mod child_process;
 pub mod programs;
+pub mod whole_file;

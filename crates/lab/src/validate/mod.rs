@@ -61,10 +61,9 @@ impl Validation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::ready_plan;
+    use crate::bench::{self, ready_plan};
     use crate::record::Sample;
     use serde_json::{Value, json};
-    use std::collections::BTreeMap;
 
     /// A sample of the plan's first stack.
     fn sample(benchmark: &str, link: &str, size: u64, value: f64) -> Sample {
@@ -93,22 +92,8 @@ mod tests {
 
     fn record(samples: Vec<Sample>) -> Record {
         let (plan, _) = ready_plan(PLAN, false).unwrap();
-        let manifest = json!({"schema": crate::record::SCHEMA, "fishplate": "0", "started": "", "load": 0.0,
-            "stacks": [], "machine": {"cpu": "", "cores": 2, "memory_bytes": 0, "kernel": "", "hostname": ""},
-            "links": [], "benchmarks": [], "rounds": 1,
-            "options": BTreeMap::from([("plan", serde_json::to_value(plan).unwrap())])});
-        Record {
-            file: "synthetic".into(),
-            manifest: serde_json::from_value(manifest).unwrap(),
-            links: vec![],
-            samples,
-            rails: vec![],
-            skipped: vec![],
-            cells: vec![],
-            statements: vec![],
-            torn: None,
-            whole_bytes: 0,
-        }
+        let options = json!({(bench::PLAN): plan});
+        Record { samples, ..Record::synthetic(options) }
     }
 
     #[test]

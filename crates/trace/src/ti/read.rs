@@ -1,6 +1,7 @@
 //! A trace from the files of all ranks.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use rustc_hash::FxHashMap;
 
@@ -87,6 +88,9 @@ impl Rank {
     }
 }
 
+/// A collective operation: which, its root, what this rank sends and receives.
+type Exchange = (CollectiveKind, Option<u32>, Sizes, Sizes);
+
 struct Reader<'a> {
     rank: &'a mut Rank,
     number: u32,
@@ -171,15 +175,27 @@ impl Reader<'_> {
     }
 
     fn collective(&mut self, name: &str, arguments: &[&str]) -> Result<(), String> {
+        let has_sizes_by_rank = name.ends_with('v') || name == "reducescatter";
+        let (kind, root, sent, received) =
+            if has_sizes_by_rank { self.sized_by_rank(name, arguments)? } else { self.sized_alike(name, arguments)? };
+        let (communicator, neighbors, request) = (WORLD, None, None);
+        let collective = Collective { kind, communicator, root, sent, received, neighbors, request };
+        self.rank.push(Operation::Collective(collective));
+        // What is combined is computed in the operation; here after it.
+        match name {
+            "reduce" | "allreduce" | "scan" | "exscan" => self.compute(arguments[1]),
+            "reducescatter" => self.compute(arguments[self.ranks as usize]),
+            _ => Ok(()),
+        }
+    }
+
+    /// A collective operation with one size for all ranks.
+    fn sized_alike(&self, name: &str, arguments: &[&str]) -> Result<Exchange, String> {
         use CollectiveKind::*;
-        let ranks = self.ranks as usize;
         let argument = |at: usize| arguments.get(at);
-        let check = |least: usize, most: usize, usage: &str| {
-            let fits = (least..=most).contains(&arguments.len());
-            if fits { Ok(()) } else { Err(format!("{name} {usage}")) }
-        };
-        let each = |bytes: u64| Sizes::Each(bytes);
-        let (kind, root, sent, received) = match name {
+        let check = |least, most, usage: &str| check(name, arguments, least..=most, usage);
+        let each = Sizes::Each;
+        Ok(match name {
             "barrier" => (Barrier, None, each(0), each(0)),
             "bcast" => {
                 check(1, 3, "SIZE [ROOT [TYPE]]")?;
@@ -207,6 +223,18 @@ impl Reader<'_> {
                 let kind = if name == "gather" { Gather } else { Scatter };
                 (kind, Some(self.root(argument(2))?), each(sent), each(received))
             }
+            _ => return Err(no_action(name)),
+        })
+    }
+
+    /// A collective operation with a size for each rank.
+    fn sized_by_rank(&self, name: &str, arguments: &[&str]) -> Result<Exchange, String> {
+        use CollectiveKind::*;
+        let ranks = self.ranks as usize;
+        let argument = |at: usize| arguments.get(at);
+        let check = |least, most, usage: &str| check(name, arguments, least..=most, usage);
+        let each = Sizes::Each;
+        Ok(match name {
             "gatherv" | "scatterv" => {
                 check(1 + ranks, ranks + 4, &format!("SIZES... [ROOT [TYPE TYPE]], for {ranks} ranks"))?;
                 let root = Some(self.root(argument(1 + ranks))?);
@@ -236,24 +264,8 @@ impl Reader<'_> {
                 let received = &arguments[2 + ranks..2 + 2 * ranks];
                 (Alltoall, None, sent, self.sizes(received, argument(3 + 2 * ranks))?)
             }
-            _ => return Err(format!("there is no action \"{name}\"")),
-        };
-        let (communicator, neighbors, request) = (WORLD, None, None);
-        self.rank.push(Operation::Collective(Collective {
-            kind,
-            communicator,
-            root,
-            sent,
-            received,
-            neighbors,
-            request,
-        }));
-        // What is combined is computed in the operation; here after it.
-        match name {
-            "reduce" | "allreduce" | "scan" | "exscan" => self.compute(arguments[1]),
-            "reducescatter" => self.compute(arguments[ranks]),
-            _ => Ok(()),
-        }
+            _ => return Err(no_action(name)),
+        })
     }
 
     fn peer(&self, text: &str) -> Result<u32, String> {
@@ -283,6 +295,15 @@ impl Reader<'_> {
     fn sizes(&self, counts: &[&str], datatype: Option<&&str>) -> Result<Sizes, String> {
         Ok(Sizes::Of(counts.iter().map(|count| self.bytes(count, datatype)).collect::<Result<_, _>>()?))
     }
+}
+
+/// Says how an action is written, unless it has as many arguments.
+fn check(name: &str, arguments: &[&str], counts: RangeInclusive<usize>, usage: &str) -> Result<(), String> {
+    if counts.contains(&arguments.len()) { Ok(()) } else { Err(format!("{name} {usage}")) }
+}
+
+fn no_action(name: &str) -> String {
+    format!("there is no action \"{name}\"")
 }
 
 /// A size, or an amount of computation: what is written as a number of any kind.

@@ -1,7 +1,5 @@
 //! Measured and simulated, as a page: the report of both as stacks side by side, with the table of all points.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 use maud::{Markup, html};
 
@@ -39,16 +37,11 @@ fn both(validation: &Validation, record: &Record) -> Record {
     }
     manifest.rounds = 3;
     Record {
-        file: PathBuf::from(&record.file),
-        manifest,
         links: record.links.clone(),
         samples,
-        rails: Vec::new(),
         skipped: record.skipped.clone(),
         cells: record.cells.clone(),
-        statements: Vec::new(),
-        torn: None,
-        whole_bytes: 0,
+        ..Record::of(record.file.clone(), manifest)
     }
 }
 

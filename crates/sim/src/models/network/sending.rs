@@ -1,8 +1,16 @@
 //! The sending side: messages are cut into pieces as windows, adapters and sockets let.
 
-use super::{Chunk, Events, MOST_PIECE, Network, Notice, PIECES, PIECES_OF_WINDOW};
+use super::{Chunk, Events, Network, Notice};
 use crate::models::flow::{FlowId, Message};
 use crate::models::socket::Socket;
+
+/// Longest piece, in bytes. Messages are cut finely enough for stations to work on different pieces of one at the same
+/// time, and no finer: each piece costs an event a station.
+const MOST_PIECE: u64 = 32 << 10;
+/// Pieces that a long message is cut into, until they are as long as [`MOST_PIECE`].
+const PIECES: u64 = 64;
+/// A window is cut into so many pieces at least.
+const PIECES_OF_WINDOW: u64 = 16;
 
 impl Network {
     /// A message of `bytes` on a flow, under the owner's name `token`. Those of one group follow each other.

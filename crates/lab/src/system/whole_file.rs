@@ -1,0 +1,73 @@
+//! Files that are put in their place once all of them has been written.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// Writes a file: whole, or not at all. Links, pipes and devices are no files to be replaced: they are written to.
+///
+/// # Errors
+/// When it cannot be written, with the reason.
+pub fn write(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let problem = || format!("cannot write {}", file.display());
+    if fs::symlink_metadata(file).is_ok_and(|known| !known.is_file()) {
+        return write_to(file, write).with_context(problem).map(drop);
+    }
+    let name = file.file_name().context("it has no name").with_context(problem)?;
+    write_by(&file.with_file_name(format!("{}.part", name.display())), file, write)
+}
+
+/// The same by way of `part`, in the same folder: so that several processes can write the same file at once.
+///
+/// # Errors
+/// When it cannot be written, with the reason.
+pub fn write_by(part: &Path, file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let put = || -> Result<()> {
+        write_to(part, write)?.sync_all()?;
+        Ok(fs::rename(part, file)?)
+    };
+    // A part is of no use, and the disk may be full.
+    let put = put().inspect_err(|_| drop(fs::remove_file(part)));
+    put.with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn write_to(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<File> {
+    let mut writer = BufWriter::new(File::create(file)?);
+    write(&mut writer)?;
+    Ok(writer.into_inner().map_err(|error| error.into_error())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::bail;
+    use std::os::unix::fs::symlink;
+
+    fn text(file: &Path, text: &str) -> Result<()> {
+        write(file, |to| Ok(to.write_all(text.as_bytes())?))
+    }
+
+    #[test]
+    fn what_fails_leaves_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        text(&file, "old").unwrap();
+        let error = write(&file, |_| bail!("no more")).unwrap_err();
+        assert_eq!(format!("{error:#}"), format!("cannot write {}: no more", file.display()));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        text(&file, "old").unwrap();
+        symlink(&file, &link).unwrap();
+        text(&link, "new").unwrap();
+        assert_eq!(fs::read_link(&link).unwrap(), file);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+    }
+}

@@ -1,0 +1,29 @@
+//! Reads the files that ranks have written. They may be of a rank that was killed at any moment.
+
+mod rank;
+mod recorded;
+mod series;
+
+use std::fmt;
+
+pub use rank::rank;
+pub use recorded::{CallCounts, Communicator, Current, Event, Module, Peer, Rank, Site, State};
+pub use series::{Series, series};
+
+/// Why a file cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// It is no such file, or was cut off.
+    Foreign,
+    /// It is of another version of Fishplate.
+    OtherVersion,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Error::Foreign => "not a file of a profile, or not a whole one",
+            Error::OtherVersion => "written by another version of Fishplate",
+        })
+    }
+}

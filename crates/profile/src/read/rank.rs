@@ -1,0 +1,225 @@
+//! Reads the file of a rank.
+
+use super::Error;
+use super::recorded::{CallCounts, Communicator, Current, Event, Module, Peer, Rank, Site, State};
+use crate::calls;
+use crate::rank_file::{self, Layout, call, communicator, event, header, module, peer, site, size};
+use crate::sizes::CLASSES;
+use crate::words;
+
+/// Reads the file of a rank.
+pub fn rank(bytes: &[u8]) -> Result<Rank, Error> {
+    let words = words::from_bytes(bytes);
+    if words.first() != Some(&rank_file::MAGIC) || words.len() < header::WORDS {
+        return Err(Error::Foreign);
+    }
+    if words[header::VERSION] != rank_file::version() {
+        return Err(Error::OtherVersion);
+    }
+    // So many ranks have no room in the file: it is no whole one.
+    let ranks = usize::try_from(words[header::RANKS]).ok().filter(|ranks| *ranks <= words.len());
+    let layout = Layout::new(ranks.ok_or(Error::Foreign)?);
+    if words.len() < layout.words {
+        return Err(Error::Foreign);
+    }
+    Ok(RankFile { words, layout }.rank())
+}
+
+struct RankFile {
+    words: Vec<u64>,
+    layout: Layout,
+}
+
+impl RankFile {
+    fn rank(&self) -> Rank {
+        let word = |at: usize| self.words[at];
+        let text = |range: std::ops::Range<usize>| words::load_text(&self.words[range]);
+        Rank {
+            rank: word(header::RANK) as usize,
+            ranks: self.layout.ranks,
+            host: text(header::HOST),
+            boot: text(header::BOOT),
+            pid: word(header::PID),
+            program: text(header::PROGRAM),
+            library: text(header::LIBRARY),
+            state: self.state(),
+            started_realtime_ns: word(header::STARTED_REALTIME),
+            started_ns: word(header::STARTED),
+            last_ns: word(header::LAST).max(word(header::STARTED)),
+            current: self.call_number(word(header::CURRENT_CALL)).map(|call| Current {
+                call,
+                since_ns: word(header::CURRENT_SINCE),
+                caller: word(header::CURRENT_CALLER),
+            }),
+            in_mpi_ns: word(header::IN_MPI),
+            paused_ns: word(header::PAUSED),
+            threads: word(header::THREADS),
+            hidden_ns: word(header::HIDDEN),
+            waited_ns: word(header::WAITED),
+            lost: [header::LOST_REQUESTS, header::LOST_SITES, header::LOST_COMMUNICATORS].map(word),
+            sampling: word(header::SAMPLING).min(63) as u32,
+            foreign: peer_of(&self.words[header::FOREIGN..]),
+            world: word(header::WORLD),
+            calls: self.rows(self.layout.calls, call::COLUMNS, calls::table().len()).map(call_counts).collect(),
+            sizes: (0..size::KINDS).map(|kind| self.sizes(kind)).collect(),
+            peers: self.rows(self.layout.peers, peer::COLUMNS, self.layout.ranks).map(peer_of).collect(),
+            sites: self
+                .rows(self.layout.sites, site::COLUMNS, site::CAPACITY)
+                .filter_map(|row| self.site(row))
+                .collect(),
+            modules: self.modules(),
+            communicators: self.communicators(),
+            events: self.events(),
+        }
+    }
+
+    fn rows(&self, at: usize, columns: usize, rows: usize) -> impl Iterator<Item = &[u64]> {
+        self.words[at..at + columns * rows].chunks_exact(columns)
+    }
+
+    fn state(&self) -> State {
+        match self.words[header::STATE] {
+            State::FINALIZED => State::Finalized,
+            State::ABORTED => State::Aborted(self.words[header::ABORT_CODE] as i32),
+            _ => State::Running,
+        }
+    }
+
+    /// A call whose number has one added.
+    fn call_number(&self, stored: u64) -> Option<usize> {
+        let number = usize::try_from(stored.checked_sub(1)?).ok()?;
+        (number < calls::table().len()).then_some(number)
+    }
+
+    fn sizes(&self, kind: usize) -> [(u64, u64); CLASSES] {
+        std::array::from_fn(|class| {
+            let at = self.layout.size(kind, class);
+            (self.words[at], self.words[at + 1])
+        })
+    }
+
+    fn site(&self, row: &[u64]) -> Option<Site> {
+        let counts = CallCounts {
+            count: row[site::COUNT],
+            time_ns: row[site::TIME],
+            longest_ns: row[site::LONGEST],
+            sent: row[site::SENT],
+            received: row[site::RECEIVED],
+            errors: 0,
+        };
+        self.call_number(row[site::CALL]).map(|call| Site { call, caller: row[site::CALLER], counts })
+    }
+
+    fn modules(&self) -> Vec<Module> {
+        let rows = self.rows(self.layout.modules, module::COLUMNS, module::CAPACITY);
+        let module = |row: &[u64]| Module { base: row[module::BASE], file: words::load_text(&row[module::FILE]) };
+        rows.filter(|row| row[module::BASE] != 0).map(module).collect()
+    }
+
+    fn communicators(&self) -> Vec<Communicator> {
+        let rows = self.rows(self.layout.communicators, communicator::COLUMNS, communicator::CAPACITY);
+        let communicator = |row: &[u64]| Communicator {
+            id: row[communicator::ID],
+            ranks: row[communicator::RANKS],
+            name: words::load_text(&row[communicator::NAME]),
+            calls: row[communicator::CALLS],
+            time_ns: row[communicator::TIME],
+            sent: row[communicator::SENT],
+            received: row[communicator::RECEIVED],
+        };
+        rows.filter(|row| row[communicator::ID] != 0).map(communicator).collect()
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let used = (self.words[header::EVENTS] as usize).min(event::CAPACITY);
+        let event = |row: &[u64]| {
+            let kind = row[event::KIND] & 0xff;
+            let call = usize::try_from((row[event::KIND] & !event::IS_ROOT) >> 8).ok()?;
+            (event::SEND..=event::COLLECTIVE).contains(&kind).then_some(())?;
+            (call < calls::table().len()).then_some(Event {
+                kind,
+                call,
+                is_root: row[event::KIND] & event::IS_ROOT != 0,
+                key: row[event::KEY],
+                number: row[event::NUMBER],
+                posted_ns: row[event::POSTED],
+                waited_ns: row[event::WAITED],
+                done_ns: row[event::DONE],
+            })
+        };
+        self.rows(self.layout.events, event::COLUMNS, used).filter_map(event).collect()
+    }
+}
+
+fn call_counts(row: &[u64]) -> CallCounts {
+    CallCounts {
+        count: row[call::COUNT],
+        time_ns: row[call::TIME],
+        longest_ns: row[call::LONGEST],
+        sent: row[call::SENT],
+        received: row[call::RECEIVED],
+        errors: row[call::ERRORS],
+    }
+}
+
+fn peer_of(row: &[u64]) -> Peer {
+    Peer {
+        sent: row[peer::SENT],
+        sent_bytes: row[peer::SENT_BYTES],
+        received: row[peer::RECEIVED],
+        received_bytes: row[peer::RECEIVED_BYTES],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::to_bytes;
+
+    fn file(ranks: usize) -> (Vec<u64>, Layout) {
+        let layout = Layout::new(ranks);
+        let mut words = vec![0; layout.words];
+        words[header::MAGIC] = rank_file::MAGIC;
+        words[header::VERSION] = rank_file::version();
+        words[header::RANKS] = ranks as u64;
+        (words, layout)
+    }
+
+    #[test]
+    fn a_rank_that_was_killed_in_a_call() {
+        let (mut words, layout) = file(3);
+        words[header::STATE] = State::RUNNING;
+        words[header::CURRENT_CALL] = 8;
+        words[header::CURRENT_SINCE] = 77;
+        words[layout.calls + 7 * call::COLUMNS + call::COUNT] = 5;
+        words[layout.peers + 2 * peer::COLUMNS + peer::SENT_BYTES] = 99;
+        words[layout.size(size::RECEIVED, 4)] = 6;
+        let rank = rank(&to_bytes(&words)).unwrap();
+        assert_eq!(rank.state, State::Running);
+        assert_eq!(rank.current, Some(Current { call: 7, since_ns: 77, caller: 0 }));
+        assert_eq!((rank.calls[7].count, rank.peers[2].sent_bytes, rank.sizes[size::RECEIVED][4].0), (5, 99, 6));
+        assert!(rank.sites.is_empty() && rank.communicators.is_empty() && rank.events.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_refused() {
+        assert_eq!(rank(b"").unwrap_err(), Error::Foreign);
+        let (mut words, _) = file(2);
+        assert_eq!(rank(&to_bytes(&words)[..5000]).unwrap_err(), Error::Foreign);
+        words[header::RANKS] = u64::MAX;
+        assert_eq!(rank(&to_bytes(&words)).unwrap_err(), Error::Foreign);
+        words[header::VERSION] += 1;
+        assert_eq!(rank(&to_bytes(&words)).unwrap_err(), Error::OtherVersion);
+    }
+
+    #[test]
+    fn any_words_in_the_tables_are_read() {
+        let (mut words, layout) = file(2);
+        words[layout.calls..].fill(u64::MAX);
+        words[header::CURRENT_CALL] = u64::MAX;
+        words[header::EVENTS] = u64::MAX;
+        words[header::SAMPLING] = u64::MAX;
+        let rank = rank(&to_bytes(&words)).unwrap();
+        assert!(rank.current.is_none() && rank.sites.is_empty() && rank.events.is_empty());
+    }
+}

@@ -1,0 +1,75 @@
+//! Reads a file of what changed over time.
+
+use super::Error;
+use crate::series_file::{self, header};
+use crate::words;
+
+/// What changed over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// The rank that it is of; nothing: a host.
+    pub rank: Option<usize>,
+    /// The host.
+    pub host: String,
+    /// Time of day of the first step, in steps of [`series_file::STEP_NS`].
+    pub first_step: u64,
+    /// Whether the disk was full before the end.
+    pub is_cut: bool,
+    /// Names of columns.
+    pub names: Vec<String>,
+    /// Each column's numbers, by step.
+    pub columns: Vec<Vec<u32>>,
+}
+
+/// Reads a file of what changed over time.
+pub fn series(bytes: &[u8]) -> Result<Series, Error> {
+    let (head, numbers) = bytes.split_at_checked(header::WORDS * size_of::<u64>()).ok_or(Error::Foreign)?;
+    let head = words::from_bytes(head);
+    let columns = head[header::COLUMNS] as usize;
+    if head[header::MAGIC] != series_file::MAGIC || !(1..=series_file::MAX_COLUMNS).contains(&columns) {
+        return Err(Error::Foreign);
+    }
+    let name = |column: usize| {
+        let at = header::NAMES + column * header::NAME_WORDS;
+        words::load_text(&head[at..at + header::NAME_WORDS])
+    };
+    let numbers: Vec<u32> = numbers
+        .chunks_exact(size_of::<u32>())
+        .map(|four| u32::from_ne_bytes(four.try_into().unwrap_or_default()))
+        .collect();
+    let steps = (head[header::STEPS] as usize).min(numbers.len() / columns);
+    let column = |column: usize| numbers.iter().skip(column).step_by(columns).take(steps).copied().collect();
+    Ok(Series {
+        rank: head[header::RANK].checked_sub(1).map(|rank| rank as usize),
+        host: words::load_text(&head[header::HOST]),
+        first_step: head[header::FIRST_STEP],
+        is_cut: head[header::IS_CUT] != 0,
+        names: (0..columns).map(name).collect(),
+        columns: (0..columns).map(column).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::to_bytes;
+
+    #[test]
+    fn a_series_has_as_many_steps_as_are_whole() {
+        let mut head = vec![0; header::WORDS];
+        head[header::MAGIC] = series_file::MAGIC;
+        head[header::COLUMNS] = 2;
+        head[header::STEPS] = 5;
+        head[header::RANK] = 4;
+        let mut file = to_bytes(&head);
+        file.extend([1_u32, 10, 2, 20, 3].iter().flat_map(|number| number.to_ne_bytes()));
+        let series = series(&file).unwrap();
+        assert_eq!((series.rank, series.columns), (Some(3), vec![vec![1, 2], vec![10, 20]]));
+    }
+
+    #[test]
+    fn what_is_no_series_is_refused() {
+        assert_eq!(series(b"").unwrap_err(), Error::Foreign);
+        assert_eq!(series(&to_bytes(&[0; header::WORDS])).unwrap_err(), Error::Foreign);
+    }
+}
