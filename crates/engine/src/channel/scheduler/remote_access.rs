@@ -87,6 +87,11 @@ impl RemoteAccess {
         self.reads.is_empty() && self.writes.is_empty() && self.pending_reads.is_empty() && self.refused == 0
     }
 
+    /// Whether no write or request to read of this side waits or is on its way.
+    pub fn has_none_on_its_way(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty() && self.writes_in_flight == 0
+    }
+
     /// The number of the next frame of an access.
     pub fn take_number(&mut self) -> u64 {
         self.next_number += 1;
