@@ -64,8 +64,8 @@ fn origin() {
     loop {
         let len = [1, 8, 4096, 100_000, LEN][random.usize(..5)];
         let (number, address) = (random.usize(..KEYS), random.u64(..=(LEN - len) as u64));
-        // There may have been others since.
-        let registration = found[number] + random.u64(..8);
+        // It is that one, or the next; or there have been others since.
+        let registration = found[number] + if random.u8(..10) > 0 { random.u64(..2) } else { random.u64(..8) };
         let (at, is_write) = (Remote { key: key(number, registration), address }, random.bool());
         let posted = if is_write {
             let payload = extent(&source[..len]);
@@ -86,8 +86,8 @@ fn origin() {
         match result {
             // What is there once a registration has ended must not be seen.
             Ok(()) if !is_write => {
-                let is_known = |byte: &u8| [FRESH, WRITTEN].contains(byte);
-                assert!(std::hint::black_box(&got)[..len].iter().all(is_known), "what is not registered was read");
+                let got = &std::hint::black_box(&got)[..len];
+                assert!(!got.contains(&ENDED), "what is not registered was read");
             }
             Ok(()) | Err(Failure::Refused(Refusal::Key)) => {}
             Err(failure) => panic!("{failure:?}"),
@@ -162,8 +162,8 @@ impl Memory {
 
     /// Nothing has been written since the end.
     fn check(&self, number: usize) {
-        let bytes = std::hint::black_box(&self.bytes[number]);
-        assert!(bytes.iter().all(|byte| *byte == ENDED), "written after the end of the registration");
+        let is_untouched = std::hint::black_box(&self.bytes[number])[..] == [ENDED; LEN];
+        assert!(is_untouched, "written after the end of the registration");
     }
 
     fn end_all(&mut self, target: &mut Endpoint) {
@@ -196,7 +196,7 @@ fn nothing_is_written_after_the_end_of_a_registration() {
         memory.registrations = [seed << 32; KEYS];
         let mut random = fastrand::Rng::with_seed(seed);
         let mut origin = Origin::start(&target, seed);
-        let (start, enough) = (Instant::now(), memory.written + 40);
+        let (start, enough) = (Instant::now(), memory.written + 200);
         while memory.written < enough {
             origin.assert_runs();
             memory.turn(&mut random, &mut target);
@@ -218,7 +218,7 @@ fn the_end_of_a_registration_does_not_wait_for_an_origin_that_is_stopped() {
     let mut random = fastrand::Rng::with_seed(0);
     let mut origin = Origin::start(&target, 0);
     let start = Instant::now();
-    for stops in 1..=20 {
+    for stops in 1..=40 {
         let enough = 3 * stops;
         while memory.written < enough {
             origin.assert_runs();
