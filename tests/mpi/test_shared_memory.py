@@ -74,6 +74,17 @@ class SharedMemory(MpiTest):
             for name in names:
                 self.succeeds(self.mpi(ranks, program(name), on=ONE_HOST, **NOLOCAL), "all right")
 
+    def passive(self, *sizes, on=ONE_HOST, **settings):
+        """Puts and gets to a rank that computes until they are done."""
+        with tempfile.TemporaryDirectory() as folder:
+            ran = self.mpi(2, program("passive"), folder, *sizes, on=on, **NOLOCAL, **settings)
+            return self.succeeds(ran, "all right")
+
+    def test_puts_and_gets_do_not_wait_for_their_target(self):
+        for progress in ["calls", "auto", "thread"]:
+            ran = self.passive(1, 8, 4096, 100_000, 1 << 20, 64 << 20, FISHPLATE_PROGRESS=progress)
+            self.assertGreater(ran.shares()["shm"], 0.99)
+
     def test_more_ranks_than_cores(self):
         self.succeeds(self.mpi(16, program("crowd"), on=ONE_HOST, **NOLOCAL), "all right")
 
@@ -94,6 +105,9 @@ class SharedMemory(MpiTest):
                 self.assertGreater(ran.shares()["shm"], 0.99)
                 self.assertIn("its long messages are copied", ran.err, str(ran))
                 self.assertNotIn("read where they are", ran.err, str(ran))
+            # One-sided operations wait for their targets then, as between hosts.
+            settings = {"LD_PRELOAD": str(library)}
+            self.succeeds(self.mpi(2, program("one_sided"), on=ONE_HOST, **NOLOCAL, **settings), "all right")
 
     def test_dev_shm_that_is_full_small_or_read_only(self):
         """The memory has no file there. (MPICH itself cannot start then.)"""
