@@ -142,3 +142,74 @@ impl Direct {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fishplate_engine::{Extent, Region};
+    use proptest::prelude::*;
+
+    use super::super::layout::{LEN, NONCE_AT, NONCE_LEN};
+    use super::*;
+
+    fn extent(bytes: &[u8]) -> Payload {
+        let region = Region(bytes.as_ptr().expose_provenance() as u64);
+        Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
+    }
+
+    /// This process is its own peer.
+    fn direct() -> (Direct, Arc<SharedMemory>) {
+        let memory = Arc::new(SharedMemory::create(LEN).unwrap().0);
+        let process =
+            Process::find(std::process::id() as i32, memory.address() + NONCE_AT as u64, [0; NONCE_LEN]).unwrap();
+        (Direct::new(memory.clone(), Side::Creator, Some(process)), memory)
+    }
+
+    fn put_entry(memory: &SharedMemory, number: usize, words: [u32; 2], longs: [u64; 4]) {
+        let at = Side::Opener.exposure(number);
+        words.iter().zip([0, 4]).for_each(|(word, offset)| memory.write(at + offset, &word.to_le_bytes()));
+        longs.iter().zip([8, 16, 24, 32]).for_each(|(long, offset)| memory.write(at + offset, &long.to_le_bytes()));
+    }
+
+    fn number() -> impl Strategy<Value = u64> {
+        prop_oneof![0u64..4, any::<u64>(), Just(u64::MAX), Just(4096)]
+    }
+
+    proptest! {
+        /// Whatever the peer has in its table, nothing is touched here but the buffer of the read.
+        #[test]
+        fn a_table_may_say_anything(
+            entries in prop::collection::vec((0..EXPOSED, [0u32..3, 0u32..5], [number(), number(), number(), number()]), 1..8),
+            reads in prop::collection::vec((number(), number(), 1usize..100), 1..8),
+        ) {
+            let (mut direct, memory) = direct();
+            let own = UserMemory::of_test();
+            for (number, words, longs) in entries {
+                put_entry(&memory, number, words, longs);
+            }
+            for (key, address, len) in reads {
+                let mut buffer = std::hint::black_box([7u8; 102]);
+                direct.read(Remote { key, address }, &extent(&buffer[1..=len]), &own);
+                let after = std::hint::black_box(&mut buffer);
+                prop_assert!(after[0] == 7 && after[len + 1..].iter().all(|byte| *byte == 7));
+            }
+        }
+    }
+
+    #[test]
+    fn a_write_says_where_it_goes_and_that_it_has_ended_and_stops_where_the_entry_does() {
+        let (mut direct, memory) = direct();
+        let (own, target, sent) = (UserMemory::of_test(), vec![0u8; 300_000], vec![5u8; 300_000]);
+        let Payload::One(Extent { region, .. }) = extent(&target) else { unreachable!() };
+        put_entry(&memory, 63, [4, WRITE], [9, 1000, region.0, 300_000]);
+        assert!(direct.write(Remote { key: 9, address: 1000 }, &extent(&sent), &own));
+        assert!(std::hint::black_box(&target) == &sent);
+        // Three pieces.
+        assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 6);
+        assert!(!direct.write(Remote { key: 9, address: 1001 }, &extent(&sent), &own), "it is longer");
+        assert!(!direct.read(Remote { key: 9, address: 1000 }, &extent(&sent), &own), "it may only be written");
+        // The memory is not there: the usual way tells what is wrong.
+        put_entry(&memory, 63, [5, WRITE], [9, 1000, 16, 300_000]);
+        assert!(!direct.write(Remote { key: 9, address: 1000 }, &extent(&sent), &own));
+        assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 8);
+    }
+}
