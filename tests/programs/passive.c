@@ -1,6 +1,19 @@
 // passive FOLDER SIZE... : rank 1 computes, and calls MPI again only when rank 0 has come back from a put of each size into
-// its window and a get of the same: it is told by a file in FOLDER.
+// its window and of gets of the same: it is told by a file in FOLDER. Prints what a get takes.
 #include "told.h"
+
+enum { TIMES = 20 };
+
+// Mean time of a get with its flush.
+static void time_gets(unsigned char *bytes, size_t size, MPI_Win window)
+{
+    double start = MPI_Wtime();
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Get(bytes, (int)size, MPI_BYTE, 1, 0, (int)size, MPI_BYTE, window);
+        MPI_Win_flush(1, window);
+    }
+    printf("%zu bytes: %.1f us\n", size, (MPI_Wtime() - start) / TIMES * 1e6);
+}
 
 // The second half of the window has what rank 0 gets.
 static void put_and_get(const char *folder, int run, unsigned char *bytes, size_t size, MPI_Win window)
@@ -16,6 +29,7 @@ static void put_and_get(const char *folder, int run, unsigned char *bytes, size_
     MPI_Rget(bytes, (int)size, MPI_BYTE, 1, (MPI_Aint)size, (int)size, MPI_BYTE, window, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     verify(bytes, size, (uint64_t)run + 1000);
+    time_gets(bytes, size, window);
     tell(folder, run);
 }
 

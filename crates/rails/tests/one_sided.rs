@@ -11,7 +11,7 @@ use pair::{PATIENCE, Pair, bells, contents, sent_over};
 use requests::extent;
 
 /// Lengths around those at which something else is done.
-const LENS: [usize; 9] = [1, 8, 4000, 8192, 65_536, 131_071, 131_072, 131_073, 3 << 20];
+const LENS: [usize; 9] = [1, 8, 4000, 8192, 65_536, 524_287, 524_288, 524_289, 3 << 20];
 /// The memory of the target.
 const LEN: usize = 4 << 20;
 /// How peers call the address of its first byte.

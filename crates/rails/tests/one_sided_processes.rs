@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Registrations that come and go.
 const KEYS: usize = 4;
 /// Length of each.
-const LEN: usize = 600_000;
+const LEN: usize = 1_200_000;
 /// What memory has that is not registered.
 const ENDED: u8 = 0x11;
 /// What it has at first, while it is registered.

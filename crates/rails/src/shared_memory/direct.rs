@@ -13,8 +13,9 @@ use crate::sys::memory::UserMemory;
 use crate::sys::process_memory::{Gathered, Known, Process};
 use crate::sys::shared_memory::SharedMemory;
 
-/// Most bytes of one call that writes, for which the peer may have to wait: some ten microseconds.
-const PIECE: u64 = 128 << 10;
+/// Most bytes of one call that writes, for which the peer may have to wait: some fifty microseconds. A call by itself takes
+/// half of one.
+const PIECE: u64 = 512 << 10;
 /// For so long a process is taken to be the one that it was: less than it takes to have another one in its place.
 const MOST_RUNNING: Duration = Duration::from_millis(1);
 
@@ -198,9 +199,9 @@ mod tests {
     #[test]
     fn a_write_says_where_it_goes_and_that_it_has_ended_and_stops_where_the_entry_does() {
         let (mut direct, memory) = direct();
-        let (own, target, sent) = (UserMemory::of_test(), vec![0u8; 300_000], vec![5u8; 300_000]);
+        let (own, target, sent) = (UserMemory::of_test(), vec![0u8; 1_200_000], vec![5u8; 1_200_000]);
         let Payload::One(Extent { region, .. }) = extent(&target) else { unreachable!() };
-        put_entry(&memory, 63, [4, WRITE], [9, 1000, region.0, 300_000]);
+        put_entry(&memory, 63, [4, WRITE], [9, 1000, region.0, 1_200_000]);
         assert!(direct.write(Remote { key: 9, address: 1000 }, &extent(&sent), &own));
         assert!(std::hint::black_box(&target) == &sent);
         // Three pieces.
@@ -208,7 +209,7 @@ mod tests {
         assert!(!direct.write(Remote { key: 9, address: 1001 }, &extent(&sent), &own), "it is longer");
         assert!(!direct.read(Remote { key: 9, address: 1000 }, &extent(&sent), &own), "it may only be written");
         // The memory is not there: the usual way tells what is wrong.
-        put_entry(&memory, 63, [5, WRITE], [9, 1000, 16, 300_000]);
+        put_entry(&memory, 63, [5, WRITE], [9, 1000, 16, 1_200_000]);
         assert!(!direct.write(Remote { key: 9, address: 1000 }, &extent(&sent), &own));
         assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 8);
     }

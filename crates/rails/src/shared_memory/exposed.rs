@@ -20,7 +20,7 @@ use super::threads::{Threads, threads_of};
 use crate::sys::process_memory::Process;
 use crate::sys::shared_memory::SharedMemory;
 
-/// How long the peer is waited for that says it writes: a piece takes some ten microseconds of a processor, which others
+/// How long the peer is waited for that says it writes: a piece takes some fifty microseconds of a processor, which others
 /// may want as well.
 const MOST_WAIT: Duration = Duration::from_secs(10);
 /// Looks before the processor is given to others, in case the peer waits for this one.
