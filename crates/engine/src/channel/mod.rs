@@ -266,8 +266,8 @@ impl VirtualChannel {
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_unused_or(VecDeque::is_empty))
     }
 
-    /// Whether an access of this side to the peer's memory may go past those that go in frames: there are none. (A send that is
-    /// cut counts as one.)
+    /// Whether an access of this side to the peer's memory may go past what goes in frames: no write is on its way, and no
+    /// request to read, or long send, waits.
     pub fn may_access_directly(&self) -> bool {
         self.state == State::Open
             && self.striping_queue.is_unused_or(VecDeque::is_empty)

@@ -14,7 +14,8 @@ impl Engine {
         self.regions.iter()
     }
 
-    /// Whether an access to memory of this peer may be made now: the peer is not lost, and no earlier one is on its way.
+    /// Whether an access to memory of this peer may be made now: the peer is not lost, and no earlier write
+    /// is on its way.
     pub fn may_access_directly(&self, vc: VcId) -> bool {
         let channel = &self.vcs[vc.0 as usize];
         !channel.loopback && channel.may_access_directly()

@@ -87,7 +87,7 @@ impl RemoteAccess {
         self.reads.is_empty() && self.writes.is_empty() && self.pending_reads.is_empty() && self.refused == 0
     }
 
-    /// Whether no write or request to read of this side waits or is on its way.
+    /// Whether no write of this side waits or is on its way, and no request to read waits.
     pub fn has_none_on_its_way(&self) -> bool {
         self.reads.is_empty() && self.writes.is_empty() && !self.has_writes_in_flight()
     }
