@@ -14,8 +14,8 @@ ONE_HOST = ["--hosts", 1]
 # Under this setting, MPICH leaves ranks of one host to libfabric, as Open MPI always does.
 NOLOCAL = {"MPIR_CVAR_NOLOCAL": "1"}
 
-# Loaded into a process, forbids it and those it starts `process_vm_readv`, as the rules of containers do.
-REFUSE_READING = """
+# Loaded into a process, forbids it and those it starts a system call, as the rules of containers do.
+REFUSE = """
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -28,7 +28,7 @@ __attribute__((constructor)) static void refuse(void)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -36,6 +36,14 @@ __attribute__((constructor)) static void refuse(void)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) abort();
 }
 """
+
+
+def refusing(folder, call):
+    """A library that forbids `process_vm_readv` or `process_vm_writev`."""
+    source, library = Path(folder) / "refuse.c", Path(folder) / f"refuse-{call}.so"
+    source.write_text(REFUSE, encoding="utf-8")
+    subprocess.run(["cc", "-shared", "-fPIC", f"-DCALL=SYS_process_vm_{call}", "-o", library, source], check=True)
+    return library
 
 
 class SharedMemory(MpiTest):
@@ -74,6 +82,17 @@ class SharedMemory(MpiTest):
             for name in names:
                 self.succeeds(self.mpi(ranks, program(name), on=ONE_HOST, **NOLOCAL), "all right")
 
+    def passive(self, *sizes, on=ONE_HOST, **settings):
+        """Puts and gets to a rank that computes until they are done."""
+        with tempfile.TemporaryDirectory() as folder:
+            ran = self.mpi(2, program("passive"), folder, *sizes, on=on, **NOLOCAL, **settings)
+            return self.succeeds(ran, "all right")
+
+    def test_puts_and_gets_do_not_wait_for_their_target(self):
+        for progress in ["calls", "auto", "thread"]:
+            ran = self.passive(1, 8, 4096, 100_000, 1 << 20, 64 << 20, FISHPLATE_PROGRESS=progress)
+            self.assertGreater(ran.shares()["shm"], 0.99)
+
     def test_more_ranks_than_cores(self):
         self.succeeds(self.mpi(16, program("crowd"), on=ONE_HOST, **NOLOCAL), "all right")
 
@@ -83,9 +102,7 @@ class SharedMemory(MpiTest):
     def test_where_processes_may_not_read_each_other(self):
         """As with Yama, or in a container: the kernel refuses the system call, and long messages are copied."""
         with tempfile.TemporaryDirectory() as folder:
-            source, library = Path(folder) / "refuse.c", Path(folder) / "refuse.so"
-            source.write_text(REFUSE_READING, encoding="utf-8")
-            subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+            library = refusing(folder, "readv")
             for mpi in ["mpich", "openmpi"]:
                 settings = {"LD_PRELOAD": str(library), "FISHPLATE_LOG": "info"}
                 ran = self.mpi(4, bench("stress", mpi), "--messages", 5000, on=ONE_HOST, mpi=mpi, **NOLOCAL, **settings)
@@ -94,6 +111,16 @@ class SharedMemory(MpiTest):
                 self.assertGreater(ran.shares()["shm"], 0.99)
                 self.assertIn("its long messages are copied", ran.err, str(ran))
                 self.assertNotIn("read where they are", ran.err, str(ran))
+
+    def test_one_sided_operations_where_processes_may_not_access_each_other(self):
+        """They wait for their targets, as between hosts; also where it turns out with the first of them."""
+        with tempfile.TemporaryDirectory() as folder:
+            for call in ["readv", "writev"]:
+                settings = {**NOLOCAL, "LD_PRELOAD": str(refusing(folder, call)), "FISHPLATE_LOG": "info"}
+                ran = self.mpi(2, program("one_sided"), on=ONE_HOST, **settings)
+                self.assertEqual((ran.code, "all right" in ran.out), (0, True), str(ran))
+                said = "one-sided operations wait for their targets"
+                self.assertEqual(said in ran.err, call == "writev", str(ran))
 
     def test_dev_shm_that_is_full_small_or_read_only(self):
         """The memory has no file there. (MPICH itself cannot start then.)"""

@@ -1,37 +1,15 @@
 // away FOLDER unexpected|posted SIZE... : rank 1 computes, and calls MPI again only when rank 0 has come back from a send of
 // each size: it is told by a file in FOLDER. Its receives are posted before, or after.
-#include <time.h>
+#include "told.h"
 
-#include "common.h"
-
-#include <unistd.h>
-
-enum { TAG = 7, SECONDS = 60 };
-
-static void name_file(char *name, size_t size, const char *folder, int run)
-{
-    snprintf(name, size, "%s/sent-%d", folder, run);
-}
+enum { TAG = 7 };
 
 static void send_and_tell(const char *folder, int run, unsigned char *bytes, size_t size)
 {
-    char name[512];
     fill(bytes, size, (uint64_t)run);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Send(bytes, (int)size, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-    name_file(name, sizeof name, folder, run);
-    FILE *file = fopen(name, "w");
-    expect(file != NULL, "%s cannot be written", name);
-    fclose(file);
-}
-
-static void compute_until_told(const char *folder, int run, size_t size)
-{
-    char name[512];
-    name_file(name, sizeof name, folder, run);
-    time_t start = time(NULL);
-    while (access(name, F_OK) != 0)
-        expect(time(NULL) - start < SECONDS, "a send of %zu bytes waits for its peer's process", size);
+    tell(folder, run);
 }
 
 static void receive_late(const char *folder, bool is_posted, int run, unsigned char *bytes, size_t size)
@@ -40,7 +18,7 @@ static void receive_late(const char *folder, bool is_posted, int run, unsigned c
     if (is_posted)
         MPI_Irecv(bytes, (int)size, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
     MPI_Barrier(MPI_COMM_WORLD);
-    compute_until_told(folder, run, size);
+    compute_until_told(folder, run, "a send", size);
     if (!is_posted)
         MPI_Irecv(bytes, (int)size, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);

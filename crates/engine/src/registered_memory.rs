@@ -55,6 +55,11 @@ impl RegisteredMemory {
         Ok(())
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Registration> {
+        self.by_key.values().map(|(_, registration)| registration)
+    }
+
     /// Takes memory out.
     pub fn remove(&mut self, key: u64) -> Option<(RegionId, Payload)> {
         self.by_key.remove(&key).map(|(id, registration)| (id, registration.memory))

@@ -266,6 +266,14 @@ impl VirtualChannel {
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_unused_or(VecDeque::is_empty))
     }
 
+    /// Whether an access of this side to the peer's memory may go past what goes in frames: no write is on its way, and no
+    /// request to read, or long send, waits.
+    pub fn may_access_directly(&self) -> bool {
+        self.state == State::Open
+            && self.striping_queue.is_unused_or(VecDeque::is_empty)
+            && self.remote.is_unused_or(RemoteAccess::has_none_on_its_way)
+    }
+
     /// The grant with which the peer's path need not wait for credit, within the limits of `config`, in bytes.
     pub fn target_grant(&self, config: &Config) -> u64 {
         (ROUND_TRIPS_GRANTED * self.capacity()).min(config.max_grant)

@@ -8,6 +8,7 @@
 
 mod acknowledge;
 mod buffered_send;
+mod direct_access;
 mod early_data;
 mod flow_control;
 mod in_memory;

@@ -48,6 +48,9 @@ impl Endpoint {
 
     /// Posts a write into a peer's registered memory. It completes when the bytes are there.
     pub fn write(&mut self, request: WriteRequest) -> Result<(), PostError> {
+        if self.write_directly(&request) {
+            return Ok(());
+        }
         let (vc, inject) = (request.vc, request.inject);
         let key = self.engine.post_write(request)?;
         self.posted(vc, inject.then_some(key));
@@ -56,6 +59,9 @@ impl Endpoint {
 
     /// Posts a read of a peer's registered memory.
     pub fn read(&mut self, request: ReadRequest) -> Result<(), PostError> {
+        if self.read_directly(&request) {
+            return Ok(());
+        }
         let vc = request.vc;
         self.engine.post_read(request)?;
         self.posted(vc, None);
@@ -89,11 +95,15 @@ impl Endpoint {
 
     /// Lets peers access memory.
     pub fn register(&mut self, registration: Registration) -> Result<(), KeyInUse> {
-        self.engine.register(registration)
+        let shown = registration.clone();
+        self.engine.register(registration)?;
+        self.expose(&shown);
+        Ok(())
     }
 
     /// Ends that. When this returns, the memory is not touched any more. False if there is none under `key`.
     pub fn deregister(&mut self, key: u64) -> bool {
+        self.end_exposure(key);
         let found = self.engine.deregister(key);
         self.apply_memory_actions();
         self.pump(self.clock.now());

@@ -1,6 +1,7 @@
 //! Where everything is in the memory that two endpoints share.
 //!
-//! A page of words comes first, then for each direction a ring of slots and a ring of bytes. A slot is a cache line: so a
+//! A page of words comes first, then for each direction a ring of slots and a ring of bytes, and last for each side a table
+//! of registered memory that the other one may access by itself. A slot is a cache line: so a
 //! short message costs the receiver one. Its first word says which slot of the flow it is, so that it is told from the one
 //! that was there before; the second one what kind of record begins there, and its length. The first bytes of the record
 //! follow; others are in the ring of bytes, in whole cache lines. Neither side reads a position of the other's but one,
@@ -21,8 +22,14 @@ pub const MOST_PAYLOAD: usize = 16 << 10;
 const WORDS: usize = 4096;
 /// What one direction has.
 const DIRECTION: usize = SLOTS as usize * SLOT + BYTES;
+/// Registrations that a side has in its table, at most: a page of them.
+pub const EXPOSED: usize = 64;
+/// Length of the place of one, in bytes: a cache line.
+pub const EXPOSURE: usize = 64;
+/// Where the tables begin.
+const TABLES: usize = WORDS + 2 * DIRECTION;
 /// Length of all of it.
-pub const LEN: usize = WORDS + 2 * DIRECTION;
+pub const LEN: usize = TABLES + 2 * EXPOSED * EXPOSURE;
 
 /// Words that are written by different sides, or at different times, are so far apart: processors fetch two cache lines.
 const APART: usize = 128;
@@ -64,6 +71,16 @@ impl Side {
         self.direction() + SLOTS as usize * SLOT
     }
 
+    /// Where in its table the place of that number is.
+    pub fn exposure(self, number: usize) -> usize {
+        TABLES + (self as usize * EXPOSED + number % EXPOSED) * EXPOSURE
+    }
+
+    /// Where the address and the length are to which this side writes in the peer's memory, as the kernel takes them.
+    pub fn target(self) -> usize {
+        self.word(Word::Piece) + 16
+    }
+
     fn direction(self) -> usize {
         WORDS + self as usize * DIRECTION
     }
@@ -82,6 +99,9 @@ pub enum Word {
     Reads = 3,
     /// Where it has this memory; two words. Written by this side.
     Address = 4,
+    /// Odd while it writes into registered memory of the peer: how often it has begun and ended. Written by this side. What
+    /// it writes to, [`Side::target`], is in the same cache line, and its length is set to zero by the peer.
+    Piece = 5,
 }
 
 /// What ends a side's sleep.
@@ -131,15 +151,18 @@ mod tests {
 
     #[test]
     fn nothing_overlaps_and_a_pair_takes_no_more_than_256_kib() {
-        let words = [Word::Taken, Word::Sleep, Word::Closed, Word::Reads, Word::Address];
+        let words = [Word::Taken, Word::Sleep, Word::Closed, Word::Reads, Word::Address, Word::Piece];
         let sides = [Side::Creator, Side::Opener];
         let mut places: Vec<usize> = words.iter().flat_map(|word| sides.map(|side| side.word(*word))).collect();
         places.extend(sides.map(|side| side.slot(0)));
         places.extend(sides.map(Side::bytes));
+        places.extend(sides.map(|side| side.exposure(0)));
         places.push(NONCE_AT);
         places.sort_unstable();
         assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{places:?}");
-        assert!(LEN <= 256 << 10 && Side::Opener.bytes() + BYTES == LEN);
+        assert!(LEN <= 256 << 10 && Side::Opener.bytes() + BYTES == TABLES);
+        assert!(Side::Opener.exposure(EXPOSED - 1) + EXPOSURE == LEN);
+        assert!(Side::Creator.target().is_multiple_of(16));
         assert!(SLOTS.is_power_of_two() && BYTES.is_multiple_of(SLOT) && MOST_PAYLOAD < BYTES / 2);
     }
 }

@@ -1,17 +1,22 @@
 //! Links in memory that two endpoints of one host share, beside those over their network.
 //!
 //! [`SharedMemoryLink`] is one subchannel: a `sender`, a `receiver`, and a socket between the two processes, by which
-//! either notices the end of the other and wakes it. [`layout`] says what is where in the memory, `setup` how two
+//! either notices the end of the other and wakes it. Beside these, each side has a table of memory that the other one may
+//! access by itself (`exposed`), and does so (`direct`). [`layout`] says what is where in the memory, `setup` how two
 //! endpoints come to share it. Docs: `docs/shared-memory.md`.
 
+mod direct;
 #[cfg(any(test, feature = "hostile-input"))]
 pub mod direction;
+mod exposed;
+mod exposure;
 pub mod layout;
 mod receiver;
 mod sender;
 pub(crate) mod setup;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,6 +31,8 @@ use rustix::net::{SendFlags, send};
 use crate::bounce_buffers::BounceBuffers;
 use crate::link_kind::{Common, Ending, LinkKind, Places};
 use crate::sys::shared_memory::SharedMemory;
+use direct::Direct;
+use exposed::{Exposed, Stuck};
 use layout::{Side, Sleep, Word};
 
 pub use layout::kind;
@@ -40,6 +47,10 @@ pub struct SharedMemoryLink {
     pub sender: Sender,
     /// What is received.
     pub receiver: Receiver,
+    /// The peer's memory, without its doing.
+    pub direct: Direct,
+    /// What the peer may access without this side's doing.
+    pub exposed: Exposed,
     /// Most counted frames that the peer has acknowledged.
     acknowledged: u32,
     /// The peer's end of the socket is shut: what is in memory is all that there will be.
@@ -59,6 +70,8 @@ impl SharedMemoryLink {
             common: Common::new(subchannel, rail),
             sender: Sender::new(memory.clone(), side),
             receiver: Receiver::new(memory.clone(), side, process),
+            direct: Direct::new(memory.clone(), side, process),
+            exposed: Exposed::new(memory.clone(), side, process),
             acknowledged: 0,
             hung_up: false,
             is_asleep: false,
@@ -71,6 +84,11 @@ impl SharedMemoryLink {
     /// The socket, for the poll set.
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+
+    /// Returns once the peer writes nothing that has been [`Exposed::end`]ed.
+    pub fn await_writer(&mut self) -> Result<(), Stuck> {
+        self.exposed.await_writer(self.socket.as_fd())
     }
 
     /// Asks the peer to ring when there is something: this side is about to wait for its sockets.
@@ -168,8 +186,13 @@ impl LinkKind for SharedMemoryLink {
 }
 
 impl Drop for SharedMemoryLink {
-    /// What was lent is not the peer's to read any more: it may change.
+    /// What was lent is not the peer's to read any more: it may change. Nor is what was registered.
     fn drop(&mut self) {
         self.memory.swap(self.side.word(Word::Closed), 1);
+        if self.exposed.end_all()
+            && let Err(stuck) = self.await_writer()
+        {
+            log::error!("shared memory: {stuck}; it may still do so");
+        }
     }
 }

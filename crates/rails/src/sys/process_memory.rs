@@ -1,10 +1,11 @@
-//! Reading the memory of another process of the same user, where the system allows it.
+//! Reading and writing the memory of another process of the same user, where the system allows it.
 
 use std::io;
 
 use fishplate_engine::Payload;
 
 use super::memory::UserMemory;
+use super::shared_memory::SharedMemory;
 
 /// Most pieces on either side of one call.
 pub const MAX_PIECES: usize = 16;
@@ -31,12 +32,59 @@ pub struct Process {
     mark: [u8; MARK_LEN],
 }
 
+/// Bytes of user memory that one call writes.
+pub struct Gathered {
+    pieces: [libc::iovec; MAX_PIECES],
+    count: usize,
+    /// How many.
+    pub len: u64,
+}
+
+impl Gathered {
+    /// Bytes of `payload` from byte `from` of it on: up to `most`, fewer where they have many pieces, none at its end.
+    pub fn of(memory: &UserMemory, payload: &Payload, from: u64, most: u64) -> Gathered {
+        let mut gathered = Gathered { pieces: [NO_PIECE; MAX_PIECES], count: 0, len: 0 };
+        for (slot, part) in gathered.pieces.iter_mut().zip(memory.parts(payload, from, most)) {
+            *slot = libc::iovec { iov_base: part.cast(), iov_len: part.len() };
+            gathered.len += part.len() as u64;
+            gathered.count += 1;
+        }
+        gathered
+    }
+}
+
 impl Process {
     /// Process `pid`, which has `mark` at the address `mark_at`. `None`: it has not, or its memory cannot be read.
     pub fn find(pid: i32, mark_at: u64, mark: [u8; MARK_LEN]) -> Option<Process> {
         let process = Process { pid, mark_at, mark };
-        let can_read = pid > 0 && matches!(process.read_own(&[], &mut Vec::new(), Known::ByMark), Ok(true));
-        can_read.then_some(process)
+        (pid > 0 && process.is_there()).then_some(process)
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// One of another number, for tests.
+    #[cfg(test)]
+    pub fn with_pid(self, pid: i32) -> Process {
+        Process { pid, ..self }
+    }
+
+    /// Whether it is still there, by its mark.
+    pub fn is_there(&self) -> bool {
+        matches!(self.read_own(&[], &mut Vec::new(), Known::ByMark), Ok(true))
+    }
+
+    /// Writes to the place in its memory whose address and length are at byte `at` of memory that it shares: the kernel reads
+    /// them when the call begins, so the process can take the place back until then, by a length of zero. How many bytes were
+    /// written.
+    pub fn write(&self, from: &Gathered, shared: &SharedMemory, at: usize) -> io::Result<u64> {
+        let (local, count) = (from.pieces.as_ptr(), from.count as libc::c_ulong);
+        // SAFETY: the local pieces can be read, as whoever made the user memory vouches; the kernel copies the remote one, and
+        // what that says is for the other process to answer for: not more is read here than `from` has.
+        let got = unsafe { libc::process_vm_writev(self.pid, local, count, shared.piece(at), 1, 0) };
+        if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got as u64) }
     }
 
     /// Reads what is at the addresses `from`, each with its length, into user memory from byte 0 of `to` on, as much as fits.
@@ -124,6 +172,7 @@ fn remote_piece(address: u64, len: u64) -> libc::iovec {
 mod tests {
     use super::*;
     use fishplate_engine::{Extent, Region};
+    use std::sync::atomic::Ordering;
 
     fn itself(mark: &[u8; MARK_LEN]) -> Option<Process> {
         Process::find(std::process::id() as i32, address(mark), *mark)
@@ -164,6 +213,30 @@ mod tests {
         assert!(itself(&mark).unwrap().read_own(&[(16, 4)], &mut Vec::new(), Known::Running).is_err());
         assert!(Process::find(0, address(&mark), mark).is_none());
         assert!(Process::find(std::process::id() as i32, 16, mark).is_none());
+    }
+
+    #[test]
+    fn what_is_written_goes_where_the_shared_memory_says_when_the_call_begins() {
+        let mark = [7; MARK_LEN];
+        let (process, (shared, _)) = (itself(&mark).unwrap(), SharedMemory::create(4096).unwrap());
+        let (bytes, into) = ([1u8, 2, 3, 4, 5, 6], vec![0u8; 6]);
+        let extent = |offset, len| Extent { region: Region(address(&bytes)), offset, len };
+        let payload = Payload::Many(vec![extent(4, 2), extent(0, 3)].into());
+        let memory = UserMemory::of_test();
+        assert_eq!(Gathered::of(&memory, &payload, 5, 10).len, 0);
+        let all = Gathered::of(&memory, &payload, 1, 10);
+        assert_eq!(all.len, 4);
+        let aim = |len: u64| {
+            shared.store_long(64, address(&into), Ordering::Relaxed);
+            shared.store_long(72, len, Ordering::Relaxed);
+        };
+        for (len, expected) in [(0, [0; 6]), (2, [6, 1, 0, 0, 0, 0]), (6, [6, 1, 2, 3, 0, 0])] {
+            aim(len);
+            assert_eq!(process.write(&all, &shared, 64).unwrap(), len.min(4));
+            assert_eq!(std::hint::black_box(&into)[..], expected);
+        }
+        shared.store_long(64, 16, Ordering::Relaxed);
+        assert!(process.write(&all, &shared, 64).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use fishplate_engine::Payload;
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
@@ -75,6 +75,20 @@ impl SharedMemory {
     #[inline]
     pub fn swap(&self, at: usize, value: u32) -> u32 {
         self.word(at).swap(value, Ordering::SeqCst)
+    }
+
+    /// Sets two words at once, at a multiple of eight.
+    #[inline]
+    pub fn store_long(&self, at: usize, value: u64, ordering: Ordering) {
+        assert!(at.is_multiple_of(8));
+        // SAFETY: inside of the mapping and aligned, as the mapping is; whoever else copies there can only spoil a number.
+        unsafe { AtomicU64::from_ptr(self.at(at, 8).cast()) }.store(value, ordering);
+    }
+
+    /// The address and the length at byte `at`, for a system call that reads them there.
+    pub(super) fn piece(&self, at: usize) -> *const libc::iovec {
+        assert!(at.is_multiple_of(align_of::<libc::iovec>()));
+        self.at(at, size_of::<libc::iovec>()).cast_const().cast()
     }
 
     /// Copies `bytes` to byte `at`.

@@ -87,6 +87,21 @@ impl RemoteAccess {
         self.reads.is_empty() && self.writes.is_empty() && self.pending_reads.is_empty() && self.refused == 0
     }
 
+    /// Whether no write of this side waits or is on its way, and no request to read waits.
+    pub fn has_none_on_its_way(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty() && !self.has_writes_in_flight()
+    }
+
+    /// Whether writes of this side are on their way.
+    pub fn has_writes_in_flight(&self) -> bool {
+        self.writes_in_flight > 0
+    }
+
+    /// Whether refusals of the peer's writes are still to be sent.
+    pub fn owes_refusals(&self) -> bool {
+        self.refused > 0
+    }
+
     /// The number of the next frame of an access.
     pub fn take_number(&mut self) -> u64 {
         self.next_number += 1;

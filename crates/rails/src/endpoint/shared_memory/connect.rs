@@ -168,7 +168,9 @@ impl Endpoint {
         let Some(subchannel) = (!is_taken).then(|| self.engine.subchannel_up(vc, rail, None, 0).ok()).flatten() else {
             return;
         };
-        let at = self.links.memory.insert(SharedMemoryLink::new(shared, subchannel, rail));
+        let mut link = SharedMemoryLink::new(shared, subchannel, rail);
+        self.engine.registrations().for_each(|registration| link.exposed.add(registration));
+        let at = self.links.memory.insert(link);
         self.shared_memory.keys.push(at);
         let peer = &mut self.peers[vc.0 as usize];
         peer.shared_memory = Some(at);

@@ -1,7 +1,7 @@
 //! Links in shared memory to the peers of this host. While a peer has one, everything goes over it ([`Engine::prefer`]);
 //! its links over the rails stand by.
 //!
-//! `connect` sets them up, `transfer` moves frames, `sleep` has peers ring while nobody polls. What such a link
+//! `connect` sets them up, `transfer` moves frames, `direct` makes one-sided operations without frames, `sleep` has peers ring while nobody polls. What such a link
 //! is without an endpoint is in [`crate::shared_memory`].
 //!
 //! Called by the progress loop, by the send path, and by the connections over the rails, of which each set-up begins.
@@ -9,6 +9,7 @@
 //! [`Engine::prefer`]: fishplate_engine::Engine::prefer
 
 mod connect;
+mod direct;
 mod sleep;
 mod transfer;
 

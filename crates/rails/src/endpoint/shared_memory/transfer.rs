@@ -123,7 +123,11 @@ impl Endpoint {
     pub(in crate::endpoint) fn look_at_shared(&mut self, at: usize, now: Instant) -> bool {
         let Some(link) = self.links.memory.get_mut(at) else { return false };
         let subchannel = link.common.subchannel;
-        match link.sender.look() {
+        let taken = link.sender.taken_by_peer();
+        if link.receiver.has_record() && self.engine.has_writes_in_flight(subchannel.vc) {
+            return false;
+        }
+        match link.sender.note_taken(taken) {
             Ok(None) => return false,
             Ok(Some(frames)) => {
                 let frames = link.newest_acknowledgement(frames, now);
@@ -184,6 +188,9 @@ impl Endpoint {
             return Ok(());
         }
         let Some(placement) = self.handle_header(LinkId::Memory(at), header, now) else { return Ok(()) };
+        if self.links.memory.get(at).is_some_and(|link| self.engine.owes_refusals(link.common.subchannel.vc)) {
+            self.pump(now);
+        }
         let Endpoint { links, bounces, .. } = self;
         let Some(link) = links.memory.get_mut(at) else { return Ok(()) };
         link.receiver.begin(record, (&header, header_len), placement, bounces)?;

@@ -1,0 +1,58 @@
+//! One-sided operations to peers of this host, straight to their memory: they need not be in MPI. What cannot go so goes
+//! in frames, as to all others, and what peers refuse they refuse there.
+
+use fishplate_engine::{INJECT_SIZE, ReadRequest, Registration, WriteRequest};
+
+use crate::endpoint::Endpoint;
+use crate::link_kind::LinkId;
+use crate::shared_memory::SharedMemoryLink;
+
+impl Endpoint {
+    /// Makes a write. False: it has to be posted.
+    pub(in crate::endpoint) fn write_directly(&mut self, request: &WriteRequest) -> bool {
+        let Some(at) = self.peers[request.vc.0 as usize].shared_memory else { return false };
+        let Endpoint { links, engine, memory, .. } = self;
+        let (link, len) = (&mut links.memory[at], request.payload.len());
+        let is_too_long = request.inject && len > INJECT_SIZE;
+        // Of immediate data the peer has to hear.
+        let may = request.data.is_none() && !is_too_long && !link.hung_up && engine.may_access_directly(request.vc);
+        if !may || !link.direct.write(request.to, &request.payload, memory) {
+            return false;
+        }
+        link.common.counts.tx_bytes += len;
+        link.common.counts.tx_messages += 1;
+        engine.written_directly(request.clone());
+        true
+    }
+
+    /// Makes a read. False: it has to be posted.
+    pub(in crate::endpoint) fn read_directly(&mut self, request: &ReadRequest) -> bool {
+        let Some(at) = self.peers[request.vc.0 as usize].shared_memory else { return false };
+        let Endpoint { links, engine, memory, .. } = self;
+        let link = &mut links.memory[at];
+        let may = !link.hung_up && engine.may_access_directly(request.vc);
+        if !may || !link.direct.read(request.from, &request.buffer, memory) {
+            return false;
+        }
+        link.common.counts.rx_bytes += request.buffer.len();
+        link.common.counts.rx_messages += 1;
+        engine.read_directly(request.clone());
+        true
+    }
+
+    /// Peers of this host may access memory by themselves.
+    pub(in crate::endpoint) fn expose(&mut self, registration: &Registration) {
+        self.links.memory.iter_mut().for_each(|(_, link)| link.exposed.add(registration));
+    }
+
+    /// When this returns, they do not access it any more.
+    pub(in crate::endpoint) fn end_exposure(&mut self, key: u64) {
+        let ended: Vec<usize> =
+            self.links.memory.iter_mut().filter_map(|(at, link)| link.exposed.end(key).then_some(at)).collect();
+        for at in ended {
+            if let Some(Err(stuck)) = self.links.memory.get_mut(at).map(SharedMemoryLink::await_writer) {
+                self.protocol_violation(LinkId::Memory(at), &stuck.to_string());
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The origin's side of one-sided operations that go straight to the peer's memory, by what its table says. Whatever that
+//! says, only the peer's own memory is accessed.
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+
+use fishplate_engine::{Payload, Remote};
+
+use super::exposure::{Exposure, READ, WRITE};
+use super::layout::{EXPOSED, Side, Word};
+use crate::sys::memory::UserMemory;
+use crate::sys::process_memory::{Gathered, Known, Process};
+use crate::sys::shared_memory::SharedMemory;
+
+/// Most bytes of one call that writes, for which the peer may have to wait: some fifty microseconds. A call by itself takes
+/// half of one.
+const PIECE: u64 = 512 << 10;
+/// For so long a process is taken to be the one that it was: less than it takes to have another one in its place.
+const MOST_RUNNING: Duration = Duration::from_millis(1);
+
+/// What this side accesses.
+pub struct Direct {
+    memory: Arc<SharedMemory>,
+    side: Side,
+    /// The peer's process, if its memory can be read and written.
+    process: Option<Process>,
+    /// When it was seen to be there.
+    seen: Option<Instant>,
+    /// Where in its table the last access was.
+    last: usize,
+    /// What the peer was told of pieces.
+    pieces: u32,
+}
+
+/// A place in the peer's memory that may be accessed as long as its entry has that number.
+#[derive(Clone, Copy)]
+struct Found {
+    at: usize,
+    number: u32,
+    address: u64,
+}
+
+impl Direct {
+    /// Nothing was accessed yet. `side` is this one's.
+    pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Direct {
+        Direct { memory, side, process, seen: None, last: 0, pieces: 0 }
+    }
+
+    /// Writes `payload` into the peer's memory. False: it could not, or not all of it, and has to go the usual way.
+    pub fn write(&mut self, to: Remote, payload: &Payload, memory: &UserMemory) -> bool {
+        let len = payload.len();
+        let Some(found) = self.find(to, len, WRITE) else { return false };
+        let mut done = 0;
+        while done < len {
+            let Some(process) = self.process_there() else { return false };
+            let piece = Gathered::of(memory, payload, done, PIECE);
+            let place = Found { address: found.address.wrapping_add(done), ..found };
+            if !self.write_piece(&process, &piece, place) {
+                return false;
+            }
+            done += piece.len;
+        }
+        true
+    }
+
+    fn write_piece(&mut self, process: &Process, piece: &Gathered, to: Found) -> bool {
+        let (word, target) = (self.side.word(Word::Piece), self.side.target());
+        self.memory.store(word, self.pieces.wrapping_add(1), Ordering::Relaxed);
+        self.memory.store_long(target, to.address, Ordering::Relaxed);
+        self.memory.store_long(target + 8, piece.len, Ordering::Relaxed);
+        // See `Exposed::remove`.
+        fence(Ordering::SeqCst);
+        let written = if self.is_valid(to) { process.write(piece, &self.memory, target) } else { Ok(0) };
+        self.pieces = self.pieces.wrapping_add(2);
+        self.memory.store(word, self.pieces, Ordering::Release);
+        if let Err(error) = &written {
+            self.note(error);
+        }
+        written.is_ok_and(|written| written == piece.len)
+    }
+
+    /// Reads the peer's memory into `buffer`. False: it could not, and what is in `buffer` means nothing.
+    pub fn read(&mut self, from: Remote, buffer: &Payload, memory: &UserMemory) -> bool {
+        let len = buffer.len();
+        let Some(found) = self.find(from, len, READ) else { return false };
+        let Some(process) = self.process_there() else { return false };
+        let is_whole = process.read(&[(found.address, len)], (memory, buffer), Known::Running);
+        if let Err(error) = &is_whole {
+            self.note(error);
+        }
+        // What is not registered any more may have changed meanwhile.
+        fence(Ordering::SeqCst);
+        matches!(is_whole, Ok(true)) && self.is_valid(found)
+    }
+
+    /// The place of `len` bytes from `place` on, if there is one that may be accessed so.
+    fn find(&mut self, place: Remote, len: u64, rights: u32) -> Option<Found> {
+        if len == 0 || self.process.is_none() {
+            return None;
+        }
+        for number in [self.last].into_iter().chain(0..EXPOSED) {
+            let at = self.side.peer().exposure(number);
+            // Copied out before anything is believed of it; whole, if it has the same number before and after.
+            let before = self.memory.load(at, Ordering::Acquire);
+            if before == 0 {
+                continue;
+            }
+            let (_, exposure) = Exposure::decode(&self.memory.bytes(at));
+            fence(Ordering::Acquire);
+            let found = exposure.address_of(place, len, rights).map(|address| Found { at, number: before, address });
+            if let Some(found) = found
+                && self.is_valid(found)
+            {
+                self.last = number;
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    fn is_valid(&self, found: Found) -> bool {
+        self.memory.load(found.at, Ordering::SeqCst) == found.number
+    }
+
+    /// The peer's process, unless another one has got its number.
+    fn process_there(&mut self) -> Option<Process> {
+        let process = self.process?;
+        let now = Instant::now();
+        if self.seen.is_none_or(|seen| now - seen > MOST_RUNNING) {
+            self.seen = process.is_there().then_some(now);
+        }
+        self.seen.map(|_| process)
+    }
+
+    /// Where the system forbids such calls, there are no more of them.
+    fn note(&mut self, error: &std::io::Error) {
+        use rustix::io::Errno;
+        let forbidden = [Errno::PERM, Errno::NOSYS].map(|errno| Some(errno.raw_os_error()));
+        if forbidden.contains(&error.raw_os_error()) {
+            log::info!("one-sided operations wait for their targets: the system forbids to access them ({error})");
+            self.process = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fishplate_engine::{Extent, Region};
+    use proptest::prelude::*;
+
+    use super::super::layout::{LEN, NONCE_AT, NONCE_LEN};
+    use super::*;
+
+    fn extent(bytes: &[u8]) -> Payload {
+        let region = Region(bytes.as_ptr().expose_provenance() as u64);
+        Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
+    }
+
+    /// This process is its own peer.
+    fn direct() -> (Direct, Arc<SharedMemory>) {
+        let memory = Arc::new(SharedMemory::create(LEN).unwrap().0);
+        let process =
+            Process::find(std::process::id() as i32, memory.address() + NONCE_AT as u64, [0; NONCE_LEN]).unwrap();
+        (Direct::new(memory.clone(), Side::Creator, Some(process)), memory)
+    }
+
+    fn put_entry(memory: &SharedMemory, number: usize, words: [u32; 2], longs: [u64; 4]) {
+        let at = Side::Opener.exposure(number);
+        words.iter().zip([0, 4]).for_each(|(word, offset)| memory.write(at + offset, &word.to_le_bytes()));
+        longs.iter().zip([8, 16, 24, 32]).for_each(|(long, offset)| memory.write(at + offset, &long.to_le_bytes()));
+    }
+
+    fn number() -> impl Strategy<Value = u64> {
+        prop_oneof![0u64..4, any::<u64>(), Just(u64::MAX), Just(4096)]
+    }
+
+    proptest! {
+        /// Whatever the peer has in its table, nothing is touched here but the buffer of the read.
+        #[test]
+        fn a_table_may_say_anything(
+            entries in prop::collection::vec((0..EXPOSED, [0u32..3, 0u32..5], [number(), number(), number(), number()]), 1..8),
+            reads in prop::collection::vec((number(), number(), 1usize..100), 1..8),
+        ) {
+            let (mut direct, memory) = direct();
+            let own = UserMemory::of_test();
+            for (number, words, longs) in entries {
+                put_entry(&memory, number, words, longs);
+            }
+            for (key, address, len) in reads {
+                let mut buffer = std::hint::black_box([7u8; 102]);
+                direct.read(Remote { key, address }, &extent(&buffer[1..=len]), &own);
+                let after = std::hint::black_box(&mut buffer);
+                prop_assert!(after[0] == 7 && after[len + 1..].iter().all(|byte| *byte == 7));
+            }
+        }
+    }
+
+    #[test]
+    fn a_write_says_where_it_goes_and_that_it_has_ended_and_stops_where_the_entry_does() {
+        let (mut direct, memory) = direct();
+        let (own, target, sent) = (UserMemory::of_test(), vec![0u8; 1_200_000], vec![5u8; 1_200_000]);
+        let Payload::One(Extent { region, .. }) = extent(&target) else { unreachable!() };
+        put_entry(&memory, 63, [4, WRITE], [9, 1000, region.0, 1_200_000]);
+        assert!(direct.write(Remote { key: 9, address: 1000 }, &extent(&sent), &own));
+        assert!(std::hint::black_box(&target) == &sent);
+        // Three pieces.
+        assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 6);
+        assert!(!direct.write(Remote { key: 9, address: 1001 }, &extent(&sent), &own), "it is longer");
+        assert!(!direct.read(Remote { key: 9, address: 1000 }, &extent(&sent), &own), "it may only be written");
+        // The memory is not there: the usual way tells what is wrong.
+        put_entry(&memory, 63, [5, WRITE], [9, 1000, 16, 1_200_000]);
+        assert!(!direct.write(Remote { key: 9, address: 1000 }, &extent(&sent), &own));
+        assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 8);
+    }
+}

@@ -1,0 +1,260 @@
+//! The owner's side of registered memory that the peer accesses by itself: its table, and the end of what is in there.
+//!
+//! Reads end by themselves: the peer looks behind each whether the memory was registered until then. A write must not come
+//! later, so the end of a registration waits for the piece that the peer is just writing, if any: for one system call.
+//! It does not wait for a peer that has been stopped between that call and what is around it. For the call itself takes
+//! the place to write to out of the shared memory, and finds nothing there from the end of the registration on.
+
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+
+use fishplate_engine::Registration;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::exposure::Exposure;
+use super::layout::{EXPOSED, Side, Word};
+use super::threads::{Threads, threads_of};
+use crate::sys::process_memory::Process;
+use crate::sys::shared_memory::SharedMemory;
+
+/// How long the peer is waited for that says it writes: a piece takes some fifty microseconds of a processor, which others
+/// may want as well.
+const MOST_WAIT: Duration = Duration::from_secs(10);
+/// Looks before the processor is given to others, in case the peer waits for this one.
+const SPINS: u32 = 200;
+/// Between two looks after that.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// The peer says that it writes, and does not come to an end of it.
+#[derive(Debug)]
+pub struct Stuck;
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = MOST_WAIT.as_secs();
+        write!(f, "the peer has been writing one piece into registered memory for {seconds} s, and is not stopped")
+    }
+}
+
+/// What a side lets its peer access.
+pub struct Exposed {
+    memory: Arc<SharedMemory>,
+    side: Side,
+    /// The peer's process. Without one, nothing is in the table: who writes could not be looked at.
+    process: Option<Process>,
+    /// By place in the table.
+    keys: [Option<u64>; EXPOSED],
+    /// Number of the last entry.
+    last: u32,
+    most_wait: Duration,
+}
+
+impl Exposed {
+    /// Nothing yet.
+    pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Exposed {
+        Exposed { memory, side, process, keys: [None; EXPOSED], last: 0, most_wait: MOST_WAIT }
+    }
+
+    /// The peer may access this memory, if there is room for it in the table.
+    pub fn add(&mut self, registration: &Registration) {
+        let free = self.keys.iter().position(Option::is_none).filter(|_| self.process.is_some());
+        let (Some(number), Some(exposure)) = (free, Exposure::of(registration)) else { return };
+        let at = self.side.exposure(number);
+        self.last = self.last.wrapping_add(1).max(1);
+        self.keys[number] = Some(exposure.key);
+        self.memory.write(at + 4, &exposure.encode());
+        self.memory.store(at, self.last, Ordering::Release);
+    }
+
+    /// Nothing begins any more that accesses memory under `key`. False if it is not in the table. Then
+    /// [`Exposed::await_writer`].
+    pub fn end(&mut self, key: u64) -> bool {
+        let found = self.keys.iter().position(|known| *known == Some(key));
+        found.into_iter().for_each(|number| self.remove(number));
+        found.is_some()
+    }
+
+    /// The same of all of them.
+    pub fn end_all(&mut self) -> bool {
+        let keys: Vec<u64> = self.keys.iter().flatten().copied().collect();
+        keys.iter().for_each(|key| {
+            self.end(*key);
+        });
+        !keys.is_empty()
+    }
+
+    /// The peer writes its place, then looks at this entry; here the entry is cleared, then the place: so either the peer
+    /// sees that the entry has ended, or the kernel does.
+    fn remove(&mut self, number: usize) {
+        self.keys[number] = None;
+        self.memory.store(self.side.exposure(number), 0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        self.memory.store_long(self.side.peer().target() + 8, 0, Ordering::SeqCst);
+    }
+
+    /// Returns once nothing that was in the table before is written any more. `socket` leads to the peer.
+    pub fn await_writer(&mut self, socket: BorrowedFd<'_>) -> Result<(), Stuck> {
+        let Some(process) = self.process else { return Ok(()) };
+        fence(Ordering::SeqCst);
+        let at = self.side.peer().word(Word::Piece);
+        let seen = self.memory.load(at, Ordering::SeqCst);
+        let memory = &self.memory;
+        let is_over = || seen.is_multiple_of(2) || memory.load(at, Ordering::Acquire) != seen;
+        if (0..SPINS).any(|_| is_over()) {
+            return Ok(());
+        }
+        let start = Instant::now();
+        loop {
+            std::thread::sleep(PAUSE);
+            if is_over() || is_shut(socket) {
+                return Ok(());
+            }
+            match threads_of(process.pid()) {
+                // Whoever goes on from there finds no place to write to.
+                Threads::Stopped => return Ok(()),
+                // It may wait in the middle of the call.
+                Threads::Blocked => {}
+                Threads::Other if start.elapsed() < self.most_wait => {}
+                Threads::Other => {
+                    // It is told once, and not waited for again.
+                    self.process = None;
+                    return Err(Stuck);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the peer's end is closed: it does not write, or has ended.
+fn is_shut(socket: BorrowedFd<'_>) -> bool {
+    let mut asked = [PollFd::new(&socket, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut asked, Some(&at_once)).is_ok() && asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+    use std::process::{Child, Command};
+
+    use fishplate_engine::{Extent, Payload, Region};
+    use rustix::process::{Pid, Signal, kill_process};
+
+    use super::super::layout::{LEN, NONCE_AT, NONCE_LEN};
+    use super::*;
+
+    /// A peer that has begun to write, and its end of the socket.
+    struct Writing {
+        child: Child,
+        exposed: Exposed,
+        sockets: [UnixStream; 2],
+    }
+
+    impl Writing {
+        fn begin() -> Writing {
+            let child = Command::new("sleep").arg("1000").spawn().unwrap();
+            let memory = Arc::new(SharedMemory::create(LEN).unwrap().0);
+            let mark_at = memory.address() + NONCE_AT as u64;
+            // This process has the mark, the other one the number.
+            let itself = Process::find(std::process::id() as i32, mark_at, [0; NONCE_LEN]);
+            let process = itself.map(|process| process.with_pid(child.id() as i32));
+            assert!(process.is_some());
+            let mut exposed = Exposed::new(memory, Side::Creator, process);
+            exposed.most_wait = Duration::from_millis(1);
+            exposed.memory.store(Side::Opener.word(Word::Piece), 7, Ordering::Relaxed);
+            exposed.memory.store_long(Side::Opener.target() + 8, 100, Ordering::Relaxed);
+            let sockets = UnixStream::pair().unwrap().into();
+            Writing { child, exposed, sockets }
+        }
+
+        fn wait(&mut self) -> bool {
+            self.exposed.await_writer(self.sockets[0].as_fd()).is_ok()
+        }
+
+        fn signal(&self, signal: Signal) {
+            kill_process(Pid::from_child(&self.child), signal).unwrap();
+        }
+    }
+
+    impl Drop for Writing {
+        fn drop(&mut self) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+
+    fn registration(key: u64) -> Registration {
+        let memory = Payload::One(Extent { region: Region(7), offset: 0, len: 100 });
+        Registration { key, memory, base: 0, readable: true, writable: true }
+    }
+
+    #[test]
+    fn a_full_table_takes_nothing_until_something_ends() {
+        let mut writing = Writing::begin();
+        let exposed = &mut writing.exposed;
+        (0..EXPOSED as u64 + 1).for_each(|key| exposed.add(&registration(key)));
+        assert!(!exposed.end(EXPOSED as u64));
+        assert!(exposed.end(3) && !exposed.end(3));
+        exposed.add(&registration(1000));
+        let entry = exposed.memory.bytes(Side::Creator.exposure(3));
+        assert_eq!(Exposure::decode(&entry), (EXPOSED as u32 + 1, Exposure::of(&registration(1000)).unwrap()));
+        assert!(exposed.end_all() && !exposed.end_all());
+        assert!((0..EXPOSED).all(|number| exposed.memory.load(Side::Creator.exposure(number), Ordering::Relaxed) == 0));
+    }
+
+    #[test]
+    fn the_end_takes_the_place_back_and_waits_for_the_piece() {
+        let mut writing = Writing::begin();
+        let memory = writing.exposed.memory.clone();
+        writing.exposed.add(&registration(1));
+        assert!(writing.exposed.end(1));
+        assert_eq!(memory.bytes::<8>(Side::Opener.target() + 8), [0; 8]);
+        let piece = Side::Opener.word(Word::Piece);
+        std::thread::scope(|scope| {
+            writing.exposed.most_wait = Duration::from_secs(1000);
+            let waits = scope.spawn(|| writing.wait());
+            // Each that begins meanwhile is another piece.
+            for count in (9..).step_by(2) {
+                memory.store(piece, count, Ordering::Relaxed);
+                if waits.is_finished() {
+                    break;
+                }
+                std::thread::yield_now();
+            }
+            assert!(waits.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn a_writer_that_does_not_come_to_an_end_is_given_up_once() {
+        let mut writing = Writing::begin();
+        assert!(!writing.wait());
+        assert!(writing.wait());
+        writing.exposed.add(&registration(1));
+        assert!(!writing.exposed.end(1), "it may access more memory");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_writer_that_is_stopped_or_has_ended() {
+        let mut writing = Writing::begin();
+        writing.exposed.most_wait = Duration::from_secs(1000);
+        writing.signal(Signal::STOP);
+        assert!(writing.wait());
+        writing.signal(Signal::KILL);
+        assert!(writing.wait());
+        writing.child.wait().unwrap();
+        assert!(writing.wait());
+    }
+
+    #[test]
+    fn nobody_waits_for_one_that_has_closed_its_end() {
+        let mut writing = Writing::begin();
+        writing.exposed.most_wait = Duration::from_secs(1000);
+        writing.sockets[1] = UnixStream::pair().unwrap().0;
+        assert!(writing.wait());
+    }
+}
