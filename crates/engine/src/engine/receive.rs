@@ -136,6 +136,10 @@ impl Engine {
             self.schedule_timeout(due);
         }
         self.awaited_ack |= incoming.urgency != Urgency::Lazy && !is_in_memory;
+        if is_in_memory && incoming.urgency == Urgency::Immediate {
+            // In the same call of the driver: it may look at no timeout for some more.
+            self.make_ready(subchannel.vc);
+        }
         match incoming.into {
             Target::Nothing => {}
             Target::Reassembly(key) => self.bytes_placed(key, incoming.len),

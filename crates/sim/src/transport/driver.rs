@@ -297,26 +297,6 @@ impl World {
         connection.flows[flow.from.0].push(now, frame, &mut self.memories[host.0]);
     }
 
-    /// The first message after a link was let go: one that had waited for that, if any had. Only a planted bug forgets it.
-    fn is_dropped_by_mutation(&mut self, host: HostId, header: &Header) -> bool {
-        let is_message = matches!(header.body, Body::Eager { .. } | Body::RequestToSend { .. });
-        is_message && std::mem::take(&mut self.hosts[host.0].forgets)
-    }
-
-    /// A header with a planted bug.
-    fn mutated(&mut self, mut header: Header) -> Header {
-        if let Body::Eager { seq, envelope, .. } | Body::RequestToSend { seq, envelope, .. } = &mut header.body {
-            if self.applies_mutation(Mutation::WrongTag) && matches!(envelope, fishplate_engine::Envelope::Tagged(_)) {
-                *envelope = fishplate_engine::Envelope::Tagged(0x203);
-            }
-            if self.setup.mutation == Some(Mutation::SwappedSequence) {
-                // Pairs change places: the same numbers in another order.
-                seq.0 ^= 1;
-            }
-        }
-        header
-    }
-
     pub(super) fn flush(&mut self, connection: ConnectionId, end: End) {
         let now = self.queue.now();
         let flow = FlowId { connection, from: end };

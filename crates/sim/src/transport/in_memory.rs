@@ -83,13 +83,6 @@ impl World {
         self.schedule(flow);
     }
 
-    /// A planted bug: the peer has taken what has just been sent.
-    pub(super) fn deliver_early(&mut self, connection: ConnectionId, end: End) {
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        let counted = self.connections[connection.0].ends[end.0].counted;
-        let _ = self.hosts[host.0].engine.delivered(self.queue.now().into(), subchannel, counted);
-    }
-
     /// Takes a segment that is a whole message, if there is a receive for it. False: it is not taken.
     pub(super) fn take_whole(&mut self, connection: ConnectionId, end: End, segment: &Segment) -> bool {
         if !self.connections[connection.0].is_in_memory() || segment.lent.is_some() {

@@ -1,9 +1,9 @@
 //! The transport in simulation: real engines, a driver loop like the real one, modelled rails, seeded faults, oracles.
 //!
-//! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `connection`, `flow`), whose users draw commands
-//! from a `mix` (`workload`, `commands`), while faults happen (`faults`, `fault_injection`) and connections
-//! break and close (`connection_loss`, `stream_shutdown`). `oracle` checks the invariants; `random_setup` draws
-//! a setup.
+//! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `in_memory`) with links between them (`connection`) of two
+//! kinds (`link_kind`: `flow`, `memory_flow`), whose users draw commands from a `mix` (`workload`, `commands`), while faults
+//! happen (`faults`, `fault_injection`) and links come up (`shared_memory`), break and close (`connection_loss`,
+//! `stream_shutdown`). `oracle` checks the invariants; `random_setup` draws a setup.
 
 mod commands;
 mod connection;
@@ -24,6 +24,7 @@ mod memory_flow;
 mod mix;
 mod mutation;
 mod oracle;
+mod planted_bugs;
 mod random_setup;
 mod run;
 mod setup;
