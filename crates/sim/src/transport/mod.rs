@@ -2,7 +2,7 @@
 //!
 //! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `in_memory`) with links between them (`connection`) of two
 //! kinds (`link_kind`: `flow`, `memory_flow`), whose users draw commands from a `mix` (`workload`, `commands`), while faults
-//! happen (`faults`, `fault_injection`) and links come up (`shared_memory`), break and close (`connection_loss`,
+//! happen (`faults`, `fault_injection`) and links come up (`memory_setup`), break and close (`connection_loss`,
 //! `stream_shutdown`). `oracle` checks the invariants; `random_setup` draws a setup.
 
 mod commands;
@@ -21,6 +21,7 @@ mod ledger;
 mod link_kind;
 mod memory;
 mod memory_flow;
+mod memory_setup;
 mod mix;
 mod mutation;
 mod oracle;
