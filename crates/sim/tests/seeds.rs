@@ -1,7 +1,7 @@
 //! Seeds: each a configuration, a load and faults of its own. The invariants hold, and everything ends.
 //! `make soak` runs them by the hour; a seed that fails is told in full by `fishplate simulate --seed N`.
 
-use fishplate_sim::transport::{draw, draw_cut, run};
+use fishplate_sim::transport::{draw, draw_cut, draw_shared, run};
 
 #[test]
 fn the_invariants_hold_and_everything_ends() {
@@ -31,4 +31,21 @@ fn a_cut_rail_of_two_costs_nothing() {
         let outcome = run(draw_cut(seed), false);
         assert_eq!(outcome.violation, None, "cut {seed}");
     }
+}
+
+#[test]
+fn memory_that_hosts_share_may_fail_at_any_time() {
+    let run_all = |seeds: std::ops::Range<u64>| {
+        let short = seeds.map(|seed| {
+            let outcome = run(draw_shared(seed), false);
+            assert_eq!(outcome.violation, None, "shared memory, seed {seed}");
+            outcome.short
+        });
+        short.sum::<u64>()
+    };
+    let short = std::thread::scope(|scope| {
+        let halves = [0..500, 500..1000].map(|seeds| scope.spawn(move || run_all(seeds)));
+        halves.map(|half| half.join().expect("every seed holds")).iter().sum::<u64>()
+    });
+    assert!(short > 500, "{short} messages through memory, at once");
 }

@@ -3,7 +3,7 @@
 use super::{Engine, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::scheduler::send::{Purpose, Stage};
-use crate::channel::subchannel::FrameOwner;
+use crate::channel::subchannel::{Acknowledgement, FrameOwner};
 use crate::ids::SubchannelId;
 use crate::time::Instant;
 
@@ -13,11 +13,12 @@ impl Engine {
         &mut self,
         now: Instant,
         subchannel: SubchannelId,
-        ack: (u32, u16, u32),
+        ack: Acknowledgement,
     ) -> Result<(), ProtocolViolation> {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let index = usize::from(subchannel.index);
-        if !channel.subchannels[index].is_news(ack.0) {
+        let (Acknowledgement::Said { frames, .. } | Acknowledgement::Taken(frames)) = ack;
+        if !channel.subchannels[index].is_news(frames) {
             return Ok(());
         }
         let sends = &mut self.sends;
@@ -68,11 +69,11 @@ impl Engine {
         Ok(())
     }
 
-    /// The peer has taken the first `frames` frames of a subchannel in memory, modulo 2^32, as the driver sees; never fewer
-    /// than acknowledged before.
+    /// The peer has taken the first `frames` frames of a subchannel in memory, modulo 2^32, as the driver sees. (Writes, and
+    /// what is behind them, count as delivered only once a header acknowledges them: they may be refused.)
     pub fn delivered(&mut self, now: Instant, subchannel: SubchannelId, frames: u32) -> Result<(), ProtocolViolation> {
         match self.vcs[subchannel.vc.0 as usize].state {
-            State::Open => self.handle_ack(now, subchannel, (frames, 0, 0)),
+            State::Open => self.handle_ack(now, subchannel, Acknowledgement::Taken(frames)),
             State::Lost(_) => Ok(()),
         }
     }

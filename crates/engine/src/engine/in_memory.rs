@@ -6,7 +6,7 @@ use super::{Engine, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::scheduler::send::Send;
-use crate::channel::subchannel::FrameOwner;
+use crate::channel::subchannel::{Acknowledgement, FrameOwner};
 use crate::channel::transmit::Source;
 use crate::ids::SubchannelId;
 use crate::memory::{BounceId, Payload};
@@ -60,7 +60,7 @@ impl Engine {
             return Ok(false);
         }
         if channel.subchannels[index].is_news(header.ack) {
-            self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us, header.said_at_us))?;
+            self.handle_ack(now, subchannel, Acknowledgement::of(header))?;
         }
         self.handle_credit(now, vc, header.credit)?;
         let charge = u64::from(len) + MESSAGE_CHARGE;

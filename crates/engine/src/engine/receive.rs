@@ -5,6 +5,7 @@ use super::{Engine, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::path::Path;
+use crate::channel::subchannel::Acknowledgement;
 use crate::ids::SubchannelId;
 use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
 use crate::memory::Placement;
@@ -29,7 +30,7 @@ impl Engine {
             // Before the acknowledgement, which may end the write.
             self.handle_refused(vc, what, why)?;
         }
-        self.handle_ack(now, subchannel, (header.ack, header.ack_delay_us, header.said_at_us))?;
+        self.handle_ack(now, subchannel, Acknowledgement::of(header))?;
         self.handle_credit(now, vc, header.credit)?;
         if header.repetition > 0 {
             self.vcs[vc.0 as usize].quarantine_silent(now, usize::from(subchannel.index));
@@ -135,6 +136,10 @@ impl Engine {
             self.schedule_timeout(due);
         }
         self.awaited_ack |= incoming.urgency != Urgency::Lazy && !is_in_memory;
+        if is_in_memory && incoming.urgency == Urgency::Immediate {
+            // In the same call of the driver: it may look at no timeout for some more.
+            self.make_ready(subchannel.vc);
+        }
         match incoming.into {
             Target::Nothing => {}
             Target::Reassembly(key) => self.bytes_placed(key, incoming.len),

@@ -53,17 +53,6 @@ impl Engine {
         self.sends.values().any(|send| send.vc == vc && send.source_ended)
     }
 
-    /// Whether writes of this side to the peer are on their way, which it may refuse. A refusal comes before the
-    /// acknowledgement, where both are in memory: there it has to be read first.
-    pub fn has_writes_in_flight(&self, vc: VcId) -> bool {
-        self.vcs[vc.0 as usize].remote.has_writes_in_flight()
-    }
-
-    /// Whether refusals of this peer's writes wait to be sent: that has to be before what acknowledges the writes.
-    pub fn owes_refusals(&self, vc: VcId) -> bool {
-        self.vcs[vc.0 as usize].remote.owes_refusals()
-    }
-
     fn end_responses_from(&mut self, region: RegionId) {
         for key in self.sends.keys_where(|send| send.purpose == Purpose::ReadResponse(region)) {
             let Some(send) = self.sends.get_mut(key) else { continue };

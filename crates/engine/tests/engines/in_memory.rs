@@ -1,10 +1,12 @@
 //! The short way of messages through memory that both sides see, without a driver: what a frame is worth, who completes,
 //! and what is left when the memory fails.
 
-use fishplate_engine::wire::{Body, Header};
+use fishplate_engine::policy::Striping;
+use fishplate_engine::wire::{Body, Header, ReceiveRef};
 use fishplate_engine::{
-    Completion, Config, Context, Engine, Envelope, Extent, Instant, MemoryAction, Operation, Pattern, Payload,
-    Placement, RailId, RecvRequest, Region, SendRequest, Source, Space, SubchannelId,
+    Completion, Config, Context, Engine, Envelope, Extent, Failure, Instant, MemoryAction, Operation, Pattern, Payload,
+    Placement, RailId, RecvRequest, Refusal, Region, Remote, SendRequest, Source, Space, SubchannelId, VcId,
+    WriteRequest,
 };
 
 const NOW: Instant = Instant(1);
@@ -18,7 +20,11 @@ struct Pair {
 
 impl Pair {
     fn new() -> Pair {
-        let mut engines = [(); 2].map(|()| Engine::new(Config::default()));
+        Pair::with(&Config::default())
+    }
+
+    fn with(config: &Config) -> Pair {
+        let mut engines = [(); 2].map(|()| Engine::new(config.clone()));
         let both = engines.each_mut().map(|engine| {
             let vc = engine.open();
             let rail = engine.subchannel_up(vc, RailId(0), None, 1 << 20).unwrap();
@@ -134,4 +140,86 @@ fn what_was_not_taken_when_memory_fails_goes_over_the_rail_from_a_copy() {
     pair.engines[0].delivered(NOW, pair.rails[0], 2).unwrap();
     assert!(pair.engines[0].is_quiet());
     assert!(matches!(pair.engines[0].poll_memory(), Some(MemoryAction::Release(_))));
+}
+
+#[test]
+fn a_write_that_was_taken_has_not_succeeded_before_the_peer_says_so() {
+    let mut pair = Pair::new();
+    let (vc, payload) = (pair.memory[0].vc, place(1, 100));
+    let to = Remote { key: 7, address: 0 };
+    let write = WriteRequest { vc, to, data: None, payload, inject: false, notify: true, context: Context(1) };
+    pair.engines[0].post_write(write).unwrap();
+    let written = pair.engines[0].poll_transmit(NOW).unwrap().header;
+    assert!(pair.send(2, 8, false).is_some());
+    pair.engines[0].delivered(NOW, pair.memory[0], 2).unwrap();
+    assert_eq!(pair.completion(0), None, "the peer may refuse it");
+    let placed = pair.engines[1].handle_header(NOW, pair.memory[1], &written).unwrap();
+    assert_eq!(placed, Placement::Discard);
+    pair.engines[1].payload_placed(NOW, pair.memory[1]);
+    let mut answers = Vec::new();
+    while let Some(frame) = pair.engines[1].poll_transmit(NOW) {
+        assert_eq!(frame.subchannel, pair.memory[1]);
+        pair.engines[0].handle_header(NOW, pair.memory[0], &frame.header).unwrap();
+        answers.push(frame.header.body);
+    }
+    assert!(matches!(answers[..], [Body::Refused { .. }]), "{answers:?}");
+    assert_eq!(pair.completion(0).unwrap().result, Err(Failure::Refused(Refusal::Key)));
+    pair.engines[1].delivered(NOW, pair.memory[1], 1).unwrap();
+    assert!(
+        pair.engines[0].is_quiet() && pair.engines[1].is_quiet(),
+        "what was taken behind the write is delivered too"
+    );
+    assert!(pair.engines[0].delivered(NOW, pair.memory[0], 3).is_err(), "more than was sent");
+}
+
+#[test]
+fn a_rail_that_stands_by_can_be_let_go() {
+    let mut pair = Pair::new();
+    let vc = pair.memory[0].vc;
+    let additional = pair.engines[0].subchannel_up(vc, RailId(0), None, 1 << 20).unwrap();
+    assert!(pair.engines[0].retire(additional));
+    assert!(!pair.engines[0].retire(pair.memory[0]), "it is the only one that carries");
+    pair.engines[0].subchannel_down(NOW, pair.memory[0], "test");
+    pair.engines[0].writable(additional, 1 << 20);
+    pair.engines[0].post_send(message(vc, 1, 8)).unwrap();
+    while let Some(frame) = pair.engines[0].poll_transmit(NOW) {
+        assert_eq!(frame.subchannel, pair.rails[0]);
+    }
+}
+
+#[test]
+fn the_rest_of_a_long_message_goes_over_rails_as_their_policy_says() {
+    for striping in [Striping::Even, Striping::Binding, Striping::Adaptive { alpha: 0.25 }, Striping::Earliest] {
+        let config = Config { striping: striping.clone(), eager_limit: Some(0), ..Config::default() };
+        let mut pair = Pair::with(&config);
+        let (vc, len) = (pair.memory[0].vc, 3 << 20);
+        pair.engines[0].post_send(message(vc, 1, len)).unwrap();
+        let mut cut = 0;
+        while cut == 0 {
+            let frame = pair.engines[0].poll_transmit(NOW).unwrap();
+            assert_eq!(frame.subchannel, pair.memory[0]);
+            match frame.header.body {
+                Body::RequestToSend { send, .. } => {
+                    let body = Body::ClearToSend { send, receive: ReceiveRef(5), len };
+                    let clear = Header { ack: 1, ..Header::without_acknowledgement(body) };
+                    pair.engines[0].handle_header(NOW, pair.memory[0], &clear).unwrap();
+                }
+                body => cut = u64::from(body.payload_len()),
+            }
+        }
+        pair.engines[0].recover(pair.memory[0], |_, _, _| unreachable!("the user has it"));
+        pair.engines[0].subchannel_down(NOW, pair.memory[0], "test");
+        let mut sent = 0;
+        loop {
+            pair.engines[0].writable(pair.rails[0], 1 << 20);
+            let Some(frame) = pair.engines[0].poll_transmit(NOW) else { break };
+            sent += u64::from(frame.header.body.payload_len());
+        }
+        assert_eq!(sent, len, "{striping:?}: {cut} bytes again, and the rest");
+    }
+}
+
+fn message(vc: VcId, tag: u64, len: u64) -> SendRequest {
+    let (envelope, payload, context) = (Envelope::Tagged(tag), place(tag, len), Context(tag));
+    SendRequest { vc, envelope, data: None, payload, inject: false, notify: false, context }
 }

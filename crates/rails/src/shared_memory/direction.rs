@@ -86,14 +86,9 @@ impl Direction {
         payload
     }
 
-    /// Looks how many frames were taken.
-    pub fn look(&mut self) -> Result<Option<u32>, NeverSent> {
-        self.sender.note_taken(self.sender.taken_by_peer())
-    }
-
-    /// The same, and sends what waits.
+    /// Looks how many frames were taken, and sends what waits.
     pub fn flush(&mut self) -> Result<Option<u32>, NeverSent> {
-        let taken = self.look()?;
+        let taken = self.sender.look()?;
         self.sender.flush(Places { memory: &self.memory, bounces: &self.bounces });
         Ok(taken)
     }

@@ -51,8 +51,6 @@ pub struct SharedMemoryLink {
     pub direct: Direct,
     /// What the peer may access without this side's doing.
     pub exposed: Exposed,
-    /// Most counted frames that the peer has acknowledged.
-    acknowledged: u32,
     /// The peer's end of the socket is shut: what is in memory is all that there will be.
     pub hung_up: bool,
     /// This side has said that it sleeps.
@@ -72,7 +70,6 @@ impl SharedMemoryLink {
             receiver: Receiver::new(memory.clone(), side, process),
             direct: Direct::new(memory.clone(), side, process),
             exposed: Exposed::new(memory.clone(), side, process),
-            acknowledged: 0,
             hung_up: false,
             is_asleep: false,
             socket,
@@ -146,13 +143,9 @@ impl LinkKind for SharedMemoryLink {
         &mut self.common
     }
 
-    /// Positions say more than headers, which were written before.
     #[inline]
     fn newest_acknowledgement(&mut self, frames: u32, _: Instant) -> u32 {
-        if frames.wrapping_sub(self.acknowledged) <= u32::MAX / 2 {
-            self.acknowledged = frames;
-        }
-        self.acknowledged
+        frames
     }
 
     fn ending(&self) -> Ending {

@@ -153,13 +153,9 @@ impl Sender {
         self.next != before
     }
 
-    /// How many slots the peer says that it has taken.
-    pub fn taken_by_peer(&self) -> u32 {
-        self.memory.load(self.side.peer().word(Word::Taken), Ordering::Acquire)
-    }
-
-    /// The peer has `taken` so many: how many counted frames, if that is news.
-    pub fn note_taken(&mut self, taken: u32) -> Result<Option<u32>, NeverSent> {
+    /// Looks how much the peer has taken: how many counted frames, if that is news.
+    pub fn look(&mut self) -> Result<Option<u32>, NeverSent> {
+        let taken = self.memory.load(self.side.peer().word(Word::Taken), Ordering::Acquire);
         if taken == self.taken {
             return Ok(None);
         }

@@ -87,10 +87,10 @@ fn a_peer_cannot_take_what_was_not_sent() {
     link.push(0, b"one", false);
     for taken in [2, u32::MAX, 1 << 31] {
         link.spoil(RECEIVER.word(Word::Taken), &taken.to_le_bytes());
-        assert_eq!(link.look(), Err(NeverSent));
+        assert_eq!(link.sender.look(), Err(NeverSent));
     }
     link.spoil(RECEIVER.word(Word::Taken), &1u32.to_le_bytes());
-    assert_eq!(link.look(), Ok(Some(1)));
+    assert_eq!(link.sender.look(), Ok(Some(1)));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn lent_memory_is_known_until_it_is_taken_and_not_read_once_the_sender_has_close
     assert!(link.detach(&other) && !link.detach(&payload));
     assert!(link.take().unwrap().is_some_and(|(_, got)| got == bytes));
     link.receiver.publish();
-    assert_eq!(link.look(), Ok(Some(1)));
+    assert_eq!(link.sender.look(), Ok(Some(1)));
     assert!(!link.sender.has_lent(&payload));
     assert!(link.take().unwrap().is_some_and(|(seq, got)| seq == 1 && got == [1; 10]));
     link.push(2, &bytes, false);

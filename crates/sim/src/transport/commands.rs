@@ -42,13 +42,20 @@ impl World {
         self.ledger.add(Command::Send(send));
         let payload = self.pieces(region, len, true);
         let request = SendRequest { vc: vc(to), envelope, data: Some(context.0), payload, inject, notify, context };
+        // Every other message.
+        let may_complete = context.0.is_multiple_of(2);
+        if self.send_in_memory(host, &request, may_complete) {
+            if inject {
+                self.memories[host.0].reclaim(region);
+            }
+            return self.progress(host);
+        }
         match self.hosts[host.0].engine.post_send(request) {
             Ok(key) => {
-                // Every other message.
-                if context.0.is_multiple_of(2) {
+                if may_complete {
                     self.hosts[host.0].engine.offer_for_buffering(key);
                 }
-                self.posted(host, inject.then_some((key, region)));
+                self.posted((host, to), inject.then_some((key, region)));
                 if notify && self.applies_mutation(Mutation::CompletionEarly) {
                     self.complete_early(host, context);
                 }
@@ -153,7 +160,7 @@ impl World {
             engine.post_read(ReadRequest { vc, from: remote, buffer: payload, notify, context }).map(|()| None)
         };
         match posted {
-            Ok(key) => self.posted(host, key.filter(|_| inject).map(|key| (key, local))),
+            Ok(key) => self.posted((host, to), key.filter(|_| inject).map(|key| (key, local))),
             Err(error) => {
                 self.end_exposure(context);
                 self.post_refused(host, to, &error);
@@ -205,10 +212,11 @@ impl World {
     }
 
     /// Something was posted; what was injected is the user's again when this returns.
-    fn posted(&mut self, host: HostId, injected: Option<(SendKey, Region)>) {
+    fn posted(&mut self, (host, to): (HostId, HostId), injected: Option<(SendKey, Region)>) {
         self.pump(host);
         if let Some((key, region)) = injected {
-            if !self.applies_mutation(Mutation::InjectNotCopied) {
+            let is_kept = self.is_in_memory(host, to) && self.hosts[host.0].engine.keep_sent(key);
+            if !is_kept && !self.applies_mutation(Mutation::InjectNotCopied) {
                 self.hosts[host.0].engine.detach(key);
             }
             self.act(host);

@@ -2,10 +2,9 @@
 
 use fishplate_engine::retire::Retirement;
 use fishplate_engine::{Placement, SubchannelId};
-use fishplate_link::Settings;
 
-use super::flow::{Flow, Socket};
 use super::ids::{End, HostId};
+use super::link_kind::LinkKind;
 use crate::events::Time;
 
 /// A payload that is being received.
@@ -30,17 +29,18 @@ pub struct ConnectionEnd {
     pub retirement: Retirement,
 }
 
-/// A connection of two hosts over one rail.
+/// A link of two hosts: a stream over one rail, or shared memory.
 #[derive(Debug)]
 pub struct Connection {
     pub ends: [ConnectionEnd; 2],
+    /// Which rail; shared memory is behind the last.
     pub rail: usize,
     /// It was set up while others carried.
     pub is_additional: bool,
     /// Nothing gets through any more, not even that it is broken.
     pub is_silent: bool,
     /// By the end that sends.
-    pub flows: [Flow; 2],
+    pub flows: [Box<dyn LinkKind>; 2],
     /// When the next event of each flow comes.
     pub scheduled: [Option<Time>; 2],
 }
@@ -49,9 +49,7 @@ impl Connection {
     pub fn new(
         ends: [(HostId, SubchannelId); 2],
         (rail, is_additional): (usize, bool),
-        link: &Settings,
-        socket: Socket,
-        seed: u64,
+        flows: [Box<dyn LinkKind>; 2],
     ) -> Connection {
         let retirement = Retirement::default();
         let ends = ends.map(|(host, subchannel)| ConnectionEnd {
@@ -63,7 +61,6 @@ impl Connection {
             acknowledged: 0,
             retirement,
         });
-        let flows = [seed, !seed].map(|seed| Flow::new(link.clone(), socket, seed));
         Connection { ends, rail, is_additional, is_silent: false, flows, scheduled: [None; 2] }
     }
 
@@ -79,10 +76,15 @@ impl Connection {
         hosts == (a, b) || hosts == (b, a)
     }
 
+    /// Whether it is memory that both ends see.
+    pub fn is_in_memory(&self) -> bool {
+        self.flows[0].is_in_memory()
+    }
+
     /// Whether both ends use it, or one closes it in good order.
     pub fn is_open(&self) -> bool {
         let (one, other) = (self.ends[0].is_closed, self.ends[1].is_closed);
-        let is_cut = self.flows.iter().any(Flow::is_cut);
+        let is_cut = self.flows.iter().any(|flow| flow.is_cut());
         !(one && other) && (one == other || !is_cut)
     }
 }

@@ -1,5 +1,6 @@
 //! Loss of connections and peers: a connection that fails costs its subchannel only, and is set up again.
 
+use super::connection::Connection;
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{peer, vc};
 use super::oracle::Observation;
@@ -27,7 +28,11 @@ impl World {
             return;
         }
         let flow = FlowId { connection, from: end.other() };
-        while self.flow(flow).has_unread() && !self.connections[connection.0].ends[end.0].is_closed {
+        let now = self.queue.now();
+        self.flow_mut(flow).arrive(now);
+        // What is in memory is read only once the peer has ended.
+        let is_read = !self.flow(flow).is_in_memory() || self.connections[connection.0].ends[end.other().0].is_closed;
+        while is_read && self.flow(flow).has_unread() && !self.connections[connection.0].ends[end.0].is_closed {
             self.read(connection, end);
         }
         self.link_failed(connection, end, "the connection was reset");
@@ -42,12 +47,14 @@ impl World {
         }
         let now = self.queue.now();
         self.trace.note(now, &Note::Broken(connection, host, why));
+        self.recover(connection, end);
         self.close(connection, end);
         self.hosts[host.0].engine.subchannel_down(now.into(), subchannel, why);
         self.act(host);
         let is_over = self.connections[connection.0].ends.iter().all(|end| end.is_closed);
-        // An additional stream is not set up again.
-        if is_over && !self.connections[connection.0].is_additional {
+        // An additional stream is not set up again, and memory only with a stream.
+        let Connection { is_additional, .. } = self.connections[connection.0];
+        if is_over && !is_additional && !self.connections[connection.0].is_in_memory() {
             let pause = self.chance.up_to(MAX_RECONNECT_DELAY);
             self.queue.after(pause, Event::Reconnect(connection));
         }
@@ -106,7 +113,7 @@ impl World {
         }
         at.receiving = None;
         self.cut(connection);
-        self.flow(FlowId { connection, from: end }).close();
+        self.flow_mut(FlowId { connection, from: end }).close();
     }
 
     /// Breaks both directions of a connection, at any byte of what is in flight.
@@ -115,7 +122,7 @@ impl World {
         for end in End::BOTH {
             let is_silent = self.connections[connection.0].is_silent;
             let bytes = if is_silent { 0 } else { self.chance.of_any_size(1 << 20) };
-            let flow = &mut self.connections[connection.0].flows[end.0];
+            let flow = self.flow_mut(FlowId { connection, from: end });
             if !flow.is_cut() {
                 flow.cut(now, bytes);
             }

@@ -5,10 +5,10 @@ use fishplate_engine::{Completion, MemoryAction, Placement, Source, Transmit};
 
 use super::connection::{ConnectionEnd, Receiving};
 use super::data::Data;
-use super::flow::Flushed;
 use super::frame::{Encoded, Frame, Load, Segment};
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{peer, vc};
+use super::link_kind::Flushed;
 use super::mutation::Mutation;
 use super::oracle::Observation;
 use super::trace::{Note, Text};
@@ -19,6 +19,7 @@ use crate::events::Duration;
 /// `crates/rails`.
 const BUDGET: u64 = 256 << 10;
 const MAX_READS: usize = 16;
+const MAX_RECORDS: usize = 64;
 const MAX_ROUNDS: usize = 8;
 /// From one call of a busy driver to the next.
 const LOOP: Duration = Duration(200);
@@ -33,6 +34,9 @@ impl World {
         let ready = std::mem::take(&mut self.hosts[host.0].ready);
         for (connection, end) in ready {
             self.read(connection, end);
+            if self.flow(FlowId { connection, from: end }).wants_sender() {
+                self.look(connection, end);
+            }
             self.flush(connection, end);
         }
         self.hosts[host.0].polled_at = now;
@@ -41,8 +45,7 @@ impl World {
             self.probe_overdue(host);
         }
         self.pump(host);
-        self.hosts[host.0].engine.buffer_sends(now.into(), |_| false);
-        self.act(host);
+        self.buffer_sends(host);
         self.close_what_the_engine_gave_up(host);
         self.complete(host);
         self.set_timer(host);
@@ -53,7 +56,8 @@ impl World {
     fn probe_overdue(&mut self, host: HostId) {
         let now = self.queue.now();
         let Host { links, engine, .. } = &mut self.hosts[host.0];
-        for (connection, end) in links.iter().flatten() {
+        let is_rail = |(connection, _): &&(ConnectionId, End)| !self.connections[connection.0].is_in_memory();
+        for (connection, end) in links.iter().flatten().filter(is_rail) {
             let (_, subchannel) = self.connections[connection.0].at(*end);
             engine.probe_if_overdue(now.into(), subchannel);
         }
@@ -78,16 +82,26 @@ impl World {
         let host = self.connections[connection.0].ends[end.0].host;
         let flow = FlowId { connection, from: end.other() };
         let had_room = self.flow(flow).has_room();
-        for _ in 0..MAX_READS {
+        let is_in_memory = self.flow(flow).is_in_memory();
+        let now = self.queue.now();
+        for _ in 0..if is_in_memory { MAX_RECORDS } else { MAX_READS } {
             if self.connections[connection.0].ends[end.0].is_closed {
                 return;
             }
-            let Some(segment) = self.flow(flow).read() else { break };
-            let subchannel = self.connections[connection.0].ends[end.0].subchannel;
-            let polled_at = self.hosts[host.0].polled_at;
-            self.hosts[host.0].engine.arrived_after(subchannel, polled_at.into());
-            self.hosts[host.0].engine.made_progress(self.queue.now().into(), subchannel);
+            let Some(segment) = self.flow_mut(flow).read(now) else { break };
+            if !is_in_memory {
+                let subchannel = self.connections[connection.0].ends[end.0].subchannel;
+                let polled_at = self.hosts[host.0].polled_at;
+                self.hosts[host.0].engine.arrived_after(subchannel, polled_at.into());
+                self.hosts[host.0].engine.made_progress(now.into(), subchannel);
+            }
             self.receive_segment(connection, end, segment);
+            if is_in_memory && self.applies_mutation(Mutation::SlotTwice) {
+                self.flow_mut(flow).read_again();
+            }
+        }
+        if is_in_memory {
+            self.publish(connection, end);
         }
         if self.flow(flow).has_unread() {
             // The rest in the next call.
@@ -100,12 +114,22 @@ impl World {
     }
 
     fn receive_segment(&mut self, connection: ConnectionId, end: End, segment: Segment) {
+        if self.take_whole(connection, end, &segment) {
+            return;
+        }
         if let Some(encoded) = segment.header
             && !self.receive_header(connection, end, &encoded)
         {
             return;
         }
-        self.receive_payload(connection, end, &segment.data);
+        let data = match &segment.lent {
+            None => segment.data,
+            Some(lent) => match self.fetch(connection, end, lent) {
+                Some(data) => data,
+                None => return,
+            },
+        };
+        self.receive_payload(connection, end, &data);
         if segment.is_end {
             self.link_ended(connection, end);
         }
@@ -121,7 +145,8 @@ impl World {
             Ok(None) => return self.protocol_violation(connection, end, "its header has no end"),
             Err(malformed) => return self.protocol_violation(connection, end, &malformed.to_string()),
         };
-        if header.body == Body::Leave && !self.receive_leave(connection, end) {
+        let is_in_memory = self.connections[connection.0].is_in_memory();
+        if header.body == Body::Leave && !is_in_memory && !self.receive_leave(connection, end) {
             return self.protocol_violation(connection, end, "it lets go of a connection that has to stay");
         }
         self.connections[connection.0].ends[end.0].acknowledged = header.ack;
@@ -177,7 +202,7 @@ impl World {
     }
 
     /// A peer has violated the protocol: it is lost.
-    fn protocol_violation(&mut self, connection: ConnectionId, end: End, why: &str) -> bool {
+    pub(super) fn protocol_violation(&mut self, connection: ConnectionId, end: End, why: &str) -> bool {
         let host = self.connections[connection.0].ends[end.0].host;
         let peer = self.across(connection, end);
         self.observe(Observation::ProtocolViolation(host, peer, why));
@@ -215,8 +240,28 @@ impl World {
         if self.connections[connection.0].ends[end.0].is_closed {
             return None;
         }
+        self.enqueue(connection, end, header, (source, copy));
+        let flow = FlowId { connection, from: end };
+        if self.flow(flow).is_in_memory() && self.flow(flow).has_waiting() {
+            self.look(connection, end);
+            if self.flow(flow).has_waiting() {
+                self.hosts[host.0].engine.writable(subchannel, 0);
+            }
+        }
+        Some((connection, end))
+    }
+
+    /// A link takes a frame, whose payload is valid only now if it `is_borrowed`.
+    pub(super) fn enqueue(
+        &mut self,
+        connection: ConnectionId,
+        end: End,
+        header: Header,
+        (source, is_borrowed): (Source, bool),
+    ) {
+        let host = self.connections[connection.0].ends[end.0].host;
         if self.is_dropped_by_mutation(host, &header) {
-            return None;
+            return;
         }
         self.connections[connection.0].ends[end.0].counted += u32::from(header.body.is_counted());
         let header = self.mutated(header);
@@ -225,42 +270,31 @@ impl World {
         let encoded = if self.applies_mutation(Mutation::BitFlip) { encoded.with_flipped_bit(bit) } else { encoded };
         self.trace.note(self.queue.now(), &Note::Sent(connection, host, encoded.bytes()));
         let len = source.len();
-        // What is in a bounce buffer is copied behind the header, as all is that has to be.
-        let early = copy || matches!(source, Source::Bounce { .. });
-        let load = if early { Load::Copied(self.memories[host.0].gather(&source, 0, len)) } else { Load::Late(source) };
         let flow = FlowId { connection, from: end };
+        let is_in_memory = self.flow(flow).is_in_memory();
+        // A stream copies what is in a bounce buffer behind the header, as all is that has to be.
+        let early = is_borrowed || matches!(source, Source::Bounce { .. }) && !is_in_memory;
+        let load = if early { Load::Copied(self.memories[host.0].gather(&source, 0, len)) } else { Load::Late(source) };
         if self.setup.hostile == Some(host) {
-            self.transmit_hostile(flow, header, load, len);
-            return Some((connection, end));
+            return self.transmit_hostile(flow, header, load, len);
         }
         if header.body == Body::Ack || !self.applies_mutation(Mutation::FrameLost) {
-            self.flow(flow).push(Frame::new(encoded, load, len));
+            self.push(flow, Frame::new(encoded, load, len));
         }
         if len == 0 && self.applies_mutation(Mutation::FrameTwice) {
             let nothing = Data::blank(self.setup.contents, 0);
-            self.flow(flow).push(Frame::new(encoded, Load::Copied(nothing), 0));
+            self.push(flow, Frame::new(encoded, Load::Copied(nothing), 0));
         }
-        Some((connection, end))
+        if is_in_memory && self.applies_mutation(Mutation::DeliveredEarly) {
+            self.deliver_early(connection, end);
+        }
     }
 
-    /// The first message after a link was let go: one that had waited for that, if any had. Only a planted bug forgets it.
-    fn is_dropped_by_mutation(&mut self, host: HostId, header: &Header) -> bool {
-        let is_message = matches!(header.body, Body::Eager { .. } | Body::RequestToSend { .. });
-        is_message && std::mem::take(&mut self.hosts[host.0].forgets)
-    }
-
-    /// A header with a planted bug.
-    fn mutated(&mut self, mut header: Header) -> Header {
-        if let Body::Eager { seq, envelope, .. } | Body::RequestToSend { seq, envelope, .. } = &mut header.body {
-            if self.applies_mutation(Mutation::WrongTag) && matches!(envelope, fishplate_engine::Envelope::Tagged(_)) {
-                *envelope = fishplate_engine::Envelope::Tagged(0x203);
-            }
-            if self.setup.mutation == Some(Mutation::SwappedSequence) {
-                // Pairs change places: the same numbers in another order.
-                seq.0 ^= 1;
-            }
-        }
-        header
+    pub(super) fn push(&mut self, flow: FlowId, frame: Frame) {
+        let now = self.queue.now();
+        let connection = &mut self.connections[flow.connection.0];
+        let host = connection.ends[flow.from.0].host;
+        connection.flows[flow.from.0].push(now, frame, &mut self.memories[host.0]);
     }
 
     pub(super) fn flush(&mut self, connection: ConnectionId, end: End) {
@@ -292,11 +326,7 @@ impl World {
                     }
                 }
                 MemoryAction::Detach(ended) if self.setup.mutation != Some(Mutation::DetachForgotten) => {
-                    let links = self.hosts[host.0].links.iter().flatten();
-                    for (connection, end) in links {
-                        let flow = &mut self.connections[connection.0].flows[end.0];
-                        flow.detach(ended, &mut self.memories[host.0]);
-                    }
+                    self.detach(host, ended);
                 }
                 MemoryAction::Release(_) if self.applies_mutation(Mutation::BounceKept) => {}
                 action => self.memories[host.0].act(action),
@@ -305,7 +335,7 @@ impl World {
         self.check_memory(host);
     }
 
-    fn check_memory(&mut self, host: HostId) {
+    pub(super) fn check_memory(&mut self, host: HostId) {
         if let Some(access) = self.memories[host.0].invalid_accesses.pop() {
             self.observe(Observation::InvalidAccess(host, access));
         }

@@ -60,7 +60,7 @@ impl World {
     pub(super) fn stall(&mut self, connection: ConnectionId, ends: &[End], lasts: Duration) {
         let until = self.queue.now() + lasts;
         for from in ends.iter().copied() {
-            self.flow(FlowId { connection, from }).stall(until);
+            self.flow_mut(FlowId { connection, from }).stall(until);
             self.queue.at(until, Event::Flow(FlowId { connection, from }));
         }
     }
@@ -70,7 +70,7 @@ impl World {
         for from in End::BOTH {
             let flow = FlowId { connection, from };
             if !self.flow(flow).is_cut() {
-                self.flow(flow).slow(now, factor, more_delay);
+                self.flow_mut(flow).slow(now, factor, more_delay);
                 // What is in flight may arrive earlier now, so the next event is scheduled anew.
                 self.queue.at(now, Event::Flow(flow));
             }
@@ -82,7 +82,7 @@ impl World {
         for from in End::BOTH {
             let flow = FlowId { connection, from };
             if !self.flow(flow).is_cut() {
-                self.flow(flow).heal(now);
+                self.flow_mut(flow).heal(now);
                 self.queue.at(now, Event::Flow(flow));
             }
         }

@@ -1,4 +1,4 @@
-//! One direction of a connection: a socket that takes so much, a link, and a socket that keeps what was not read yet.
+//! One direction of a stream: a socket that takes so much, a link, and a socket that keeps what was not read yet.
 //!
 //! Like TCP it keeps order and loses nothing while it lives. What the link loses comes again a round trip later, what is
 //! behind it waits, and the sender slows down: additive increase, multiplicative decrease. The acknowledgements of this
@@ -11,6 +11,7 @@ use fishplate_link::{Link, Offered, Settings};
 
 use super::data::Data;
 use super::frame::{Frame, Segment};
+use super::link_kind::{Flushed, LinkKind};
 use super::memory::Memory;
 use crate::events::{Duration, Time};
 
@@ -43,16 +44,7 @@ struct Congestion {
     slowed_until: Time,
 }
 
-/// What the driver's queue of a flow has come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flushed {
-    /// The socket has everything.
-    All,
-    /// It takes no more for now.
-    Blocked,
-}
-
-/// One direction of a connection.
+/// One direction of a stream.
 #[derive(Debug)]
 pub struct Flow {
     socket: Socket,
@@ -79,9 +71,7 @@ pub struct Flow {
     /// Nothing more is sent.
     is_shut: bool,
     /// The driver waits to hear that the socket takes more.
-    pub is_blocked: bool,
-    /// Bytes that were read.
-    pub read_bytes: u64,
+    is_blocked: bool,
 }
 
 impl Flow {
@@ -112,49 +102,7 @@ impl Flow {
             is_cut: false,
             is_shut: false,
             is_blocked: false,
-            read_bytes: 0,
         }
-    }
-
-    /// Queues a frame. The engine's budget bounds the queue.
-    pub fn push(&mut self, frame: Frame) {
-        self.queue.push_back(frame);
-    }
-
-    /// Copies what the queue has of memory that ends.
-    pub fn detach(&mut self, ended: &Payload, memory: &mut Memory) {
-        self.queue.iter_mut().for_each(|frame| frame.detach(ended, memory));
-    }
-
-    /// Gives the socket what it takes of the queue.
-    pub fn flush(&mut self, now: Time, memory: &mut Memory) -> Flushed {
-        self.arrive(now);
-        while !self.queue.is_empty() {
-            if !self.has_room() {
-                self.is_blocked = true;
-                return Flushed::Blocked;
-            }
-            let room = self.socket.window_bytes - self.outstanding_bytes;
-            let Some(frame) = self.queue.front_mut() else { break };
-            let segment = frame.take(self.next_number, self.socket.segment_bytes.min(room), memory);
-            if frame.is_sent() {
-                self.queue.pop_front();
-            }
-            self.next_number += 1;
-            self.outstanding_bytes += segment.len();
-            if let Some(congestion) = &mut self.congestion {
-                congestion.in_flight_bytes += segment.len();
-            }
-            self.offer(now, segment);
-        }
-        self.is_blocked = false;
-        Flushed::All
-    }
-
-    /// Whether the socket takes anything.
-    pub fn has_room(&self) -> bool {
-        let in_window = self.outstanding_bytes < self.socket.window_bytes;
-        in_window && self.link.waiting_bytes() < self.socket.unsent_bytes && allows(&self.congestion)
     }
 
     fn offer(&mut self, now: Time, segment: Segment) {
@@ -182,38 +130,60 @@ impl Flow {
     fn round_trip(&self) -> Duration {
         Duration(2 * self.link.settings().delay_ns) + Duration::us(100)
     }
+}
 
-    /// So many bytes are known to have arrived.
-    pub fn acknowledged(&mut self, bytes: u64) {
-        let Some(congestion) = &mut self.congestion else { return };
-        congestion.in_flight_bytes = congestion.in_flight_bytes.saturating_sub(bytes);
-        let grown = if congestion.window_bytes < congestion.threshold_bytes {
-            bytes
-        } else {
-            (PACKET_PAYLOAD * bytes / congestion.window_bytes).max(1)
-        };
-        congestion.window_bytes = (congestion.window_bytes + grown).min(self.socket.window_bytes);
+impl LinkKind for Flow {
+    fn is_in_memory(&self) -> bool {
+        false
     }
 
-    /// When something happens by itself next: an arrival, something to be sent again, or room in a socket that had none.
-    pub fn next_event(&self, now: Time) -> Option<Time> {
-        if self.is_cut {
-            return None;
+    fn push(&mut self, _: Time, frame: Frame, _: &mut Memory) {
+        self.queue.push_back(frame);
+    }
+
+    fn flush(&mut self, now: Time, memory: &mut Memory) -> Flushed {
+        self.arrive(now);
+        while !self.queue.is_empty() {
+            if !self.has_room() {
+                self.is_blocked = true;
+                return Flushed::Blocked;
+            }
+            let room = self.socket.window_bytes - self.outstanding_bytes;
+            let Some(frame) = self.queue.front_mut() else { break };
+            let segment = frame.take(self.next_number, self.socket.segment_bytes.min(room), memory);
+            if frame.is_sent() {
+                self.queue.pop_front();
+            }
+            self.next_number += 1;
+            self.outstanding_bytes += segment.len();
+            if let Some(congestion) = &mut self.congestion {
+                congestion.in_flight_bytes += segment.len();
+            }
+            self.offer(now, segment);
         }
-        let arrival = self.link.next_delivery().map(|at| Time::from(at).max(self.stalled_until));
-        let again = self.lost.front().map(|(at, _)| (*at).max(self.stalled_until));
-        let waiting = self.link.waiting_bytes();
-        let room = (self.is_blocked && waiting >= self.socket.unsent_bytes).then(|| {
-            let rate = self.link.settings().rate.map_or(u64::MAX, |rate| (rate.bits_per_s() / 8).max(1));
-            // Half, not one byte: a socket tells of room when there is some.
-            let excess = waiting - self.socket.unsent_bytes / 2;
-            (now + Duration(1 + (u128::from(excess) * 1_000_000_000 / u128::from(rate)) as u64)).max(self.stalled_until)
-        });
-        [arrival, again, room].into_iter().flatten().min()
+        self.is_blocked = false;
+        Flushed::All
     }
 
-    /// Takes what has arrived by `now` off the link, and sends again what is due.
-    pub fn arrive(&mut self, now: Time) {
+    fn has_waiting(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    fn has_room(&self) -> bool {
+        let in_window = self.outstanding_bytes < self.socket.window_bytes;
+        in_window && self.link.waiting_bytes() < self.socket.unsent_bytes && allows(&self.congestion)
+    }
+
+    fn wants_sender(&self) -> bool {
+        self.is_blocked && self.has_room()
+    }
+
+    fn detach(&mut self, ended: &Payload, memory: &mut Memory) -> bool {
+        self.queue.iter_mut().for_each(|frame| frame.detach(ended, memory));
+        true
+    }
+
+    fn arrive(&mut self, now: Time) {
         if self.is_cut || now < self.stalled_until {
             return;
         }
@@ -231,52 +201,53 @@ impl Flow {
         }
     }
 
-    /// Bytes that have arrived since this was asked last, if any, and after how long the sender learns of them.
-    pub fn take_acknowledgement(&mut self) -> Option<(u64, Duration)> {
+    fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    fn read(&mut self, _: Time) -> Option<Segment> {
+        let segment = self.unread.pop_front()?;
+        self.outstanding_bytes = self.outstanding_bytes.saturating_sub(segment.len());
+        Some(segment)
+    }
+
+    fn take_acknowledgement(&mut self) -> Option<(u64, Duration)> {
         let bytes = std::mem::take(&mut self.unacknowledged_bytes);
         (bytes > 0).then(|| (bytes, Duration(self.link.settings().delay_ns)))
     }
 
-    /// Whether it matters to the socket when the sender learns of what has arrived.
-    pub fn is_paced(&self) -> bool {
+    fn is_paced(&self) -> bool {
         self.congestion.is_some()
     }
 
-    /// The oldest segment that has arrived.
-    pub fn read(&mut self) -> Option<Segment> {
-        let segment = self.unread.pop_front()?;
-        self.outstanding_bytes = self.outstanding_bytes.saturating_sub(segment.len());
-        self.read_bytes += segment.len();
-        Some(segment)
+    fn acknowledged(&mut self, bytes: u64) {
+        let Some(congestion) = &mut self.congestion else { return };
+        congestion.in_flight_bytes = congestion.in_flight_bytes.saturating_sub(bytes);
+        let grown = if congestion.window_bytes < congestion.threshold_bytes {
+            bytes
+        } else {
+            (PACKET_PAYLOAD * bytes / congestion.window_bytes).max(1)
+        };
+        congestion.window_bytes = (congestion.window_bytes + grown).min(self.socket.window_bytes);
     }
 
-    /// Whether there is something to read.
-    pub fn has_unread(&self) -> bool {
-        !self.unread.is_empty()
+    fn next_event(&self, now: Time) -> Option<Time> {
+        if self.is_cut {
+            return None;
+        }
+        let arrival = self.link.next_delivery().map(|at| Time::from(at).max(self.stalled_until));
+        let again = self.lost.front().map(|(at, _)| (*at).max(self.stalled_until));
+        let waiting = self.link.waiting_bytes();
+        let room = (self.is_blocked && waiting >= self.socket.unsent_bytes).then(|| {
+            let rate = self.link.settings().rate.map_or(u64::MAX, |rate| (rate.bits_per_s() / 8).max(1));
+            // Half, not one byte: a socket tells of room when there is some.
+            let excess = waiting - self.socket.unsent_bytes / 2;
+            (now + Duration(1 + (u128::from(excess) * 1_000_000_000 / u128::from(rate)) as u64)).max(self.stalled_until)
+        });
+        [arrival, again, room].into_iter().flatten().min()
     }
 
-    /// Nothing arrives before `until`.
-    pub fn stall(&mut self, until: Time) {
-        self.stalled_until = self.stalled_until.max(until);
-    }
-
-    /// So many times slower than when healthy, with so much more delay.
-    pub fn slow(&mut self, now: Time, factor: u64, more_delay: Duration) {
-        self.arrive(now);
-        let mut settings = self.healthy.clone();
-        settings.rate = settings.rate.and_then(|rate| (rate.bits_per_s() / factor.max(1)).try_into().ok());
-        settings.delay_ns += more_delay.0;
-        self.link.set(now.into(), settings);
-    }
-
-    /// As it was at first, from `now` on.
-    pub fn heal(&mut self, now: Time) {
-        self.stalled_until = self.stalled_until.min(now);
-        self.slow(now, 1, Duration::ZERO);
-    }
-
-    /// Ends: of what is on its way, `bytes` of the next segments arrive, and nothing else ever.
-    pub fn cut(&mut self, now: Time, mut bytes: u64) {
+    fn cut(&mut self, now: Time, mut bytes: u64) {
         self.arrive(now);
         self.is_cut = true;
         self.queue.clear();
@@ -300,30 +271,39 @@ impl Flow {
         self.early.clear();
     }
 
-    /// The driver closes its side: what it has not sent is dropped.
-    pub fn close(&mut self) {
+    fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    fn close(&mut self) {
         self.queue.clear();
         self.is_blocked = false;
     }
 
-    /// The driver shuts it in good order: what the socket has taken arrives, and then its end, for which there is always room.
-    pub fn shut(&mut self, now: Time, nothing: Data) {
+    fn shut(&mut self, now: Time, nothing: Data) {
         self.close();
         if !self.is_cut && !std::mem::replace(&mut self.is_shut, true) {
-            let end = Segment { number: self.next_number, header: None, data: nothing, is_end: true };
+            let end = Segment { number: self.next_number, header: None, data: nothing, lent: None, is_end: true };
             self.next_number += 1;
             self.offer(now, end);
         }
     }
 
-    /// Whether the socket has everything that the driver has sent.
-    pub fn is_flushed(&self) -> bool {
-        self.queue.is_empty()
+    fn stall(&mut self, until: Time) {
+        self.stalled_until = self.stalled_until.max(until);
     }
 
-    /// Whether it has ended.
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
+    fn slow(&mut self, now: Time, factor: u64, more_delay: Duration) {
+        self.arrive(now);
+        let mut settings = self.healthy.clone();
+        settings.rate = settings.rate.and_then(|rate| (rate.bits_per_s() / factor.max(1)).try_into().ok());
+        settings.delay_ns += more_delay.0;
+        self.link.set(now.into(), settings);
+    }
+
+    fn heal(&mut self, now: Time) {
+        self.stalled_until = self.stalled_until.min(now);
+        self.slow(now, 1, Duration::ZERO);
     }
 }
 

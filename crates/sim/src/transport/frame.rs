@@ -1,9 +1,9 @@
 //! Frames that wait in a driver's queue, and the segments that they travel in.
 
 use fishplate_engine::wire::{self, Header, MAX_HEADER_LEN};
-use fishplate_engine::{Payload, Source};
+use fishplate_engine::{Extent, Payload, Source};
 
-use super::data::Data;
+use super::data::{Contents, Data};
 use super::memory::Memory;
 
 /// An encoded header.
@@ -75,6 +75,8 @@ pub struct Segment {
     pub header: Option<Encoded>,
     /// Payload.
     pub data: Data,
+    /// In its place, where the payload is in the sender's memory.
+    pub lent: Option<Payload>,
     /// Nothing comes after it.
     pub is_end: bool,
 }
@@ -100,7 +102,38 @@ impl Frame {
             Load::Copied(data) => data.slice(self.sent, len),
         };
         self.sent += len;
-        Segment { number, header: self.header.take(), data, is_end: false }
+        Segment { number, header: self.header.take(), data, lent: None, is_end: false }
+    }
+
+    /// Bytes of the segment that is taken next, of up to `most` payload bytes.
+    pub fn next_len(&self, most: u64) -> u64 {
+        self.header_len() + (self.len - self.sent).min(most)
+    }
+
+    /// Bytes of its header, if that is still there.
+    pub fn header_len(&self) -> u64 {
+        self.header.as_ref().map_or(0, |header| header.bytes().len() as u64)
+    }
+
+    /// All of it leaves the queue as a header, with the place of the payload behind it; `None` where that is not in one.
+    pub fn take_lent(&mut self, contents: Contents) -> Option<Segment> {
+        let Load::Late(Source::User(payload)) = &self.load else { return None };
+        self.sent = self.len;
+        let (data, lent) = (Data::blank(contents, 0), Some(payload.clone()));
+        Some(Segment { number: 0, header: self.header.take(), data, lent, is_end: false })
+    }
+
+    /// The place of its payload, of which nothing was sent, in user memory.
+    pub fn place(&self) -> Option<&Payload> {
+        match &self.load {
+            Load::Late(Source::User(payload)) if self.header.is_some() => Some(payload),
+            _ => None,
+        }
+    }
+
+    /// Its header, until that is sent.
+    pub fn header(&self) -> Option<Header> {
+        self.header.as_ref().and_then(Encoded::header)
     }
 
     /// Whether the socket has all of it.
@@ -111,11 +144,15 @@ impl Frame {
     /// `ended` will not be there any more: what the frame has to send of it is copied.
     pub fn detach(&mut self, ended: &Payload, memory: &mut Memory) {
         let Load::Late(source @ Source::User(payload)) = &self.load else { return };
-        let of_ended =
-            |extent: &fishplate_engine::Extent| ended.extents().iter().any(|end| end.region == extent.region);
-        if payload.extents().iter().any(of_ended) {
+        if overlap(payload, ended) {
             // What is sent already is not needed again; it is gathered with the rest only to keep the count.
             self.load = Load::Copied(memory.gather(source, 0, self.len));
         }
     }
+}
+
+/// Whether two payloads are of the same memory.
+pub fn overlap(one: &Payload, other: &Payload) -> bool {
+    let is_of_other = |extent: &Extent| other.extents().iter().any(|end| end.region == extent.region);
+    one.extents().iter().any(is_of_other)
 }

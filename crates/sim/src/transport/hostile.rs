@@ -22,7 +22,7 @@ impl World {
         let encoded = Encoded::new(&header);
         let way = self.chance.below(5);
         if self.chance.below(1000) >= TAMPERED {
-            self.flow(flow).push(Frame::new(encoded, load, len));
+            self.push(flow, Frame::new(encoded, load, len));
             return;
         }
         match way {
@@ -31,22 +31,22 @@ impl World {
             // Twice.
             1 => {
                 let data = Data::blank(self.setup.contents, len);
-                self.flow(flow).push(Frame::new(encoded, load, len));
-                self.flow(flow).push(Frame::new(encoded, Load::Copied(data), len));
+                self.push(flow, Frame::new(encoded, load, len));
+                self.push(flow, Frame::new(encoded, Load::Copied(data), len));
             }
             // Behind a LEAVE, which it does not keep to, or which may not be said of this connection.
             2 => {
                 let leave = Encoded::new(&Header { body: Body::Leave, ..header });
                 let nothing = Data::blank(self.setup.contents, 0);
-                self.flow(flow).push(Frame::new(leave, Load::Copied(nothing), 0));
-                self.flow(flow).push(Frame::new(encoded, load, len));
+                self.push(flow, Frame::new(leave, Load::Copied(nothing), 0));
+                self.push(flow, Frame::new(encoded, load, len));
             }
             // Another, instead.
             _ => {
                 let spoilt = encoded.spoilt(|bytes| spoil(&mut self.chance, bytes));
                 let len = spoilt.header().map_or(0, |header| u64::from(header.body.payload_len()));
                 let data = Data::blank(self.setup.contents, len);
-                self.flow(flow).push(Frame::new(spoilt, Load::Copied(data), len));
+                self.push(flow, Frame::new(spoilt, Load::Copied(data), len));
             }
         }
     }

@@ -98,7 +98,7 @@ impl Memory {
                 Some(bounce) => bounce.data.slice(offset + from, len),
                 None => self.missing(*id, len),
             },
-            // Modelled rails are not in memory.
+            // Recovered before.
             Source::Sent { .. } => Data::blank(self.contents, len),
         }
     }
@@ -145,6 +145,12 @@ impl Memory {
         }
     }
 
+    /// A buffer with a copy of an own message.
+    pub fn keep_copy(&mut self, id: BounceId, data: Data) {
+        let len = data.len();
+        self.add_bounce(id, Bounce { owner: None, data, len });
+    }
+
     fn add_bounce(&mut self, id: BounceId, bounce: Bounce) {
         if self.bounces.insert(id.0, bounce).is_some() {
             self.invalid_accesses.push(InvalidAccess::Bounce(id));
@@ -168,7 +174,7 @@ impl Memory {
             MemoryAction::Fill { into, from } => {
                 let len = from.len();
                 let data = self.gather_user(from, 0, len);
-                self.add_bounce(*into, Bounce { owner: None, data, len });
+                self.keep_copy(*into, data);
             }
             MemoryAction::Copy { from, to } => {
                 let Some(bounce) = self.bounces.get(&from.0) else {

@@ -1,9 +1,9 @@
 //! The transport in simulation: real engines, a driver loop like the real one, modelled rails, seeded faults, oracles.
 //!
-//! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `connection`, `flow`), whose users draw commands
-//! from a `mix` (`workload`, `commands`), while faults happen (`faults`, `fault_injection`) and connections
-//! break and close (`connection_loss`, `stream_shutdown`). `oracle` checks the invariants; `random_setup` draws
-//! a setup.
+//! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `in_memory`) with links between them (`connection`) of two
+//! kinds (`link_kind`: `flow`, `memory_flow`), whose users draw commands from a `mix` (`workload`, `commands`), while faults
+//! happen (`faults`, `fault_injection`) and links come up (`memory_setup`), break and close (`connection_loss`,
+//! `stream_shutdown`). `oracle` checks the invariants; `random_setup` draws a setup.
 
 mod commands;
 mod connection;
@@ -16,15 +16,21 @@ mod flow;
 mod frame;
 mod hostile;
 mod ids;
+mod in_memory;
 mod ledger;
+mod link_kind;
 mod memory;
+mod memory_flow;
+mod memory_setup;
 mod mix;
 mod mutation;
 mod oracle;
+mod planted_bugs;
 mod random_setup;
 mod run;
 mod setup;
 mod shape;
+mod shared_memory;
 mod stream;
 mod stream_changes;
 mod stream_shutdown;
@@ -39,8 +45,9 @@ pub use ids::HostId;
 pub use mix::Mix;
 pub use mutation::Mutation;
 pub use oracle::Violation;
-pub use random_setup::{draw, draw_cut};
+pub use random_setup::{draw, draw_cut, draw_shared};
 pub use run::{Outcome, run};
 pub use setup::{Rail, Setup};
+pub use shared_memory::SharedMemory;
 pub use stream::{Stream, goodput};
 pub use stream_changes::{Change, Streams};

@@ -44,15 +44,20 @@ mutations! {
     CompletionEarly, "completion-early", "lease", "a send completes when it is posted";
     DetachForgotten, "detach-forgotten", "lease", "what waits to be sent of memory that ends is not copied";
     InjectNotCopied, "inject-not-copied", "lease", "an injected message that waits is not copied";
+    DeliveredEarly, "delivered-early", "lease", "what has just been put into shared memory is said to be taken";
+    LentReleased, "lent-released", "lease", "nobody waits for who reads lent memory";
+    ClosedUnseen, "closed-unseen", "lease", "lent memory is read although the link to its owner has ended";
     BounceKept, "bounce-kept", "bounds", "buffers are not released";
     GrantDoubled, "grant-doubled", "conduct", "a sender believes in twice the grant";
     FrameTwice, "frame-twice", "conduct", "a frame is sent twice";
+    SlotTwice, "slot-twice", "conduct", "a slot of shared memory is taken twice";
     BitFlip, "bit-flip", "conduct", "a bit of a header changes on its way";
     LeaveUnmeant, "leave-unmeant", "conduct", "LEAVE is said of a connection over which messages go on";
     ShutEarly, "shut-early", "conduct", "a connection that is let go is shut before it is drained";
     OrphanForgotten, "orphan-forgotten", "progress", "the first message after a connection is let go (one that waited for it) is lost";
     LeaveUnanswered, "leave-unanswered", "progress", "LEAVE is not answered";
     FrameLost, "frame-lost", "progress", "a frame is never sent";
+    RecoverForgotten, "recover-forgotten", "progress", "what only shared memory has when it fails is not read back";
     TimeoutForgotten, "timeout-forgotten", "progress", "timeouts are not handled: nobody acknowledges what has no reply";
 }
 

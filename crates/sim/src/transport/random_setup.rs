@@ -14,6 +14,7 @@ use super::ids::HostId;
 use super::mix::Mix;
 use super::setup::{Rail, Setup};
 use super::shape::Shape;
+use super::shared_memory::SharedMemory;
 use super::stream_changes::StreamChanges;
 use crate::events::{Duration, Random, Time};
 
@@ -22,6 +23,9 @@ const MULTIPLEXING: [Multiplexing; 4] =
     [Multiplexing::Binding, Multiplexing::RoundRobin, Multiplexing::WindowRoundRobin(3), Multiplexing::Earliest];
 const STRIPING: [Striping; 4] =
     [Striping::Binding, Striping::Even, Striping::Adaptive { alpha: 0.25 }, Striping::Earliest];
+
+/// In a hundred seeds, so many have hosts that share memory.
+const WITH_SHARED_MEMORY: u64 = 40;
 
 /// The setup of a seed.
 pub fn draw(seed: u64) -> Setup {
@@ -39,6 +43,7 @@ pub fn draw(seed: u64) -> Setup {
         streams: random.pick(&[1, 1, 1, 2]),
         config,
         socket: socket(&mut random, mix.longest),
+        shared_memory: None,
         contents: random.pick(&[Contents::Bytes, Contents::Origins, Contents::Origins]),
         mix,
         faults: Fault::some(&mut random, shape, most_faults, until),
@@ -46,7 +51,17 @@ pub fn draw(seed: u64) -> Setup {
         hostile: random.percent(15).then(|| HostId(random.index(shape.hosts))),
         mutation: None,
     };
-    with_faults(setup, stream_changes.faults)
+    let setup = with_faults(setup, stream_changes.faults);
+    let mut random = Random::stream(seed, "machines");
+    if random.percent(WITH_SHARED_MEMORY) { with_shared_memory(setup, &mut random, until) } else { setup }
+}
+
+/// Hosts share memory, with which something goes wrong.
+fn with_shared_memory(mut setup: Setup, random: &mut Random, until: Time) -> Setup {
+    let shape = Shape { hosts: setup.hosts, rails: setup.rails.len() };
+    let (shared_memory, faults) = SharedMemory::some(random, shape, until);
+    setup.shared_memory = Some(shared_memory);
+    with_faults(setup, faults)
 }
 
 fn with_faults(mut setup: Setup, more: Vec<(Time, Fault)>) -> Setup {
@@ -75,6 +90,20 @@ pub fn draw_cut(seed: u64) -> Setup {
     let shape = Shape { hosts: 2, rails: setup.rails.len() };
     setup.changes = StreamChanges::some(&mut random, shape, Time(until)).changes;
     setup
+}
+
+/// The setup of a seed for one thing only: hosts that share memory, with a short load, much of it on memory that ends.
+pub fn draw_shared(seed: u64) -> Setup {
+    let mut setup = draw(seed);
+    let mut random = Random::stream(seed, "shared");
+    setup.mix.commands = setup.mix.commands.min(100);
+    setup.mix.longest = setup.mix.longest.min(200_000);
+    (setup.mix.accesses, setup.mix.ends) = (setup.mix.accesses + 12, setup.mix.ends + 12);
+    if setup.shared_memory.is_some() {
+        return setup;
+    }
+    let until = Time(setup.mix.pause.0 / 4 * setup.mix.commands);
+    with_shared_memory(setup, &mut random, until)
 }
 
 fn config(random: &mut Random, rails: usize) -> Config {

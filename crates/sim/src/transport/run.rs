@@ -21,6 +21,8 @@ pub struct Outcome {
     pub operations: u64,
     /// Ends of additional streams that were retired and shut down in order.
     pub retired: u64,
+    /// Messages that went a short way through shared memory.
+    pub short: u64,
     /// Events of the simulation.
     pub events: u64,
     /// How long it took in virtual time.
@@ -46,6 +48,7 @@ pub fn run(setup: Setup, logged: bool) -> Outcome {
     Outcome {
         operations: world.operations,
         retired: world.retired,
+        short: world.short,
         events: world.queue.scheduled(),
         took: world.queue.now() - Time::START,
         trace: world.trace.hash(),

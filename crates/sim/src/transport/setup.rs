@@ -11,6 +11,7 @@ use super::flow::Socket;
 use super::ids::HostId;
 use super::mix::Mix;
 use super::mutation::Mutation;
+use super::shared_memory::SharedMemory;
 use super::stream_changes::Change;
 use crate::events::Time;
 
@@ -38,6 +39,8 @@ pub struct Setup {
     pub config: Config,
     /// Of every connection.
     pub socket: Socket,
+    /// Memory that hosts share, if any do.
+    pub shared_memory: Option<SharedMemory>,
     /// How payloads are kept.
     pub contents: Contents,
     /// What users do.
@@ -62,6 +65,7 @@ impl Setup {
             streams: 1,
             config,
             socket,
+            shared_memory: None,
             contents: Contents::Origins,
             mix: Mix::NOTHING,
             faults: Vec::new(),
@@ -90,6 +94,7 @@ impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {}: {} hosts, {} streams a rail", self.seed, self.hosts, self.streams)?;
         self.rails.iter().enumerate().try_for_each(|(at, rail)| writeln!(f, "  rail {at}: {rail}"))?;
+        self.shared_memory.iter().try_for_each(|memory| writeln!(f, "  rail {}: {memory}", self.rails.len()))?;
         writeln!(f, "  {:?}", self.config)?;
         writeln!(f, "  {:?}, payloads as {:?}", self.socket, self.contents)?;
         writeln!(f, "  {:?}", self.mix)?;

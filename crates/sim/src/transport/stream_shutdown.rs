@@ -145,7 +145,7 @@ impl World {
         let at = &self.connections[connection.0];
         let is_own = end == End(0) && at.ends[end.0].retirement.leave_received;
         let is_drained = self.hosts[at.ends[end.0].host.0].engine.is_drained(at.ends[end.0].subchannel);
-        is_own && (is_drained || self.setup.mutation == Some(Mutation::ShutEarly)) && at.flows[end.0].is_flushed()
+        is_own && (is_drained || self.setup.mutation == Some(Mutation::ShutEarly)) && !at.flows[end.0].has_waiting()
     }
 
     /// Answers LEAVE, and shuts links down that are drained.
@@ -171,7 +171,7 @@ impl World {
         self.trace.note(now, &Note::Shut(connection, host));
         let flow = FlowId { connection, from: end };
         let nothing = Data::blank(self.setup.contents, 0);
-        self.flow(flow).shut(now, nothing);
+        self.flow_mut(flow).shut(now, nothing);
         self.schedule(flow);
     }
 

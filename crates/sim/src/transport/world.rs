@@ -6,8 +6,10 @@ use fishplate_engine::limits::MAX_ANNOUNCED;
 use fishplate_engine::{Engine, Path, RailId, SubchannelId};
 
 use super::connection::Connection;
+use super::flow::Flow;
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{Ledger, peer, vc};
+use super::link_kind::LinkKind;
 use super::memory::Memory;
 use super::mutation::Mutation;
 use super::oracle::{self, Observation, Oracle, Scene, Violation};
@@ -47,6 +49,10 @@ pub(super) enum Event {
     Heal(ConnectionId),
     /// One that has failed is set up again.
     Reconnect(ConnectionId),
+    /// Two hosts begin to share memory: the one that has connected, and the other.
+    Share(HostId, HostId),
+    /// The former has proven that it does.
+    Shared(ConnectionId),
 }
 
 /// One host.
@@ -83,6 +89,8 @@ pub(super) struct World {
     pub random: Random,
     /// Draws faults and delays.
     pub chance: Random,
+    /// The same for shared memory.
+    pub sharing: Random,
     pub hosts: Vec<Host>,
     pub memories: Vec<Memory>,
     pub connections: Vec<Connection>,
@@ -92,6 +100,8 @@ pub(super) struct World {
     pub operations: u64,
     /// Ends of connections that were retired and shut down in order.
     pub retired: u64,
+    /// Messages that have gone a short way through shared memory.
+    pub short: u64,
     /// Receives so far, where completions are only counted.
     pub observed: Option<u64>,
     /// The first violation.
@@ -122,6 +132,7 @@ impl World {
             queue,
             random: Random::stream(setup.seed, "users"),
             chance: Random::stream(setup.seed, "chance"),
+            sharing: Random::stream(setup.seed, "sharing"),
             memories: hosts.iter().map(|_| Memory::new(setup.contents)).collect(),
             hosts,
             connections: Vec::new(),
@@ -129,6 +140,7 @@ impl World {
             trace: Trace::new(logged),
             operations: 0,
             retired: 0,
+            short: 0,
             observed: None,
             violation: None,
             oracles: oracle::all(),
@@ -152,19 +164,27 @@ impl World {
         let Some(at_a) = self.subchannel_up(a, b, rail) else { return };
         let Some(at_b) = self.subchannel_up(b, a, rail) else { return };
         let seed = self.chance.any();
-        let link = &self.setup.rails[rail].link;
-        let ends = [(a, at_a), (b, at_b)];
-        self.connections.push(Connection::new(ends, (rail, is_additional), link, self.setup.socket, seed));
+        let (link, socket) = (&self.setup.rails[rail].link, self.setup.socket);
+        let flow = |seed| Box::new(Flow::new(link.clone(), socket, seed)) as Box<dyn LinkKind>;
+        let flows = [flow(seed), flow(!seed)];
+        self.connections.push(Connection::new([(a, at_a), (b, at_b)], (rail, is_additional), flows));
         self.trace.note(self.queue.now(), &Note::Up(id, a, b, rail));
-        for (host, peer, end, subchannel) in [(a, b, End(0), at_a), (b, a, End(1), at_b)] {
-            let links = &mut self.hosts[host.0].links[peer.0];
-            // Numbers of subchannels that are down are used again.
-            match links.get_mut(usize::from(subchannel.index)) {
-                Some(link) => *link = (id, end),
-                None => links.push((id, end)),
-            }
-            self.hosts[host.0].ready.insert((id, end));
+        End::BOTH.into_iter().for_each(|end| self.link_up(id, end));
+        if !is_additional {
+            self.offer_memory(a, b);
         }
+    }
+
+    /// An end of a connection comes up.
+    pub fn link_up(&mut self, connection: ConnectionId, end: End) {
+        let (host, subchannel) = self.connections[connection.0].at(end);
+        let links = &mut self.hosts[host.0].links[peer(subchannel.vc).0];
+        // Numbers of subchannels that are down are used again.
+        match links.get_mut(usize::from(subchannel.index)) {
+            Some(link) => *link = (connection, end),
+            None => links.push((connection, end)),
+        }
+        self.hosts[host.0].ready.insert((connection, end));
     }
 
     fn subchannel_up(&mut self, host: HostId, peer: HostId, rail: usize) -> Option<SubchannelId> {
@@ -194,7 +214,7 @@ impl World {
         match event {
             Event::Flow(flow) => self.flow_event(flow),
             Event::Acknowledged(flow, bytes) => {
-                self.flow(flow).acknowledged(bytes);
+                self.flow_mut(flow).acknowledged(bytes);
                 self.unblock(flow);
             }
             Event::Timer(host) => {
@@ -212,6 +232,8 @@ impl World {
             Event::Stall(connection, lasts) => self.stall(connection, &End::BOTH, lasts),
             Event::Heal(connection) => self.heal(connection),
             Event::Reconnect(connection) => self.reconnect(connection),
+            Event::Share(a, b) => self.share_memory(a, b),
+            Event::Shared(connection) => self.memory_shared(connection),
         }
         true
     }
@@ -239,7 +261,7 @@ impl World {
         if connection.scheduled[id.from.0].is_some_and(|at| at <= now) {
             connection.scheduled[id.from.0] = None;
         }
-        let flow = self.flow(id);
+        let flow = self.flow_mut(id);
         flow.arrive(now);
         let is_paced = flow.is_paced();
         if let Some((bytes, after)) = flow.take_acknowledgement() {
@@ -267,7 +289,7 @@ impl World {
 
     /// The sender of a flow tries again, if it waits for room.
     pub fn unblock(&mut self, id: FlowId) {
-        if self.flow(id).is_blocked && self.flow(id).has_room() {
+        if self.flow(id).wants_sender() {
             self.mark_ready(id.connection, id.from);
         }
     }
@@ -292,8 +314,12 @@ impl World {
         }
     }
 
-    pub fn flow(&mut self, id: FlowId) -> &mut super::flow::Flow {
-        &mut self.connections[id.connection.0].flows[id.from.0]
+    pub fn flow(&self, id: FlowId) -> &dyn LinkKind {
+        &*self.connections[id.connection.0].flows[id.from.0]
+    }
+
+    pub fn flow_mut(&mut self, id: FlowId) -> &mut dyn LinkKind {
+        &mut *self.connections[id.connection.0].flows[id.from.0]
     }
 
     /// Whether the planted bug is to show now.

@@ -46,10 +46,12 @@ impl VirtualChannel {
 
     /// Subchannel `index` gets no new frames from now on. False: there is no other.
     pub fn retire(&mut self, index: usize) -> bool {
-        if self.live.len() < 2 || !self.carries(index) {
+        let stands_by = self.standby.contains(&(index as u8));
+        if !stands_by && (self.live.len() < 2 || !self.carries(index)) {
             return false;
         }
         self.live.remove(index);
+        self.standby.remove(index);
         self.cached_choice = None;
         self.subchannels[index].liveness.retire();
         self.reassign(index);

@@ -27,7 +27,7 @@ use super::{CreditReturn, Reply, State, VirtualChannel};
 use crate::envelope::Envelope;
 use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
-use crate::policy::{MAX_PIECE, Plan, View, Views, deprioritize_negligible};
+use crate::policy::{MAX_PIECE, View, Views, deprioritize_negligible};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, SendRef};
@@ -287,9 +287,8 @@ impl VirtualChannel {
     /// in the queue has to wait as well.
     fn cut(&mut self, now: Instant, stripes: &mut Stripes) -> Option<Option<(usize, Piece)>> {
         if let Some(only) = self.in_memory() {
-            // Nothing to choose, and nothing is gained by short pieces.
-            stripes.apply(Plan::LateBound, &self.live);
-            if stripes.is_late_bound() {
+            // Nothing to choose, and nothing is gained by short pieces. (If it fails, the policy is asked for the rest.)
+            if !stripes.is_assigned() {
                 return (self.subchannels[only].budget > 0).then(|| Some((only, stripes.cut_next(MAX_PIECE))));
             }
         }

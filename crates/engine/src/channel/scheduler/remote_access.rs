@@ -89,17 +89,7 @@ impl RemoteAccess {
 
     /// Whether no write of this side waits or is on its way, and no request to read waits.
     pub fn has_none_on_its_way(&self) -> bool {
-        self.reads.is_empty() && self.writes.is_empty() && !self.has_writes_in_flight()
-    }
-
-    /// Whether writes of this side are on their way.
-    pub fn has_writes_in_flight(&self) -> bool {
-        self.writes_in_flight > 0
-    }
-
-    /// Whether refusals of the peer's writes are still to be sent.
-    pub fn owes_refusals(&self) -> bool {
-        self.refused > 0
+        self.reads.is_empty() && self.writes.is_empty() && self.writes_in_flight == 0
     }
 
     /// The number of the next frame of an access.

@@ -24,8 +24,13 @@ pub struct Stripes {
 
 #[derive(Debug)]
 enum Cut {
-    /// Nothing is cut and no policy has been asked yet; the length in bytes.
-    Unplanned(u64),
+    /// No policy has been asked yet. In memory none is: there it is cut from the front.
+    Unplanned {
+        /// First byte that is not cut.
+        next: u64,
+        /// Length in bytes.
+        len: u64,
+    },
     /// Late binding: cut from the front, for whichever subchannel takes the next piece.
     LateBound {
         /// First byte that is not cut.
@@ -60,34 +65,39 @@ impl Assigned {
 impl Stripes {
     /// Of `len` bytes that may all be cut at once.
     pub fn all_allowed(len: u64) -> Stripes {
-        Stripes { early: 0, limit: len, cut: Cut::Unplanned(len) }
+        Stripes { early: 0, limit: len, cut: Cut::Unplanned { next: 0, len } }
     }
 
     /// Of a message of `len` bytes, `early` of which may be cut before the CTS.
     pub fn with_early(len: u64, early: u64) -> Stripes {
-        Stripes { early, limit: early, cut: Cut::Unplanned(len) }
+        Stripes { early, limit: early, cut: Cut::Unplanned { next: 0, len } }
     }
 
-    /// Length in bytes, if no policy has been asked yet how to cut it.
+    /// Bytes that are not cut, if no policy has been asked yet how to cut them.
     pub fn unplanned(&self) -> Option<u64> {
         match self.cut {
-            Cut::Unplanned(len) => Some(len),
+            Cut::Unplanned { next, len } => Some(len - next),
             _ => None,
         }
     }
 
     /// Applies the policy's plan.
     pub fn apply(&mut self, plan: Plan, live: &[u8]) {
-        let Cut::Unplanned(len) = self.cut else { return };
+        let Cut::Unplanned { next, len } = self.cut else { return };
         self.cut = match plan {
-            Plan::LateBound => Cut::LateBound { next: 0, len },
-            Plan::Assigned(lengths) => Cut::Assigned(assign(&lengths, live)),
+            Plan::LateBound => Cut::LateBound { next, len },
+            Plan::Assigned(lengths) => Cut::Assigned(assign(next, &lengths, live)),
         };
     }
 
     /// Whether each piece goes to whichever subchannel takes it.
     pub fn is_late_bound(&self) -> bool {
         matches!(self.cut, Cut::LateBound { .. })
+    }
+
+    /// Whether each subchannel has its own.
+    pub fn is_assigned(&self) -> bool {
+        matches!(self.cut, Cut::Assigned(_))
     }
 
     /// Moves the stripes of dead subchannels to a live one.
@@ -101,8 +111,7 @@ impl Stripes {
     pub fn clear_to_send(&mut self, len: u64) {
         self.limit = len;
         match &mut self.cut {
-            Cut::Unplanned(all) => *all = len,
-            Cut::LateBound { next, len: all } => *all = len.max(*next),
+            Cut::Unplanned { next, len: all } | Cut::LateBound { next, len: all } => *all = len.max(*next),
             Cut::Assigned(stripes) => {
                 stripes.iter_mut().for_each(|stripe| stripe.end = stripe.end.min(len).max(stripe.next));
             }
@@ -127,8 +136,7 @@ impl Stripes {
 
     fn uncut_before(&self, limit: u64) -> u64 {
         match &self.cut {
-            Cut::Unplanned(len) => limit.min(*len),
-            Cut::LateBound { next, len } => limit.min(*len).saturating_sub(*next),
+            Cut::Unplanned { next, len } | Cut::LateBound { next, len } => limit.min(*len).saturating_sub(*next),
             Cut::Assigned(stripes) => stripes.iter().map(|stripe| stripe.uncut_before(limit)).sum(),
         }
     }
@@ -159,11 +167,15 @@ impl Stripes {
         if self.is_early(offset) { self.early.min(self.limit) } else { self.limit }
     }
 
-    /// Cuts up to `want` bytes from the front of a late-bound message.
+    /// Cuts up to `want` bytes from the front of a message that is not assigned.
     pub fn cut_next(&mut self, want: u64) -> Piece {
-        let Cut::LateBound { next, len } = self.cut else { return Piece { offset: 0, len: 0 } };
+        let (Cut::Unplanned { next, len } | Cut::LateBound { next, len }) = self.cut else {
+            return Piece { offset: 0, len: 0 };
+        };
         let end = (next + want).min(len).min(self.bound(next)).max(next);
-        self.cut = Cut::LateBound { next: end, len };
+        if let Cut::Unplanned { next, .. } | Cut::LateBound { next, .. } = &mut self.cut {
+            *next = end;
+        }
         Piece { offset: next, len: end - next }
     }
 
@@ -191,8 +203,7 @@ impl Stripes {
     pub fn stop(&mut self) -> u64 {
         let left = self.allowed();
         match &mut self.cut {
-            Cut::Unplanned(len) => *len = 0,
-            Cut::LateBound { next, len } => *len = *next,
+            Cut::Unplanned { next, len } | Cut::LateBound { next, len } => *len = *next,
             Cut::Assigned(stripes) => stripes.iter_mut().for_each(|stripe| stripe.end = stripe.next),
         }
         left
@@ -221,8 +232,7 @@ impl Stripes {
     }
 }
 
-fn assign(lengths: &Lengths, live: &[u8]) -> Vec<Assigned> {
-    let mut start = 0;
+fn assign(mut start: u64, lengths: &Lengths, live: &[u8]) -> Vec<Assigned> {
     let stripe = |(len, subchannel): (&u64, &u8)| {
         let subchannel = *subchannel;
         let stripe =

@@ -16,7 +16,7 @@ use crate::ids::RailId;
 use crate::policy::LAST_RESORT_NS;
 use crate::rare::Rare;
 use crate::time::{Instant, MaybeInstant};
-use crate::wire::{Body, Refusal, SendRef, Urgency};
+use crate::wire::{Body, Header, Refusal, SendRef, Urgency};
 
 /// Delay of an acknowledgement for which a completion waits at the peer: a reply is likely to carry it by then.
 pub const PROMPT_ACK_DELAY_NS: u64 = 15_000;
@@ -80,8 +80,10 @@ pub struct Subchannel {
     pub assigned: Rare<VecDeque<u64>>,
     in_flight: VecDeque<Frame>,
     acked: u32,
+    /// Of memory: what the peer has taken, as the driver sees.
+    taken: u32,
     /// Of those in flight, the first so many are acknowledged by the peer's kernel.
-    kernel_acked: usize,
+    kernel_acked: u32,
     received: u32,
     /// The newest frame had not arrived before this.
     received_since: Instant,
@@ -104,6 +106,32 @@ pub struct Subchannel {
     pub liveness: Liveness,
 }
 
+/// What is known to have been delivered of what was sent.
+#[derive(Clone, Copy, Debug)]
+pub enum Acknowledgement {
+    /// A header says so.
+    Said {
+        /// So many frames in all, modulo 2^32.
+        frames: u32,
+        /// For how long the peer has waited to say so, in microseconds.
+        waited_us: u16,
+        /// When it did, by its clock.
+        said_at_us: u32,
+    },
+    /// The driver sees that the peer has taken so many frames from memory. Whether it refuses writes among these is not said
+    /// before its next header: refusals come before that.
+    Taken(u32),
+}
+
+impl Acknowledgement {
+    /// What a header says.
+    #[inline]
+    pub fn of(header: &Header) -> Acknowledgement {
+        let Header { ack: frames, ack_delay_us: waited_us, said_at_us, .. } = *header;
+        Acknowledgement::Said { frames, waited_us, said_at_us }
+    }
+}
+
 /// The peer acknowledges more than was sent to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadAck;
@@ -118,6 +146,7 @@ impl Subchannel {
             assigned: Rare::new(),
             in_flight: VecDeque::new(),
             acked: 0,
+            taken: 0,
             kernel_acked: 0,
             received: 0,
             received_since: Instant(0),
@@ -168,6 +197,10 @@ impl Subchannel {
     pub fn received(&mut self, now: Instant, bytes: u64, urgency: Urgency) {
         self.received = self.received.wrapping_add(1);
         if self.is_in_memory {
+            // All but writes, which may be refused, is acknowledged by the driver.
+            if urgency == Urgency::Immediate {
+                self.schedule_ack_now(now);
+            }
             return;
         }
         self.received_since = self.arrived_after.get().unwrap_or(now);
@@ -231,28 +264,31 @@ impl Subchannel {
         self.ack_due.get()
     }
 
-    /// The peer has acknowledged `ack` frames in all. Calls `delivered` for each that is newly acknowledged.
+    /// The peer has acknowledged frames. Calls `delivered` for each that is newly acknowledged.
     pub fn acknowledged(
         &mut self,
         now: Instant,
-        (ack, waited_us, said_at_us): (u32, u16, u32),
+        ack: Acknowledgement,
         clock: &mut PeerClock,
         mut delivered: impl FnMut(FrameOwner),
     ) -> Result<(), BadAck> {
-        let news = ack.wrapping_sub(self.acked);
+        let (frames, waited_us, said_at_us) = match ack {
+            Acknowledgement::Said { frames, waited_us, said_at_us } => (frames, waited_us, said_at_us),
+            Acknowledgement::Taken(frames) => (frames, 0, 0),
+        };
+        if self.is_in_memory {
+            return self.acknowledged_in_memory(now, ack, delivered);
+        }
+        let news = frames.wrapping_sub(self.acked);
         if news == 0 {
             return Ok(());
         }
         if news as usize > self.in_flight.len() {
             return Err(BadAck);
         }
-        self.acked = ack;
+        self.acked = frames;
         self.liveness.progress(now);
         self.liveness.oldest_changed();
-        if self.is_in_memory {
-            self.in_flight.drain(..news as usize).for_each(|frame| delivered(frame.owner));
-            return Ok(());
-        }
         let came = (self.arrived_after.get().unwrap_or(now), now);
         let (mut acked, mut arrived_after) = (AckedFrames::NONE, came.0);
         for (at, frame) in self.in_flight.drain(..news as usize).enumerate() {
@@ -260,14 +296,14 @@ impl Subchannel {
                 Some(acked_after) if acked.oldest.bytes == 0 => arrived_after = arrived_after.min(acked_after),
                 _ => {}
             }
-            if at >= self.kernel_acked {
+            if at >= self.kernel_acked as usize {
                 self.estimate.acknowledged(frame.sent);
             }
             acked.add(&frame.sent);
             delivered(frame.owner);
         }
-        self.kernel_acked = self.kernel_acked.saturating_sub(news as usize);
-        let behind = self.in_flight.range(self.kernel_acked..).map(|frame| &frame.sent);
+        self.kernel_acked = self.kernel_acked.saturating_sub(news);
+        let behind = self.in_flight.range(self.kernel_acked as usize..).map(|frame| &frame.sent);
         self.estimate.measure(came, (said_at_us, waited_us), clock, &acked, behind);
         // The delay field is saturated: the peer was away for longer than it can express.
         if waited_us < u16::MAX {
@@ -277,21 +313,53 @@ impl Subchannel {
         Ok(())
     }
 
+    /// The same of memory. Headers were written before what the driver sees of it.
+    fn acknowledged_in_memory(
+        &mut self,
+        now: Instant,
+        ack: Acknowledgement,
+        mut delivered: impl FnMut(FrameOwner),
+    ) -> Result<(), BadAck> {
+        let acked = self.acked;
+        let news =
+            |frames: u32| Some(frames.wrapping_sub(acked)).filter(|news| *news <= u32::MAX / 2).unwrap_or(0) as usize;
+        let said = match ack {
+            Acknowledgement::Said { frames, .. } => news(frames),
+            Acknowledgement::Taken(frames) => {
+                self.taken = frames;
+                0
+            }
+        };
+        let taken = news(self.taken);
+        if said.max(taken) > self.in_flight.len() {
+            return Err(BadAck);
+        }
+        let behind = self.in_flight.range(said..taken.max(said));
+        let sure = said + behind.take_while(|frame| !matches!(frame.body, Body::Write { .. })).count();
+        if sure > 0 {
+            self.acked = acked.wrapping_add(sure as u32);
+            self.in_flight.drain(..sure).for_each(|frame| delivered(frame.owner));
+            self.liveness.progress(now);
+            self.liveness.oldest_changed();
+        }
+        Ok(())
+    }
+
     /// The peer's kernel has the first `frames` of all that were sent, and did not have the last of them when
     /// the driver `queried` before.
     pub fn kernel_acknowledged(&mut self, arrived_after: Instant, now: Instant, frames: u32) {
-        let acked = (frames.wrapping_sub(self.acked) as usize).min(self.in_flight.len());
+        let acked = (frames.wrapping_sub(self.acked) as usize).min(self.in_flight.len()) as u32;
         // An old number is far ahead of what is in flight, modulo 2^32.
         if frames.wrapping_sub(self.acked) > u32::MAX / 2 || acked <= self.kernel_acked {
             return;
         }
-        for frame in self.in_flight.range_mut(self.kernel_acked..acked) {
+        for frame in self.in_flight.range_mut(self.kernel_acked as usize..acked as usize) {
             frame.kernel_acked_after = Some(arrived_after);
             self.estimate.acknowledged(frame.sent);
         }
         self.kernel_acked = acked;
         self.liveness.progress(now);
-        let behind = self.in_flight.range(acked..).map(|frame| &frame.sent);
+        let behind = self.in_flight.range(acked as usize..).map(|frame| &frame.sent);
         self.estimate.kernel_acknowledged(now, behind);
     }
 
@@ -377,14 +445,15 @@ mod tests {
     fn acknowledgements_are_cumulative_and_wrap() {
         let mut subchannel = Subchannel::new(RailId(0), None);
         subchannel.acked = u32::MAX - 1;
+        let said = |frames| Acknowledgement::Said { frames, waited_us: 0, said_at_us: 0 };
         for key in 0..4 {
             subchannel.sent(Instant(0), Body::Ping, FrameOwner::Refusal(key), 10);
         }
         let mut seen = Vec::new();
-        subchannel.acknowledged(Instant(1), (1, 0, 0), &mut PeerClock::default(), |owner| seen.push(owner)).unwrap();
+        subchannel.acknowledged(Instant(1), said(1), &mut PeerClock::default(), |owner| seen.push(owner)).unwrap();
         assert_eq!(seen, [FrameOwner::Refusal(0), FrameOwner::Refusal(1), FrameOwner::Refusal(2)]);
-        assert_eq!(subchannel.acknowledged(Instant(1), (3, 0, 0), &mut PeerClock::default(), |_| ()), Err(BadAck));
-        assert_eq!(subchannel.acknowledged(Instant(1), (0, 0, 0), &mut PeerClock::default(), |_| ()), Err(BadAck));
+        assert_eq!(subchannel.acknowledged(Instant(1), said(3), &mut PeerClock::default(), |_| ()), Err(BadAck));
+        assert_eq!(subchannel.acknowledged(Instant(1), said(0), &mut PeerClock::default(), |_| ()), Err(BadAck));
     }
 
     #[test]

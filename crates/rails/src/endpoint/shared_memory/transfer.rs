@@ -123,14 +123,9 @@ impl Endpoint {
     pub(in crate::endpoint) fn look_at_shared(&mut self, at: usize, now: Instant) -> bool {
         let Some(link) = self.links.memory.get_mut(at) else { return false };
         let subchannel = link.common.subchannel;
-        let taken = link.sender.taken_by_peer();
-        if link.receiver.has_record() && self.engine.has_writes_in_flight(subchannel.vc) {
-            return false;
-        }
-        match link.sender.note_taken(taken) {
+        match link.sender.look() {
             Ok(None) => return false,
             Ok(Some(frames)) => {
-                let frames = link.newest_acknowledgement(frames, now);
                 if self.engine.delivered(now, subchannel, frames).is_err() {
                     self.protocol_violation(LinkId::Memory(at), "an acknowledgement of what was not sent");
                     return true;
@@ -183,14 +178,11 @@ impl Endpoint {
         if record.kind == kind::REST {
             return self.place_record(at, record, 0, now);
         }
-        let (mut header, header_len) = self.links.memory[at].receiver.header(record)?;
-        if self.take_whole(at, record, (&mut header, header_len), now)? {
+        let (header, header_len) = self.links.memory[at].receiver.header(record)?;
+        if self.take_whole(at, record, (&header, header_len), now)? {
             return Ok(());
         }
         let Some(placement) = self.handle_header(LinkId::Memory(at), header, now) else { return Ok(()) };
-        if self.links.memory.get(at).is_some_and(|link| self.engine.owes_refusals(link.common.subchannel.vc)) {
-            self.pump(now);
-        }
         let Endpoint { links, bounces, .. } = self;
         let Some(link) = links.memory.get_mut(at) else { return Ok(()) };
         link.receiver.begin(record, (&header, header_len), placement, bounces)?;
@@ -235,7 +227,7 @@ impl Endpoint {
         &mut self,
         at: usize,
         record: &Record,
-        (header, header_len): (&mut Header, usize),
+        (header, header_len): (&Header, usize),
         now: Instant,
     ) -> Result<bool, BadRecord> {
         let Endpoint { links, engine, memory, .. } = self;
@@ -243,7 +235,6 @@ impl Endpoint {
         if !link.receiver.is_whole(record, (header, header_len)) {
             return Ok(false);
         }
-        header.ack = link.newest_acknowledgement(header.ack, now);
         let receiver = &link.receiver;
         let place = |to: &Payload| receiver.place_whole(record, header_len, memory, to);
         let taken = engine.receive_in_memory(now, link.common.subchannel, header, place);

@@ -1,0 +1,37 @@
+//! What planted bugs do to what a driver sends.
+
+use fishplate_engine::Envelope;
+use fishplate_engine::wire::{Body, Header};
+
+use super::ids::{ConnectionId, End, HostId};
+use super::mutation::Mutation;
+use super::world::World;
+
+impl World {
+    /// The first message after a link was let go: one that had waited for that, if any had. Only a planted bug forgets it.
+    pub(super) fn is_dropped_by_mutation(&mut self, host: HostId, header: &Header) -> bool {
+        let is_message = matches!(header.body, Body::Eager { .. } | Body::RequestToSend { .. });
+        is_message && std::mem::take(&mut self.hosts[host.0].forgets)
+    }
+
+    /// A header with a planted bug.
+    pub(super) fn mutated(&mut self, mut header: Header) -> Header {
+        if let Body::Eager { seq, envelope, .. } | Body::RequestToSend { seq, envelope, .. } = &mut header.body {
+            if self.applies_mutation(Mutation::WrongTag) && matches!(envelope, Envelope::Tagged(_)) {
+                *envelope = Envelope::Tagged(0x203);
+            }
+            if self.setup.mutation == Some(Mutation::SwappedSequence) {
+                // Pairs change places: the same numbers in another order.
+                seq.0 ^= 1;
+            }
+        }
+        header
+    }
+
+    /// A planted bug: the peer has taken what has just been sent.
+    pub(super) fn deliver_early(&mut self, connection: ConnectionId, end: End) {
+        let (host, subchannel) = self.connections[connection.0].at(end);
+        let counted = self.connections[connection.0].ends[end.0].counted;
+        let _ = self.hosts[host.0].engine.delivered(self.queue.now().into(), subchannel, counted);
+    }
+}
