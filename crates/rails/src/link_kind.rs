@@ -69,8 +69,9 @@ pub trait LinkKind {
     fn discard(&mut self, bounces: &mut BounceBuffers);
 
     /// Copies the payload, of `len` bytes, of counted frame number `frame`: one that only this link has, as its memory was
-    /// given back when it was sent. Kinds that leave copies to the engine have none.
-    fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>);
+    /// given back when it was sent. Kinds that leave copies to the engine have none. False if the peer has taken it: then it
+    /// is blank.
+    fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) -> bool;
 
     /// Sends `bye`, and nothing more.
     fn say_goodbye(&mut self, bye: &Header, places: Places<'_>);

@@ -85,8 +85,9 @@ impl Engine {
 
     /// A subchannel in memory is about to be [down](Engine::subchannel_down): `copy` is called for each frame that only the
     /// driver has, with its number (how many counted ones there were, itself included, modulo 2^32), its length in bytes, and
-    /// where its payload goes.
-    pub fn recover(&mut self, subchannel: SubchannelId, mut copy: impl FnMut(u32, u64, BounceId)) {
+    /// where its payload goes. False: the peer has taken it, so that the driver has not got it any more. It goes again, to be
+    /// dropped there, as the peer's word is missing; of a write without its bytes, as it may have been refused.
+    pub fn recover(&mut self, subchannel: SubchannelId, mut copy: impl FnMut(u32, u64, BounceId) -> bool) {
         let Engine { vcs, sends, bounces, injected, .. } = self;
         let channel = &mut vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
@@ -104,7 +105,11 @@ impl Engine {
             let Some(send) = send else { continue };
             let Source::Sent { len } = send.source else { continue };
             let id = bounces.take();
-            copy(number, len, id);
+            if !copy(number, len, id)
+                && let Body::Write { len, .. } = body
+            {
+                *len = 0;
+            }
             send.source = Source::Bounce { id, offset: 0, len };
             *injected += len;
         }

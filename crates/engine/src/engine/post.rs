@@ -79,9 +79,7 @@ impl Engine {
     /// there is the copy. False if it has not; then [`Engine::detach`] is to be called.
     pub fn keep_sent(&mut self, key: SendKey) -> bool {
         let Some(send) = self.sends.get_mut(key.0) else { return true };
-        // A write that is refused may be taken, and be retransmitted yet.
-        let is_sent =
-            matches!(send.stage, Stage::Sent) && !send.is_write() && self.vcs[send.vc.0 as usize].in_memory().is_some();
+        let is_sent = matches!(send.stage, Stage::Sent) && self.vcs[send.vc.0 as usize].in_memory().is_some();
         if is_sent {
             send.source = Source::Sent { len: send.len() };
         }

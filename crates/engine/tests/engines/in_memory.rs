@@ -125,7 +125,10 @@ fn what_was_not_taken_when_memory_fails_goes_over_the_rail_from_a_copy() {
         [8, 0, 5].iter().zip(1..).map(|(len, tag)| pair.send(tag, *len, false).unwrap()).collect();
     pair.engines[0].delivered(NOW, pair.memory[0], 1).unwrap();
     let mut copied = Vec::new();
-    pair.engines[0].recover(pair.memory[0], |frame, len, _| copied.push((frame, len)));
+    pair.engines[0].recover(pair.memory[0], |frame, len, _| {
+        copied.push((frame, len));
+        true
+    });
     assert_eq!(copied, [(3, 5)], "frame 1 was taken, frame 2 is empty");
     pair.engines[0].subchannel_down(NOW, pair.memory[0], "test");
     let mut again = Vec::new();
@@ -170,6 +173,25 @@ fn a_write_that_was_taken_has_not_succeeded_before_the_peer_says_so() {
         "what was taken behind the write is delivered too"
     );
     assert!(pair.engines[0].delivered(NOW, pair.memory[0], 3).is_err(), "more than was sent");
+}
+
+#[test]
+fn a_write_that_was_taken_goes_again_without_its_bytes() {
+    let mut pair = Pair::new();
+    let (vc, payload, to) = (pair.memory[0].vc, place(1, 100), Remote { key: 7, address: 0 });
+    let write = WriteRequest { vc, to, data: None, payload, inject: true, notify: true, context: Context(1) };
+    let key = pair.engines[0].post_write(write).unwrap();
+    let number = |header: &Header| match header.body {
+        Body::Write { number, len, .. } => Some((number, len, header.repetition)),
+        _ => None,
+    };
+    assert_eq!(number(&pair.engines[0].poll_transmit(NOW).unwrap().header), Some((1, 100, 0)));
+    assert!(pair.engines[0].keep_sent(key));
+    pair.engines[0].delivered(NOW, pair.memory[0], 1).unwrap();
+    pair.engines[0].recover(pair.memory[0], |_, _, _| false);
+    pair.engines[0].subchannel_down(NOW, pair.memory[0], "test");
+    let again = std::iter::from_fn(|| pair.engines[0].poll_transmit(NOW)).find_map(|frame| number(&frame.header));
+    assert_eq!(again, Some((1, 0, 1)));
 }
 
 #[test]

@@ -232,7 +232,9 @@ impl LinkKind for StreamLink {
         self.receive.discard();
     }
 
-    fn recover(&self, _: u32, _: u64, _: &mut Vec<u8>) {}
+    fn recover(&self, _: u32, _: u64, _: &mut Vec<u8>) -> bool {
+        false
+    }
 
     fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
         self.retransmit_datagram();

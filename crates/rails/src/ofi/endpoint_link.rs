@@ -73,7 +73,9 @@ impl LinkKind for OfiLink {
         lock(&self.rail).end_reads(self.at, bounces);
     }
 
-    fn recover(&self, _: u32, _: u64, _: &mut Vec<u8>) {}
+    fn recover(&self, _: u32, _: u64, _: &mut Vec<u8>) -> bool {
+        false
+    }
 
     fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
         lock(&self.rail).push(self.at, (bye, &Source::User(Payload::EMPTY), false), places);

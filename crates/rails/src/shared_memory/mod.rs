@@ -168,8 +168,8 @@ impl LinkKind for SharedMemoryLink {
         self.receiver.discard();
     }
 
-    fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) {
-        self.sender.recover(frame, len, into);
+    fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) -> bool {
+        self.sender.recover(frame, len, into)
     }
 
     fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {

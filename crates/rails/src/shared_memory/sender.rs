@@ -175,9 +175,9 @@ impl Sender {
         !self.has_lent(ended)
     }
 
-    /// Copies the payload, of `len` bytes, of counted frame number `frame`, which was sent in one record and is not known to be
-    /// taken. (Where the peer has changed it, whatever it is now: nobody else gets it.)
-    pub fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) {
+    /// Copies the payload, of `len` bytes, of counted frame number `frame`, which was sent in one record. False if that is known
+    /// to be taken. (Where the peer has changed it, whatever it is now: nobody else gets it.)
+    pub fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) -> bool {
         let untaken = (0..self.next.wrapping_sub(self.taken)).map(|at| self.taken.wrapping_add(at));
         let found = untaken.into_iter().find(|slot| self.end_of(slot.wrapping_add(1)).1 == frame);
         let len = len as usize;
@@ -194,6 +194,7 @@ impl Sender {
             }
         }
         into.resize(len, 0);
+        found.is_some()
     }
 
     /// Whether the peer has to be woken, which it counts as from then on. `is_last`: see [`Sender::unrung`].

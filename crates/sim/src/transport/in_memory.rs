@@ -148,7 +148,9 @@ impl World {
         let (memory, contents) = (&mut self.memories[host.0], self.setup.contents);
         self.hosts[host.0].engine.recover(subchannel, |frame, len, id| {
             let found = flow.recover(frame).filter(|data| data.len() == len);
+            let is_there = found.is_some();
             memory.keep_copy(id, found.unwrap_or_else(|| Data::blank(contents, len)));
+            is_there
         });
     }
 

@@ -364,10 +364,10 @@ impl Subchannel {
     }
 
     /// The frames in flight, each with its number: how many there were, itself included, modulo 2^32.
-    pub fn in_flight_mut(&mut self) -> impl Iterator<Item = (u32, &Body, &mut FrameOwner)> {
+    pub fn in_flight_mut(&mut self) -> impl Iterator<Item = (u32, &mut Body, &mut FrameOwner)> {
         let acked = self.acked;
         let numbered = self.in_flight.iter_mut().zip(1u32..);
-        numbered.map(move |(Frame { body, owner, .. }, at)| (acked.wrapping_add(at), &*body, owner))
+        numbered.map(move |(Frame { body, owner, .. }, at)| (acked.wrapping_add(at), body, owner))
     }
 
     /// Whether an acknowledgement of so many frames says anything new.
