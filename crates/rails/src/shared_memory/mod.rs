@@ -83,7 +83,7 @@ impl SharedMemoryLink {
         self.socket.as_fd()
     }
 
-    /// Returns once the peer writes nothing that has been [`Exposed::end`]ed.
+    /// Returns once the peer writes nothing any more that had ended in `exposed`.
     pub fn await_writer(&mut self) -> Result<(), Stuck> {
         self.exposed.await_writer(self.socket.as_fd())
     }
