@@ -57,7 +57,7 @@ pub fn start() {
     let settings = match Settings::from_lookup(lookup) {
         Ok(settings) => settings,
         Err(error) => {
-            crate::diagnostics::report(error);
+            crate::diagnostics::report_end(error);
             return Comm::world(abi).abort();
         }
     };
