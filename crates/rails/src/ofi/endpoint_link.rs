@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fishplate_engine::wire::Header;
-use fishplate_engine::{Instant, Payload, RailId, Source, SubchannelId};
+use fishplate_engine::{Payload, RailId, Source, SubchannelId};
 
 use super::Rail;
 use crate::bounce_buffers::BounceBuffers;
@@ -46,10 +46,6 @@ impl LinkKind for OfiLink {
 
     fn common_mut(&mut self) -> &mut Common {
         &mut self.common
-    }
-
-    fn newest_acknowledgement(&mut self, frames: u32, _: Instant) -> u32 {
-        frames
     }
 
     fn ending(&self) -> Ending {

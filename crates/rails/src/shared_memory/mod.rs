@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use fishplate_engine::wire::Header;
-use fishplate_engine::{Instant, Payload, RailId, Source, SubchannelId};
+use fishplate_engine::{Payload, RailId, Source, SubchannelId};
 use rustix::net::{SendFlags, send};
 
 use crate::bounce_buffers::BounceBuffers;
@@ -141,11 +141,6 @@ impl LinkKind for SharedMemoryLink {
     #[inline]
     fn common_mut(&mut self) -> &mut Common {
         &mut self.common
-    }
-
-    #[inline]
-    fn newest_acknowledgement(&mut self, frames: u32, _: Instant) -> u32 {
-        frames
     }
 
     fn ending(&self) -> Ending {
