@@ -18,7 +18,6 @@
 mod call_statistics;
 mod communicator;
 mod deferred_free;
-mod diagnostics;
 mod execution;
 #[allow(unsafe_code)]
 mod ffi;

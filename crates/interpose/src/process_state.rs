@@ -57,7 +57,7 @@ pub fn start() {
     let settings = match Settings::from_lookup(lookup) {
         Ok(settings) => settings,
         Err(error) => {
-            crate::diagnostics::report_end(error);
+            fishplate_stderr::report(error);
             return Comm::world(abi).abort();
         }
     };

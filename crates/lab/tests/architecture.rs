@@ -17,7 +17,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     (
         "fishplate-interpose",
         "interpose",
-        &["fishplate-collectives", "fishplate-profile", "fishplate-trace"],
+        &["fishplate-collectives", "fishplate-profile", "fishplate-stderr", "fishplate-trace"],
         Unsafe::In("src/ffi"),
     ),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
@@ -26,13 +26,19 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-profile", "profile", &[], Unsafe::Nowhere),
     ("fishplate-rails", "rails", &["fishplate-engine", "ofi-abi"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
-    ("fishplate-provider", "provider", &["fishplate-engine", "fishplate-rails", "ofi-abi"], Unsafe::In("src/ffi")),
+    (
+        "fishplate-provider",
+        "provider",
+        &["fishplate-engine", "fishplate-rails", "fishplate-stderr", "ofi-abi"],
+        Unsafe::In("src/ffi"),
+    ),
     (
         "fishplate-sim",
         "sim",
         &["fishplate-engine", "fishplate-link", "fishplate-collectives", "fishplate-trace"],
         Unsafe::Nowhere,
     ),
+    ("fishplate-stderr", "stderr", &[], Unsafe::Nowhere),
     ("fishplate-trace", "trace", &[], Unsafe::Nowhere),
     ("fishplate-fuzz", "../fuzz", &["fishplate-engine", "fishplate-rails"], Unsafe::Nowhere),
     (

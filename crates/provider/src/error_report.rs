@@ -1,68 +1,18 @@
-//! Error reports on stderr, before an error on which the MPI may abort the job.
+//! Error reports, before an error on which the MPI may abort the job.
 
-use std::fmt::Display;
-use std::io::Write;
-use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use fishplate_rails::process;
-use rustix::io::ioctl_fionread;
+use fishplate_stderr::report;
 
 use crate::errno::lock_plain;
-
-/// How long a line may wait for its reader.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// How long it is left alone in between.
-const PAUSE: Duration = Duration::from_micros(100);
-
-/// Prints one line, in one piece: other ranks print as well. A closed stderr is nobody's error.
-///
-/// Then waits, up to [`PATIENCE`], until it is read: MPICH's process manager passes on that a rank aborts before what
-/// that rank has written to its pipe, and ends without it.
-pub fn report(what: &dyn Display) {
-    let mut stderr = std::io::stderr();
-    let _ = stderr.write_all(format!("fishplate: {what}\n").as_bytes());
-    wait_until_read(&stderr, PATIENCE);
-}
 
 /// Prints a line about what this rank met, unless it was the last one: for what happens again with every call.
 pub fn report_if_new(what: &Arc<str>) {
     static LAST: Mutex<Option<Arc<str>>> = Mutex::new(None);
     let mut last = lock_plain(&LAST);
     if last.as_ref() != Some(what) {
-        report(&format_args!("{}: {what}", process::name()));
+        report(format_args!("{}: {what}", process::name()));
         *last = Some(what.clone());
-    }
-}
-
-/// Whether all that was written to `pipe` has been read within `patience`.
-fn wait_until_read(pipe: impl AsFd, patience: Duration) -> bool {
-    let until = Instant::now() + patience;
-    while ioctl_fionread(&pipe).is_ok_and(|unread| unread > 0) {
-        if Instant::now() >= until {
-            return false;
-        }
-        thread::sleep(PAUSE);
-    }
-    true
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{Read, pipe};
-
-    use super::*;
-
-    #[test]
-    fn a_line_waits_for_its_reader_but_not_for_ever() {
-        let (mut reader, mut writer) = pipe().unwrap();
-        assert!(wait_until_read(&writer, Duration::ZERO), "nothing is unread");
-        writer.write_all(b"a line").unwrap();
-        assert!(!wait_until_read(&writer, Duration::ZERO), "nobody has read it");
-        let read = thread::spawn(move || reader.read_exact(&mut [0; 6]).map(|()| reader));
-        assert!(wait_until_read(&writer, Duration::from_secs(3600)), "it is read");
-        read.join().unwrap().unwrap();
     }
 }

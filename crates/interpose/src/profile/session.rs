@@ -52,7 +52,7 @@ pub fn start() {
     }
     let folder = PathBuf::from(folder);
     let Some(abi) = Abi::get() else {
-        return crate::diagnostics::report("no profile is recorded: this MPI library is of no known kind");
+        return fishplate_stderr::report("no profile is recorded: this MPI library is of no known kind");
     };
     let world = Comm::world(abi);
     let (Ok(rank), Ok(ranks)) = (world.rank(), world.size()) else { return };
@@ -64,7 +64,7 @@ pub fn start() {
             }
         }
         // One of them is enough; `fishplate profile` says which ranks are missing.
-        Err(error) if rank == 0 => crate::diagnostics::report(format_args!(
+        Err(error) if rank == 0 => fishplate_stderr::report(format_args!(
             "no profile is recorded in {}: {error}; the program runs without",
             folder.display()
         )),
@@ -208,7 +208,7 @@ fn begin_trace(host: &str, rank: usize, ranks: usize) -> Option<Tracer> {
     };
     let report = |error: &io::Error| {
         let folder = folder.display();
-        crate::diagnostics::report(format_args!("no trace is recorded in {folder}: {error}; the program runs without"));
+        fishplate_stderr::report(format_args!("no trace is recorded in {folder}: {error}; the program runs without"));
     };
     Tracer::begin(&folder, &format!("{host}.{}", std::process::id()), header).inspect_err(report).ok()
 }

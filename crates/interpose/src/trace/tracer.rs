@@ -60,7 +60,7 @@ impl Tracer {
         self.began = began;
         if self.thread.is_some_and(|thread| thread != thread::current().id()) {
             self.thread = None;
-            crate::diagnostics::report(
+            fishplate_stderr::report(
                 "several threads call MPI: the trace has their calls in one order, which a prediction keeps to",
             );
         }
@@ -73,7 +73,7 @@ impl Tracer {
         let computed = std::mem::take(&mut self.computed);
         let Some(writer) = &mut self.writer else { return };
         if let Err(error) = writer.push(operation, computed) {
-            crate::diagnostics::report(format_args!(
+            fishplate_stderr::report(format_args!(
                 "the trace ends here, as it cannot be written: {error}; the program runs on without"
             ));
             self.writer = None;
@@ -144,7 +144,7 @@ impl Tracer {
         let Some(mut writer) = self.writer.take() else { return };
         match writer.finish() {
             Ok(()) => drop(fs::remove_file(&self.tail)),
-            Err(error) => crate::diagnostics::report(format_args!("the end of the trace cannot be written: {error}")),
+            Err(error) => fishplate_stderr::report(format_args!("the end of the trace cannot be written: {error}")),
         }
     }
 }

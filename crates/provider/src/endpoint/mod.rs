@@ -31,7 +31,6 @@ use crate::completion_queue::CompletionQueue;
 use crate::counter::Counter;
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, write_plain};
-use crate::error_report;
 use crate::ffi::endpoint_lock::{EndpointLock, Guard, Poisoned};
 
 use crate::progress_thread::ProgressThread;
@@ -214,7 +213,7 @@ impl Endpoint {
             return Err(Errno(FI_ENOCQ));
         }
         let mut transport = open(&self.domain.fabric.settings).map_err(|error| {
-            error_report::report(&error);
+            fishplate_stderr::report(&error);
             Errno(FI_ENETDOWN)
         })?;
         regions.to(&mut transport)?;

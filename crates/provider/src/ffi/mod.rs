@@ -33,7 +33,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ofi_abi::{FI_EOTHER, fi_ops, fid};
 
 use crate::errno::Outcome;
-use crate::error_report;
 
 pub use loader::fi_prov_ini;
 
@@ -54,7 +53,7 @@ const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {
 #[inline(always)]
 fn guard<R>(fallback: R, body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        error_report::report(&"internal error (a bug); the call has failed");
+        fishplate_stderr::report("internal error (a bug); the call has failed");
         fallback
     })
 }

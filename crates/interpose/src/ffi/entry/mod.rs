@@ -137,7 +137,7 @@ fn record(session: &Session, arguments: &mut Arguments, target: &Target, caller:
     }
     if recorded.is_err() {
         // The program is not to suffer from it.
-        crate::diagnostics::report("recording a profile has failed (see above); the program runs on without");
+        fishplate_stderr::report("recording a profile has failed (see above); the program runs on without");
         profile::pause();
     }
     result
