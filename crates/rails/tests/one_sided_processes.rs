@@ -186,6 +186,21 @@ impl Memory {
             }
         }
     }
+
+    /// Registrations come and go until the origin has written `enough`, in good time from `start` on.
+    fn until_written(
+        &mut self,
+        (enough, start): (usize, Instant),
+        origin: &mut Origin,
+        random: &mut fastrand::Rng,
+        target: &mut Endpoint,
+    ) {
+        while self.written < enough {
+            origin.assert_runs();
+            self.turn(random, target);
+            assert!(start.elapsed() < PATIENCE, "{} ends of {enough}", self.written);
+        }
+    }
 }
 
 #[test]
@@ -197,11 +212,7 @@ fn nothing_is_written_after_the_end_of_a_registration() {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut origin = Origin::start(&target, seed);
         let (start, enough) = (Instant::now(), memory.written + 200);
-        while memory.written < enough {
-            origin.assert_runs();
-            memory.turn(&mut random, &mut target);
-            assert!(start.elapsed() < PATIENCE, "{} ends of {enough}", memory.written);
-        }
+        memory.until_written((enough, start), &mut origin, &mut random, &mut target);
         // In the middle of whatever it does.
         origin.signal(Signal::KILL);
         memory.end_all(&mut target);
@@ -220,11 +231,7 @@ fn the_end_of_a_registration_does_not_wait_for_an_origin_that_is_stopped() {
     let start = Instant::now();
     for stops in 1..=40 {
         let enough = 3 * stops;
-        while memory.written < enough {
-            origin.assert_runs();
-            memory.turn(&mut random, &mut target);
-            assert!(start.elapsed() < PATIENCE, "{} ends of {enough}", memory.written);
-        }
+        memory.until_written((enough, start), &mut origin, &mut random, &mut target);
         origin.signal(Signal::STOP);
         memory.end_all(&mut target);
         origin.signal(Signal::CONT);
