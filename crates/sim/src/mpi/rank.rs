@@ -139,7 +139,7 @@ impl Rank {
     pub fn add_subchannel(&mut self, vc: VcId, flow: FlowId, spec: SubchannelSpec) -> Option<SubchannelId> {
         let subchannel = self.engine.subchannel_up(vc, RailId(spec.rail), Some(spec.speed), spec.grant).ok()?;
         let rtt_ns = spec.round_trip_ns;
-        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
+        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
         self.engine.path_measured(Instant(0), subchannel, path);
         self.engine.writable(subchannel, spec.budget);
         self.flows.push(vc, flow);

@@ -27,7 +27,7 @@ use super::{CreditReturn, Reply, State, VirtualChannel};
 use crate::envelope::Envelope;
 use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
-use crate::policy::{MAX_PIECE, View, Views, deprioritize_negligible};
+use crate::policy::{MAX_PIECE, View, Views};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, SendRef};
@@ -87,13 +87,9 @@ impl VirtualChannel {
             delay_ns: subchannel.estimate.delay_ns() + subchannel.extra_delay_ns(),
             late_ns: subchannel.estimate.late_ns(now),
             window: subchannel.estimate.window(),
-            is_host_limited: subchannel.estimate.is_host_limited() && !subchannel.liveness.is_quarantined,
             is_last_received: self.last_received == Some(index),
         };
-        let mut views: Views =
-            self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect();
-        deprioritize_negligible(&mut views);
-        views
+        self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect()
     }
 
     /// Bytes that subchannel `index` may be given for what is known of its path; no limit where there is no other.
@@ -159,7 +155,7 @@ impl VirtualChannel {
                 continue;
             };
             let len = send.len();
-            let protocol = self.protocol(len)?;
+            let protocol = self.protocol(now, len)?;
             let carried = if protocol == Protocol::Eager { len } else { 0 };
             let index = match self.live[..] {
                 // Nothing to choose: the usual case of one rail need not pay for the estimates of all.
@@ -194,7 +190,7 @@ impl VirtualChannel {
     ) -> Option<(usize, Header)> {
         let index = self.in_memory().filter(|_| self.state == State::Open)?;
         let is_free = self.subchannels[index].budget > 0 && self.is_idle();
-        if !is_free || self.protocol(len) != Some(Protocol::Eager) {
+        if !is_free || self.protocol(now, len) != Some(Protocol::Eager) {
             return None;
         }
         self.credit.spend(len + MESSAGE_CHARGE);

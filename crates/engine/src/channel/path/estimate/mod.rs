@@ -35,7 +35,6 @@ pub struct Estimate {
     round_trip: RoundTrip,
     own_clock: Rare<PeerClock>,
     window: CongestionWindow,
-    is_host_limited: bool,
     in_flight: InFlight,
     lateness: Lateness,
 }
@@ -48,7 +47,6 @@ impl Estimate {
             round_trip: RoundTrip::default(),
             own_clock: Rare::new(),
             window: CongestionWindow::UNKNOWN,
-            is_host_limited: false,
             in_flight: InFlight::default(),
             lateness: Lateness::default(),
         }
@@ -87,11 +85,6 @@ impl Estimate {
     /// How much later than all this says frames arrive in the mean, in nanoseconds.
     pub fn late_ns(&self, now: Instant) -> u64 {
         self.lateness.at(now)
-    }
-
-    /// Whether the host, not the path, limits it: it drains faster than it is fed.
-    pub fn is_host_limited(&self) -> bool {
-        self.is_host_limited
     }
 
     /// Whether its path is a near one without a recent measurement, which may be much slower than assumed.
@@ -213,7 +206,6 @@ impl Estimate {
     pub fn path_measured(&mut self, now: Instant, path: Path) {
         self.round_trip.driver_measured(path.rtt_ns, path.min_rtt_ns);
         self.window.driver_measured(now, path.window, self.min_rtt_ns());
-        self.is_host_limited = path.is_host_limited;
         // What the path has carried it can carry; that it carried no more may have other reasons. Near paths are measured
         // well enough by acknowledgements, and one burst into an empty queue looks faster than any link.
         let is_far = self.min_rtt_ns() >= FAR_NS;
