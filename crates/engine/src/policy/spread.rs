@@ -41,21 +41,22 @@ impl Spread {
         let alone_ns = |at: usize| views[at].finish_ns(len) + if at == current { 0.0 } else { PIECE_NS };
         let best = (0..views.len()).min_by(|a, b| alone_ns(*a).total_cmp(&alone_ns(*b))).unwrap_or(0);
         let latest_ns = alone_ns(best);
-        let line = |position: usize| Line::of(&views[position], position, latest_ns, len);
+        let line = |position: usize, rate: f64| Line::of(&View { rate, ..views[position] }, position, latest_ns, len);
+        // What they have been given already was as little.
+        let hedged = |at: usize| line(at, views[at].rate * (1.0 - RATE_ERROR));
         let mut others: ArrayVec<Line, MAX_SUBCHANNELS> =
-            (0..views.len()).filter(|at| *at != best).map(line).filter(|line| line.start_ns < latest_ns).collect();
+            (0..views.len()).filter(|at| *at != best).map(hedged).filter(|line| line.start_ns < latest_ns).collect();
         others.sort_unstable_by(|a, b| a.start_ns.total_cmp(&b.start_ns));
-        let first = line(best);
+        let first = line(best, views[best].rate);
         let mut taken: ArrayVec<Line, MAX_SUBCHANNELS> = ArrayVec::new();
         taken.push(Line { start_ns: latest_ns - len as f64 / first.rate, ..first });
         let mut common = Common { rate: first.rate, offset: first.rate * taken[0].start_ns, len: len as f64 };
         for other in others {
-            let hedged = Line { start_ns: other.start_ns + PIECE_NS, rate: other.rate * (1.0 - RATE_ERROR), ..other };
-            let with = common.and(&hedged);
-            let gain_ns = common.finish_ns() - with.finish_ns();
-            if gain_ns > PIECE_NS + RATE_ERROR * (with.finish_ns() - other.start_ns) {
+            let with = common.and(&other);
+            let error_ns = RATE_ERROR * (with.finish_ns() - views[other.position].latency_ns() as f64);
+            if common.finish_ns() - with.finish_ns() > PIECE_NS + error_ns {
                 common = with;
-                taken.push(hedged);
+                taken.push(other);
             }
         }
         // Those that have delivered all before the one that is best alone begins leave it out.

@@ -11,6 +11,7 @@ mod lateness;
 mod packet_train;
 pub mod peer_clock;
 pub mod rate;
+pub mod rate_probe;
 mod round_trip;
 pub mod sent_frames;
 
