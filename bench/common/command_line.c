@@ -3,6 +3,7 @@
 #include "json_text.h"
 #include "option_specs.h"
 #include "parse.h"
+#include "random.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -97,7 +98,7 @@ static enum options_outcome check_combination(const struct program *program,
         {OPTION_ITERATIONS, OPTION_SECONDS},  {OPTION_SINGLE, OPTION_MESSAGES},
         {OPTION_SINGLE, OPTION_MAX_SIZE},     {OPTION_SINGLE, OPTION_DURATION},
         {OPTION_MESSAGES, OPTION_DURATION},   {OPTION_BANDWIDTH, OPTION_START},
-        {OPTION_DIMENSIONS, OPTION_NEIGHBOURS},
+        {OPTION_DIMENSIONS, OPTION_NEIGHBOURS}, {OPTION_INTERVAL, OPTION_SHUFFLE},
     };
     for (size_t i = 0; i < sizeof exclusive / sizeof exclusive[0]; i++)
         if (options_given(options, exclusive[i].first)
@@ -175,6 +176,19 @@ static enum options_outcome check_sizes(const struct program *program,
     return OPTIONS_RUN;
 }
 
+// Fisher and Yates. The order is part of the options, so all ranks have it.
+static void shuffle_sizes(struct options *options)
+{
+    struct random random = random_stream(options->shuffle, 0);
+    for (uint64_t left = options->size_count; left > 1; left--) {
+        size_t *last = &options->sizes[left - 1];
+        size_t *other = &options->sizes[random_below(&random, left)];
+        size_t size = *last;
+        *last = *other;
+        *other = size;
+    }
+}
+
 enum options_outcome options_parse(const struct program *program, int argc, char **argv,
                                    struct options *options,
                                    char message[OPTIONS_MESSAGE_CAPACITY])
@@ -209,7 +223,11 @@ enum options_outcome options_parse(const struct program *program, int argc, char
     enum options_outcome outcome = check_files(program, options, message);
     if (outcome == OPTIONS_RUN)
         outcome = check_sizes(program, options, message);
-    return outcome == OPTIONS_RUN ? check_combination(program, options, message) : outcome;
+    if (outcome == OPTIONS_RUN)
+        outcome = check_combination(program, options, message);
+    if (options_given(options, OPTION_SHUFFLE))
+        shuffle_sizes(options);
+    return outcome;
 }
 
 void options_print_help(const struct program *program, FILE *out)

@@ -41,6 +41,8 @@ const struct option_spec option_specs[OPTION_COUNT] = {
                       "size of the problem (default S)", false},
     [OPTION_SIZES] = {"--sizes", KIND_SIZES, FIELD(sizes), 0, 0, "LIST",
                       "message sizes: 1,64,1K,4M or ranges of powers of two, 1:4M", false},
+    [OPTION_SHUFFLE] = {"--shuffle", KIND_COUNT, FIELD(shuffle), 0, UINT64_MAX, "SEED",
+                        "measure the sizes in a random order (default: as listed)", true},
     [OPTION_ITERATIONS] = {"--iterations", KIND_COUNT, FIELD(iterations), 1, MAX_COUNT, "N",
                            "iterations per size (default: as many as fit in --seconds)", true},
     [OPTION_SECONDS] = {"--seconds", KIND_SECONDS, FIELD(seconds), 0, 0, "S",

@@ -21,6 +21,7 @@ enum { OPTIONS_PATH_CAPACITY = 1024 };
 enum option_id {
     OPTION_CLASS,
     OPTION_SIZES,
+    OPTION_SHUFFLE,
     OPTION_ITERATIONS,
     OPTION_SECONDS,
     OPTION_WARMUP,
@@ -101,7 +102,9 @@ enum option_id {
      | OPTION_BIT(OPTION_CHECK))
 
 // The same for messages of several sizes.
-#define OPTIONS_SWEEP (OPTIONS_MEASURE | OPTION_BIT(OPTION_SIZES) | OPTION_BIT(OPTION_CHECK))
+#define OPTIONS_SWEEP                                                                              \
+    (OPTIONS_MEASURE | OPTION_BIT(OPTION_SIZES) | OPTION_BIT(OPTION_SHUFFLE)                       \
+     | OPTION_BIT(OPTION_CHECK))
 
 // How one-sided operations are completed; in the order of the words of --sync.
 enum sync { SYNC_FENCE, SYNC_PSCW, SYNC_LOCK };
@@ -151,6 +154,7 @@ struct options {
     int problem_class; // enum problem_class
     size_t sizes[OPTIONS_MAX_SIZES];
     uint64_t size_count;
+    uint64_t shuffle; // seed of the order of sizes; meaningful when given
     uint64_t iterations; // 0: automatic
     double seconds;
     uint64_t warmup; // meaningful when given

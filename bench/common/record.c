@@ -54,6 +54,8 @@ void record_start(const struct session *session, const struct record *record)
     printf(",\"size\":%zu,\"parameters\":{", record->size);
     if (record->parameter != NULL)
         printf("\"%s\":%.9g", record->parameter, record->parameter_value);
+    if (record->turn > 0)
+        printf("%s\"turn\":%" PRIu64, record->parameter != NULL ? "," : "", record->turn);
     printf("},\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.9g,\"iterations\":%" PRIu64
            ",\"seconds\":%.9g,\"checked\":%s",
            record->metric, record->unit, record->value, record->iterations, record->seconds,

@@ -26,6 +26,7 @@ struct record {
     uint64_t window; // 0: none
     const char *parameter; // what beside the size tells lines of a run apart; NULL: nothing
     double parameter_value;
+    uint64_t turn; // of a size that is measured several times, from 1; 0: it is measured once
     const struct summary *percentiles; // of single iterations, in `unit`; NULL: none
     const struct spread *over_ranks; // NULL: none
     const double *repeat_values; // in order of time

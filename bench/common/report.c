@@ -22,6 +22,15 @@ static void print_titles(const char *const *titles, size_t count)
         printf("%*s", REPORT_MORE_WIDTH, titles[i]);
 }
 
+// In columns only a random order has to be told: the lines of others are as they were asked for.
+static void print_order(const struct options *options)
+{
+    printf("# order of sizes:");
+    for (uint64_t i = 0; i < options->size_count; i++)
+        printf(" %zu", options->sizes[i]);
+    printf("\n");
+}
+
 void report_header(const struct session *session, const struct benchmark *benchmark)
 {
     static const char *const over_ranks[] = {"Least rank", "Greatest rank"};
@@ -30,6 +39,8 @@ void report_header(const struct session *session, const struct benchmark *benchm
     if (session->options.json)
         return;
     report_title(session, benchmark->method);
+    if (options_given(&session->options, OPTION_SHUFFLE))
+        print_order(&session->options);
     printf("%-*s", REPORT_SIZE_WIDTH, "# Size");
     if (benchmark->parameter != NULL)
         printf("%*s", REPORT_SIZE_WIDTH, benchmark->parameter);
@@ -61,6 +72,7 @@ static void print_json(const struct session *session, const struct benchmark *be
         .window = result->window,
         .parameter = benchmark->parameter,
         .parameter_value = (double)result->parameter,
+        .turn = result->turn,
         .percentiles = result->has_percentiles ? &result->percentiles : NULL,
         .over_ranks = benchmark->over_ranks != NULL ? &result->over_ranks : NULL,
         .repeat_values = result->repeat_values,

@@ -92,13 +92,29 @@ static void summarize(struct course *course, struct result *result)
     result->percentiles = series_summarize(&course->samples);
 }
 
-static void measure(struct course *course, size_t size, uint64_t parameter)
+// Which turn of its size a place in the list of sizes has, or 0 where that is the only one.
+static uint64_t turn_at(const struct options *options, uint64_t place)
+{
+    uint64_t turn = 0, turns = 0;
+    for (uint64_t i = 0; i < options->size_count; i++) {
+        if (options->sizes[i] != options->sizes[place])
+            continue;
+        turns++;
+        if (i == place)
+            turn = turns;
+    }
+    return turns > 1 ? turn : 0;
+}
+
+static void measure(struct course *course, uint64_t place, uint64_t parameter)
 {
     const struct session *session = course->session;
     const struct benchmark *benchmark = course->benchmark;
-    struct result result = {
-        .size = size, .parameter = parameter, .repeats = session->options.repeats};
-    result.window = benchmark->open(course->state, size, parameter);
+    struct result result = {.size = session->options.sizes[place],
+                            .parameter = parameter,
+                            .turn = turn_at(&session->options, place),
+                            .repeats = session->options.repeats};
+    result.window = benchmark->open(course->state, result.size, parameter);
     double *values = allocate(result.repeats * sizeof *values);
     result.repeat_values = values;
 
@@ -136,6 +152,6 @@ void sweep(const struct session *session, const struct benchmark *benchmark, voi
     uint64_t last = benchmark->parameter != NULL ? benchmark->last : benchmark->first;
     for (uint64_t i = 0; i < session->options.size_count; i++)
         for (uint64_t parameter = benchmark->first; parameter <= last; parameter++)
-            measure(&course, session->options.sizes[i], parameter);
+            measure(&course, i, parameter);
     series_destroy(&course.samples);
 }

@@ -8,6 +8,7 @@
 struct result {
     size_t size;
     uint64_t parameter;
+    uint64_t turn; // of a size that is measured several times, from 1; 0: it is measured once
     uint64_t window; // 0: none
     uint64_t iterations; // over all repeats
     double seconds; // over all repeats

@@ -72,15 +72,16 @@ static void print_tier_text(const struct hop *hops, size_t count)
     fflush(stdout);
 }
 
-static void print_tier_json(const struct session *session, size_t size, const struct hop *hops,
-                            size_t count)
+static void print_tier_json(const struct session *session, const struct result *result,
+                            const struct hop *hops, size_t count)
 {
     struct record record = {
         .kind = "tier",
         .metric = "latency",
         .unit = "us",
         .value = (hops[(count - 1) / 2].latency_us + hops[count / 2].latency_us) / 2.0,
-        .size = size,
+        .size = result->size,
+        .turn = result->turn,
         .checked = session->options.check,
         .parameter = "tier",
         .parameter_value = hops[0].tier,
@@ -92,7 +93,7 @@ static void print_tier_json(const struct session *session, size_t size, const st
     record_end();
 }
 
-static void print_tiers(const struct nhop *nhop, size_t size)
+static void print_tiers(const struct nhop *nhop, const struct result *result)
 {
     size_t count = (size_t)nhop->session->ranks - 1;
     tiers_find(nhop->hops, count);
@@ -100,7 +101,7 @@ static void print_tiers(const struct nhop *nhop, size_t size)
         for (next = first + 1; next < count && nhop->hops[next].tier == nhop->hops[first].tier;)
             next++;
         if (nhop->session->options.json)
-            print_tier_json(nhop->session, size, &nhop->hops[first], next - first);
+            print_tier_json(nhop->session, result, &nhop->hops[first], next - first);
         else
             print_tier_text(&nhop->hops[first], next - first);
     }
@@ -113,7 +114,7 @@ static void note_latency(void *state, const struct result *result)
     nhop->hops[result->parameter - 1] = (struct hop){
         .peer = (int)result->parameter, .latency_us = result->percentiles.p50};
     if ((int)result->parameter == nhop->session->ranks - 1)
-        print_tiers(nhop, result->size);
+        print_tiers(nhop, result);
 }
 
 int main(int argc, char **argv)

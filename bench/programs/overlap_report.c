@@ -36,6 +36,7 @@ static void print_json(const struct session *session, const struct result *resul
         .unit = "us",
         .value = alone_us,
         .size = result->size,
+        .turn = result->turn,
         .checked = session->options.check,
     };
     record_start(session, &record);

@@ -115,11 +115,33 @@ static void test_options(void)
     EXPECT(parse_line("--version", &options, message) == OPTIONS_VERSION);
 }
 
+static void test_orders_of_sizes(void)
+{
+    const size_t listed[] = {4, 1, 4, 2, 8};
+    enum { LISTED = sizeof listed / sizeof listed[0] };
+    struct options first, again, other;
+    char message[OPTIONS_MESSAGE_CAPACITY];
+    EXPECT(parse_line("--sizes 4,1,4,2,8", &first, message) == OPTIONS_RUN);
+    EXPECT(first.size_count == LISTED && memcmp(first.sizes, listed, sizeof listed) == 0);
+    EXPECT(parse_line("--shuffle 1 --sizes 4,1,4,2,8", &first, message) == OPTIONS_RUN);
+    EXPECT(parse_line("--sizes 4,1,4,2,8 --shuffle 1", &again, message) == OPTIONS_RUN);
+    EXPECT(parse_line("--sizes 4,1,4,2,8 --shuffle 2", &other, message) == OPTIONS_RUN);
+    EXPECT(memcmp(first.sizes, listed, sizeof listed) != 0);
+    EXPECT(memcmp(first.sizes, again.sizes, sizeof listed) == 0);
+    EXPECT(memcmp(first.sizes, other.sizes, sizeof listed) != 0);
+    size_t fours = 0, sum = 0;
+    for (int i = 0; i < LISTED; i++) {
+        fours += first.sizes[i] == 4;
+        sum += first.sizes[i];
+    }
+    EXPECT(first.size_count == LISTED && fours == 2 && sum == 19);
+}
+
 static void test_wrong_options(void)
 {
     // Each line with what the message must name.
     static const char *const wrong[][3] = {
-        {"--size 4", "'--size'", "--sizes, --iterations"},
+        {"--size 4", "'--size'", "--sizes, --shuffle"},
         {"word", "'word'", "allowed"},
         {"--pairs 4", "'--pairs'", "allowed"},
         {"--window 0", "--window: '0'", "from 1 to 16384"},
@@ -133,6 +155,8 @@ static void test_wrong_options(void)
         {"--interval 1 --percentiles", "--percentiles", "exclude"},
         {"--interval 1 --iterations 5", "--iterations", "exclude"},
         {"--interval 1 --sizes 1,2", "--sizes: 2 sizes", "one size"},
+        {"--interval 1 --shuffle 1", "--shuffle", "exclude"},
+        {"--shuffle x", "--shuffle: 'x'", "a whole number from 0"},
         {"--interval 20", "--duration: 10 s", "20 s"},
         {"--iterations 5 --seconds 1", "--seconds", "exclude"},
         {"--sync", "--sync: value missing", "fence|pscw|lock"},
@@ -281,12 +305,12 @@ static bool options_are(const struct program *program, const char *line, const c
 static void test_options_as_json(void)
 {
     EXPECT(options_are(&some_program, "--sync lock --socket-buffer 64K",
-                       "{\"iterations\":null,\"seconds\":0.5,\"warmup\":null,\"repeats\":1,"
+                       "{\"shuffle\":null,\"iterations\":null,\"seconds\":0.5,\"warmup\":null,\"repeats\":1,"
                        "\"window\":64,\"threads\":2,\"sync\":\"lock\",\"start\":\"barrier\","
                        "\"socket_buffer\":65536,\"mss\":null,\"address\":null,\"interval\":null,\"duration\":null,"
                        "\"seed\":1}"));
     EXPECT(options_are(&some_program, "--interval 0.5 --address 10.0.0.1 --start together",
-                       "{\"iterations\":null,\"seconds\":null,\"warmup\":null,\"repeats\":1,"
+                       "{\"shuffle\":null,\"iterations\":null,\"seconds\":null,\"warmup\":null,\"repeats\":1,"
                        "\"window\":64,\"threads\":2,\"sync\":\"pscw\",\"start\":\"together\","
                        "\"socket_buffer\":null,\"mss\":null,\"address\":\"10.0.0.1\",\"interval\":0.5,\"duration\":10,"
                        "\"seed\":1}"));
@@ -310,6 +334,7 @@ void test_command_line(void)
     test_sizes();
     test_size_lists();
     test_options();
+    test_orders_of_sizes();
     test_wrong_options();
     test_options_of_patterns();
     test_options_of_applications();

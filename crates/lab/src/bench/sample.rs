@@ -10,7 +10,8 @@ use crate::record::Sample;
 
 /// Options that tell no values apart, or that differ between the stacks: how plain sockets find their peer and what
 /// they are, what is random, and where files are; which operation was measured is in the name of the value.
-const LEFT_OUT: [&str; 8] = ["address", "port", "mptcp", "seed", "socket_buffer", "mss", "path", "operation"];
+const LEFT_OUT: [&str; 9] =
+    ["address", "port", "mptcp", "seed", "shuffle", "socket_buffer", "mss", "path", "operation"];
 
 /// What options are unless asked for otherwise. Older lines do not tell them, and are of the same.
 fn usual() -> [(&'static str, Value); 3] {
@@ -150,6 +151,17 @@ mod tests {
         assert_eq!(options, r#"{"peer":1,"seconds":0.1,"window":32}"#);
         assert_eq!((sample.size_bytes, sample.value, sample.checked, sample.round), (Some(64), 17.5, true, 1));
         assert_eq!(shown(&sample), "17.5 MB/s at 64 B");
+    }
+
+    #[test]
+    fn turns_of_a_size_are_samples_of_their_own_in_whatever_order_they_were_measured() {
+        let line = LINE.replace('\n', "").replace("\"seed\":1", "\"shuffle\":7");
+        let turn = |number: &str| {
+            let line = line.replace("\"peer\":1", &format!("\"turn\":{number}"));
+            serde_json::to_string(&BenchLine::parse(&line).unwrap().sample(&cell(), 2, true).options).unwrap()
+        };
+        assert_eq!(turn("2"), r#"{"seconds":0.1,"turn":2,"window":32}"#);
+        assert_ne!(turn("1"), turn("2"));
     }
 
     #[test]
