@@ -307,6 +307,21 @@ impl Engine {
         busy.chain(injected).filter(|vc| self.vcs[vc.0 as usize].state == State::Open).collect()
     }
 
+    /// Whether the peer of `vc` has acknowledged everything that was posted.
+    pub fn is_quiet_with(&self, vc: VcId) -> bool {
+        let channel = &self.vcs[vc.0 as usize];
+        let owes = || self.sends.values().any(|send| send.vc == vc && send.inject);
+        channel.state != State::Open || channel.is_quiet() && !owes()
+    }
+
+    /// Why the peer of `vc` is lost, if it is.
+    pub fn loss(&self, vc: VcId) -> Option<&str> {
+        match &self.vcs[vc.0 as usize].state {
+            State::Open => None,
+            State::Lost(why) => Some(why),
+        }
+    }
+
     /// A header for a frame of the driver's own, without payload: a goodbye once nothing more is to be sent, or padding.
     pub fn bare_header(&mut self, now: Instant, subchannel: SubchannelId, body: Body) -> Header {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];

@@ -116,6 +116,12 @@ pub struct Endpoint {
     poll_interval: PollInterval,
     /// When to look after attempts and paths next.
     next_tick: Instant,
+    /// The user has closed it: it ends once its peers have what was sent.
+    is_closing: bool,
+    /// Links over which goodbyes have come that are to be answered.
+    leaving: Vec<usize>,
+    /// Links whose sockets take nothing more, and may still have something that has come.
+    broken: Vec<usize>,
     counters: Counters,
     status_page: StatusPage,
     rail_bytes: Publisher,
@@ -212,6 +218,9 @@ impl Endpoint {
             flushes: 0,
             poll_interval: PollInterval::new(),
             next_tick: Instant(0),
+            is_closing: false,
+            leaving: Vec::new(),
+            broken: Vec::new(),
             // One more, for shared memory.
             counters: Counters::new(rails.len() + ofi.len() + 1),
             rail_bytes: Publisher::begin(rail_names(&rails, &ofi).into_iter()),

@@ -437,9 +437,9 @@ impl Subchannel {
         self.in_flight.is_empty()
     }
 
-    /// Whether everything but probes has been acknowledged.
+    /// Whether everything has been acknowledged but probes, and credit that was given back: nothing depends on these.
     pub fn has_delivered(&self) -> bool {
-        self.in_flight.iter().all(|frame| frame.owner == FrameOwner::Ping)
+        self.in_flight.iter().all(|frame| matches!(frame.body, Body::Ping | Body::Relinquish { .. }))
     }
 }
 

@@ -77,6 +77,8 @@ impl Endpoint {
         self.engine.handle_timeout(now);
         self.apply_engine_failures();
         moved |= self.pump(now);
+        self.fail_broken_links();
+        self.answer_goodbyes();
         self.ring_bells(true);
         moved || self.buffer_sends(now)
     }
