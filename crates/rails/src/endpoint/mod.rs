@@ -48,6 +48,7 @@ use connections::seeking::SeekingPeers;
 use links::{Links, rail_names};
 use ofi::OfiState;
 use peer::Peer;
+use progress::looks::Looks;
 use progress::poll_interval::PollInterval;
 use progress::token;
 use send::batching::HeldLinks;
@@ -113,6 +114,9 @@ pub struct Endpoint {
     skipped: u32,
     /// How often something was transmitted.
     flushes: u64,
+    looks: Looks,
+    /// Others wait for the processor: it is better given to them than spent on looking longer.
+    is_crowded: bool,
     poll_interval: PollInterval,
     /// When to look after attempts and paths next.
     next_tick: Instant,
@@ -216,6 +220,8 @@ impl Endpoint {
             calls: 0,
             skipped: 0,
             flushes: 0,
+            looks: Looks::default(),
+            is_crowded: false,
             poll_interval: PollInterval::new(),
             next_tick: Instant(0),
             is_closing: false,
