@@ -155,7 +155,11 @@ impl Rate {
                 // It is as fast as can be told.
                 self.last_measured = now;
             }
-            // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
+            // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send. What may
+            // be faster is taken to be so, little by little: else one that is given little would never show what it can.
+            if expected_ns > (min_ns + max_ns) / 2.0 {
+                self.measured = (self.measured * (1.0 + FREE_INCREASE)).min(self.nominal.max(self.measured));
+            }
             return;
         }
         // What passed at once may have been all.

@@ -240,10 +240,10 @@ impl Estimate {
     }
 }
 
-/// The part of a range that lies in another one, or its end that is nearer to that.
+/// The part of a range that lies in another one; all of it where they contradict each other.
 fn within(range: TimeRange, other: TimeRange) -> TimeRange {
-    let clamp = |time: Instant| time.max(other.0).min(other.1);
-    (clamp(range.0), clamp(range.1))
+    let both = (range.0.max(other.0), range.1.min(other.1));
+    if both.0 <= both.1 { both } else { range }
 }
 
 #[cfg(test)]
