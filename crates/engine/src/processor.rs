@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProcessorCost {
     /// Of one more piece: its system calls and those of its acknowledgement.
-    pub piece_ns: f64,
+    pub piece_ns: f32,
     /// Of each byte.
-    pub byte_ns: f64,
+    pub byte_ns: f32,
 }
 
 impl Default for ProcessorCost {
@@ -17,8 +17,13 @@ impl Default for ProcessorCost {
 }
 
 impl ProcessorCost {
+    /// Of one more piece, in nanoseconds.
+    pub fn piece(&self) -> f64 {
+        self.piece_ns.into()
+    }
+
     /// Of `len` bytes in so many pieces.
     pub fn of(&self, pieces: usize, len: u64) -> f64 {
-        pieces as f64 * self.piece_ns + len as f64 * self.byte_ns
+        pieces as f64 * f64::from(self.piece_ns) + len as f64 * f64::from(self.byte_ns)
     }
 }

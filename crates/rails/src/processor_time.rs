@@ -8,16 +8,16 @@ const LONG: u64 = 16 << 10;
 /// One of so many short calls is timed.
 const SHORT_EACH: u32 = 16;
 /// A measurement that is higher counts as little: the process may not have been running.
-const WEIGHT_HIGHER: f64 = 1.0 / 32.0;
-const WEIGHT_LOWER: f64 = 1.0 / 4.0;
+const WEIGHT_HIGHER: f32 = 1.0 / 32.0;
+const WEIGHT_LOWER: f32 = 1.0 / 4.0;
 /// One measurement is no more than this factor above what was known.
-const MAX_FACTOR: f64 = 4.0;
+const MAX_FACTOR: f32 = 4.0;
 
 /// What the calls of one direction cost, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct CallCost {
-    call_ns: f64,
-    byte_ns: f64,
+    call_ns: f32,
+    byte_ns: f32,
     short_calls: u32,
 }
 
@@ -41,10 +41,10 @@ impl CallCost {
     /// One call has carried `bytes` and took `ns`.
     pub fn sample(&mut self, bytes: u64, ns: u64) {
         let (known, shown) = if bytes <= SHORT {
-            (&mut self.call_ns, ns as f64)
+            (&mut self.call_ns, ns as f32)
         } else if bytes >= LONG {
-            let rest_ns = (ns as f64 - self.call_ns).max(0.0);
-            (&mut self.byte_ns, rest_ns / bytes as f64)
+            let rest_ns = (ns as f32 - self.call_ns).max(0.0);
+            (&mut self.byte_ns, rest_ns / bytes as f32)
         } else {
             return;
         };
@@ -74,7 +74,7 @@ impl ProcessorTime {
     pub fn news(&mut self) -> Option<ProcessorCost> {
         let piece_ns = 2.0 * (self.send.call_ns + self.receive.call_ns);
         let now = ProcessorCost { piece_ns, byte_ns: self.send.byte_ns.max(self.receive.byte_ns) };
-        let is_near = |a: f64, b: f64| (a - b).abs() <= b / 16.0;
+        let is_near = |a: f32, b: f32| (a - b).abs() <= b / 16.0;
         if is_near(now.piece_ns, self.told.piece_ns) && is_near(now.byte_ns, self.told.byte_ns) {
             return None;
         }

@@ -136,7 +136,7 @@ pub struct VirtualChannel {
     /// Bytes that wait: of `queued` messages and writes, and what may be cut in `striping_queue`.
     pending: u64,
     /// Bytes that were sent since the last padding.
-    sent_since_padding: u64,
+    sent_since_padding: u32,
     /// What frames cost the processors of both ends.
     pub processor: ProcessorCost,
     multiplex: Multiplexer,

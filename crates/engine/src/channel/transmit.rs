@@ -102,7 +102,7 @@ impl VirtualChannel {
         let subchannel = &mut self.subchannels[index];
         let (ack, ack_delay_us) = subchannel.take_ack(now);
         if body.is_counted() {
-            self.sent_since_padding += MAX_HEADER_LEN as u64 + len;
+            self.sent_since_padding = self.sent_since_padding.saturating_add(MAX_HEADER_LEN as u32 + len as u32);
             subchannel.sent(now, body, owner, MAX_HEADER_LEN as u64 + len);
         } else {
             subchannel.spend(MAX_HEADER_LEN as u64);

@@ -168,7 +168,7 @@ impl Engine {
     }
 
     /// What is estimated of the path of a subchannel; `None` if there is none.
-    pub fn path(&self, now: Instant, subchannel: SubchannelId) -> Option<PathEstimate> {
+    pub fn path(&self, subchannel: SubchannelId) -> Option<PathEstimate> {
         let found = self.vcs.get(subchannel.vc.0 as usize)?.subchannels.get(usize::from(subchannel.index))?;
         Some(found.estimate.snapshot(found.rail))
     }

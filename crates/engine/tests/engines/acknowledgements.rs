@@ -38,7 +38,10 @@ fn replies_carry_them() {
                 world.run_until(|world| world.oracle.ended_receives == turn + 1);
             }
             world.finish();
-            assert!(pure_acks(&world) <= TURNS / 50, "{} for {TURNS} messages over {rails} rails", pure_acks(&world));
+            // Padding, by which rails are measured, is acknowledged at once: two pairs each way.
+            let of_padding = if rails > 1 { 8 * rails as u64 } else { 0 };
+            let most = TURNS / 50 + of_padding;
+            assert!(pure_acks(&world) <= most, "{} for {TURNS} messages over {rails} rails", pure_acks(&world));
         }
     }
 }

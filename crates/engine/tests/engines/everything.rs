@@ -36,6 +36,7 @@ pub fn setup(seed: u64) -> Setup {
         rail_timeout_ns: 60_000_000_000,
         memory: *rng.pick(&[0, 1 << 20, 512 << 20]),
         max_announced: *rng.pick(&[0, 50, MAX_ANNOUNCED]),
+        ..Config::default()
     };
     println!("seed {seed}: {config:?}");
     Setup { seed, nodes: rng.range(2, 5) as usize, rails, config, phantom: false }

@@ -48,11 +48,12 @@ pub struct Rate {
     measured: f64,
     last_measured: Instant,
     /// Bytes by which it was measured, the older the less.
-    measured_bytes: f64,
+    measured_bytes: f32,
     /// What has arrived of late; the times are those when the peer had that, plus half a round trip.
     train: PacketTrain,
     /// What was known before that: the rate, and by how many bytes.
-    known_before: (f64, f64),
+    known_rate: f64,
+    known_bytes: f32,
 }
 
 impl Rate {
@@ -60,7 +61,15 @@ impl Rate {
     pub fn new(speed: Option<f64>) -> Self {
         let nominal = speed.unwrap_or(ASSUMED_RATE).max(MIN_RATE);
         let (last_measured, train) = (Instant(0), PacketTrain::default());
-        Rate { nominal, measured: nominal, last_measured, measured_bytes: 0.0, train, known_before: (nominal, 0.0) }
+        Rate {
+            nominal,
+            measured: nominal,
+            last_measured,
+            measured_bytes: 0.0,
+            train,
+            known_rate: nominal,
+            known_bytes: 0.0,
+        }
     }
 
     /// What driver or assumption say.
@@ -120,9 +129,9 @@ impl Rate {
         let expected_ns = bytes as f64 / self.measured * 1e9;
         let shown_ns = expected_ns.clamp(min_ns as f64, max_ns.max(min_ns).max(MIN_QUEUED_NS) as f64);
         self.measured = (bytes as f64 / shown_ns * 1e9).max(MIN_RATE);
-        self.measured_bytes = bytes as f64;
+        self.measured_bytes = bytes as f32;
         self.train.restart();
-        self.known_before = (self.measured, self.measured_bytes);
+        (self.known_rate, self.known_bytes) = (self.measured, self.measured_bytes);
     }
 
     /// Frames have arrived by `end`, plus a round trip, over a path of this least
@@ -135,13 +144,13 @@ impl Rate {
         acked: &AckedFrames,
     ) {
         if !self.train.continues(acked.first.plus_ns(min_rtt_ns), acked.after_pause) {
-            self.known_before = (self.measured, self.measured_bytes * self.decay(now));
+            (self.known_rate, self.known_bytes) = (self.measured, self.measured_bytes * self.decay(now) as f32);
         }
         let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
         if took.bytes < MIN_QUEUED_BYTES {
             return;
         }
-        let (rate, noise_ns) = (self.known_before.0, (min_rtt_ns / MIN_QUEUED_PART).max(MIN_QUEUED_NS));
+        let (rate, noise_ns) = (self.known_rate, (min_rtt_ns / MIN_QUEUED_PART).max(MIN_QUEUED_NS));
         let max_ns = took.max_ns.max(MIN_QUEUED_NS) as f64;
         let min_ns = if took.min_ns > noise_ns { took.min_ns as f64 } else { 0.0 };
         let expected_ns = took.bytes as f64 / rate * 1e9;
@@ -158,29 +167,32 @@ impl Rate {
             // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send. What may
             // be faster is taken to be so, little by little: else one that is given little would never show what it can.
             if expected_ns > (min_ns + max_ns) / 2.0 {
-                self.measured = (self.measured * (1.0 + FREE_INCREASE)).min(self.nominal.max(self.measured));
+                self.measured = (rate * (1.0 + FREE_INCREASE)).min(self.nominal.max(rate));
             }
             return;
         }
+        self.last_measured = now;
         // What passed at once may have been all.
         let surely = took.bytes.saturating_sub(MAX_FREE_BYTES) as f64 / took.bytes as f64;
-        let most_ns = if surely > 0.0 { max_ns / surely } else { f64::INFINITY };
-        let raised_ns = if expected_ns > max_ns { expected_ns * (1.0 - FREE_INCREASE) } else { expected_ns };
-        self.update(took.bytes as f64, raised_ns.clamp(min_ns.min(max_ns), most_ns));
-        self.last_measured = now;
+        if expected_ns > max_ns && expected_ns * surely <= max_ns {
+            self.measured = rate * (1.0 + FREE_INCREASE);
+            return;
+        }
+        let most_ns = if expected_ns > max_ns { max_ns / surely } else { max_ns };
+        self.update(took.bytes as f64, expected_ns.clamp(min_ns.min(most_ns), most_ns));
     }
 
     /// The bytes of the present train took so many nanoseconds. What was known before it counts as well; what its start
     /// said alone does not: a link or its shaper may let a burst pass at once, and make up for it later.
     fn update(&mut self, queued: f64, ns: f64) {
-        let (expected, known) = self.known_before;
+        let (expected, known) = (self.known_rate, f64::from(self.known_bytes));
         let kept = known * (-queued / MEMORY_BYTES).exp();
         let is_brief = queued <= MIN_MEMORY_BYTES;
         let assumed = if is_brief { (MIN_MEMORY_BYTES - kept).max(0.0) } else { 0.0 };
         // Sums, not an average of rates: what one acknowledgement was late, the next is early.
         let rate = (kept + assumed + queued) / ((kept + assumed) / expected + ns / 1e9);
         let least = if is_brief { expected / MAX_DECREASE } else { 0.0 };
-        self.measured_bytes = kept + assumed + queued;
+        self.measured_bytes = (kept + assumed + queued) as f32;
         self.measured = rate.max(least).max(MIN_RATE);
     }
 

@@ -27,10 +27,13 @@ use super::{CreditReturn, Reply, State, VirtualChannel};
 use crate::envelope::Envelope;
 use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
-use crate::policy::{LAST_RESORT_NS, MAX_PIECE, View, Views};
+use crate::policy::{MAX_PIECE, View, Views};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, SendRef};
+
+/// Additional delay of a subchannel that may be much slower than assumed, in nanoseconds: less than that of one that is paused.
+const UNKNOWN_NS: u64 = 50_000_000;
 
 impl VirtualChannel {
     /// The next frame, if there is one that some subchannel can take.
@@ -78,10 +81,16 @@ impl VirtualChannel {
         let mut streams = [0u8; MAX_SUBCHANNELS];
         let rail_of = |index: &u8| self.subchannels[usize::from(*index)].rail.0;
         self.live.iter().for_each(|index| streams[usize::from(rail_of(index)) % MAX_SUBCHANNELS] += 1);
-        // Where a path has not been measured yet, no message waits for that while there is one that has, or a first one.
-        let is_measured = |index: &u8| self.subchannels[usize::from(*index)].estimate.is_measured();
-        let first = self.live.iter().copied().find(is_measured).or(self.live.first().copied());
-        let waits_ns = |index: u8| if is_measured(&index) || first == Some(index) { 0 } else { LAST_RESORT_NS };
+        // Padding tells soon what a near path is worth that has not been measured: messages do not find it out.
+        let near = || {
+            self.live.iter().map(|index| &self.subchannels[usize::from(*index)]).filter(|near| near.estimate.is_near())
+        };
+        let first = near().find(|near| near.estimate.is_known()).or(near().next()).map(|near| near.rail);
+        let unknown_ns =
+            |subchannel: &super::Subchannel| match subchannel.estimate.is_known() || first == Some(subchannel.rail) {
+                true => 0,
+                false => UNKNOWN_NS,
+            };
         let view = |(index, subchannel): (u8, &super::Subchannel)| View {
             rail: subchannel.rail.0,
             streams: streams[usize::from(subchannel.rail.0) % MAX_SUBCHANNELS],
@@ -89,7 +98,7 @@ impl VirtualChannel {
             in_flight: subchannel.estimate.queued_ahead(now),
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(),
-            delay_ns: subchannel.estimate.delay_ns() + subchannel.extra_delay_ns() + waits_ns(index),
+            delay_ns: subchannel.estimate.delay_ns() + subchannel.extra_delay_ns() + unknown_ns(subchannel),
             late_ns: subchannel.estimate.late_ns(now),
             window: subchannel.estimate.window(),
             processor: self.processor,
@@ -103,7 +112,7 @@ impl VirtualChannel {
         if self.live.len() < 2 {
             return None;
         }
-        let sent = self.sent_since_padding;
+        let sent = self.sent_since_padding.into();
         let wanted = |index: &u8| {
             let subchannel = &self.subchannels[usize::from(*index)];
             let len = subchannel.estimate.next_padding(now, sent).filter(|_| subchannel.budget > 0)?;
@@ -301,7 +310,9 @@ impl VirtualChannel {
             if let Body::Write { number, .. } = &mut body {
                 *number = self.remote.take_number();
             }
-            return Some(self.frame(now, index, body, source, FrameOwner::Send { key, offset: piece.offset }));
+            let copy = send.inject && send.bounce().is_none();
+            let owner = FrameOwner::Send { key, offset: piece.offset };
+            return Some(Transmit { copy, ..self.frame(now, index, body, source, owner) });
         }
         None
     }

@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 
 use liveness::Liveness;
 
+use super::path::TimeRange;
 use super::path::estimate::Estimate;
 use super::path::peer_clock::PeerClock;
-use super::path::TimeRange;
 use super::path::sent_frames::{AckedFrames, SentFrame};
 use crate::ids::RailId;
 use crate::policy::LAST_RESORT_NS;
@@ -308,6 +308,7 @@ impl Subchannel {
         self.estimate.padding_acknowledged(now, frames, (said_at_us, waited_us));
         let behind = self.in_flight.range(self.kernel_acked as usize..).map(|frame| &frame.sent);
         self.estimate.measure((came, kernel_acked), (said_at_us, waited_us), clock, &acked, behind);
+
         // The delay field is saturated: the peer was away for longer than it can express.
         if waited_us < u16::MAX {
             let held_ns = self.lazy_ack_delay_ns().max(u64::from(waited_us) * 1000);
@@ -441,7 +442,9 @@ impl Subchannel {
 
     /// Whether everything has been acknowledged but probes, and credit that was given back: nothing depends on these.
     pub fn has_delivered(&self) -> bool {
-        self.in_flight.iter().all(|frame| matches!(frame.body, Body::Ping | Body::Relinquish { .. }))
+        self.in_flight
+            .iter()
+            .all(|frame| matches!(frame.body, Body::Ping | Body::Padding { .. } | Body::Relinquish { .. }))
     }
 }
 

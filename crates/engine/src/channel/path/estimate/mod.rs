@@ -90,9 +90,14 @@ impl Estimate {
         self.lateness.at(now)
     }
 
-    /// Whether its rate has been measured.
-    pub fn is_measured(&self) -> bool {
-        self.rate.last_measured() != Instant(0)
+    /// Whether its rate has been measured, or its path is a distant one: there a probe takes long, and its window is short.
+    pub fn is_known(&self) -> bool {
+        self.rate.last_measured() != Instant(0) || !self.is_near()
+    }
+
+    /// Whether its path is a near one.
+    pub fn is_near(&self) -> bool {
+        self.min_rtt_ns() < FAR_NS
     }
 
     /// The length of padding that is to be sent over it now, to measure its rate; `sent`: bytes that the peer was sent since the
@@ -119,7 +124,7 @@ impl Estimate {
 
     /// Bytes that it may be given for all that is known of its path; 0 while it has enough for now.
     pub fn allowance(&self) -> u64 {
-        if !self.is_measured() && self.min_rtt_ns() < FAR_NS {
+        if !self.is_known() {
             return MAX_EAGER_SIZE.saturating_sub(self.in_flight());
         }
         let enough_ns = self.min_rtt_ns() + MAX_QUEUE_NS;
