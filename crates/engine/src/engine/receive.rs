@@ -92,7 +92,8 @@ impl Engine {
             | Body::Resume { .. }
             | Body::Datagrams { .. }
             | Body::SharedMemory { .. }
-            | Body::Description { .. } => {}
+            | Body::Description { .. }
+            | Body::Name { .. } => {}
         }
         Ok((Target::Nothing, Placement::Discard))
     }

@@ -40,7 +40,7 @@ const EAGER_FLAGS: u8 = flag::TAGGED | flag::DATA | flag::PROMPT;
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
         kind::EAGER | kind::CTS | kind::SHARED_MEMORY => Ok(EAGER_LEN),
-        kind::WRITE | kind::READ | kind::RTS | kind::DESCRIPTION => Ok(COMMON_LEN + 40),
+        kind::WRITE | kind::READ | kind::RTS | kind::DESCRIPTION | kind::NAME => Ok(COMMON_LEN + 40),
         kind::STRIPE | kind::EARLY_DATA | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
         kind::RELINQUISH | kind::RESUME => Ok(COMMON_LEN + 8),
         kind::ACK | kind::BYE | kind::PING | kind::LEAVE => Ok(COMMON_LEN),
@@ -189,6 +189,10 @@ impl Reader<'_> {
                 offset: (self.u64(COMMON_LEN) >> 16) as u16,
                 part: self.bytes[COMMON_LEN + 8..].first_chunk().copied().unwrap_or_default(),
             },
+            kind::NAME => Body::Name {
+                rank: self.u64(COMMON_LEN).checked_sub(1).and_then(|rank| u32::try_from(rank).ok()),
+                host: self.bytes[COMMON_LEN + 8..].first_chunk().copied().unwrap_or_default(),
+            },
             _ => Body::Ack,
         })
     }
@@ -226,7 +230,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DESCRIPTION_PART, MAX_HEADER_LEN, REPETITIONS};
+    use super::super::{DESCRIPTION_PART, HOST_NAME_LEN, MAX_HEADER_LEN, REPETITIONS};
     use super::*;
     use proptest::prelude::*;
 
@@ -290,6 +294,7 @@ mod tests {
                 offset,
                 part
             }),
+            any::<(Option<u32>, [u8; HOST_NAME_LEN])>().prop_map(|(rank, host)| Body::Name { rank, host }),
         ]
     }
 

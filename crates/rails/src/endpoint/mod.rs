@@ -9,6 +9,7 @@ mod progress;
 mod receive;
 mod send;
 mod shared_memory;
+mod silence;
 mod status_page;
 #[cfg(test)]
 mod test_pair;
@@ -52,6 +53,7 @@ use progress::poll_interval::PollInterval;
 use progress::token;
 use send::batching::HeldLinks;
 use shared_memory::SharedMemoryState;
+use silence::Silences;
 use status_page::StatusPage;
 use tuning::parallel_streams::StreamGroup;
 
@@ -116,6 +118,7 @@ pub struct Endpoint {
     poll_interval: PollInterval,
     /// When to look after attempts and paths next.
     next_tick: Instant,
+    silences: Silences,
     /// The user has closed it: it ends once its peers have what was sent.
     is_closing: bool,
     /// Links over which goodbyes have come that are to be answered.
@@ -218,6 +221,7 @@ impl Endpoint {
             flushes: 0,
             poll_interval: PollInterval::new(),
             next_tick: Instant(0),
+            silences: Silences::default(),
             is_closing: false,
             leaving: Vec::new(),
             broken: Vec::new(),

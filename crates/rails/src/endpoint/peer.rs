@@ -13,6 +13,10 @@ use crate::link_kind::LinkId;
 pub struct Peer {
     /// Its name.
     pub id: EndpointId,
+    /// Its rank and host, once it has told.
+    pub name: Option<String>,
+    /// Its kernel has taken a connection: it is there, though it may not answer yet.
+    pub is_reached: bool,
     /// Where it is; unknown while only it has connected to us.
     pub address: Option<Address>,
     /// Who sets up the connections.
@@ -79,6 +83,8 @@ impl Peer {
         let role = if itself { Role::Itself } else { Role::Idle };
         Peer {
             id,
+            name: None,
+            is_reached: false,
             address: None,
             role,
             burst: Burst::default(),
@@ -160,9 +166,10 @@ impl Peer {
 
     /// How messages call it.
     pub fn describe(&self) -> String {
-        match &self.address {
-            Some(address) => format!("peer {address}"),
-            None => format!("peer {:016x}", self.id.0),
+        let address = self.address.as_ref().map_or_else(|| format!("{:016x}", self.id.0), Address::to_string);
+        match &self.name {
+            Some(name) => format!("peer {address} ({name})"),
+            None => format!("peer {address}"),
         }
     }
 }

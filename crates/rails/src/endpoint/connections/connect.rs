@@ -85,7 +85,9 @@ impl Endpoint {
         let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
         for at in keys {
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
-            if attempt.has_timed_out(now) {
+            if attempt.has_timed_out(now) && attempt.is_patient() {
+                attempt.wait_longer(now);
+            } else if attempt.has_timed_out(now) {
                 self.attempt_failed(at, AttemptError::TimedOut, now);
             } else if attempt.is_due(now) {
                 self.start_connecting(at, now);
@@ -133,7 +135,10 @@ impl Endpoint {
         let (me, encryption) = (self.address.id, self.settings.encryption);
         let Ok(nonce) = random() else { return false };
         match attempt.advance(|| Initiator::start(me, address, nonce, offer, encryption)) {
-            Ok(None) => {}
+            Ok(None) => {
+                let (vc, is_reached) = (attempt.vc, attempt.is_taken());
+                self.peers[vc.0 as usize].is_reached |= is_reached;
+            }
             Ok(Some(established)) => self.attempt_succeeded(at, established, now),
             Err(error) => self.attempt_failed(at, error, now),
         }
@@ -176,7 +181,9 @@ impl Endpoint {
             self.attempts.retain(|_, attempt| attempt.vc != vc);
             return;
         }
-        let late = now.since_ns(peer.since) >= self.settings.start_timeout.as_nanos() as u64;
+        // Where somebody listens, the process is stopped or computes. What else may listen there is rare.
+        let timeout = if peer.is_reached { self.settings.timeout } else { self.settings.start_timeout };
+        let late = now.since_ns(peer.since) >= timeout.as_nanos() as u64;
         if error.is_final(attempt.is_reconnect) && attempt.drop_address(now) {
             return;
         }
@@ -305,6 +312,7 @@ impl Endpoint {
             return;
         }
         self.engine.writable(subchannel, FIRST_BUDGET);
+        self.tell_name(at);
         self.offer_shared_memory(at);
         self.offer_ofi(at);
         self.process_received(at, now);
