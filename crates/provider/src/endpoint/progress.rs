@@ -114,6 +114,11 @@ impl State {
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
         transport.set_crowded(is_crowded());
         let moved = transport.progress();
+        while let Some(channel) = transport.poll_nameless_peer() {
+            if let Some(vector) = &self.addresses {
+                self.peers.index(channel, vector, transport);
+            }
+        }
         self.wake_thread_if_needed();
         moved
     }

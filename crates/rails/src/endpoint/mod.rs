@@ -48,7 +48,7 @@ use crate::sys::poll::{Kind, Poller};
 use connections::seeking::SeekingPeers;
 use links::{Links, rail_names};
 use ofi::OfiState;
-use peer::Peer;
+use peer::{Peer, Role};
 use progress::poll_interval::PollInterval;
 use progress::token;
 use send::batching::HeldLinks;
@@ -64,6 +64,10 @@ pub struct Endpoint {
     /// What its blob has room for, where that is not all.
     listed: Option<Address>,
     rails: Vec<Rail>,
+    /// One of them was up when the endpoint was opened.
+    rails_were_up: bool,
+    /// Peers that only have connected to this endpoint, and whose links have failed: where they are is to be found.
+    nameless: Vec<VcId>,
     /// Addresses of this node: peers that have one of them are on it.
     own_addresses: Vec<IpAddr>,
     /// Interfaces that are no rails, and why, for the user.
@@ -189,6 +193,8 @@ impl Endpoint {
             listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
             address,
             other_interfaces: discover::reasons(&interfaces),
+            rails_were_up: interfaces.iter().any(|one| one.is_rail() && !one.is_loopback && one.outage.is_none()),
+            nameless: Vec::new(),
             no_way,
             own_addresses: interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect(),
             engine: Engine::new(settings.engine_config()),
@@ -248,8 +254,19 @@ impl Endpoint {
     /// The virtual channel to the peer at `address`; the same one for the same peer. Connects on first use.
     pub fn peer(&mut self, address: &Address) -> VcId {
         let vc = self.peer_by_id(address.id);
-        self.peers[vc.0 as usize].address.get_or_insert_with(|| address.clone());
+        let peer = &mut self.peers[vc.0 as usize];
+        if peer.address.is_none() {
+            peer.address = Some(address.clone());
+            if peer.role == Role::Acceptor && !peer.is_connected() && !peer.is_closing {
+                self.reconnect(vc, self.clock.now());
+            }
+        }
         vc
+    }
+
+    /// A peer that is to be named by [`Endpoint::peer`], as its links have failed and only it knows the way.
+    pub fn poll_nameless_peer(&mut self) -> Option<VcId> {
+        self.nameless.pop()
     }
 
     /// The next completion, if any.

@@ -8,42 +8,31 @@ use fishplate_engine::{Payload, Source};
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::peer;
 use super::mutation::Mutation;
+use super::stage::Stage;
 use super::trace::Note;
 use super::world::{Event, World};
-use crate::events::{Duration, Time};
+use crate::events::Duration;
 
 /// How often a closing endpoint is called.
-const CALL: Duration = Duration::ms(10);
+const CALL: Duration = Duration::ms(50);
 /// For so long nothing has come: peers that have not answered are not in MPI.
 const LINGER: Duration = Duration::s(1);
 /// After so long a planted bug gives up.
 const IMPATIENCE: Duration = Duration::s(5);
-
-/// How far the endpoint of a host is closed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Closing {
-    /// Not at all.
-    #[default]
-    Open,
-    /// It waits until everything is acknowledged, since then.
-    Draining(Time),
-    /// It has said goodbye.
-    Parting,
-}
 
 impl World {
     /// The user of a host closes its endpoint.
     pub(super) fn begin_to_close(&mut self, host: HostId) {
         let now = self.queue.now();
         let it = &mut self.hosts[host.0];
-        if it.is_dead || it.closing != Closing::Open || self.setup.hostile == Some(host) {
+        if it.is_dead || it.closing != Stage::Open || self.setup.hostile == Some(host) {
             return;
         }
         if it.computes_until > now {
             let later = it.computes_until;
             return self.queue.at(later, Event::Close(host));
         }
-        (it.commands_left, it.closing, it.heard_at) = (0, Closing::Draining(now), now);
+        (it.commands_left, it.closing, it.heard_at) = (0, Stage::Draining(now), now);
         self.ledger.close(host);
         (0..self.setup.hosts).for_each(|peer| self.ledger.allow_peer_loss(host, HostId(peer)));
         self.queue.after(CALL, Event::Close(host));
@@ -53,7 +42,7 @@ impl World {
     /// A closing endpoint is called again.
     pub(super) fn close_event(&mut self, host: HostId) {
         match self.hosts[host.0].closing {
-            Closing::Open => return self.begin_to_close(host),
+            Stage::Open => return self.begin_to_close(host),
             _ if self.hosts[host.0].is_dead => return,
             _ => self.queue.after(CALL, Event::Close(host)),
         }
@@ -66,7 +55,7 @@ impl World {
     }
 
     fn continue_to_close(&mut self, host: HostId) {
-        if let Closing::Draining(since) = self.hosts[host.0].closing {
+        if let Stage::Draining(since) = self.hosts[host.0].closing {
             let links = self.hosts[host.0].links.iter().flatten();
             let is_open = |connection: ConnectionId, end: End| !self.connections[connection.0].ends[end.0].is_closed;
             let waits = links
@@ -78,7 +67,7 @@ impl World {
             if (waits || !is_acknowledged) && !gives_up {
                 return;
             }
-            self.hosts[host.0].closing = Closing::Parting;
+            self.hosts[host.0].closing = Stage::Parting;
         }
         let is_rude = self.setup.mutation == Some(Mutation::ClosedUnread);
         if is_rude {
@@ -192,7 +181,7 @@ impl World {
     /// At the end of a run every endpoint that was closed has ended.
     pub(super) fn check_ends(&mut self) {
         for host in 0..self.hosts.len() {
-            if self.hosts[host].closing != Closing::Open && !self.hosts[host].is_dead {
+            if self.hosts[host].closing != Stage::Open && !self.hosts[host].is_dead {
                 let owing: Vec<HostId> = self.hosts[host].engine.unacknowledged_peers().into_iter().map(peer).collect();
                 self.report("progress", format!("the endpoint of {} never ends; {owing:?} owe answers", HostId(host)));
             }

@@ -32,6 +32,7 @@ mod run;
 mod setup;
 mod shape;
 mod shared_memory;
+mod stage;
 mod stream;
 mod stream_changes;
 mod stream_shutdown;

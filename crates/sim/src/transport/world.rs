@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use fishplate_engine::limits::MAX_ANNOUNCED;
 use fishplate_engine::{Engine, Path, RailId, SubchannelId};
 
-use super::closing::Closing;
 use super::connection::Connection;
 use super::faults::Outage;
 use super::flow::Flow;
@@ -16,6 +15,7 @@ use super::memory::Memory;
 use super::mutation::Mutation;
 use super::oracle::{self, Observation, Oracle, Scene, Violation};
 use super::setup::Setup;
+use super::stage::Stage;
 use super::trace::{Note, Trace};
 use crate::events::{Duration, EventQueue, Random, Time};
 
@@ -78,7 +78,7 @@ pub(super) struct Host {
     pub polled_at: Time,
     pub is_dead: bool,
     /// How far its user has closed it.
-    pub closing: Closing,
+    pub closing: Stage,
     /// When something has come last.
     pub heard_at: Time,
     /// Peers that have shut their sides after a goodbye.
@@ -386,7 +386,7 @@ impl Host {
             computes_until: Time::START,
             polled_at: Time::START,
             is_dead: false,
-            closing: Closing::Open,
+            closing: Stage::Open,
             heard_at: Time::START,
             parted: BTreeSet::new(),
             lost: BTreeSet::new(),

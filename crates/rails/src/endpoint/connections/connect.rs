@@ -181,9 +181,9 @@ impl Endpoint {
             self.attempts.retain(|_, attempt| attempt.vc != vc);
             return;
         }
-        // Where somebody listens, the process is stopped or computes. What else may listen there is rare.
-        let timeout = if peer.is_reached { self.settings.timeout } else { self.settings.start_timeout };
-        let late = now.since_ns(peer.since) >= timeout.as_nanos() as u64;
+        let late = self.is_late(vc, now);
+        let attempt = &mut self.attempts[at];
+        let peer = &mut self.peers[vc.0 as usize];
         if error.is_final(attempt.is_reconnect) && attempt.drop_address(now) {
             return;
         }
@@ -204,6 +204,26 @@ impl Endpoint {
         peer.attempt_errors.push(format!("rail {} ({own} to {})", rail.name, attempt.errors(&error)));
         self.attempts.remove(at);
         self.lose_if_out_of_reach(vc);
+    }
+
+    /// Whether a peer that was never connected has had its time. Where somebody listens, its process is stopped or computes: what
+    /// else may listen there is rare. And where the rails of this host have gone down since it began, they may come back.
+    fn is_late(&mut self, vc: VcId, now: Instant) -> bool {
+        let (timeout, start_timeout) = (self.settings.timeout, self.settings.start_timeout);
+        let peer = &mut self.peers[vc.0 as usize];
+        let waited_ns = |since: Instant| u128::from(now.since_ns(since));
+        let patience = if peer.is_reached { timeout } else { start_timeout };
+        if waited_ns(peer.since) >= timeout.as_nanos() {
+            return true;
+        }
+        if waited_ns(peer.since.max(peer.rails_down_at)) < patience.as_nanos() {
+            return false;
+        }
+        let are_down = self.rails_were_up && self.rails.iter().all(|rail| outage(&rail.name).is_some());
+        if are_down {
+            peer.rails_down_at = now;
+        }
+        !are_down
     }
 
     /// Tells the user, once, that there is no way to a peer over any rail so far.

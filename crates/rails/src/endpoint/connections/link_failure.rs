@@ -179,7 +179,12 @@ impl Endpoint {
             }
             Role::Acceptor if peer.address.is_some() && !peer.is_closing => self.reconnect(vc, now),
             // The side that has set the links up tries again; if it does not, the peer is lost.
-            _ => peer.since = now,
+            _ => {
+                peer.since = now;
+                if peer.role == Role::Acceptor && !peer.is_closing {
+                    self.nameless.push(vc);
+                }
+            }
         }
     }
 
