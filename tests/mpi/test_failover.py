@@ -107,7 +107,8 @@ class Cut(Failover):
         options = ["--iterations", 1000000, "--sizes", "64K"]
         ran = self.disturbed(down, 2, bench("bandwidth"), *options, FISHPLATE_TIMEOUT="2")
         causes = r"rail r\d \(.*\): .*; rail r\d \("
-        self.fails(ran, f"fishplate: rank [01] on node[01]: no rail to the peer has come back for 2 s: {causes}")
+        lost = r"peer .* \(rank [01] on node[01]\) is lost: no rail to it has come back for 2 s: "
+        self.fails(ran, f"fishplate: rank [01] on node[01]: {lost}{causes}")
 
 
 class Emulated(Failover):

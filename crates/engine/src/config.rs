@@ -38,7 +38,8 @@ impl Default for Config {
             // A few round trips of 10 Gbit/s over 10 ms one way.
             max_grant: 128 << 20,
             memory: 512 << 20,
-            rail_timeout_ns: 60_000_000_000,
+            // As long as the kernel's TCP tries (`net.ipv4.tcp_retries2`).
+            rail_timeout_ns: 900_000_000_000,
             max_announced: MAX_ANNOUNCED,
             processor: ProcessorCost::default(),
         }

@@ -73,7 +73,7 @@ pub use channel::ASSUMED_RATE;
 pub use channel::path::{Path, PathEstimate};
 pub use channel::transmit::Source;
 pub use config::Config;
-pub use engine::{Engine, PostError, ProtocolViolation, Refused, SendKey, Transmit};
+pub use engine::{Engine, PostError, ProtocolViolation, Refused, SendKey, Transmit, Unanswered};
 pub use envelope::Envelope;
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
 pub use limits::{INJECT_SIZE, MAX_SUBCHANNELS};

@@ -23,7 +23,7 @@ pub static PAGES: &[Page] = &pages! {
     "explain" "install" "interpose" "io" "lab" "longbow" "models" "ofi" "policies" "predict" "profile" "rails" "record"
     "report"
     "reproduce" "rpi" "run" "security" "settings" "setup" "shared-memory" "simulate" "simulation" "stacks" "stats"
-    "storage" "testbed" "top" "tour" "trace" "validate" "wire"
+    "storage" "testbed" "timeouts" "top" "tour" "trace" "validate" "wire"
 };
 
 impl Page {

@@ -1,6 +1,7 @@
 //! The progress thread of an endpoint: it does what cannot wait until the application calls MPI again. It sends frames of a
 //! burst that are held back and acknowledgements that peers wait for, and makes progress on posted operations. While there is
-//! nothing of this kind, it sleeps.
+//! nothing of this kind, it sleeps, and looks now and then whether peers wait for an answer of an application that does not
+//! call MPI any more.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,6 +30,9 @@ const LONG_PERIOD: Duration = Duration::from_millis(10);
 pub const MAX_SCHEDULING_WAIT: Duration = Duration::from_millis(50);
 /// Time without work before it sleeps: waking it costs a system call, which should be rare.
 const MAX_IDLE: Duration = Duration::from_millis(50);
+/// How often a sleeping one looks around. A peer that ends waits for so long until what it has sent is taken by a process
+/// that computes; and twice a second is nothing to whom it disturbs.
+const LOOK_AROUND: Duration = Duration::from_millis(500);
 /// Enough for a system call and its way there.
 const STACK_BYTES: usize = 128 << 10;
 
@@ -82,6 +86,9 @@ pub trait Served: Send + Sync + 'static {
     /// Sends what has been due for `least`, and makes progress if the application is not in MPI and a processor `is_free`.
     /// Returns when to run next.
     fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next;
+
+    /// Takes and answers what has come, if the application has not called MPI since the last time.
+    fn look_around(&self);
 
     /// A descriptor that is readable while sockets are ready and the application is not in MPI.
     fn readiness_fd(&self) -> Option<Arc<OwnedFd>>;
@@ -203,7 +210,11 @@ impl Shared {
                 next = endpoint.service(PERIOD, || progress == Progress::Thread || idle.is_any());
             }
             if idle_since.elapsed() >= MAX_IDLE {
-                self.sleep();
+                self.sleep(|| {
+                    if progress != Progress::Calls {
+                        endpoint.upgrade().iter().for_each(|endpoint| endpoint.look_around());
+                    }
+                });
                 (idle_since, next) = (Instant::now(), Next::Soon);
             }
         }
@@ -228,12 +239,17 @@ impl Shared {
         }
     }
 
-    /// Until there is something to do. Of this thread and one in [`ProgressThread::wake`], at least one sees what the other has
-    /// set.
-    fn sleep(&self) {
+    /// Until there is something to do; calls `look` every [`LOOK_AROUND`]. Of this thread and one in
+    /// [`ProgressThread::wake`], at least one sees what the other has set.
+    fn sleep(&self, look: impl Fn()) {
         self.depth.store(SLEEPS, Ordering::SeqCst);
+        let mut looked = Instant::now();
         while !self.working.load(Ordering::SeqCst) && !self.ended.load(Ordering::Relaxed) {
-            self.wait(None, None);
+            self.wait(None, Some(LOOK_AROUND));
+            if looked.elapsed() >= LOOK_AROUND {
+                look();
+                looked = Instant::now();
+            }
         }
         self.depth.store(AWAKE, Ordering::SeqCst);
     }

@@ -45,8 +45,20 @@ pub struct Page {
     pub seconds: f64,
     /// Peers that it is connected to.
     pub peers: u32,
+    /// For whom it has waited for long, without an answer.
+    #[serde(default)]
+    pub waits: Option<Wait>,
     /// Its rails.
     pub rails: Vec<Rail>,
+}
+
+/// A wait of a process for one that does not answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wait {
+    /// Which one.
+    pub peer: String,
+    /// For how many seconds.
+    pub seconds: f64,
 }
 
 /// One rail of a process. Counts are since its start.
@@ -218,7 +230,17 @@ mod tests {
             rtt_us: Some(u64::MAX),
             retransmitted_segments: u64::MAX,
         };
-        Page { schema, host, pid, rank: None, program, seconds: 0.1, peers: 3, rails: vec![rail; MAX_RAILS + 1] }
+        Page {
+            schema,
+            host,
+            pid,
+            rank: None,
+            program,
+            seconds: 0.1,
+            peers: 3,
+            waits: None,
+            rails: vec![rail; MAX_RAILS + 1],
+        }
     }
 
     fn find(pid: u32) -> Option<Page> {

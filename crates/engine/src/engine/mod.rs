@@ -24,6 +24,7 @@ mod subchannels;
 
 pub use post::{PostError, SendKey};
 pub use protocol_violation::ProtocolViolation;
+pub use subchannels::Unanswered;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -56,7 +57,7 @@ use crate::channel::path::PathEstimate;
 ///   [`Engine::made_progress`], [`Engine::handle_timeout`],
 ///   [`Engine::subchannel_down`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
-///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_failed_subchannel`], [`Engine::poll_lost_peer`],
+///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_failed_subchannel`], [`Engine::poll_unreachable_peer`],
 ///   [`Engine::poll_timeout`].
 pub struct Engine {
     config: Config,
@@ -80,8 +81,8 @@ pub struct Engine {
     ready: VecDeque<VcId>,
     /// Failed subchannels, which the driver is to close.
     failed_subchannels: VecDeque<SubchannelId>,
-    /// Lost peers, of which the driver is to be told.
-    lost_peers: VecDeque<VcId>,
+    /// Peers without a subchannel for too long, which the driver is to give up.
+    unreachable_peers: VecDeque<VcId>,
     /// Sends that one acknowledgement completes; a field only to reuse its allocation.
     delivered: Vec<u64>,
     actions: VecDeque<MemoryAction>,
@@ -118,7 +119,7 @@ impl Engine {
             buffer_candidates: Vec::new(),
             ready: VecDeque::new(),
             failed_subchannels: VecDeque::new(),
-            lost_peers: VecDeque::new(),
+            unreachable_peers: VecDeque::new(),
             delivered: Vec::new(),
             actions: VecDeque::new(),
             completions: VecDeque::new(),

@@ -9,7 +9,9 @@ use crate::limits::{INJECT_SIZE, MAX_INJECTED};
 use crate::matching::taken::Taken;
 use crate::matching::unmatched::{Content, OnceBuffered, UnmatchedMessage};
 use crate::memory::MemoryAction;
-use crate::request::{Completion, Failure, Operation, PeekAction, PeekRequest, RecvRequest, SendRequest};
+use crate::request::{
+    Completion, Failure, Operation, Pattern, PeekAction, PeekRequest, RecvRequest, SendRequest, Space,
+};
 
 /// A send that was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,6 +151,16 @@ impl Engine {
             }
             PeekAction::Discard => {
                 self.unexpected.take(&request.pattern, &self.unmatched);
+                self.discard(key);
+            }
+        }
+    }
+
+    /// Drops the messages that no receive has matched, as the user closes the endpoint and will post none. Who has announced one
+    /// hears that nothing is wanted of it, and need not wait.
+    pub fn discard_unexpected(&mut self) {
+        for space in [Space::Message, Space::Tagged { tag: 0, ignore: u64::MAX }] {
+            while let Some(key) = self.unexpected.take(&Pattern { space, source: None }, &self.unmatched) {
                 self.discard(key);
             }
         }

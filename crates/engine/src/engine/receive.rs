@@ -94,7 +94,8 @@ impl Engine {
             | Body::Resume { .. }
             | Body::Datagrams { .. }
             | Body::SharedMemory { .. }
-            | Body::Description { .. } => {}
+            | Body::Description { .. }
+            | Body::Name { .. } => {}
         }
         Ok((Target::Nothing, Placement::Discard))
     }

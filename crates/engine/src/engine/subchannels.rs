@@ -7,6 +7,17 @@ use crate::channel::subchannel::Subchannel;
 use crate::ids::{RailId, SubchannelId, VcId};
 use crate::time::Instant;
 
+/// What a peer has not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// Since when it has answered nothing at all.
+    pub since: Instant,
+    /// Frames that were sent to it.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
 impl Engine {
     /// A subchannel of `vc` over `rail` (of `speed` bytes per second, where known) has been proven by both sides;
     /// the peer grants `grant` bytes. It takes nothing before [`Engine::writable`]. It may get the name of one that has
@@ -86,7 +97,7 @@ impl Engine {
     pub fn made_progress(&mut self, now: Instant, subchannel: SubchannelId) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.liveness.progress(now);
+            subchannel.made_progress(now);
         }
     }
 
@@ -106,19 +117,40 @@ impl Engine {
         self.failed_subchannels.pop_front()
     }
 
-    /// A peer that had no subchannel for too long: its operations have ended as by [`Engine::lose`].
-    pub fn poll_lost_peer(&mut self) -> Option<VcId> {
-        self.lost_peers.pop_front()
+    /// A peer that had no subchannel for too long: the driver calls [`Engine::lose`], with what [`Engine::outage`] says.
+    pub fn poll_unreachable_peer(&mut self) -> Option<VcId> {
+        self.unreachable_peers.pop_front()
+    }
+
+    /// Since when a peer has had no subchannel, and why, for the user: what was said of the last that have failed. `None`: it
+    /// has one, or never had any.
+    pub fn outage(&self, vc: VcId) -> Option<(Instant, String)> {
+        let channel = &self.vcs[vc.0 as usize];
+        let due = channel.left_behind.peer_timeout_at?;
+        Some((Instant(due.0.saturating_sub(self.config.rail_timeout_ns)), channel.failure_causes()))
+    }
+
+    /// Since when a peer has answered nothing of what was sent to it, though something waits for that, with the number of frames
+    /// and their bytes. `None`: nothing waits, or there is no subchannel over which it could answer.
+    pub fn unanswered(&self, vc: VcId) -> Option<Unanswered> {
+        let channel = &self.vcs[vc.0 as usize];
+        if channel.state != State::Open || channel.is_quiet() {
+            return None;
+        }
+        let waiting = || channel.subchannels.iter().filter(|subchannel| subchannel.live && !subchannel.is_quiet());
+        let since = waiting().map(|subchannel| subchannel.liveness.since()).max()?;
+        let (frames, bytes) =
+            waiting().map(Subchannel::unanswered).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        Some(Unanswered { since, frames, bytes })
     }
 
     /// Checks whether the subchannels of `vc` make progress, and whether it has any.
     pub(super) fn check_liveness(&mut self, now: Instant, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         if channel.left_behind.peer_timeout_at.is_some_and(|due| due <= now) {
-            let seconds = self.config.rail_timeout_ns / 1_000_000_000;
-            let why = format!("no rail to the peer has come back for {seconds} s: {}", channel.failure_causes());
-            self.lose(vc, &why);
-            self.lost_peers.push_back(vc);
+            if !self.unreachable_peers.contains(&vc) {
+                self.unreachable_peers.push_back(vc);
+            }
             return;
         }
         while let Some(index) = channel.check_liveness(now) {

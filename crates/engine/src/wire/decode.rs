@@ -40,7 +40,7 @@ const EAGER_FLAGS: u8 = flag::TAGGED | flag::DATA | flag::PROMPT;
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
         kind::EAGER | kind::CTS | kind::SHARED_MEMORY => Ok(EAGER_LEN),
-        kind::WRITE | kind::READ | kind::RTS | kind::DESCRIPTION => Ok(COMMON_LEN + 40),
+        kind::WRITE | kind::READ | kind::RTS | kind::DESCRIPTION | kind::NAME => Ok(COMMON_LEN + 40),
         kind::STRIPE | kind::EARLY_DATA | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
         kind::RELINQUISH | kind::RESUME => Ok(COMMON_LEN + 8),
         kind::ACK | kind::BYE | kind::PING | kind::PADDING | kind::LEAVE => Ok(COMMON_LEN),
@@ -190,6 +190,10 @@ impl Reader<'_> {
                 offset: (self.u64(COMMON_LEN) >> 16) as u16,
                 part: self.bytes[COMMON_LEN + 8..].first_chunk().copied().unwrap_or_default(),
             },
+            kind::NAME => Body::Name {
+                rank: self.u64(COMMON_LEN).checked_sub(1).and_then(|rank| u32::try_from(rank).ok()),
+                host: self.bytes[COMMON_LEN + 8..].first_chunk().copied().unwrap_or_default(),
+            },
             _ => Body::Ack,
         })
     }
@@ -227,7 +231,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DESCRIPTION_PART, MAX_HEADER_LEN, REPETITIONS};
+    use super::super::{DESCRIPTION_PART, HOST_NAME_LEN, MAX_HEADER_LEN, REPETITIONS};
     use super::*;
     use proptest::prelude::*;
 
@@ -291,6 +295,7 @@ mod tests {
                 offset,
                 part
             }),
+            any::<(Option<u32>, [u8; HOST_NAME_LEN])>().prop_map(|(rank, host)| Body::Name { rank, host }),
         ]
     }
 
@@ -320,7 +325,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_first_bytes_do_not_panic(kind in 0u8..19, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn likely_first_bytes_do_not_panic(kind in 0u8..20, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let bytes: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
             let _ = decode(&bytes);
         }
@@ -335,7 +340,7 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[19]), Err(Malformed::Kind(19)));
+        assert_eq!(decode(&[20]), Err(Malformed::Kind(20)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header::without_acknowledgement(Body::Refused { what, why }).encode(&mut bytes);
         bytes[COMMON_LEN + 8] = 4;

@@ -196,7 +196,17 @@ pub enum Body {
         /// The part, as much as there is of it.
         part: [u8; DESCRIPTION_PART],
     },
+    /// Who the sender is, for messages to users. Between drivers, as before. Not itself acknowledged.
+    Name {
+        /// Its rank in its job, if it knows.
+        rank: Option<u32>,
+        /// The name of its host in UTF-8, cut to this length, or with zeros behind it.
+        host: [u8; HOST_NAME_LEN],
+    },
 }
+
+/// Most bytes of the name of a host.
+pub const HOST_NAME_LEN: usize = 32;
 
 /// Bytes of a description in one header.
 pub const DESCRIPTION_PART: usize = 32;
@@ -257,6 +267,7 @@ pub(super) mod kind {
     pub const SHARED_MEMORY: u8 = 16;
     pub const DESCRIPTION: u8 = 17;
     pub const PADDING: u8 = 18;
+    pub const NAME: u8 = 19;
 }
 
 pub(super) mod flag {
@@ -316,6 +327,7 @@ impl Body {
                 | Body::Datagrams { .. }
                 | Body::SharedMemory { .. }
                 | Body::Description { .. }
+                | Body::Name { .. }
         )
     }
 }
@@ -409,6 +421,13 @@ impl Header {
                 writer.out[writer.at..writer.at + DESCRIPTION_PART].copy_from_slice(&part);
                 writer.at += DESCRIPTION_PART;
                 (kind::DESCRIPTION, 0)
+            }
+            Body::Name { rank, host } => {
+                // One more than the rank; 0 is none.
+                writer.u64(rank.map_or(0, |rank| u64::from(rank) + 1));
+                writer.out[writer.at..writer.at + HOST_NAME_LEN].copy_from_slice(&host);
+                writer.at += HOST_NAME_LEN;
+                (kind::NAME, 0)
             }
         };
         let end = writer.at;

@@ -5,6 +5,6 @@ mod header;
 
 pub use decode::{Malformed, decode, header_len};
 pub use header::{
-    Access, Body, COMMON_LEN, DESCRIPTION_PART, Header, MAX_HEADER_LEN, REPETITIONS, ReceiveRef, Refusal, SendRef,
-    Urgency, VERSION,
+    Access, Body, COMMON_LEN, DESCRIPTION_PART, HOST_NAME_LEN, Header, MAX_HEADER_LEN, REPETITIONS, ReceiveRef,
+    Refusal, SendRef, Urgency, VERSION,
 };

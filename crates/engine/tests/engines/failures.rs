@@ -257,13 +257,16 @@ fn without_any_rail_operations_wait_and_then_fail_with_the_causes() {
     assert_eq!(engine.poll_transmit(Instant(MS)).unwrap().source.len(), 8);
     engine.subchannel_down(Instant(MS), one, "rail eth0: unplugged again");
     engine.handle_timeout(Instant(5_000 * MS));
-    assert_eq!((engine.poll_completion(), engine.poll_lost_peer()), (None, None));
+    assert_eq!((engine.poll_completion(), engine.poll_unreachable_peer()), (None, None));
     engine.handle_timeout(Instant(5_002 * MS));
-    assert_eq!(engine.poll_lost_peer(), Some(vc));
+    assert_eq!(engine.poll_unreachable_peer(), Some(vc));
+    let outage = engine.outage(vc).unwrap();
+    assert_eq!(outage, (Instant(MS), "rail eth0: unplugged; rail eth0: unplugged again".into()));
+    engine.lose(vc, &outage.1);
     let Some(Completion { result: Err(Failure::PeerLost(why)), .. }) = engine.poll_completion() else {
         panic!("the send has not failed")
     };
-    assert_eq!(&*why, "no rail to the peer has come back for 5 s: rail eth0: unplugged; rail eth0: unplugged again");
+    assert_eq!(*why, *outage.1);
 }
 
 #[test]
@@ -423,5 +426,5 @@ fn the_end_of_a_subchannel_that_was_let_go_gives_a_peer_without_others_no_more_t
     engine.subchannel_down(Instant(0), two, "rail eth1: unplugged");
     engine.subchannel_down(Instant(4_000 * MS), one, "it was let go");
     engine.handle_timeout(Instant(5_000 * MS));
-    assert_eq!(engine.poll_lost_peer(), Some(one.vc));
+    assert_eq!(engine.poll_unreachable_peer(), Some(one.vc));
 }

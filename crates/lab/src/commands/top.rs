@@ -128,12 +128,18 @@ fn text(rows: &[Row]) -> String {
     if rows.is_empty() {
         return "no MPI program with Fishplate is running here (FISHPLATE_TOP=off hides one)".into();
     }
-    let titles =
-        ["host", "program", "rail", "state", "rank", "peers", "sent/s", "received/s", "share", "round trip", "resent"];
+    let numbers = ["rank", "peers", "sent/s", "received/s", "share", "round trip", "resent"];
+    let waits = rows.iter().any(|row| row.waits_for.is_some());
+    let titles = ["host", "program", "rail", "state"].into_iter().chain(numbers).chain(waits.then_some("waits"));
+    let titles: Vec<&str> = titles.collect();
     let mut table = text::table(&titles, 4);
     for row in rows {
         let rate = |rate: Option<f64>| rate.map_or("-".into(), |rate| text::bytes(rate as u64));
-        table.add_row([
+        let waits = waits.then(|| match (&row.waits_for, row.waits_s) {
+            (Some(peer), Some(seconds)) => format!("{seconds:.0} s for {peer}"),
+            _ => "-".into(),
+        });
+        let cells = [
             row.host.clone(),
             row.program.clone(),
             row.rail.clone(),
@@ -145,7 +151,8 @@ fn text(rows: &[Row]) -> String {
             row.share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0)),
             row.rtt_us.map_or("-".into(), |rtt| format!("{} us", text::thousands(rtt))),
             text::thousands(row.retransmitted_segments),
-        ]);
+        ];
+        table.add_row(cells.into_iter().chain(waits));
     }
     table.to_string()
 }

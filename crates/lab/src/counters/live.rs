@@ -34,6 +34,10 @@ pub struct Row {
     pub rtt_us: Option<u64>,
     /// TCP segments sent again since the start.
     pub retransmitted_segments: u64,
+    /// For whom the process has waited for long, without an answer.
+    pub waits_for: Option<String>,
+    /// For how many seconds.
+    pub waits_s: Option<f64>,
 }
 
 /// Looks at the pages of processes again and again.
@@ -82,6 +86,8 @@ fn rows(page: &Page, before: Option<&Page>) -> Vec<Row> {
         share: (total > 0).then(|| (sent + received) as f64 / total as f64),
         rtt_us: rail.rtt_us,
         retransmitted_segments: rail.retransmitted_segments,
+        waits_for: page.waits.as_ref().map(|wait| wait.peer.clone()),
+        waits_s: page.waits.as_ref().map(|wait| wait.seconds),
     };
     page.rails.iter().zip(moved).map(row).collect()
 }
@@ -105,7 +111,7 @@ mod tests {
         };
         let rails = bytes.into_iter().enumerate().map(rail).collect();
         let (schema, host, program) = (live::SCHEMA.into(), "a".into(), "x".into());
-        ("one".into(), Page { schema, host, pid: 1, rank: Some(0), program, seconds, peers: 1, rails })
+        ("one".into(), Page { schema, host, pid: 1, rank: Some(0), program, seconds, peers: 1, waits: None, rails })
     }
 
     #[test]

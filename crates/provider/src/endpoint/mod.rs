@@ -93,6 +93,8 @@ pub(crate) struct State {
     readiness_fd: Option<Arc<OwnedFd>>,
     /// Number of the application's progress calls that the thread has seen, and since when it is that.
     seen_calls: (u64, Instant),
+    /// The same as of its last look around.
+    looked_calls: u64,
     /// Rounds since the last look at the network.
     skipped: u32,
 }
@@ -138,6 +140,7 @@ impl Endpoint {
             progress: domain.fabric.settings.progress,
             readiness_fd: None,
             seen_calls: (0, Instant::now()),
+            looked_calls: 0,
             skipped: 0,
         };
         Endpoint { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), state: EndpointLock::new(state), domain }

@@ -26,6 +26,9 @@ use crate::shared_processor::is_processor_shared;
 /// other; sixteen of them make the cost of the look small.
 const MOST_SKIPPED: u32 = 16;
 
+/// How long the progress thread looks around at most, as long as it finds something.
+const LONGEST_LOOK: Duration = Duration::from_millis(10);
+
 impl Endpoint {
     /// Moves data and hands out completions. True if there was anything to do. Another thread's work is not waited for.
     pub(super) fn try_progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
@@ -65,6 +68,20 @@ impl Served for Endpoint {
         state.progress_while_away(is_free)
     }
 
+    /// A peer may wait for this side: to end, or to know that it is there. Not while a completion queue is full, nor for long.
+    fn look_around(&self) {
+        let Ok(Some(mut state)) = self.state.try_lock() else { return };
+        let is_full = state.tx.is_full() || state.rx.is_full();
+        let State { transport: Some(transport), looked_calls, .. } = &mut *state else { return };
+        let is_away = std::mem::replace(looked_calls, transport.progress_calls()) == transport.progress_calls();
+        if is_away && !is_full {
+            let start = Instant::now();
+            while transport.progress() && start.elapsed() < LONGEST_LOOK {}
+            *looked_calls = transport.progress_calls();
+            state.wake_thread_if_needed();
+        }
+    }
+
     /// Becomes readable when sockets are ready while the application is not in MPI.
     fn readiness_fd(&self) -> Option<Arc<OwnedFd>> {
         self.state.try_lock().ok()??.readiness_fd.clone()
@@ -101,6 +118,11 @@ impl State {
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
         transport.set_crowded(is_crowded());
         let moved = transport.progress();
+        while let Some(channel) = transport.poll_nameless_peer() {
+            if let Some(vector) = &self.addresses {
+                self.peers.index(channel, vector, transport);
+            }
+        }
         self.wake_thread_if_needed();
         moved
     }

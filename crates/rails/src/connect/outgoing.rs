@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, VcId};
 
@@ -12,6 +13,7 @@ use crate::encryption::Keys;
 use crate::handshake::{HandshakeError, Initiator, MAX_ANSWER_LEN, Refusal, Step};
 use crate::link_name::is_additional;
 use crate::socket;
+use crate::sys::tcp_info::tcp_info;
 
 /// Backoff before the second try, or after a failure, in nanoseconds; it doubles with each further one.
 pub const MIN_BACKOFF_NS: u64 = 50_000_000;
@@ -238,6 +240,24 @@ impl Attempt {
         !matches!(self.state, State::BackingOff) && self.deadline <= now
     }
 
+    /// Whether the peer's kernel has taken the connection of the present try.
+    pub fn is_taken(&self) -> bool {
+        matches!(self.state, State::Handshake(..))
+    }
+
+    /// Whether a try that has timed out is better waited for than begun again: the peer's kernel has everything that was
+    /// sent, so that only its process has not answered, which may be stopped. That its kernel stays there is asked for
+    /// ([`socket::tune`]).
+    pub fn is_patient(&self) -> bool {
+        let has_all = |stream: &TcpStream| tcp_info(stream.as_fd()).is_ok_and(|info| !info.is_waiting());
+        self.is_reconnect && matches!(&self.state, State::Handshake(stream, ..) if has_all(stream))
+    }
+
+    /// The try goes on for as long again.
+    pub fn wait_longer(&mut self, now: Instant) {
+        self.deadline = now.plus_ns(self.timeout_ns);
+    }
+
     /// Starts a try; the socket is to be added to the poll set.
     pub fn start_connecting(
         &mut self,
@@ -279,6 +299,8 @@ impl Attempt {
                     return Ok(None);
                 }
                 let (initiator, hello) = start().map_err(AttemptError::Handshake)?;
+                // It is set up once more when it is proven, and told of if that fails.
+                let _ = socket::tune(&stream);
                 write_whole(&stream, &hello).map_err(AttemptError::Network)?;
                 self.state = State::Handshake(stream, Box::new(initiator), Vec::new());
                 Ok(None)

@@ -9,6 +9,7 @@ mod progress;
 mod receive;
 mod send;
 mod shared_memory;
+mod silence;
 mod status_page;
 #[cfg(test)]
 mod test_pair;
@@ -48,12 +49,13 @@ use crate::sys::poll::{Kind, Poller};
 use connections::seeking::SeekingPeers;
 use links::{Links, rail_names};
 use ofi::OfiState;
-use peer::Peer;
+use peer::{Peer, Role};
 use progress::looks::Looks;
 use progress::poll_interval::PollInterval;
 use progress::token;
 use send::batching::HeldLinks;
 use shared_memory::SharedMemoryState;
+use silence::Silences;
 use status_page::StatusPage;
 use tuning::parallel_streams::StreamGroup;
 
@@ -64,6 +66,10 @@ pub struct Endpoint {
     /// What its blob has room for, where that is not all.
     listed: Option<Address>,
     rails: Vec<Rail>,
+    /// One of them was up when the endpoint was opened.
+    rails_were_up: bool,
+    /// Peers that only have connected to this endpoint, and whose links have failed: where they are is to be found.
+    nameless: Vec<VcId>,
     /// Addresses of this node: peers that have one of them are on it.
     own_addresses: Vec<IpAddr>,
     /// Interfaces that are no rails, and why, for the user.
@@ -122,6 +128,7 @@ pub struct Endpoint {
     poll_interval: PollInterval,
     /// When to look after attempts and paths next.
     next_tick: Instant,
+    silences: Silences,
     /// The user has closed it: it ends once its peers have what was sent.
     is_closing: bool,
     /// Links over which goodbyes have come that are to be answered.
@@ -192,6 +199,8 @@ impl Endpoint {
             listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
             address,
             other_interfaces: discover::reasons(&interfaces),
+            rails_were_up: interfaces.iter().any(|one| one.is_rail() && !one.is_loopback && one.outage.is_none()),
+            nameless: Vec::new(),
             no_way,
             own_addresses: interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect(),
             engine: Engine::new(settings.engine_config()),
@@ -227,6 +236,7 @@ impl Endpoint {
             is_crowded: false,
             poll_interval: PollInterval::new(),
             next_tick: Instant(0),
+            silences: Silences::default(),
             is_closing: false,
             leaving: Vec::new(),
             broken: Vec::new(),
@@ -253,8 +263,19 @@ impl Endpoint {
     /// The virtual channel to the peer at `address`; the same one for the same peer. Connects on first use.
     pub fn peer(&mut self, address: &Address) -> VcId {
         let vc = self.peer_by_id(address.id);
-        self.peers[vc.0 as usize].address.get_or_insert_with(|| address.clone());
+        let peer = &mut self.peers[vc.0 as usize];
+        if peer.address.is_none() {
+            peer.address = Some(address.clone());
+            if peer.role == Role::Acceptor && !peer.is_connected() && !peer.is_closing {
+                self.reconnect(vc, self.clock.now());
+            }
+        }
         vc
+    }
+
+    /// A peer that is to be named by [`Endpoint::peer`], as its links have failed and only it knows the way.
+    pub fn poll_nameless_peer(&mut self) -> Option<VcId> {
+        self.nameless.pop()
     }
 
     /// The next completion, if any.

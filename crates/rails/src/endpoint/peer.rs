@@ -13,6 +13,10 @@ use crate::link_kind::LinkId;
 pub struct Peer {
     /// Its name.
     pub id: EndpointId,
+    /// Its rank and host, once it has told.
+    pub name: Option<String>,
+    /// Its kernel has taken a connection: it is there, though it may not answer yet.
+    pub is_reached: bool,
     /// Where it is; unknown while only it has connected to us.
     pub address: Option<Address>,
     /// Who sets up the connections.
@@ -27,6 +31,8 @@ pub struct Peer {
     pub shared_memory_secret: Option<u128>,
     /// When connecting started.
     pub since: Instant,
+    /// When this host's rails were last seen to be down.
+    pub rails_down_at: Instant,
     /// It has said that it closes.
     pub said_goodbye: bool,
     /// It has closed, or takes leave: what fails now is not set up again.
@@ -79,6 +85,8 @@ impl Peer {
         let role = if itself { Role::Itself } else { Role::Idle };
         Peer {
             id,
+            name: None,
+            is_reached: false,
             address: None,
             role,
             burst: Burst::default(),
@@ -86,6 +94,7 @@ impl Peer {
             shared_memory: None,
             shared_memory_secret: None,
             since: Instant(0),
+            rails_down_at: Instant(0),
             said_goodbye: false,
             is_closing: false,
             known_paths: Vec::new(),
@@ -160,9 +169,10 @@ impl Peer {
 
     /// How messages call it.
     pub fn describe(&self) -> String {
-        match &self.address {
-            Some(address) => format!("peer {address}"),
-            None => format!("peer {:016x}", self.id.0),
+        let address = self.address.as_ref().map_or_else(|| format!("{:016x}", self.id.0), Address::to_string);
+        match &self.name {
+            Some(name) => format!("peer {address} ({name})"),
+            None => format!("peer {address}"),
         }
     }
 }

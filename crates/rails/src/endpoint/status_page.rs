@@ -66,6 +66,10 @@ impl Endpoint {
             program: self.status_page.program.clone(),
             seconds: now.since_ns(Instant(0)) as f64 / 1e9,
             peers: self.peers.iter().filter(|peer| peer.is_connected()).count() as u32,
+            waits: self.longest_silence().map(|(peer, since)| {
+                let seconds = now.since_ns(since) as f64 / 1e9;
+                live::Wait { peer: peer.to_string(), seconds }
+            }),
             rails: rails.chain(ofi).chain(self.shared_memory_page(&sums[shared_memory])).collect(),
         }
     }

@@ -37,8 +37,18 @@ impl World {
         self.note_command(host, context, || format!("send {outgoing:?}"));
         let region = self.memories[host.0].allocate_payload(context.0, len);
         let lent = (!inject).then_some(region);
-        let send =
-            Send { from: host, to, envelope, len, notify, region: lent, ended: !notify, taken: None, claimed: false };
+        let send = Send {
+            from: host,
+            to,
+            envelope,
+            len,
+            notify,
+            region: lent,
+            ended: !notify,
+            failed: false,
+            taken: None,
+            claimed: false,
+        };
         self.ledger.add(Command::Send(send));
         let payload = self.pieces(region, len, true);
         let request = SendRequest { vc: vc(to), envelope, data: Some(context.0), payload, inject, notify, context };

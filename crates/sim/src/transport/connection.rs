@@ -27,6 +27,12 @@ pub struct ConnectionEnd {
     pub acknowledged: u32,
     /// How far it is let go.
     pub retirement: Retirement,
+    /// A goodbye has been sent over it.
+    pub goodbye_sent: bool,
+    /// The peer has sent one.
+    pub goodbye_received: bool,
+    /// Nothing more is sent.
+    pub is_shut: bool,
 }
 
 /// A link of two hosts: a stream over one rail, or shared memory.
@@ -60,6 +66,9 @@ impl Connection {
             counted: 0,
             acknowledged: 0,
             retirement,
+            goodbye_sent: false,
+            goodbye_received: false,
+            is_shut: false,
         });
         Connection { ends, rail, is_additional, is_silent: false, flows, scheduled: [None; 2] }
     }

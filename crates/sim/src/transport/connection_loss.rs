@@ -63,11 +63,38 @@ impl World {
     /// Sets a failed connection up again, unless a host is dead or has lost the other.
     pub(super) fn reconnect(&mut self, connection: ConnectionId) {
         let [a, b] = End::BOTH.map(|end| self.connections[connection.0].at(end).0);
+        if self.is_out(a, b, self.connections[connection.0].rail) {
+            return self.queue.after(MAX_RECONNECT_DELAY, Event::Reconnect(connection));
+        }
+        self.find_gone(connection, a, b);
+        self.find_gone(connection, b, a);
         if self.may_connect(a, b) {
             self.connect(a, b, self.connections[connection.0].rail, false);
             self.progress(a);
             self.progress(b);
         }
+    }
+
+    /// The last way to a peer has failed, and nobody listens at its end: its process has ended.
+    fn find_gone(&mut self, connection: ConnectionId, host: HostId, peer: HostId) {
+        let it = &self.hosts[host.0];
+        if it.is_dead || it.lost.contains(&peer) || !self.hosts[peer.0].is_dead {
+            return;
+        }
+        if it.computes_until > self.queue.now() {
+            let later = it.computes_until;
+            return self.queue.at(later, Event::Reconnect(connection));
+        }
+        let links = it.links[peer.0].iter().filter(|(connection, _)| !self.connections[connection.0].is_in_memory());
+        if links.clone().all(|(connection, end)| self.connections[connection.0].ends[end.0].is_closed) {
+            self.lose_peer(host, peer, "its process has ended");
+        }
+    }
+
+    /// Whether nothing gets through over a rail at present.
+    pub(super) fn is_out(&self, a: HostId, b: HostId, rail: usize) -> bool {
+        let now = self.queue.now();
+        self.outages.iter().any(|(outage, until)| *until > now && outage.is_on([a, b], rail))
     }
 
     /// Whether two hosts are alive and have not lost each other.
@@ -88,7 +115,7 @@ impl World {
                 self.pump(host);
             }
         }
-        while let Some(vc) = self.hosts[host.0].engine.poll_lost_peer() {
+        while let Some(vc) = self.hosts[host.0].engine.poll_unreachable_peer() {
             self.lose_peer(host, peer(vc), "no rail has come back");
         }
     }

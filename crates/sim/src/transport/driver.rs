@@ -47,6 +47,7 @@ impl World {
         self.pump(host);
         self.buffer_sends(host);
         self.close_what_the_engine_gave_up(host);
+        self.answer_goodbyes(host);
         self.complete(host);
         self.set_timer(host);
         self.plan_tick(host);
@@ -89,6 +90,7 @@ impl World {
                 return;
             }
             let Some(segment) = self.flow_mut(flow).read(now) else { break };
+            self.hosts[host.0].heard_at = now;
             if !is_in_memory {
                 let subchannel = self.connections[connection.0].ends[end.0].subchannel;
                 let polled_at = self.hosts[host.0].polled_at;
@@ -151,6 +153,7 @@ impl World {
         }
         self.connections[connection.0].ends[end.0].acknowledged = header.ack;
         self.check_after_leave(connection, end, &header);
+        self.connections[connection.0].ends[end.0].goodbye_received |= header.body == Body::Bye;
         let placement = match self.hosts[host.0].engine.handle_header(now.into(), subchannel, &header) {
             Ok(placement) => placement,
             Err(violation) => return self.protocol_violation(connection, end, &violation.to_string()),
@@ -237,7 +240,8 @@ impl World {
         let Transmit { subchannel, header, source, copy } = transmit;
         let links = &self.hosts[host.0].links[peer(subchannel.vc).0];
         let (connection, end) = *links.get(usize::from(subchannel.index))?;
-        if self.connections[connection.0].ends[end.0].is_closed {
+        let at = &self.connections[connection.0].ends[end.0];
+        if at.is_closed || at.is_shut {
             return None;
         }
         self.enqueue(connection, end, header, (source, copy));

@@ -40,6 +40,18 @@ impl World {
             }
             Fault::Sever { a, b } => self.sever(a, b),
             Fault::Death { host } => self.kill(host),
+            Fault::Close { host } => self.begin_to_close(host),
+            Fault::Outage { outage, lasts } => {
+                self.outages.push((outage, self.queue.now() + lasts));
+                for at in 0..self.connections.len() {
+                    let connection = &mut self.connections[at];
+                    let hosts = connection.ends.each_ref().map(|end| end.host);
+                    if outage.is_on(hosts, connection.rail) && connection.is_open() && !connection.is_in_memory() {
+                        connection.is_silent = true;
+                        self.cut(ConnectionId(at));
+                    }
+                }
+            }
             Fault::Away { host, lasts } => {
                 let back = self.queue.now() + lasts;
                 let computes_until = &mut self.hosts[host.0].computes_until;
@@ -102,6 +114,7 @@ impl World {
     /// Everything that can heal does, at once.
     pub(super) fn heal_all(&mut self) {
         self.trace.note(self.queue.now(), &Note::Fault("everything heals"));
+        self.outages.clear();
         (0..self.connections.len()).for_each(|at| self.heal(ConnectionId(at)));
         for host in 0..self.hosts.len() {
             self.hosts[host].computes_until = Time::START;

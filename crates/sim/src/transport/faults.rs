@@ -6,6 +6,9 @@ use super::ids::HostId;
 use super::shape::Shape;
 use crate::events::{Duration, Random, Time};
 
+/// The longest silence.
+const LONGEST_SILENCE: Duration = Duration::s(300);
+
 /// Two hosts and a rail between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
@@ -15,6 +18,24 @@ pub struct Path {
     pub b: HostId,
     /// Which.
     pub rail: usize,
+}
+
+/// Where an outage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// One host.
+    pub a: HostId,
+    /// The other.
+    pub b: HostId,
+    /// Which rail; all of them.
+    pub rail: Option<usize>,
+}
+
+impl Outage {
+    /// Whether a rail between two hosts has it.
+    pub fn is_on(self, hosts: [HostId; 2], rail: usize) -> bool {
+        (hosts == [self.a, self.b] || hosts == [self.b, self.a]) && self.rail.is_none_or(|own| own == rail)
+    }
 }
 
 /// Something that goes wrong, and heals by itself after a while if it can.
@@ -71,7 +92,19 @@ pub enum Fault {
         /// Whose.
         host: HostId,
     },
-    /// The user of a host computes, and does not call.
+    /// The endpoint of a host is closed.
+    Close {
+        /// Whose.
+        host: HostId,
+    },
+    /// Nothing gets through, and nobody is told: all rails of two hosts, or one.
+    Outage {
+        /// Where.
+        outage: Outage,
+        /// For how long.
+        lasts: Duration,
+    },
+    /// The user of a host computes, and does not call; or its process is stopped.
     Away {
         /// Whose.
         host: HostId,
@@ -100,6 +133,27 @@ impl Fault {
             13..15 => Fault::Silence { path },
             _ => Fault::Death { host },
         }
+    }
+
+    /// Long silences, and endpoints that are closed, in order of time: none of some of these in many seeds.
+    pub fn silences_and_ends(random: &mut Random, shape: Shape, until: Time) -> Vec<(Time, Fault)> {
+        let (silences, ends) = (random.pick(&[0, 0, 1, 2]), random.pick(&[0, 0, 1, 1, 2]));
+        let mut faults = Vec::new();
+        for _ in 0..silences {
+            let a = random.below(shape.hosts as u64 - 1) as usize;
+            let b = random.range(a as u64 + 1, shape.hosts as u64) as usize;
+            let lasts = Duration(random.of_any_size(LONGEST_SILENCE.0));
+            let rail = random.percent(40).then(|| random.index(shape.rails));
+            let fault = match random.percent(50) {
+                true => Fault::Outage { outage: Outage { a: HostId(a), b: HostId(b), rail }, lasts },
+                false => Fault::Away { host: HostId(random.index(shape.hosts)), lasts },
+            };
+            faults.push((Time(random.below(until.0)), fault));
+        }
+        for _ in 0..ends {
+            faults.push((Time(random.below(until.0)), Fault::Close { host: HostId(random.index(shape.hosts)) }));
+        }
+        faults
     }
 
     /// Some, in order of time.
@@ -138,6 +192,11 @@ impl fmt::Display for Fault {
             Fault::Flap { path, times, lasts } => write!(f, "{path} flaps {times} times for {} us", lasts.0 / 1000),
             Fault::Sever { a, b } => write!(f, "all connections of {a} and {b} break that nobody lets go"),
             Fault::Death { host } => write!(f, "{host} dies"),
+            Fault::Close { host } => write!(f, "the endpoint of {host} is closed"),
+            Fault::Outage { outage: Outage { a, b, rail }, lasts } => {
+                let rails = rail.map_or("all rails".into(), |rail| format!("rail {rail}"));
+                write!(f, "{rails} between {a} and {b} are silent for {} us", lasts.0 / 1000)
+            }
             Fault::Away { host, lasts } => write!(f, "the user of {host} computes for {} us", lasts.0 / 1000),
         }
     }

@@ -169,6 +169,10 @@ impl LinkKind for Flow {
         !self.queue.is_empty()
     }
 
+    fn is_delivered(&self) -> bool {
+        self.queue.is_empty() && self.expected == self.next_number && !self.is_cut
+    }
+
     fn has_room(&self) -> bool {
         let in_window = self.outstanding_bytes < self.socket.window_bytes;
         in_window && self.link.waiting_bytes() < self.socket.unsent_bytes && allows(&self.congestion)

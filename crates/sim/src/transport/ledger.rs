@@ -21,6 +21,8 @@ pub struct Send {
     /// Lent until the end; not for an injected one.
     pub region: Option<Region>,
     pub ended: bool,
+    /// It has ended by an error.
+    pub failed: bool,
     /// Context of the receive or peek that matched it, which is its place in the order of commands.
     pub taken: Option<Context>,
     /// A peek has claimed it for a later receive.
@@ -104,6 +106,10 @@ pub struct Ledger {
     pub hostile_hosts: BTreeSet<HostId>,
     /// The one of these that does not keep to the protocol.
     pub hostile: Option<HostId>,
+    /// Hosts whose users have closed them.
+    pub closed: BTreeSet<HostId>,
+    /// Sends of closed hosts of which their users had been told that they are complete.
+    promised: BTreeSet<Context>,
 }
 
 impl Ledger {
@@ -183,6 +189,24 @@ impl Ledger {
         matches!(self.get(context), Some(Command::Send(send)) if send.ended)
     }
 
+    /// The user of `host` closes it: what it was told is sent has to arrive, as far as its receivers go on.
+    pub fn close(&mut self, host: HostId) {
+        self.closed.insert(host);
+        let is_complete = |send: &Send| send.from == host && send.region.is_none() && !send.failed;
+        let promised: Vec<Context> = self
+            .sends()
+            .filter(|(_, send)| is_complete(send) && !self.may_lose_each_other(host, send.to))
+            .map(|(context, _)| context)
+            .collect();
+        self.promised.extend(promised);
+    }
+
+    /// Whether a message has to be received, although its sender has closed.
+    pub fn is_promised(&self, context: Context) -> bool {
+        let is_there = |send: &Send| !self.closed.contains(&send.to) && self.is_sound(send.from, send.to);
+        self.promised.contains(&context) && self.send(context.0).is_some_and(is_there)
+    }
+
     /// `a` and `b` may lose each other.
     pub fn allow_peer_loss(&mut self, a: HostId, b: HostId) {
         self.parted.extend([(a, b), (b, a)]);
@@ -218,6 +242,7 @@ impl Ledger {
         match self.get_mut(completion.context)? {
             Command::Send(send) => {
                 send.ended = true;
+                send.failed = completion.result.is_err();
                 send.region.take()
             }
             Command::Access(access) => {

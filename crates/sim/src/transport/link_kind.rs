@@ -37,6 +37,11 @@ pub trait LinkKind: Debug {
     /// Whether frames wait in the sender's driver.
     fn has_waiting(&self) -> bool;
 
+    /// Whether everything that was pushed has arrived.
+    fn is_delivered(&self) -> bool {
+        !self.has_waiting()
+    }
+
     /// Whether it takes anything.
     fn has_room(&self) -> bool;
 

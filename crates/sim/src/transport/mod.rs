@@ -3,8 +3,9 @@
 //! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `in_memory`) with links between them (`connection`) of two
 //! kinds (`link_kind`: `flow`, `memory_flow`), whose users draw commands from a `mix` (`workload`, `commands`), while faults
 //! happen (`faults`, `fault_injection`) and links come up (`memory_setup`), break and close (`connection_loss`,
-//! `stream_shutdown`). `oracle` checks the invariants; `random_setup` draws a setup.
+//! `stream_shutdown`), or whose endpoints are closed (`closing`). `oracle` checks the invariants; `random_setup` draws a setup.
 
+mod closing;
 mod commands;
 mod connection;
 mod connection_loss;
@@ -31,6 +32,7 @@ mod run;
 mod setup;
 mod shape;
 mod shared_memory;
+mod stage;
 mod stream;
 mod stream_changes;
 mod stream_shutdown;

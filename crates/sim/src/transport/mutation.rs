@@ -58,6 +58,9 @@ mutations! {
     LeaveUnanswered, "leave-unanswered", "progress", "LEAVE is not answered";
     FrameLost, "frame-lost", "progress", "a frame is never sent";
     RecoverForgotten, "recover-forgotten", "progress", "what only shared memory has when it fails is not read back";
+    GivenUp, "given-up", "progress", "an endpoint that is closed waits no longer than 5 s";
+    GoodbyeEarly, "goodbye-early", "progress", "an endpoint that is closed takes what was sent for what was acknowledged";
+    ClosedUnread, "closed-unread", "progress", "an endpoint is closed without waiting, with unread bytes, which resets its connections";
     TimeoutForgotten, "timeout-forgotten", "progress", "timeouts are not handled: nobody acknowledges what has no reply";
 }
 

@@ -83,7 +83,7 @@ impl World {
     /// Lets every message find a receive, then ends what is left over; all must then have ended.
     fn finish(&mut self) {
         for host in (0..self.setup.hosts).map(HostId) {
-            let is_dead = self.hosts[host.0].is_dead;
+            let is_dead = self.hosts[host.0].is_dead || self.ledger.closed.contains(&host);
             while !is_dead && self.violation.is_none() {
                 let discard = self.random.percent(50);
                 if !self.settle_claim(host, discard) {
@@ -103,27 +103,30 @@ impl World {
         open.into_iter().for_each(|context| self.end_exposure(context));
         self.run_out();
         self.check_retirements();
+        self.check_ends();
         self.observe(Observation::Finished);
     }
 
     fn receive_the_rest(&mut self) {
-        let mut before = usize::MAX;
+        // A receive may find another message than the one that it is for.
+        let mut before = None;
         while self.violation.is_none() {
             let ledger = &self.ledger;
-            let open = ledger.sends().map(|(_, send)| send).filter(|send| {
-                send.taken.is_none()
-                    && ledger.is_sound(send.from, send.to)
-                    && !ledger.may_lose_each_other(send.from, send.to)
+            let open = ledger.sends().filter(|(context, send)| {
+                let is_kept = ledger.is_promised(*context) || !ledger.may_lose_each_other(send.from, send.to);
+                send.taken.is_none() && ledger.is_sound(send.from, send.to) && is_kept
             });
+            let open = open.map(|(_, send)| send);
             let open: Vec<_> = open.map(|send| (send.to, send.from, send.envelope, send.len)).collect();
             if open.is_empty() {
                 return;
             }
-            if open.len() >= before {
+            let taken = ledger.sends().filter(|(_, send)| send.taken.is_some()).count();
+            if before == Some(taken) {
                 self.report("progress", format!("{} messages find no receive", open.len()));
                 return;
             }
-            before = open.len();
+            before = Some(taken);
             for (to, from, envelope, len) in open {
                 let space = match envelope {
                     Envelope::Message => Space::Message,
@@ -141,7 +144,7 @@ impl World {
         let waiting = self.ledger.receives().filter(|(_, receive)| !receive.ended);
         let waiting: Vec<_> = waiting.map(|(context, receive)| (receive.host, context)).collect();
         for (host, context) in waiting {
-            if !self.hosts[host.0].is_dead && self.violation.is_none() {
+            if !self.hosts[host.0].is_dead && !self.ledger.closed.contains(&host) && self.violation.is_none() {
                 self.cancel(host, context);
             }
         }

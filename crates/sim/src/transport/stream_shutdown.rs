@@ -43,7 +43,7 @@ impl World {
         let (from, into) = (self.open_links(by, to), self.open_links(to, by));
         let on_rail = into.iter().filter(|(connection, _)| self.connections[connection.0].rail == rail).count();
         let has_room = from.len().max(into.len()) < MAX_TO_A_PEER && on_rail < usize::from(MAX_STREAMS);
-        if has_room && !from.is_empty() && !into.is_empty() {
+        if has_room && !self.is_out(by, to, rail) && !from.is_empty() && !into.is_empty() {
             self.connect(by, to, rail, true);
             self.progress(by);
             self.progress(to);
@@ -165,7 +165,7 @@ impl World {
     }
 
     /// Shuts the sending side down; what was sent arrives.
-    fn shut_down(&mut self, connection: ConnectionId, end: End) {
+    pub(super) fn shut_down(&mut self, connection: ConnectionId, end: End) {
         let now = self.queue.now();
         let host = self.connections[connection.0].ends[end.0].host;
         self.trace.note(now, &Note::Shut(connection, host));
@@ -179,6 +179,9 @@ impl World {
     pub(super) fn link_ended(&mut self, connection: ConnectionId, end: End) {
         let now = self.queue.now();
         let Retirement { leave_sent, leave_received, is_shut } = self.connections[connection.0].ends[end.0].retirement;
+        if (!leave_sent || !leave_received) && self.link_parted(connection, end) {
+            return;
+        }
         if !leave_sent || !leave_received {
             return self.link_failed(connection, end, "the connection was closed without a goodbye");
         }

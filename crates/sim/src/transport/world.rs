@@ -6,6 +6,7 @@ use fishplate_engine::limits::MAX_ANNOUNCED;
 use fishplate_engine::{Engine, Path, RailId, SubchannelId};
 
 use super::connection::Connection;
+use super::faults::Outage;
 use super::flow::Flow;
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{Ledger, peer, vc};
@@ -14,6 +15,7 @@ use super::memory::Memory;
 use super::mutation::Mutation;
 use super::oracle::{self, Observation, Oracle, Scene, Violation};
 use super::setup::Setup;
+use super::stage::Stage;
 use super::trace::{Note, Trace};
 use crate::events::{Duration, EventQueue, Random, Time};
 
@@ -49,6 +51,8 @@ pub(super) enum Event {
     Heal(ConnectionId),
     /// One that has failed is set up again.
     Reconnect(ConnectionId),
+    /// An endpoint is closed, or being closed is called again.
+    Close(HostId),
     /// Two hosts begin to share memory: the one that has connected, and the other.
     Share(HostId, HostId),
     /// The former has proven that it does.
@@ -73,6 +77,12 @@ pub(super) struct Host {
     /// When it polled last: what it reads now may have arrived since.
     pub polled_at: Time,
     pub is_dead: bool,
+    /// How far its user has closed it.
+    pub closing: Stage,
+    /// When something has come last.
+    pub heard_at: Time,
+    /// Peers that have shut their sides after a goodbye.
+    pub parted: BTreeSet<HostId>,
     /// Peers that it has given up.
     pub lost: BTreeSet<HostId>,
     /// Most that each peer was ever granted, in bytes.
@@ -94,6 +104,8 @@ pub(super) struct World {
     pub hosts: Vec<Host>,
     pub memories: Vec<Memory>,
     pub connections: Vec<Connection>,
+    /// Paths over which nothing gets through, and until when.
+    pub outages: Vec<(Outage, Time)>,
     pub ledger: Ledger,
     pub trace: Trace,
     /// Commands so far.
@@ -136,6 +148,7 @@ impl World {
             memories: hosts.iter().map(|_| Memory::new(setup.contents)).collect(),
             hosts,
             connections: Vec::new(),
+            outages: Vec::new(),
             ledger,
             trace: Trace::new(logged),
             operations: 0,
@@ -232,6 +245,7 @@ impl World {
             Event::Stall(connection, lasts) => self.stall(connection, &End::BOTH, lasts),
             Event::Heal(connection) => self.heal(connection),
             Event::Reconnect(connection) => self.reconnect(connection),
+            Event::Close(host) => self.close_event(host),
             Event::Share(a, b) => self.share_memory(a, b),
             Event::Shared(connection) => self.memory_shared(connection),
         }
@@ -372,6 +386,9 @@ impl Host {
             computes_until: Time::START,
             polled_at: Time::START,
             is_dead: false,
+            closing: Stage::Open,
+            heard_at: Time::START,
+            parted: BTreeSet::new(),
             lost: BTreeSet::new(),
             granted: vec![0; setup.hosts],
             commands_left: commands,

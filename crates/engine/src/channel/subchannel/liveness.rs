@@ -20,6 +20,11 @@ pub struct Liveness {
 }
 
 impl Liveness {
+    /// Since when it makes no progress, while frames are in flight.
+    pub fn since(&self) -> Instant {
+        self.since
+    }
+
     /// The first frame in flight: silence counts from now.
     pub fn begin(&mut self, now: Instant) {
         self.since = now;

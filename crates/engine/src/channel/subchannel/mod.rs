@@ -32,6 +32,10 @@ pub const ACK_EVERY_BYTES: u64 = 512 << 10;
 /// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
 pub const ACK_EVERY_FRAMES: u32 = 512;
 
+/// Nothing is acknowledged for so long, in nanoseconds, over a path that only loses packets: its kernel has repeated them
+/// twice by then. Who is silent for longer was stopped, or cut off, and what takes its time from that measures no path.
+const INTERRUPTION_NS: u64 = 1_000_000_000;
+
 /// About how long a pause takes, in nanoseconds.
 const PAUSE_NS: u64 = 60_000_000;
 
@@ -85,6 +89,8 @@ pub struct Subchannel {
     taken: u32,
     /// Of those in flight, the first so many are acknowledged by the peer's kernel.
     kernel_acked: u32,
+    /// When the last [interruption](INTERRUPTION_NS) ended. What was sent before measures nothing.
+    resumed_at: Instant,
     received: u32,
     /// The newest frame had not arrived before this.
     received_since: Instant,
@@ -149,6 +155,7 @@ impl Subchannel {
             acked: 0,
             taken: 0,
             kernel_acked: 0,
+            resumed_at: Instant(0),
             received: 0,
             received_since: Instant(0),
             arrived_after: MaybeInstant::default(),
@@ -288,7 +295,7 @@ impl Subchannel {
             return Err(BadAck);
         }
         self.acked = frames;
-        self.liveness.progress(now);
+        self.made_progress(now);
         self.liveness.oldest_changed();
         let came = (self.arrived_after.get().unwrap_or(now), now);
         let (mut acked, mut arrived_after, mut kernel_acked) = (AckedFrames::NONE, came.0, None);
@@ -307,8 +314,11 @@ impl Subchannel {
         self.kernel_acked = self.kernel_acked.saturating_sub(news);
         self.estimate.padding_acknowledged(now, frames, (said_at_us, waited_us));
         let behind = self.in_flight.range(self.kernel_acked as usize..).map(|frame| &frame.sent);
+        if acked.oldest.at < self.resumed_at {
+            self.estimate.kernel_acknowledged(now, behind);
+            return Ok(());
+        }
         self.estimate.measure((came, kernel_acked), (said_at_us, waited_us), clock, &acked, behind);
-
         // The delay field is saturated: the peer was away for longer than it can express.
         if waited_us < u16::MAX {
             let held_ns = self.lazy_ack_delay_ns().max(u64::from(waited_us) * 1000);
@@ -349,6 +359,14 @@ impl Subchannel {
         Ok(())
     }
 
+    /// Something has been acknowledged or received.
+    pub fn made_progress(&mut self, now: Instant) {
+        if !self.in_flight.is_empty() && now.since_ns(self.liveness.since) > INTERRUPTION_NS {
+            self.resumed_at = now;
+        }
+        self.liveness.progress(now);
+    }
+
     /// The peer's kernel has the first `frames` of all that were sent, and did not have the last of them when
     /// the driver `queried` before.
     pub fn kernel_acknowledged(&mut self, arrived_after: Instant, now: Instant, frames: u32) {
@@ -362,7 +380,7 @@ impl Subchannel {
             self.estimate.acknowledged(frame.sent);
         }
         self.kernel_acked = acked;
-        self.liveness.progress(now);
+        self.made_progress(now);
         let behind = self.in_flight.range(acked as usize..).map(|frame| &frame.sent);
         self.estimate.kernel_acknowledged(now, behind);
     }
@@ -389,10 +407,11 @@ impl Subchannel {
         self.in_flight.back_mut().into_iter().for_each(|frame| frame.repetition = repetition);
     }
 
-    /// It has failed: what is in flight counts as late.
+    /// It has failed: what is in flight counts as late, unless that may be the peer's doing.
     pub fn sample_lateness_at_end(&mut self, now: Instant) {
         let held_ns = self.lazy_ack_delay_ns();
-        if let Some(oldest) = self.oldest().copied() {
+        let is_measured = |oldest: &&SentFrame| now.since_ns(oldest.at) <= INTERRUPTION_NS;
+        if let Some(oldest) = self.oldest().filter(is_measured).copied() {
             self.estimate.sample_lateness(now, &oldest, held_ns);
         }
     }
@@ -433,6 +452,11 @@ impl Subchannel {
         if self.refusals.is_empty() {
             self.refusals.clear();
         }
+    }
+
+    /// Frames that were not acknowledged, and their bytes.
+    pub fn unanswered(&self) -> (u64, u64) {
+        (self.in_flight.len() as u64, self.in_flight.iter().map(|frame| frame.sent.bytes).sum())
     }
 
     /// Whether everything that was sent has been acknowledged.

@@ -29,6 +29,7 @@ impl Endpoint {
     pub fn close(mut self) {
         self.is_closing = true;
         self.drain();
+        self.end_silences();
         self.part();
         self.finish();
     }
@@ -67,8 +68,18 @@ impl Endpoint {
                 return;
             }
             owing = still;
-            self.progress_for(NAP);
+            self.call();
         }
+    }
+
+    /// Makes progress, or waits for a moment. True if anything has happened.
+    fn call(&mut self) -> bool {
+        let moved = self.progress_for(NAP);
+        // Two that close may have announced messages to each other for which no receive will come.
+        self.engine.discard_unexpected();
+        self.apply_memory_actions();
+        while self.engine.poll_completion().is_some() {}
+        moved
     }
 
     /// A peer has not taken everything, and will not: that is told, unless it has closed its endpoint, which says that it
@@ -89,7 +100,7 @@ impl Endpoint {
             if (0..self.peers.len()).all(|at| self.has_parted(at, quiet)) {
                 return;
             }
-            if self.progress_for(NAP) {
+            if self.call() {
                 quiet_since = Monotonic::now();
             }
         }

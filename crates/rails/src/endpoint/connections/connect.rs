@@ -85,7 +85,9 @@ impl Endpoint {
         let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
         for at in keys {
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
-            if attempt.has_timed_out(now) {
+            if attempt.has_timed_out(now) && attempt.is_patient() {
+                attempt.wait_longer(now);
+            } else if attempt.has_timed_out(now) {
                 self.attempt_failed(at, AttemptError::TimedOut, now);
             } else if attempt.is_due(now) {
                 self.start_connecting(at, now);
@@ -133,7 +135,10 @@ impl Endpoint {
         let (me, encryption) = (self.address.id, self.settings.encryption);
         let Ok(nonce) = random() else { return false };
         match attempt.advance(|| Initiator::start(me, address, nonce, offer, encryption)) {
-            Ok(None) => {}
+            Ok(None) => {
+                let (vc, is_reached) = (attempt.vc, attempt.is_taken());
+                self.peers[vc.0 as usize].is_reached |= is_reached;
+            }
             Ok(Some(established)) => self.attempt_succeeded(at, established, now),
             Err(error) => self.attempt_failed(at, error, now),
         }
@@ -176,7 +181,9 @@ impl Endpoint {
             self.attempts.retain(|_, attempt| attempt.vc != vc);
             return;
         }
-        let late = now.since_ns(peer.since) >= self.settings.start_timeout.as_nanos() as u64;
+        let late = self.is_late(vc, now);
+        let attempt = &mut self.attempts[at];
+        let peer = &mut self.peers[vc.0 as usize];
         if error.is_final(attempt.is_reconnect) && attempt.drop_address(now) {
             return;
         }
@@ -197,6 +204,26 @@ impl Endpoint {
         peer.attempt_errors.push(format!("rail {} ({own} to {})", rail.name, attempt.errors(&error)));
         self.attempts.remove(at);
         self.lose_if_out_of_reach(vc);
+    }
+
+    /// Whether a peer that was never connected has had its time. Where somebody listens, its process is stopped or computes: what
+    /// else may listen there is rare. And where the rails of this host have gone down since it began, they may come back.
+    fn is_late(&mut self, vc: VcId, now: Instant) -> bool {
+        let (timeout, start_timeout) = (self.settings.timeout, self.settings.start_timeout);
+        let peer = &mut self.peers[vc.0 as usize];
+        let waited_ns = |since: Instant| u128::from(now.since_ns(since));
+        let patience = if peer.is_reached { timeout } else { start_timeout };
+        if waited_ns(peer.since) >= timeout.as_nanos() {
+            return true;
+        }
+        if waited_ns(peer.since.max(peer.rails_down_at)) < patience.as_nanos() {
+            return false;
+        }
+        let are_down = self.rails_were_up && self.rails.iter().all(|rail| outage(&rail.name).is_some());
+        if are_down {
+            peer.rails_down_at = now;
+        }
+        !are_down
     }
 
     /// Tells the user, once, that there is no way to a peer over any rail so far.
@@ -305,6 +332,7 @@ impl Endpoint {
             return;
         }
         self.engine.writable(subchannel, FIRST_BUDGET);
+        self.tell_name(at);
         self.offer_shared_memory(at);
         self.offer_ofi(at);
         self.process_received(at, now);

@@ -179,7 +179,12 @@ impl Endpoint {
             }
             Role::Acceptor if peer.address.is_some() && !peer.is_closing => self.reconnect(vc, now),
             // The side that has set the links up tries again; if it does not, the peer is lost.
-            _ => peer.since = now,
+            _ => {
+                peer.since = now;
+                if peer.role == Role::Acceptor && !peer.is_closing {
+                    self.nameless.push(vc);
+                }
+            }
         }
     }
 
@@ -190,8 +195,10 @@ impl Endpoint {
                 self.link_failed(link, "it carried nothing while other rails did");
             }
         }
-        while let Some(vc) = self.engine.poll_lost_peer() {
-            self.drop_connections(vc);
+        while let Some(vc) = self.engine.poll_unreachable_peer() {
+            let causes = self.engine.outage(vc).map_or(String::new(), |(_, causes)| causes);
+            let (peer, seconds) = (self.peers[vc.0 as usize].describe(), self.settings.timeout.as_secs());
+            self.lose_peer(vc, &format!("{peer} is lost: no rail to it has come back for {seconds} s: {causes}"));
         }
     }
 
@@ -213,17 +220,21 @@ impl Endpoint {
         closed
     }
 
-    /// Ends a peer when every rail that was connected says that nobody listens there any more: its process has ended.
+    /// Ends a peer that was reached when every rail says that nobody listens there any more: its process has ended.
     pub(in crate::endpoint) fn lose_if_gone(&mut self, vc: VcId) {
         let peer = &self.peers[vc.0 as usize];
         let attempts = self.attempts.iter().map(|(_, attempt)| attempt);
-        let mut again = attempts.filter(|attempt| attempt.vc == vc && attempt.is_reconnect).peekable();
+        let is_again = |attempt: &&Attempt| attempt.vc == vc && (attempt.is_reconnect || peer.is_reached);
+        let mut again = attempts.filter(is_again).peekable();
         if !peer.is_connected() && again.peek().is_some() && again.all(Attempt::is_refused) {
-            let (peer, before) = (peer.describe(), &peer.last_failure);
-            let why = match self.peers[vc.0 as usize].said_goodbye {
-                true => format!("{peer} has closed its endpoint"),
+            let before = match peer.last_failure.as_str() {
+                "" => String::new(),
+                before => format!("; before that, {before}"),
+            };
+            let why = match peer.said_goodbye {
+                true => format!("{} has closed its endpoint", peer.describe()),
                 false => {
-                    format!("{peer} is lost: its process has ended (no rail finds it listening); before that, {before}")
+                    format!("{} is lost: its process has ended (no rail finds it listening){before}", peer.describe())
                 }
             };
             self.lose_peer(vc, &why);

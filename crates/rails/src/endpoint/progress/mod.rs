@@ -88,6 +88,7 @@ impl Endpoint {
             self.publish_rail_bytes();
             self.write_status_page(now);
             self.service_attempts(now);
+            self.service_silences(now);
             // Before the engine gives anything up: after a long computation, only the kernel knows what has been acknowledged.
             self.sample_paths(now);
             self.processor_time.news().into_iter().for_each(|cost| self.engine.processor_measured(cost));

@@ -57,6 +57,11 @@ impl Endpoint {
                 }
                 return self.links.streams.contains(at);
             }
+            Body::Name { rank, host } => {
+                let vc = link.common.subchannel.vc;
+                self.name_came(vc, rank, &host);
+                return true;
+            }
             Body::SharedMemory { listener, secret } => {
                 self.shared_memory_offered(at, listener, secret, now);
                 return true;

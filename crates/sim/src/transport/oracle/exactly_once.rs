@@ -115,10 +115,12 @@ fn finished(ledger: &Ledger) -> Result<(), String> {
                 let whole = access.succeeded && access.with_data && ledger.is_sound(access.from, access.to);
                 let reported = access.reported || !whole || ledger.may_lose_each_other(access.from, access.to);
                 must(reported, || format!("{} is never notified of write {}", access.to, context.0))?;
-                (access.from, access.ended)
+                // One that keeps to no protocol may take what it has to refuse.
+                let is_refused = access.notify || ledger.is_sound(access.from, access.to);
+                (access.from, access.ended || !is_refused)
             }
         };
-        must(ended || ledger.hostile_hosts.contains(&host), || {
+        must(ended || ledger.hostile_hosts.contains(&host) || ledger.closed.contains(&host), || {
             format!("operation {} never ends: {command:?}", context.0)
         })?;
     }

@@ -52,7 +52,8 @@ fn nothing_matches(scene: Scene<'_>) -> Result<(), String> {
 fn all_quiet(scene: Scene<'_>) -> Result<(), String> {
     for (at, quiet) in scene.quiet.iter().enumerate() {
         let host = HostId(at);
-        must(*quiet || scene.ledger.hostile_hosts.contains(&host), || format!("the engine of {host} is not quiet"))?;
+        let is_over = scene.ledger.hostile_hosts.contains(&host) || scene.ledger.closed.contains(&host);
+        must(*quiet || is_over, || format!("the engine of {host} is not quiet"))?;
     }
     Ok(())
 }

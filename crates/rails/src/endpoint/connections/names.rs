@@ -1,0 +1,44 @@
+//! What messages to the user call peers: each side tells the other its rank and host.
+
+use fishplate_engine::VcId;
+use fishplate_engine::wire::{Body, HOST_NAME_LEN, Header};
+
+use crate::endpoint::Endpoint;
+use crate::process;
+
+impl Endpoint {
+    /// Tells the peer of a stream, which has just come up, who this is.
+    pub(in crate::endpoint) fn tell_name(&mut self, at: usize) {
+        let mut host = [0; HOST_NAME_LEN];
+        host.iter_mut().zip(process::host().bytes()).for_each(|(to, byte)| *to = byte);
+        let header = Header::without_acknowledgement(Body::Name { rank: process::rank(), host });
+        self.links.streams[at].transmit.push_header(&header);
+        self.mark_dirty(at);
+    }
+
+    /// A peer has told who it is.
+    pub(in crate::endpoint) fn name_came(&mut self, vc: VcId, rank: Option<u32>, host: &[u8]) {
+        self.peers[vc.0 as usize].name = Some(name(rank, host));
+    }
+}
+
+/// What a peer says may end up on a terminal.
+fn name(rank: Option<u32>, host: &[u8]) -> String {
+    let given = host.iter().take_while(|byte| **byte != 0);
+    let host: String = given.map(|byte| if byte.is_ascii_graphic() { char::from(*byte) } else { '?' }).collect();
+    match rank {
+        Some(rank) => format!("rank {rank} on {host}"),
+        None => format!("a process on {host}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn a_name_is_shown_as_it_is_and_nothing_that_a_terminal_would_obey() {
+        assert_eq!(name(Some(3), b"node1\0\0"), "rank 3 on node1");
+        assert_eq!(name(None, b"a\x1b[2J\xc3\xa4"), "a process on a?[2J??");
+    }
+}
