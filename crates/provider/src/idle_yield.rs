@@ -1,9 +1,9 @@
 //! Yielding the processor while nothing arrives, so that more ranks than cores do not starve each other.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fishplate_rails::ticks;
+use fishplate_rails::{preemptions, ticks};
 
 /// Time without result before the first yield, in nanoseconds: the latency of a near network, so that a lone rank reacts without
 /// leaving its core.
@@ -12,8 +12,8 @@ const PATIENCE_NS: u64 = 40_000;
 /// turn by the system's scheduler anyway, if later.
 const BETWEEN_NS: u64 = 200_000;
 
-/// A yield that takes so long let somebody else run: the core is shared, perhaps with the rank that is waited for. One
-/// with nobody to yield to takes less than half a microsecond.
+/// A yield that takes so long may have let somebody else run: the core is shared then, perhaps with the rank that is waited for.
+/// One with nobody to yield to takes about half a microsecond.
 const SHARED: Duration = Duration::from_micros(2);
 
 /// On a core that was shared every poll without result yields, until so many yields in a row let nobody run.
@@ -34,11 +34,18 @@ pub struct IdleYield {
     /// When the next yield is due, in ticks, if it is idle.
     next: AtomicU64,
     lone: AtomicU32,
+    /// How often others had run in place of the thread, when that was asked last.
+    preemptions: AtomicI64,
 }
 
 impl Default for IdleYield {
     fn default() -> IdleYield {
-        IdleYield { is_idle: AtomicBool::new(false), next: AtomicU64::new(0), lone: AtomicU32::new(LONE) }
+        IdleYield {
+            is_idle: AtomicBool::new(false),
+            next: AtomicU64::new(0),
+            lone: AtomicU32::new(LONE),
+            preemptions: AtomicI64::new(0),
+        }
     }
 }
 
@@ -57,10 +64,18 @@ impl IdleYield {
         if lone == LONE && !self.is_due() {
             return;
         }
-        let lone = if yield_processor() { 0 } else { LONE.min(lone + 1) };
+        let has_let_run = yield_processor() && (lone < LONE || self.was_preempted());
+        let lone = if has_let_run { 0 } else { LONE.min(lone + 1) };
         self.lone.store(lone, Ordering::Relaxed);
         IS_CROWDED.store(lone < LONE, Ordering::Relaxed);
         self.yield_after(BETWEEN_NS);
+    }
+
+    /// Whether others have run since the last call, as the kernel says: yields of a process that is traced, or of a machine that
+    /// is not given its processor, take long as well.
+    fn was_preempted(&self) -> bool {
+        let preemptions = preemptions();
+        self.preemptions.swap(preemptions, Ordering::Relaxed) != preemptions
     }
 
     fn is_due(&self) -> bool {
@@ -77,7 +92,7 @@ impl IdleYield {
     }
 }
 
-/// Lets others run. Whether there was anybody.
+/// Lets others run. Whether it took as long as if there was anybody.
 fn yield_processor() -> bool {
     let start = Instant::now();
     std::thread::yield_now();

@@ -60,3 +60,4 @@ pub use fishplate_engine::wire::VERSION as WIRE_VERSION;
 pub use address::{ADDRESS_LEN, Address};
 pub use endpoint::{Endpoint, OpenError, PostError};
 pub use settings::Settings;
+pub use sys::preemption::preemptions;

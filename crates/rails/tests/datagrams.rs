@@ -252,7 +252,7 @@ fn after_a_lost_datagram_it_takes_longer_until_the_next() {
     while !peer.next_frame().0.body.is_counted() {}
     peer.acknowledge();
     let (_, over_stream) = peer.send_until_datagram();
-    assert!(over_stream >= 16, "{over_stream}");
+    assert!(over_stream >= 12, "{over_stream}; the first came after eight");
 }
 
 #[test]
@@ -280,6 +280,35 @@ fn a_frame_that_follows_brings_the_copy_along() {
 }
 
 #[test]
+fn datagrams_that_overtake_others_and_the_stream_wait() {
+    let (mut peer, port, secret) = Scripted::begin();
+    let mut buffers = [[0; 4]; 3];
+    buffers.iter_mut().for_each(|buffer| recv(&mut peer.endpoint, 5, buffer, Some(peer.vc)));
+    let number = peer.sent;
+    let frames = [1, 2, 3].map(|len| peer.frame(eager(len - 1, len), len as usize));
+    for at in [2, 1] {
+        let bytes = datagram(secret, number + at, &frames[at as usize]);
+        peer.socket.send_to(&bytes, ("127.0.0.1", port)).unwrap();
+    }
+    let Scripted { endpoint, stream, .. } = &mut peer;
+    // They have come before this is asked for.
+    for _ in 0..100 {
+        endpoint.progress();
+    }
+    assert!(endpoint.poll_completion().is_none());
+    stream.write_all(&frames[0]).unwrap();
+    let mut next = || until(endpoint, Endpoint::poll_completion).len;
+    assert_eq!(next(), 1);
+    // One waits at a time; the other comes again.
+    stream.write_all(&frames[1]).unwrap();
+    assert_eq!([next(), next()], [2, 3]);
+    let resume = peer.frame(Body::Resume { number: number + 3 }, 0);
+    peer.stream.write_all(&resume).unwrap();
+    peer.sent += 3;
+    peer.acknowledge();
+}
+
+#[test]
 fn each_frame_is_taken_once_and_only_from_who_knows_the_secret() {
     let (mut peer, port, secret) = Scripted::begin();
     let mut buffers = [[0; 4]; 2];
@@ -289,7 +318,7 @@ fn each_frame_is_taken_once_and_only_from_who_knows_the_secret() {
     let (first, second) = (peer.frame(eager(0, 1), 1), peer.frame(eager(1, 2), 2));
     let resume = peer.frame(Body::Resume { number }, 0);
     for (secret, number, frame) in
-        [(secret + 1, number, &forged), (secret, number + 1, &forged), (secret, number, &first)]
+        [(secret + 1, number, &forged), (secret, number - 1, &forged), (secret, number, &first)]
     {
         peer.socket.send_to(&datagram(secret, number, frame), ("127.0.0.1", port)).unwrap();
     }

@@ -261,6 +261,18 @@ impl Node {
         self.read_from().0
     }
 
+    /// Reads an entry as MPI libraries do; whether there was one.
+    pub fn has_read(&self) -> bool {
+        let mut raw = fi_cq_tagged_entry { op_context: null_mut(), flags: 0, len: 0, buf: null_mut(), data: 0, tag: 0 };
+        invoke!(self.cq, ops, read, (&raw mut raw).cast(), 1) == 1
+    }
+
+    /// Makes progress without taking entries.
+    pub fn make_progress(&self) {
+        let nothing = invoke!(self.cq, ops, read, null_mut(), 0) as c_int;
+        assert!(nothing == -FI_EAGAIN || nothing == -FI_EAVAIL);
+    }
+
     fn read_from(&self) -> (Read, u64) {
         let mut raw = fi_cq_tagged_entry { op_context: null_mut(), flags: 0, len: 0, buf: null_mut(), data: 0, tag: 0 };
         let mut source = 0;
@@ -294,9 +306,7 @@ impl Node {
     fn wait_for(&self, other: &Node) -> (Read, u64) {
         let end = Instant::now() + Duration::from_secs(20);
         loop {
-            // Progress without taking entries.
-            let nothing = invoke!(other.cq, ops, read, null_mut(), 0) as c_int;
-            assert!(nothing == -FI_EAGAIN || nothing == -FI_EAVAIL);
+            other.make_progress();
             match self.read_from() {
                 (Read::Nothing, _) => assert!(Instant::now() < end, "nothing comes"),
                 found => return found,

@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use fishplate_engine::wire::{Body, Header, Malformed};
 use fishplate_engine::{Instant, Placement, Source};
 
+use super::sequence::{MOST_OUTSTANDING, place_of};
 use super::stream::receive::{Arrived, ReceiveState};
 use super::stream::transmit::append;
 use crate::bounce_buffers::BounceBuffers;
@@ -37,8 +38,11 @@ pub struct Datagrams {
     is_open: bool,
     /// The peer's reach us.
     pub peer_reaches_us: bool,
-    /// The one that left last; a copy while it is not acknowledged.
-    last: Vec<u8>,
+    /// Those that left last, by their numbers: copies while they are not acknowledged.
+    copies: [Vec<u8>; MOST_OUTSTANDING],
+    /// A frame that was read and waits for one before it, with its number.
+    early: Option<u32>,
+    early_bytes: Vec<u8>,
     receive: ReceiveState,
     /// The peer's last frame came as one.
     is_preferred: bool,
@@ -70,7 +74,9 @@ impl Datagrams {
             secret: None,
             is_open: false,
             peer_reaches_us: false,
-            last: Vec::with_capacity(MOST_BYTES),
+            copies: std::array::from_fn(|_| Vec::with_capacity(MOST_BYTES)),
+            early: None,
+            early_bytes: Vec::new(),
             receive: ReceiveState::of_datagrams(MOST_BYTES + 1),
             is_preferred: false,
             polls: 0,
@@ -127,15 +133,37 @@ impl Datagrams {
         memory: &UserMemory,
         bounces: &BounceBuffers,
     ) -> io::Result<()> {
-        self.last.clear();
-        self.last.extend_from_slice(&prefix(self.secret.unwrap_or_default(), number));
-        append(&mut self.last, frame, memory, bounces);
-        self.socket.send(&self.last).map(|_| ())
+        let copy = &mut self.copies[place_of(number)];
+        copy.clear();
+        copy.extend_from_slice(&prefix(self.secret.unwrap_or_default(), number));
+        append(copy, frame, memory, bounces);
+        self.socket.send(copy).map(|_| ())
     }
 
-    /// The frame that was sent last, for the stream.
-    pub fn last_frame(&self) -> &[u8] {
-        self.last.get(PREFIX..).unwrap_or_default()
+    /// A frame that was sent, one of the last [`MOST_OUTSTANDING`], for the stream.
+    pub fn sent_frame(&self, number: u32) -> &[u8] {
+        self.copies[place_of(number)].get(PREFIX..).unwrap_or_default()
+    }
+
+    /// Number of a frame that was read and waits for one before it.
+    pub fn early(&self) -> Option<u32> {
+        self.early
+    }
+
+    /// The frame that was read last waits for one before it. One at a time does: more come over the stream again.
+    pub fn keep_early(&mut self, number: u32) {
+        if self.early.is_none() {
+            self.early = Some(number);
+            self.early_bytes.clear();
+            self.early_bytes.extend_from_slice(self.receive.unread_bytes());
+        }
+    }
+
+    /// The frame that has waited, as if it had been read now.
+    pub fn resume_early(&mut self) -> io::Result<DatagramKind> {
+        let number = self.early.take().ok_or(io::ErrorKind::WouldBlock)?;
+        self.receive.replace(&self.early_bytes);
+        Ok(DatagramKind::Frame(number))
     }
 
     /// Reads one. [`io::ErrorKind::WouldBlock`]: there is none.

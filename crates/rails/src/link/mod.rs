@@ -9,7 +9,7 @@ pub use congestion::probe_rtt::ProbeRttAvoidance;
 pub use congestion::startup_pacing::StartupPacing;
 pub use congestion::{CongestionControl, CongestionPhase, NEAR_RTT_NS};
 pub use datagrams::{DatagramKind, Datagrams};
-pub use sequence::{ReceiveSequence, SendSequence};
+pub use sequence::{Datagram, ReceiveSequence, SendSequence};
 pub use stream::Filled;
 pub use stream::kernel_acks::KernelAcks;
 pub use stream::receive::{Arrived, Destination, ReceiveState};
@@ -132,12 +132,14 @@ impl StreamLink {
         !self.has_short_segments() && self.sampled.acknowledged_bytes + self.common.counts.rx_bytes < HAS_LONG_PACKETS
     }
 
-    /// Retransmits an unacknowledged datagram on the stream. True if there was one.
-    pub fn retransmit_datagram(&mut self) -> bool {
-        let Some(resume) = self.send_sequence.retransmit() else { return false };
+    /// Retransmits unacknowledged datagrams on the stream. True if there were any.
+    pub fn retransmit_datagrams(&mut self) -> bool {
+        let Some((resume, numbers)) = self.send_sequence.retransmit() else { return false };
         self.resume(resume);
-        self.common.counts.repeated_datagrams += 1;
-        self.datagrams.iter_mut().for_each(|datagrams| self.transmit.push_encoded(datagrams.last_frame()));
+        for number in numbers {
+            self.common.counts.repeated_datagrams += 1;
+            self.datagrams.iter_mut().for_each(|datagrams| self.transmit.push_encoded(datagrams.sent_frame(number)));
+        }
         true
     }
 
@@ -252,7 +254,7 @@ impl LinkKind for StreamLink {
     }
 
     fn say_goodbye(&mut self, bye: &Header, _: Places<'_>) {
-        self.retransmit_datagram();
+        self.retransmit_datagrams();
         self.transmit.push_header(bye);
     }
 }

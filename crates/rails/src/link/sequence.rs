@@ -1,13 +1,14 @@
 //! Sequence numbers of a link's frames, some of which leave as datagrams.
 //!
-//! The engine is promised one flow without loss and without reordering. So a frame goes as a datagram only while nothing
-//! else is unacknowledged. If no acknowledgement comes, or before the next counted frame, it is retransmitted on the stream.
-//! The peer takes whichever copy arrives first and drops the other: both have the same sequence number.
+//! The engine is promised one flow without loss and without reordering. So a frame goes as a datagram only while at most one
+//! other is unacknowledged: that much is, where both sides send at once and then wait. If no acknowledgement comes, or before
+//! a counted frame goes on the stream, datagrams are retransmitted there. The peer takes whichever copy arrives first and drops
+//! the other: both have the same sequence number. A datagram that overtakes a frame of the stream waits for it.
 
 use fishplate_engine::Instant;
 
-/// A frame is *idle* if everything before it has been acknowledged, within [`RETRANSMIT_AFTER_NS`]. Datagrams are used after so many in a row: one that has
-/// to be retransmitted costs more than is gained.
+/// A frame is *idle* if everything before it, but for one frame, has been acknowledged, within [`RETRANSMIT_AFTER_NS`]. Datagrams
+/// are used after so many in a row: one that has to be retransmitted costs more than is gained.
 const IDLE_FRAMES: u32 = 8;
 /// Exponential back-off: after a retransmission, datagrams pause for twice as many idle frames, in a row or not, after the
 /// next for twice as many again, until a datagram is acknowledged. Most doublings: where none comes through any more, one
@@ -20,6 +21,9 @@ const SECOND_OFFER: u32 = 1024;
 /// that polls takes for it, and longer than most that poll now and then. A peer that is slower, as where many ranks share a
 /// processor, would get each frame twice, so its frames do not count as idle.
 const RETRANSMIT_AFTER_NS: u64 = 5_000_000;
+
+/// Datagrams that are not acknowledged, at most.
+pub const MOST_OUTSTANDING: usize = 2;
 
 /// Whether number `a` is behind `b`; numbers are modulo 2^32.
 fn is_behind(a: u32, b: u32) -> bool {
@@ -35,10 +39,10 @@ pub struct SendSequence {
     acked: u32,
     /// Number that the peer gives the next counted frame of the stream.
     on_stream: u32,
-    /// The last frame went as a datagram only, and is not acknowledged.
-    datagram_outstanding: bool,
-    /// When the last one left.
-    left_at: Instant,
+    /// So many frames, the last ones, went as datagrams only, and are not acknowledged.
+    outstanding: u32,
+    /// When the last frames left, by their numbers.
+    left_at: [Instant; MOST_OUTSTANDING],
     /// Frames in a row that were acknowledged before the next left, and in time for a datagram.
     idle_run: u32,
     /// Retransmissions that were needed since a datagram was acknowledged.
@@ -55,19 +59,30 @@ impl SendSequence {
     pub fn acknowledged(&mut self, acked: u32, now: Instant) -> u32 {
         if is_behind(self.acked, acked) {
             self.acked = acked;
-            if acked == self.next && now.since_ns(self.left_at) >= RETRANSMIT_AFTER_NS {
+            let unacknowledged = self.unacknowledged();
+            if unacknowledged < MOST_OUTSTANDING as u32
+                && now.since_ns(self.left_at(acked.wrapping_sub(1))) >= RETRANSMIT_AFTER_NS
+            {
                 self.idle_run = 0;
             }
-            if self.datagram_outstanding && acked == self.next {
-                (self.datagram_outstanding, self.retransmits) = (false, 0);
+            if self.outstanding > unacknowledged {
+                (self.outstanding, self.retransmits) = (unacknowledged, 0);
             }
         }
         self.acked
     }
 
+    fn unacknowledged(&self) -> u32 {
+        self.next.wrapping_sub(self.acked)
+    }
+
+    fn left_at(&self, number: u32) -> Instant {
+        self.left_at[place_of(number)]
+    }
+
     /// A counted frame is about to leave. Whether it may go as a datagram.
     pub fn may_use_datagram(&mut self) -> bool {
-        if self.acked != self.next {
+        if self.unacknowledged() >= MOST_OUTSTANDING as u32 {
             self.idle_run = 0;
             return false;
         }
@@ -94,29 +109,38 @@ impl SendSequence {
 
     /// It has left as a datagram.
     pub fn sent_as_datagram(&mut self, now: Instant) {
-        (self.datagram_outstanding, self.left_at) = (true, now);
-        self.next = self.next.wrapping_add(1);
+        self.outstanding += 1;
+        self.leaves(now);
     }
 
     /// It goes into the stream, behind RESUME with this number if there is one. [`SendSequence::retransmit`] comes first.
     pub fn sent_on_stream(&mut self, now: Instant) -> Option<u32> {
-        self.left_at = now;
+        let number = self.next;
+        self.leaves(now);
+        self.stream(number, 1)
+    }
+
+    fn leaves(&mut self, now: Instant) {
+        self.left_at[place_of(self.next)] = now;
         self.next = self.next.wrapping_add(1);
-        self.stream(self.next.wrapping_sub(1))
     }
 
-    /// Whether a datagram is out that the peer may still acknowledge in time.
+    /// Whether datagrams are out that the peer may still acknowledge in time.
     pub fn awaits_datagram_ack(&self, now: Instant) -> bool {
-        self.datagram_outstanding && now.since_ns(self.left_at) < RETRANSMIT_AFTER_NS
+        let oldest = self.next.wrapping_sub(self.outstanding);
+        self.outstanding > 0 && now.since_ns(self.left_at(oldest)) < RETRANSMIT_AFTER_NS
     }
 
-    /// Whether the copy of a datagram must go into the stream now; it does so as [`SendSequence::sent_on_stream`] says of a frame.
-    pub fn retransmit(&mut self) -> Option<Option<u32>> {
-        if !std::mem::take(&mut self.datagram_outstanding) {
+    /// The numbers of the datagrams whose copies must go into the stream now, if there are any; behind RESUME as
+    /// [`SendSequence::sent_on_stream`] says of a frame.
+    pub fn retransmit(&mut self) -> Option<(Option<u32>, impl Iterator<Item = u32> + use<>)> {
+        let count = std::mem::take(&mut self.outstanding);
+        if count == 0 {
             return None;
         }
         self.back_off();
-        Some(self.stream(self.next.wrapping_sub(1)))
+        let first = self.next.wrapping_sub(count);
+        Some((self.stream(first, count), (0..count).map(move |at| first.wrapping_add(at))))
     }
 
     /// A datagram was of no use: the next one comes later.
@@ -126,10 +150,27 @@ impl SendSequence {
         self.pause = IDLE_FRAMES << self.retransmits;
     }
 
-    fn stream(&mut self, number: u32) -> Option<u32> {
-        let before = std::mem::replace(&mut self.on_stream, number.wrapping_add(1));
+    /// Frames from `number` on go into the stream.
+    fn stream(&mut self, number: u32, count: u32) -> Option<u32> {
+        let before = std::mem::replace(&mut self.on_stream, number.wrapping_add(count));
         (before != number).then_some(number)
     }
+}
+
+/// Where what is kept of a frame is, among [`MOST_OUTSTANDING`].
+pub fn place_of(number: u32) -> usize {
+    number as usize % MOST_OUTSTANDING
+}
+
+/// What becomes of a frame that has come as a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Datagram {
+    /// It is taken, and whole.
+    Taken,
+    /// It waits for one of the stream.
+    Early,
+    /// It has come over the stream, or does so now.
+    Late,
 }
 
 /// Sequence numbers of received frames: which are taken, and which are duplicates.
@@ -169,14 +210,22 @@ impl ReceiveSequence {
         !std::mem::take(&mut self.is_duplicate)
     }
 
-    /// Frame `number` has come as a datagram. Whether it is taken: then it is whole.
-    pub fn accept_datagram(&mut self, number: u32) -> bool {
-        // One that the stream brings at this moment is taken from there.
-        let is_next = number == self.received && self.on_stream != number.wrapping_add(1);
-        if is_next {
-            self.received = self.received.wrapping_add(1);
+    /// Whether one before frame `number` is missing.
+    pub fn is_early(&self, number: u32) -> bool {
+        is_behind(self.received, number)
+    }
+
+    /// Frame `number` has come as a datagram.
+    pub fn accept_datagram(&mut self, number: u32) -> Datagram {
+        if self.is_early(number) {
+            return Datagram::Early;
         }
-        is_next
+        // One that the stream brings at this moment is taken from there.
+        if is_behind(number, self.received) || self.on_stream == number.wrapping_add(1) {
+            return Datagram::Late;
+        }
+        self.received = self.received.wrapping_add(1);
+        Datagram::Taken
     }
 }
 
@@ -201,7 +250,7 @@ mod tests {
         send_sequence: SendSequence,
         receive_sequence: ReceiveSequence,
         sent: u64,
-        copy: u64,
+        copies: [u64; MOST_OUTSTANDING],
         stream: VecDeque<OnStream>,
         datagrams: Vec<(u32, u64, u32)>,
         taken: Vec<u64>,
@@ -211,17 +260,18 @@ mod tests {
 
     impl End {
         fn settle(&mut self, peer: &mut End) {
-            if let Some(resume) = self.send_sequence.retransmit() {
+            if let Some((resume, numbers)) = self.send_sequence.retransmit() {
                 peer.stream.extend(resume.map(OnStream::Resume));
-                peer.stream.push_back(OnStream::Frame(self.copy));
+                peer.stream.extend(numbers.map(|number| OnStream::Frame(self.copies[place_of(number)])));
             }
         }
 
         fn send(&mut self, peer: &mut End) {
             if self.send_sequence.may_use_datagram() {
-                peer.datagrams.push((self.send_sequence.next(), self.sent, self.receive_sequence.received));
+                let number = self.send_sequence.next();
+                peer.datagrams.push((number, self.sent, self.receive_sequence.received));
                 self.send_sequence.sent_as_datagram(NOW);
-                self.copy = self.sent;
+                self.copies[place_of(number)] = self.sent;
             } else {
                 self.settle(peer);
                 let resume = self.send_sequence.sent_on_stream(NOW);
@@ -250,7 +300,11 @@ mod tests {
                 return;
             }
             let (number, frame, acked) = self.datagrams.swap_remove(which % self.datagrams.len());
-            self.taken.extend(self.receive_sequence.accept_datagram(number).then_some(frame));
+            match self.receive_sequence.accept_datagram(number) {
+                Datagram::Taken => self.taken.push(frame),
+                Datagram::Early => return self.datagrams.push((number, frame, acked)),
+                Datagram::Late => {}
+            }
             self.send_sequence.acknowledged(acked, NOW);
         }
 
@@ -320,11 +374,12 @@ mod tests {
         // Not acknowledged: the next one follows in the stream, behind the copy.
         assert!(send_sequence.may_use_datagram());
         send_sequence.sent_as_datagram(NOW);
+        assert!(send_sequence.may_use_datagram(), "another one may follow");
+        send_sequence.sent_as_datagram(NOW);
         assert!(!send_sequence.may_use_datagram());
-        assert_eq!(
-            (send_sequence.retransmit(), send_sequence.sent_on_stream(NOW)),
-            (Some(Some(IDLE_FRAMES + 1)), None)
-        );
+        let (resume, numbers) = send_sequence.retransmit().unwrap();
+        assert_eq!((resume, numbers.collect()), (Some(IDLE_FRAMES + 1), vec![IDLE_FRAMES + 1, IDLE_FRAMES + 2]));
+        assert_eq!(send_sequence.sent_on_stream(NOW), None);
         // The copy was needed: now it takes twice as many, of which not all follow each other.
         let mut calm = 0;
         while calm < 2 * IDLE_FRAMES {
@@ -333,12 +388,28 @@ mod tests {
             assert!(!send_sequence.may_use_datagram(), "{calm}");
             send_sequence.sent_on_stream(NOW);
             if calm == IDLE_FRAMES {
+                send_sequence.sent_on_stream(NOW);
                 assert!(!send_sequence.may_use_datagram());
                 send_sequence.sent_on_stream(NOW);
             }
         }
         send_sequence.acknowledged(send_sequence.next(), NOW);
         assert!(send_sequence.may_use_datagram());
+    }
+
+    #[test]
+    fn so_they_are_where_both_sides_send_at_once() {
+        let mut send_sequence = SendSequence::default();
+        for sent in 0..=IDLE_FRAMES {
+            // What comes was sent before the peer had our last frame.
+            send_sequence.acknowledged(sent.saturating_sub(1), NOW);
+            assert_eq!(send_sequence.may_use_datagram(), sent == IDLE_FRAMES, "{sent}");
+            send_sequence.sent_on_stream(NOW);
+        }
+        let mut receive_sequence = ReceiveSequence::default();
+        assert_eq!(receive_sequence.accept_datagram(1), Datagram::Early, "it has overtaken the stream");
+        assert!(receive_sequence.begin_stream_frame() && receive_sequence.end_stream_frame());
+        assert_eq!([1, 1].map(|number| receive_sequence.accept_datagram(number)), [Datagram::Taken, Datagram::Late]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod memory;
 pub mod ofi;
 pub mod option;
 pub mod poll;
+pub mod preemption;
 pub mod process_memory;
 pub mod shared_memory;
 pub mod tcp_info;

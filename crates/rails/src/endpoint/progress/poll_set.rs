@@ -21,7 +21,9 @@ impl Endpoint {
         let is_late = |polled_at: Instant| now.since_ns(polled_at) >= LONGEST_INTERVAL_NS;
         let polls_datagrams_next = datagrams.polls_datagrams_next();
         let polls_datagrams = polls_datagrams_next || is_late(datagrams.polled_at);
-        let polls_stream = !polls_datagrams_next || link.read_deferred || is_late(link.polled_at);
+        // A datagram that has overtaken the stream waits for it.
+        let has_early = datagrams.early().is_some();
+        let polls_stream = !polls_datagrams_next || has_early || link.read_deferred || is_late(link.polled_at);
         let moved = polls_datagrams && self.read_datagram(at, now) == Some(true);
         moved || (polls_stream && self.poll_active_stream(at, now))
     }

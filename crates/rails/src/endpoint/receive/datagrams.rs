@@ -7,7 +7,7 @@ use fishplate_engine::Instant;
 use super::MOST_READS;
 use crate::endpoint::Endpoint;
 use crate::endpoint::progress::token::Token;
-use crate::link::{Arrived, DatagramKind};
+use crate::link::{Arrived, Datagram, DatagramKind};
 use crate::link_kind::LinkId;
 use crate::sys::poll::Kind;
 
@@ -30,18 +30,30 @@ impl Endpoint {
     pub(in crate::endpoint) fn read_datagram(&mut self, at: usize, now: Instant) -> Option<bool> {
         let link = self.links.streams.get_mut(at)?;
         let datagrams = link.datagrams.as_mut()?;
-        let came = datagrams.fill();
+        let has_waited = datagrams.early().is_some_and(|number| !link.receive_sequence.is_early(number));
+        let came = if has_waited { datagrams.resume_early() } else { datagrams.fill() };
         let polled_before = std::mem::replace(&mut datagrams.polled_at, now);
         match came {
             Ok(DatagramKind::Frame(number)) => {
+                let what = link.receive_sequence.accept_datagram(number);
+                if what == Datagram::Early {
+                    datagrams.keep_early(number);
+                    return Some(false);
+                }
                 let (subchannel, is_watched) = (link.common.subchannel, link.in_poll_set);
-                self.engine.arrived_after(subchannel, self.known_empty_at(is_watched, polled_before));
+                // Of one that has waited it is not known any more.
+                if !has_waited {
+                    self.engine.arrived_after(subchannel, self.known_empty_at(is_watched, polled_before));
+                }
                 self.engine.made_progress(now, subchannel);
                 if self.active_link == Some(at) {
                     self.poll_interval.active_link_had_data();
                 }
                 self.set_active_link(at);
-                self.process_datagram(at, number, now);
+                if what == Datagram::Taken {
+                    self.process_datagram(at, now);
+                    self.resume_datagram(at, now);
+                }
                 Some(true)
             }
             Ok(DatagramKind::Probe) => {
@@ -58,12 +70,19 @@ impl Endpoint {
         }
     }
 
-    /// Hands a datagram to the engine, if its frame is the next one. It was read, and nothing of it was taken.
-    pub(in crate::endpoint) fn process_datagram(&mut self, at: usize, number: u32, now: Instant) {
+    /// Takes a datagram that has waited for what has come now.
+    pub(in crate::endpoint) fn resume_datagram(&mut self, at: usize, now: Instant) {
+        let Some(link) = self.links.streams.get(at) else { return };
+        let early = link.datagrams.as_ref().and_then(|datagrams| datagrams.early());
+        if early.is_some_and(|number| !link.receive_sequence.is_early(number)) {
+            self.read_datagram(at, now);
+        }
+    }
+
+    /// Hands a datagram to the engine whose frame is the next one. It was read, and nothing of it was taken.
+    fn process_datagram(&mut self, at: usize, now: Instant) {
         let Some(link) = self.links.streams.get_mut(at) else { return };
-        let Some(datagrams) = link.datagrams.as_mut().filter(|_| link.receive_sequence.accept_datagram(number)) else {
-            return;
-        };
+        let Some(datagrams) = link.datagrams.as_mut() else { return };
         let frame = match datagrams.next(&self.memory, &mut self.bounces) {
             Ok(Some(Arrived::Header(header))) if header.body.is_counted() => Some(header),
             _ => None,

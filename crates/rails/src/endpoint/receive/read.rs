@@ -44,7 +44,9 @@ impl Endpoint {
                         self.engine.made_progress(now, subchannel);
                     }
                     self.set_active_link(at);
-                    if !self.process_received(at, now) || (filled == Filled::Drained && !hung_up) {
+                    let is_there = self.process_received(at, now);
+                    self.resume_datagram(at, now);
+                    if !is_there || (filled == Filled::Drained && !hung_up) {
                         return true;
                     }
                 }

@@ -16,7 +16,7 @@ use crate::sys::poll::Kind;
 const MOST_LINKS: usize = 64;
 
 impl Endpoint {
-    /// Sends a frame, which follows nothing that is not acknowledged, as a datagram if that can be.
+    /// Sends a frame, before which hardly anything is not acknowledged, as a datagram if that can be.
     pub(in crate::endpoint) fn try_send_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links.streams[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
@@ -108,7 +108,7 @@ impl Endpoint {
                 continue;
             }
             datagrams.listed = false;
-            if link.retransmit_datagram() {
+            if link.retransmit_datagrams() {
                 repeated = true;
                 self.mark_dirty(at);
             }

@@ -20,7 +20,7 @@ impl Endpoint {
                 return true;
             }
             let link = &mut self.links.streams[at];
-            link.retransmit_datagram();
+            link.retransmit_datagrams();
             let resume = link.send_sequence.sent_on_stream(now);
             link.resume(resume);
         }

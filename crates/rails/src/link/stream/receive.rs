@@ -138,6 +138,17 @@ impl ReceiveState {
     pub fn unread(&self) -> usize {
         self.end - self.start
     }
+
+    /// The same themselves.
+    pub fn unread_bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// A datagram that was read before, in the place of the last.
+    pub fn replace(&mut self, bytes: &[u8]) {
+        self.buffer[..bytes.len()].copy_from_slice(bytes);
+        (self.start, self.end, self.len) = (0, bytes.len(), 0);
+    }
 }
 
 impl ReceiveState {
