@@ -96,12 +96,13 @@ impl World {
 
     /// A driver writes a flow's queue to the socket; once the kernel has everything, the subchannel is writable.
     pub(super) fn flush(&mut self, flow: FlowId) {
-        if self.network.is_blocked(flow) {
+        if self.network.is_blocked(flow) || self.write(flow) {
             return;
         }
         let has_all = self.network.flush(&mut self.calendar, flow);
         self.process_notices();
-        if let Some(budget) = self.topology.budget().filter(|_| has_all) {
+        let is_cut = self.ends[flow.0 as usize].is_cut;
+        if let Some(budget) = self.topology.budget().filter(|_| has_all && !is_cut) {
             let FlowEnds { from, from_subchannel, .. } = self.ends[flow.0 as usize];
             self.follow(|causes, now| causes.taken(from, flow, Part::Software, now));
             self.ranks[from as usize].engine.writable(from_subchannel, budget);
@@ -214,6 +215,7 @@ impl World {
         let events = std::mem::take(&mut process.pending_events);
         process.is_computing = false;
         self.send_together(rank, frames);
+        self.read_bytes(rank);
         events.into_iter().for_each(|event| self.handle_socket_event(event));
         if self.kind.acknowledges {
             let now = self.calendar.now().instant();

@@ -1,0 +1,151 @@
+//! The histories: what ranks have done before.
+
+use super::case::Case;
+use super::machine::mbit;
+use super::pattern::{self, Pattern, window};
+use super::repeat::repeat;
+use crate::models::time::Time;
+use crate::mpi::program::Mpi;
+use crate::testbed::Change;
+
+/// How long each part of a history takes.
+const PART: Time = Time::ms(150);
+/// A rail is slow, or away, from the end of the first part until the end of the second.
+const DISTURBED: (Time, Time) = (PART, Time::ms(450));
+/// All of a history with such a rail.
+const WITH_DISTURBANCE: Time = Time::ms(700);
+/// A slow rail has this part of its rate.
+const SLOW_PART: u32 = 10;
+/// A message that is long over all rails, and one that is short.
+const LARGE: u64 = 1 << 20;
+const SMALL: u64 = 1 << 10;
+/// One that is cut, by rate or by rule.
+const MIDDLE: u64 = 128 << 10;
+/// Sizes up and down.
+const STEPS: [u64; 6] = [1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
+/// An order without order.
+const SHUFFLED: [u64; 8] = [256 << 10, 2 << 10, 4 << 20, 64 << 10, 8 << 10, 1 << 20, 96 << 10, 512 << 10];
+/// A computation without a call.
+const COMPUTATION: Time = Time::ms(60_000);
+
+/// What was done before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Before {
+    /// Nothing.
+    Nothing,
+    /// Small messages only.
+    Small,
+    /// Large ones only.
+    Large,
+    /// Middle ones, which a single rail may carry.
+    Middle,
+    /// Large ones over all rails, then small ones, for which all but one rail idle.
+    Idle,
+    /// The first rail had a tenth of its rate for a while.
+    Slow,
+    /// The last one had.
+    SlowLast,
+    /// The first rail was cut, and came back.
+    Cut,
+    /// Sizes that grow.
+    Up,
+    /// Sizes that shrink.
+    Down,
+    /// Sizes in random order.
+    Random,
+    /// The other direction only.
+    Back,
+    /// A minute of computation, after large messages.
+    Computation,
+}
+
+use Before::*;
+
+impl Before {
+    /// All of them with their names.
+    pub const ALL: &'static [(&'static str, Before)] = &[
+        ("nothing", Nothing),
+        ("small", Small),
+        ("large", Large),
+        ("middle", Middle),
+        ("idle", Idle),
+        ("slow", Slow),
+        ("slow-last", SlowLast),
+        ("cut", Cut),
+        ("up", Up),
+        ("down", Down),
+        ("random", Random),
+        ("back", Back),
+        ("computation", Computation),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Before::ALL.iter().find(|(_, before)| *before == self).map_or("", |(name, _)| *name)
+    }
+
+    /// Rates that change meanwhile.
+    pub(super) fn changes(self, rails: &[u32]) -> Vec<Change> {
+        let rail = match self {
+            Slow => 0,
+            SlowLast => rails.len() - 1,
+            _ => return Vec::new(),
+        };
+        let change = |at, mbit| Change { at, rail, mbit };
+        let usual = mbit(rails[rail]) as u32;
+        vec![change(DISTURBED.0, (usual / SLOW_PART).max(1)), change(DISTURBED.1, usual)]
+    }
+
+    /// When the first rail is away.
+    pub(super) fn cut(self) -> Option<(Time, Time)> {
+        (self == Cut).then_some(DISTURBED)
+    }
+
+    /// What one of the ranks does.
+    pub(super) async fn pass(self, mpi: &Mpi, case: &Case) {
+        match self {
+            Nothing => {}
+            Small => exchange(mpi, case, SMALL, PART).await,
+            Large => exchange(mpi, case, LARGE, PART).await,
+            Middle => exchange(mpi, case, MIDDLE, Time::ms(400)).await,
+            Idle => {
+                exchange(mpi, case, LARGE, PART).await;
+                exchange(mpi, case, SMALL, WITH_DISTURBANCE).await;
+            }
+            Slow | SlowLast | Cut => exchange(mpi, case, MIDDLE, WITH_DISTURBANCE).await,
+            Up => series(mpi, case, STEPS.into_iter()).await,
+            Down => series(mpi, case, STEPS.into_iter().rev()).await,
+            Random => series(mpi, case, SHUFFLED.into_iter()).await,
+            Back => {
+                // From the second host to the first.
+                let turn = || window(mpi, (mpi.ranks() / 2, 0), (MIDDLE, 1));
+                repeat(mpi, (Time::ms(300), 1, u64::MAX), of(case, MIDDLE).about_ns(), turn).await;
+            }
+            Computation => {
+                exchange(mpi, case, LARGE, PART).await;
+                mpi.compute(COMPUTATION).await;
+            }
+        }
+    }
+}
+
+async fn series(mpi: &Mpi, case: &Case, sizes: impl Iterator<Item = u64>) {
+    for size in sizes {
+        exchange(mpi, case, size, Time::ms(80)).await;
+    }
+}
+
+/// Exchanges of a size for so long.
+async fn exchange(mpi: &Mpi, case: &Case, size: u64, time: Time) {
+    let other = of(case, size);
+    // All ranks of a host take part: ranks are in pairs of one of each host.
+    let half = mpi.ranks() / 2;
+    let partner = (mpi.rank() + half) % mpi.ranks();
+    let turn = || pattern::exchange(mpi, partner, size);
+    repeat(mpi, (time, 1, u64::MAX), other.about_ns() * f64::from(half), turn).await;
+}
+
+/// An exchange of another size over the same rails.
+fn of(case: &Case, size: u64) -> Case {
+    Case { pattern: Pattern::Exchange, size, ..case.clone() }
+}
