@@ -48,10 +48,10 @@ impl Socket {
     }
 
     /// How many buffers the kernel would take of what the driver has, and their bytes, if nothing left meanwhile.
-    pub fn takes(&self) -> (u32, u64) {
+    pub fn takes(&self) -> (u8, u64) {
         let room = self.unsent_limit.saturating_sub(self.unsent).div_ceil(self.buffer);
-        let buffers = room.min(self.waiting.div_ceil(self.buffer));
-        (buffers as u32, self.waiting.min(buffers * self.buffer))
+        let buffers = room.min(self.waiting.div_ceil(self.buffer)).min(u8::MAX.into());
+        (buffers as u8, self.waiting.min(buffers * self.buffer))
     }
 
     /// The driver has tried to send all it has. True: the kernel has it. Otherwise it will say when it takes more.

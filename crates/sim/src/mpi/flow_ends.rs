@@ -38,7 +38,7 @@ pub struct FlowEnds {
     carried: Option<Carried>,
     group: u32,
     /// Buffers that the sender copies for the kernel.
-    pub unwritten: u32,
+    pub unwritten: u8,
     /// Its connection is broken.
     pub is_cut: bool,
 }

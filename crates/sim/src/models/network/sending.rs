@@ -45,7 +45,7 @@ impl Network {
     }
 
     /// How many buffers the kernel would take of what the driver of a flow has, and their bytes.
-    pub fn takes(&mut self, flow: FlowId) -> (u32, u64) {
+    pub fn takes(&mut self, flow: FlowId) -> (u8, u64) {
         self.socket(flow).map_or((0, 0), |socket| socket.takes())
     }
 
