@@ -169,6 +169,7 @@ test-fuzz: build
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 10000000
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 1000000
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 100000
+	$(CARGO) run --release -p fishplate-fuzz -- matching --runs 100000
 	$(CARGO) run --release -p fishplate-fuzz -- ofi --runs 20000
 	$(CARGO) run --release -p fishplate-fuzz -- shared-memory --runs 20000
 
@@ -178,6 +179,7 @@ fuzz:
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 100000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 10000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 1000000 --seed $(SEED)
+	$(CARGO) run --release -p fishplate-fuzz -- matching --runs 1000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- ofi --runs 200000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- shared-memory --runs 200000 --seed $(SEED)
 

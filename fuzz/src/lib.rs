@@ -10,6 +10,7 @@ pub mod handshake;
 mod headers;
 mod hostile;
 pub mod inputs;
+pub mod matching;
 pub mod ofi;
 pub mod shared_memory;
 mod support;
@@ -29,6 +30,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "decoder", run: decoder::run, ends: decoder::ENDS },
     Target { name: "engine", run: engine::run, ends: engine::ENDS },
     Target { name: "handshake", run: handshake::run, ends: handshake::ENDS },
+    Target { name: "matching", run: matching::run, ends: matching::ENDS },
     Target { name: "ofi", run: ofi::run, ends: ofi::ENDS },
     Target { name: "shared-memory", run: shared_memory::run, ends: shared_memory::ENDS },
 ];

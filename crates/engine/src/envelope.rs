@@ -8,3 +8,14 @@ pub enum Envelope {
     /// Tagged (libfabric: `FI_TAGGED`).
     Tagged(u64),
 }
+
+impl Envelope {
+    /// The tag; 0 for an untagged message.
+    #[inline]
+    pub fn tag(self) -> u64 {
+        match self {
+            Envelope::Message => 0,
+            Envelope::Tagged(tag) => tag,
+        }
+    }
+}

@@ -20,24 +20,46 @@ impl<T> GenerationalSlab<T> {
     pub fn insert(&mut self, entry: T) -> u64 {
         self.generation = self.generation.wrapping_add(1);
         let slot = self.slots.insert((self.generation, entry));
-        (u64::from(self.generation) << 32) | slot as u64
+        key(self.generation, slot)
     }
 
     /// The entry, if it is still there.
     pub fn get(&self, key: u64) -> Option<&T> {
-        self.slots.get(slot(key)).filter(|(generation, _)| *generation == generation_of(key)).map(|(_, entry)| entry)
+        self.slots
+            .get(slot(key) as usize)
+            .filter(|(generation, _)| *generation == generation_of(key))
+            .map(|(_, entry)| entry)
     }
 
     /// The entry, if it is still there.
     pub fn get_mut(&mut self, key: u64) -> Option<&mut T> {
-        let found = self.slots.get_mut(slot(key))?;
+        let found = self.slots.get_mut(slot(key) as usize)?;
         (found.0 == generation_of(key)).then_some(&mut found.1)
     }
 
     /// Takes the entry out, if it is still there.
     pub fn remove(&mut self, key: u64) -> Option<T> {
         self.get(key)?;
-        self.slots.try_remove(slot(key)).map(|(_, entry)| entry)
+        self.remove_at(slot(key))
+    }
+
+    /// The entry in a slot, and its key.
+    #[inline]
+    pub fn at(&self, slot: u32) -> Option<(u64, &T)> {
+        let (generation, entry) = self.slots.get(slot as usize)?;
+        Some((key(*generation, slot as usize), entry))
+    }
+
+    /// The entry in a slot.
+    #[inline]
+    pub fn at_mut(&mut self, slot: u32) -> Option<&mut T> {
+        self.slots.get_mut(slot as usize).map(|(_, entry)| entry)
+    }
+
+    /// Takes the entry in a slot out.
+    #[inline]
+    pub fn remove_at(&mut self, slot: u32) -> Option<T> {
+        self.slots.try_remove(slot as usize).map(|(_, entry)| entry)
     }
 
     /// Whether there are no entries.
@@ -47,18 +69,29 @@ impl<T> GenerationalSlab<T> {
 
     /// All entries, in slot order.
     pub fn values(&self) -> impl Iterator<Item = &T> {
-        self.slots.iter().map(|(_, (_, entry))| entry)
+        self.iter().map(|(_, entry)| entry)
+    }
+
+    /// All entries with their keys, in slot order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.slots.iter().map(|(slot, (generation, entry))| (key(*generation, slot), entry))
     }
 
     /// Keys of the entries that `wanted` accepts, in slot order.
     pub fn keys_where(&self, wanted: impl Fn(&T) -> bool) -> Vec<u64> {
-        let wanted = self.slots.iter().filter(|(_, (_, entry))| wanted(entry));
-        wanted.map(|(slot, (generation, _))| (u64::from(*generation) << 32) | slot as u64).collect()
+        self.iter().filter(|(_, entry)| wanted(entry)).map(|(key, _)| key).collect()
     }
 }
 
-fn slot(key: u64) -> usize {
-    (key & u64::from(u32::MAX)) as usize
+/// The slot of the entry with a key.
+#[inline]
+pub fn slot(key: u64) -> u32 {
+    key as u32
+}
+
+#[inline]
+fn key(generation: u32, slot: usize) -> u64 {
+    (u64::from(generation) << 32) | slot as u64
 }
 
 fn generation_of(key: u64) -> u32 {
@@ -76,6 +109,7 @@ mod tests {
         assert_eq!(table.remove(old), Some("old"));
         let new = table.insert("new");
         assert_eq!(slot(old), slot(new));
+        assert_eq!(table.at(slot(new)), Some((new, &"new")));
         assert_eq!(table.get(old), None);
         assert_eq!(table.get_mut(old), None);
         assert_eq!(table.remove(old), None);

@@ -13,6 +13,7 @@ use crate::completion::{Entry, FailedEntry, Source};
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, lock_plain, read_plain};
 use crate::idle_yield::IdleYield;
+use crate::pause::Pause;
 use crate::reader::Reader;
 
 /// Entries for which there is room from the start, so that the path of a small message does not allocate: a window of
@@ -35,6 +36,8 @@ pub struct CompletionQueue {
     /// Entries of all kinds; read without the lock.
     len: AtomicUsize,
     signalled: AtomicBool,
+    /// While it goes on, there is nothing to read, and progress would find nothing.
+    pub pause: Pause,
     idle: IdleYield,
     texts: Mutex<Vec<Arc<CStr>>>,
     /// The endpoints bound to it.
@@ -50,6 +53,7 @@ impl CompletionQueue {
             entries: Mutex::new(Entries::default()),
             len: AtomicUsize::new(0),
             signalled: AtomicBool::new(false),
+            pause: Pause::default(),
             idle: IdleYield::default(),
             texts: Mutex::default(),
             endpoints: RwLock::default(),
@@ -62,6 +66,9 @@ impl CompletionQueue {
     #[inline]
     pub fn read(&self, most: usize, mut take: impl FnMut(Entry)) -> Outcome<usize> {
         if self.len.load(Ordering::Acquire) == 0 || most == 0 {
+            if self.pause.goes_on() {
+                return Err(Errno(FI_EAGAIN));
+            }
             let mut reader = Reader::new(self, most, &mut take);
             let progressed = self.progress(&mut reader);
             if reader.taken() > 0 {

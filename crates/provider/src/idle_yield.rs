@@ -1,14 +1,19 @@
 //! Yielding the processor while nothing arrives, so that more ranks than cores do not starve each other.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Consecutive polls without result before each further one yields. A poll costs about a microsecond (a system call);
-/// 64 of them cover the latency of a near network, so that a lone rank reacts without leaving its core.
-const PATIENCE: u32 = 64;
+use fishplate_rails::ticks;
+
+/// Time without result before the first yield, in nanoseconds: the latency of a near network, so that a lone rank reacts without
+/// leaving its core.
+const PATIENCE_NS: u64 = 40_000;
+/// From one yield to the next while nobody else wants the processor: a yield costs half a microsecond then, and others get their
+/// turn by the system's scheduler anyway, if later.
+const BETWEEN_NS: u64 = 200_000;
 
 /// A yield that takes so long let somebody else run: the core is shared, perhaps with the rank that is waited for. One
-/// with nobody to yield to takes a third of a microsecond.
+/// with nobody to yield to takes less than half a microsecond.
 const SHARED: Duration = Duration::from_micros(2);
 
 /// On a core that was shared every poll without result yields, until so many yields in a row let nobody run.
@@ -23,15 +28,17 @@ pub fn is_crowded() -> bool {
     IS_CROWDED.load(Ordering::Relaxed)
 }
 
-/// Counts polls without result. Threads that poll together share the counts, exactness does not matter.
+/// Times polls without result. Threads that poll together share the times, exactness does not matter.
 pub struct IdleYield {
-    empty: AtomicU32,
+    is_idle: AtomicBool,
+    /// When the next yield is due, in ticks, if it is idle.
+    next: AtomicU64,
     lone: AtomicU32,
 }
 
 impl Default for IdleYield {
     fn default() -> IdleYield {
-        IdleYield { empty: AtomicU32::new(0), lone: AtomicU32::new(LONE) }
+        IdleYield { is_idle: AtomicBool::new(false), next: AtomicU64::new(0), lone: AtomicU32::new(LONE) }
     }
 }
 
@@ -39,22 +46,34 @@ impl IdleYield {
     /// Data moved or a result came.
     #[inline]
     pub fn active(&self) {
-        if self.empty.load(Ordering::Relaxed) != 0 {
-            self.empty.store(0, Ordering::Relaxed);
+        if self.is_idle.load(Ordering::Relaxed) {
+            self.is_idle.store(false, Ordering::Relaxed);
         }
     }
 
     /// Nothing came: lets others run when that has lasted.
     pub fn nothing(&self) {
-        let empty = self.empty.load(Ordering::Relaxed);
         let lone = self.lone.load(Ordering::Relaxed);
-        if empty < PATIENCE && lone == LONE {
-            self.empty.store(empty + 1, Ordering::Relaxed);
-        } else {
-            let lone = if yield_processor() { 0 } else { LONE.min(lone + 1) };
-            self.lone.store(lone, Ordering::Relaxed);
-            IS_CROWDED.store(lone < LONE, Ordering::Relaxed);
+        if lone == LONE && !self.is_due() {
+            return;
         }
+        let lone = if yield_processor() { 0 } else { LONE.min(lone + 1) };
+        self.lone.store(lone, Ordering::Relaxed);
+        IS_CROWDED.store(lone < LONE, Ordering::Relaxed);
+        self.yield_after(BETWEEN_NS);
+    }
+
+    fn is_due(&self) -> bool {
+        if !self.is_idle.load(Ordering::Relaxed) {
+            self.is_idle.store(true, Ordering::Relaxed);
+            self.yield_after(PATIENCE_NS);
+        }
+        // Half of all times are past.
+        (ticks::now().wrapping_sub(self.next.load(Ordering::Relaxed)) as i64) >= 0
+    }
+
+    fn yield_after(&self, ns: u64) {
+        self.next.store(ticks::now().wrapping_add(ticks::of_ns(ns)), Ordering::Relaxed);
     }
 }
 

@@ -23,6 +23,7 @@ mod ffi;
 mod idle_processors;
 mod idle_yield;
 mod info;
+mod pause;
 mod progress_thread;
 mod reader;
 mod regions;

@@ -54,8 +54,8 @@ pub fn await_rails(settings: &Settings) -> Result<Found, String> {
         let (why, patience) = match &missing {
             Missing::Never(why) => return loopback_alone(why.clone()),
             Missing::Mistake(error) => return Err(error.clone()),
-            Missing::Way(why) => (why, settings.timeout),
-            Missing::Better(why, _) => (why, settings.timeout.min(PATIENCE_WITH_LINK)),
+            Missing::Way(why) => (why, settings.start_timeout),
+            Missing::Better(why, _) => (why, settings.start_timeout.min(PATIENCE_WITH_LINK)),
         };
         if start.elapsed() >= patience {
             return match missing {

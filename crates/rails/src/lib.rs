@@ -49,6 +49,7 @@ mod socket;
 pub mod streams;
 #[allow(unsafe_code)]
 mod sys;
+pub mod ticks;
 pub mod trial;
 mod waiting_frame;
 

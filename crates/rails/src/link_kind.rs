@@ -30,12 +30,14 @@ pub struct Common {
     pub counts: Counts,
     /// The peer has sent its goodbye.
     pub goodbye_received: bool,
+    /// This side has.
+    pub goodbye_sent: bool,
 }
 
 impl Common {
     /// Of a link that has just come up.
     pub fn new(subchannel: SubchannelId, rail: RailId) -> Common {
-        Common { subchannel, rail, counts: Counts::default(), goodbye_received: false }
+        Common { subchannel, rail, counts: Counts::default(), goodbye_received: false, goodbye_sent: false }
     }
 }
 
@@ -76,7 +78,7 @@ pub trait LinkKind {
     /// is blank.
     fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) -> bool;
 
-    /// Sends `bye`, and nothing more.
+    /// Sends `bye`: this side closes. What still comes is taken, and acknowledged.
     fn say_goodbye(&mut self, bye: &Header, places: Places<'_>);
 
     /// A header has come: counts it, and puts into it the newest acknowledgement.
@@ -111,7 +113,7 @@ pub trait LinkKind {
 pub enum Ending {
     /// Both have let go of it, while others stay.
     LetGo,
-    /// After a goodbye, and between two frames.
+    /// After a goodbye of either side, and between two frames.
     InOrder,
     /// In the middle of something.
     Abrupt,
@@ -119,8 +121,9 @@ pub enum Ending {
 
 impl Ending {
     /// Of a link that nobody has let go of.
-    pub fn of(goodbye_received: bool, is_within_frame: bool) -> Ending {
-        if goodbye_received && !is_within_frame { Ending::InOrder } else { Ending::Abrupt }
+    pub fn of(common: &Common, is_within_frame: bool) -> Ending {
+        let is_over = common.goodbye_received || common.goodbye_sent;
+        if is_over && !is_within_frame { Ending::InOrder } else { Ending::Abrupt }
     }
 }
 

@@ -31,8 +31,10 @@ pub struct Settings {
     pub eager_limit: Option<u64>,
     /// Bytes of unexpected messages that a peer may leave here; `None`: as paths and memory suggest.
     pub grant: Option<u64>,
-    /// How long a peer may be out of reach before its operations fail.
+    /// How long a peer that was reached may be out of reach before its operations fail.
     pub timeout: Duration,
+    /// The same of a peer that was never reached, and how long to wait for this host's own network.
+    pub start_timeout: Duration,
     /// TCP congestion control of the rails' sockets; `None`: the system's.
     pub congestion: Option<String>,
     /// Whether connections between endpoints are encrypted.
@@ -122,7 +124,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_TIMEOUT",
         meaning: "how long a peer may be out of reach before its operations fail",
         allowed: "seconds, 1 to 86400",
-        default: "30",
+        default: "900; 30 for one that has not been reached yet",
     },
     Variable {
         name: "FISHPLATE_CONGESTION",
@@ -204,7 +206,8 @@ impl Default for Settings {
             multiplexing: engine.multiplexing,
             eager_limit: engine.eager_limit,
             grant: None,
-            timeout: Duration::from_secs(30),
+            timeout: Duration::from_secs(900),
+            start_timeout: Duration::from_secs(30),
             congestion: None,
             encryption: false,
             datagrams: true,
@@ -229,6 +232,8 @@ impl Settings {
         let default = Settings::default();
         let congestion = reader.parse("FISHPLATE_CONGESTION", congestion_control)?;
         let stats = reader.parse("FISHPLATE_STATS", stats_path)?;
+        let timeout =
+            reader.parse("FISHPLATE_TIMEOUT", |t| within(t.parse().ok(), 1, 86_400).map(Duration::from_secs))?;
         Ok(Settings {
             rails: reader.parse("FISHPLATE_RAILS", interface_list)?.unwrap_or(default.rails),
             ports: reader.parse("FISHPLATE_PORTS", from_str)?,
@@ -239,9 +244,8 @@ impl Settings {
                 .parse("FISHPLATE_EAGER_LIMIT", |t| within(bytes(t), 0, 1 << 20))?
                 .or(default.eager_limit),
             grant: reader.parse("FISHPLATE_GRANT", |t| within(bytes(t), 64 << 10, 1 << 30))?.or(default.grant),
-            timeout: reader
-                .parse("FISHPLATE_TIMEOUT", |t| within(t.parse().ok(), 1, 86_400).map(Duration::from_secs))?
-                .unwrap_or(default.timeout),
+            timeout: timeout.unwrap_or(default.timeout),
+            start_timeout: timeout.unwrap_or(default.start_timeout),
             congestion,
             encryption: reader.parse("FISHPLATE_ENCRYPTION", on_or_off)?.unwrap_or(default.encryption),
             datagrams: reader.parse("FISHPLATE_DATAGRAMS", on_or_off)?.unwrap_or(default.datagrams),

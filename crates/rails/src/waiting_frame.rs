@@ -69,7 +69,7 @@ impl Content<'_> {
                 take(&places.bounces.get(*id)[(*offset + from) as usize..][..len]);
             }
             // Recovered before.
-            Content::Where(Source::Sent { .. }) => take(&vec![0; len]),
+            Content::Where(Source::Sent { .. } | Source::Padding { .. }) => take(&vec![0; len]),
             Content::Copied(bytes) => take(&bytes[from as usize..][..len]),
         }
     }

@@ -134,6 +134,8 @@ pub struct VirtualChannel {
     pub remote: Rare<RemoteAccess>,
     /// Bytes that wait: of `queued` messages and writes, and what may be cut in `striping_queue`.
     pending: u64,
+    /// Bytes that were sent since the last padding.
+    sent_since_padding: u64,
     multiplex: Multiplexer,
     cached_choice: Option<CachedChoice>,
     stripe: Box<dyn Stripe>,
@@ -169,6 +171,7 @@ impl VirtualChannel {
             surplus: Rare::new(),
             remote: Rare::new(),
             pending: 0,
+            sent_since_padding: 0,
             multiplex: config.multiplexing.build(id.0),
             cached_choice: None,
             stripe: config.striping.build(id.0),

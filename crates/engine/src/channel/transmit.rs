@@ -27,6 +27,11 @@ pub enum Source {
         /// Length in bytes.
         len: u64,
     },
+    /// Zeros.
+    Padding {
+        /// Length in bytes.
+        len: u64,
+    },
 }
 
 impl Source {
@@ -36,6 +41,7 @@ impl Source {
             Source::User(payload) => Source::User(payload.slice(from, len)),
             Source::Bounce { id, offset, .. } => Source::Bounce { id: *id, offset: offset + from, len },
             Source::Sent { .. } => Source::Sent { len },
+            Source::Padding { .. } => Source::Padding { len },
         }
     }
 
@@ -43,7 +49,7 @@ impl Source {
     pub fn len(&self) -> u64 {
         match self {
             Source::User(payload) => payload.len(),
-            Source::Bounce { len, .. } | Source::Sent { len } => *len,
+            Source::Bounce { len, .. } | Source::Sent { len } | Source::Padding { len } => *len,
         }
     }
 
@@ -96,6 +102,7 @@ impl VirtualChannel {
         let subchannel = &mut self.subchannels[index];
         let (ack, ack_delay_us) = subchannel.take_ack(now);
         if body.is_counted() {
+            self.sent_since_padding += MAX_HEADER_LEN as u64 + len;
             subchannel.sent(now, body, owner, MAX_HEADER_LEN as u64 + len);
         } else {
             subchannel.spend(MAX_HEADER_LEN as u64);

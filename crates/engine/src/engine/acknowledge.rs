@@ -48,7 +48,7 @@ impl Engine {
             }
         };
         let state = &channel.subchannels[index];
-        let was_shut = !state.is_in_memory && state.estimate.allowance(now) == 0;
+        let was_shut = !state.is_in_memory && state.estimate.allowance() == 0;
         channel.subchannels[index]
             .acknowledged(now, ack, &mut channel.clock, delivered)
             .map_err(|_| ProtocolViolation::Acknowledgement)?;

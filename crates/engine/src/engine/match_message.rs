@@ -6,8 +6,8 @@ use crate::channel::CreditReturn;
 use crate::channel::scheduler::send::{Destination, Stage};
 use crate::envelope::Envelope;
 use crate::ids::{MessageSeq, VcId};
-use crate::matching::posted::Taken;
 use crate::matching::reassembly::Reassembly;
+use crate::matching::taken::Taken;
 use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
 use crate::memory::{MemoryAction, Placement};
 use crate::wire::{ReceiveRef, SendRef};
@@ -72,7 +72,7 @@ impl Engine {
             }
             None => {
                 let key = self.unmatched.insert(message);
-                self.unexpected.push(vc, envelope, key);
+                self.unexpected.push(key, &message);
                 self.buffer_payload(key)
             }
         }
@@ -93,11 +93,12 @@ impl Engine {
 
     /// An unmatched message is next in order: a posted receive takes it, or it joins the unexpected messages.
     pub(super) fn match_or_queue(&mut self, key: u64) {
-        let Some(&UnmatchedMessage { vc, envelope, len, content, .. }) = self.unmatched.get(key) else { return };
+        let Some(message) = self.unmatched.get(key) else { return };
+        let &UnmatchedMessage { vc, envelope, len, content, .. } = message;
         match self.posted.take_match(vc, envelope, len) {
             Some(taken) => self.deliver_to(taken, key),
             None => {
-                self.unexpected.push(vc, envelope, key);
+                self.unexpected.push(key, message);
                 if let unmatched::Content::Rendezvous { seq, early: 0, .. } = content {
                     self.vcs[vc.0 as usize].add_early_candidate(seq, key, len);
                 }
@@ -105,7 +106,7 @@ impl Engine {
         }
     }
 
-    /// Posted receive `key` takes an unmatched message.
+    /// Multi-receive buffer `key` takes an unmatched message.
     pub(super) fn deliver_to_posted(&mut self, key: u64, message: u64) {
         let len = self.unmatched.get(message).map_or(0, |message| message.len);
         if let Some(taken) = self.posted.take(key, len) {
@@ -113,7 +114,8 @@ impl Engine {
         }
     }
 
-    fn deliver_to(&mut self, taken: Taken, key: u64) {
+    /// A receive has taken unmatched message `key`.
+    pub(super) fn deliver_to(&mut self, taken: Taken, key: u64) {
         let Some(&UnmatchedMessage { vc, envelope, data, len, content, charge }) = self.unmatched.get(key) else {
             return;
         };

@@ -170,7 +170,7 @@ impl Engine {
     /// What is estimated of the path of a subchannel; `None` if there is none.
     pub fn path(&self, now: Instant, subchannel: SubchannelId) -> Option<PathEstimate> {
         let found = self.vcs.get(subchannel.vc.0 as usize)?.subchannels.get(usize::from(subchannel.index))?;
-        Some(found.estimate.snapshot(found.rail, now))
+        Some(found.estimate.snapshot(found.rail))
     }
 
     /// The subchannel can take about `budget` bytes more.
@@ -305,6 +305,21 @@ impl Engine {
         let busy = self.vcs.iter().enumerate().filter(|(_, vc)| !vc.is_quiet()).map(|(at, _)| VcId(at as u32));
         let injected = self.sends.values().filter(|send| send.inject).map(|send| send.vc);
         busy.chain(injected).filter(|vc| self.vcs[vc.0 as usize].state == State::Open).collect()
+    }
+
+    /// Whether the peer of `vc` has acknowledged everything that was posted.
+    pub fn is_quiet_with(&self, vc: VcId) -> bool {
+        let channel = &self.vcs[vc.0 as usize];
+        let owes = || self.sends.values().any(|send| send.vc == vc && send.inject);
+        channel.state != State::Open || channel.is_quiet() && !owes()
+    }
+
+    /// Why the peer of `vc` is lost, if it is.
+    pub fn loss(&self, vc: VcId) -> Option<&str> {
+        match &self.vcs[vc.0 as usize].state {
+            State::Open => None,
+            State::Lost(why) => Some(why),
+        }
     }
 
     /// A header for a frame of the driver's own, without payload: a goodbye once nothing more is to be sent, or padding.

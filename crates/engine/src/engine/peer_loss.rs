@@ -1,5 +1,6 @@
 //! The loss of a peer: its operations fail.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Engine;
@@ -63,7 +64,7 @@ impl Engine {
             Some((Content::Eager { is_complete, .. }, _)) => !is_complete,
             None => false,
         };
-        let mut gone = self.unexpected.remove_of(vc, &mut incomplete);
+        let mut gone = self.unexpected.remove_of(vc, unmatched, &mut incomplete);
         gone.extend(self.vcs[vc.0 as usize].reorder.drain());
         gone.extend(self.unmatched.keys_where(|message| message.vc == vc && is_awaited(message)));
         for key in gone {
@@ -78,10 +79,10 @@ impl Engine {
 
     /// Drops early data of messages that are gone.
     fn drop_partials(&mut self, vc: VcId) {
-        let waiting: Vec<MessageSeq> =
-            self.unmatched.values().filter(|message| message.vc == vc).filter_map(seq).collect();
+        let waiting = self.unmatched.values().filter(|message| message.vc == vc).filter_map(seq);
+        let waiting: BTreeSet<u32> = waiting.map(|seq| seq.0).collect();
         let early_data = &mut self.vcs[vc.0 as usize].early_data;
-        let gone = early_data.retain(|seq, _| waiting.contains(&seq));
+        let gone = early_data.retain(|seq, _| waiting.contains(&seq.0));
         let coming = std::mem::take(&mut self.incoming[vc.0 as usize]);
         let mut bounces: Vec<BounceId> =
             coming.iter().flat_map(IncomingFrames::iter).filter_map(Incoming::bounce).collect();

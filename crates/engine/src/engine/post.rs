@@ -6,6 +6,7 @@ use crate::channel::transmit::Source;
 use crate::channel::{State, VirtualChannel};
 use crate::ids::{Context, VcId};
 use crate::limits::{INJECT_SIZE, MAX_INJECTED};
+use crate::matching::taken::Taken;
 use crate::matching::unmatched::{Content, OnceBuffered, UnmatchedMessage};
 use crate::memory::MemoryAction;
 use crate::request::{Completion, Failure, Operation, PeekAction, PeekRequest, RecvRequest, SendRequest};
@@ -91,26 +92,33 @@ impl Engine {
         let pattern = request.pattern;
         if let Some(why) = pattern.source.and_then(|source| self.lost_peers(source)) {
             // What had arrived before the loss can still be received.
-            if self.unexpected.find(&pattern).is_none() {
+            if self.unexpected.find(&pattern, &self.unmatched).is_none() {
                 self.completions.push_back(failed_recv(&request, Failure::PeerLost(why)));
                 return;
             }
         }
-        let Some(message) = self.unexpected.find(&pattern) else {
-            self.posted.post(request);
-            return;
-        };
-        let multi = request.multi_min_free.is_some();
-        let key = self.posted.post(request);
-        self.unexpected.take(&pattern);
-        self.deliver_to_posted(key, message);
-        while multi && self.posted.is_open(key) {
-            let Some(message) = self.unexpected.take(&pattern) else { break };
+        match self.unexpected.take(&pattern, &self.unmatched) {
+            None => self.posted.post(request),
+            Some(message) if request.multi_min_free.is_none() => self.deliver_to(Taken::by(request), message),
+            Some(message) => self.fill(request, message),
+        }
+    }
+
+    /// Posts a multi-receive buffer that takes an unexpected message, and then all others that match, while it has room.
+    fn fill(&mut self, request: RecvRequest, first: u64) {
+        let pattern = request.pattern;
+        let key = self.posted.open(request);
+        let mut next = Some(first);
+        while let Some(message) = next {
             self.deliver_to_posted(key, message);
+            let is_open = self.posted.is_open(key);
+            next = if is_open { self.unexpected.take(&pattern, &self.unmatched) } else { None };
         }
         if !self.posted.is_open(key) {
-            self.posted.unlist(key, pattern.space);
-        } else if let Some(source) = pattern.source
+            return;
+        }
+        self.posted.wait(key);
+        if let Some(source) = pattern.source
             && let Some(why) = self.lost_peers(source)
         {
             self.fail_directed(source, &Failure::PeerLost(why));
@@ -119,7 +127,7 @@ impl Engine {
 
     /// Looks for an unexpected message. Always ends with a completion, [`Failure::NoMessage`] for a miss.
     pub fn peek(&mut self, request: PeekRequest) {
-        let found = self.unexpected.find(&request.pattern);
+        let found = self.unexpected.find(&request.pattern, &self.unmatched);
         let message = found.and_then(|key| self.unmatched.get(key).copied());
         self.completions.push_back(Completion {
             context: request.context,
@@ -136,23 +144,21 @@ impl Engine {
         match request.then {
             PeekAction::Leave => {}
             PeekAction::Claim => {
-                self.unexpected.take(&request.pattern);
+                self.unexpected.take(&request.pattern, &self.unmatched);
                 self.unexpected.claim(request.context, message.vc, key);
             }
             PeekAction::Discard => {
-                self.unexpected.take(&request.pattern);
+                self.unexpected.take(&request.pattern, &self.unmatched);
                 self.discard(key);
             }
         }
     }
 
-    /// Receives the message that a peek has claimed under the same context; false if there is none.
+    /// Receives the message that a peek has claimed under the same context; false if there is none. Not into a multi-receive
+    /// buffer.
     pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
         let Some(message) = self.unexpected.take_claimed(request.context) else { return false };
-        let space = request.pattern.space;
-        let key = self.posted.post(request);
-        self.deliver_to_posted(key, message);
-        self.posted.unlist(key, space);
+        self.deliver_to(Taken::by(request), message);
         true
     }
 

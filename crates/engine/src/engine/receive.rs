@@ -86,6 +86,7 @@ impl Engine {
             }
             Body::Ping => self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].schedule_ack_now(now),
             Body::Refused { .. }
+            | Body::Padding { .. }
             | Body::Ack
             | Body::Bye
             | Body::Leave

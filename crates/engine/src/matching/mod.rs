@@ -1,12 +1,20 @@
 //! Matching: which message goes into which receive.
 //!
 //! [`posted`] holds receives that wait for messages, [`unexpected`] the order of messages that wait for receives,
-//! [`unmatched`] what has come of a message without a receive, [`reassembly`] a message that has one and is being placed,
+//! [`unmatched`] what has come of a message without a receive, [`taken`] a receive that has a message, [`reassembly`] the
+//! message while it is being placed,
 //! [`completion_order`] the order in which some are reported. Called by the engine; nothing here knows of subchannels.
+//!
+//! Receives and messages are found by hash ([`chains`]). A pattern can ignore bits of the tag, and the source, so there is
+//! a hash for each [`class`] of patterns that ignore the same: of those in use, which are few. Where several receives
+//! accept a message, the oldest takes it, and of several messages the oldest is taken.
 
+mod chains;
+mod class;
 pub mod completion_order;
 pub mod posted;
 pub mod reassembly;
+pub mod taken;
 pub mod unexpected;
 pub mod unmatched;
 

@@ -1,29 +1,36 @@
 //! Receives that wait for a message.
 
-use std::collections::VecDeque;
+use arrayvec::ArrayVec;
 
+use super::chains::{Chains, List, Long, MOST_SEARCHED, hash};
+use super::class::Class;
+use super::taken::Taken;
 use crate::envelope::Envelope;
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, slot};
 use crate::ids::{Context, VcId};
 use crate::memory::Payload;
-use crate::request::{Completion, Failure, Operation, Pattern, RecvRequest, Space};
+use crate::request::RecvRequest;
 
 /// A posted receive.
 #[derive(Debug)]
-pub struct Posted {
+struct Posted {
     /// What the user asked for.
-    pub request: RecvRequest,
+    request: RecvRequest,
     /// Multi-receive: bytes at the start of the buffer that messages have.
     used: u64,
     /// Multi-receive: messages that are on their way into the buffer.
-    pub in_progress: u32,
+    in_progress: u32,
     /// It takes no further message.
-    pub closed: bool,
+    closed: bool,
+    /// How many were posted before.
+    number: u64,
+    /// Position of its class in the index, if that has it.
+    class: u8,
 }
 
 impl Posted {
     /// Whether this is a multi-receive buffer.
-    pub fn is_multi(&self) -> bool {
+    fn is_multi(&self) -> bool {
         self.request.multi_min_free.is_some()
     }
 
@@ -38,138 +45,222 @@ impl Posted {
     }
 }
 
-#[derive(Clone, Copy)]
+/// Most classes of receives that are indexed, in one matching space. MPI libraries have four: messages of one sender and
+/// of any, one tag and any. Receives of further ones are looked at one by one.
+const MOST_CLASSES: usize = 8;
+
+/// The receives of one matching space that wait for messages, by slot.
+#[derive(Default)]
 struct Waiting {
-    pattern: Pattern,
-    key: u64,
+    in_order: List,
+    /// Has all of them if `is_indexed`, and none otherwise.
+    index: Index,
+    is_indexed: bool,
+}
+
+/// Receives, each by its hash in its class.
+#[derive(Default)]
+struct Index {
+    chains: Chains,
+    classes: ArrayVec<ClassInUse, MOST_CLASSES>,
+}
+
+struct ClassInUse {
+    class: Class,
+    receives: u32,
+}
+
+impl Index {
+    #[inline(never)]
+    fn push(&mut self, slot: u32, posted: &mut Posted) {
+        let pattern = &posted.request.pattern;
+        let wanted = Class::of(pattern);
+        let known = self.classes.iter().position(|known| known.class == wanted);
+        let at = known.unwrap_or_else(|| self.add_class(wanted));
+        let ClassInUse { class, receives } = &mut self.classes[at];
+        *receives += 1;
+        self.chains.push(slot, class.hash_of(pattern));
+        posted.class = at as u8;
+    }
+
+    /// Makes room for a class, or else returns that to which all patterns belong.
+    fn add_class(&mut self, class: Class) -> usize {
+        let unused = self.classes.iter().position(|known| known.receives == 0);
+        let at = unused.unwrap_or(self.classes.len()).min(MOST_CLASSES - 1);
+        let class = if at == MOST_CLASSES - 1 { Class::ANY } else { class };
+        match self.classes.get_mut(at) {
+            Some(known) => known.class = class,
+            None => self.classes.push(ClassInUse { class, receives: 0 }),
+        }
+        at
+    }
+
+    #[inline(never)]
+    fn remove(&mut self, slot: u32, posted: &Posted) {
+        self.classes[usize::from(posted.class)].receives -= 1;
+        self.chains.remove(slot);
+    }
+
+    /// The oldest receive that accepts the message.
+    #[inline(never)]
+    fn find(&self, table: &GenerationalSlab<Posted>, source: VcId, envelope: Envelope) -> Option<u32> {
+        let accepts = |slot: u32| accepts(table, slot, source, envelope);
+        let in_use = self.classes.iter().filter(|known| known.receives > 0);
+        let found = in_use.filter_map(|known| self.chains.find(known.class.hash(source, envelope.tag()), accepts));
+        found.min_by_key(|slot| table.at(*slot).map(|(_, posted)| posted.number))
+    }
+}
+
+#[inline]
+fn accepts(table: &GenerationalSlab<Posted>, slot: u32, source: VcId, envelope: Envelope) -> bool {
+    table.at(slot).is_some_and(|(_, posted)| posted.request.pattern.accepts(source, envelope))
+}
+
+impl Waiting {
+    #[inline]
+    fn push(&mut self, slot: u32, table: &mut GenerationalSlab<Posted>) {
+        self.in_order.push(slot);
+        if self.is_indexed {
+            table.at_mut(slot).into_iter().for_each(|posted| self.index.push(slot, posted));
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, slot: u32, table: &GenerationalSlab<Posted>) {
+        self.in_order.remove(slot);
+        if self.is_indexed {
+            table.at(slot).into_iter().for_each(|(_, posted)| self.index.remove(slot, posted));
+            self.is_indexed = !self.in_order.is_empty();
+        }
+    }
+
+    /// The slot of the oldest receive that accepts the message.
+    #[inline]
+    fn find(&mut self, table: &mut GenerationalSlab<Posted>, source: VcId, envelope: Envelope) -> Option<u32> {
+        if !self.is_indexed {
+            match self.in_order.search(|slot| accepts(table, slot, source, envelope)) {
+                Ok(found) => return found,
+                Err(Long) => self.add_all(table),
+            }
+        }
+        self.index.find(table, source, envelope)
+    }
+
+    #[cold]
+    fn add_all(&mut self, table: &mut GenerationalSlab<Posted>) {
+        self.is_indexed = true;
+        for slot in self.in_order.iter() {
+            table.at_mut(slot).into_iter().for_each(|posted| self.index.push(slot, posted));
+        }
+    }
 }
 
 /// All posted receives.
 #[derive(Default)]
 pub struct PostedQueue {
     table: GenerationalSlab<Posted>,
-    tagged: VecDeque<Waiting>,
-    untagged: VecDeque<Waiting>,
+    tagged: Waiting,
+    untagged: Waiting,
+    /// How many were posted so far.
+    posted: u64,
+    /// Those that take messages, once one of many was cancelled, until none are left.
+    by_context: Option<Chains>,
 }
 
 impl PostedQueue {
     /// Whether any tagged receive waits for a message.
     pub fn has_tagged(&self) -> bool {
-        !self.tagged.is_empty()
+        !self.tagged.in_order.is_empty()
     }
-}
 
-/// A receive that has taken a message.
-pub struct Taken {
-    /// Its key; still in the table only if it is a multi-receive buffer.
-    pub key: u64,
-    /// Where the message goes; for a single receive, the whole buffer.
-    pub place: Payload,
-    /// Returned in the completion.
-    pub context: Context,
-    /// Whether a success is reported.
-    pub notify: bool,
-    /// A multi-receive buffer.
-    pub multi: bool,
-}
-
-impl Taken {
-    /// What to tell the user of a message of `len` bytes that is all in its place; nothing for a success that nobody asked to
-    /// hear of.
+    /// Adds a receive behind all others.
     #[inline]
-    pub fn completion(&self, source: VcId, (envelope, data): (Envelope, Option<u64>), len: u64) -> Option<Completion> {
-        let room = self.place.len();
-        (self.notify || len > room).then(|| Completion {
-            context: self.context,
-            operation: Operation::Recv,
-            envelope,
-            data,
-            len: len.min(room),
-            source: Some(source),
-            placed: self.place.extents().first().copied(),
-            buffer_released: false,
-            result: if len > room { Err(Failure::Truncated { excess: len - room }) } else { Ok(()) },
-        })
+    pub fn post(&mut self, request: RecvRequest) {
+        let (envelope, context) = (request.pattern.envelope(), request.context);
+        let key = self.open(request);
+        self.list(slot(key), envelope, context);
     }
-}
 
-impl PostedQueue {
-    /// Adds a receive behind all others; returns its key.
+    /// Adds a multi-receive buffer that gets messages by [`PostedQueue::take`] only, until it is told to wait; returns its
+    /// key.
     #[inline]
-    pub fn post(&mut self, request: RecvRequest) -> u64 {
-        let pattern = request.pattern;
-        let key = self.table.insert(Posted { request, used: 0, in_progress: 0, closed: false });
-        self.waiting(pattern.space).push_back(Waiting { pattern, key });
-        key
+    pub fn open(&mut self, request: RecvRequest) -> u64 {
+        self.posted += 1;
+        let number = self.posted;
+        self.table.insert(Posted { request, used: 0, in_progress: 0, closed: false, number, class: 0 })
+    }
+
+    /// Multi-receive buffer `key`, which was posted last, waits for messages behind all others.
+    pub fn wait(&mut self, key: u64) {
+        let Some(posted) = self.table.get(key) else { return };
+        let (envelope, context) = (posted.request.pattern.envelope(), posted.request.context);
+        self.list(slot(key), envelope, context);
+    }
+
+    #[inline]
+    fn list(&mut self, slot: u32, envelope: Envelope, context: Context) {
+        let waiting = match envelope {
+            Envelope::Message => &mut self.untagged,
+            Envelope::Tagged(_) => &mut self.tagged,
+        };
+        waiting.push(slot, &mut self.table);
+        if self.by_context.is_some() {
+            self.list_context(slot, context);
+        }
+    }
+
+    #[cold]
+    fn list_context(&mut self, slot: u32, context: Context) {
+        self.by_context.iter_mut().for_each(|by_context| by_context.push(slot, hash(context.0)));
+    }
+
+    #[cold]
+    fn unlist_context(&mut self, slot: u32) {
+        self.by_context.iter_mut().for_each(|by_context| by_context.remove(slot));
+        self.by_context.take_if(|by_context| by_context.is_empty());
     }
 
     /// The oldest receive that accepts the message takes it, if it is one for a single message.
     #[inline]
     pub fn take_single(&mut self, source: VcId, envelope: Envelope) -> Option<Taken> {
-        let waiting = match envelope {
-            Envelope::Message => &mut self.untagged,
-            Envelope::Tagged(_) => &mut self.tagged,
-        };
-        // Mostly receives are posted in the order in which messages come.
-        let is_first = waiting.front()?.pattern.accepts(source, envelope);
-        let at =
-            if is_first { 0 } else { waiting.iter().position(|waiting| waiting.pattern.accepts(source, envelope))? };
-        let key = waiting[at].key;
-        if self.table.get(key)?.is_multi() {
-            return None;
-        }
-        if is_first {
-            waiting.pop_front();
-        } else {
-            waiting.remove(at);
-        }
-        let RecvRequest { buffer: place, context, notify, .. } = self.table.remove(key)?.request;
-        Some(Taken { key, place, context, notify, multi: false })
+        let slot = self.find(source, envelope)?;
+        self.take_at(slot, envelope)
     }
 
     /// The oldest receive that accepts the message takes it.
     pub fn take_match(&mut self, source: VcId, envelope: Envelope, len: u64) -> Option<Taken> {
-        let waiting = match envelope {
-            Envelope::Message => &self.untagged,
-            Envelope::Tagged(_) => &self.tagged,
-        };
-        let at = waiting.iter().position(|waiting| waiting.pattern.accepts(source, envelope))?;
-        let key = waiting[at].key;
+        let slot = self.find(source, envelope)?;
+        if let Some(taken) = self.take_at(slot, envelope) {
+            return Some(taken);
+        }
+        let (key, _) = self.table.at(slot)?;
         let taken = self.take(key, len)?;
-        if self.table.get(key).is_none_or(|posted| posted.closed) {
-            match envelope {
-                Envelope::Message => self.untagged.remove(at),
-                Envelope::Tagged(_) => self.tagged.remove(at),
-            };
+        if !self.is_open(key) {
+            self.unlist(slot, envelope);
         }
         Some(taken)
     }
 
-    /// Receive `key` takes a message, wherever it stands in the queue. A closed one is left to `take_match` or
-    /// [`PostedQueue::unlist`] to take out of the queue.
+    /// The receive in `slot` takes a message, if it is one for a single message.
+    #[inline]
+    fn take_at(&mut self, slot: u32, envelope: Envelope) -> Option<Taken> {
+        if self.table.at(slot)?.1.is_multi() {
+            return None;
+        }
+        self.remove(slot, envelope).map(Taken::by)
+    }
+
+    /// Multi-receive buffer `key` takes a message.
     pub fn take(&mut self, key: u64, len: u64) -> Option<Taken> {
         let posted = self.table.get_mut(key)?;
         let place = posted.reserve(len);
-        let multi = posted.is_multi();
         let (context, notify) = (posted.request.context, posted.request.notify);
-        if !multi {
-            self.table.remove(key);
-        }
-        Some(Taken { key, place, context, notify, multi })
+        Some(Taken { key, place, context, notify, multi: true })
     }
 
     /// Whether receive `key` can take another message.
     pub fn is_open(&self, key: u64) -> bool {
         self.table.get(key).is_some_and(|posted| !posted.closed)
-    }
-
-    /// Takes receive `key` out of the queue; a multi-receive buffer stays known until its messages are complete.
-    pub fn unlist(&mut self, key: u64, space: Space) {
-        let waiting = self.waiting(space);
-        // Mostly it was posted last.
-        if let Some(at) = waiting.iter().rposition(|waiting| waiting.key == key) {
-            waiting.remove(at);
-        }
     }
 
     /// A message into multi-receive buffer `key` is complete. True if that was its last.
@@ -186,32 +277,78 @@ impl PostedQueue {
     /// Takes the receive posted under `context` out. `None` if there is none, or messages are on their way into it: it is
     /// then closed and ends with the last of them.
     pub fn cancel(&mut self, context: Context) -> Option<RecvRequest> {
-        let find = |posted: &Posted| posted.request.context == context && !posted.closed;
-        let key = *self.table.keys_where(find).first()?;
-        let posted = self.table.get_mut(key)?;
+        let slot = self.find_context(context)?;
+        let posted = self.table.at_mut(slot)?;
+        let envelope = posted.request.pattern.envelope();
+        if posted.in_progress == 0 {
+            return self.remove(slot, envelope);
+        }
         posted.closed = true;
-        let in_progress = posted.in_progress > 0;
-        let space = posted.request.pattern.space;
-        self.unlist(key, space);
-        if in_progress { None } else { self.table.remove(key).map(|posted| posted.request) }
+        self.unlist(slot, envelope);
+        None
+    }
+
+    /// The slot of a receive posted under `context` that takes messages.
+    fn find_context(&mut self, context: Context) -> Option<u32> {
+        let is_wanted = |posted: &Posted| posted.request.context == context && !posted.closed;
+        if self.by_context.is_none() {
+            let mut all = self.table.iter();
+            if let Some((key, _)) = all.by_ref().take(MOST_SEARCHED).find(|(_, posted)| is_wanted(posted)) {
+                return Some(slot(key));
+            }
+            all.next()?;
+        }
+        let by_context = self.by_context.get_or_insert_with(|| {
+            let mut by_context = Chains::default();
+            for (key, posted) in self.table.iter().filter(|(_, posted)| !posted.closed) {
+                by_context.push(slot(key), hash(posted.request.context.0));
+            }
+            by_context
+        });
+        by_context.find(hash(context.0), |slot| self.table.at(slot).is_some_and(|(_, posted)| is_wanted(posted)))
     }
 
     /// Takes all receives out that only `source` could have matched.
     pub fn take_directed(&mut self, source: VcId) -> Vec<RecvRequest> {
-        let directed = |posted: &Posted| posted.request.pattern.source == Some(source) && posted.in_progress == 0;
-        let keys = self.table.keys_where(directed);
-        let take = |key: &u64| {
-            let posted = self.table.remove(*key)?;
-            self.unlist(*key, posted.request.pattern.space);
-            Some(posted.request)
+        let directed = |posted: &Posted| {
+            posted.request.pattern.source == Some(source) && posted.in_progress == 0 && !posted.closed
         };
-        keys.iter().filter_map(take).collect()
+        let keys = self.table.keys_where(directed);
+        let take = |key: u64| {
+            let envelope = self.table.get(key)?.request.pattern.envelope();
+            self.remove(slot(key), envelope)
+        };
+        keys.into_iter().filter_map(take).collect()
     }
 
-    fn waiting(&mut self, space: Space) -> &mut VecDeque<Waiting> {
-        match space {
-            Space::Message => &mut self.untagged,
-            Space::Tagged { .. } => &mut self.tagged,
+    /// The slot of the oldest receive that accepts the message.
+    #[inline]
+    fn find(&mut self, source: VcId, envelope: Envelope) -> Option<u32> {
+        let waiting = match envelope {
+            Envelope::Message => &mut self.untagged,
+            Envelope::Tagged(_) => &mut self.tagged,
+        };
+        waiting.find(&mut self.table, source, envelope)
+    }
+
+    /// Takes the receive in `slot` out, which waits for messages.
+    #[inline]
+    fn remove(&mut self, slot: u32, envelope: Envelope) -> Option<RecvRequest> {
+        self.unlist(slot, envelope);
+        self.table.remove_at(slot).map(|posted| posted.request)
+    }
+
+    /// The receive in `slot` waits for no further message; a multi-receive buffer stays known until its messages are
+    /// complete.
+    #[inline]
+    fn unlist(&mut self, slot: u32, envelope: Envelope) {
+        let waiting = match envelope {
+            Envelope::Message => &mut self.untagged,
+            Envelope::Tagged(_) => &mut self.tagged,
+        };
+        waiting.remove(slot, &self.table);
+        if self.by_context.is_some() {
+            self.unlist_context(slot);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::memory::{Payload, Placement};
 use crate::request::{Completion, Failure, Operation, ReadRequest};
 use crate::wire::Refusal;
 
-use super::posted::Taken;
+use super::taken::Taken;
 
 /// A message and its place.
 #[derive(Debug)]

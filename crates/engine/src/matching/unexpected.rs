@@ -1,84 +1,221 @@
 //! Unexpected messages: in order, but no receive was posted for them.
 
-use std::collections::VecDeque;
+use arrayvec::ArrayVec;
+use slab::Slab;
 
+use super::chains::{Chains, List, hash};
+use super::class::Class;
+use super::unmatched::UnmatchedMessage;
 use crate::envelope::Envelope;
+use crate::generational_slab::{GenerationalSlab, slot};
 use crate::ids::{Context, VcId};
 use crate::request::Pattern;
 
-#[derive(Clone, Copy)]
-struct Entry {
-    vc: VcId,
-    envelope: Envelope,
-    message: u64,
+/// Most classes that are indexed at once: each costs some bytes a message. MPI libraries have two for messages of one
+/// sender and of any, and two for probes of any tag.
+const MOST_INDICES: usize = 4;
+
+/// All messages, which are in a table of the engine: they are known here by their slots. Bounded by the peers' grants.
+#[derive(Default)]
+pub struct Unexpected {
+    tagged: Queue,
+    untagged: Queue,
+    claims: Claims,
 }
 
+type Messages = GenerationalSlab<UnmatchedMessage>;
+
+/// The messages of one matching space.
+#[derive(Default)]
+struct Queue {
+    in_order: List,
+    /// The first of these have all messages; the others have none.
+    indices: ArrayVec<Index, MOST_INDICES>,
+    indices_used: usize,
+}
+
+/// All messages, by their hash in a class.
+struct Index {
+    class: Class,
+    chains: Chains,
+}
+
+impl Index {
+    fn push(&mut self, slot: u32, message: &UnmatchedMessage) {
+        self.chains.push(slot, self.class.hash(message.vc, message.envelope.tag()));
+    }
+}
+
+impl Queue {
+    #[inline]
+    fn push(&mut self, slot: u32, message: &UnmatchedMessage) {
+        self.in_order.push(slot);
+        for index in &mut self.indices[..self.indices_used] {
+            index.push(slot, message);
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, slot: u32) {
+        self.in_order.remove(slot);
+        for index in &mut self.indices[..self.indices_used] {
+            index.chains.remove(slot);
+        }
+        if self.in_order.is_empty() {
+            self.indices_used = 0;
+        }
+    }
+
+    /// The slot of the oldest message that `pattern` accepts.
+    #[inline]
+    fn find(&mut self, pattern: &Pattern, messages: &Messages) -> Option<u32> {
+        if self.in_order.is_empty() {
+            return None;
+        }
+        if self.indices_used == 0
+            && let Ok(found) = self.in_order.search(|slot| accepts(pattern, slot, messages))
+        {
+            return found;
+        }
+        self.find_indexed(pattern, messages)
+    }
+
+    #[inline(never)]
+    fn find_indexed(&mut self, pattern: &Pattern, messages: &Messages) -> Option<u32> {
+        match self.index(Class::of(pattern), messages) {
+            Some(index) => index.chains.find(index.class.hash_of(pattern), |slot| accepts(pattern, slot, messages)),
+            None => self.in_order.iter().find(|slot| accepts(pattern, *slot, messages)),
+        }
+    }
+
+    /// The index of a class, which is made if there is room for it.
+    fn index(&mut self, class: Class, messages: &Messages) -> Option<&Index> {
+        let known = self.indices[..self.indices_used].iter().position(|index| index.class == class);
+        if let Some(known) = known {
+            return self.indices.get(known);
+        }
+        if self.indices_used == self.indices.len() {
+            self.indices.try_push(Index { class, chains: Chains::default() }).ok()?;
+        }
+        let index = &mut self.indices[self.indices_used];
+        self.indices_used += 1;
+        index.class = class;
+        for slot in self.in_order.iter() {
+            messages.at(slot).into_iter().for_each(|(_, message)| index.push(slot, message));
+        }
+        Some(index)
+    }
+}
+
+#[inline]
+fn accepts(pattern: &Pattern, slot: u32, messages: &Messages) -> bool {
+    messages.at(slot).is_some_and(|(_, message)| pattern.accepts(message.vc, message.envelope))
+}
+
+impl Unexpected {
+    /// Adds the message with this key behind all others.
+    #[inline]
+    pub fn push(&mut self, key: u64, message: &UnmatchedMessage) {
+        self.queue(message.envelope).push(slot(key), message);
+    }
+
+    /// The key of the oldest message that `pattern` accepts.
+    #[inline]
+    pub fn find(&mut self, pattern: &Pattern, messages: &Messages) -> Option<u64> {
+        let slot = self.queue(pattern.envelope()).find(pattern, messages)?;
+        messages.at(slot).map(|(key, _)| key)
+    }
+
+    /// The oldest message that `pattern` accepts, taken out.
+    #[inline]
+    pub fn take(&mut self, pattern: &Pattern, messages: &Messages) -> Option<u64> {
+        let queue = self.queue(pattern.envelope());
+        let slot = queue.find(pattern, messages)?;
+        queue.remove(slot);
+        messages.at(slot).map(|(key, _)| key)
+    }
+
+    /// Sets a message that was taken out aside for the claim named `context`.
+    pub fn claim(&mut self, context: Context, vc: VcId, message: u64) {
+        self.claims.add(Claim { context, vc, message });
+    }
+
+    /// The message set aside under `context`, taken out.
+    pub fn take_claimed(&mut self, context: Context) -> Option<u64> {
+        self.claims.take(context)
+    }
+
+    /// Takes out those messages of `vc` that `gone` accepts; their keys.
+    pub fn remove_of(&mut self, vc: VcId, messages: &Messages, mut gone: impl FnMut(u64) -> bool) -> Vec<u64> {
+        let mut removed = Vec::new();
+        for queue in [&mut self.tagged, &mut self.untagged] {
+            let of_vc = |slot| messages.at(slot).filter(|(_, message)| message.vc == vc).map(|(key, _)| key);
+            let keys: Vec<u64> = queue.in_order.iter().filter_map(of_vc).filter(|key| gone(*key)).collect();
+            keys.iter().for_each(|key| queue.remove(slot(*key)));
+            removed.extend(keys);
+        }
+        removed.extend(self.claims.remove_of(vc, gone));
+        removed
+    }
+
+    #[inline]
+    fn queue(&mut self, envelope: Envelope) -> &mut Queue {
+        match envelope {
+            Envelope::Message => &mut self.untagged,
+            Envelope::Tagged(_) => &mut self.tagged,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Claim {
     context: Context,
     vc: VcId,
     message: u64,
 }
 
-/// Keys of the unexpected messages, in the order in which they came. Bounded by the peers' grants.
+/// Messages that a peek has set aside, by the context of the peek.
 #[derive(Default)]
-pub struct Unexpected {
-    tagged: VecDeque<Entry>,
-    untagged: VecDeque<Entry>,
-    claimed: Vec<Claim>,
+struct Claims {
+    table: Slab<Claim>,
+    by_context: Chains,
 }
 
-impl Unexpected {
-    /// Adds a message behind all others.
-    pub fn push(&mut self, vc: VcId, envelope: Envelope, message: u64) {
-        let queue = match envelope {
-            Envelope::Message => &mut self.untagged,
-            Envelope::Tagged(_) => &mut self.tagged,
+impl Claims {
+    fn add(&mut self, claim: Claim) {
+        let slot = self.table.insert(claim);
+        self.by_context.push(slot as u32, hash(claim.context.0));
+    }
+
+    fn take(&mut self, context: Context) -> Option<u64> {
+        let slot = self.by_context.find(hash(context.0), |slot| self.table[slot as usize].context == context)?;
+        self.by_context.remove(slot);
+        Some(self.table.remove(slot as usize).message)
+    }
+
+    fn remove_of(&mut self, vc: VcId, mut gone: impl FnMut(u64) -> bool) -> Vec<u64> {
+        let is_gone = |(_, claim): &(usize, &Claim)| claim.vc == vc && gone(claim.message);
+        let slots: Vec<usize> = self.table.iter().filter(is_gone).map(|(slot, _)| slot).collect();
+        let remove = |slot: usize| {
+            self.by_context.remove(slot as u32);
+            self.table.remove(slot).message
         };
-        queue.push_back(Entry { vc, envelope, message });
+        slots.into_iter().map(remove).collect()
     }
+}
 
-    /// The oldest message that `pattern` accepts.
-    pub fn find(&self, pattern: &Pattern) -> Option<u64> {
-        let queue = self.queue(pattern);
-        queue.iter().find(|entry| pattern.accepts(entry.vc, entry.envelope)).map(|entry| entry.message)
-    }
+#[cfg(test)]
+mod tests {
+    use super::super::chains::BYTES_AN_ENTRY;
+    use super::*;
+    use crate::channel::flow_control::MESSAGE_CHARGE;
 
-    /// The oldest message that `pattern` accepts, taken out.
-    pub fn take(&mut self, pattern: &Pattern) -> Option<u64> {
-        let queue = self.queue(pattern);
-        let at = queue.iter().position(|entry| pattern.accepts(entry.vc, entry.envelope))?;
-        let queue = if pattern.envelope() == Envelope::Message { &mut self.untagged } else { &mut self.tagged };
-        queue.remove(at).map(|entry| entry.message)
-    }
-
-    /// Sets a message aside for the claim named `context`.
-    pub fn claim(&mut self, context: Context, vc: VcId, message: u64) {
-        self.claimed.push(Claim { context, vc, message });
-    }
-
-    /// The message set aside under `context`, taken out.
-    pub fn take_claimed(&mut self, context: Context) -> Option<u64> {
-        let at = self.claimed.iter().position(|claim| claim.context == context)?;
-        Some(self.claimed.remove(at).message)
-    }
-
-    /// Takes out those messages of `vc` that `gone` accepts.
-    pub fn remove_of(&mut self, vc: VcId, mut gone: impl FnMut(u64) -> bool) -> Vec<u64> {
-        let mut removed = Vec::new();
-        let mut stays = |of: VcId, message: u64| {
-            let stays = of != vc || !gone(message);
-            if !stays {
-                removed.push(message);
-            }
-            stays
-        };
-        self.tagged.retain(|entry| stays(entry.vc, entry.message));
-        self.untagged.retain(|entry| stays(entry.vc, entry.message));
-        self.claimed.retain(|claim| stays(claim.vc, claim.message));
-        removed
-    }
-
-    fn queue(&self, pattern: &Pattern) -> &VecDeque<Entry> {
-        if pattern.envelope() == Envelope::Message { &self.untagged } else { &self.tagged }
+    /// An index has at most two chains an entry, of 8 bytes.
+    #[test]
+    fn a_message_takes_what_it_is_charged_and_no_more_again_for_all_indices() {
+        let record = (size_of::<UnmatchedMessage>() + 2 * size_of::<u64>() + BYTES_AN_ENTRY) as u64;
+        let index = BYTES_AN_ENTRY as u64 + 16;
+        assert!(record <= MESSAGE_CHARGE, "{record} bytes");
+        assert!(MOST_INDICES as u64 * index <= MESSAGE_CHARGE);
     }
 }

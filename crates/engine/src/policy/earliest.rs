@@ -1,26 +1,17 @@
-//! `earliest`: late binding. A piece goes where it would arrive first, decided when a subchannel can take it; a slow
-//! subchannel is left out of a tail that it would delay; pieces shrink towards the end.
-//!
-//! One that is limited by the host, as its driver says, takes everything: it drains faster than this process can feed
-//! it, and a second one costs both sides processor time that is short.
-
-use arrayvec::ArrayVec;
+//! `earliest`: late binding. A piece goes where it would arrive first, decided when a subchannel can take it. All that this
+//! policy does follows from the cost model ([`Spread`]).
 
 use super::multiplex::Multiplex;
+use super::spread::{PIECE_NS, Spread};
 use super::stripe::{Delivered, MAX_PIECE, Plan, Stripe};
-use super::view::{View, WORTH_CHANGING_NS, finish_without_ns};
-use crate::limits::MAX_SUBCHANNELS;
+use super::view::View;
 
-/// When nothing is in flight there: differences up to this are within the noise of what is known of near paths.
-const WORTH_CHANGING_IDLE_NS: f64 = 5_000.0;
-/// Pieces are not cut shorter than so much time on the wire, as each costs a header and a part of a system call.
-const MIN_PIECE_NS: f64 = 33_000.0;
-/// Bounds of that, in bytes.
-const MIN_PIECE: std::ops::RangeInclusive<u64> = 4 << 10..=16 << 10;
 /// Longest piece, as time on the wire: bounds how long a subchannel is bound to what it has taken.
 const MAX_PIECE_NS: f64 = 1_000_000.0;
-/// When a message would have arrived over each subchannel, in nanoseconds from now.
-type Times = ArrayVec<f64, MAX_SUBCHANNELS>;
+/// Pieces do not follow each other over one subchannel: none of them costs a change less.
+const NO_CURRENT: usize = usize::MAX;
+/// A piece takes at least so many bytes, however slow its subchannel: a good system call.
+const LEAST_MAX_PIECE: u64 = 64 << 10;
 
 /// Which subchannel takes a message.
 #[derive(Default)]
@@ -31,35 +22,27 @@ pub struct Earliest {
 
 impl Multiplex for Earliest {
     fn choose(&mut self, len: u64, pending: u64, views: &[View]) -> Option<usize> {
-        if let Some(ample) = views.iter().position(|view| view.is_host_limited) {
-            return views[ample].open.then_some(ample);
-        }
-        let finish_ns: Times = views.iter().map(|view| view.finish_ns(len)).collect();
-        let usual = self.usual(&finish_ns, views);
-        let mut best = usual;
-        for (position, view) in views.iter().enumerate() {
-            let gain = finish_ns[best] - finish_ns[position];
-            let worth = if best == usual { worth_changing(&views[best]) } else { 0.0 };
-            if view.open && (gain > worth || !views[best].open) {
-                best = position;
-            }
-        }
-        if !worthwhile(best, len, pending, WORTH_CHANGING_NS, views) {
-            return None;
-        }
-        self.last = best;
-        Some(best)
+        let current = self.current(views);
+        let arrival_ns = |at: usize| views[at].finish_ns(len) + if at == current { 0.0 } else { PIECE_NS };
+        let best = (0..views.len()).min_by(|a, b| arrival_ns(*a).total_cmp(&arrival_ns(*b)))?;
+        let chosen = if views[best].open {
+            Some(best)
+        } else {
+            // The best one is busy. Another takes it if that one would not have come to it before.
+            let spread = Spread::of(pending.max(len), views, current);
+            let takes_it = |at: &usize| views[*at].open && spread.shares[*at] >= len as f64;
+            (0..views.len()).filter(takes_it).min_by(|a, b| arrival_ns(*a).total_cmp(&arrival_ns(*b)))
+        };
+        self.last = chosen.unwrap_or(self.last);
+        chosen
     }
 
-    /// As long as no other one, were it idle, would deliver so much earlier that a change were worth it.
+    /// As long as no other one, were it idle, would deliver it so much earlier that a change were worth it.
     fn valid_up_to(&self, position: usize, views: &[View]) -> Option<u64> {
         let view = &views[position];
-        if view.is_host_limited {
-            return Some(u64::MAX);
-        }
         let others = views.iter().enumerate().filter(|(other, _)| *other != position);
         let earliest_ns = others.map(|(_, other)| other.latency_ns() as f64).fold(f64::INFINITY, f64::min);
-        let slack_ns = earliest_ns + WORTH_CHANGING_NS - view.latency_ns() as f64;
+        let slack_ns = earliest_ns + PIECE_NS - view.latency_ns() as f64;
         Some(((slack_ns * view.rate / 1e9) as u64).min(view.window))
     }
 
@@ -69,20 +52,13 @@ impl Multiplex for Earliest {
 }
 
 impl Earliest {
-    /// The subchannel of the message before; or, if that is idle and it makes no difference, the one over which the
-    /// peer was heard: an answer there carries the acknowledgement, so that the peer learns what that subchannel is
-    /// worth.
-    fn usual(&self, finish_ns: &Times, views: &[View]) -> usize {
+    /// The subchannel that costs no change: that of the message before, or, if that is idle, the one over which the peer was
+    /// heard. An answer there carries the acknowledgement.
+    fn current(&self, views: &[View]) -> usize {
         let last = self.last.min(views.len() - 1);
-        let latest_ns = finish_ns[last] + WORTH_CHANGING_IDLE_NS;
-        let is_as_good = |at: &usize| views[*at].is_last_received && views[*at].open && finish_ns[*at] <= latest_ns;
-        let last_received = (0..views.len()).find(is_as_good).filter(|_| views[last].in_flight == 0);
-        last_received.unwrap_or(last)
+        let heard = || views.iter().position(|view| view.is_last_received);
+        if views[last].in_flight == 0 { heard().unwrap_or(last) } else { last }
     }
-}
-
-fn worth_changing(from: &View) -> f64 {
-    if from.in_flight > 0 { WORTH_CHANGING_NS } else { WORTH_CHANGING_IDLE_NS }
 }
 
 /// Which subchannel takes the next piece of a message. It remembers nothing.
@@ -94,25 +70,20 @@ impl Stripe for EarliestPiece {
     }
 
     fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)> {
-        if let Some(ample) = views.iter().position(|view| view.is_host_limited) {
-            let len = piece_len(pending, views[ample].rate, views[ample].rate).min(remaining);
-            return views[ample].open.then_some((ample, len));
-        }
-        let rates: f64 = views.iter().map(View::lasting_rate).sum();
-        let piece = |view: &View| piece_len(pending, view.lasting_rate(), rates).min(remaining);
-        // While all are open no event would make the scheduler ask again.
-        let all_open = views.iter().all(|view| view.open);
-        let worth = |position, view: &View| view.open && worthwhile(position, piece(view), pending, 0.0, views);
-        let finish = |(_, view): &(usize, &View)| view.finish_ns(piece(view));
-        let earliest = |a: &(usize, &View), b: &(usize, &View)| finish(a).total_cmp(&finish(b));
-        let views = || views.iter().enumerate();
-        let best = views().filter(|(position, view)| worth(*position, view)).min_by(earliest);
-        let (position, view) = best.or_else(|| views().min_by(earliest).filter(|_| all_open))?;
-        Some((position, piece(view)))
+        let spread = Spread::of(pending.max(remaining), views, NO_CURRENT);
+        // While all are open no event would make the scheduler ask again: the best of them has a share.
+        let open = (0..views.len()).filter(|at| views[*at].open && spread.shares[*at] >= 1.0);
+        let starts_ns = |at: &usize| views[*at].finish_ns(0);
+        let position = open.min_by(|a, b| starts_ns(a).total_cmp(&starts_ns(b)))?;
+        Some((position, piece_len(spread.shares[position], remaining, views[position].rate)))
     }
 
     fn binds_late(&self) -> bool {
         true
+    }
+
+    fn is_worth_cutting(&self, len: u64, views: &[View]) -> bool {
+        Spread::of(len, views, NO_CURRENT).parts > 1
     }
 
     fn delivered(&mut self, _stripes: &[Delivered]) {}
@@ -122,23 +93,13 @@ impl Stripe for EarliestPiece {
     }
 }
 
-/// Whether `len` of the `pending` bytes arrive over this open subchannel no more than `slack_ns` after the others
-/// would have delivered everything without it. One of those takes `len` bytes at least: so this never turns down the
-/// best of all, for which no event would make the scheduler ask again.
-fn worthwhile(position: usize, len: u64, pending: u64, slack_ns: f64, views: &[View]) -> bool {
-    let view = &views[position];
-    let others = views.iter().enumerate().filter(|(other, _)| *other != position);
-    let alone_ns = others.map(|(_, other)| other.finish_ns(len)).fold(f64::INFINITY, f64::min);
-    let latest_ns = view.finish_ns(len) - slack_ns;
-    view.open && (latest_ns <= alone_ns || latest_ns <= finish_without_ns(views, position, pending.max(len)))
-}
-
-/// Half of the share that a subchannel would have of what is left, so that pieces shrink towards the end.
-fn piece_len(pending: u64, rate: f64, rates: f64) -> u64 {
-    let longest = ((rate * MAX_PIECE_NS / 1e9) as u64).clamp(4 * MIN_PIECE.end(), MAX_PIECE);
-    let least = ((rate * MIN_PIECE_NS / 1e9) as u64).clamp(*MIN_PIECE.start(), *MIN_PIECE.end());
-    let share = (pending as f64 * (rate / rates) / 2.0) as u64;
-    share.next_multiple_of(4 << 10).clamp(least, longest)
+/// What a subchannel takes of the `remaining` bytes, when its share of all that waits is `share`.
+fn piece_len(share: f64, remaining: u64, rate: f64) -> u64 {
+    let longest = ((rate * MAX_PIECE_NS / 1e9) as u64).clamp(LEAST_MAX_PIECE, MAX_PIECE);
+    let len = (share.ceil() as u64).next_multiple_of(1 << 10).min(longest);
+    // What would be left is not worth a piece of its own.
+    let rest = (rate * PIECE_NS / 1e9) as u64;
+    if len + rest >= remaining { remaining } else { len }
 }
 
 #[cfg(test)]
@@ -148,7 +109,7 @@ mod tests {
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
         let (speed, window) = (rate, u64::MAX);
-        let (late_ns, is_host_limited, is_last_received) = (0, false, false);
+        let (late_ns, is_last_received) = (0, false);
         View {
             rail: 0,
             streams: 1,
@@ -159,7 +120,6 @@ mod tests {
             delay_ns,
             late_ns,
             window,
-            is_host_limited,
             is_last_received,
         }
     }
@@ -212,16 +172,6 @@ mod tests {
                 prop_assert_eq!(policy.choose(len, len, &views), Some(chosen));
             }
         }
-    }
-
-    #[test]
-    fn what_is_ample_takes_everything_and_is_waited_for() {
-        let mut policy = Earliest::default();
-        let ample =
-            |open| [view(1e9, 0, 10_000, true), View { is_host_limited: true, ..view(1e9, 1 << 20, 10_000, open) }];
-        assert_eq!((policy.choose(64, 64, &ample(true)), policy.choose(64, 64, &ample(false))), (Some(1), None));
-        let (rail, len) = EarliestPiece.cut(4 << 20, 4 << 20, &ample(true)).unwrap();
-        assert_eq!((rail, len > 64 << 10, EarliestPiece.cut(4 << 20, 4 << 20, &ample(false))), (1, true, None));
     }
 
     #[test]

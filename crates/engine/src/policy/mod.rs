@@ -8,6 +8,7 @@ mod multiplex;
 mod multiplexer;
 mod round_robin;
 mod spec;
+mod spread;
 mod stripe;
 mod view;
 mod weighted;
@@ -16,7 +17,7 @@ pub use multiplex::Multiplex;
 pub use multiplexer::Multiplexer;
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
 pub use stripe::{Delivered, Lengths, MAX_PIECE, Plan, Stripe};
-pub use view::{LAST_RESORT_NS, View, Views, deprioritize_negligible};
+pub use view::{LAST_RESORT_NS, View, Views};
 
 impl Multiplexing {
     /// The policy, for the virtual channel to peer number `peer`.

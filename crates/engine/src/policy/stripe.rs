@@ -14,7 +14,12 @@ pub trait Stripe: Send {
     /// most `remaining`), when `pending` bytes in all wait in the virtual channel. `None`: wait.
     fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)>;
 
-    /// Whether messages are cut by [`Stripe::cut`], so that even those of medium length are worth cutting.
+    /// Whether a message of `len` bytes that would fit into one frame arrives earlier in pieces.
+    fn is_worth_cutting(&self, _len: u64, _views: &[View]) -> bool {
+        false
+    }
+
+    /// Whether messages are cut by [`Stripe::cut`].
     fn binds_late(&self) -> bool {
         false
     }

@@ -43,7 +43,7 @@ pub fn header_len(first: u8) -> Result<usize, Malformed> {
         kind::WRITE | kind::READ | kind::RTS | kind::DESCRIPTION => Ok(COMMON_LEN + 40),
         kind::STRIPE | kind::EARLY_DATA | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
         kind::RELINQUISH | kind::RESUME => Ok(COMMON_LEN + 8),
-        kind::ACK | kind::BYE | kind::PING | kind::LEAVE => Ok(COMMON_LEN),
+        kind::ACK | kind::BYE | kind::PING | kind::PADDING | kind::LEAVE => Ok(COMMON_LEN),
         other => Err(Malformed::Kind(other)),
     }
 }
@@ -172,6 +172,7 @@ impl Reader<'_> {
             kind::REFUSED => self.refused()?,
             kind::RELINQUISH => Body::Relinquish { total: self.u64(COMMON_LEN) },
             kind::PING => Body::Ping,
+            kind::PADDING => Body::Padding { len: payload },
             kind::BYE => Body::Bye,
             kind::LEAVE => Body::Leave,
             kind::RESUME => Body::Resume { number: self.u32(COMMON_LEN) },

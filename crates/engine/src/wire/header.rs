@@ -6,7 +6,7 @@ use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 8;
+pub const VERSION: u16 = 9;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 60;
@@ -153,6 +153,11 @@ pub enum Body {
     },
     /// A probe: is acknowledged at once.
     Ping,
+    /// Bytes without meaning: when they arrive tells the rate of a path that nothing else uses. Acknowledged at once.
+    Padding {
+        /// Its length.
+        len: u32,
+    },
     /// Nothing but acknowledgement and credit. Not itself acknowledged.
     Ack,
     /// The sender is about to close in good order. Not itself acknowledged.
@@ -251,6 +256,7 @@ pub(super) mod kind {
     pub const DATAGRAMS: u8 = 15;
     pub const SHARED_MEMORY: u8 = 16;
     pub const DESCRIPTION: u8 = 17;
+    pub const PADDING: u8 = 18;
 }
 
 pub(super) mod flag {
@@ -283,7 +289,8 @@ impl Body {
             Body::Eager { len, .. }
             | Body::EarlyData { len, .. }
             | Body::Stripe { len, .. }
-            | Body::Write { len, .. } => *len,
+            | Body::Write { len, .. }
+            | Body::Padding { len } => *len,
             _ => 0,
         }
     }
@@ -291,7 +298,7 @@ impl Body {
     /// How soon the frame's acknowledgement is wanted.
     pub fn urgency(&self) -> Urgency {
         match self {
-            Body::Write { .. } => Urgency::Immediate,
+            Body::Write { .. } | Body::Padding { .. } => Urgency::Immediate,
             Body::Eager { prompt: true, .. } | Body::EarlyData { .. } | Body::Stripe { .. } => Urgency::Prompt,
             _ => Urgency::Lazy,
         }
@@ -380,6 +387,7 @@ impl Header {
                 (kind::RELINQUISH, 0)
             }
             Body::Ping => (kind::PING, 0),
+            Body::Padding { .. } => (kind::PADDING, 0),
             Body::Ack => (kind::ACK, 0),
             Body::Bye => (kind::BYE, 0),
             Body::Leave => (kind::LEAVE, 0),

@@ -80,6 +80,18 @@ fn a_lost_peer_ends_its_own_operations_and_no_others() {
     }
 }
 
+/// Hundreds of messages without a receive, then as many receives without a message, so that both are searched by hash.
+#[test]
+fn crowds_of_messages_and_of_receives_keep_the_invariants() {
+    for seed in seeds(0..36) {
+        let mut world = World::new(setup(seed));
+        world.mess_about(Mix { receives: 2, multi_receives: 0, peeks: 8, ..USUAL });
+        world.mess_about(Mix { commands: 2 * USUAL.commands, receives: 85, multi_receives: 2, peeks: 2, ..USUAL });
+        world.mess_about(Mix { receives: 5, multi_receives: 0, ..USUAL });
+        world.finish();
+    }
+}
+
 #[test]
 fn a_seed_gives_the_same_trace_again() {
     for seed in seeds(0..72).step_by(5) {

@@ -55,7 +55,7 @@ impl Pair {
 /// A subchannel of this rail, over a path of that round trip.
 fn up(engine: &mut Engine, rail: u8, rtt_ns: u64) -> SubchannelId {
     let subchannel = engine.subchannel_up(VcId(0), RailId(rail), None, 1 << 20).unwrap();
-    let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
+    let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
     engine.path_measured(Instant(0), subchannel, path);
     engine.writable(subchannel, 1 << 20);
     subchannel

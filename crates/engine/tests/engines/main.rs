@@ -10,5 +10,6 @@ mod hostile;
 mod in_memory;
 mod injects;
 mod late;
+mod matching;
 mod speed;
 mod support;

@@ -170,7 +170,11 @@ impl Endpoint {
             direction.selective = flags & FI_SELECTIVE_COMPLETION != 0;
         }
         drop(state);
-        register(&mut write_plain(&queue.endpoints), self);
+        let endpoints = &mut write_plain(&queue.endpoints);
+        register(endpoints, self);
+        if endpoints.len() > 1 {
+            queue.pause.forbid();
+        }
         Ok(())
     }
 

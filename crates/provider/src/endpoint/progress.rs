@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use fishplate_engine::{Completion, Failure, Operation};
 use fishplate_rails::Endpoint as Transport;
 use fishplate_rails::settings::Progress;
+use fishplate_rails::ticks::Span;
 use ofi_abi::FI_EOTHER;
 
 use super::{Endpoint, State};
@@ -20,8 +21,8 @@ use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
 use crate::reader::Reader;
 use crate::shared_processor::is_processor_shared;
 
-/// Rounds in a row that hand out completions without a look at the network. Calls that complete at once (receives of
-/// what is already here, messages to oneself) would otherwise keep the network waiting for as long as they follow each
+/// Rounds in a row that hand out completions without a look at the network that is due. Calls that complete at once (receives
+/// of what is already here, messages to oneself) would otherwise keep the network waiting for as long as they follow each
 /// other; sixteen of them make the cost of the look small.
 const MOST_SKIPPED: u32 = 16;
 
@@ -82,18 +83,21 @@ impl State {
     fn progress(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
         // Operations that completed during a call are reported without polling the network.
         let handed_out = self.deliver_completions(id, reader);
-        if handed_out && self.skipped < MOST_SKIPPED {
+        if handed_out && (self.skipped < MOST_SKIPPED || self.pause().goes_on()) {
             self.skipped += 1;
+            self.set_pause(self.pause());
             return true;
         }
         let moved = self.poll_network();
-        self.deliver_completions(id, reader) | handed_out | moved
+        let delivered = self.deliver_completions(id, reader) | handed_out;
+        self.set_pause(self.pause());
+        delivered | moved
     }
 
     /// Polls the network, unless a completion queue is full and could not take more completions.
-    pub fn poll_network(&mut self) -> bool {
+    fn poll_network(&mut self) -> bool {
         self.skipped = 0;
-        let full = self.tx.is_full() || self.rx.is_full();
+        let full = self.is_full();
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
         transport.set_crowded(is_crowded());
         let moved = transport.progress();
@@ -101,11 +105,41 @@ impl State {
         moved
     }
 
+    /// Polls the network if anything can have come.
+    pub fn poll_network_if_due(&mut self) {
+        if !self.pause().goes_on() {
+            self.poll_network();
+        }
+    }
+
+    /// Until when a look at the network would find nothing. It is over where a full queue keeps completions back.
+    #[inline]
+    fn pause(&self) -> Span {
+        let transport = self.transport.as_ref().filter(|_| !self.is_full());
+        transport.map_or(Span::OVER, Transport::pause)
+    }
+
+    fn is_full(&self) -> bool {
+        self.tx.is_full() || self.rx.is_full()
+    }
+
+    /// Reading the queues finds nothing for so long.
+    #[inline]
+    fn set_pause(&self, pause: Span) {
+        [&self.tx.queue, &self.rx.queue].into_iter().flatten().for_each(|queue| queue.pause.set(pause));
+    }
+
+    /// The next read of a queue makes progress: there may be completions, or an answer to what was posted.
+    #[inline]
+    pub fn end_pause(&self) {
+        self.set_pause(Span::OVER);
+    }
+
     /// Makes progress if the application is not in MPI: at once where a processor `is_free`, else at most once a period. If
     /// ranks share a processor, a rank that is not in MPI may just wait to be scheduled; then only for one that has not called
     /// MPI for [`MAX_SCHEDULING_WAIT`].
     fn progress_while_away(&mut self, is_free: impl FnOnce() -> bool) -> Next {
-        let is_full = self.tx.is_full() || self.rx.is_full();
+        let is_full = self.is_full();
         let Some(transport) = &mut self.transport else { return Next::Soon };
         let now = Instant::now();
         let (calls, since) = self.seen_calls;
@@ -126,6 +160,7 @@ impl State {
         }
         let may_wait = transport.progress_in_background();
         self.seen_calls.0 = transport.progress_calls();
+        self.end_pause();
         if may_wait { Next::Readable { paced: !is_free } } else { Next::Soon }
     }
 
@@ -153,7 +188,7 @@ impl State {
 
     fn deliver_completions(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
         let mut any = false;
-        while !self.tx.is_full() && !self.rx.is_full() {
+        while !self.is_full() {
             let Some(completion) = self.transport.as_mut().and_then(Transport::poll_completion) else { break };
             self.deliver_completion(completion, id, reader);
             any = true;

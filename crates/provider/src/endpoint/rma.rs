@@ -62,6 +62,7 @@ impl Endpoint {
         if let Some(transport) = &mut state.transport {
             transport.deregister(key);
         }
+        state.end_pause();
         state.wake_thread_if_needed();
     }
 }
@@ -78,6 +79,7 @@ impl State {
         let (context, notify) = self.contexts.open(user, self.tx.wants(report), counted, false);
         let Some(transport) = &mut self.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         let posted = post(transport, (vc, context, notify));
+        self.end_pause();
         self.wake_thread_if_needed();
         posted.map_err(|error| {
             self.contexts.abandon(context);

@@ -69,6 +69,7 @@ impl Endpoint {
         let inject = inject || default_inject || !waits && is_better_injected(transport, vc, payload.len());
         let request = SendRequest { vc, envelope, data, payload, inject, notify, context };
         let posted = if waits { transport.send(request) } else { transport.send_early(request) };
+        state.end_pause();
         match posted {
             Ok(true) => Ok(()),
             Ok(false) => {
@@ -95,6 +96,7 @@ impl Endpoint {
         let (context, notify) = state.contexts.open(receive.context, wanted, counted, multi);
         let multi_min_free = multi.then_some(state.min_multi_recv);
         transport.recv(RecvRequest { pattern, buffer: receive.buffer, multi_min_free, notify, context });
+        state.end_pause();
         state.wake_thread_for_receive();
         Ok(())
     }
@@ -104,10 +106,11 @@ impl Endpoint {
     pub fn peek(&self, source: u64, space: Space, then: PeekAction, context: u64) -> Outcome<()> {
         let mut guard = self.state()?;
         let state = &mut *guard;
-        state.poll_network();
+        state.poll_network_if_due();
         let pattern = Pattern { space, source: state.source(source)? };
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         transport.peek(PeekRequest { pattern, then, context: Context(context) });
+        state.end_pause();
         Ok(())
     }
 
@@ -120,14 +123,18 @@ impl Endpoint {
         // The claim goes by the application's context, so this receive is not counted unless it is reported.
         let (context, notify) = (Context(receive.context), state.rx.wants(receive.report));
         let request = RecvRequest { pattern, buffer: receive.buffer, multi_min_free: None, notify, context };
-        if transport.recv_claimed(request) { Ok(()) } else { Err(Errno(FI_EINVAL)) }
+        let found = transport.recv_claimed(request);
+        state.end_pause();
+        if found { Ok(()) } else { Err(Errno(FI_EINVAL)) }
     }
 
     /// Drops what a peek with the same context has claimed.
     pub fn discard_claimed(&self, context: u64) -> Outcome<()> {
         let mut guard = self.state()?;
         let Some(transport) = &mut guard.transport else { return Err(Errno(FI_EOPBADSTATE)) };
-        if transport.discard_claimed(Context(context)) { Ok(()) } else { Err(Errno(FI_EINVAL)) }
+        let found = transport.discard_claimed(Context(context));
+        guard.end_pause();
+        if found { Ok(()) } else { Err(Errno(FI_EINVAL)) }
     }
 
     /// Cancels a receive, if it has not matched yet. Which of the two its completion tells.
@@ -137,6 +144,7 @@ impl Endpoint {
         let context = state.contexts.find(context);
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
         transport.cancel(context);
+        state.end_pause();
         Ok(())
     }
 }

@@ -48,6 +48,7 @@ use connections::seeking::SeekingPeers;
 use links::{Links, rail_names};
 use ofi::OfiState;
 use peer::Peer;
+use progress::looks::Looks;
 use progress::poll_interval::PollInterval;
 use progress::token;
 use send::batching::HeldLinks;
@@ -113,9 +114,18 @@ pub struct Endpoint {
     skipped: u32,
     /// How often something was transmitted.
     flushes: u64,
+    looks: Looks,
+    /// Others wait for the processor: it is better given to them than spent on looking longer.
+    is_crowded: bool,
     poll_interval: PollInterval,
     /// When to look after attempts and paths next.
     next_tick: Instant,
+    /// The user has closed it: it ends once its peers have what was sent.
+    is_closing: bool,
+    /// Links over which goodbyes have come that are to be answered.
+    leaving: Vec<usize>,
+    /// Links whose sockets take nothing more, and may still have something that has come.
+    broken: Vec<usize>,
     counters: Counters,
     status_page: StatusPage,
     rail_bytes: Publisher,
@@ -210,8 +220,13 @@ impl Endpoint {
             calls: 0,
             skipped: 0,
             flushes: 0,
+            looks: Looks::default(),
+            is_crowded: false,
             poll_interval: PollInterval::new(),
             next_tick: Instant(0),
+            is_closing: false,
+            leaving: Vec::new(),
+            broken: Vec::new(),
             // One more, for shared memory.
             counters: Counters::new(rails.len() + ofi.len() + 1),
             rail_bytes: Publisher::begin(rail_names(&rails, &ofi).into_iter()),

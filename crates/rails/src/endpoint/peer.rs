@@ -27,7 +27,9 @@ pub struct Peer {
     pub shared_memory_secret: Option<u128>,
     /// When connecting started.
     pub since: Instant,
-    /// It has said that it closes: what fails now is not set up again.
+    /// It has said that it closes.
+    pub said_goodbye: bool,
+    /// It has closed, or takes leave: what fails now is not set up again.
     pub is_closing: bool,
     /// Over which ways it has been connected.
     pub known_paths: Vec<KnownPath>,
@@ -84,6 +86,7 @@ impl Peer {
             shared_memory: None,
             shared_memory_secret: None,
             since: Instant(0),
+            said_goodbye: false,
             is_closing: false,
             known_paths: Vec::new(),
             left_to_it_at: None,

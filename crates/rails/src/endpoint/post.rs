@@ -72,6 +72,7 @@ impl Endpoint {
     fn posted(&mut self, vc: VcId, injected: Option<SendKey>) {
         let now = self.clock.now();
         self.now = now;
+        self.looks.expect();
         let peer = &mut self.peers[vc.0 as usize];
         peer.burst.posted(now, self.calls);
         if peer.is_idle() {
@@ -113,6 +114,7 @@ impl Endpoint {
     /// Posts a receive. Matching messages that are already here complete it.
     pub fn recv(&mut self, request: RecvRequest) {
         self.engine.post_recv(request);
+        self.looks.expect();
         self.apply_memory_actions();
     }
 
@@ -125,6 +127,7 @@ impl Endpoint {
     /// Receives the message that a peek claimed under the same context; false if there is none.
     pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
         let found = self.engine.recv_claimed(request);
+        self.looks.expect();
         self.apply_memory_actions();
         found
     }

@@ -70,6 +70,12 @@ pub struct StreamLink {
     pub hung_up: bool,
     /// Its graceful shutdown, if that has begun.
     pub retirement: Retirement,
+    /// This side has shut it: nothing more is sent.
+    pub is_shut: bool,
+    /// It is being read for the last time.
+    pub is_ending: bool,
+    /// Why the kernel takes nothing more, if so: what has come is still read.
+    pub broken: Option<String>,
     /// Bytes that it had been given to send when the path was sampled last.
     pub sampled_at_bytes: u64,
     /// What the kernel said then.
@@ -107,6 +113,12 @@ impl StreamLink {
     /// direction.
     pub fn is_delivering(&self, now: Instant) -> bool {
         self.stuck_since.is_none_or(|since| now.since_ns(since) < STUCK_NS)
+    }
+
+    /// Sends nothing more.
+    pub fn shut(&mut self) {
+        self.is_shut = true;
+        let _ = self.socket.shutdown(Shutdown::Write);
     }
 
     /// Whether neither side sends long segments over it.
@@ -178,6 +190,9 @@ impl StreamLink {
             read_deferred: false,
             hung_up: false,
             retirement: Retirement::default(),
+            is_shut: false,
+            is_ending: false,
+            broken: None,
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
             startup_pacing: StartupPacing::default(),
@@ -208,14 +223,14 @@ impl LinkKind for StreamLink {
     }
 
     fn ending(&self) -> Ending {
-        match Ending::of(self.common.goodbye_received, self.receive.is_within_frame()) {
+        match Ending::of(&self.common, self.receive.is_within_frame()) {
             Ending::Abrupt if self.retirement.is_mutual() => Ending::LetGo,
             ending => ending,
         }
     }
 
     fn has_waiting(&self) -> bool {
-        !self.transmit.is_empty()
+        !self.transmit.is_empty() && !self.is_shut
     }
 
     /// The kernel has copied what it has.
@@ -236,10 +251,8 @@ impl LinkKind for StreamLink {
         false
     }
 
-    fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
+    fn say_goodbye(&mut self, bye: &Header, _: Places<'_>) {
         self.retransmit_datagram();
         self.transmit.push_header(bye);
-        let _ = self.transmit.flush(self.socket.as_fd(), places.memory);
-        let _ = self.socket.shutdown(Shutdown::Write);
     }
 }

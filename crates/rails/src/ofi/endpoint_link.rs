@@ -49,7 +49,7 @@ impl LinkKind for OfiLink {
     }
 
     fn ending(&self) -> Ending {
-        Ending::of(self.common.goodbye_received, lock(&self.rail).has_pending(self.at))
+        Ending::of(&self.common, lock(&self.rail).has_pending(self.at))
     }
 
     fn has_waiting(&self) -> bool {

@@ -144,7 +144,7 @@ impl LinkKind for SharedMemoryLink {
     }
 
     fn ending(&self) -> Ending {
-        Ending::of(self.common.goodbye_received, self.receiver.is_within_frame())
+        Ending::of(&self.common, self.receiver.is_within_frame())
     }
 
     fn has_waiting(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The only place of this crate that may use `unsafe`: system calls that the standard library lacks, and user memory.
 
 pub mod bbr;
+pub mod counter_register;
 pub mod interface;
 pub mod io;
 pub mod limits;

@@ -149,7 +149,7 @@ impl Rank {
     pub fn subchannel_up(&mut self, now: Instant, vc: VcId, spec: SubchannelSpec) -> Option<SubchannelId> {
         let subchannel = self.engine.subchannel_up(vc, RailId(spec.rail), Some(spec.speed), spec.grant).ok()?;
         let rtt_ns = spec.round_trip_ns;
-        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
+        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
         self.engine.path_measured(now, subchannel, path);
         self.engine.writable(subchannel, spec.budget);
         Some(subchannel)

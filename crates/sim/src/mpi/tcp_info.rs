@@ -15,10 +15,6 @@ const DELAYED_ACKNOWLEDGEMENT: Time = Time::ms(40);
 const SEGMENT: u64 = 1448;
 /// Longest round trip of a near connection, in nanoseconds.
 const NEAR_NS: u64 = 300_000;
-/// A smoothed round trip above this shows a queue: the connection does not count as near any more.
-const QUEUED: Time = Time::ms(1);
-/// A near connection that has carried so many bytes is host-limited.
-const HOST_LIMITED_AFTER: u64 = 16 << 20;
 
 /// What kernels measure, by flow: of near connections, where the engines' own acknowledgements do not tell it. A pair of
 /// flows, there and back, have numbers that differ in the last bit.
@@ -43,9 +39,9 @@ impl Kernels {
         self.connections.extend(pair);
     }
 
-    /// A frame with so much payload is sent; a pending acknowledgement of the other direction is piggybacked.
-    pub fn segment_sent(&mut self, now: Time, flow: FlowId, payload: u64) {
-        self.of(flow).into_iter().for_each(|connection| connection.segment_sent(payload));
+    /// A frame is sent; a pending acknowledgement of the other direction is piggybacked.
+    pub fn segment_sent(&mut self, now: Time, flow: FlowId) {
+        self.of(flow).into_iter().for_each(Connection::segment_sent);
         self.of(FlowId(flow.0 ^ 1)).into_iter().for_each(|connection| connection.reverse_segment_sent(now));
     }
 
@@ -83,10 +79,8 @@ struct Connection {
     unacknowledged: Option<Unacknowledged>,
     /// When it was acknowledged last: segments that arrive at the same time are one offload frame, and acknowledged once.
     last: Time,
-    carried: u64,
     /// It was used since the last sample.
     is_used: bool,
-    is_near: bool,
 }
 
 impl Connection {
@@ -99,15 +93,12 @@ impl Connection {
             smoothed,
             unacknowledged: None,
             last: Time::default(),
-            carried: 0,
             is_used: false,
-            is_near: true,
         }
     }
 
-    /// A frame with so much payload is sent.
-    fn segment_sent(&mut self, payload: u64) {
-        self.carried += payload;
+    /// A frame is sent.
+    fn segment_sent(&mut self) {
         self.is_used = true;
     }
 
@@ -137,11 +128,9 @@ impl Connection {
         if !std::mem::take(&mut self.is_used) {
             return None;
         }
-        self.is_near &= self.smoothed <= QUEUED;
         let ns = |time: Time| time.0 / 1000;
-        let is_host_limited = self.is_near && self.carried >= HOST_LIMITED_AFTER;
         let (rtt_ns, min_rtt_ns) = (ns(self.smoothed), ns(self.least));
-        Some(Path { rtt_ns, min_rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited })
+        Some(Path { rtt_ns, min_rtt_ns, delivery_rate: None, window: u64::MAX })
     }
 
     /// Sends a delayed acknowledgement that is due.
@@ -172,30 +161,27 @@ mod tests {
     }
 
     #[test]
-    fn a_near_connection_that_has_carried_enough_without_a_queue_is_host_limited() {
+    fn the_least_round_trip_is_that_of_a_system_call_and_an_unused_connection_says_nothing() {
         let mut connection = Connection::new(at(5.0));
-        for frame in 0..17 {
-            connection.segment_sent(1 << 20);
-            connection.arrived(at(f64::from(frame) * 1e4 + 100.0), (at(f64::from(frame) * 1e4), at(0.0)), 65160);
-            let path = connection.sample(at(f64::from(frame) * 1e4 + 200.0)).unwrap();
-            assert_eq!(path.is_host_limited, frame >= 15);
-            assert_eq!(path.min_rtt_ns, 5_000);
-        }
+        connection.segment_sent();
+        connection.arrived(at(100.0), (at(0.0), at(0.0)), 65160);
+        let path = connection.sample(at(200.0)).unwrap();
+        assert!(path.min_rtt_ns == 5_000 && path.rtt_ns > 5_000);
         assert_eq!(connection.sample(at(1e6)), None);
     }
 
     #[test]
     fn a_short_segment_with_a_delayed_acknowledgement_looks_like_a_queue() {
         let mut connection = Connection::new(at(5.0));
-        connection.segment_sent(17 << 20);
+        let smoothed_ns = |connection: &mut Connection, at_us| {
+            connection.segment_sent();
+            connection.sample(at(at_us)).unwrap().rtt_ns
+        };
         connection.arrived(at(20.0), (at(10.0), at(0.0)), 100);
         connection.reverse_segment_sent(at(30.0));
-        assert!(connection.sample(at(5e3)).unwrap().is_host_limited);
-        connection.segment_sent(100);
+        assert!(smoothed_ns(&mut connection, 5e3) < 10_000);
         connection.arrived(at(1e4), (at(1e4), at(0.0)), 100);
-        assert!(connection.sample(at(1.5e4)).unwrap().is_host_limited);
-        connection.segment_sent(100);
         connection.reverse_segment_sent(at(1e5));
-        assert!(!connection.sample(at(1e5)).unwrap().is_host_limited);
+        assert!(smoothed_ns(&mut connection, 1e5) > 1_000_000);
     }
 }

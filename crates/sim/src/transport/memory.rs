@@ -99,7 +99,7 @@ impl Memory {
                 None => self.missing(*id, len),
             },
             // Recovered before.
-            Source::Sent { .. } => Data::blank(self.contents, len),
+            Source::Sent { .. } | Source::Padding { .. } => Data::blank(self.contents, len),
         }
     }
 

@@ -196,7 +196,7 @@ impl World {
         let engine = &mut self.hosts[host.0].engine;
         let subchannel = engine.subchannel_up(vc(peer), RailId(rail as u8), speed, grant).ok()?;
         // As a driver learns it from setting up the connection.
-        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX, is_host_limited: false };
+        let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
         engine.path_measured(self.queue.now().into(), subchannel, path);
         Some(subchannel)
     }

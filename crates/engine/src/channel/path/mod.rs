@@ -11,6 +11,7 @@ mod lateness;
 mod packet_train;
 pub mod peer_clock;
 pub mod rate;
+pub mod rate_probe;
 mod round_trip;
 pub mod sent_frames;
 
@@ -27,8 +28,6 @@ pub struct Path {
     pub delivery_rate: Option<f64>,
     /// Bytes that may be in flight at a time (the congestion window); `u64::MAX`: not known.
     pub window: u64,
-    /// It drains faster than it is fed: the processor is the limit, not the path.
-    pub is_host_limited: bool,
 }
 
 /// What is estimated of a subchannel's path, for people.

@@ -1,5 +1,7 @@
 //! The rate of a subchannel's path, from how long packet trains take.
 
+use std::cmp::Ordering;
+
 use super::congestion_window::CongestionWindow;
 use super::packet_train::{PacketTrain, TimeRange};
 use super::sent_frames::AckedFrames;
@@ -29,12 +31,11 @@ const MAX_DECREASE: f64 = 2.0;
 const MAX_UNCERTAINTY: f64 = 1.25;
 /// What was measured so long ago, in nanoseconds, counts half.
 const HALF_LIFE_NS: u64 = 100_000_000;
-/// A path that has not been measured for as long, or for so many times as long as a trial takes, is taken to be twice as
-/// fast, and again after as long, up to what its driver says: one that is avoided must get a chance to show that it
-/// is fast, and one that is as slow as ever delays what it is given.
-const PROBE_PAUSE_TRIALS: u64 = 50;
-/// But no longer, in nanoseconds.
-const MAX_PROBE_PAUSE_NS: u64 = 5_000_000_000;
+/// A train that follows a pause may begin with so many bytes that pass at once, in bytes: a shaper lets the largest segment of
+/// a kernel pass, and makes up for it later. They do not show that a path is faster.
+const MAX_FREE_BYTES: u64 = 64 << 10;
+/// A train that is no longer than that, and faster than expected, raises the rate by this part.
+const FREE_INCREASE: f64 = 1.0 / 64.0;
 /// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path is given as much to show
 /// that it is fast.
 pub const MAX_EAGER_SIZE: u64 = 64 << 10;
@@ -67,28 +68,14 @@ impl Rate {
         self.nominal
     }
 
-    /// Whether it has never been measured, or so long ago that it is assumed to be much faster.
-    pub fn is_stale(&self, now: Instant) -> bool {
-        self.last_measured == Instant(0) || self.at(now) > self.measured * MAX_UNCERTAINTY
+    /// When it was measured; the origin of time: never.
+    pub fn last_measured(&self) -> Instant {
+        self.last_measured
     }
 
     /// As it was measured, however long ago.
     pub fn measured(&self) -> f64 {
         self.measured
-    }
-
-    /// The estimate, with what follows from the age of the measurement.
-    pub fn at(&self, now: Instant) -> f64 {
-        let since_ns = now.since_ns(self.last_measured);
-        // Asked for each piece: the usual case need not divide.
-        if self.measured >= self.nominal || since_ns < HALF_LIFE_NS {
-            return self.measured;
-        }
-        let pause_ns = (PROBE_PAUSE_TRIALS * self.time_of(MAX_EAGER_SIZE)).clamp(HALF_LIFE_NS, MAX_PROBE_PAUSE_NS);
-        if since_ns < pause_ns {
-            return self.measured;
-        }
-        (self.measured * (since_ns as f64 / pause_ns as f64).exp2()).min(self.nominal)
     }
 
     /// How long so many bytes take, in nanoseconds.
@@ -104,6 +91,32 @@ impl Rate {
         }
     }
 
+    /// Whether `bytes` take longer (`Greater`) than is known, if they took that long, in nanoseconds, at least and at most.
+    pub fn compare(&self, bytes: u64, (min_ns, max_ns): (u64, u64)) -> Ordering {
+        let expected_ns = bytes as f64 / self.measured * 1e9;
+        if min_ns as f64 > expected_ns * MAX_UNCERTAINTY {
+            Ordering::Greater
+        } else if (max_ns.max(MIN_QUEUED_NS) as f64) < expected_ns / MAX_UNCERTAINTY {
+            Ordering::Less
+        } else {
+            Ordering::Equal
+        }
+    }
+
+    /// It was probed: `bytes` that nothing waits for took that long. What was known counts only if it may be right.
+    pub fn probed(&mut self, now: Instant, bytes: u64, (min_ns, max_ns): (u64, u64)) {
+        self.last_measured = now;
+        if self.compare(bytes, (min_ns, max_ns)).is_eq() {
+            return;
+        }
+        let expected_ns = bytes as f64 / self.measured * 1e9;
+        let shown_ns = expected_ns.clamp(min_ns as f64, max_ns.max(min_ns).max(MIN_QUEUED_NS) as f64);
+        self.measured = (bytes as f64 / shown_ns * 1e9).max(MIN_RATE);
+        self.measured_bytes = bytes as f64;
+        self.train.restart();
+        self.known_before = (self.measured, self.measured_bytes);
+    }
+
     /// Frames have arrived by `end`, plus a round trip, over a path of this least
     /// round trip, in nanoseconds, and window.
     pub fn sample(
@@ -114,7 +127,7 @@ impl Rate {
         acked: &AckedFrames,
     ) {
         if !self.train.continues(acked.first.plus_ns(min_rtt_ns), acked.after_pause) {
-            self.known_before = (self.at(now), self.measured_bytes * self.decay(now));
+            self.known_before = (self.measured, self.measured_bytes * self.decay(now));
         }
         let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
         if took.bytes < MIN_QUEUED_BYTES {
@@ -137,7 +150,11 @@ impl Rate {
             // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send.
             return;
         }
-        self.update(took.bytes as f64, expected_ns.clamp(min_ns.min(max_ns), max_ns));
+        // What passed at once may have been all.
+        let surely = took.bytes.saturating_sub(MAX_FREE_BYTES) as f64 / took.bytes as f64;
+        let most_ns = if surely > 0.0 { max_ns / surely } else { f64::INFINITY };
+        let raised_ns = if expected_ns > max_ns { expected_ns * (1.0 - FREE_INCREASE) } else { expected_ns };
+        self.update(took.bytes as f64, raised_ns.clamp(min_ns.min(max_ns), most_ns));
         self.last_measured = now;
     }
 

@@ -22,12 +22,12 @@ use stripes::Piece;
 
 use super::flow_control::MESSAGE_CHARGE;
 use super::subchannel::FrameOwner;
-use super::transmit::{NO_PAYLOAD, Transmit};
+use super::transmit::{NO_PAYLOAD, Source, Transmit};
 use super::{CreditReturn, Reply, State, VirtualChannel};
 use crate::envelope::Envelope;
 use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
-use crate::policy::{MAX_PIECE, View, Views, deprioritize_negligible};
+use crate::policy::{LAST_RESORT_NS, MAX_PIECE, View, Views};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, SendRef};
@@ -59,6 +59,7 @@ impl VirtualChannel {
             .or_else(|| self.queued_message(now, sends))
             .or_else(|| self.queued_write(now, sends))
             .or_else(|| self.next_piece(now, sends))
+            .or_else(|| self.padding(now))
             .or_else(|| self.ping(now))
             .or_else(|| self.acknowledgement(now))
     }
@@ -77,28 +78,49 @@ impl VirtualChannel {
         let mut streams = [0u8; MAX_SUBCHANNELS];
         let rail_of = |index: &u8| self.subchannels[usize::from(*index)].rail.0;
         self.live.iter().for_each(|index| streams[usize::from(rail_of(index)) % MAX_SUBCHANNELS] += 1);
+        // Where a path has not been measured yet, no message waits for that while there is one that has, or a first one.
+        let is_measured = |index: &u8| self.subchannels[usize::from(*index)].estimate.is_measured();
+        let first = self.live.iter().copied().find(is_measured).or(self.live.first().copied());
+        let waits_ns = |index: u8| if is_measured(&index) || first == Some(index) { 0 } else { LAST_RESORT_NS };
         let view = |(index, subchannel): (u8, &super::Subchannel)| View {
             rail: subchannel.rail.0,
             streams: streams[usize::from(subchannel.rail.0) % MAX_SUBCHANNELS],
-            open: subchannel.budget > 0 && self.allowance(usize::from(index), now) > 0,
+            open: subchannel.budget > 0 && self.allowance(usize::from(index)) > 0,
             in_flight: subchannel.estimate.queued_ahead(now),
             speed: subchannel.estimate.nominal(),
-            rate: subchannel.estimate.rate(now),
-            delay_ns: subchannel.estimate.delay_ns() + subchannel.extra_delay_ns(),
+            rate: subchannel.estimate.rate(),
+            delay_ns: subchannel.estimate.delay_ns() + subchannel.extra_delay_ns() + waits_ns(index),
             late_ns: subchannel.estimate.late_ns(now),
             window: subchannel.estimate.window(),
-            is_host_limited: subchannel.estimate.is_host_limited() && !subchannel.liveness.is_quarantined,
             is_last_received: self.last_received == Some(index),
         };
-        let mut views: Views =
-            self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect();
-        deprioritize_negligible(&mut views);
-        views
+        self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect()
+    }
+
+    /// Padding over a subchannel whose rate is not known, or not any more, while there are others.
+    fn padding(&mut self, now: Instant) -> Option<Transmit> {
+        if self.live.len() < 2 {
+            return None;
+        }
+        let sent = self.sent_since_padding;
+        let wanted = |index: &u8| {
+            let subchannel = &self.subchannels[usize::from(*index)];
+            let len = subchannel.estimate.next_padding(now, sent).filter(|_| subchannel.budget > 0)?;
+            Some((usize::from(*index), len))
+        };
+        let (index, len) = self.live.iter().find_map(wanted)?;
+        let (body, source) = (Body::Padding { len }, Source::Padding { len: len.into() });
+        let frame = self.frame(now, index, body, source, FrameOwner::Ping);
+        let number = self.subchannels[index].last_number();
+        if self.subchannels[index].estimate.padding_sent(now, number) {
+            self.sent_since_padding = 0;
+        }
+        Some(frame)
     }
 
     /// Bytes that subchannel `index` may be given for what is known of its path; no limit where there is no other.
-    fn allowance(&self, index: usize, now: Instant) -> u64 {
-        if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.allowance(now) }
+    fn allowance(&self, index: usize) -> u64 {
+        if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.allowance() }
     }
 
     /// The open subchannel over which a frame without payload would arrive first.
@@ -159,7 +181,7 @@ impl VirtualChannel {
                 continue;
             };
             let len = send.len();
-            let protocol = self.protocol(len)?;
+            let protocol = self.protocol(now, len)?;
             let carried = if protocol == Protocol::Eager { len } else { 0 };
             let index = match self.live[..] {
                 // Nothing to choose: the usual case of one rail need not pay for the estimates of all.
@@ -194,7 +216,7 @@ impl VirtualChannel {
     ) -> Option<(usize, Header)> {
         let index = self.in_memory().filter(|_| self.state == State::Open)?;
         let is_free = self.subchannels[index].budget > 0 && self.is_idle();
-        if !is_free || self.protocol(len) != Some(Protocol::Eager) {
+        if !is_free || self.protocol(now, len) != Some(Protocol::Eager) {
             return None;
         }
         self.credit.spend(len + MESSAGE_CHARGE);
@@ -300,7 +322,7 @@ impl VirtualChannel {
             // The front message is served before those behind it: what cannot be cut now waits.
             let (position, len) = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
             let index = usize::from(self.live[position]);
-            return Some(Some((index, stripes.cut_next(len.min(self.allowance(index, now))))));
+            return Some(Some((index, stripes.cut_next(len.min(self.allowance(index))))));
         }
         stripes.reassign_dead(&self.live);
         let mut open = self.live.iter().map(|index| usize::from(*index)).filter(|at| self.subchannels[*at].budget > 0);

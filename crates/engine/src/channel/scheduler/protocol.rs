@@ -4,9 +4,11 @@ use crate::channel::VirtualChannel;
 use crate::channel::path::estimate::FAR_NS;
 use crate::channel::path::rate::MAX_EAGER_SIZE;
 use crate::channel::subchannel::Subchannel;
+use crate::time::Instant;
 
-/// Messages up to so many bytes are eager at any distance: less is not worth striping.
-const ALWAYS_EAGER_SIZE: u64 = 16 << 10;
+/// No policy is asked about messages up to so many bytes: a rail below 5 Gbit/s takes as long for them as a piece costs the
+/// processors, and over a slower one they are mostly ahead of a wait for their answer.
+const MIN_CUT_SIZE: u64 = 4 << 10;
 /// Least early data of a message, in bytes, unless it is the whole message.
 const MIN_EARLY_DATA: u64 = 4 << 10;
 /// Early data of one message take at most this part of the credit that is left, 1/2: messages behind it need some too.
@@ -27,15 +29,33 @@ pub enum Protocol {
 impl VirtualChannel {
     /// The protocol for a message of `len` bytes; `None`: there is no credit for any.
     #[inline]
-    pub(super) fn protocol(&self, len: u64) -> Option<Protocol> {
-        if len <= ALWAYS_EAGER_SIZE && self.eager_limit.is_none_or(|limit| len <= limit) {
-            if self.credit.allows_eager(len) {
-                return Some(Protocol::Eager);
-            }
-        } else if let Some(protocol) = self.long_protocol(len) {
-            return Some(protocol);
+    pub(super) fn protocol(&self, now: Instant, len: u64) -> Option<Protocol> {
+        let in_one = self.is_in_one(now, len);
+        if in_one && self.credit.allows_eager(len) {
+            return Some(Protocol::Eager);
         }
-        self.credit.allows_request().then_some(Protocol::Rendezvous { early: 0 })
+        let early = if in_one { 0 } else { self.early_data(len) };
+        (early > 0 || self.credit.allows_request()).then_some(Protocol::Rendezvous { early })
+    }
+
+    /// Whether a message of `len` bytes goes in one frame.
+    #[inline]
+    fn is_in_one(&self, now: Instant, len: u64) -> bool {
+        match self.eager_limit {
+            Some(limit) => len <= limit.min(MAX_EAGER_SIZE),
+            None => len <= MIN_CUT_SIZE || (len <= MAX_EAGER_SIZE && !self.is_worth_cutting(now, len)),
+        }
+    }
+
+    /// Whether a write of `len` bytes goes in one frame. Of a longer one pieces are cut, perhaps one.
+    pub fn is_short(&self, len: u64) -> bool {
+        let most = if self.live.len() > 1 && self.stripe.binds_late() { MIN_CUT_SIZE } else { MAX_EAGER_SIZE };
+        len <= self.eager_limit.unwrap_or(most).min(most)
+    }
+
+    /// Whether a message of `len` bytes arrives earlier in pieces.
+    fn is_worth_cutting(&self, now: Instant, len: u64) -> bool {
+        self.live.len() > 1 && self.stripe.is_worth_cutting(len, &self.views(now))
     }
 
     /// Bytes of a message of `len` that may be sent before the CTS, if the credit allows it.
@@ -46,22 +66,14 @@ impl VirtualChannel {
         }
     }
 
-    /// The protocol for a message that is not short; `None`: nothing is sent before the CTS.
-    fn long_protocol(&self, len: u64) -> Option<Protocol> {
-        let early_limit = self.early_limit(len);
-        let in_one = len <= MAX_EAGER_SIZE && !self.is_striping_worthwhile();
-        if early_limit == len && in_one {
-            return self.credit.allows_eager(len).then_some(Protocol::Eager);
+    /// Bytes of a message of `len` that are sent before its CTS. One that could be eager needs none.
+    fn early_data(&self, len: u64) -> u64 {
+        let limit = self.early_limit(len);
+        if limit == len && len <= MAX_EAGER_SIZE && self.credit.allows_eager(len) {
+            return len;
         }
-        let early = early_limit.min(self.credit.available_for_payload() / PART_OF_CREDIT).min(u64::from(u32::MAX));
-        let is_enough = early == len || early >= MIN_EARLY_DATA;
-        (early > 0 && is_enough).then_some(Protocol::Rendezvous { early })
-    }
-
-    /// Whether a write of `len` bytes goes in one frame.
-    pub fn is_short(&self, len: u64) -> bool {
-        let most = if self.is_striping_worthwhile() { ALWAYS_EAGER_SIZE } else { MAX_EAGER_SIZE };
-        len <= self.eager_limit.unwrap_or(most).min(most)
+        let early = limit.min(self.credit.available_for_payload() / PART_OF_CREDIT).min(u64::from(u32::MAX));
+        if early == len || early >= MIN_EARLY_DATA { early } else { 0 }
     }
 
     /// Whether the peer is distant, by whatever subchannel is the nearest: handshakes take that one.
@@ -72,11 +84,6 @@ impl VirtualChannel {
     /// The shortest round trip of a subchannel, in nanoseconds; 0 without any.
     pub fn min_rtt_ns(&self) -> u64 {
         self.live().map(|subchannel| subchannel.estimate.min_rtt_ns()).min().unwrap_or(0)
-    }
-
-    /// Whether messages of medium length arrive earlier when they are striped.
-    fn is_striping_worthwhile(&self) -> bool {
-        self.live.len() > 1 && self.stripe.binds_late() && self.is_far()
     }
 
     fn live(&self) -> impl Iterator<Item = &Subchannel> {

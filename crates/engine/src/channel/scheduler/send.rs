@@ -225,7 +225,7 @@ impl Send {
     pub fn bounce(&self) -> Option<BounceId> {
         match self.source {
             Source::Bounce { id, .. } => Some(id),
-            Source::User(_) | Source::Sent { .. } => None,
+            Source::User(_) | Source::Sent { .. } | Source::Padding { .. } => None,
         }
     }
 

@@ -303,6 +303,7 @@ impl Subchannel {
             delivered(frame.owner);
         }
         self.kernel_acked = self.kernel_acked.saturating_sub(news);
+        self.estimate.padding_acknowledged(now, frames, (said_at_us, waited_us));
         let behind = self.in_flight.range(self.kernel_acked as usize..).map(|frame| &frame.sent);
         self.estimate.measure(came, (said_at_us, waited_us), clock, &acked, behind);
         // The delay field is saturated: the peer was away for longer than it can express.
@@ -361,6 +362,11 @@ impl Subchannel {
         self.liveness.progress(now);
         let behind = self.in_flight.range(acked as usize..).map(|frame| &frame.sent);
         self.estimate.kernel_acknowledged(now, behind);
+    }
+
+    /// The number of the frame that was sent last: how many there were, itself included, modulo 2^32.
+    pub fn last_number(&self) -> u32 {
+        self.acked.wrapping_add(self.in_flight.len() as u32)
     }
 
     /// The frames in flight, each with its number: how many there were, itself included, modulo 2^32.
@@ -431,9 +437,9 @@ impl Subchannel {
         self.in_flight.is_empty()
     }
 
-    /// Whether everything but probes has been acknowledged.
+    /// Whether everything has been acknowledged but probes, and credit that was given back: nothing depends on these.
     pub fn has_delivered(&self) -> bool {
-        self.in_flight.iter().all(|frame| frame.owner == FrameOwner::Ping)
+        self.in_flight.iter().all(|frame| matches!(frame.body, Body::Ping | Body::Relinquish { .. }))
     }
 }
 

@@ -85,6 +85,7 @@ impl Memory {
         }
         match source {
             Source::User(payload) => self.gather_user(payload),
+            Source::Padding { len } => vec![0; *len as usize],
             Source::Sent { .. } => panic!("nothing is sent in memory here"),
             Source::Bounce { id, offset, len } => {
                 let bytes = self.bounces.get(&id.0).expect("sends from a bounce buffer that is not there");

@@ -1,27 +1,35 @@
 //! The end of an endpoint: nothing that was sent is lost, and nothing is left open.
+//!
+//! Who closes says goodbye once everything is acknowledged, and still takes and acknowledges what comes: a peer may have to
+//! retransmit what it has no acknowledgement of. A peer answers by shutting its side when it has nothing left to retransmit.
 
+use std::collections::BTreeSet;
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant as Monotonic};
 
+use fishplate_engine::VcId;
 use fishplate_engine::wire::Body;
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::links::SHARED_MEMORY;
+use crate::endpoint::peer::Role;
 use crate::link_kind::{LinkId, Places};
+use crate::sys::tcp_info::tcp_info;
 
-/// How long a peer may take without any progress before what it has not acknowledged is given up.
-const STALL: Duration = Duration::from_secs(5);
-/// How long to wait for peers to close as well, once everything is delivered.
+/// For so long nothing has come from anybody: peers that have not answered a goodbye by then are not in MPI. Their kernels
+/// have it.
 const LINGER: Duration = Duration::from_secs(1);
 /// How long to wait for a socket at a time.
 const NAP: Duration = Duration::from_millis(1);
 
 impl Endpoint {
-    /// Sends what is still to be sent (bounded by a stall of 5 s), says goodbye, writes counters, closes everything.
+    /// Sends what is still to be sent, says goodbye, writes counters, closes everything. Waits for as long as peers that have
+    /// not acknowledged everything may live.
     pub fn close(mut self) {
+        self.is_closing = true;
         self.drain();
-        self.send_goodbyes();
-        self.linger();
+        self.part();
         self.finish();
     }
 
@@ -36,6 +44,7 @@ impl Endpoint {
     }
 
     fn finish(mut self) {
+        self.take_the_rest();
         let links: Vec<LinkId> = self.links.iter().map(|(link, _)| link).collect();
         links.into_iter().for_each(|link| self.remove_link(link));
         if let Some(file) = &self.settings.stats
@@ -45,58 +54,116 @@ impl Endpoint {
         }
     }
 
-    /// Until everything has been acknowledged.
+    /// Until every peer has acknowledged everything, or is lost.
     fn drain(&mut self) {
-        let mut stalled = Monotonic::now();
-        while !self.engine.is_quiet()
-            || self.links.iter().any(|(_, link)| link.has_waiting())
-            || self.has_blocked_sends()
-        {
+        let mut owing = BTreeSet::new();
+        loop {
+            let still: BTreeSet<VcId> = self.engine.unacknowledged_peers();
+            for vc in owing.difference(&still) {
+                self.tell_undelivered(*vc);
+            }
+            let waits = || self.links.iter().any(|(_, link)| link.has_waiting()) || self.has_blocked_sends();
+            if still.is_empty() && !waits() {
+                return;
+            }
+            owing = still;
+            self.progress_for(NAP);
+        }
+    }
+
+    /// A peer has not taken everything, and will not: that is told, unless it has closed its endpoint, which says that it
+    /// wants no more.
+    fn tell_undelivered(&self, vc: VcId) {
+        let peer = &self.peers[vc.0 as usize];
+        if let Some(why) = self.engine.loss(vc).filter(|_| !peer.said_goodbye) {
+            log::error!("what was sent to {} last has not been received: {why}", peer.describe());
+        }
+    }
+
+    /// Says goodbye to all peers, and waits until they have it.
+    fn part(&mut self) {
+        let mut quiet_since = Monotonic::now();
+        loop {
+            self.say_goodbyes();
+            let quiet = quiet_since.elapsed();
+            if (0..self.peers.len()).all(|at| self.has_parted(at, quiet)) {
+                return;
+            }
             if self.progress_for(NAP) {
-                stalled = Monotonic::now();
-            } else if stalled.elapsed() > STALL {
-                for vc in self.engine.unacknowledged_peers() {
-                    let peer = self.peers[vc.0 as usize].describe();
-                    log::warn!("the endpoint was closed before {peer} had acknowledged everything");
-                }
-                break;
+                quiet_since = Monotonic::now();
             }
         }
     }
 
-    fn send_goodbyes(&mut self) {
+    /// On each link on which that was not done before: links may still come up, in the place of those that fail.
+    fn say_goodbyes(&mut self) {
         let now = self.clock.now();
         let Endpoint { links, engine, memory, bounces, .. } = self;
-        for (_, link) in links.iter_mut() {
+        let mut told = Vec::new();
+        for (id, link) in links.iter_mut().filter(|(_, link)| !link.common().goodbye_sent) {
             let header = engine.bare_header(now, link.common().subchannel, Body::Bye);
             link.say_goodbye(&header, Places { memory, bounces });
+            link.common_mut().goodbye_sent = true;
+            told.push(id);
+        }
+        if told.is_empty() {
+            return;
+        }
+        for id in told {
+            if let LinkId::Stream(at) = id {
+                self.mark_dirty(at);
+            }
+        }
+        self.pump(now);
+    }
+
+    /// Whether a peer has answered the goodbye, or is lost; or nothing has come for `quiet`, and its kernel has everything.
+    fn has_parted(&mut self, at: usize, quiet: Duration) -> bool {
+        let peer = &self.peers[at];
+        if !matches!(peer.role, Role::Initiator | Role::Acceptor) || peer.known_paths.is_empty() || peer.is_closing {
+            return true;
+        }
+        let has_all = |at: usize| {
+            let link = &self.links.streams[at];
+            link.transmit.is_empty() && tcp_info(link.socket.as_fd()).is_ok_and(|info| !info.is_waiting())
+        };
+        let has_it = quiet >= LINGER && peer.streams().next().is_some() && peer.streams().all(has_all);
+        has_it && self.flush_ofi()
+    }
+
+    /// The peer of a link closes.
+    #[cold]
+    pub(in crate::endpoint) fn goodbye_came(&mut self, link: LinkId, vc: VcId) {
+        self.peers[vc.0 as usize].said_goodbye = true;
+        if let LinkId::Stream(at) = link {
+            self.leaving.push(at);
         }
     }
 
-    /// Until the peers have shut their sides: closing a socket with unread bytes would reset it, and with it what the
-    /// peer has not read yet.
-    fn linger(&mut self) {
-        let start = Monotonic::now();
-        self.register_active_link();
-        let mut open: Vec<usize> = self.links.streams.iter().map(|(at, _)| at).collect();
-        let mut sink = vec![0; 64 << 10];
-        while !self.flush_ofi() && start.elapsed() < LINGER {
-            std::thread::yield_now();
+    /// Peers that have said goodbye are answered once they have acknowledged everything: they have nothing to wait for then.
+    pub(in crate::endpoint) fn answer_goodbyes(&mut self) {
+        if self.leaving.is_empty() {
+            return;
         }
-        while !open.is_empty() && start.elapsed() < LINGER {
-            open.retain(|at| {
-                let mut socket = &self.links.streams[*at].socket;
-                loop {
-                    match socket.read(&mut sink) {
-                        Ok(0) => return false,
-                        Ok(_) => {}
-                        Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
-                    }
-                }
-            });
-            if !open.is_empty() {
-                let _ = self.poller.wait(NAP, |_| {});
+        let Endpoint { links, engine, leaving, .. } = self;
+        leaving.retain(|at| {
+            let Some(link) = links.streams.get_mut(*at).filter(|link| link.common.goodbye_received) else {
+                return false;
+            };
+            let is_over = link.transmit.is_empty() && engine.is_quiet_with(link.common.subchannel.vc);
+            if is_over {
+                link.shut();
             }
+            !is_over
+        });
+    }
+
+    /// Closing a socket with unread bytes would reset it, and with it what the peer has not read yet.
+    fn take_the_rest(&mut self) {
+        let mut sink = vec![0; 64 << 10];
+        for (_, link) in &self.links.streams {
+            let mut socket = &link.socket;
+            while socket.read(&mut sink).is_ok_and(|len| len > 0) {}
         }
     }
 }

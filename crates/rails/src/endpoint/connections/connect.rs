@@ -176,7 +176,7 @@ impl Endpoint {
             self.attempts.retain(|_, attempt| attempt.vc != vc);
             return;
         }
-        let late = now.since_ns(peer.since) >= self.settings.timeout.as_nanos() as u64;
+        let late = now.since_ns(peer.since) >= self.settings.start_timeout.as_nanos() as u64;
         if error.is_final(attempt.is_reconnect) && attempt.drop_address(now) {
             return;
         }
@@ -213,7 +213,7 @@ impl Endpoint {
         let outage = |rail: &Rail| Some(format!("rail {} {}", rail.name, outage(&rail.name)?));
         let outages: Vec<String> = self.rails.iter().filter_map(outage).collect();
         let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
-        let seconds = self.settings.timeout.as_secs();
+        let seconds = self.settings.start_timeout.as_secs();
         log::warn!("waits for the network, up to {seconds} s: {} is out of reach: {why}", peer.describe());
         self.peers[vc.0 as usize].is_told_unreachable = true;
     }
@@ -230,7 +230,7 @@ impl Endpoint {
 
     /// Gives up peers that were to set up the connections themselves, and have not.
     fn lose_silent_initiators(&mut self, now: Instant) {
-        let timeout_ns = self.settings.timeout.as_nanos() as u64;
+        let timeout_ns = self.settings.start_timeout.as_nanos() as u64;
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
             let waiting = peer.role == Role::Acceptor && !peer.is_connected();

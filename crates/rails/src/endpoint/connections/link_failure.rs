@@ -11,6 +11,9 @@ use crate::link_kind::{Ending, LinkId};
 use crate::link_name::LinkName;
 use crate::socket;
 
+/// Most reads of a link that ends, of [`MOST_READS`](crate::endpoint::receive::MOST_READS) each: more than the kernel holds.
+const MOST_LAST_READS: usize = 64;
+
 /// What is to be set up in the place of a link that has failed.
 struct Missed {
     rail: RailId,
@@ -50,9 +53,23 @@ impl Endpoint {
         }
     }
 
-    /// A link has failed. What it carried goes over others, or waits for one.
+    /// Ends links whose sockets have taken nothing more, once what has come over them is read: the peer's last words may be
+    /// among it.
+    pub(in crate::endpoint) fn fail_broken_links(&mut self) {
+        while let Some(at) = self.broken.pop() {
+            let Some(link) = self.links.streams.get_mut(at) else { continue };
+            if let Some(cause) = link.broken.take() {
+                self.link_failed(LinkId::Stream(at), &cause);
+            }
+        }
+    }
+
+    /// A link has failed. What has come over it is taken; what it carried goes over others, or waits for one.
     pub(in crate::endpoint) fn link_failed(&mut self, id: LinkId, cause: &str) {
         let now = self.read_clock();
+        if let LinkId::Stream(at) = id {
+            self.read_to_the_end(at, now);
+        }
         let Some(subchannel) = self.links.get(id).map(|link| link.common().subchannel) else { return };
         let why = self.failure_text(id, cause);
         let missed = match id {
@@ -61,8 +78,12 @@ impl Endpoint {
         };
         self.recover_sent(id, subchannel);
         self.remove_link(id);
+        let is_over = self.engine.is_quiet_with(subchannel.vc);
         let peer = &mut self.peers[subchannel.vc.0 as usize];
-        log::warn!("{} {why}", peer.describe());
+        peer.is_closing |= peer.said_goodbye && is_over;
+        // What the user hears at the end is whether anything was lost.
+        let level = if self.is_closing || peer.said_goodbye { log::Level::Info } else { log::Level::Warn };
+        log::log!(level, "{} {why}", peer.describe());
         peer.last_failure.clone_from(&why);
         if self.lose_if_closed(subchannel.vc) {
             return;
@@ -78,6 +99,18 @@ impl Endpoint {
         }
         if !self.has_usable_link(subchannel.vc) {
             self.all_links_lost(subchannel.vc, now);
+        }
+    }
+
+    /// Takes what has come over a stream that is about to end. That may end it in good order.
+    fn read_to_the_end(&mut self, at: usize, now: Instant) {
+        let Some(link) = self.links.streams.get_mut(at) else { return };
+        if std::mem::replace(&mut link.is_ending, true) {
+            return;
+        }
+        let mut left = MOST_LAST_READS;
+        while left > 0 && self.links.streams.contains(at) && self.read_link(at, now) {
+            left -= 1;
         }
     }
 
@@ -186,11 +219,13 @@ impl Endpoint {
         let attempts = self.attempts.iter().map(|(_, attempt)| attempt);
         let mut again = attempts.filter(|attempt| attempt.vc == vc && attempt.is_reconnect).peekable();
         if !peer.is_connected() && again.peek().is_some() && again.all(Attempt::is_refused) {
-            let why = format!(
-                "{} is lost: its process has ended (no rail finds it listening); before that, {}",
-                peer.describe(),
-                peer.last_failure
-            );
+            let (peer, before) = (peer.describe(), &peer.last_failure);
+            let why = match self.peers[vc.0 as usize].said_goodbye {
+                true => format!("{peer} has closed its endpoint"),
+                false => {
+                    format!("{peer} is lost: its process has ended (no rail finds it listening); before that, {before}")
+                }
+            };
             self.lose_peer(vc, &why);
         }
     }

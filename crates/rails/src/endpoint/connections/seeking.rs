@@ -37,7 +37,7 @@ impl Endpoint {
         }
         // Where this side does not know all addresses, the other one mostly connects.
         let level = if address.has_more { log::Level::Debug } else { log::Level::Warn };
-        let seconds = self.settings.timeout.as_secs();
+        let seconds = self.settings.start_timeout.as_secs();
         log::log!(level, "waits for the network, up to {seconds} s: no rail of this node has a route to {peer}");
         self.seeking.peers.push((vc, 0));
         self.seeking.next_look = now.plus_ns(LOOK_NS);
@@ -75,7 +75,7 @@ impl Endpoint {
                 continue;
             }
             let peer = &self.peers[vc.0 as usize];
-            if ways > 0 || now.since_ns(peer.since) < self.settings.timeout.as_nanos() as u64 {
+            if ways > 0 || now.since_ns(peer.since) < self.settings.start_timeout.as_nanos() as u64 {
                 self.seeking.peers.push((vc, ways));
                 continue;
             }

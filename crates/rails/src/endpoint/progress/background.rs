@@ -54,6 +54,7 @@ impl Endpoint {
     /// All that [`Endpoint::progress`] does; from then on all sockets are in the poll set, and peers that share memory ring.
     /// False if more has come by now.
     pub fn progress_in_background(&mut self) -> bool {
+        self.looks.expect();
         self.progress();
         self.register_active_link();
         // Nothing wakes anybody for what comes over a provider's endpoint.

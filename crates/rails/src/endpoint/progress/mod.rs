@@ -1,11 +1,13 @@
 //! The progress loop: moves bytes between sockets, memory and the engine.
 //!
-//! [`Endpoint::progress`] polls the active link and, now and then, all others (`poll_set`, `poll_interval`, `token`), handles
-//! timers, and lets the send path pump. `background` is for the progress thread, while the application is not in MPI.
+//! [`Endpoint::progress`] looks at memory that peers share and, when a look is due (`looks`), polls the active link and, now and
+//! then, all others (`poll_set`, `poll_interval`, `token`), handles timers, and lets the send path pump. `background` is for the
+//! progress thread, while the application is not in MPI.
 //!
 //! Called by the user, who is the provider; nothing here blocks or starts a thread.
 
 mod background;
+pub(in crate::endpoint) mod looks;
 pub(in crate::endpoint) mod poll_interval;
 mod poll_set;
 pub(in crate::endpoint) mod token;
@@ -16,6 +18,7 @@ use fishplate_engine::Instant;
 
 use crate::endpoint::Endpoint;
 use crate::sys::poll::Ready;
+use crate::ticks::{self, Span};
 
 use token::Token;
 
@@ -28,8 +31,23 @@ const MOST_SKIPPED: u32 = 16;
 
 impl Endpoint {
     /// Moves data. True if anything happened.
+    #[inline]
     pub fn progress(&mut self) -> bool {
         self.progress_for(Duration::ZERO)
+    }
+
+    /// Whether others wait for the processor that this process polls on. Then each call looks: who gives the processor away has
+    /// waited long.
+    #[inline]
+    pub fn set_crowded(&mut self, is_crowded: bool) {
+        self.is_crowded = is_crowded;
+    }
+
+    /// Until when [`Endpoint::progress`] would find nothing, unless something is posted.
+    #[inline]
+    pub fn pause(&self) -> Span {
+        let looks_at_memory = !self.shared_memory.is_empty() || !self.links.ofi.is_empty();
+        if looks_at_memory || self.is_crowded { Span::OVER } else { self.looks.pause() }
     }
 
     /// The same; waits up to `timeout` for a socket if there is nothing to do.
@@ -44,25 +62,26 @@ impl Endpoint {
             return true;
         }
         self.skipped = 0;
+        if !moved && timeout.is_zero() && !self.is_crowded && self.looks.pause().goes_on() {
+            moved = !self.links.ofi.is_empty() && self.poll_ofi(self.clock.now());
+            if !moved {
+                self.ring_bells(true);
+                return false;
+            }
+        }
+        self.look(moved, timeout)
+    }
+
+    /// Looks at the sockets and at what is due, and sends what can be.
+    fn look(&mut self, mut moved: bool, timeout: Duration) -> bool {
         let now = self.clock.now();
         self.now = now;
+        let is_rare = self.looks.begin(now);
         moved |= self.poll_ofi(now);
-        moved = moved || self.poll_active_link(now);
-        if !timeout.is_zero() {
-            self.register_active_link();
-        }
-        let polls_others = self.active_link.is_some() || !self.shared_memory.is_empty() || !self.links.ofi.is_empty();
-        let is_due = match self.shared_memory.is_all() {
-            true => self.poll_interval.is_overdue(now),
-            false => self.poll_interval.is_due(now, self.calls),
-        };
-        let poll_all = !polls_others || is_due || !timeout.is_zero();
-        if poll_all {
-            let timeout = if moved { Duration::ZERO } else { timeout };
-            moved |= self.poll_all(timeout, now);
-        }
+        moved = self.poll_sockets(now, moved, timeout, is_rare);
         if now >= self.next_tick {
             self.next_tick = now.plus_ns(TICK_NS);
+            ticks::measure();
             self.service_unproven(now);
             self.service_shared_memory(now);
             self.service_ofi(now);
@@ -77,8 +96,43 @@ impl Endpoint {
         self.engine.handle_timeout(now);
         self.apply_engine_failures();
         moved |= self.pump(now);
+        self.fail_broken_links();
+        self.answer_goodbyes();
         self.ring_bells(true);
-        moved || self.buffer_sends(now)
+        moved = moved || self.buffer_sends(now);
+        match moved {
+            true => self.looks.expect(),
+            false => self.looks.nothing_came(now, self.expects_news()),
+        }
+        moved
+    }
+
+    /// Whether somebody is connected, or connects, whose sockets may have something that the user waits for.
+    fn expects_news(&self) -> bool {
+        let has_sockets = !self.links.streams.is_empty() || !self.attempts.is_empty();
+        has_sockets && !self.shared_memory.is_all()
+    }
+
+    /// Polls the active link and, now and then, all others. Where looks are `rare`, it is one as they are.
+    /// Whether that, or what came before (`moved`), was anything.
+    fn poll_sockets(&mut self, now: Instant, mut moved: bool, timeout: Duration, is_rare: bool) -> bool {
+        if is_rare {
+            self.release_active_link();
+        }
+        moved = moved || self.poll_active_link(now);
+        if !timeout.is_zero() {
+            self.register_active_link();
+        }
+        let polls_others = self.active_link.is_some() || !self.shared_memory.is_empty() || !self.links.ofi.is_empty();
+        let is_due = match self.shared_memory.is_all() {
+            true => self.poll_interval.is_overdue(now),
+            false => self.poll_interval.is_due(now, self.calls),
+        };
+        if !polls_others || is_due || !timeout.is_zero() {
+            let timeout = if moved { Duration::ZERO } else { timeout };
+            moved |= self.poll_all(timeout, now);
+        }
+        moved
     }
 
     fn poll_all(&mut self, timeout: Duration, now: Instant) -> bool {

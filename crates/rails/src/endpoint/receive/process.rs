@@ -96,6 +96,9 @@ impl Endpoint {
         match self.engine.handle_header(now, subchannel, &header) {
             Ok(placement) => {
                 self.apply_memory_actions();
+                if header.body == Body::Bye {
+                    self.goodbye_came(link, subchannel.vc);
+                }
                 Some(placement)
             }
             Err(violation) => {

@@ -1,5 +1,6 @@
 //! Frames from the engine into the transmit queues of the links.
 
+use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, Payload, Source, Transmit};
 
 use crate::endpoint::Endpoint;
@@ -43,6 +44,11 @@ impl Endpoint {
                 queue.push(header, source, *copy, memory, bounces);
                 if header.body.is_counted() {
                     self.track_kernel_ack(at, transmit);
+                }
+                // Padding measures how far apart its frames arrive: each is a segment of its own.
+                if matches!(header.body, Body::Padding { .. }) {
+                    self.flush(at);
+                    return true;
                 }
                 self.mark_dirty(at);
                 false

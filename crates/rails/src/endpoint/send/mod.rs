@@ -16,7 +16,6 @@ use std::os::fd::AsFd;
 use fishplate_engine::{Instant, Payload};
 
 use crate::endpoint::Endpoint;
-use crate::link_kind::LinkId;
 
 /// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
 pub(in crate::endpoint) const BUDGET: u64 = 256 << 10;
@@ -64,7 +63,7 @@ impl Endpoint {
 
     pub(in crate::endpoint) fn flush(&mut self, at: usize) {
         let Some(link) = self.links.streams.get_mut(at) else { return };
-        if link.blocked {
+        if link.blocked || link.is_shut {
             return;
         }
         self.flushes += 1;
@@ -77,7 +76,11 @@ impl Endpoint {
                 }
                 self.register_link(at);
             }
-            Err(error) => self.link_failed(LinkId::Stream(at), &error.to_string()),
+            Err(error) => {
+                link.blocked = true;
+                link.broken = Some(error.to_string());
+                self.broken.push(at);
+            }
         }
     }
 

@@ -35,8 +35,6 @@ pub struct SharedMemoryState {
     unrung: bool,
     /// Peers are asked to ring.
     is_asleep: bool,
-    /// Others wait for the processor: it is better given to them than spent on looking longer.
-    is_crowded: bool,
     /// See [`SharedMemoryState::is_all`].
     is_all: bool,
 }
@@ -56,12 +54,6 @@ impl SharedMemoryState {
 }
 
 impl Endpoint {
-    /// Whether others wait for the processor that this process polls on.
-    #[inline]
-    pub fn set_crowded(&mut self, is_crowded: bool) {
-        self.shared_memory.is_crowded = is_crowded;
-    }
-
     /// Whether all peers share memory, and nobody is about to connect: then sockets have nothing that anybody waits for.
     pub(in crate::endpoint) fn expects_only_memory(&self) -> bool {
         let sets_up = !self.shared_memory.arriving.is_empty() || !self.shared_memory.offered.is_empty();

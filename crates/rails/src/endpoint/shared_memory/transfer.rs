@@ -37,7 +37,7 @@ impl Endpoint {
         }
         let links = &self.links.memory;
         let has_come = |at: &usize| links[*at].receiver.has_record();
-        let looks = if self.shared_memory.is_crowded { 0 } else { LOOKS };
+        let looks = if self.is_crowded { 0 } else { LOOKS };
         let _ = (0..looks).any(|_| self.shared_memory.keys.iter().take(MOST_LOOKED_AT).any(has_come));
         let looks_at_all = is_closing || self.calls.is_multiple_of(LOOK_EVERY);
         let mut moved = false;

@@ -10,10 +10,6 @@ use crate::streams;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
-/// A near link that has carried so many bytes without a queue is fed more slowly than it drains: 16 MiB take a link of
-/// 1 Gbit/s 130 ms, in which a queue would have shown many times over.
-const AMPLE_AFTER: u64 = 16 << 20;
-
 /// A link has failed when the peer's kernel does not answer for so long, in nanoseconds: longer than a
 /// few repetitions of what was lost. A peer that computes does answer, its kernel does.
 const SILENT_FOR_NS: u64 = 3_000_000_000;
@@ -59,8 +55,7 @@ impl Endpoint {
             return self.link_failed(LinkId::Stream(at), "the other side has not answered for 3 s");
         }
         link.common.counts.retransmitted = u64::from(info.retransmitted);
-        let is_host_limited = link.congestion_phase.is_uncongested() && link.transmit.taken() >= AMPLE_AFTER;
-        self.engine.path_measured(now, link.common.subchannel, Path { is_host_limited, ..path(&info) });
+        self.engine.path_measured(now, link.common.subchannel, path(&info));
         let segments = link.congestion_phase.advance(&link.socket, &before, &info, link.common.counts.tx_bytes);
         self.warm_up_windows(at, segments, now);
         self.apply_bbr_state(at, &before, &info, now);
@@ -86,6 +81,5 @@ pub(in crate::endpoint) fn path(info: &TcpInfo) -> Path {
         min_rtt_ns: info.min_rtt_ns,
         delivery_rate: (!info.app_limited && info.delivery_rate > 0).then_some(info.delivery_rate as f64),
         window: info.window_bytes(),
-        is_host_limited: false,
     }
 }

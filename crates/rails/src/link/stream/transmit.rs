@@ -242,7 +242,7 @@ pub(in crate::link) fn append(
             out.extend_from_slice(&bounces.get(*id)[from..to]);
         }
         // Recovered before.
-        Source::Sent { len } => out.resize(out.len() + *len as usize, 0),
+        Source::Sent { len } | Source::Padding { len } => out.resize(out.len() + *len as usize, 0),
         Source::User(payload) => memory.read(payload, out),
     }
 }

@@ -90,7 +90,7 @@ impl World {
         let now = self.calendar.now();
         let body = &self.frames[frame as usize].header.body;
         let payload = if body.is_counted() { u64::from(body.payload_len()) } else { 0 };
-        self.kernels.segment_sent(now, flow, payload);
+        self.kernels.segment_sent(now, flow);
         self.follow(|causes, now| causes.post(flow, frame, now));
     }
 

@@ -6,6 +6,7 @@ use super::lateness::Lateness;
 use super::packet_train::TimeRange;
 use super::peer_clock::PeerClock;
 use super::rate::{MAX_EAGER_SIZE, Rate};
+use super::rate_probe::RateProbe;
 use super::round_trip::RoundTrip;
 use super::sent_frames::{AckedFrames, SentFrame};
 use super::{Path, PathEstimate};
@@ -13,7 +14,7 @@ use crate::ids::RailId;
 use crate::rare::Rare;
 use crate::time::Instant;
 
-/// A frame with so few bytes in flight, its own among them, measures the round trip.
+/// With so few bytes in flight, a frame measures the round trip, and padding the rate.
 const MAX_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// A round trip, in nanoseconds, from which on a peer is distant: a handshake costs more there than copying what comes
 /// without one, and lets the path idle. Rails within a room are below, by a factor of three.
@@ -35,9 +36,9 @@ pub struct Estimate {
     round_trip: RoundTrip,
     own_clock: Rare<PeerClock>,
     window: CongestionWindow,
-    is_host_limited: bool,
     in_flight: InFlight,
     lateness: Lateness,
+    probe: Rare<RateProbe>,
 }
 
 impl Estimate {
@@ -48,9 +49,9 @@ impl Estimate {
             round_trip: RoundTrip::default(),
             own_clock: Rare::new(),
             window: CongestionWindow::UNKNOWN,
-            is_host_limited: false,
             in_flight: InFlight::default(),
             lateness: Lateness::default(),
+            probe: Rare::new(),
         }
     }
 
@@ -60,8 +61,8 @@ impl Estimate {
     }
 
     /// Bytes per second.
-    pub fn rate(&self, now: Instant) -> f64 {
-        self.rate.at(now)
+    pub fn rate(&self) -> f64 {
+        self.rate.measured()
     }
 
     /// How long so many bytes take to leave, in nanoseconds.
@@ -89,19 +90,36 @@ impl Estimate {
         self.lateness.at(now)
     }
 
-    /// Whether the host, not the path, limits it: it drains faster than it is fed.
-    pub fn is_host_limited(&self) -> bool {
-        self.is_host_limited
+    /// Whether its rate has been measured.
+    pub fn is_measured(&self) -> bool {
+        self.rate.last_measured() != Instant(0)
     }
 
-    /// Whether its path is a near one without a recent measurement, which may be much slower than assumed.
-    pub fn is_probing(&self, now: Instant) -> bool {
-        self.min_rtt_ns() < FAR_NS && self.rate.is_stale(now)
+    /// The length of padding that is to be sent over it now, to measure its rate; `sent`: bytes that the peer was sent since the
+    /// last time.
+    pub fn next_padding(&self, now: Instant, sent: u64) -> Option<u32> {
+        let len = self.probe.next_frame(now, self.rate.last_measured(), sent)?;
+        (self.probe.is_begun() || self.in_flight() < MAX_FOR_ROUND_TRIP).then_some(len)
+    }
+
+    /// That is sent, as the subchannel's frame `number`. Whether that is for the first time.
+    pub fn padding_sent(&mut self, now: Instant, number: u32) -> bool {
+        self.probe.sent(now, number)
+    }
+
+    /// All frames up to number `acked` are acknowledged; see [`Estimate::measure`] for the peer's times.
+    pub fn padding_acknowledged(&mut self, now: Instant, acked: u32, said: (u32, u16)) {
+        let Some(probe) = self.probe.existing() else { return };
+        let Some((bytes, took_ns)) = probe.acknowledged(now, acked, said) else { return };
+        let was_measured = self.rate.last_measured() != Instant(0);
+        if probe.judge(self.rate.compare(bytes, took_ns), was_measured) {
+            self.rate.probed(now, bytes, took_ns);
+        }
     }
 
     /// Bytes that it may be given for all that is known of its path; 0 while it has enough for now.
-    pub fn allowance(&self, now: Instant) -> u64 {
-        if self.is_probing(now) {
+    pub fn allowance(&self) -> u64 {
+        if !self.is_measured() && self.min_rtt_ns() < FAR_NS {
             return MAX_EAGER_SIZE.saturating_sub(self.in_flight());
         }
         let enough_ns = self.min_rtt_ns() + MAX_QUEUE_NS;
@@ -115,10 +133,10 @@ impl Estimate {
     }
 
     /// All of it, for people.
-    pub fn snapshot(&self, rail: RailId, now: Instant) -> PathEstimate {
+    pub fn snapshot(&self, rail: RailId) -> PathEstimate {
         let (rtt_ns, min_rtt_ns) = (self.round_trip.smoothed_ns(), self.min_rtt_ns());
         let in_flight = self.in_flight();
-        PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(now), in_flight, window: self.window() }
+        PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(), in_flight, window: self.window() }
     }
 
     /// Bytes sent and not acknowledged.
@@ -213,7 +231,6 @@ impl Estimate {
     pub fn path_measured(&mut self, now: Instant, path: Path) {
         self.round_trip.driver_measured(path.rtt_ns, path.min_rtt_ns);
         self.window.driver_measured(now, path.window, self.min_rtt_ns());
-        self.is_host_limited = path.is_host_limited;
         // What the path has carried it can carry; that it carried no more may have other reasons. Near paths are measured
         // well enough by acknowledgements, and one burst into an empty queue looks faster than any link.
         let is_far = self.min_rtt_ns() >= FAR_NS;

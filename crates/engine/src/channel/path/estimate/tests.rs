@@ -15,7 +15,7 @@ impl AckedFrames {
 
 /// A least round trip time and a window.
 fn path(min_rtt_ns: u64, window: u64) -> Path {
-    Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window, is_host_limited: false }
+    Path { rtt_ns: 0, min_rtt_ns, delivery_rate: None, window }
 }
 
 impl Estimate {

@@ -147,6 +147,7 @@ impl Node {
                     Source::Bounce { id, offset, len } => {
                         bytes.extend_from_slice(&bounces.get(*id)[*offset as usize..][..*len as usize]);
                     }
+                    Source::Padding { len } => bytes.resize(*len as usize, 0),
                     Source::Sent { .. } => panic!("nothing is sent in memory here"),
                 }
                 self.frames.push((subchannel.vc, *header, bytes));

@@ -1,0 +1,24 @@
+//! What frames cost the processors of both ends, beside the time on the wire.
+
+/// Processor time, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProcessorCost {
+    /// Of one more piece: its system calls and those of its acknowledgement.
+    pub piece_ns: f64,
+    /// Of each byte.
+    pub byte_ns: f64,
+}
+
+impl Default for ProcessorCost {
+    /// Until it is measured: a processor of 2.5 GHz under Linux 6, over TCP.
+    fn default() -> Self {
+        ProcessorCost { piece_ns: 12_000.0, byte_ns: 0.25 }
+    }
+}
+
+impl ProcessorCost {
+    /// Of `len` bytes in so many pieces.
+    pub fn of(&self, pieces: usize, len: u64) -> f64 {
+        pieces as f64 * self.piece_ns + len as f64 * self.byte_ns
+    }
+}

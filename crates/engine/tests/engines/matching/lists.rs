@@ -1,0 +1,186 @@
+//! Matching as plain lists: the oracle. What an engine must report of receives, peeks and messages that arrive whole.
+
+use fishplate_engine::{
+    Completion, Context, Envelope, Extent, Failure, Operation, Pattern, PeekAction, PeekRequest, RecvRequest, VcId,
+};
+
+#[derive(Clone, Copy)]
+pub struct Message {
+    /// Returned as immediate data.
+    pub id: u64,
+    pub vc: VcId,
+    pub envelope: Envelope,
+    pub len: u64,
+}
+
+struct Receive {
+    request: RecvRequest,
+    used: u64,
+}
+
+#[derive(Default)]
+pub struct Lists {
+    receives: Vec<Receive>,
+    unexpected: Vec<Message>,
+    claims: Vec<(Context, Message)>,
+    lost: Vec<VcId>,
+    /// What is to be reported, in order.
+    pub completions: Vec<Completion>,
+}
+
+impl Lists {
+    /// Most that waits at once, of receives or of messages.
+    pub fn longest(&self) -> usize {
+        self.receives.len().max(self.unexpected.len())
+    }
+
+    pub fn arrive(&mut self, message: Message) {
+        let accepts = |receive: &Receive| receive.request.pattern.accepts(message.vc, message.envelope);
+        match self.receives.iter().position(accepts) {
+            None => self.unexpected.push(message),
+            Some(at) => {
+                let completion = self.receives[at].take(message);
+                if completion.buffer_released || self.receives[at].request.multi_min_free.is_none() {
+                    self.receives.remove(at);
+                }
+                self.completions.push(completion);
+            }
+        }
+    }
+
+    fn find(&self, pattern: &Pattern) -> Option<usize> {
+        self.unexpected.iter().position(|message| pattern.accepts(message.vc, message.envelope))
+    }
+
+    pub fn receive(&mut self, request: RecvRequest) {
+        let is_multi = request.multi_min_free.is_some();
+        let mut receive = Receive { request, used: 0 };
+        while let Some(at) = self.find(&receive.request.pattern) {
+            let completion = receive.take(self.unexpected.remove(at));
+            let is_over = !is_multi || completion.buffer_released;
+            self.completions.push(completion);
+            if is_over {
+                return;
+            }
+        }
+        if receive.request.pattern.source.is_some_and(|source| self.lost.contains(&source)) {
+            self.completions.push(failed(&receive.request, Failure::PeerLost("".into())));
+        } else {
+            self.receives.push(receive);
+        }
+    }
+
+    pub fn peek(&mut self, peek: PeekRequest) {
+        let found = self.find(&peek.pattern);
+        let message = found.map(|at| self.unexpected[at]);
+        self.completions.push(Completion {
+            context: peek.context,
+            operation: Operation::Peek,
+            envelope: message.map_or(peek.pattern.envelope(), |message| message.envelope),
+            data: message.map(|message| message.id),
+            len: message.map_or(0, |message| message.len),
+            source: message.map(|message| message.vc),
+            placed: None,
+            buffer_released: false,
+            result: if message.is_some() { Ok(()) } else { Err(Failure::NoMessage) },
+        });
+        if let Some(at) = found.filter(|_| peek.then != PeekAction::Leave) {
+            let message = self.unexpected.remove(at);
+            if peek.then == PeekAction::Claim {
+                self.claims.push((peek.context, message));
+            }
+        }
+    }
+
+    pub fn claims(&self) -> impl Iterator<Item = Context> + '_ {
+        self.claims.iter().map(|(context, _)| *context)
+    }
+
+    fn take_claimed(&mut self, context: Context) -> Option<Message> {
+        let at = self.claims.iter().position(|(of, _)| *of == context)?;
+        Some(self.claims.remove(at).1)
+    }
+
+    pub fn receive_claimed(&mut self, request: RecvRequest) -> bool {
+        let Some(message) = self.take_claimed(request.context) else { return false };
+        self.completions.push(Receive { request, used: 0 }.take(message));
+        true
+    }
+
+    pub fn discard_claimed(&mut self, context: Context) -> bool {
+        let Some(message) = self.take_claimed(context) else { return false };
+        self.completions.push(Completion {
+            context,
+            operation: Operation::Recv,
+            envelope: message.envelope,
+            data: Some(message.id),
+            len: message.len,
+            source: Some(message.vc),
+            placed: None,
+            buffer_released: false,
+            result: Ok(()),
+        });
+        true
+    }
+
+    /// Contexts of the receives that wait.
+    pub fn waiting(&self) -> impl Iterator<Item = Context> + '_ {
+        self.receives.iter().map(|receive| receive.request.context)
+    }
+
+    pub fn cancel(&mut self, context: Context) -> bool {
+        let Some(at) = self.waiting().position(|of| of == context) else { return false };
+        let request = self.receives.remove(at).request;
+        self.completions.push(failed(&request, Failure::Cancelled));
+        true
+    }
+
+    /// What has arrived of the peer can still be received; in which order its receives fail is not said.
+    pub fn lose(&mut self, vc: VcId) {
+        self.lost.push(vc);
+        for Receive { request, .. } in
+            self.receives.extract_if(.., |receive| receive.request.pattern.source == Some(vc))
+        {
+            self.completions.push(failed(&request, Failure::PeerLost("".into())));
+        }
+    }
+}
+
+impl Receive {
+    fn take(&mut self, message: Message) -> Completion {
+        let all = self.request.buffer.extents()[0];
+        let place = Extent { offset: all.offset + self.used, len: all.len - self.used, ..all };
+        let len = message.len.min(place.len);
+        let mut buffer_released = false;
+        if let Some(min_free) = self.request.multi_min_free {
+            self.used += len;
+            buffer_released = all.len - self.used < min_free.max(1);
+        }
+        let excess = message.len - len;
+        Completion {
+            context: self.request.context,
+            operation: Operation::Recv,
+            envelope: message.envelope,
+            data: Some(message.id),
+            len,
+            source: Some(message.vc),
+            placed: Some(if self.request.multi_min_free.is_some() { Extent { len, ..place } } else { place }),
+            buffer_released,
+            result: if excess > 0 { Err(Failure::Truncated { excess }) } else { Ok(()) },
+        }
+    }
+}
+
+fn failed(request: &RecvRequest, failure: Failure) -> Completion {
+    Completion {
+        context: request.context,
+        operation: Operation::Recv,
+        envelope: request.pattern.envelope(),
+        data: None,
+        len: 0,
+        source: None,
+        placed: None,
+        buffer_released: request.multi_min_free.is_some(),
+        result: Err(failure),
+    }
+}

@@ -1,0 +1,120 @@
+//! Measures what sending and receiving cost the processor: the time of a system call, and of each byte beyond it.
+
+use fishplate_engine::ProcessorCost;
+
+/// Calls with no more bytes show what a call costs, and those with at least so many what a byte does.
+const SHORT: usize = 2 << 10;
+const LONG: usize = 16 << 10;
+/// One of so many short calls is timed.
+const SHORT_EACH: u32 = 16;
+/// A measurement that is higher counts as little: the process may not have been running.
+const WEIGHT_HIGHER: f64 = 1.0 / 32.0;
+const WEIGHT_LOWER: f64 = 1.0 / 4.0;
+/// One measurement is no more than this factor above what was known.
+const MAX_FACTOR: f64 = 4.0;
+
+/// What the calls of one direction cost, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct CallCost {
+    call_ns: f64,
+    byte_ns: f64,
+    short_calls: u32,
+}
+
+impl CallCost {
+    /// Until it is measured.
+    pub fn new() -> CallCost {
+        let ProcessorCost { piece_ns, byte_ns } = ProcessorCost::default();
+        CallCost { call_ns: piece_ns / 4.0, byte_ns: byte_ns / 2.0, short_calls: 0 }
+    }
+
+    /// Whether a call that is likely to carry `bytes` is to be timed.
+    #[inline]
+    pub fn wants(&mut self, bytes: usize) -> bool {
+        if bytes >= LONG {
+            return true;
+        }
+        self.short_calls = self.short_calls.wrapping_add(1);
+        self.short_calls % SHORT_EACH == 0
+    }
+
+    /// One call has carried `bytes` and took `ns`.
+    pub fn sample(&mut self, bytes: usize, ns: u64) {
+        let (known, shown) = if bytes <= SHORT {
+            (&mut self.call_ns, ns as f64)
+        } else if bytes >= LONG {
+            let rest_ns = (ns as f64 - self.call_ns).max(0.0);
+            (&mut self.byte_ns, rest_ns / bytes as f64)
+        } else {
+            return;
+        };
+        let weight = if shown > *known { WEIGHT_HIGHER } else { WEIGHT_LOWER };
+        *known += (shown.min(*known * MAX_FACTOR) - *known) * weight;
+    }
+}
+
+/// What both directions cost.
+#[derive(Debug)]
+pub struct ProcessorTime {
+    /// Sending.
+    pub send: CallCost,
+    /// Receiving.
+    pub receive: CallCost,
+    told: ProcessorCost,
+}
+
+impl ProcessorTime {
+    /// Nothing is measured.
+    pub fn new() -> ProcessorTime {
+        ProcessorTime { send: CallCost::new(), receive: CallCost::new(), told: ProcessorCost::default() }
+    }
+
+    /// The cost at either end, if it is not about what was told before. Programs mostly exchange: an end sends as much as it
+    /// receives, and an acknowledgement comes and goes with each piece.
+    pub fn news(&mut self) -> Option<ProcessorCost> {
+        let piece_ns = 2.0 * (self.send.call_ns + self.receive.call_ns);
+        let now = ProcessorCost { piece_ns, byte_ns: self.send.byte_ns + self.receive.byte_ns };
+        let is_near = |a: f64, b: f64| (a - b).abs() <= b / 16.0;
+        if is_near(now.piece_ns, self.told.piece_ns) && is_near(now.byte_ns, self.told.byte_ns) {
+            return None;
+        }
+        self.told = now;
+        Some(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_calls_show_the_call_and_long_ones_the_bytes() {
+        let mut time = ProcessorTime::new();
+        for _ in 0..1000 {
+            time.send.sample(100, 5_000);
+            time.send.sample(100_000, 25_000);
+            time.receive.sample(100, 1_000);
+            time.receive.sample(100_000, 11_000);
+        }
+        let cost = time.news().unwrap();
+        assert!((cost.piece_ns - 12_000.0).abs() < 100.0 && (cost.byte_ns - 0.3).abs() < 0.01, "{cost:?}");
+        assert_eq!(time.news(), None);
+    }
+
+    #[test]
+    fn a_process_that_did_not_run_for_a_while_does_not_make_calls_expensive() {
+        let mut cost = CallCost::new();
+        (0..1000).for_each(|_| cost.sample(100, 4_000));
+        cost.sample(100, 10_000_000);
+        assert!(cost.call_ns < 5_000.0);
+        (0..1000).for_each(|_| cost.sample(100, 8_000));
+        assert!(cost.call_ns > 7_900.0, "but it may become so");
+    }
+
+    #[test]
+    fn few_short_calls_are_timed_and_all_long_ones() {
+        let mut cost = CallCost::new();
+        assert_eq!((0..160).filter(|_| cost.wants(8)).count(), 10);
+        assert_eq!((0..160).filter(|_| cost.wants(LONG)).count(), 160);
+    }
+}
