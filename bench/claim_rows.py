@@ -33,12 +33,15 @@ class Row:
         # What the rails of a testbed let pass at once: docs/testbed.md, "Bursts".
         self.burst = more.get("burst", "default")
 
+        # Each size is measured after several histories (claim_histories.py), and held against the best of them.
+        self.histories = more.get("histories", False)
+
     def bound_for(self, size):
         return self.bound(size) if callable(self.bound) else self.bound
 
     def lower_is_better(self):
         """Whether its values are times."""
-        return self.program in ("latency", "exchange", "overlap")
+        return self.program in ("latency", "exchange", "overlap", "alltoall")
 
     def best(self, size, rate_mb, round_trip_us):
         """What physics leaves: MB/s of a window and its acknowledgement, or us of half a ping-pong, or of an exchange
@@ -76,6 +79,7 @@ def rows():
         Row("encryption-bandwidth", "0", "bandwidth", [64, 8192, 65536, 4194304], [], 0, told=["encrypted"]),
         Row("encryption-rails", "1000,250", "bandwidth", [4194304], [], 0, told=["encrypted"]),
         *pattern_rows(),
+        *history_rows(),
         *distant_rows(),
         *collective_rows(),
     ]
@@ -115,6 +119,25 @@ def pattern_rows():
     return [*(each for burst in ("default", "packet") for rails in shapes for each in exchanges(rails, burst)),
             *(each for rails in shapes for each in overlaps(rails, "packet", sides if rails == "1000,250" else ())),
             *overlaps("1000,250", "default")]
+
+
+def history_rows():
+    """Whether it matters what was sent before: patterns over rails that let a packet pass at once, and over ones without a
+    limit."""
+    def row(program, rails, sizes, options=(), hosts=(1, 1)):
+        burst = "default" if rails == "0,0" else "packet"
+        return Row("-".join(["history", program, *rails.split(",")]), rails, program, sizes, [], 0, burst=burst,
+                   options=list(options), hosts=list(hosts), histories=True, seconds=0.12)
+
+    pair = ["--neighbours", "1"]
+    return [
+        *(row("exchange", rails, [16384, 65536, 131072, 524288], pair) for rails in ("1000,1000", "1000,250")),
+        row("exchange", "800,300,100", [32768, 262144], pair),
+        row("exchange", "0,0", [65536, 1048576], pair),
+        row("latency", "1000,1000", [32768, 262144]),
+        row("bandwidth", "1000,250", [16384, 262144], ["--window", "16"]),
+        row("alltoall", "1000,1000", [65536], hosts=(2, 2)),
+    ]
 
 
 def collective_rows():

@@ -110,18 +110,7 @@ mod tests {
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
         let (speed, window) = (rate, u64::MAX);
         let (late_ns, is_last_received) = (0, false);
-        View {
-            rail: 0,
-            streams: 1,
-            open,
-            in_flight,
-            speed,
-            rate,
-            delay_ns,
-            late_ns,
-            window,
-            is_last_received,
-        }
+        View { rail: 0, streams: 1, open, in_flight, speed, rate, delay_ns, late_ns, window, is_last_received }
     }
 
     #[test]

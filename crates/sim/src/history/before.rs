@@ -8,12 +8,13 @@ use crate::models::time::Time;
 use crate::mpi::program::Mpi;
 use crate::testbed::Change;
 
-/// How long each part of a history takes.
+/// How long each part of a history takes, and how many messages it has at most: a path is measured many times by then.
 const PART: Time = Time::ms(150);
-/// A rail is slow, or away, from the end of the first part until the end of the second.
-const DISTURBED: (Time, Time) = (PART, Time::ms(450));
+const MOST_TURNS: u64 = 1000;
+/// When a rail is slow, or away.
+const DISTURBED: (Time, Time) = (Time::ms(50), Time::ms(250));
 /// All of a history with such a rail.
-const WITH_DISTURBANCE: Time = Time::ms(700);
+const WITH_DISTURBANCE: Time = Time::ms(350);
 /// A slow rail has this part of its rate.
 const SLOW_PART: u32 = 10;
 /// A message that is long over all rails, and one that is short.
@@ -25,6 +26,8 @@ const MIDDLE: u64 = 128 << 10;
 const STEPS: [u64; 6] = [1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 /// An order without order.
 const SHUFFLED: [u64; 8] = [256 << 10, 2 << 10, 4 << 20, 64 << 10, 8 << 10, 1 << 20, 96 << 10, 512 << 10];
+/// Between small messages while rails idle.
+const PAUSE: Time = Time::ms(1);
 /// A computation without a call.
 const COMPUTATION: Time = Time::ms(60_000);
 
@@ -110,16 +113,24 @@ impl Before {
             Middle => exchange(mpi, case, MIDDLE, Time::ms(400)).await,
             Idle => {
                 exchange(mpi, case, LARGE, PART).await;
-                exchange(mpi, case, SMALL, WITH_DISTURBANCE).await;
+                let turn = || async {
+                    mpi.compute(PAUSE).await;
+                    pairs(mpi, SMALL).await;
+                };
+                repeat(mpi, (WITH_DISTURBANCE, 1, u64::MAX), of(case, SMALL).about_ns() + PAUSE.as_ns(), turn).await;
             }
-            Slow | SlowLast | Cut => exchange(mpi, case, MIDDLE, WITH_DISTURBANCE).await,
+            Slow | SlowLast | Cut => {
+                // Until the rail is as it was.
+                let about_ns = of(case, MIDDLE).about_ns() * f64::from(mpi.ranks() / 2);
+                repeat(mpi, (WITH_DISTURBANCE, 1, u64::MAX), about_ns, || pairs(mpi, MIDDLE)).await;
+            }
             Up => series(mpi, case, STEPS.into_iter()).await,
             Down => series(mpi, case, STEPS.into_iter().rev()).await,
             Random => series(mpi, case, SHUFFLED.into_iter()).await,
             Back => {
                 // From the second host to the first.
                 let turn = || window(mpi, (mpi.ranks() / 2, 0), (MIDDLE, 1));
-                repeat(mpi, (Time::ms(300), 1, u64::MAX), of(case, MIDDLE).about_ns(), turn).await;
+                repeat(mpi, (Time::ms(300), 1, MOST_TURNS), of(case, MIDDLE).about_ns(), turn).await;
             }
             Computation => {
                 exchange(mpi, case, LARGE, PART).await;
@@ -135,14 +146,16 @@ async fn series(mpi: &Mpi, case: &Case, sizes: impl Iterator<Item = u64>) {
     }
 }
 
-/// Exchanges of a size for so long.
+/// Exchanges of a size for so long, or so often.
 async fn exchange(mpi: &Mpi, case: &Case, size: u64, time: Time) {
-    let other = of(case, size);
-    // All ranks of a host take part: ranks are in pairs of one of each host.
-    let half = mpi.ranks() / 2;
-    let partner = (mpi.rank() + half) % mpi.ranks();
-    let turn = || pattern::exchange(mpi, partner, size);
-    repeat(mpi, (time, 1, u64::MAX), other.about_ns() * f64::from(half), turn).await;
+    let about_ns = of(case, size).about_ns() * f64::from(mpi.ranks() / 2);
+    repeat(mpi, (time, 1, MOST_TURNS), about_ns, || pairs(mpi, size)).await;
+}
+
+/// An exchange of all ranks, which are in pairs of one of each host.
+async fn pairs(mpi: &Mpi, size: u64) {
+    let other = (mpi.rank() + mpi.ranks() / 2) % mpi.ranks();
+    pattern::exchange(mpi, other, size).await;
 }
 
 /// An exchange of another size over the same rails.

@@ -13,9 +13,10 @@ use crate::testbed::{self, Placement};
 /// After so many messages, or so long, the history must not matter any more.
 const MESSAGES: u64 = 200;
 const FORGOTTEN_AFTER: Time = Time::ms(500);
-/// How long is timed, and how many turns at least.
-const TIMED: Time = Time::ms(100);
+/// How long is timed, and how many turns at least and at most.
+const TIMED: Time = Time::ms(60);
 const LEAST_TURNS: u64 = 8;
+const MOST_TURNS: u64 = 2000;
 
 /// How long a turn of the pattern takes after a history, in nanoseconds.
 ///
@@ -52,6 +53,6 @@ async fn timed(mpi: &Mpi, case: &Case) -> f64 {
     let turn = || case.pattern.turn(mpi, case.size);
     let bounded = MESSAGES / case.pattern.messages();
     repeat(mpi, (FORGOTTEN_AFTER, 1, bounded), case.about_ns(), turn).await;
-    let (turns, time) = repeat(mpi, (TIMED, LEAST_TURNS, u64::MAX), case.about_ns(), turn).await;
+    let (turns, time) = repeat(mpi, (TIMED, LEAST_TURNS, MOST_TURNS), case.about_ns(), turn).await;
     time.as_ns() / turns as f64
 }

@@ -87,14 +87,7 @@ impl Connection {
     /// A new one, whose system calls take so long.
     fn new(call: Time) -> Connection {
         let (least, smoothed) = (call, call);
-        Connection {
-            call,
-            least,
-            smoothed,
-            unacknowledged: None,
-            last: Time::default(),
-            is_used: false,
-        }
+        Connection { call, least, smoothed, unacknowledged: None, last: Time::default(), is_used: false }
     }
 
     /// A frame is sent.

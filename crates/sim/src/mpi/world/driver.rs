@@ -88,8 +88,6 @@ impl World {
     /// A frame is handed to its adapter; a pending acknowledgement of the kernel is piggybacked.
     pub(super) fn frame_posted(&mut self, flow: FlowId, frame: u32) {
         let now = self.calendar.now();
-        let body = &self.frames[frame as usize].header.body;
-        let payload = if body.is_counted() { u64::from(body.payload_len()) } else { 0 };
         self.kernels.segment_sent(now, flow);
         self.follow(|causes, now| causes.post(flow, frame, now));
     }
@@ -130,6 +128,7 @@ impl World {
     pub(super) fn frame_left(&mut self, flow: FlowId, bytes: u64) {
         let Some(budget) = self.topology.budget().filter(|_| !self.network.has_socket(flow)) else { return };
         let ends = &mut self.ends[flow.0 as usize];
+        debug_assert!(ends.queued >= bytes, "only what was handed to a flow leaves it");
         ends.queued = ends.queued.saturating_sub(bytes);
         let (from, from_subchannel, free) = (ends.from, ends.from_subchannel, budget.saturating_sub(ends.queued));
         self.ranks[from as usize].engine.writable(from_subchannel, free);
