@@ -2,6 +2,7 @@
 
 use crate::limits::MAX_ANNOUNCED;
 use crate::policy::{Multiplexing, Striping};
+use crate::processor::ProcessorCost;
 
 /// Settings of one engine; the same for all of its virtual channels.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,8 @@ pub struct Config {
     pub rail_timeout_ns: u64,
     /// Messages that one peer may announce beyond its grant; see [`MAX_ANNOUNCED`].
     pub max_announced: u64,
+    /// What frames cost the processors, until the driver says so ([`Engine::processor_measured`](crate::Engine::processor_measured)).
+    pub processor: ProcessorCost,
 }
 
 impl Default for Config {
@@ -37,6 +40,7 @@ impl Default for Config {
             memory: 512 << 20,
             rail_timeout_ns: 60_000_000_000,
             max_announced: MAX_ANNOUNCED,
+            processor: ProcessorCost::default(),
         }
     }
 }

@@ -61,6 +61,7 @@ pub mod limits;
 mod matching;
 pub mod memory;
 pub mod policy;
+mod processor;
 mod rare;
 mod registered_memory;
 pub mod request;
@@ -77,6 +78,7 @@ pub use envelope::Envelope;
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
 pub use limits::{INJECT_SIZE, MAX_SUBCHANNELS};
 pub use memory::{BounceId, Extent, MemoryAction, Payload, Placement, Region};
+pub use processor::ProcessorCost;
 pub use registered_memory::{KeyInUse, Registration};
 pub use request::{
     Completion, Failure, Operation, Pattern, PeekAction, PeekRequest, ReadRequest, RecvRequest, Remote, SendRequest,

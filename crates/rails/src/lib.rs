@@ -40,6 +40,7 @@ mod pattern;
 pub mod ports;
 pub mod probe;
 pub mod process;
+mod processor_time;
 pub mod rail;
 pub mod rail_bytes;
 mod random;

@@ -3,8 +3,8 @@
 use fishplate_engine::ProcessorCost;
 
 /// Calls with no more bytes show what a call costs, and those with at least so many what a byte does.
-const SHORT: usize = 2 << 10;
-const LONG: usize = 16 << 10;
+const SHORT: u64 = 2 << 10;
+const LONG: u64 = 16 << 10;
 /// One of so many short calls is timed.
 const SHORT_EACH: u32 = 16;
 /// A measurement that is higher counts as little: the process may not have been running.
@@ -30,7 +30,7 @@ impl CallCost {
 
     /// Whether a call that is likely to carry `bytes` is to be timed.
     #[inline]
-    pub fn wants(&mut self, bytes: usize) -> bool {
+    pub fn wants(&mut self, bytes: u64) -> bool {
         if bytes >= LONG {
             return true;
         }
@@ -39,7 +39,7 @@ impl CallCost {
     }
 
     /// One call has carried `bytes` and took `ns`.
-    pub fn sample(&mut self, bytes: usize, ns: u64) {
+    pub fn sample(&mut self, bytes: u64, ns: u64) {
         let (known, shown) = if bytes <= SHORT {
             (&mut self.call_ns, ns as f64)
         } else if bytes >= LONG {

@@ -36,6 +36,7 @@ use crate::ids::{MessageSeq, VcId};
 use crate::limits::MAX_SUBCHANNELS;
 use crate::matching::completion_order::CompletionOrder;
 use crate::policy::{Multiplexer, Stripe};
+use crate::processor::ProcessorCost;
 use crate::rare::{Empty, Rare};
 use crate::time::Instant;
 use crate::wire::{Body, ReceiveRef, SendRef};
@@ -136,6 +137,8 @@ pub struct VirtualChannel {
     pending: u64,
     /// Bytes that were sent since the last padding.
     sent_since_padding: u64,
+    /// What frames cost the processors of both ends.
+    pub processor: ProcessorCost,
     multiplex: Multiplexer,
     cached_choice: Option<CachedChoice>,
     stripe: Box<dyn Stripe>,
@@ -172,6 +175,7 @@ impl VirtualChannel {
             remote: Rare::new(),
             pending: 0,
             sent_since_padding: 0,
+            processor: config.processor,
             multiplex: config.multiplexing.build(id.0),
             cached_choice: None,
             stripe: config.striping.build(id.0),

@@ -9,6 +9,7 @@ use crate::channel::subchannel::Acknowledgement;
 use crate::ids::SubchannelId;
 use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
 use crate::memory::Placement;
+use crate::processor::ProcessorCost;
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, MAX_HEADER_LEN, Urgency};
@@ -185,6 +186,12 @@ impl Engine {
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
             subchannel.held_frames_sent(since, now);
         }
+    }
+
+    /// The driver has measured what frames cost the processors of both ends.
+    pub fn processor_measured(&mut self, cost: ProcessorCost) {
+        self.config.processor = cost;
+        self.vcs.iter_mut().for_each(|channel| channel.processor = cost);
     }
 
     /// The driver has measured a subchannel's path.

@@ -2,7 +2,7 @@
 //! policy does follows from the cost model ([`Spread`]).
 
 use super::multiplex::Multiplex;
-use super::spread::{PIECE_NS, Spread};
+use super::spread::Spread;
 use super::stripe::{Delivered, MAX_PIECE, Plan, Stripe};
 use super::view::View;
 
@@ -23,7 +23,7 @@ pub struct Earliest {
 impl Multiplex for Earliest {
     fn choose(&mut self, len: u64, pending: u64, views: &[View]) -> Option<usize> {
         let current = self.current(views);
-        let arrival_ns = |at: usize| views[at].finish_ns(len) + if at == current { 0.0 } else { PIECE_NS };
+        let arrival_ns = |at: usize| views[at].finish_ns(len) + if at == current { 0.0 } else { views[at].processor.piece_ns };
         let best = (0..views.len()).min_by(|a, b| arrival_ns(*a).total_cmp(&arrival_ns(*b)))?;
         let chosen = if views[best].open {
             Some(best)
@@ -42,7 +42,7 @@ impl Multiplex for Earliest {
         let view = &views[position];
         let others = views.iter().enumerate().filter(|(other, _)| *other != position);
         let earliest_ns = others.map(|(_, other)| other.latency_ns() as f64).fold(f64::INFINITY, f64::min);
-        let slack_ns = earliest_ns + PIECE_NS - view.latency_ns() as f64;
+        let slack_ns = earliest_ns + view.processor.piece_ns - view.latency_ns() as f64;
         Some(((slack_ns * view.rate / 1e9) as u64).min(view.window))
     }
 
@@ -75,7 +75,7 @@ impl Stripe for EarliestPiece {
         let open = (0..views.len()).filter(|at| views[*at].open && spread.shares[*at] >= 1.0);
         let starts_ns = |at: &usize| views[*at].finish_ns(0);
         let position = open.min_by(|a, b| starts_ns(a).total_cmp(&starts_ns(b)))?;
-        Some((position, piece_len(spread.shares[position], remaining, views[position].rate)))
+        Some((position, piece_len(spread.shares[position], remaining, &views[position])))
     }
 
     fn binds_late(&self) -> bool {
@@ -94,11 +94,11 @@ impl Stripe for EarliestPiece {
 }
 
 /// What a subchannel takes of the `remaining` bytes, when its share of all that waits is `share`.
-fn piece_len(share: f64, remaining: u64, rate: f64) -> u64 {
-    let longest = ((rate * MAX_PIECE_NS / 1e9) as u64).clamp(LEAST_MAX_PIECE, MAX_PIECE);
+fn piece_len(share: f64, remaining: u64, view: &View) -> u64 {
+    let longest = ((view.rate * MAX_PIECE_NS / 1e9) as u64).clamp(LEAST_MAX_PIECE, MAX_PIECE);
     let len = (share.ceil() as u64).next_multiple_of(1 << 10).min(longest);
     // What would be left is not worth a piece of its own.
-    let rest = (rate * PIECE_NS / 1e9) as u64;
+    let rest = (view.rate * view.processor.piece_ns / 1e9) as u64;
     if len + rest >= remaining { remaining } else { len }
 }
 
@@ -109,8 +109,20 @@ mod tests {
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
         let (speed, window) = (rate, u64::MAX);
-        let (late_ns, is_last_received) = (0, false);
-        View { rail: 0, streams: 1, open, in_flight, speed, rate, delay_ns, late_ns, window, is_last_received }
+        let (late_ns, is_last_received, processor) = (0, false, Default::default());
+        View {
+            rail: 0,
+            streams: 1,
+            open,
+            in_flight,
+            speed,
+            rate,
+            delay_ns,
+            late_ns,
+            window,
+            processor,
+            is_last_received,
+        }
     }
 
     #[test]

@@ -9,8 +9,6 @@ use arrayvec::ArrayVec;
 use super::view::View;
 use crate::limits::MAX_SUBCHANNELS;
 
-/// Processor time of one more piece at both ends together, in nanoseconds: its system calls, header and acknowledgement.
-pub const PIECE_NS: f64 = 8_000.0;
 /// The rate of a path is known to this part of itself: a subchannel is given so much less than its share, and nothing where
 /// its share would save less than that.
 const RATE_ERROR: f64 = 1.0 / 16.0;
@@ -27,18 +25,15 @@ struct Line {
 pub struct Spread {
     /// Bytes of each subchannel, by position; 0: it takes no part.
     pub shares: ArrayVec<f64, MAX_SUBCHANNELS>,
-    /// When all have arrived, in nanoseconds from now.
-    pub finish_ns: f64,
     /// How many subchannels take part.
     pub parts: usize,
-    /// The subchannel over which all would arrive first if they went over one.
-    pub best: usize,
 }
 
 impl Spread {
     /// Of `len` bytes over `views`, of which there is one at least. Leaving subchannel `current` costs a piece.
     pub fn of(len: u64, views: &[View], current: usize) -> Spread {
-        let alone_ns = |at: usize| views[at].finish_ns(len) + if at == current { 0.0 } else { PIECE_NS };
+        let change_ns = |at: usize| if at == current { 0.0 } else { views[at].processor.piece_ns };
+        let alone_ns = |at: usize| views[at].finish_ns(len) + change_ns(at);
         let best = (0..views.len()).min_by(|a, b| alone_ns(*a).total_cmp(&alone_ns(*b))).unwrap_or(0);
         let latest_ns = alone_ns(best);
         let line = |position: usize, rate: f64| Line::of(&View { rate, ..views[position] }, position, latest_ns, len);
@@ -51,10 +46,14 @@ impl Spread {
         let mut taken: ArrayVec<Line, MAX_SUBCHANNELS> = ArrayVec::new();
         taken.push(Line { start_ns: latest_ns - len as f64 / first.rate, ..first });
         let mut common = Common { rate: first.rate, offset: first.rate * taken[0].start_ns, len: len as f64 };
+        // However many share the wire, the processors of either end carry all.
+        let processor = views[best].processor;
+        let ends_ns = |common: &Common, parts: usize| common.finish_ns().max(processor.of(parts, len));
         for other in others {
             let with = common.and(&other);
             let error_ns = RATE_ERROR * (with.finish_ns() - views[other.position].latency_ns() as f64);
-            if common.finish_ns() - with.finish_ns() > PIECE_NS + error_ns {
+            let gain_ns = ends_ns(&common, taken.len()) - ends_ns(&with, taken.len() + 1);
+            if gain_ns > processor.piece_ns + error_ns {
                 common = with;
                 taken.push(other);
             }
@@ -66,7 +65,7 @@ impl Spread {
         let finish_ns = common.finish_ns();
         let mut shares: ArrayVec<f64, MAX_SUBCHANNELS> = views.iter().map(|_| 0.0).collect();
         taken.iter().for_each(|line| shares[line.position] = (line.rate * (finish_ns - line.start_ns)).max(0.0));
-        Spread { shares, finish_ns, parts: taken.len(), best }
+        Spread { shares, parts: taken.len() }
     }
 }
 
@@ -147,7 +146,7 @@ mod tests {
         let mut two = views(&[125e6, 125e6]);
         two[0].in_flight = 128 << 10;
         let spread = Spread::of(64 << 10, &two, 0);
-        assert_eq!((spread.best, spread.parts), (1, 1));
+        assert!(spread.parts == 1 && spread.shares[0] == 0.0);
         two[0].in_flight = 32 << 10;
         let spread = Spread::of(128 << 10, &two, 0);
         assert!(spread.parts == 2 && spread.shares[1] > spread.shares[0] + 24e3);
@@ -166,9 +165,12 @@ mod tests {
             let spread = Spread::of(len, &views, 0);
             let sum: f64 = spread.shares.iter().sum();
             prop_assert!((sum / len as f64 - 1.0).abs() < 1e-6, "{sum}");
-            prop_assert!(spread.shares.iter().any(|share| *share > 0.0));
-            let alone = views[spread.best].finish_ns(len) + PIECE_NS;
-            prop_assert!(spread.finish_ns <= alone * 1.000001);
+            // Each has delivered its share before the best alone would have delivered all.
+            let alone_ns = views.iter().map(|view| view.finish_ns(len)).fold(f64::INFINITY, f64::min);
+            for (view, share) in views.iter().zip(&spread.shares).filter(|(_, share)| **share > 0.0) {
+                let ends_ns = view.finish_ns((*share * (1.0 - RATE_ERROR)) as u64);
+                prop_assert!(ends_ns <= (alone_ns + view.processor.piece_ns) * 1.001, "{ends_ns} {alone_ns}");
+            }
         }
     }
 }

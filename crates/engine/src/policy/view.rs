@@ -3,6 +3,7 @@
 use arrayvec::ArrayVec;
 
 use crate::limits::MAX_SUBCHANNELS;
+use crate::processor::ProcessorCost;
 
 /// What counts as so much farther away, in nanoseconds, is the last resort: nothing goes over it that another could take.
 pub const LAST_RESORT_NS: u64 = 1_000_000_000;
@@ -28,6 +29,8 @@ pub struct View {
     pub late_ns: u64,
     /// Bytes that may be in flight at a time; what exceeds it waits for a round trip.
     pub window: u64,
+    /// What its frames cost the processors of both ends.
+    pub processor: ProcessorCost,
     /// What the peer sent last has come over it.
     pub is_last_received: bool,
 }
@@ -84,6 +87,7 @@ impl View {
             delay_ns: 0,
             late_ns: 0,
             window: u64::MAX,
+            processor: ProcessorCost::default(),
             is_last_received: false,
         }
     }

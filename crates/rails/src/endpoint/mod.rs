@@ -38,6 +38,7 @@ use crate::link::CongestionControl;
 use crate::listen::{Listener, listen};
 use crate::logger;
 use crate::process;
+use crate::processor_time::ProcessorTime;
 use crate::random::random;
 use crate::settings::Settings;
 use crate::socket;
@@ -73,6 +74,7 @@ pub struct Endpoint {
     memory: UserMemory,
     bounces: BounceBuffers,
     clock: Clock,
+    processor_time: ProcessorTime,
     poller: Poller,
     listeners: Vec<Listener>,
     congestion: CongestionControl,
@@ -196,6 +198,7 @@ impl Endpoint {
             memory,
             bounces: BounceBuffers::default(),
             clock: Clock::start(),
+            processor_time: ProcessorTime::new(),
             poller,
             congestion,
             accept_paused: false,

@@ -9,6 +9,7 @@ pub mod estimate;
 mod in_flight;
 mod lateness;
 mod packet_train;
+pub use packet_train::TimeRange;
 pub mod peer_clock;
 pub mod rate;
 pub mod rate_probe;

@@ -104,10 +104,18 @@ impl Rate {
     }
 
     /// It was probed: `bytes` that nothing waits for took that long. What was known counts only if it may be right.
-    pub fn probed(&mut self, now: Instant, bytes: u64, (min_ns, max_ns): (u64, u64)) {
+    pub fn probed(
+        &mut self,
+        now: Instant,
+        (min_rtt_ns, window): (u64, &CongestionWindow),
+        bytes: u64,
+        (min_ns, max_ns): (u64, u64),
+    ) {
         self.last_measured = now;
-        if self.compare(bytes, (min_ns, max_ns)).is_eq() {
-            return;
+        match self.compare(bytes, (min_ns, max_ns)) {
+            Ordering::Equal => return,
+            Ordering::Greater if window.explains(bytes, min_ns, min_rtt_ns) => return,
+            _ => {}
         }
         let expected_ns = bytes as f64 / self.measured * 1e9;
         let shown_ns = expected_ns.clamp(min_ns as f64, max_ns.max(min_ns).max(MIN_QUEUED_NS) as f64);

@@ -103,7 +103,9 @@ impl RateProbe {
         // Clocks are read to a microsecond.
         let between_ns = |from: u32, to: u32| u64::from((to.wrapping_sub(from) as i32).max(0) as u32) * 1000;
         let took_ns = match first {
-            Some(first) => (between_ns(first.1, arrival.0).saturating_sub(1000), between_ns(first.0, arrival.1) + 1000),
+            Some(first) => {
+                (between_ns(first.1, arrival.0).saturating_sub(1000), between_ns(first.0, arrival.1) + 1000)
+            }
             None => (0, now.since_ns(self.sent_at)),
         };
         Some((len.into(), took_ns))
@@ -130,9 +132,7 @@ mod tests {
 
     fn send_pair(probe: &mut RateProbe, number: u32) {
         assert!(probe.next_frame(Instant(1), Instant(0), 1 << 20).is_some() && probe.sent(Instant(10), number));
-        assert!(
-            probe.next_frame(Instant(1), Instant(0), 0).is_some() && !probe.sent(Instant(11), number.wrapping_add(1))
-        );
+        assert!(probe.next_frame(Instant(1), Instant(0), 0).is_some() && !probe.sent(Instant(11), number.wrapping_add(1)));
         assert_eq!(probe.next_frame(Instant(1), Instant(0), 1 << 20), None, "the pair is under way");
     }
 

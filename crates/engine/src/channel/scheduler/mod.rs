@@ -92,6 +92,7 @@ impl VirtualChannel {
             delay_ns: subchannel.estimate.delay_ns() + subchannel.extra_delay_ns() + waits_ns(index),
             late_ns: subchannel.estimate.late_ns(now),
             window: subchannel.estimate.window(),
+            processor: self.processor,
             is_last_received: self.last_received == Some(index),
         };
         self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect()

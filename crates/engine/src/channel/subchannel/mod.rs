@@ -11,6 +11,7 @@ use liveness::Liveness;
 
 use super::path::estimate::Estimate;
 use super::path::peer_clock::PeerClock;
+use super::path::TimeRange;
 use super::path::sent_frames::{AckedFrames, SentFrame};
 use crate::ids::RailId;
 use crate::policy::LAST_RESORT_NS;
@@ -64,8 +65,8 @@ pub struct Frame {
     /// How often it was sent before.
     pub repetition: u8,
     sent: SentFrame,
-    /// The peer's kernel has acknowledged it, after this time: when the driver last asked without success.
-    kernel_acked_after: Option<Instant>,
+    /// The peer's kernel has acknowledged it, between these times: when the driver asked without success, and with.
+    kernel_acked: Option<TimeRange>,
 }
 
 /// State of one subchannel.
@@ -174,7 +175,7 @@ impl Subchannel {
             true => SentFrame { at: now, bytes, queued: bytes },
             false => self.estimate.sent(now, bytes),
         };
-        self.in_flight.push_back(Frame { body, owner, repetition: 0, sent, kernel_acked_after: None });
+        self.in_flight.push_back(Frame { body, owner, repetition: 0, sent, kernel_acked: None });
     }
 
     /// The driver takes `bytes`. Of memory it says itself when that is full.
@@ -290,12 +291,13 @@ impl Subchannel {
         self.liveness.progress(now);
         self.liveness.oldest_changed();
         let came = (self.arrived_after.get().unwrap_or(now), now);
-        let (mut acked, mut arrived_after) = (AckedFrames::NONE, came.0);
+        let (mut acked, mut arrived_after, mut kernel_acked) = (AckedFrames::NONE, came.0, None);
         for (at, frame) in self.in_flight.drain(..news as usize).enumerate() {
-            match frame.kernel_acked_after {
-                Some(acked_after) if acked.oldest.bytes == 0 => arrived_after = arrived_after.min(acked_after),
+            match frame.kernel_acked {
+                Some((acked_after, _)) if acked.oldest.bytes == 0 => arrived_after = arrived_after.min(acked_after),
                 _ => {}
             }
+            kernel_acked = frame.kernel_acked;
             if at >= self.kernel_acked as usize {
                 self.estimate.acknowledged(frame.sent);
             }
@@ -305,7 +307,7 @@ impl Subchannel {
         self.kernel_acked = self.kernel_acked.saturating_sub(news);
         self.estimate.padding_acknowledged(now, frames, (said_at_us, waited_us));
         let behind = self.in_flight.range(self.kernel_acked as usize..).map(|frame| &frame.sent);
-        self.estimate.measure(came, (said_at_us, waited_us), clock, &acked, behind);
+        self.estimate.measure((came, kernel_acked), (said_at_us, waited_us), clock, &acked, behind);
         // The delay field is saturated: the peer was away for longer than it can express.
         if waited_us < u16::MAX {
             let held_ns = self.lazy_ack_delay_ns().max(u64::from(waited_us) * 1000);
@@ -355,7 +357,7 @@ impl Subchannel {
             return;
         }
         for frame in self.in_flight.range_mut(self.kernel_acked as usize..acked as usize) {
-            frame.kernel_acked_after = Some(arrived_after);
+            frame.kernel_acked = Some((arrived_after, now));
             self.estimate.acknowledged(frame.sent);
         }
         self.kernel_acked = acked;

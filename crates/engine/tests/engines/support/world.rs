@@ -109,7 +109,8 @@ impl World {
         let [Ok(at_a), Ok(at_b)] = ends else { return };
         for (node, subchannel) in [(a, at_a), (b, at_b)].into_iter().filter(|_| self.setup.rails[rail].told) {
             let rtt_ns = 2 * self.setup.rails[rail].delay_ns;
-            let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
+            let path =
+                Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
             self.nodes[node].engine.path_measured(Instant(self.now), subchannel, path);
         }
         for (from, to) in [((a, at_a), (b, at_b)), ((b, at_b), (a, at_a))] {

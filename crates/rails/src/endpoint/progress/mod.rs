@@ -90,6 +90,7 @@ impl Endpoint {
             self.service_attempts(now);
             // Before the engine gives anything up: after a long computation, only the kernel knows what has been acknowledged.
             self.sample_paths(now);
+            self.processor_time.news().into_iter().for_each(|cost| self.engine.processor_measured(cost));
             self.retransmit_datagrams(now);
         }
         self.query_kernel_acks(now);

@@ -19,7 +19,14 @@ impl Endpoint {
             link.read_in_call = self.calls;
             // A deferred read is of data from before the last poll.
             let was_in_set = link.in_poll_set && !std::mem::take(&mut link.read_deferred);
-            match link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces) {
+            let (held, missing) = (link.receive.held(), link.receive.missing());
+            let started = self.processor_time.receive.wants(missing).then(|| self.clock.now());
+            let filled = link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces);
+            if let (Some(started), Ok(_)) = (started, &filled) {
+                let took_ns = self.clock.now().since_ns(started);
+                self.processor_time.receive.sample(link.receive.held().saturating_sub(held), took_ns);
+            }
+            match filled {
                 Ok(Filled::End) => {
                     self.link_shut(LinkId::Stream(at));
                     return true;

@@ -67,7 +67,14 @@ impl Endpoint {
             return;
         }
         self.flushes += 1;
-        match link.transmit.flush(link.socket.as_fd(), &self.memory) {
+        let waiting = link.transmit.len();
+        let started = self.processor_time.send.wants(waiting).then(|| self.clock.now());
+        let flushed = link.transmit.flush(link.socket.as_fd(), &self.memory);
+        if let Some(started) = started {
+            let took_ns = self.clock.now().since_ns(started);
+            self.processor_time.send.sample(waiting - link.transmit.len(), took_ns);
+        }
+        match flushed {
             Ok(true) => self.engine.writable(link.common.subchannel, BUDGET),
             Ok(false) => {
                 link.blocked = true;

@@ -124,6 +124,16 @@ impl ReceiveState {
         Ok(self.buffer[..got].first_chunk().copied())
     }
 
+    /// Bytes of the present payload that are in place, and bytes read ahead.
+    pub fn held(&self) -> u64 {
+        self.done + (self.end - self.start) as u64
+    }
+
+    /// Bytes of the present payload that are still to come.
+    pub fn missing(&self) -> u64 {
+        self.len - self.done
+    }
+
     /// Bytes read ahead.
     pub fn unread(&self) -> usize {
         self.end - self.start

@@ -113,7 +113,7 @@ impl Estimate {
         let Some((bytes, took_ns)) = probe.acknowledged(now, acked, said) else { return };
         let was_measured = self.rate.last_measured() != Instant(0);
         if probe.judge(self.rate.compare(bytes, took_ns), was_measured) {
-            self.rate.probed(now, bytes, took_ns);
+            self.rate.probed(now, (self.round_trip.min_ns(), &self.window), bytes, took_ns);
         }
     }
 
@@ -171,12 +171,13 @@ impl Estimate {
     }
 
     /// The frames `acked` were acknowledged, and those `behind` them are in flight, the oldest first: that measures the
-    /// rate, and how much still queues. The acknowledgement came between two times. The peer sent it at `said_at_us` of
+    /// rate, and how much still queues. The acknowledgement came between two times, and that of the peer's kernel for the newest
+    /// frame, where the driver asks for it. The peer sent it at `said_at_us` of
     /// its clock, and may have held it for `waited_us`, or not at all; `clock` is what near paths show of that clock.
     /// An estimate within the bounds that follow stays as it is.
     pub fn measure<'a>(
         &mut self,
-        came: TimeRange,
+        (came, kernel_acked): (TimeRange, Option<TimeRange>),
         (said_at_us, waited_us): (u32, u16),
         clock: &mut PeerClock,
         acked: &AckedFrames,
@@ -200,6 +201,7 @@ impl Estimate {
         let after = |late_ns: u64| frame.at.plus_ns(min_rtt_ns + late_ns).min(now);
         let lateness = clock.lateness(frame.at, least_ns, (said_at_us, waited_us));
         let arrival = lateness.map_or(by_round_trip, |(least, most)| (after(least), after(most)));
+        let arrival = kernel_acked.map_or(arrival, |kernel| within(arrival, kernel));
         self.rate.sample(now, (min_rtt_ns, &self.window), arrival, acked);
         let left = |arrival: Instant| Instant(arrival.0.saturating_sub(min_rtt_ns));
         self.in_flight.adjust((left(arrival.0), left(arrival.1)), &self.rate, behind);
@@ -236,6 +238,12 @@ impl Estimate {
         let is_far = self.min_rtt_ns() >= FAR_NS;
         path.delivery_rate.filter(|_| is_far).into_iter().for_each(|rate| self.rate.driver_measured(now, rate));
     }
+}
+
+/// The part of a range that lies in another one, or its end that is nearer to that.
+fn within(range: TimeRange, other: TimeRange) -> TimeRange {
+    let clamp = |time: Instant| time.max(other.0).min(other.1);
+    (clamp(range.0), clamp(range.1))
 }
 
 #[cfg(test)]
