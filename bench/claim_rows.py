@@ -80,6 +80,7 @@ def rows():
         Row("encryption-rails", "1000,250", "bandwidth", [4194304], [], 0, told=["encrypted"]),
         *pattern_rows(),
         *history_rows(),
+        *ablation_rows(),
         *distant_rows(),
         *collective_rows(),
     ]
@@ -137,6 +138,41 @@ def history_rows():
         row("latency", "1000,1000", [32768, 262144]),
         row("bandwidth", "1000,250", [16384, 262144], ["--window", "16"]),
         row("alltoall", "1000,1000", [65536], hosts=(2, 2)),
+    ]
+
+
+def ablation_rows():
+    """What each mechanism is worth: with it, and without it (FISHPLATE_ABLATE), on the rails that it is for. Told only: a time
+    below 1, or a rate above, speaks for it."""
+    far, lossy = ["--delay", "10ms"], ["--delay", "5ms", "--loss", "0.001"]
+    def row(mechanism, program, sizes, rails, lab=(), options=(), burst="packet", **more):
+        name = f"ablation-{mechanism}-{program}"
+        lab = ["--rails", rails, *lab] if lab else []
+        return Row(name, rails, program, sizes, [], 0, told=[f"without:{mechanism}"], lab=lab, burst=burst,
+                   options=list(options), **{"seconds": 3 if lab else 0.3, **more})
+
+    pair, six = ["--neighbours", "1"], ["--neighbours", "6", "--send", "nonblocking"]
+    waits = ["--neighbours", "1", "--compute", "1000"]
+    return [
+        row("datagrams", "latency", [8, 1024], "0", burst="default"),
+        row("datagrams", "exchange", [8, 1024], "1000,1000", options=pair),
+        row("batching", "message_rate", [8, 1024], "0,0", burst="default", hosts=[2, 2]),
+        row("batching", "bandwidth", [64, 1024, 8192], "1000,250"),
+        row("buffered-sends", "exchange", [32768, 262144], "1000,250", options=waits),
+        row("buffered-sends", "latency", [65536], "1000", lab=far),
+        row("early-data", "exchange", [131072, 1048576], "1000,1000", options=pair),
+        row("early-data", "latency", [131072, 1048576], "1000", lab=far),
+        row("kernel-acknowledgements", "exchange", [65536, 524288], "1000,250", options=pair),
+        row("kernel-acknowledgements", "bandwidth", [65536, 1048576], "1000,250"),
+        row("congestion-switching", "latency", [8, 65536, 1048576], "1000", lab=far),
+        row("congestion-switching", "exchange", [1024, 65536], "1000,1000", options=pair),
+        row("window-warm-up", "latency", [65536, 262144, 1048576], "1000", lab=far),
+        row("startup-pacing", "latency", [1048576, 4194304], "1000", lab=far),
+        row("probe-rtt-avoidance", "bandwidth", [1048576], "1000", lab=far, seconds=25),
+        row("stream-doubling", "bandwidth", [1048576], "1000", lab=lossy, seconds=8),
+        row("tail-loss-probe", "latency", [65536], "1000", lab=lossy, seconds=8),
+        row("tail-loss-probe", "exchange", [32768], "1000,1000", lab=["--delay", "0.1ms", "--loss", "0.001"], options=six,
+            seconds=5),
     ]
 
 

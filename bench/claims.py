@@ -103,6 +103,8 @@ class Testbed:
             return "mpich", variables | {"FISHPLATE_STRIPING": "weighted:4,1"}, []
         if name == "fishplate" and self.row.collective:
             variables["LD_PRELOAD"] = INTERPOSER
+        if name.startswith("without:"):
+            return "mpich", variables | self.row.variables | {"FISHPLATE_ABLATE": name.removeprefix("without:")}, []
         only = name.partition(":")[2]
         return "mpich", variables | ({"FISHPLATE_RAILS": only} if only else self.row.variables), []
 
