@@ -194,7 +194,7 @@ def histories(testbed, rounds, seconds):
     values = lambda sizes: [line["value"] for line in testbed.results("fishplate", sizes, seconds)]
     row, missed = testbed.row, 0
     for size in row.sizes:
-        missed += claim_histories.report(row, size, *claim_histories.measure(row, size, rounds, values))
+        missed += claim_histories.report(row, size, claim_histories.measure(row, size, rounds, values))
     return missed
 
 
