@@ -166,10 +166,13 @@ def ablation_rows():
         row("kernel-acknowledgements", "bandwidth", [65536, 1048576], "1000,250"),
         row("congestion-switching", "latency", [8, 65536, 1048576], "1000", lab=far),
         row("congestion-switching", "exchange", [1024, 65536], "1000,1000", options=pair),
-        row("window-warm-up", "latency", [65536, 262144, 1048576], "1000", lab=far),
+        # It is for the first messages of a connection.
+        row("window-warm-up", "latency", [65536], "1000", lab=far, options=["--warmup", "1", "--iterations", "4"]),
         row("startup-pacing", "latency", [1048576, 4194304], "1000", lab=far),
         row("probe-rtt-avoidance", "bandwidth", [1048576], "1000", lab=far, seconds=25),
-        row("stream-doubling", "bandwidth", [1048576], "1000", lab=lossy, seconds=8),
+        # BBR needs no other stream.
+        row("stream-doubling", "bandwidth", [1048576], "1000", lab=lossy, seconds=8,
+            variables={"FISHPLATE_CONGESTION": "cubic"}),
         row("tail-loss-probe", "latency", [65536], "1000", lab=lossy, seconds=8),
         row("tail-loss-probe", "exchange", [32768], "1000,1000", lab=["--delay", "0.1ms", "--loss", "0.001"], options=six,
             seconds=5),

@@ -10,8 +10,8 @@ use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Task};
 use crate::testbed::{self, Placement};
 
-/// After so many messages, or so long, the history must not matter any more.
-const MESSAGES: u64 = 200;
+/// After so many messages and so long the history must not matter any more; after the greater number in any case.
+const MESSAGES: (u64, u64) = (200, 10_000);
 const FORGOTTEN_AFTER: Time = Time::ms(500);
 /// How long is timed, and how many turns at least and at most.
 const TIMED: Time = Time::ms(60);
@@ -51,8 +51,8 @@ pub(super) fn time_ns(case: &Case, before: Before, seed: u64) -> Result<f64, Str
 /// Runs the pattern until the history must be forgotten, and then times it.
 async fn timed(mpi: &Mpi, case: &Case) -> f64 {
     let turn = || case.pattern.turn(mpi, case.size);
-    let bounded = MESSAGES / case.pattern.messages();
-    repeat(mpi, (FORGOTTEN_AFTER, 1, bounded), case.about_ns(), turn).await;
+    let turns = |messages: u64| messages / case.pattern.messages();
+    repeat(mpi, (FORGOTTEN_AFTER, turns(MESSAGES.0), turns(MESSAGES.1)), case.about_ns(), turn).await;
     let (turns, time) = repeat(mpi, (TIMED, LEAST_TURNS, MOST_TURNS), case.about_ns(), turn).await;
     time.as_ns() / turns as f64
 }
