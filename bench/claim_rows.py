@@ -33,12 +33,15 @@ class Row:
         # What the rails of a testbed let pass at once: docs/testbed.md, "Bursts".
         self.burst = more.get("burst", "default")
 
+        # Each size is measured after several histories (claim_histories.py), and held against the best of them.
+        self.histories = more.get("histories", False)
+
     def bound_for(self, size):
         return self.bound(size) if callable(self.bound) else self.bound
 
     def lower_is_better(self):
         """Whether its values are times."""
-        return self.program in ("latency", "exchange", "overlap")
+        return self.program in ("latency", "exchange", "overlap", "alltoall")
 
     def best(self, size, rate_mb, round_trip_us):
         """What physics leaves: MB/s of a window and its acknowledgement, or us of half a ping-pong, or of an exchange
@@ -76,6 +79,8 @@ def rows():
         Row("encryption-bandwidth", "0", "bandwidth", [64, 8192, 65536, 4194304], [], 0, told=["encrypted"]),
         Row("encryption-rails", "1000,250", "bandwidth", [4194304], [], 0, told=["encrypted"]),
         *pattern_rows(),
+        *history_rows(),
+        *ablation_rows(),
         *distant_rows(),
         *collective_rows(),
     ]
@@ -115,6 +120,63 @@ def pattern_rows():
     return [*(each for burst in ("default", "packet") for rails in shapes for each in exchanges(rails, burst)),
             *(each for rails in shapes for each in overlaps(rails, "packet", sides if rails == "1000,250" else ())),
             *overlaps("1000,250", "default")]
+
+
+def history_rows():
+    """Whether it matters what was sent before: patterns over rails that let a packet pass at once, and over ones without a
+    limit."""
+    def row(program, rails, sizes, options=(), hosts=(1, 1)):
+        burst = "default" if rails == "0,0" else "packet"
+        return Row("-".join(["history", program, *rails.split(",")]), rails, program, sizes, [], 0, burst=burst,
+                   options=list(options), hosts=list(hosts), histories=True, seconds=0.12)
+
+    pair = ["--neighbours", "1"]
+    return [
+        *(row("exchange", rails, [16384, 65536, 131072, 524288], pair) for rails in ("1000,1000", "1000,250")),
+        row("exchange", "800,300,100", [32768, 262144], pair),
+        row("exchange", "0,0", [65536, 1048576], pair),
+        row("latency", "1000,1000", [32768, 262144]),
+        row("bandwidth", "1000,250", [16384, 262144], ["--window", "16"]),
+        row("alltoall", "1000,1000", [65536], hosts=(2, 2)),
+    ]
+
+
+def ablation_rows():
+    """What each mechanism is worth: with it, and without it (FISHPLATE_ABLATE), on the rails that it is for. Told only: a time
+    below 1, or a rate above, speaks for it."""
+    far, lossy = ["--delay", "10ms"], ["--delay", "5ms", "--loss", "0.001"]
+    def row(mechanism, program, sizes, rails, lab=(), options=(), burst="packet", **more):
+        name = f"ablation-{mechanism}-{program}"
+        lab = ["--rails", rails, *lab] if lab else []
+        return Row(name, rails, program, sizes, [], 0, told=[f"without:{mechanism}"], lab=lab, burst=burst,
+                   options=list(options), **{"seconds": 3 if lab else 0.3, **more})
+
+    pair, six = ["--neighbours", "1"], ["--neighbours", "6", "--send", "nonblocking"]
+    waits = ["--neighbours", "1", "--compute", "1000"]
+    return [
+        row("datagrams", "latency", [8, 1024], "0", burst="default"),
+        row("datagrams", "exchange", [8, 1024], "1000,1000", options=pair),
+        row("batching", "message_rate", [8, 1024], "0,0", burst="default", hosts=[2, 2]),
+        row("batching", "bandwidth", [64, 1024, 8192], "1000,250"),
+        row("buffered-sends", "exchange", [32768, 262144], "1000,250", options=waits),
+        row("buffered-sends", "latency", [65536], "1000", lab=far),
+        row("early-data", "exchange", [131072, 1048576], "1000,1000", options=pair),
+        row("early-data", "latency", [131072, 1048576], "1000", lab=far),
+        row("kernel-acknowledgements", "exchange", [65536, 524288], "1000,250", options=pair),
+        row("kernel-acknowledgements", "bandwidth", [65536, 1048576], "1000,250"),
+        row("congestion-switching", "latency", [8, 65536, 1048576], "1000", lab=far),
+        row("congestion-switching", "exchange", [1024, 65536], "1000,1000", options=pair),
+        # It is for the first messages of a connection.
+        row("window-warm-up", "latency", [65536], "1000", lab=far, options=["--warmup", "1", "--iterations", "4"]),
+        row("startup-pacing", "latency", [1048576, 4194304], "1000", lab=far),
+        row("probe-rtt-avoidance", "bandwidth", [1048576], "1000", lab=far, seconds=25),
+        # BBR needs no other stream.
+        row("stream-doubling", "bandwidth", [1048576], "1000", lab=lossy, seconds=8,
+            variables={"FISHPLATE_CONGESTION": "cubic"}),
+        row("tail-loss-probe", "latency", [65536], "1000", lab=lossy, seconds=8),
+        row("tail-loss-probe", "exchange", [32768], "1000,1000", lab=["--delay", "0.1ms", "--loss", "0.001"], options=six,
+            seconds=5),
+    ]
 
 
 def collective_rows():

@@ -9,7 +9,8 @@
 
 Needs `make bench`. Each row runs on a testbed or a lab of its own. A row whose peer is `bound` is held against what
 physics leaves, from the rates asked for (-packet: those that plain streams get) and the round trip that plain sockets
-measure. What is only `told` is held against nothing. Ratios are medians over the rounds, with the least and the
+measure. What is only `told` is held against nothing. Rows `history-*` are held against themselves: a size takes as long
+whatever sizes came before it. Ratios are medians over the rounds, with the least and the
 greatest beside them. Run it on an idle machine."""
 
 import argparse
@@ -24,6 +25,7 @@ import sys
 # Nothing is to be left beside the sources.
 sys.dont_write_bytecode = True
 
+import claim_histories
 from claim_rows import PAYLOAD_SHARE, rows
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -55,10 +57,15 @@ class Testbed:
             rate_mb = self.sum_of_streams() if self.row.burst == "packet" else asked_mb
             round_trip_us = 2 * self.socket_latency_us()
             return {size: self.row.best(size, rate_mb, round_trip_us) for size in self.row.sizes}
+        lines = self.results(stack, self.row.sizes, seconds)
+        return {line["size"] or 0: line["value"] for line in lines}
+
+    def results(self, stack, sizes, seconds):
+        """What the program tells over a stack, a line for each size."""
         library, variables, options = self.stack(stack)
         layout = self.layout(library)
         program = [str(ROOT / f"build/bench/{library}/{self.row.program}"), "--json"]
-        sizes = ["--sizes", ",".join(map(str, self.row.sizes))] if any(self.row.sizes) else []
+        sizes = ["--sizes", ",".join(map(str, sizes))] if any(sizes) else []
         time = [] if "--iterations" in self.row.options else ["--seconds", str(seconds)]
         program += [*sizes, *time, *self.row.options]
         command = [f"{self.where[library]}/mpiexec", *layout, *options, *program]
@@ -67,7 +74,7 @@ class Testbed:
         if done.returncode:
             sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        return {line["size"] or 0: line["value"] for line in lines if line["kind"] == "result"}
+        return [line for line in lines if line["kind"] == "result"]
 
     def layout(self, library):
         """Ranks on hosts, as mpiexec of that library takes it."""
@@ -96,6 +103,8 @@ class Testbed:
             return "mpich", variables | {"FISHPLATE_STRIPING": "weighted:4,1"}, []
         if name == "fishplate" and self.row.collective:
             variables["LD_PRELOAD"] = INTERPOSER
+        if name.startswith("without:"):
+            return "mpich", variables | self.row.variables | {"FISHPLATE_ABLATE": name.removeprefix("without:")}, []
         only = name.partition(":")[2]
         return "mpich", variables | ({"FISHPLATE_RAILS": only} if only else self.row.variables), []
 
@@ -167,6 +176,8 @@ def report(row, samples):
 
 def inside(row, rounds, seconds, against):
     testbed = Testbed(row)
+    if row.histories:
+        return histories(testbed, rounds, seconds)
     row.told = row.told + [f"build:{folder}" for folder in against]
     stacks = ["fishplate", *row.peers, *row.told]
     samples = {stack: {size: [] for size in row.sizes} for stack in stacks}
@@ -176,6 +187,15 @@ def inside(row, rounds, seconds, against):
             for size, value in testbed.measure(stack, seconds).items():
                 samples[stack][size].append(value)
     return report(row, samples)
+
+
+def histories(testbed, rounds, seconds):
+    """Each size of the row after each history. Returns the number of misses."""
+    values = lambda sizes: [line["value"] for line in testbed.results("fishplate", sizes, seconds)]
+    row, missed = testbed.row, 0
+    for size in row.sizes:
+        missed += claim_histories.report(row, size, claim_histories.measure(row, size, rounds, values))
+    return missed
 
 
 def run(arguments):

@@ -13,6 +13,8 @@ pub struct Config {
     pub striping: Striping,
     /// Longest message, in bytes, that is sent without a handshake; `None`: as the path and the peer's grant suggest.
     pub eager_limit: Option<u64>,
+    /// Whether the start of a long message goes before its CTS. It is worth that, so nobody is asked.
+    pub early_data: bool,
     /// Bytes of unexpected messages that one peer may leave here, to start with.
     pub grant: u64,
     /// What that may grow to when a distant peer makes use of it.
@@ -34,6 +36,7 @@ impl Default for Config {
             multiplexing: Multiplexing::default(),
             striping: Striping::default(),
             eager_limit: None,
+            early_data: true,
             grant: 4 * 1024 * 1024,
             // A few round trips of 10 Gbit/s over 10 ms one way.
             max_grant: 128 << 20,

@@ -15,6 +15,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod ablation;
 pub mod address;
 mod announce;
 mod await_rails;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use fishplate_engine::policy::{Multiplexing, Striping};
 use log::LevelFilter;
 
+use crate::ablation::{self, Ablation, Mechanism};
 use crate::discover;
 use crate::ofi::wanted::Wanted;
 use crate::ports::Ports;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub log: LevelFilter,
     /// Whether `fishplate top` can see the process.
     pub top: bool,
+    /// What is switched off to measure what it is worth.
+    pub ablation: Ablation,
 }
 
 /// Who makes progress while the program does not call its MPI.
@@ -216,6 +219,7 @@ impl Default for Settings {
             stats: None,
             log: LevelFilter::Warn,
             top: true,
+            ablation: Ablation::default(),
         }
     }
 }
@@ -254,6 +258,7 @@ impl Settings {
             stats,
             log: reader.parse("FISHPLATE_LOG", log_level)?.unwrap_or(default.log),
             top: reader.parse("FISHPLATE_TOP", on_or_off)?.unwrap_or(default.top),
+            ablation: reader.parse(ablation::VARIABLE, from_str)?.unwrap_or(default.ablation),
         })
     }
 
@@ -267,6 +272,7 @@ impl Settings {
             grant: self.grant.unwrap_or(default.grant),
             max_grant: self.grant.unwrap_or(default.max_grant),
             rail_timeout_ns: self.timeout.as_nanos() as u64,
+            early_data: !self.ablation.is_off(Mechanism::EarlyData),
             ..default
         }
     }
@@ -290,6 +296,9 @@ impl<L: Fn(&'static str) -> Option<String>> Reader<L> {
 fn allowed(name: &str) -> String {
     if name == "FISHPLATE_CONGESTION" {
         return congestion_controls().join(", ");
+    }
+    if name == ablation::VARIABLE {
+        return Ablation::names();
     }
     VARIABLES.iter().find(|variable| variable.name == name).map_or("", |variable| variable.allowed).to_string()
 }

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod events;
+pub mod history;
 pub mod models;
 pub mod mpi;
 pub mod replay;

@@ -122,6 +122,7 @@ pub struct VirtualChannel {
     /// It is in the engine's list of channels that may have something to transmit.
     pub is_ready: bool,
     eager_limit: Option<u64>,
+    sends_early_data: bool,
     next_seq: MessageSeq,
     /// Messages that wait for credit or a subchannel, in order: keys of sends.
     queued: VecDeque<u64>,
@@ -167,6 +168,7 @@ impl VirtualChannel {
             completion_order: Rare::new(),
             is_ready: false,
             eager_limit: config.eager_limit,
+            sends_early_data: config.early_data,
             next_seq: MessageSeq(0),
             queued: VecDeque::new(),
             striping_queue: Rare::new(),

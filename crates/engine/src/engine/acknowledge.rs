@@ -27,8 +27,8 @@ impl Engine {
         let mut probe_answered = false;
         let remote = &mut channel.remote;
         let delivered = |owner: FrameOwner| {
-            let key = match owner {
-                FrameOwner::Send { key, .. } => key,
+            let (key, offset) = match owner {
+                FrameOwner::Send { key, offset } => (key, offset),
                 FrameOwner::Refusal(number) => {
                     // The peer knows: it will not retransmit the write. (This cannot exceed the bound on gaps.)
                     let _ = remote.record(number);
@@ -41,7 +41,7 @@ impl Engine {
             send.unacknowledged -= 1;
             writes += u32::from(send.is_write());
             if let Stage::Cut { stripes, .. } = &mut send.stage {
-                stripes.acknowledged(index, now);
+                stripes.acknowledged(offset, now);
             }
             if send.is_delivered() {
                 done.push(key);

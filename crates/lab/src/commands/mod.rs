@@ -27,6 +27,7 @@ pub mod rpi;
 pub mod run;
 pub mod setup;
 pub mod simulate;
+pub mod simulate_history;
 pub mod simulate_testbed;
 pub mod stacks;
 pub mod testbed;

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use fishplate_sim::throughput;
 use fishplate_sim::transport::{self, Mutation, Outcome, Setup};
 
-use super::simulate_testbed;
+use super::{simulate_history, simulate_testbed};
 
 /// Runs the protocol in virtual time while rails fail, and checks that nothing is lost.
 ///
@@ -22,7 +22,10 @@ pub struct Args {
     #[command(flatten)]
     machine: simulate_testbed::Args,
 
-    /// Replay one seed, and tell everything that happens; with TESTBED: seed of all that is random
+    #[command(flatten)]
+    history: simulate_history::Args,
+
+    /// Replay one seed, and tell everything that happens; with TESTBED or --history: seed of all that is random
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "seconds", "throughput"])]
     seed: Option<u64>,
 
@@ -51,6 +54,7 @@ Examples:
   fishplate simulate --from 1000000 --seconds 3600
   fishplate simulate --seed 17 | less
   fishplate simulate --bug stripe-aside
+  fishplate simulate --history --only pattern=exchange --only rails=1000+1000,1000+250
   fishplate simulate --testbeds
   fishplate simulate wan-2008 bandwidth --sizes 1K:4M --set wan.delay_us=1000";
 
@@ -58,6 +62,10 @@ Examples:
 pub fn run(args: &Args) -> Result<ExitCode> {
     if args.machine.wanted() {
         return simulate_testbed::run(&args.machine, args.seed.unwrap_or(1));
+    }
+    if args.history.history {
+        let (table, code) = simulate_history::table(&args.history, args.seed.unwrap_or(1))?;
+        return print(&table).map(|_| code);
     }
     ensure!(args.seconds >= 0.0 && args.seconds.is_finite(), "--seconds is a length of time, not {}", args.seconds);
     if args.throughput {

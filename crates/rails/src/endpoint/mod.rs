@@ -26,6 +26,7 @@ pub use crate::rail::Rail;
 use crate::rail_bytes::Publisher;
 pub use fishplate_engine::{KeyInUse, PostError};
 
+use crate::ablation::Mechanism;
 use crate::address::{Address, EndpointId, Token};
 use crate::announce::announce;
 use crate::await_rails::{Found, await_rails};
@@ -174,10 +175,11 @@ impl Endpoint {
         let ofi = OfiState::open(settings, &rails);
         check_weights(settings, rails.len() + ofi.len())?;
         let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
-        let congestion = CongestionControl::new(
-            settings.congestion.as_deref(),
-            &socket::unconnected(rails[0].ip()).map_err(no_socket)?,
-        );
+        let socket = socket::unconnected(rails[0].ip()).map_err(no_socket)?;
+        let congestion = match settings.ablation.is_off(Mechanism::CongestionSwitching) {
+            true => CongestionControl::of_system(&socket),
+            false => CongestionControl::new(settings.congestion.as_deref(), &socket),
+        };
         let devices: Vec<Option<&str>> = rails.iter().map(Rail::device).collect();
         let (listeners, port) = listen(&devices, congestion.initial_algorithm(), settings.ports)
             .map_err(|error| OpenError(format!("{}: {error}", process::name())))?;

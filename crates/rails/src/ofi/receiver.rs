@@ -238,6 +238,7 @@ impl Receiver {
         let (number, piece) = ((tag >> 16) as u16, (tag & 0xffff) as usize);
         let at = number.wrapping_sub(self.first as u16);
         let Some(pending) = self.pending.get_mut(usize::from(at)) else { return };
+        debug_assert!(pending.reads > 0, "a read of a payload ends once");
         pending.reads = pending.reads.saturating_sub(1);
         if let (Some(own), Some((_, copies))) = (own, &mut pending.bounce)
             && let Some(copy) = copies.get_mut(piece)

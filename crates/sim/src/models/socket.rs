@@ -47,6 +47,13 @@ impl Socket {
         true
     }
 
+    /// How many buffers the kernel would take of what the driver has, and their bytes, if nothing left meanwhile.
+    pub fn takes(&self) -> (u8, u64) {
+        let room = self.unsent_limit.saturating_sub(self.unsent).div_ceil(self.buffer);
+        let buffers = room.min(self.waiting.div_ceil(self.buffer)).min(u8::MAX.into());
+        (buffers as u8, self.waiting.min(buffers * self.buffer))
+    }
+
     /// The driver has tried to send all it has. True: the kernel has it. Otherwise it will say when it takes more.
     pub fn tried(&mut self) -> bool {
         self.is_blocked = self.waiting > 0;
@@ -100,7 +107,10 @@ mod tests {
     #[test]
     fn a_kernel_takes_whole_buffers_until_it_has_enough_and_tells_when_it_takes_more() {
         let mut socket = Socket::new(128, 60, false);
-        socket.offer(300);
+        socket.offer(70);
+        assert_eq!(socket.takes(), (2, 70));
+        socket.offer(230);
+        assert_eq!(socket.takes(), (3, 180));
         let taken = std::iter::from_fn(|| socket.take().then_some(())).count();
         assert_eq!((taken, socket.uncut(), socket.tried()), (3, 180, false));
         socket.cut(40);

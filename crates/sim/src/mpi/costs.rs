@@ -13,6 +13,10 @@ pub struct Costs {
     pub transmit: Time,
     /// A system call that finds something to receive: what has come while the core was busy is taken in with it.
     pub fetch: Time,
+    /// A byte that a system call sends, in picoseconds: copied, and taken through the protocol.
+    pub send_byte_ps: f64,
+    /// The same of a byte that is received.
+    pub receive_byte_ps: f64,
     /// What takes the core from the process: how far apart, and how long, in the mean.
     pub noise: (Time, Time),
     /// From so many sends in a row on, without a look at the network, frames are held back until there is one, and go out
@@ -81,6 +85,20 @@ impl Costs {
 
     /// Of copying so many bytes.
     pub fn copy(&self, len: u64) -> Time {
-        Time((self.copy_byte_ps * len as f64).round() as u64)
+        of_bytes(self.copy_byte_ps, len)
     }
+
+    /// Of so many bytes in a system call that sends, beside the call.
+    pub fn send_bytes(&self, len: u64) -> Time {
+        of_bytes(self.send_byte_ps, len)
+    }
+
+    /// Of so many bytes in a system call that receives, beside the call.
+    pub fn receive_bytes(&self, len: u64) -> Time {
+        of_bytes(self.receive_byte_ps, len)
+    }
+}
+
+fn of_bytes(byte_ps: f64, len: u64) -> Time {
+    Time((byte_ps * len as f64).round() as u64)
 }

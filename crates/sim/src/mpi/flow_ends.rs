@@ -37,6 +37,10 @@ pub struct FlowEnds {
     /// What the last frame belonged to, and how often that has changed.
     carried: Option<Carried>,
     group: u32,
+    /// Buffers that the sender copies for the kernel.
+    pub unwritten: u8,
+    /// Its connection is broken.
+    pub is_cut: bool,
 }
 
 /// Frames of each read call.
@@ -69,7 +73,14 @@ impl FlowEnds {
             credit: 0,
             carried: None,
             group: 0,
+            unwritten: 0,
+            is_cut: false,
         }
+    }
+
+    /// Its connection has come about again.
+    pub fn renew(&mut self) {
+        *self = FlowEnds::new((self.from, self.from_subchannel), (self.to, self.to_subchannel));
     }
 
     /// The peer acknowledges and advertises credit. The adapter may know of later ones than this header has.

@@ -80,6 +80,8 @@ pub struct Rank {
     pub is_computing: bool,
     /// Socket events that wait until it polls.
     pub pending_events: Vec<SocketEvent>,
+    /// Bytes that have arrived and were not read, as the program computes.
+    pub unread: u64,
     /// Its progress thread has an event in the calendar.
     pub is_thread_scheduled: bool,
     /// The present work is the progress thread's, not the program's.
@@ -111,6 +113,7 @@ impl Rank {
             computes_until: Time::default(),
             is_computing: false,
             pending_events: Vec::new(),
+            unread: 0,
             is_thread_scheduled: false,
             runs_in_thread: false,
             noise: OsNoise::new(random, costs.noise),
@@ -137,12 +140,18 @@ impl Rank {
 
     /// Adds a subchannel over `flow`.
     pub fn add_subchannel(&mut self, vc: VcId, flow: FlowId, spec: SubchannelSpec) -> Option<SubchannelId> {
+        let subchannel = self.subchannel_up(Instant(0), vc, spec)?;
+        self.flows.push(vc, flow);
+        Some(subchannel)
+    }
+
+    /// A subchannel comes up.
+    pub fn subchannel_up(&mut self, now: Instant, vc: VcId, spec: SubchannelSpec) -> Option<SubchannelId> {
         let subchannel = self.engine.subchannel_up(vc, RailId(spec.rail), Some(spec.speed), spec.grant).ok()?;
         let rtt_ns = spec.round_trip_ns;
         let path = Path { rtt_ns, min_rtt_ns: rtt_ns, delivery_rate: None, window: u64::MAX };
-        self.engine.path_measured(Instant(0), subchannel, path);
+        self.engine.path_measured(now, subchannel, path);
         self.engine.writable(subchannel, spec.budget);
-        self.flows.push(vc, flow);
         Some(subchannel)
     }
 

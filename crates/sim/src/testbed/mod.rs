@@ -198,6 +198,8 @@ impl Stack {
             call: ns(&self.call_ns),
             transmit: optional(&self.transmit_ns),
             fetch: optional(&self.fetch_ns),
+            send_byte_ps: self.send_byte_ps.as_ref().map_or(0.0, |cost| cost.value),
+            receive_byte_ps: self.receive_byte_ps.as_ref().map_or(0.0, |cost| cost.value),
             noise: (optional(&self.interruption_every_ns), optional(&self.interruption_ns)),
             burst: self.burst_messages.as_ref().map(|most| most.value as u32),
             eager_send: ns(&self.eager_send_ns),

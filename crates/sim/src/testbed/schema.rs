@@ -325,6 +325,12 @@ pub struct Stack {
     /// See `mpi::costs`.
     #[serde(default)]
     pub fetch_ns: Option<Parameter>,
+    /// See `mpi::costs`; absent: 0, what a byte costs is the transport's.
+    #[serde(default)]
+    pub send_byte_ps: Option<Parameter>,
+    /// The same of what is received.
+    #[serde(default)]
+    pub receive_byte_ps: Option<Parameter>,
     /// See `mpi::costs`: how far interruptions are apart.
     #[serde(default)]
     pub interruption_every_ns: Option<Parameter>,

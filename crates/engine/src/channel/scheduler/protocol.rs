@@ -62,6 +62,7 @@ impl VirtualChannel {
     pub fn early_limit(&self, len: u64) -> u64 {
         match self.eager_limit {
             Some(limit) if len > limit => 0,
+            None if !self.sends_early_data && len > MAX_EAGER_SIZE => 0,
             _ => len,
         }
     }

@@ -46,6 +46,7 @@ enum Cut {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Assigned {
     subchannel: u8,
+    first: u64,
     next: u64,
     end: u64,
     len: u64,
@@ -209,11 +210,14 @@ impl Stripes {
         left
     }
 
-    /// A frame of subchannel `index` has been acknowledged.
-    pub fn acknowledged(&mut self, index: usize, now: Instant) {
+    /// The piece at `offset` has been acknowledged, over whichever subchannel it went in the end.
+    pub fn acknowledged(&mut self, offset: u64, now: Instant) {
         let Cut::Assigned(stripes) = &mut self.cut else { return };
-        if let Some(stripe) = stripes.iter_mut().find(|stripe| usize::from(stripe.subchannel) == index) {
-            stripe.unacknowledged -= stripe.unacknowledged.min(1);
+        // Those that were cut before there was a plan are of no stripe.
+        let is_of = |stripe: &&mut Assigned| (stripe.first..stripe.next).contains(&offset);
+        if let Some(stripe) = stripes.iter_mut().find(is_of) {
+            debug_assert!(stripe.unacknowledged > 0, "each piece is acknowledged once");
+            stripe.unacknowledged = stripe.unacknowledged.saturating_sub(1);
             if stripe.unacknowledged == 0 && stripe.next == stripe.end {
                 stripe.finished = now;
             }
@@ -235,8 +239,8 @@ impl Stripes {
 fn assign(mut start: u64, lengths: &Lengths, live: &[u8]) -> Vec<Assigned> {
     let stripe = |(len, subchannel): (&u64, &u8)| {
         let subchannel = *subchannel;
-        let stripe =
-            Assigned { subchannel, next: start, end: start + len, len: *len, is_uncut: true, ..Assigned::default() };
+        let (first, end, len) = (start, start + len, *len);
+        let stripe = Assigned { subchannel, first, next: first, end, len, is_uncut: true, ..Assigned::default() };
         start += len;
         stripe
     };
@@ -257,8 +261,9 @@ mod tests {
         assert_eq!(stripes.remaining(), 1);
         stripes.acknowledged(0, Instant(50));
         assert_eq!(stripes.cut_assigned(0, Instant(60)), Piece { offset: MAX_PIECE, len: 1 });
-        stripes.acknowledged(1, Instant(70));
-        stripes.acknowledged(0, Instant(90));
+        // Whatever the order, and the subchannel.
+        stripes.acknowledged(MAX_PIECE + 1, Instant(70));
+        stripes.acknowledged(MAX_PIECE, Instant(90));
         let expected = [Delivered { bytes: MAX_PIECE + 1, ns: 80 }, Delivered { bytes: 5, ns: 50 }];
         assert_eq!(stripes.delivered().as_slice(), expected);
     }

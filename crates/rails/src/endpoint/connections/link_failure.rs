@@ -2,7 +2,8 @@
 
 use fishplate_engine::{Instant, RailId, SubchannelId, VcId};
 
-use crate::connect::outgoing::Attempt;
+use crate::ablation::Mechanism;
+use crate::connect::outgoing::{Attempt, MIN_BACKOFF_NS};
 use crate::endpoint::Endpoint;
 use crate::endpoint::links::SHARED_MEMORY;
 use crate::endpoint::peer::Role;
@@ -93,6 +94,8 @@ impl Endpoint {
         let peer = &mut self.peers[subchannel.vc.0 as usize];
         if let Some(missed) = missed {
             let pause_ns = peer.flap_damping(missed.rail.0).failed(now);
+            let is_damped = !self.settings.ablation.is_off(Mechanism::FlapDamping);
+            let pause_ns = if is_damped { pause_ns } else { MIN_BACKOFF_NS };
             if peer.role == Role::Initiator && !peer.is_closing {
                 self.attempts.insert(missed.attempt.reconnecting(pause_ns, missed.rtt_ns));
             }

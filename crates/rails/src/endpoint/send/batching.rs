@@ -7,6 +7,7 @@
 
 use fishplate_engine::Instant;
 
+use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 
 /// Sends in a row that are transmitted at once: the rail is busy with them when later ones are held back.
@@ -124,6 +125,9 @@ impl Endpoint {
 
     /// Holds back what link `at` has to send, if that belongs to a burst.
     pub(in crate::endpoint) fn hold_back(&mut self, at: usize, now: Instant) -> bool {
+        if self.settings.ablation.is_off(Mechanism::Batching) {
+            return false;
+        }
         let Endpoint { held, links, peers, engine, .. } = self;
         let Some(link) = links.streams.get(at).filter(|_| held.enabled) else { return false };
         let vc = link.common.subchannel.vc;

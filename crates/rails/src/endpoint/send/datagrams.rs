@@ -7,6 +7,7 @@ use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Transmit};
 
 use super::BUDGET;
+use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::endpoint::progress::token::Token;
 use crate::link::{Datagrams, NEAR_RTT_NS};
@@ -49,7 +50,8 @@ impl Endpoint {
     fn open_datagrams(&mut self, at: usize) {
         let link = &self.links.streams[at];
         let has_many = self.links.streams.iter().filter(|(_, link)| link.datagrams.is_some()).count() >= MOST_LINKS;
-        let is_wanted = self.settings.datagrams && !self.settings.encryption && self.held.enabled;
+        let is_set = self.settings.datagrams && !self.settings.ablation.is_off(Mechanism::Datagrams);
+        let is_wanted = is_set && !self.settings.encryption && self.held.enabled;
         if has_many || !is_wanted || link.name.is_additional() {
             return;
         }

@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, Transmit};
 
+use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::sys::option::unacknowledged;
 
@@ -17,6 +18,7 @@ impl Endpoint {
         let link = &mut self.links.streams[at];
         // Of an encrypted stream the kernel counts other bytes.
         if self.settings.encryption
+            || self.settings.ablation.is_off(Mechanism::KernelAcknowledgements)
             || !link.kernel_acks.track(link.send_sequence.next(), transmit.source.len(), link.transmit.taken())
         {
             return;

@@ -15,6 +15,7 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, Payload};
 
+use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 
 /// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
@@ -103,7 +104,8 @@ impl Endpoint {
     pub(in crate::endpoint) fn buffer_sends(&mut self, now: Instant) -> bool {
         let links = &self.links;
         let waits = || links.iter().any(|(_, link)| link.has_waiting());
-        if !self.engine.has_buffer_candidates() || waits() {
+        let is_off = self.settings.ablation.is_off(Mechanism::BufferedSends);
+        if is_off || !self.engine.has_buffer_candidates() || waits() {
             return false;
         }
         let is_lent = |payload: &Payload| links.iter().any(|(_, link)| link.has_lent(payload));

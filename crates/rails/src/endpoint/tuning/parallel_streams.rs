@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
 use fishplate_engine::{Instant, RailId, VcId};
 
+use crate::ablation::Mechanism;
 use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::PART_OF_FILES;
 use crate::endpoint::Endpoint;
@@ -56,7 +57,7 @@ impl Endpoint {
 
     /// Sets up and retires streams, depending on the samples.
     pub(in crate::endpoint) fn adjust_streams(&mut self, now: Instant) {
-        if !self.stream_groups.is_empty() {
+        if !self.stream_groups.is_empty() && !self.settings.ablation.is_off(Mechanism::StreamDoubling) {
             self.adjust_stream_groups(now);
         }
         self.service_retiring_links();

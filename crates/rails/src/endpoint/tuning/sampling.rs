@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, Path};
 
+use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::link_kind::LinkId;
 use crate::streams;
@@ -29,7 +30,9 @@ impl Endpoint {
 
     fn sample_path(&mut self, at: usize, now: Instant) {
         let link = &mut self.links.streams[at];
-        self.engine.probe_if_overdue(now, link.common.subchannel);
+        if !self.settings.ablation.is_off(Mechanism::TailLossProbe) {
+            self.engine.probe_if_overdue(now, link.common.subchannel);
+        }
         self.counters.touch(link.common.rail, &link.common.counts, now);
         let is_idle = link.transmit.taken() == link.sampled_at_bytes
             && !link.sampled.is_waiting()
@@ -57,7 +60,9 @@ impl Endpoint {
         link.common.counts.retransmitted = u64::from(info.retransmitted);
         self.engine.path_measured(now, link.common.subchannel, path(&info));
         let segments = link.congestion_phase.advance(&link.socket, &before, &info, link.common.counts.tx_bytes);
-        self.warm_up_windows(at, segments, now);
+        if !self.settings.ablation.is_off(Mechanism::WindowWarmUp) {
+            self.warm_up_windows(at, segments, now);
+        }
         self.apply_bbr_state(at, &before, &info, now);
     }
 
@@ -66,11 +71,14 @@ impl Endpoint {
         // Padding may have ended it.
         let Some(link) = self.links.streams.get_mut(at) else { return };
         let Some(bbr) = link.bbr() else { return };
-        if let Some(most) = link.startup_pacing.update(&bbr, before, info) {
+        let is_paced = !self.settings.ablation.is_off(Mechanism::StartupPacing);
+        if let Some(most) = link.startup_pacing.update(&bbr, before, info).filter(|_| is_paced) {
             // Without, the start goes as BBR has it.
             let _ = set_max_pacing_rate(link.socket.as_fd(), most);
         }
-        self.update_probe_rtt(at, &bbr, info, now);
+        if !self.settings.ablation.is_off(Mechanism::ProbeRttAvoidance) {
+            self.update_probe_rtt(at, &bbr, info, now);
+        }
     }
 }
 

@@ -74,12 +74,15 @@ impl CongestionControl {
         if let Some(name) = set {
             return CongestionControl::Set(name.into());
         }
-        let bytes = socket.tcp_congestion().unwrap_or_default();
-        let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-        let system = String::from_utf8_lossy(name).into_owned();
+        let system = system(socket);
         let has_bbr = socket.set_tcp_congestion(AT_A_DISTANCE.as_bytes()).is_ok();
         let distant = if has_bbr { AT_A_DISTANCE.into() } else { system.clone() };
         CongestionControl::ByDistance { system, distant }
+    }
+
+    /// The system's, at any distance.
+    pub fn of_system(socket: &socket2::Socket) -> CongestionControl {
+        CongestionControl::Set(system(socket))
     }
 
     /// What a socket that is not connected yet is given. (One that has paced once does so for ever.)
@@ -107,6 +110,13 @@ impl CongestionControl {
         let open = (round_trip_bytes / FIRST_GAIN).min(MOST_OPEN) as u64;
         CongestionPhase::Distant { then: distant.clone(), open, padding: MOST_PADDING }
     }
+}
+
+/// The system's default, which a socket has that was just made.
+fn system(socket: &socket2::Socket) -> String {
+    let bytes = socket.tcp_congestion().unwrap_or_default();
+    let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(name).into_owned()
 }
 
 /// The phase of a link on its way to the algorithm that it keeps.

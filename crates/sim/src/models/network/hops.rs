@@ -208,6 +208,9 @@ impl Network {
         let begins = message.arrived == 0;
         message.arrived += u64::from(chunk.bytes);
         let whole = message.arrived == message.bytes;
+        if self.flows[message.flow.0 as usize].path.terms.socket.is_some() {
+            self.notices.push(Notice::Arrived(message.flow, chunk.bytes));
+        }
         let (flow, token) = (message.flow, message.token);
         if whole {
             self.messages.remove(chunk.message);

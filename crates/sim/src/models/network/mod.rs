@@ -43,6 +43,8 @@ pub enum Notice {
     Left(FlowId, u64, Time),
     /// The first piece of a message that has several has arrived, where a process sees a stream.
     Begun(FlowId, u32),
+    /// So many bytes have arrived, where a process sees a stream.
+    Arrived(FlowId, u32),
     /// All of a message has arrived.
     Delivered(FlowId, u32),
     /// The sender has heard so.

@@ -44,6 +44,25 @@ impl Network {
         self.socket(flow).is_none_or(Socket::tried)
     }
 
+    /// How many buffers the kernel would take of what the driver of a flow has, and their bytes.
+    pub fn takes(&mut self, flow: FlowId) -> (u8, u64) {
+        self.socket(flow).map_or((0, 0), |socket| socket.takes())
+    }
+
+    /// The kernel takes a buffer of what the driver of a flow has, if it takes any.
+    pub fn take(&mut self, events: &mut impl Events, flow: FlowId) {
+        if self.socket(flow).is_some_and(Socket::take) {
+            let adapter = self.path(flow).out.adapter;
+            self.join_round(flow);
+            self.pump(events, adapter);
+        }
+    }
+
+    /// Whether a flow has something under way.
+    pub fn is_busy(&self, flow: FlowId) -> bool {
+        self.flows[flow.0 as usize].traffic.is_some()
+    }
+
     /// The socket of a flow that has something under way.
     fn socket(&mut self, flow: FlowId) -> Option<&mut Socket> {
         self.traffic.existing(&self.flows[flow.0 as usize])?.socket.as_mut()

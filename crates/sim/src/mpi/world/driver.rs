@@ -88,20 +88,19 @@ impl World {
     /// A frame is handed to its adapter; a pending acknowledgement of the kernel is piggybacked.
     pub(super) fn frame_posted(&mut self, flow: FlowId, frame: u32) {
         let now = self.calendar.now();
-        let body = &self.frames[frame as usize].header.body;
-        let payload = if body.is_counted() { u64::from(body.payload_len()) } else { 0 };
         self.kernels.segment_sent(now, flow);
         self.follow(|causes, now| causes.post(flow, frame, now));
     }
 
     /// A driver writes a flow's queue to the socket; once the kernel has everything, the subchannel is writable.
     pub(super) fn flush(&mut self, flow: FlowId) {
-        if self.network.is_blocked(flow) {
+        if self.network.is_blocked(flow) || self.write(flow) {
             return;
         }
         let has_all = self.network.flush(&mut self.calendar, flow);
         self.process_notices();
-        if let Some(budget) = self.topology.budget().filter(|_| has_all) {
+        let is_cut = self.ends[flow.0 as usize].is_cut;
+        if let Some(budget) = self.topology.budget().filter(|_| has_all && !is_cut) {
             let FlowEnds { from, from_subchannel, .. } = self.ends[flow.0 as usize];
             self.follow(|causes, now| causes.taken(from, flow, Part::Software, now));
             self.ranks[from as usize].engine.writable(from_subchannel, budget);
@@ -129,6 +128,7 @@ impl World {
     pub(super) fn frame_left(&mut self, flow: FlowId, bytes: u64) {
         let Some(budget) = self.topology.budget().filter(|_| !self.network.has_socket(flow)) else { return };
         let ends = &mut self.ends[flow.0 as usize];
+        debug_assert!(ends.queued >= bytes, "only what was handed to a flow leaves it");
         ends.queued = ends.queued.saturating_sub(bytes);
         let (from, from_subchannel, free) = (ends.from, ends.from_subchannel, budget.saturating_sub(ends.queued));
         self.ranks[from as usize].engine.writable(from_subchannel, free);
@@ -214,6 +214,7 @@ impl World {
         let events = std::mem::take(&mut process.pending_events);
         process.is_computing = false;
         self.send_together(rank, frames);
+        self.read_bytes(rank);
         events.into_iter().for_each(|event| self.handle_socket_event(event));
         if self.kind.acknowledges {
             let now = self.calendar.now().instant();

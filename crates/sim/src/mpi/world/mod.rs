@@ -1,5 +1,7 @@
 //! A run of one MPI program: processes over a network in virtual time.
 
+mod bytes;
+mod cuts;
 mod driver;
 mod receive;
 
@@ -42,6 +44,12 @@ pub enum Event {
     },
     /// A process has written a flow's queue to the socket.
     Flush(FlowId),
+    /// The kernel has a buffer more of a flow, which the process has written to the socket.
+    Written(FlowId),
+    /// A rail of the testbed fails: connections over it break.
+    Cut(u32),
+    /// A rail of the testbed carries again: connections over it are there again.
+    Restored(u32),
     /// A process has read the header of a frame whose payload is incomplete.
     HeaderRead {
         /// Over which flow it came.
@@ -299,6 +307,8 @@ impl World {
                 self.network.handle(&mut self.calendar, event);
                 self.process_notices();
             }
+            Event::Post { frame, .. } | Event::Handle { frame, .. } if self.is_cut(event) => self.drop_frame(frame),
+            Event::HeaderRead { .. } if self.is_cut(event) => {}
             Event::Post { flow, frame } => {
                 self.frame_posted(flow, frame);
                 let Frame { header, bytes, .. } = self.frames[frame as usize];
@@ -318,6 +328,9 @@ impl World {
                 self.handle_frame(flow, frame)
             }
             Event::Flush(flow) => self.flush(flow),
+            Event::Written(flow) => self.written(flow),
+            Event::Cut(rail) => self.cut_rail(rail as usize),
+            Event::Restored(rail) => self.restore_rail(rail as usize),
             Event::HeaderRead { flow, frame } => self.handle_early_header(flow, frame),
             Event::Wake(rank) => self.make_ready(rank),
             Event::Timeout(rank) => self.handle_timeout_event(rank),

@@ -27,6 +27,7 @@ impl World {
                     self.follow_frame(flow, frame, true);
                     self.deliver(to, SocketEvent::HeaderArrived(flow, frame))
                 }
+                Notice::Arrived(flow, bytes) => self.bytes_arrived(flow, bytes.into()),
                 Notice::Writable(flow) => {
                     self.follow(|causes, now| causes.has_room(flow, now));
                     self.deliver(self.ends[flow.0 as usize].from, SocketEvent::Writable(flow))
@@ -70,6 +71,8 @@ impl World {
 
     pub(super) fn handle_socket_event(&mut self, event: SocketEvent) {
         match event {
+            SocketEvent::Delivered(flow, frame) if self.ends[flow.0 as usize].is_cut => self.drop_frame(frame),
+            SocketEvent::HeaderArrived(flow, _) if self.ends[flow.0 as usize].is_cut => {}
             SocketEvent::Delivered(flow, frame) => self.frame_arrived(flow, frame),
             SocketEvent::HeaderArrived(flow, frame) => self.header_arrived(flow, frame),
             SocketEvent::Writable(flow) => self.writable(flow),
@@ -148,7 +151,7 @@ impl World {
 
     /// The adapter or kernel of the receiver has acknowledged a frame.
     fn acknowledged(&mut self, flow: FlowId, counted: bool) {
-        if !counted {
+        if !counted || self.ends[flow.0 as usize].is_cut {
             return;
         }
         let now = self.calendar.now().instant();

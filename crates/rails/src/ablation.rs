@@ -1,0 +1,96 @@
+//! Mechanisms that can be switched off, to measure what each is worth: `bench/claims.py ablation` runs programs with and
+//! without. No setting for users: what is of use to one is a setting by itself.
+
+use std::str::FromStr;
+
+/// The environment variable that names those that are off, separated by commas.
+pub const VARIABLE: &str = "FISHPLATE_ABLATE";
+
+/// What can be switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// Frames of a burst go out in one system call.
+    Batching,
+    /// Sends complete before their acknowledgement.
+    BufferedSends,
+    /// Links go over to the congestion control that fits their distance.
+    CongestionSwitching,
+    /// Short frames go as datagrams.
+    Datagrams,
+    /// The start of a long message goes before its CTS.
+    EarlyData,
+    /// Rails that fail again and again are kept out longer.
+    FlapDamping,
+    /// The kernel is asked what the peer's kernel has.
+    KernelAcknowledgements,
+    /// Busy links are paused before BBR's ProbeRTT.
+    ProbeRttAvoidance,
+    /// BBR's Startup phase is bounded.
+    StartupPacing,
+    /// More streams where one is limited.
+    StreamDoubling,
+    /// A PING behind a frame whose acknowledgement is overdue.
+    TailLossProbe,
+    /// Padding opens windows.
+    WindowWarmUp,
+}
+
+use Mechanism::*;
+
+const NAMES: [(&str, Mechanism); 12] = [
+    ("batching", Batching),
+    ("buffered-sends", BufferedSends),
+    ("congestion-switching", CongestionSwitching),
+    ("datagrams", Datagrams),
+    ("early-data", EarlyData),
+    ("flap-damping", FlapDamping),
+    ("kernel-acknowledgements", KernelAcknowledgements),
+    ("probe-rtt-avoidance", ProbeRttAvoidance),
+    ("startup-pacing", StartupPacing),
+    ("stream-doubling", StreamDoubling),
+    ("tail-loss-probe", TailLossProbe),
+    ("window-warm-up", WindowWarmUp),
+];
+
+/// Those that are off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ablation(u32);
+
+impl Ablation {
+    /// Whether it is off.
+    #[inline]
+    pub fn is_off(self, mechanism: Mechanism) -> bool {
+        self.0 & (1 << mechanism as u32) != 0
+    }
+
+    /// The names of all that can be.
+    pub fn names() -> String {
+        NAMES.map(|(name, _)| name).join(", ")
+    }
+}
+
+impl FromStr for Ablation {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Ablation, ()> {
+        let bit = |name: &str| {
+            let found = NAMES.iter().find(|(known, _)| *known == name).ok_or(())?;
+            Ok(1 << found.1 as u32)
+        };
+        text.split(',').try_fold(Ablation(0), |off, name| Ok(Ablation(off.0 | bit(name)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_off_and_nothing_else() {
+        let off: Ablation = "datagrams,window-warm-up".parse().unwrap();
+        let names = NAMES.iter().filter(|(_, mechanism)| off.is_off(*mechanism)).map(|(name, _)| *name);
+        assert_eq!(names.collect::<Vec<_>>(), ["datagrams", "window-warm-up"]);
+        assert!(NAMES.iter().all(|(_, mechanism)| !Ablation::default().is_off(*mechanism)));
+        assert_eq!("datagrams,magic".parse::<Ablation>(), Err(()));
+    }
+}

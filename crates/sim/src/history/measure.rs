@@ -1,0 +1,58 @@
+//! Times a case after a history, in virtual time.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::before::Before;
+use super::case::Case;
+use super::repeat::repeat;
+use crate::models::time::Time;
+use crate::mpi::program::{self, Mpi, Task};
+use crate::testbed::{self, Placement};
+
+/// After so many messages and so long the history must not matter any more; after the greater number in any case.
+const MESSAGES: (u64, u64) = (200, 10_000);
+const FORGOTTEN_AFTER: Time = Time::ms(500);
+/// How long is timed, and how many turns at least and at most.
+const TIMED: Time = Time::ms(60);
+const LEAST_TURNS: u64 = 8;
+const MOST_TURNS: u64 = 2000;
+
+/// How long a turn of the pattern takes after a history, in nanoseconds.
+///
+/// # Errors
+/// When ranks wait for ever.
+pub(super) fn time_ns(case: &Case, before: Before, seed: u64) -> Result<f64, String> {
+    let testbed = super::machine::testbed(case)?;
+    let stack = testbed.stack(&testbed.default_stack)?;
+    let (ranks, per_node) = case.pattern.ranks();
+    let placement = Placement::new(ranks, per_node, 1);
+    let changes = before.changes(&case.rails);
+    let mut world = testbed::changing_world(&testbed, stack, &placement, seed, &changes)?;
+    if let Some(times) = before.cut() {
+        world.cut(0, times);
+    }
+    let found = Rc::new(Cell::new(f64::NAN));
+    let program = |mpi: Mpi| -> Task {
+        let (case, found) = (case.clone(), found.clone());
+        Box::pin(async move {
+            before.pass(&mpi, &case).await;
+            let time_ns = timed(&mpi, &case).await;
+            if mpi.rank() == 0 {
+                found.set(time_ns);
+            }
+        })
+    };
+    program::run(world, ranks, stack.unawaited_bytes(), program)
+        .map_err(|deadlock| format!("{case:?} after {}: ranks {:?} wait for ever", before.name(), deadlock.ranks))?;
+    Ok(found.get())
+}
+
+/// Runs the pattern until the history must be forgotten, and then times it.
+async fn timed(mpi: &Mpi, case: &Case) -> f64 {
+    let turn = || case.pattern.turn(mpi, case.size);
+    let turns = |messages: u64| messages / case.pattern.messages();
+    repeat(mpi, (FORGOTTEN_AFTER, turns(MESSAGES.0), turns(MESSAGES.1)), case.about_ns(), turn).await;
+    let (turns, time) = repeat(mpi, (TIMED, LEAST_TURNS, MOST_TURNS), case.about_ns(), turn).await;
+    time.as_ns() / turns as f64
+}

@@ -1,0 +1,125 @@
+//! The patterns: what ranks do once.
+
+use crate::mpi::collectives::{Group, alltoall};
+use crate::mpi::program::{Mpi, Tag};
+
+const DATA: Tag = 30;
+const ACKNOWLEDGEMENT: Tag = 31;
+const BLOCKS: Tag = 32;
+/// Messages of a long window.
+const WINDOW: u32 = 64;
+
+/// A pattern of messages between two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pattern {
+    /// A message each way at once.
+    Exchange,
+    /// A message there, and one back.
+    PingPong,
+    /// A message one way, which is acknowledged.
+    Window1,
+    /// 64 messages one way, which are acknowledged together.
+    Window64,
+    /// Blocks from each to each of four ranks, two on each host.
+    Alltoall,
+}
+
+use Pattern::*;
+
+impl Pattern {
+    /// All of them with their names.
+    pub const ALL: &'static [(&'static str, Pattern)] = &[
+        ("exchange", Exchange),
+        ("ping-pong", PingPong),
+        ("window-1", Window1),
+        ("window-64", Window64),
+        ("alltoall", Alltoall),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Pattern::ALL.iter().find(|(_, pattern)| *pattern == self).map_or("", |(name, _)| *name)
+    }
+
+    /// Ranks, and how many of them each host has.
+    pub(super) fn ranks(self) -> (u32, u32) {
+        if self == Alltoall { (4, 2) } else { (2, 1) }
+    }
+
+    /// Longest message of the table, in bytes: a window of longer ones tells nothing that one of these does not.
+    pub(super) fn longest(self) -> u64 {
+        match self {
+            Window64 => 256 << 10,
+            Alltoall => 1 << 20,
+            _ => 4 << 20,
+        }
+    }
+
+    /// Messages that go from one host to the other, one way, without which nothing comes back.
+    pub(super) fn messages(self) -> u64 {
+        match self {
+            Exchange | PingPong | Window1 => 1,
+            Window64 => u64::from(WINDOW),
+            Alltoall => 4,
+        }
+    }
+
+    /// How often the way between the hosts is waited for.
+    pub(super) fn ways(self) -> u64 {
+        if matches!(self, Exchange | Alltoall) { 1 } else { 2 }
+    }
+
+    /// Bytes that a process sends and receives, one after the other.
+    pub(super) fn bytes_of_process(self, size: u64) -> u64 {
+        match self {
+            Exchange | PingPong => 2 * size,
+            Window1 | Window64 => self.messages() * size,
+            // What stays on the host is carried otherwise.
+            Alltoall => 4 * size,
+        }
+    }
+
+    /// What one of the ranks does, once.
+    pub(super) async fn turn(self, mpi: &Mpi, size: u64) {
+        let other = 1 - mpi.rank().min(1);
+        match self {
+            Exchange => exchange(mpi, other, size).await,
+            PingPong if mpi.rank() == 0 => {
+                mpi.send(other, DATA, size).await;
+                mpi.recv(other, DATA, size).await;
+            }
+            PingPong => {
+                mpi.recv(other, DATA, size).await;
+                mpi.send(other, DATA, size).await;
+            }
+            Window1 => window(mpi, (0, 1), (size, 1)).await,
+            Window64 => window(mpi, (0, 1), (size, WINDOW)).await,
+            Alltoall => alltoall(mpi, &Group::all(mpi), size, BLOCKS).await,
+        }
+    }
+}
+
+/// A message each way, as programs mostly do it.
+pub(super) async fn exchange(mpi: &Mpi, other: u32, size: u64) {
+    let receive = mpi.irecv(other, DATA, size).await;
+    mpi.send(other, DATA, size).await;
+    mpi.wait(receive).await;
+}
+
+/// Messages of a size from one rank to another, acknowledged together.
+pub(super) async fn window(mpi: &Mpi, (from, to): (u32, u32), (size, count): (u64, u32)) {
+    let mut requests = Vec::with_capacity(count as usize);
+    for _ in 0..count {
+        if mpi.rank() == from {
+            requests.push(mpi.isend(to, DATA, size).await);
+        } else if mpi.rank() == to {
+            requests.push(mpi.irecv(from, DATA, size).await);
+        }
+    }
+    mpi.wait_all(&requests).await;
+    if mpi.rank() == from {
+        mpi.recv(to, ACKNOWLEDGEMENT, 4).await;
+    } else if mpi.rank() == to {
+        mpi.send(from, ACKNOWLEDGEMENT, 4).await;
+    }
+}

@@ -1,0 +1,32 @@
+//! Something again and again for some time, by all ranks.
+
+use std::future::Future;
+
+use crate::models::time::Time;
+use crate::mpi::program::Mpi;
+
+/// Turns between two looks at the clock take about so long, in nanoseconds.
+const LOOK_NS: f64 = 10e6;
+
+/// Repeats something for some time, so often at least and at most, where it takes about so many nanoseconds. How
+/// often, and how long that took for all.
+pub(super) async fn repeat<F: Future<Output = ()>>(
+    mpi: &Mpi,
+    (time, least, most): (Time, u64, u64),
+    about_ns: f64,
+    turn: impl Fn() -> F,
+) -> (u64, Time) {
+    let start = mpi.greatest(mpi.time()).await;
+    let batch = ((LOOK_NS / about_ns) as u64).clamp(1, 100);
+    let mut turns = 0;
+    loop {
+        for _ in 0..batch.min(most - turns) {
+            turn().await;
+            turns += 1;
+        }
+        let passed = mpi.greatest(mpi.time()).await - start;
+        if turns >= most || turns >= least && passed >= time {
+            return (turns, passed);
+        }
+    }
+}
