@@ -32,6 +32,13 @@ pub struct RankTrace {
     pub is_whole: bool,
 }
 
+impl RankTrace {
+    /// Whether threads of it were in MPI at once.
+    pub fn has_threads_beside(&self) -> bool {
+        self.operations.iter().any(|operation| matches!(operation, Operation::Thread { is_beside: true, .. }))
+    }
+}
+
 /// A call, and the time before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {

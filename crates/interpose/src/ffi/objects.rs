@@ -5,6 +5,7 @@
 
 use std::ffi::c_int;
 use std::ptr;
+use std::sync::OnceLock;
 
 use super::abi::{Abi, UNDEFINED};
 use super::functions as mpi;
@@ -158,10 +159,15 @@ impl Comm {
         Group::of(abi, self)?.translate(self.size()?, &Group::of(abi, other)?)
     }
 
+    /// The ranks that its ranks have in the world; nothing for those that have none.
+    pub fn ranks_in_world(self, abi: &Abi) -> Result<Vec<Option<usize>>> {
+        Group::of(abi, self)?.translate(self.size()?, Group::world(abi)?)
+    }
+
     /// The same of the ranks that messages go to.
-    pub fn remote_ranks_in(self, abi: &Abi, other: Comm) -> Result<Vec<Option<usize>>> {
+    pub fn remote_ranks_in_world(self, abi: &Abi) -> Result<Vec<Option<usize>>> {
         let group = if self.is_inter()? { Group::remote_of(abi, self)? } else { Group::of(abi, self)? };
-        group.translate(self.remote_size()?, &Group::of(abi, other)?)
+        group.translate(self.remote_size()?, Group::world(abi)?)
     }
 
     /// A new communicator of the same ranks, without attributes; its errors are returned. All ranks must call this.
@@ -231,6 +237,15 @@ impl Op {
 struct Group(Handle);
 
 impl Group {
+    /// That of MPI_COMM_WORLD.
+    fn world(abi: &Abi) -> Result<&'static Group> {
+        static WORLD: OnceLock<Group> = OnceLock::new();
+        match WORLD.get() {
+            Some(world) => Ok(world),
+            None => Group::of(abi, Comm::world(abi)).map(|world| WORLD.get_or_init(|| world)),
+        }
+    }
+
     fn of(abi: &Abi, comm: Comm) -> Result<Group> {
         // SAFETY: a valid communicator, and a place for a handle.
         new_handle(abi, |place| unsafe { mpi::comm_group(comm.0, place) }).map(Group)

@@ -15,7 +15,7 @@ use fishplate_profile::{VARIABLE, store_text};
 use super::interfaces::{self, Sampler};
 use super::message_numbers::hash;
 use super::rails::Rails;
-use super::recorder::Recorder;
+use super::recorder::{Moment, Recorder};
 use super::tables::Tables;
 use super::timeline::Timeline;
 use crate::ffi::{self, Abi, Comm, GrowingFile, clock};
@@ -90,14 +90,11 @@ pub fn finish() {
 
 /// Before MPI_Finalize, while MPI can still be asked.
 pub fn stop() {
-    if let Some(session) = get() {
-        lock(&session.recorder).communicators.name_all();
-        if let Some(tracer) = &session.tracer {
-            let (began, computed) = trace::begin_call();
-            let mut tracer = lock(tracer);
-            tracer.begin_call(began, computed);
-            tracer.finish();
-        }
+    if let Some(tracer) = get().and_then(|session| session.tracer.as_ref()) {
+        let (began, computed) = trace::begin_call();
+        let mut tracer = lock(tracer);
+        tracer.begin_call(began, computed);
+        tracer.finish();
     }
 }
 
@@ -112,21 +109,27 @@ pub fn abort(code: i32) {
 
 /// MPI_Pcontrol(0).
 pub fn pause() {
-    if let Some(session) = get() {
-        lock(&session.recorder).end_events();
+    if let Some(session) = get()
+        && session.paused.load(Ordering::Relaxed) == 0
+    {
+        lock(&session.recorder).pause(true);
         session.paused.store(clock::monotonic(), Ordering::Relaxed);
-        IS_ON.store(false, Ordering::Release);
     }
 }
 
 /// MPI_Pcontrol with another number.
 pub fn resume() {
-    if let Some(session) = SESSION.get()
+    if let Some(session) = get()
         && session.end_pause()
     {
-        trace::end_call();
-        IS_ON.store(true, Ordering::Release);
+        lock(&session.recorder).pause(false);
     }
+}
+
+/// Records nothing from now on.
+pub fn give_up() {
+    pause();
+    IS_ON.store(false, Ordering::Release);
 }
 
 /// In a child that the program has forked: what is recorded is of its parent.
@@ -175,11 +178,27 @@ impl Session {
         self.tables.raise(header::THREADS, threads);
     }
 
+    /// Whether several threads were in MPI at once.
+    pub fn has_several_threads(&self) -> bool {
+        self.tables.get(header::THREADS) > 1
+    }
+
     /// It has returned.
     pub fn end_call(&self) {
         if self.in_mpi.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.tables.set(header::CURRENT_CALL, 0);
         }
+    }
+
+    /// A call has not returned: an exception has passed it.
+    pub fn abandoned(&self, mut moment: Moment) {
+        lock(&self.recorder).end_call(&mut moment, None, true);
+    }
+
+    /// A call has been left without a word, by `longjmp`: how long it took is not known.
+    pub fn left(&self, call: usize, caller: usize, began: u64) {
+        self.abandoned(Moment { call, caller, began, ended: began, site: 0, is_nested: false });
+        self.end_call();
     }
 
     /// Whether there was a pause that ends now.
@@ -199,6 +218,7 @@ fn begin_trace(host: &str, rank: usize, ranks: usize) -> Option<Tracer> {
         rank: rank as u32,
         ranks: ranks as u32,
         world: world_of_launcher(),
+        is_spawned: false,
         host: host.into(),
         machine: boot_id(),
         program: env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
