@@ -2,8 +2,13 @@
 and what they did is replayed."""
 
 import json
+import shutil
+import sys
+from pathlib import Path
 
-from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, mpiexec, stack
+from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, MpiTest, mpiexec, program, stack
+
+LOOKED_UP = HERE.parent / "programs" / "looked_up.py"
 
 KINDS = ["mpich", "openmpi"]
 # Of `unusual`: the longest message; what each rank sends by buffered sends; how late the sender was, in all.
@@ -72,4 +77,68 @@ class Recorder(MpiTest):
                 self.assertGreater(ranks[1]["late"]["sender_ns"], LATE_NS // 2)
                 # 1000 Mbit/s carry 2.4 GB in no less.
                 self.assertGreater(self.predicted(), LONG * 8e-9)
+                self.begin()
+
+    def calls(self, rank):
+        return {call["call"]: call["count"] for call in rank["calls"]}
+
+    def test_sessions_and_functions_that_are_looked_up(self):
+        for interface, library, world in [("mpich", "libmpi.so.12", "44000000"),
+                                          ("openmpi", "libmpi.so.40", "ompi_mpi_comm_world")]:
+            with self.subTest(interface):
+                ran = self.recorded(*mpiexec(interface, 3), program("sessions", interface))
+                self.succeeds(ran, "all right")
+                self.assertEqual([self.calls(rank)["MPI_Allreduce"] for rank in self.ranks()], [100] * 3)
+                self.assertEqual([rank["end"] for rank in self.ranks()], ["finalized"] * 3)
+                self.predicted()
+                self.begin()
+                script = [sys.executable, LOOKED_UP, stack(INTERFACES[interface][0]).parent / "lib" / library, world]
+                self.succeeds(self.recorded(*mpiexec(interface, 2), *script), "all right")
+                self.assertEqual([self.calls(rank)["MPI_Barrier"] for rank in self.ranks()], [100] * 2)
+                self.predicted()
+                self.begin()
+        ran = self.recorded(*mpiexec("mpich", 1), program("sessions"), "twice")
+        self.succeeds(ran, "MPI was begun again after its end: the profile is of what was before",
+                      warns="MPI was begun again")
+
+    def test_worlds_that_others_have_started(self):
+        for interface in KINDS:
+            with self.subTest(interface):
+                ran = self.recorded(*mpiexec(interface, 1), program("spawning", interface))
+                self.succeeds(ran, "all right", "2 MPI programs ran")
+                ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
+                self.succeeds(ran, "2 ranks that others have started (MPI_Comm_spawn) left out", warns="left out")
+                self.begin()
+
+    def test_a_program_with_an_address_sanitizer(self):
+        sanitized = [*mpiexec("mpich", 2), program("sanitized"), "fork"]
+        leaks = {"ASAN_OPTIONS": "detect_leaks=0"}
+        run = [FISHPLATE, "run", "--mpi", "mpich", "--", *sanitized]
+        self.succeeds(self.run_command(run, environment=AS_ROOT | leaks | {"FISHPLATE_RAILS": "lo"}), "all right")
+        self.succeeds(self.recorded(*sanitized, **leaks), "all right")
+        self.assertEqual([self.calls(rank)["MPI_Isend"] for rank in self.ranks()], [2, 2])
+
+    def test_a_container_a_rank(self):
+        stats = self.folder / "stats"
+        inside = ["unshare", "--pid", "--fork", program("profiled"), "counts"]
+        run = [FISHPLATE, "run", "--mpi", "mpich", "--stats", stats, "--", "mpiexec", "-n", 4, *inside]
+        ran = self.recorded(*run, FISHPLATE_RAILS="lo", MPIR_CVAR_NOLOCAL="1")
+        self.succeeds(ran, "all right", "4 processes on 1 host")
+        self.assertEqual({rank["pid"] for rank in self.ranks()}, {1})
+        self.assertEqual([rank["rank"] for rank in self.ranks()], [0, 1, 2, 3])
+        self.assertEqual(len(list(self.trace.glob("*.trace"))), 4)
+
+    def test_a_folder_whose_name_variables_cannot_hold(self):
+        for name in ["with blank", "with:colon"]:
+            with self.subTest(name):
+                installed = self.folder / name
+                shutil.copytree(FISHPLATE.parent.parent, installed, ignore=lambda folder, names:
+                                [one for one in names if Path(folder) == FISHPLATE.parent.parent and one not in ("bin", "lib", "share")])
+                cache = {"FISHPLATE_CACHE": str(self.folder / "cache")}
+                for command in (["profile", "--output", self.record, "--"], ["run", "--"]):
+                    ran = self.run_command([installed / "bin" / "fishplate", *command, *mpiexec("mpich", 2),
+                                            program("profiled"), "counts"], environment=cache | {"FISHPLATE_RAILS": "lo"})
+                    self.succeeds(ran, "all right")
+                    self.assertNotIn("cannot be preloaded", ran.err)
+                self.assertEqual([self.calls(rank)["MPI_Isend"] for rank in self.ranks()], [11, 11])
                 self.begin()

@@ -120,7 +120,7 @@ fn what_is_no_trace_of_a_program_is_refused() {
         "DIR/a.trace: this is no trace"
     );
     let version = says(&|folder| fs::write(folder.join("a.trace"), b"FPTRACE\x09...").unwrap());
-    assert!(version.starts_with("DIR/a.trace: the trace is of version 9 of the format, and this program reads 1"));
+    assert!(version.starts_with("DIR/a.trace: the trace is of version 9 of the format, and this program reads 2"));
     assert_eq!(says(&|folder| write(folder, 1, 4, 1, 1, true)), "DIR: of 4 ranks, 3 left no trace: 0, 2, 3");
     let several = says(&|folder| {
         write(folder, 0, 2, 1, 1, true);

@@ -6,6 +6,7 @@
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::abi::{Abi, UNDEFINED};
 use super::functions as mpi;
@@ -53,6 +54,37 @@ impl Comm {
     /// MPI_COMM_WORLD.
     pub fn world(abi: &Abi) -> Comm {
         Comm(abi.comm_world)
+    }
+
+    /// Takes the processes that a session calls `mpi://WORLD` for the world, where there may be no MPI_COMM_WORLD. Returns
+    /// this process's rank among them, and their number.
+    pub fn world_of_session(abi: &Abi, session: usize) -> Result<(usize, usize)> {
+        let name = c"mpi://WORLD".as_ptr().cast_mut().cast();
+        // SAFETY: a session that MPI has just made, a text, and a place for a handle.
+        let group = new_handle(abi, |place| unsafe { mpi::group_from_session_pset(session, name, place) })?;
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: a valid group, and places for numbers.
+        check(unsafe { mpi::group_rank(group, &mut rank) })?;
+        // SAFETY: as above.
+        check(unsafe { mpi::group_size(group, &mut size) })?;
+        WORLD.get_or_init(|| Group(group));
+        IS_OF_SESSION.store(true, Ordering::Relaxed);
+        Ok((rank as usize, size as usize))
+    }
+
+    /// Whether the world is that of a session.
+    pub fn is_world_of_sessions() -> bool {
+        IS_OF_SESSION.load(Ordering::Relaxed)
+    }
+
+    /// Whether other ranks have started those of MPI_COMM_WORLD.
+    pub fn has_parent(abi: &Abi) -> bool {
+        if Comm::is_world_of_sessions() {
+            return false;
+        }
+        // SAFETY: a place for a handle.
+        let parent = new_handle(abi, |place| unsafe { mpi::comm_get_parent(place) });
+        parent.is_ok_and(|parent| parent != abi.comm_null)
     }
 
     /// This process's rank.
@@ -233,13 +265,17 @@ impl Op {
     }
 }
 
+/// The processes that profiles have ranks for.
+static WORLD: OnceLock<Group> = OnceLock::new();
+/// They are those of a session.
+static IS_OF_SESSION: AtomicBool = AtomicBool::new(false);
+
 /// A group, freed when dropped.
 struct Group(Handle);
 
 impl Group {
     /// That of MPI_COMM_WORLD.
     fn world(abi: &Abi) -> Result<&'static Group> {
-        static WORLD: OnceLock<Group> = OnceLock::new();
         match WORLD.get() {
             Some(world) => Ok(world),
             None => Group::of(abi, Comm::world(abi)).map(|world| WORLD.get_or_init(|| world)),

@@ -73,6 +73,11 @@ impl Communicator {
         self.world.as_ref().map_or(Some(rank), |world| world.get(rank).copied().flatten())
     }
 
+    /// Whether some of its ranks are not in the world.
+    pub fn has_foreign(&self) -> bool {
+        self.world.as_ref().is_some_and(|world| world.contains(&None))
+    }
+
     /// The number of the next collective operation.
     pub fn next_collective(&mut self) -> u64 {
         self.collectives += 1;

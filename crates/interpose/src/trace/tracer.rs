@@ -152,8 +152,10 @@ impl Tracer {
         source: impl FnOnce(usize) -> Option<(u32, i32)>,
     ) -> Option<Completed> {
         let entry = self.slots.complete(id)?;
-        let source = entry.wild.filter(|_| !is_cancelled).and_then(source);
-        Some(Completed { request: entry.slot, source, is_cancelled })
+        let source = entry.wild.filter(|_| !is_cancelled).map(source);
+        // What comes from a rank of another world is no message of this one.
+        let is_cancelled = is_cancelled || source == Some(None);
+        Some(Completed { request: entry.slot, source: source.flatten(), is_cancelled })
     }
 
     /// A request is freed.

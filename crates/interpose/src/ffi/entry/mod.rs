@@ -200,15 +200,19 @@ fn life(function: *mut c_void, arguments: &Arguments) -> usize {
     let is_outermost = arguments.language.is_recorded();
     match arguments.call.name.as_str() {
         "MPI_Abort" if is_outermost => profile::abort(arguments.second_int()),
-        "MPI_Finalize" if is_outermost => profile::stop(),
+        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => profile::stop(),
         "MPI_Pcontrol" if arguments.first_int() == 0 => profile::pause(),
         "MPI_Pcontrol" => profile::resume(),
         _ => {}
     }
     let result = arguments.call(function);
     match arguments.call.name.as_str() {
-        "MPI_Init" | "MPI_Init_thread" if is_outermost && !arguments.has_failed(result) => profile::start(),
-        "MPI_Finalize" if is_outermost => profile::finish(),
+        "MPI_Init" | "MPI_Init_thread" if is_outermost && !arguments.has_failed(result) => profile::start(None),
+        "MPI_Session_init" if is_outermost && !arguments.has_failed(result) => {
+            let made = Abi::get().and_then(|abi| arguments.handle_of(abi, b'j', 0));
+            profile::start(made);
+        }
+        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => profile::finish(),
         _ => {}
     }
     result

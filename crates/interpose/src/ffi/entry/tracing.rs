@@ -153,6 +153,9 @@ impl After<'_> {
         let window = self.arguments.handle(self.abi, b'w').unwrap_or(0);
         let Some(place) = self.recorder.communicator_of_window(window) else { return tracer.computes() };
         let communicator = self.recorder.communicators.at(place);
+        if communicator.has_foreign() {
+            return tracer.computes();
+        }
         let target = self.arguments.int(b'h').and_then(|rank| communicator.in_world(rank)).map(|rank| rank as u32);
         let kind = match self.arguments.call.name.as_str() {
             "MPI_Win_fence" => Epoch::Fence,
@@ -175,6 +178,10 @@ impl After<'_> {
         let comm = if is_of_group { self.made() } else { self.comm };
         let (Some(kind), Some(comm)) = (kind, comm) else { return tracer.computes() };
         let place = self.recorder.communicators.place(comm);
+        // What others do there is not in the traces of this world.
+        if self.recorder.communicators.at(place).has_foreign() {
+            return tracer.computes();
+        }
         tracer.know(place, self.recorder.communicators.at(place));
         let root = self.arguments.int(b'o').and_then(|root| u32::try_from(root).ok());
         let neighbors = if self.arguments.call.kind == Kind::Neighbor { self.neighbors(comm, place) } else { None };

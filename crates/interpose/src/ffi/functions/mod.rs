@@ -70,6 +70,10 @@ functions! {
                                                          destinations_most: Int, destinations: Out, weights_out: Out);
     get_library_version = c"PMPI_Get_library_version" (text: Address, length: Out);
     get_elements_x = c"PMPI_Get_elements_x" (status: Address, datatype: Handle, count: *mut i64);
+    comm_get_parent = c"PMPI_Comm_get_parent" (parent: Slot);
+    group_from_session_pset = c"PMPI_Group_from_session_pset" (session: Handle, name: Address, group: Slot);
+    group_rank = c"PMPI_Group_rank" (group: Handle, rank: Out);
+    group_size = c"PMPI_Group_size" (group: Handle, size: Out);
     comm_test_inter = c"PMPI_Comm_test_inter" (comm: Handle, flag: Out);
     comm_group = c"PMPI_Comm_group" (comm: Handle, group: Slot);
     comm_create = c"PMPI_Comm_create" (comm: Handle, group: Handle, attached: Slot);
