@@ -6,7 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, MpiTest, mpiexec, program, stack
+import every_call
+from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, MpiTest, mpiexec, program, stack, tool
 
 LOOKED_UP = HERE.parent / "programs" / "looked_up.py"
 
@@ -141,4 +142,26 @@ class Recorder(MpiTest):
                     self.succeeds(ran, "all right")
                     self.assertNotIn("cannot be preloaded", ran.err)
                 self.assertEqual([self.calls(rank)["MPI_Isend"] for rank in self.ranks()], [11, 11])
+                self.begin()
+
+    def test_every_function_once(self):
+        for interface in KINDS:
+            with self.subTest(interface):
+                mpi = stack(interface)
+                [library] = (mpi.parent / "lib").glob("libmpi.so.[1-9][0-9]")
+                symbols = self.run_command([tool("nm"), "-D", "--defined-only", library]).out.split()
+                every = every_call.Program({symbol.partition("@")[0] for symbol in symbols})
+                source, built = self.folder / "every.c", self.folder / "every"
+                source.write_text(every.text())
+                self.succeeds(self.run_command([mpi / "mpicc", "-w", "-o", built, source]))
+                self.succeeds(self.recorded(*mpiexec(interface, 2), built, self.folder / "file"), "all right")
+                # Begin and end are no calls that a profile counts.
+                counted = {name for name in every_call.table() if name in every.exists} - every_call.BEGIN_AND_END
+                called = {name for rank in every.wanted for name in rank}
+                self.assertEqual(counted - called, every_call.ELSEWHERE)
+                for rank, wanted in zip(self.ranks(), every.wanted):
+                    got = {call["call"]: [call["count"], call["sent"], call["received"]] for call in rank["calls"]}
+                    self.assertEqual(got, {name: one for name, one in wanted.items() if name in counted})
+                    self.assertEqual((rank["late"]["unmatched"], set(rank["lost"].values())), (0, {0}))
+                self.predicted()
                 self.begin()
