@@ -14,8 +14,8 @@ DONE = {0: ["communicator 0 is [0, 1, 2]", "receive of 65536 B from 2 on 0, tag 
             "send of 1000 B to 1 on 0, tag 9, request 1", "wait for requests [0, 1]",
             "send of 800 B to 1 on 0, tag 1 and receive of 800 B from 2 on 0, tag 1", "send of 3 B to 1 on 0, tag 2",
             "communicator 1 is [2, 1, 0]", "broadcast on 1, root 0: sends 4 B, receives 4 B",
-            "allgather on 1: sends 3 B, receives [1, 2, 3] B", "fence of window 0",
-            "window 0 of rank 1: writes 4 B, reads 0 B", "end"],
+            "allgather on 1: sends 3 B, receives [1, 2, 3] B", "communicator 2 is [0, 1, 2]", "fence of window 2",
+         "window 2 of rank 1: writes 4 B, reads 0 B", "end"],
         # What was taken from any rank has come from one.
         1: ["receive of 100 B from 0 on 0, tag 2", "allreduce on 1: sends 8 B, receives 8 B, request 0"]}
 NAS = ["cg", "ep", "ft", "is", "lu", "mg", "bt", "sp"]
@@ -100,4 +100,6 @@ class Predict(MpiTest):
 
     def test_several_threads(self):
         ran = self.run_command(self.profile(*mpiexec("mpich", 2), program("profiled"), "threads"))
-        self.succeeds(ran, "all right", "several threads call MPI", warns="several threads call MPI")
+        self.succeeds(ran, "all right")
+        ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
+        self.fails(ran, "rank 0: several of its threads were in MPI at once")

@@ -8,7 +8,7 @@ use std::path::Path;
 use common::{Installed, Ran};
 use fishplate_trace::rank_file::Header;
 use fishplate_trace::write::{OwnTail, Writer};
-use fishplate_trace::{Operation, Receive, Send};
+use fishplate_trace::{Mode, Operation, Receive, Send};
 
 /// Writes a rank that computes for 1 ms before each call.
 fn write(folder: &Path, rank: u32, ranks: u32, operations: &[Operation]) {
@@ -17,6 +17,7 @@ fn write(folder: &Path, rank: u32, ranks: u32, operations: &[Operation]) {
         rank,
         ranks,
         world: 1,
+        is_spawned: false,
         host: format!("node{rank}"),
         machine: format!("machine {rank}"),
         program: "/opt/app/bin/heat".into(),
@@ -35,7 +36,7 @@ fn write(folder: &Path, rank: u32, ranks: u32, operations: &[Operation]) {
 /// Rank 0 sends 10 MB to rank 1.
 fn two_ranks(folder: &Path) {
     let (communicator, tag, bytes, has_gaps, request) = (0, 7, 10_000_000, false, None);
-    let send = Send { communicator, to: 1, tag, bytes, is_synchronous: false, has_gaps, request };
+    let send = Send { communicator, to: 1, tag, bytes, mode: Mode::Standard, has_gaps, request };
     let receive = Receive { communicator, from: Some(0), tag: Some(tag), bytes, has_gaps, request };
     write(folder, 0, 2, &[Operation::Send(send)]);
     write(folder, 1, 2, &[Operation::Receive(receive)]);

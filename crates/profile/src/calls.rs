@@ -76,6 +76,8 @@ kinds! {
     Complete = "complete", Completion;
     /// Looks for messages.
     Probe = "probe", PointToPoint;
+    /// Waits until what is in buffers of buffered sends has gone.
+    Buffer = "buffer", PointToPoint;
     /// A barrier.
     Barrier = "barrier", Collective;
     /// The root's data to all.

@@ -99,7 +99,7 @@ fn look(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Mis
     }
     let coming = interfaces.iter().filter(|interface| interface.may_get_address);
     let coming: Vec<&str> = coming.map(|interface| interface.name.as_str()).collect();
-    match (rails.iter().all(|rail| rail.is_loopback), coming.as_slice()) {
+    match (rails.iter().all(|rail| rail.is_of_host_alone()), coming.as_slice()) {
         (true, []) => Err(Missing::Never(no_way(&interfaces))),
         (true, coming) => Err(Missing::Way(format!("no address on {}", coming.join(", ")))),
         (false, coming) if !coming.is_empty() && rails.iter().all(|rail| has_own_address_alone(rail)) => {
@@ -111,14 +111,14 @@ fn look(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Mis
 }
 
 fn no_way(interfaces: &[Interface]) -> String {
-    let loopback = interfaces.iter().find(|interface| interface.is_rail() && interface.is_loopback);
+    let loopback = interfaces.iter().find(|interface| interface.is_rail() && interface.is_of_host_alone());
     let loopback = loopback.map_or(String::new(), |lo| format!("{}: loopback; ", lo.name));
     format!("no network interface leads to other hosts: {loopback}{}", reasons(interfaces))
 }
 
 /// Whether it has only the address of IPv6 that every interface makes up for itself.
 fn has_own_address_alone(interface: &Interface) -> bool {
-    interface.is_loopback || interface.addresses.iter().all(|own| own.ip.is_ipv6() && is_link_local(&own.ip))
+    interface.is_of_host_alone() || interface.addresses.iter().all(|own| own.ip.is_ipv6() && is_link_local(&own.ip))
 }
 
 /// The interfaces, once all that are up have an address, or soon.

@@ -10,7 +10,7 @@ use fishplate_sim::suite::Machine;
 use fishplate_sim::testbed::{Description, Placement, shipped};
 use fishplate_trace::rank_file::Header;
 use fishplate_trace::{
-    Collective, CollectiveKind, Completed, Epoch, Operation, RankTrace, Receive, Send, Sizes, Step, Trace,
+    Collective, CollectiveKind, Completed, Epoch, Mode, Operation, RankTrace, Receive, Send, Sizes, Step, Trace,
 };
 
 const PLAIN: Computation = Computation { with_idle: false, scale: 1.0, processors: None };
@@ -57,8 +57,8 @@ fn on(testbed: &str, trace: &Arc<Trace>, per_node: u32) -> Outcome {
 }
 
 fn send(to: u32, tag: i32, bytes: u64, request: Option<u32>) -> Operation {
-    let (communicator, is_synchronous, has_gaps) = (0, false, false);
-    Operation::Send(Send { communicator, to, tag, bytes, is_synchronous, has_gaps, request })
+    let (communicator, mode, has_gaps) = (0, Mode::Standard, false);
+    Operation::Send(Send { communicator, to, tag, bytes, mode, has_gaps, request })
 }
 
 fn receive(from: Option<u32>, tag: Option<i32>, bytes: u64, request: Option<u32>) -> Operation {
@@ -66,7 +66,9 @@ fn receive(from: Option<u32>, tag: Option<i32>, bytes: u64, request: Option<u32>
 }
 
 fn wait(requests: &[u32]) -> Operation {
-    Operation::Wait(requests.iter().map(|request| Completed { request: *request, source: None }).collect())
+    Operation::Wait(
+        requests.iter().map(|request| Completed { request: *request, source: None, is_cancelled: false }).collect(),
+    )
 }
 
 fn collective(kind: CollectiveKind, bytes: u64, request: Option<u32>) -> Operation {

@@ -20,7 +20,7 @@ pub mod read;
 pub mod ti;
 pub mod write;
 
-pub use operation::{Collective, CollectiveKind, Completed, Epoch, Operation, Receive, Send, Sizes};
+pub use operation::{Collective, CollectiveKind, Completed, Epoch, Mode, Operation, Receive, Send, Sizes};
 pub use read::{RankTrace, Step, Trace};
 
 /// The variable that names the folder where ranks write their traces.

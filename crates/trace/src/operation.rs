@@ -20,6 +20,13 @@ pub enum Operation {
         /// Its ranks, in order; of an intercommunicator, those of the other group.
         members: Vec<u32>,
     },
+    /// No call: those that follow are of this thread of the process, in the order in which they returned.
+    Thread {
+        /// Which; the first one is 0.
+        number: u32,
+        /// It was in MPI while another one was.
+        is_beside: bool,
+    },
     /// Sends.
     Send(Send),
     /// Receives.
@@ -50,6 +57,8 @@ pub enum Operation {
         /// Which.
         kind: Epoch,
     },
+    /// MPI_Buffer_detach, MPI_Buffer_flush: waits until what is in buffers of the program's has gone.
+    Flush,
     /// MPI_Finalize, or the end of the trace.
     End,
 }
@@ -65,12 +74,23 @@ pub struct Send {
     pub tag: i32,
     /// How much.
     pub bytes: u64,
-    /// It is complete only when it is received.
-    pub is_synchronous: bool,
+    /// When it is complete.
+    pub mode: Mode,
     /// The data have gaps.
     pub has_gaps: bool,
     /// Where the call does not wait for it.
     pub request: Option<Slot>,
+}
+
+/// When a send is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mode {
+    /// When its buffer may be used again, which is the MPI's choice: MPI_Send, MPI_Rsend.
+    Standard,
+    /// At once, as it goes by way of a buffer of the program's: MPI_Bsend.
+    Buffered,
+    /// When it is received: MPI_Ssend.
+    Synchronous,
 }
 
 /// What is received.
@@ -97,6 +117,8 @@ pub struct Completed {
     pub request: Slot,
     /// Where it came from, with which tag, if it was a receive that took any.
     pub source: Option<(u32, i32)>,
+    /// It has done nothing, as it was cancelled.
+    pub is_cancelled: bool,
 }
 
 /// A collective operation of one rank.

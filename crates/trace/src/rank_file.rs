@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 /// How a file begins; the last byte is the format's version.
-pub const MAGIC: [u8; 8] = *b"FPTRACE\x01";
+pub const MAGIC: [u8; 8] = *b"FPTRACE\x02";
 /// Ending of files.
 pub const TRACE: &str = "trace";
 /// The same of what is not in the file yet.
@@ -58,6 +58,8 @@ pub struct Header {
     pub ranks: u32,
     /// What tells programs apart that run at the same time; 0: not known.
     pub world: u64,
+    /// Whether other ranks have started it, by MPI_Comm_spawn.
+    pub is_spawned: bool,
     /// Name of the host.
     pub host: String,
     /// Which machine, and when it was started: hosts that are the same one have the same.
@@ -79,6 +81,7 @@ impl Header {
             rank,
             ranks,
             world: 0,
+            is_spawned: false,
             host: String::new(),
             machine: String::new(),
             program: String::new(),

@@ -32,6 +32,13 @@ pub struct RankTrace {
     pub is_whole: bool,
 }
 
+impl RankTrace {
+    /// Whether threads of it were in MPI at once.
+    pub fn has_threads_beside(&self) -> bool {
+        self.operations.iter().any(|operation| matches!(operation, Operation::Thread { is_beside: true, .. }))
+    }
+}
+
 /// A call, and the time before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -108,14 +115,27 @@ impl std::error::Error for ReadError {}
 /// # Errors
 /// When there are none, some are missing, or files are not what they should be.
 pub fn folder(folder: &Path) -> Result<Trace, ReadError> {
+    folder_without_spawned(folder).map(|(trace, _)| trace)
+}
+
+/// The same, and how many ranks were left out, as others have started them: what passes between several worlds is in no
+/// trace.
+///
+/// # Errors
+/// As [`folder`].
+pub fn folder_without_spawned(folder: &Path) -> Result<(Trace, usize), ReadError> {
     let problem = |error| ReadError::Io(folder.into(), error);
-    let mut ranks = BTreeMap::new();
+    let (mut ranks, mut spawned) = (BTreeMap::new(), 0);
     for entry in fs::read_dir(folder).map_err(problem)? {
         let path = entry.map_err(problem)?.path();
         if path.extension().is_none_or(|ending| ending != TRACE) {
             continue;
         }
         let rank = rank::read(&path)?;
+        if rank.header.is_spawned {
+            spawned += 1;
+            continue;
+        }
         if ranks.insert(rank.header.rank, rank).is_some() {
             return Err(ReadError::SeveralPrograms(folder.into()));
         }
@@ -129,5 +149,5 @@ pub fn folder(folder: &Path) -> Result<Trace, ReadError> {
     if !missing.is_empty() {
         return Err(ReadError::Missing(folder.into(), missing, count));
     }
-    Ok(Trace { ranks: ranks.into_values().collect() })
+    Ok((Trace { ranks: ranks.into_values().collect() }, spawned))
 }

@@ -2,7 +2,7 @@
 
 use fishplate_trace::cycle::{Cycle, CycleError};
 use fishplate_trace::rank_file::Header;
-use fishplate_trace::{Collective, CollectiveKind, Operation, RankTrace, Receive, Send, Sizes, Step, Trace};
+use fishplate_trace::{Collective, CollectiveKind, Mode, Operation, RankTrace, Receive, Send, Sizes, Step, Trace};
 
 const RANKS: u32 = 4;
 const ITERATIONS: u64 = 5;
@@ -21,9 +21,9 @@ fn collective(kind: CollectiveKind, sizes: Sizes) -> Operation {
 }
 
 fn exchange(rank: u32, distance: u32) -> Operation {
-    let (communicator, tag, request, is_synchronous, has_gaps) = (0, 1, None, false, false);
+    let (communicator, tag, request, mode, has_gaps) = (0, 1, None, Mode::Standard, false);
     let (to, from, bytes) = ((rank + distance) % RANKS, Some((rank + RANKS - distance) % RANKS), 1000);
-    let send = Send { communicator, to, tag, bytes, is_synchronous, has_gaps, request };
+    let send = Send { communicator, to, tag, bytes, mode, has_gaps, request };
     Operation::Exchange(send, Receive { communicator, from, tag: Some(tag), bytes, has_gaps, request })
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use fishplate_trace::rank_file::Header;
 use fishplate_trace::read::{self, ReadError};
 use fishplate_trace::write::{OwnTail, Writer};
-use fishplate_trace::{Completed, Operation, Receive, Send, Trace};
+use fishplate_trace::{Completed, Mode, Operation, Receive, Send, Trace};
 
 fn header(rank: u32, ranks: u32) -> Header {
     let (host, program) = ("node0".into(), "/bin/app".into());
@@ -19,7 +19,7 @@ fn send(bytes: u64) -> Operation {
         to: 1,
         tag: 3,
         bytes,
-        is_synchronous: false,
+        mode: Mode::Standard,
         has_gaps: false,
         request: None,
     })
@@ -120,7 +120,7 @@ fn what_is_no_trace_of_a_program_is_refused() {
         "DIR/a.trace: this is no trace"
     );
     let version = says(&|folder| fs::write(folder.join("a.trace"), b"FPTRACE\x09...").unwrap());
-    assert!(version.starts_with("DIR/a.trace: the trace is of version 9 of the format, and this program reads 1"));
+    assert!(version.starts_with("DIR/a.trace: the trace is of version 9 of the format, and this program reads 2"));
     assert_eq!(says(&|folder| write(folder, 1, 4, 1, 1, true)), "DIR: of 4 ranks, 3 left no trace: 0, 2, 3");
     let several = says(&|folder| {
         write(folder, 0, 2, 1, 1, true);
@@ -144,7 +144,7 @@ fn receives_from_any_rank_have_the_source_they_got() {
             request: Some(2),
         })
     };
-    let wait = |source| Operation::Wait(vec![Completed { request: 2, source: Some(source) }]);
+    let wait = |source| Operation::Wait(vec![Completed { request: 2, source: Some(source), is_cancelled: false }]);
     let file = File::create(folder.path().join("0.trace")).unwrap();
     let mut writer = Writer::begin(file, OwnTail::new(), &header(0, 1)).unwrap();
     for operation in [receive(None), wait((1, 5)), receive(None), wait((3, 6)), receive(None)] {

@@ -131,6 +131,12 @@ impl Abi {
         self.request_empty == Some(request)
     }
 
+    /// Whether several requests may have a handle at once: MPICH has handles of its own for what is complete when the call
+    /// returns.
+    pub fn is_shared_request(&self, request: Handle) -> bool {
+        self.is_complete(request) || !self.is_open_mpi() && request as u32 >> 30 == 1
+    }
+
     /// Whether it is Open MPI's own.
     pub fn is_open_mpi(&self) -> bool {
         self.request_empty.is_some()

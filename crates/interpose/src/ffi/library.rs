@@ -24,6 +24,14 @@ pub fn in_module_of(caller: usize, name: &CStr) -> Option<*mut c_void> {
     (base(address) != base(in_module_of as *const c_void)).then_some(address)
 }
 
+/// Whether an address is in the MPI library.
+pub fn is_of_mpi(address: usize) -> bool {
+    static BASE: OnceLock<Option<usize>> = OnceLock::new();
+    let base = |address: *const c_void| module_of(address).map(|module| module.base);
+    let own = BASE.get_or_init(|| base(symbol(MARK)?));
+    own.is_some() && base(address as *const c_void) == *own
+}
+
 /// The address of a variable of the MPI library. A program that is linked with it may hold the variable itself, in a copy
 /// that the library uses as well (a copy relocation).
 pub fn variable(name: &CStr) -> Option<*mut c_void> {

@@ -5,6 +5,8 @@
 
 use std::ffi::c_int;
 use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::abi::{Abi, UNDEFINED};
 use super::functions as mpi;
@@ -52,6 +54,37 @@ impl Comm {
     /// MPI_COMM_WORLD.
     pub fn world(abi: &Abi) -> Comm {
         Comm(abi.comm_world)
+    }
+
+    /// Takes the processes that a session calls `mpi://WORLD` for the world, where there may be no MPI_COMM_WORLD. Returns
+    /// this process's rank among them, and their number.
+    pub fn world_of_session(abi: &Abi, session: usize) -> Result<(usize, usize)> {
+        let name = c"mpi://WORLD".as_ptr().cast_mut().cast();
+        // SAFETY: a session that MPI has just made, a text, and a place for a handle.
+        let group = new_handle(abi, |place| unsafe { mpi::group_from_session_pset(session, name, place) })?;
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: a valid group, and places for numbers.
+        check(unsafe { mpi::group_rank(group, &mut rank) })?;
+        // SAFETY: as above.
+        check(unsafe { mpi::group_size(group, &mut size) })?;
+        WORLD.get_or_init(|| Group(group));
+        IS_OF_SESSION.store(true, Ordering::Relaxed);
+        Ok((rank as usize, size as usize))
+    }
+
+    /// Whether the world is that of a session.
+    pub fn is_world_of_sessions() -> bool {
+        IS_OF_SESSION.load(Ordering::Relaxed)
+    }
+
+    /// Whether other ranks have started those of MPI_COMM_WORLD.
+    pub fn has_parent(abi: &Abi) -> bool {
+        if Comm::is_world_of_sessions() {
+            return false;
+        }
+        // SAFETY: a place for a handle.
+        let parent = new_handle(abi, |place| unsafe { mpi::comm_get_parent(place) });
+        parent.is_ok_and(|parent| parent != abi.comm_null)
     }
 
     /// This process's rank.
@@ -158,10 +191,15 @@ impl Comm {
         Group::of(abi, self)?.translate(self.size()?, &Group::of(abi, other)?)
     }
 
+    /// The ranks that its ranks have in the world; nothing for those that have none.
+    pub fn ranks_in_world(self, abi: &Abi) -> Result<Vec<Option<usize>>> {
+        Group::of(abi, self)?.translate(self.size()?, Group::world(abi)?)
+    }
+
     /// The same of the ranks that messages go to.
-    pub fn remote_ranks_in(self, abi: &Abi, other: Comm) -> Result<Vec<Option<usize>>> {
+    pub fn remote_ranks_in_world(self, abi: &Abi) -> Result<Vec<Option<usize>>> {
         let group = if self.is_inter()? { Group::remote_of(abi, self)? } else { Group::of(abi, self)? };
-        group.translate(self.remote_size()?, &Group::of(abi, other)?)
+        group.translate(self.remote_size()?, Group::world(abi)?)
     }
 
     /// A new communicator of the same ranks, without attributes; its errors are returned. All ranks must call this.
@@ -227,10 +265,23 @@ impl Op {
     }
 }
 
+/// The processes that profiles have ranks for.
+static WORLD: OnceLock<Group> = OnceLock::new();
+/// They are those of a session.
+static IS_OF_SESSION: AtomicBool = AtomicBool::new(false);
+
 /// A group, freed when dropped.
 struct Group(Handle);
 
 impl Group {
+    /// That of MPI_COMM_WORLD.
+    fn world(abi: &Abi) -> Result<&'static Group> {
+        match WORLD.get() {
+            Some(world) => Ok(world),
+            None => Group::of(abi, Comm::world(abi)).map(|world| WORLD.get_or_init(|| world)),
+        }
+    }
+
     fn of(abi: &Abi, comm: Comm) -> Result<Group> {
         // SAFETY: a valid communicator, and a place for a handle.
         new_handle(abi, |place| unsafe { mpi::comm_group(comm.0, place) }).map(Group)

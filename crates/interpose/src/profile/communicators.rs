@@ -1,11 +1,16 @@
 //! Communicators that the program uses.
 
+use std::collections::VecDeque;
+
 use fishplate_profile::rank_file::{communicator, header};
 use rustc_hash::FxHashMap;
 
 use super::message_numbers::hash;
 use super::tables::Tables;
 use crate::ffi::{Abi, Comm};
+
+/// Places of freed communicators that are not used again yet: operations on them may still be under way.
+const RESTING: usize = 256;
 
 /// A communicator.
 pub struct Communicator {
@@ -25,6 +30,19 @@ pub struct Communicator {
     neighbors: Option<(usize, usize)>,
     /// Collective operations so far.
     collectives: u64,
+    /// Communicators that all its ranks have made from it so far.
+    children: u64,
+}
+
+/// How a communicator was made: what its ranks know of it alike.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin {
+    /// By all ranks of the one at this place.
+    Parent(usize),
+    /// By its ranks alone, who gave it this number.
+    Group(u64),
+    /// Elsewhere: it was seen when it was first used.
+    Unknown,
 }
 
 /// All of them.
@@ -32,13 +50,20 @@ pub struct Communicators {
     abi: &'static Abi,
     tables: Tables,
     known: Vec<Communicator>,
-    /// Places of those that were freed.
-    free: Vec<usize>,
+    /// Places of those that were freed, the oldest first.
+    free: VecDeque<usize>,
     /// Rows of the file that are used.
     rows: usize,
     by_key: FxHashMap<usize, usize>,
     /// How many of each group there have been.
     groups: FxHashMap<u64, u64>,
+    is_paused: bool,
+}
+
+/// A communicator that is being freed.
+pub struct Freed {
+    comm: Comm,
+    place: usize,
 }
 
 impl Communicator {
@@ -46,6 +71,11 @@ impl Communicator {
     pub fn in_world(&self, rank: i32) -> Option<usize> {
         let rank = usize::try_from(rank).ok().filter(|rank| *rank < self.ranks)?;
         self.world.as_ref().map_or(Some(rank), |world| world.get(rank).copied().flatten())
+    }
+
+    /// Whether some of its ranks are not in the world.
+    pub fn has_foreign(&self) -> bool {
+        self.world.as_ref().is_some_and(|world| world.contains(&None))
     }
 
     /// The number of the next collective operation.
@@ -62,20 +92,61 @@ impl Communicators {
             abi,
             tables,
             known: Vec::new(),
-            free: Vec::new(),
+            free: VecDeque::new(),
             rows: 0,
             by_key: FxHashMap::default(),
             groups: FxHashMap::default(),
+            is_paused: false,
         }
     }
 
-    /// The place of one, which is added if it is not known. All ranks of a communicator must come here in the same order
-    /// with those that have the same ranks, as they do where they are made.
+    /// Counts nothing for a while, or counts again.
+    pub fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
+    }
+
+    /// The place of one, which is added if it is not known.
     pub fn place(&mut self, comm: Comm) -> usize {
         match self.by_key.get(&comm.key()) {
             Some(place) => *place,
-            None => self.add(comm),
+            None => self.add(comm, Origin::Unknown),
         }
+    }
+
+    /// One was made: whatever had its handle before is no more, also where nobody has seen it go.
+    pub fn made(&mut self, comm: Comm, origin: Origin) -> usize {
+        self.forget(comm);
+        self.add(comm, origin)
+    }
+
+    /// One is being made that has the ranks of another one, and must not be used before that is done.
+    pub fn copied(&mut self, comm: Comm, parent: usize) -> usize {
+        self.forget(comm);
+        let Communicator { is_inter, ranks, own, ref world, neighbors, .. } = self.known[parent];
+        let world = world.clone();
+        let id = self.id_of_child(parent, 0);
+        self.insert(
+            comm,
+            Communicator { id, is_inter, ranks, own, row: 0, world, neighbors, collectives: 0, children: 0 },
+        )
+    }
+
+    /// The ranks of a window that those of a communicator have made, which lasts as long as the window.
+    pub fn of_window(&mut self, parent: usize) -> usize {
+        let Communicator { is_inter, ranks, own, row, ref world, neighbors, .. } = self.known[parent];
+        let world = world.clone();
+        let id = self.id_of_child(parent, 0);
+        self.put(Communicator { id, is_inter, ranks, own, row, world, neighbors, collectives: 0, children: 0 })
+    }
+
+    /// A window is freed.
+    pub fn forget_window(&mut self, place: usize) {
+        self.free.push_back(place);
+    }
+
+    /// The ranks of one have made another one, of which this process is no part.
+    pub fn made_without(&mut self, parent: usize) {
+        self.known[parent].children += 1;
     }
 
     /// By its place.
@@ -92,6 +163,9 @@ impl Communicators {
 
     /// Adds a call to its row in the file.
     pub fn count(&self, place: usize, time: u64) {
+        if self.is_paused {
+            return;
+        }
         let row = self.known[place].row;
         self.tables.add(row + communicator::CALLS, 1);
         self.tables.add(row + communicator::TIME, time);
@@ -99,72 +173,105 @@ impl Communicators {
 
     /// Adds bytes to its row.
     pub fn count_bytes(&self, place: usize, sent: u64, received: u64) {
+        if self.is_paused {
+            return;
+        }
         let row = self.known[place].row;
         self.tables.add(row + communicator::SENT, sent);
         self.tables.add(row + communicator::RECEIVED, received);
     }
 
-    /// Notes the names that communicators have by now.
-    pub fn name_all(&self) {
-        // Those that are known by a handle are not freed.
-        for (key, place) in &self.by_key {
-            if let Some(name) = Comm::from_key(*key).name().ok().filter(|name| !name.is_empty()) {
-                self.set_name(*place, &name);
-            }
+    /// One gets a name.
+    pub fn name(&mut self, comm: Comm) {
+        let place = self.place(comm);
+        self.note_name(place, comm);
+    }
+
+    /// Before one is freed. MPI may free it in the middle of that call, and others, and give out their handles again.
+    pub fn forget(&mut self, comm: Comm) -> Option<Freed> {
+        let place = self.by_key.remove(&comm.key())?;
+        self.free.push_back(place);
+        Some(Freed { comm, place })
+    }
+
+    /// It was not freed.
+    pub fn keep(&mut self, Freed { comm, place }: Freed) {
+        if let Some(at) = self.free.iter().position(|free| *free == place) {
+            self.free.remove(at);
+            self.by_key.insert(comm.key(), place);
         }
     }
 
-    /// Before one is freed.
-    pub fn forget(&mut self, comm: Comm) {
-        let Some(place) = self.by_key.remove(&comm.key()) else { return };
+    fn note_name(&self, place: usize, comm: Comm) {
         if let Some(name) = comm.name().ok().filter(|name| !name.is_empty()) {
-            self.set_name(place, &name);
+            let row = self.known[place].row;
+            let range = row + communicator::NAME.start..row + communicator::NAME.end;
+            fishplate_profile::store_text(&self.tables.words[range], &name);
         }
-        self.free.push(place);
     }
 
-    fn set_name(&self, place: usize, name: &str) {
-        let row = self.known[place].row;
-        let range = row + communicator::NAME.start..row + communicator::NAME.end;
-        fishplate_profile::store_text(&self.tables.words[range], name);
-    }
-
-    fn add(&mut self, comm: Comm) -> usize {
-        let world = Comm::world(self.abi);
-        let ranks = comm.remote_ranks_in(self.abi, world).unwrap_or_default();
+    fn add(&mut self, comm: Comm, origin: Origin) -> usize {
+        let ranks = comm.remote_ranks_in_world(self.abi).unwrap_or_default();
         let own = comm.rank().unwrap_or(0);
-        let same = comm == world || ranks.iter().enumerate().all(|(rank, in_world)| *in_world == Some(rank));
-        // Ranks of both groups of an intercommunicator see different ranks, and give it different numbers: no events.
+        let same = ranks.iter().enumerate().all(|(rank, in_world)| *in_world == Some(rank));
         let is_inter = comm.is_inter().unwrap_or(false);
-        let group = hash((&ranks, is_inter));
-        let before = self.groups.entry(group).or_default();
-        let id = hash((group, *before)).max(1);
-        *before += 1;
-        let row = self.next_row();
-        self.tables.set(row + communicator::ID, id);
-        self.tables.set(row + communicator::RANKS, ranks.len() as u64);
-        let (neighbors, collectives) = (None, 0);
+        // The ranks of both groups of an intercommunicator see different ranks, and give them different numbers.
+        let local = if is_inter { comm.ranks_in_world(self.abi).unwrap_or_default() } else { Vec::new() };
+        let members =
+            if is_inter { hash((local.clone().min(ranks.clone()), local.max(ranks.clone()))) } else { hash(&ranks) };
+        let id = match origin {
+            Origin::Parent(parent) => self.id_of_child(parent, members),
+            Origin::Group(number) => self.id_of_group(hash((members, number))),
+            Origin::Unknown => self.id_of_group(members),
+        };
         let known = Communicator {
             id,
             is_inter,
             ranks: ranks.len(),
             own,
-            row,
+            row: 0,
             world: (!same).then(|| ranks.into_boxed_slice()),
-            neighbors,
-            collectives,
+            neighbors: None,
+            collectives: 0,
+            children: 0,
         };
-        let place = self.free.pop().unwrap_or(self.known.len());
-        if place == self.known.len() {
-            self.known.push(known);
-        } else {
-            self.known[place] = known;
-        }
-        self.by_key.insert(comm.key(), place);
-        if let Some(name) = comm.name().ok().filter(|name| !name.is_empty()) {
-            self.set_name(place, &name);
-        }
+        let place = self.insert(comm, known);
+        self.note_name(place, comm);
         place
+    }
+
+    /// The ranks of a communicator make others in one order.
+    fn id_of_child(&mut self, parent: usize, members: u64) -> u64 {
+        let parent = &mut self.known[parent];
+        parent.children += 1;
+        hash((parent.id, parent.children, members)).max(1)
+    }
+
+    fn id_of_group(&mut self, group: u64) -> u64 {
+        let before = self.groups.entry(group).or_default();
+        *before += 1;
+        hash((group, *before)).max(1)
+    }
+
+    fn insert(&mut self, comm: Comm, known: Communicator) -> usize {
+        let row = self.next_row();
+        self.tables.set(row + communicator::ID, known.id);
+        self.tables.set(row + communicator::RANKS, known.ranks as u64);
+        let known = Communicator { row, ..known };
+        let place = self.put(known);
+        self.by_key.insert(comm.key(), place);
+        place
+    }
+
+    fn put(&mut self, known: Communicator) -> usize {
+        if self.free.len() > RESTING
+            && let Some(place) = self.free.pop_front()
+        {
+            self.known[place] = known;
+            return place;
+        }
+        self.known.push(known);
+        self.known.len() - 1
     }
 
     fn next_row(&mut self) -> usize {

@@ -33,18 +33,18 @@ pub struct Events {
     tables: Tables,
     used: usize,
     sampling: u32,
-    is_over: bool,
+    is_paused: bool,
 }
 
 impl Events {
     /// Empty.
     pub fn new(tables: Tables) -> Events {
-        Events { tables, used: 0, sampling: 0, is_over: false }
+        Events { tables, used: 0, sampling: 0, is_paused: false }
     }
 
     /// Adds an event, if it is one of those that are kept.
     pub fn push(&mut self, new: Event) {
-        if self.is_over || !is_kept(new.key, new.number, self.sampling) {
+        if self.is_paused || !is_kept(new.key, new.number, self.sampling) {
             return;
         }
         if self.used == event::CAPACITY {
@@ -59,9 +59,9 @@ impl Events {
         self.tables.set(header::EVENTS, self.used as u64);
     }
 
-    /// Adds no more.
-    pub fn end(&mut self) {
-        self.is_over = true;
+    /// Takes none for a while, or takes them again.
+    pub fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
     }
 
     fn at(&self, row: usize) -> usize {

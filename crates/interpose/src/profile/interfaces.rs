@@ -33,9 +33,9 @@ struct Counter {
 }
 
 /// Starts to look at the interfaces, unless another process of this host does so already.
-pub fn sample(folder: &Path, host: &str) -> Option<Sampler> {
+pub fn sample(folder: &Path, host: &str, boot: &str) -> Option<Sampler> {
     let namespace = fs::metadata("/proc/self/ns/net").ok()?.ino();
-    let file = GrowingFile::create(&folder.join(format!("{host}.{namespace}.rails")), header::WORDS).ok()?;
+    let file = GrowingFile::create(&folder.join(format!("{host}.{boot}.{namespace}.rails")), header::WORDS).ok()?;
     let file_of_counters = File::open(COUNTERS).ok()?;
     let counters = counters(&file_of_counters)?;
     let names: Vec<String> = counters

@@ -41,6 +41,15 @@ impl MessageNumbers {
         self.next.insert(stream, 0);
         Some(0)
     }
+
+    /// A message of a stream is none: the last number was not used.
+    pub fn take_back(&mut self, stream: u64) {
+        match self.next.get_mut(&stream) {
+            Some(0) => drop(self.next.remove(&stream)),
+            Some(next) => *next -= 1,
+            None => {}
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //!
 //! - [`recorder`]: what a call adds to which count;
 //! - [`call_sites`]: where the program makes calls;
-//! - [`communicators`], [`requests`], [`message_numbers`]: what has to be known of earlier calls;
+//! - [`communicators`], [`handles`], [`requests`], [`message_numbers`]: what has to be known of earlier calls;
 //! - [`events`]: messages that other ranks' records are held against;
 //! - [`timeline`], [`rails`], [`interfaces`]: what changes over time;
 //! - [`session`]: from MPI_Init to MPI_Finalize.
@@ -13,6 +13,7 @@
 mod call_sites;
 mod communicators;
 mod events;
+mod handles;
 mod interfaces;
 mod message_numbers;
 mod rails;
@@ -22,7 +23,9 @@ mod session;
 mod tables;
 mod timeline;
 
-pub use communicators::Communicator;
+pub use communicators::{Communicator, Freed, Origin};
+pub use handles::Id;
+pub use message_numbers::hash;
 pub use recorder::{Collective, Message, Moment, Owned, Recorder};
 pub use requests::{Operation, Request};
-pub use session::{Session, abort, finish, get, pause, resume, start, stop};
+pub use session::{Session, abort, finish, get, give_up, pause, resume, start, stop};

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::call_sites::CallSites;
 use super::communicators::Communicators;
 use super::events::{Event, Events};
+use super::handles::{Handles, Id};
 use super::message_numbers::{MessageNumbers, stream};
 use super::rails::Rails;
 use super::requests::{Operation, Request, Requests};
@@ -31,6 +32,8 @@ pub struct Moment {
     pub ended: u64,
     /// Row of its call site, once [`Recorder::end_call`] has found it.
     pub site: usize,
+    /// It was made within another call, whose time counts.
+    pub is_nested: bool,
 }
 
 /// A message between two ranks.
@@ -61,10 +64,15 @@ pub struct Collective {
 
 /// All that is recorded of a rank. Methods are called under one lock.
 pub struct Recorder {
+    /// What is added to: the file, or while recording is paused nothing that is kept.
     tables: Tables,
+    file: Tables,
+    is_paused: bool,
     /// Communicators, by place.
     pub communicators: Communicators,
-    /// Requests, by handle.
+    /// Requests by handle.
+    pub handles: Handles,
+    /// Requests.
     pub requests: Requests,
     events: Events,
     numbers: MessageNumbers,
@@ -100,7 +108,10 @@ impl Recorder {
     ) -> Recorder {
         Recorder {
             tables,
+            file: tables,
+            is_paused: false,
             communicators: Communicators::new(abi, tables),
+            handles: Handles::default(),
             requests: Requests::default(),
             events: Events::new(tables),
             numbers: MessageNumbers::default(),
@@ -125,6 +136,13 @@ impl Recorder {
         self.tables.add(moment.site + site::COUNT, 1);
         self.tables.add(moment.site + site::TIME, time);
         self.tables.raise(moment.site + site::LONGEST, time);
+        if let Some(comm) = communicator {
+            let place = self.communicators.place(comm);
+            self.communicators.count(place, time);
+        }
+        if moment.is_nested {
+            return;
+        }
         self.tables.add(header::IN_MPI, time);
         self.tables.set(header::LAST, moment.ended);
         if self.requests.active() > 0 {
@@ -134,9 +152,8 @@ impl Recorder {
             }
         }
         self.last_end = moment.ended;
-        if let Some(comm) = communicator {
-            let place = self.communicators.place(comm);
-            self.communicators.count(place, time);
+        if self.is_paused {
+            return;
         }
         if let Some(timeline) = &mut self.timeline {
             let offset = self.realtime_offset;
@@ -208,15 +225,57 @@ impl Recorder {
     }
 
     /// A request is in the table from now on, or there is no room for it.
-    pub fn add_request(&mut self, handle: usize, request: Request) {
-        if !self.requests.insert(handle, request) {
+    pub fn add_request(&mut self, id: Id, request: Request) {
+        if !self.requests.insert(id, request) {
             self.tables.add(header::LOST_REQUESTS, 1);
         }
     }
 
+    /// A request is freed, whether or not it is complete.
+    pub fn free_request(&mut self, handle: usize, id: Id) {
+        self.requests.free(id);
+        self.handles.remove(handle, id);
+    }
+
+    /// A request is complete, as it was cancelled: it has done nothing.
+    pub fn cancelled_request(&mut self, id: Id) {
+        let Some(request) = self.requests.complete(id) else { return };
+        for operation in request.operations.into_iter().flatten() {
+            let number = match operation {
+                Operation::Send { communicator, to, bytes, number, .. } => {
+                    self.uncount_sent(&request, communicator, to, bytes);
+                    number
+                }
+                Operation::Receive { number, .. } => number,
+                Operation::Collective { .. } | Operation::Other => None,
+            };
+            let Some((stream, taken)) = number else { continue };
+            self.numbers.take_back(stream);
+            for other in self.requests.under_way().flat_map(|request| request.operations.iter_mut().flatten()) {
+                if let Operation::Send { number: Some((key, number)), .. }
+                | Operation::Receive { number: Some((key, number)), .. } = other
+                    && *key == stream
+                    && *number > taken
+                {
+                    *number -= 1;
+                }
+            }
+        }
+    }
+
+    fn uncount_sent(&mut self, request: &Request, communicator: usize, to: i32, bytes: u64) {
+        let row = self.peer_row(communicator, to);
+        let less = |amount: u64| 0u64.wrapping_sub(amount);
+        self.tables.add(row + peer::SENT, less(1));
+        self.tables.add(row + peer::SENT_BYTES, less(bytes));
+        self.tables.take_size(size::SENT, bytes);
+        self.add_to_rows(request.call, request.site, less(bytes), 0);
+        self.communicators.count_bytes(communicator, less(bytes), 0);
+    }
+
     /// Persistent requests are started.
-    pub fn start_request(&mut self, handle: usize, now: u64) {
-        let Some(request) = self.requests.start(handle, now).copied() else { return };
+    pub fn start_request(&mut self, id: Id, now: u64) {
+        let Some(request) = self.requests.start(id, now).copied() else { return };
         let origin = (request.call, request.site);
         let operations = request.operations.map(|operation| {
             Some(match operation? {
@@ -230,14 +289,14 @@ impl Recorder {
                 Operation::Other => Operation::Other,
             })
         });
-        if let Some(request) = self.requests.start(handle, now) {
+        if let Some(request) = self.requests.start(id, now) {
             request.operations = operations;
         }
     }
 
     /// A request is complete. `from` says who sent it, with which tag, and how much, if it was a receive.
-    pub fn complete_request(&mut self, moment: &Moment, handle: usize, from: impl Fn() -> Option<(i32, i32, u64)>) {
-        let Some(request) = self.requests.complete(handle) else { return };
+    pub fn complete_request(&mut self, moment: &Moment, id: Id, from: impl Fn() -> Option<(i32, i32, u64)>) {
+        let Some(request) = self.requests.complete(id) else { return };
         let posted = request.started.unwrap_or(moment.began);
         let (call, waited, done) = (request.call, moment.began, moment.ended);
         for operation in request.operations.into_iter().flatten() {
@@ -298,9 +357,19 @@ impl Recorder {
         self.owners.get(&(Owned::Window, window)).copied()
     }
 
-    /// From now on no messages are held against those of other ranks: after a pause, numbers do not match any more.
-    pub fn end_events(&mut self) {
-        self.events.end();
+    /// A window is freed.
+    pub fn disown_window(&mut self, window: usize) {
+        if let Some(place) = self.owners.remove(&(Owned::Window, window)) {
+            self.communicators.forget_window(place);
+        }
+    }
+
+    /// Counts nothing for a while, or counts again. What there is, and the numbers of messages, are kept up meanwhile.
+    pub fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
+        self.tables = if is_paused { self.file.unkept() } else { self.file };
+        self.events.pause(is_paused);
+        self.communicators.pause(is_paused);
     }
 
     /// The communicator of a probed message, which is received only once.
@@ -368,7 +437,9 @@ impl Recorder {
         if let Some(communicator) = communicator {
             self.communicators.count_bytes(communicator, sent, received);
         }
-        if let Some(timeline) = &mut self.timeline {
+        if let Some(timeline) = &mut self.timeline
+            && !self.is_paused
+        {
             let now = now + self.realtime_offset;
             timeline.add(rank_column::SENT, now, sent);
             timeline.add(rank_column::RECEIVED, now, received);

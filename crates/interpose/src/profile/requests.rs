@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::handles::Id;
+
 /// Requests that are known at once; later ones are counted as lost.
 const MAX_REQUESTS: usize = 1 << 20;
 
@@ -18,6 +20,8 @@ pub struct Request {
     pub is_persistent: bool,
     /// When it was started; nothing while a persistent one rests.
     pub started: Option<u64>,
+    /// MPI_Cancel was called for it.
+    pub is_cancelled: bool,
 }
 
 /// What a request does.
@@ -62,10 +66,10 @@ pub enum Operation {
     Other,
 }
 
-/// The table, by handles.
+/// The table.
 #[derive(Default)]
 pub struct Requests {
-    known: FxHashMap<usize, Request>,
+    known: FxHashMap<Id, Request>,
     active: usize,
 }
 
@@ -75,43 +79,51 @@ impl Requests {
         self.active
     }
 
-    /// Adds one; says whether there was room. A handle that MPI uses again is the new request: libraries give the same
-    /// one to all that are complete at once.
-    pub fn insert(&mut self, handle: usize, request: Request) -> bool {
-        if self.known.len() == MAX_REQUESTS && !self.known.contains_key(&handle) {
+    /// Adds one; says whether there was room.
+    pub fn insert(&mut self, id: Id, request: Request) -> bool {
+        if self.known.len() == MAX_REQUESTS {
             return false;
         }
         self.active += usize::from(request.started.is_some());
-        let old = self.known.insert(handle, request);
-        self.active -= usize::from(old.is_some_and(|old| old.started.is_some()));
+        self.known.insert(id, request);
         true
     }
 
+    /// One that is known.
+    pub fn get(&mut self, id: Id) -> Option<&mut Request> {
+        self.known.get_mut(&id)
+    }
+
+    /// All that are under way.
+    pub fn under_way(&mut self) -> impl Iterator<Item = &mut Request> {
+        self.known.values_mut().filter(|request| request.started.is_some())
+    }
+
     /// A persistent request that is started: as it was made.
-    pub fn start(&mut self, handle: usize, now: u64) -> Option<&mut Request> {
-        let request = self.known.get_mut(&handle)?;
+    pub fn start(&mut self, id: Id, now: u64) -> Option<&mut Request> {
+        let request = self.known.get_mut(&id)?;
         self.active += usize::from(request.started.is_none());
-        request.started = Some(now);
+        (request.started, request.is_cancelled) = (Some(now), false);
         Some(request)
     }
 
     /// One that is complete. Persistent ones stay known.
-    pub fn complete(&mut self, handle: usize) -> Option<Request> {
-        let request = self.known.get_mut(&handle)?;
+    pub fn complete(&mut self, id: Id) -> Option<Request> {
+        let request = self.known.get_mut(&id)?;
         let was = *request;
         was.started?;
         self.active -= 1;
         if was.is_persistent {
             request.started = None;
         } else {
-            self.known.remove(&handle);
+            self.known.remove(&id);
         }
         Some(was)
     }
 
     /// One that is freed.
-    pub fn free(&mut self, handle: usize) {
-        if self.known.remove(&handle).is_some_and(|request| request.started.is_some()) {
+    pub fn free(&mut self, id: Id) {
+        if self.known.remove(&id).is_some_and(|request| request.started.is_some()) {
             self.active -= 1;
         }
     }
@@ -123,7 +135,14 @@ mod tests {
 
     fn request(is_persistent: bool) -> Request {
         let started = (!is_persistent).then_some(5);
-        Request { call: 1, site: 2, operations: [Some(Operation::Other), None], is_persistent, started }
+        Request {
+            call: 1,
+            site: 2,
+            operations: [Some(Operation::Other), None],
+            is_persistent,
+            started,
+            is_cancelled: false,
+        }
     }
 
     #[test]
@@ -139,17 +158,6 @@ mod tests {
         }
         requests.start(8, 30);
         requests.free(8);
-        assert_eq!(requests.active(), 0);
-    }
-
-    #[test]
-    fn a_handle_that_is_given_twice_counts_once() {
-        let mut requests = Requests::default();
-        requests.insert(8, request(false));
-        requests.insert(8, request(false));
-        assert_eq!(requests.active(), 1);
-        assert!(requests.complete(8).is_some());
-        assert!(requests.complete(8).is_none());
         assert_eq!(requests.active(), 0);
     }
 }

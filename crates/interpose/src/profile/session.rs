@@ -15,7 +15,7 @@ use fishplate_profile::{VARIABLE, store_text};
 use super::interfaces::{self, Sampler};
 use super::message_numbers::hash;
 use super::rails::Rails;
-use super::recorder::Recorder;
+use super::recorder::{Moment, Recorder};
 use super::tables::Tables;
 use super::timeline::Timeline;
 use crate::ffi::{self, Abi, Comm, GrowingFile, clock};
@@ -44,18 +44,30 @@ pub fn get() -> Option<&'static Session> {
     if IS_ON.load(Ordering::Relaxed) { SESSION.get() } else { None }
 }
 
-/// After MPI_Init: begins, if a profile is wanted. Whatever keeps it from that, the program runs on.
-pub fn start() {
+/// How often MPI has been begun, by MPI_Init and by MPI_Session_init, and not ended.
+static USES: AtomicU64 = AtomicU64::new(0);
+
+/// After MPI_Init, or MPI_Session_init: begins, if a profile is wanted. Whatever keeps it from that, the program runs on.
+pub fn start(mpi_session: Option<usize>) {
+    let is_first = USES.fetch_add(1, Ordering::Relaxed) == 0;
     let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
     if SESSION.get().is_some() {
+        if is_first {
+            fishplate_stderr::report("MPI was begun again after its end: the profile is of what was before");
+        }
         return;
     }
     let folder = PathBuf::from(folder);
     let Some(abi) = Abi::get() else {
         return fishplate_stderr::report("no profile is recorded: this MPI library is of no known kind");
     };
-    let world = Comm::world(abi);
-    let (Ok(rank), Ok(ranks)) = (world.rank(), world.size()) else { return };
+    let world = match mpi_session {
+        Some(mpi_session) => Comm::world_of_session(abi, mpi_session),
+        None => Comm::world(abi).rank().and_then(|rank| Ok((rank, Comm::world(abi).size()?))),
+    };
+    let Ok((rank, ranks)) = world else {
+        return fishplate_stderr::report("no profile is recorded: MPI does not tell the rank of this process");
+    };
     match Session::begin(abi, &folder, rank, ranks) {
         Ok(session) => {
             if SESSION.set(session).is_ok() {
@@ -72,8 +84,11 @@ pub fn start() {
     }
 }
 
-/// After MPI_Finalize.
+/// After MPI_Finalize, or MPI_Session_finalize.
 pub fn finish() {
+    if USES.fetch_sub(1, Ordering::Relaxed) > 1 {
+        return;
+    }
     if let Some(session) = SESSION.get() {
         IS_ON.store(false, Ordering::Release);
         session.end_pause();
@@ -88,16 +103,16 @@ pub fn finish() {
     }
 }
 
-/// Before MPI_Finalize, while MPI can still be asked.
+/// Before MPI_Finalize, or MPI_Session_finalize, while MPI can still be asked.
 pub fn stop() {
-    if let Some(session) = get() {
-        lock(&session.recorder).communicators.name_all();
-        if let Some(tracer) = &session.tracer {
-            let (began, computed) = trace::begin_call();
-            let mut tracer = lock(tracer);
-            tracer.begin_call(began, computed);
-            tracer.finish();
-        }
+    if USES.load(Ordering::Relaxed) > 1 {
+        return;
+    }
+    if let Some(tracer) = get().and_then(|session| session.tracer.as_ref()) {
+        let (began, computed) = trace::begin_call();
+        let mut tracer = lock(tracer);
+        tracer.begin_call(began, computed);
+        tracer.finish();
     }
 }
 
@@ -112,21 +127,27 @@ pub fn abort(code: i32) {
 
 /// MPI_Pcontrol(0).
 pub fn pause() {
-    if let Some(session) = get() {
-        lock(&session.recorder).end_events();
+    if let Some(session) = get()
+        && session.paused.load(Ordering::Relaxed) == 0
+    {
+        lock(&session.recorder).pause(true);
         session.paused.store(clock::monotonic(), Ordering::Relaxed);
-        IS_ON.store(false, Ordering::Release);
     }
 }
 
 /// MPI_Pcontrol with another number.
 pub fn resume() {
-    if let Some(session) = SESSION.get()
+    if let Some(session) = get()
         && session.end_pause()
     {
-        trace::end_call();
-        IS_ON.store(true, Ordering::Release);
+        lock(&session.recorder).pause(false);
     }
+}
+
+/// Records nothing from now on.
+pub fn give_up() {
+    pause();
+    IS_ON.store(false, Ordering::Release);
 }
 
 /// In a child that the program has forked: what is recorded is of its parent.
@@ -140,7 +161,8 @@ fn forget() {
 impl Session {
     fn begin(abi: &'static Abi, folder: &Path, rank: usize, ranks: usize) -> io::Result<Session> {
         let host = host_in_file_names();
-        let name = |extension: &str| folder.join(format!("{host}.{}.{extension}", std::process::id()));
+        let process = format!("{host}.{rank}.{}", unique());
+        let name = |extension: &str| folder.join(format!("{process}.{extension}"));
         let layout = Layout::new(ranks);
         let tables = Tables { words: ffi::create_mapped_file(&name("rank"), layout.words)?, layout };
         let (now, realtime) = (clock::monotonic(), clock::realtime());
@@ -152,8 +174,10 @@ impl Session {
             .map(|file| Timeline::begin(file, Some(rank), &host, &columns, realtime));
         let offset = realtime.wrapping_sub(now);
         let mut recorder = Recorder::new(abi, tables, timeline.ok(), rails, offset, now);
-        recorder.communicators.place(Comm::world(abi));
-        let tracer = begin_trace(&host, rank, ranks);
+        if !Comm::is_world_of_sessions() {
+            recorder.communicators.place(Comm::world(abi));
+        }
+        let tracer = begin_trace(abi, &host, &process, rank, ranks);
         // The first call comes after what the program computes from here on.
         trace::end_call();
         Ok(Session {
@@ -161,7 +185,7 @@ impl Session {
             tracer: tracer.map(Mutex::new),
             tables,
             in_mpi: AtomicU64::new(0),
-            sampler: Mutex::new(interfaces::sample(folder, &host)),
+            sampler: Mutex::new(interfaces::sample(folder, &host, &boot_id())),
             paused: AtomicU64::new(0),
         })
     }
@@ -175,11 +199,27 @@ impl Session {
         self.tables.raise(header::THREADS, threads);
     }
 
+    /// Whether several threads were in MPI at once.
+    pub fn has_several_threads(&self) -> bool {
+        self.tables.get(header::THREADS) > 1
+    }
+
     /// It has returned.
     pub fn end_call(&self) {
         if self.in_mpi.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.tables.set(header::CURRENT_CALL, 0);
         }
+    }
+
+    /// A call has not returned: an exception has passed it.
+    pub fn abandoned(&self, mut moment: Moment) {
+        lock(&self.recorder).end_call(&mut moment, None, true);
+    }
+
+    /// A call has been left without a word, by `longjmp`: how long it took is not known.
+    pub fn left(&self, call: usize, caller: usize, began: u64) {
+        self.abandoned(Moment { call, caller, began, ended: began, site: 0, is_nested: false });
+        self.end_call();
     }
 
     /// Whether there was a pause that ends now.
@@ -193,12 +233,13 @@ impl Session {
 }
 
 /// Begins a trace, if one is wanted.
-fn begin_trace(host: &str, rank: usize, ranks: usize) -> Option<Tracer> {
+fn begin_trace(abi: &Abi, host: &str, process: &str, rank: usize, ranks: usize) -> Option<Tracer> {
     let folder = PathBuf::from(env::var_os(fishplate_trace::VARIABLE).filter(|folder| !folder.is_empty())?);
     let header = fishplate_trace::rank_file::Header {
         rank: rank as u32,
         ranks: ranks as u32,
         world: world_of_launcher(),
+        is_spawned: Comm::has_parent(abi),
         host: host.into(),
         machine: boot_id(),
         program: env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
@@ -210,7 +251,15 @@ fn begin_trace(host: &str, rank: usize, ranks: usize) -> Option<Tracer> {
         let folder = folder.display();
         fishplate_stderr::report(format_args!("no trace is recorded in {folder}: {error}; the program runs without"));
     };
-    Tracer::begin(&folder, &format!("{host}.{}", std::process::id()), header).inspect_err(report).ok()
+    Tracer::begin(&folder, process, header).inspect_err(report).ok()
+}
+
+/// What no other process has in the names of its files. Process numbers and names of hosts are not enough: containers and
+/// cloned machines have the same.
+fn unique() -> String {
+    let random = fs::read_to_string("/proc/sys/kernel/random/uuid").ok();
+    let by_time = || format!("{:x}-{:x}", clock::realtime(), std::process::id());
+    random.map_or_else(by_time, |random| random.trim().into())
 }
 
 /// Which machine it is, and when it was started.

@@ -1,5 +1,6 @@
 //! The tables of a rank's file, to add to.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fishplate_profile::rank_file::Layout;
@@ -36,10 +37,24 @@ impl Tables {
         }
     }
 
+    /// Tables to add to that nobody reads.
+    pub fn unkept(&self) -> Tables {
+        static WORDS: OnceLock<Vec<AtomicU64>> = OnceLock::new();
+        let words = WORDS.get_or_init(|| (0..self.layout.words).map(|_| AtomicU64::new(0)).collect());
+        Tables { words, layout: self.layout }
+    }
+
     /// Adds a message to a kind and its class of sizes.
     pub fn add_size(&self, kind: usize, bytes: u64) {
         let at = self.layout.size(kind, fishplate_profile::sizes::class(bytes));
         self.add(at, 1);
         self.add(at + 1, bytes);
+    }
+
+    /// Takes it away again.
+    pub fn take_size(&self, kind: usize, bytes: u64) {
+        let at = self.layout.size(kind, fishplate_profile::sizes::class(bytes));
+        self.set(at, self.get(at).wrapping_sub(1));
+        self.set(at + 1, self.get(at + 1).wrapping_sub(bytes));
     }
 }

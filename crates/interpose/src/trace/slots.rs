@@ -6,6 +6,8 @@ use std::collections::BinaryHeap;
 use fishplate_trace::Operation;
 use rustc_hash::FxHashMap;
 
+use crate::profile::Id;
+
 /// Requests that are known at once; later ones are not.
 const MAX_REQUESTS: usize = 1 << 20;
 
@@ -22,10 +24,10 @@ pub struct Entry {
     pub is_active: bool,
 }
 
-/// All of them, by handle.
+/// All of them.
 #[derive(Default)]
 pub struct Slots {
-    known: FxHashMap<usize, Entry>,
+    known: FxHashMap<Id, Entry>,
     free: BinaryHeap<Reverse<u32>>,
 }
 
@@ -38,32 +40,30 @@ impl Slots {
         Some(self.free.pop().map_or(self.known.len() as u32, |Reverse(slot)| slot))
     }
 
-    /// The request with a number that was reserved. A handle that MPI uses again is the new request.
-    pub fn insert(&mut self, handle: usize, entry: Entry) {
-        if let Some(old) = self.known.insert(handle, entry) {
-            self.free.push(Reverse(old.slot));
-        }
+    /// The request with a number that was reserved.
+    pub fn insert(&mut self, id: Id, entry: Entry) {
+        self.known.insert(id, entry);
     }
 
     /// One that is known.
-    pub fn get(&mut self, handle: usize) -> Option<&mut Entry> {
-        self.known.get_mut(&handle)
+    pub fn get(&mut self, id: Id) -> Option<&mut Entry> {
+        self.known.get_mut(&id)
     }
 
     /// One that is complete: it was under way. Persistent ones stay known.
-    pub fn complete(&mut self, handle: usize) -> Option<Entry> {
-        let entry = self.known.get_mut(&handle).filter(|entry| entry.is_active)?;
+    pub fn complete(&mut self, id: Id) -> Option<Entry> {
+        let entry = self.known.get_mut(&id).filter(|entry| entry.is_active)?;
         entry.is_active = false;
         let done = entry.clone();
         if done.persistent.is_none() {
-            self.remove(handle);
+            self.remove(id);
         }
         Some(done)
     }
 
     /// One that is freed.
-    pub fn remove(&mut self, handle: usize) {
-        if let Some(entry) = self.known.remove(&handle) {
+    pub fn remove(&mut self, id: Id) {
+        if let Some(entry) = self.known.remove(&id) {
             self.free.push(Reverse(entry.slot));
         }
     }

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::memory::MappedTail;
 use super::slots::{Entry, Slots};
 use super::stamps::{Stamp, overhead};
-use crate::profile::Communicator;
+use crate::profile::{Communicator, Id};
 
 /// What a program computes between two looks at requests that found nothing, if it only waits, in nanoseconds: that is no
 /// computation.
@@ -31,8 +31,11 @@ pub struct Tracer {
     began: Stamp,
     /// Computation before the present call and before those that are not recorded.
     computed: [u64; 2],
-    /// Which thread calls MPI; nothing once the user knows that there are several.
-    thread: Option<ThreadId>,
+    /// Threads that have called MPI, by number, and the last one that has.
+    threads: FxHashMap<ThreadId, u32>,
+    thread: u32,
+    /// Several of them were in MPI at once.
+    is_beside: bool,
 }
 
 impl Tracer {
@@ -51,21 +54,36 @@ impl Tracer {
             overhead_ns,
             began: Stamp::default(),
             computed: [0, 0],
-            thread: Some(thread::current().id()),
+            threads: FxHashMap::from_iter([(thread::current().id(), 0)]),
+            thread: 0,
+            is_beside: false,
         })
     }
 
     /// A call began after so much computation, and has ended: what it did comes next.
     pub fn begin_call(&mut self, began: Stamp, [processor, idle]: [u64; 2]) {
         self.began = began;
-        if self.thread.is_some_and(|thread| thread != thread::current().id()) {
-            self.thread = None;
-            fishplate_stderr::report(
-                "several threads call MPI: the trace has their calls in one order, which a prediction keeps to",
-            );
-        }
+        self.note_thread();
         self.computed[0] += processor.saturating_sub(self.overhead_ns);
         self.computed[1] += idle;
+    }
+
+    /// Several threads are in MPI at once.
+    pub fn is_beside_others(&mut self) {
+        self.is_beside = true;
+    }
+
+    /// Notes which thread of several has called.
+    fn note_thread(&mut self) {
+        let next = self.threads.len() as u32;
+        let this = *self.threads.entry(thread::current().id()).or_insert(next);
+        if self.thread == this {
+            return;
+        }
+        self.thread = this;
+        let computed = std::mem::take(&mut self.computed);
+        self.push(&Operation::Thread { number: this, is_beside: self.is_beside });
+        self.computed = computed;
     }
 
     /// It does so.
@@ -96,8 +114,7 @@ impl Tracer {
 
     /// Makes a communicator known.
     pub fn know(&mut self, place: usize, communicator: &Communicator) {
-        // The sides of an intercommunicator know it by different names.
-        let context = if communicator.is_inter { 0 } else { communicator.id };
+        let context = communicator.id;
         if self.contexts.insert(place, context) != Some(context) {
             let world = |rank| communicator.in_world(rank as i32).map_or(u32::MAX, |rank| rank as u32);
             let members = (0..communicator.ranks).map(world).collect();
@@ -112,15 +129,15 @@ impl Tracer {
         self.slots.reserve()
     }
 
-    /// The handle of the request with that number, and what it does when it is started, if it is persistent.
-    pub fn add_request(&mut self, handle: usize, slot: u32, wild: Option<usize>, persistent: Option<Operation>) {
+    /// The request with that number, and what it does when it is started, if it is persistent.
+    pub fn add_request(&mut self, id: Id, slot: u32, wild: Option<usize>, persistent: Option<Operation>) {
         let is_active = persistent.is_none();
-        self.slots.insert(handle, Entry { slot, wild, persistent, is_active });
+        self.slots.insert(id, Entry { slot, wild, persistent, is_active });
     }
 
     /// A persistent request is started.
-    pub fn start(&mut self, handle: usize) {
-        let Some(entry) = self.slots.get(handle) else { return };
+    pub fn start(&mut self, id: Id) {
+        let Some(entry) = self.slots.get(id) else { return };
         entry.is_active = true;
         if let Some(operation) = entry.persistent.clone() {
             self.push(&operation);
@@ -128,14 +145,22 @@ impl Tracer {
     }
 
     /// A request is complete. `source` finds rank in MPI_COMM_WORLD and tag in a communicator.
-    pub fn complete(&mut self, handle: usize, source: impl FnOnce(usize) -> Option<(u32, i32)>) -> Option<Completed> {
-        let entry = self.slots.complete(handle)?;
-        Some(Completed { request: entry.slot, source: entry.wild.and_then(source) })
+    pub fn complete(
+        &mut self,
+        id: Id,
+        is_cancelled: bool,
+        source: impl FnOnce(usize) -> Option<(u32, i32)>,
+    ) -> Option<Completed> {
+        let entry = self.slots.complete(id)?;
+        let source = entry.wild.filter(|_| !is_cancelled).map(source);
+        // What comes from a rank of another world is no message of this one.
+        let is_cancelled = is_cancelled || source == Some(None);
+        Some(Completed { request: entry.slot, source: source.flatten(), is_cancelled })
     }
 
     /// A request is freed.
-    pub fn free(&mut self, handle: usize) {
-        self.slots.remove(handle);
+    pub fn free(&mut self, id: Id) {
+        self.slots.remove(id);
     }
 
     /// The program has come to its end.

@@ -36,7 +36,8 @@ impl Profiled {
     pub fn variables(&self) -> Result<Vec<(String, String)>> {
         let folder = self.folder.to_string_lossy().into_owned();
         let provider = provider_library::provider_folder()?;
-        Ok(vec![(fishplate_profile::VARIABLE.to_string(), folder), interposer::profiling(&provider)?])
+        let folder = (fishplate_profile::VARIABLE.to_string(), folder);
+        Ok(std::iter::once(folder).chain(interposer::profiling(&provider)?).collect())
     }
 
     /// After its end: what was recorded, or why that cannot be read.

@@ -150,7 +150,7 @@ fn variables(stack: Option<&Stack>) -> Result<Vec<(String, String)>> {
         variables.extend(interposer::variables(None, &variables, &folder)?);
         variables.retain(|(name, _)| name != interposer::PRELOAD);
     }
-    variables.push(interposer::profiling(&folder)?);
+    variables.extend(interposer::profiling(&folder)?);
     Ok(variables)
 }
 

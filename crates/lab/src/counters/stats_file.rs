@@ -17,6 +17,8 @@ pub struct Line {
     schema: String,
     host: String,
     pid: u64,
+    /// Processes in containers may all have one number.
+    rank: Option<u32>,
     rail: String,
     tx_bytes: u64,
     tx_messages: u64,
@@ -123,7 +125,7 @@ pub fn summarize(lines: &[Line]) -> Summary {
     };
     Summary {
         rails: rails.into_iter().map(finish).collect(),
-        processes: lines.iter().map(|line| (&line.host, line.pid)).collect::<BTreeSet<_>>().len(),
+        processes: lines.iter().map(|line| (&line.host, line.pid, line.rank)).collect::<BTreeSet<_>>().len(),
         hosts: lines.iter().map(|line| &line.host).collect::<BTreeSet<_>>().len(),
     }
 }

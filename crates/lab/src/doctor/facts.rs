@@ -77,7 +77,7 @@ impl Assignment {
 pub fn gather(assignment: &Assignment) -> Result<(HostFacts, Here)> {
     let settings = assignment.settings()?;
     let (rails, interfaces) = rails::gather(&settings.rails);
-    let is_usable = |interface: &&Interface| interface.is_rail() && interface.is_up() && !interface.is_loopback;
+    let is_usable = |interface: &&Interface| interface.is_rail() && interface.is_up() && !interface.is_of_host_alone();
     let usable: Vec<Interface> = interfaces.iter().filter(is_usable).cloned().collect();
     let up = Rail::all(&usable);
     let facts = HostFacts {

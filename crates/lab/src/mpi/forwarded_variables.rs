@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::interposer::PRELOAD;
+use super::interposer::{ADDRESS_SANITIZER, PRELOAD};
 
 /// Open MPI's variable for the names of such variables.
 pub const LIST: &str = "OMPI_MCA_mca_base_env_list";
@@ -25,7 +25,9 @@ pub fn names(variables: &[(String, String)]) -> String {
     let set = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut names: Vec<String> = set.chain(variables.iter().map(|(name, _)| name.clone())).collect();
     names.retain(|name| ours(name));
-    names.extend(variables.iter().map(|(name, _)| name.clone()).filter(|name| name == PRELOAD));
+    names.extend(
+        variables.iter().map(|(name, _)| name.clone()).filter(|name| [PRELOAD, ADDRESS_SANITIZER].contains(&&**name)),
+    );
     names.sort();
     names.dedup();
     let users = env::var(LIST).ok().filter(|list| !list.is_empty());

@@ -30,8 +30,24 @@ pub fn variables(given: Option<&str>, stack: &[(String, String)], folder: &Path)
 ///
 /// # Errors
 /// When it is not there.
-pub fn profiling(folder: &Path) -> Result<(String, String)> {
-    Ok((PRELOAD.to_string(), preload_first(env::var(PRELOAD).ok(), &library(folder)?)))
+pub fn profiling(folder: &Path) -> Result<[(String, String); 2]> {
+    let preload = preload_first(env::var(PRELOAD).ok(), &library(folder)?);
+    Ok([(PRELOAD.to_string(), preload), address_sanitizer(env::var(ADDRESS_SANITIZER).ok())])
+}
+
+/// Settings of programs that were compiled with `-fsanitize=address`.
+pub const ADDRESS_SANITIZER: &str = "ASAN_OPTIONS";
+
+/// They end at once where something was loaded before their own runtime, unless this is set; the library in front of MPI
+/// has nothing that the runtime replaces. What the user sets wins.
+fn address_sanitizer(before: Option<String>) -> (String, String) {
+    let ours = "verify_asan_link_order=0";
+    let before = before.filter(|before| !before.is_empty());
+    let value = before.map_or(ours.to_string(), |before| match before.contains("verify_asan_link_order") {
+        true => before,
+        false => format!("{ours}:{before}"),
+    });
+    (ADDRESS_SANITIZER.to_string(), value)
 }
 
 fn preload_first(before: Option<String>, file: &str) -> String {
@@ -65,7 +81,8 @@ fn with_preload(value: Option<&str>, option: &str, folder: &Path) -> Result<Vec<
     // Where the library was loaded to profile, it leaves collective operations alone unless this is set.
     let value = value.or(preload.as_ref().map(|_| DEFAULT));
     let setting = value.map(|value| (VARIABLE.to_string(), value.to_string()));
-    Ok(setting.into_iter().chain(preload).collect())
+    let sanitizer = preload.as_ref().map(|_| address_sanitizer(env::var(ADDRESS_SANITIZER).ok()));
+    Ok(setting.into_iter().chain(preload).chain(sanitizer).collect())
 }
 
 /// `value` is the setting, `option` what it was given by, for messages.
@@ -103,6 +120,14 @@ mod tests {
         assert_eq!(preload(None, "/x/ours.so"), "/x/ours.so");
         assert_eq!(preload(Some("theirs.so".into()), "/x/ours.so"), "theirs.so:/x/ours.so");
         assert_eq!(preload(Some("/x/ours.so:theirs.so".into()), "/x/ours.so"), "/x/ours.so:theirs.so");
+    }
+
+    #[test]
+    fn sanitizers_may_come_later() {
+        let value = |before: Option<&str>| address_sanitizer(before.map(String::from)).1;
+        assert_eq!(value(None), "verify_asan_link_order=0");
+        assert_eq!(value(Some("detect_leaks=0")), "verify_asan_link_order=0:detect_leaks=0");
+        assert_eq!(value(Some("verify_asan_link_order=1")), "verify_asan_link_order=1");
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! The provider library: where it is, and what makes an MPI load it.
 
 use std::env;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+
+use super::stacks::cache_folder;
 
 /// File name by which libfabric finds the provider.
 const PROVIDER: &str = "libfishplate-fi.so";
@@ -59,20 +63,47 @@ pub fn provider_folder() -> Result<PathBuf> {
     let beside = program.parent().context("this program's own file has no folder")?;
     let installed = FOLDERS.map(|folder| beside.parent().unwrap_or(beside).join(folder));
     if let Some(found) = installed.iter().find(|folder| folder.join(PROVIDER).is_file()) {
-        return Ok(found.clone());
+        return nameable(found.clone());
     }
     if !beside.join(PROVIDER).is_file() && beside.join(PROVIDER_OF_CARGO).is_file() {
         // A failure shows right below; someone else's link is as good.
         let _ = symlink(PROVIDER_OF_CARGO, beside.join(PROVIDER));
     }
     if beside.join(PROVIDER).is_file() {
-        return Ok(beside.to_path_buf());
+        return nameable(beside.to_path_buf());
     }
     Err(anyhow!(
         "the provider {PROVIDER} is neither in {} nor in {}: `make` builds it and puts it there",
         installed[0].display(),
         beside.display()
     ))
+}
+
+/// The folder by a name that variables can hold: they separate names by colons, LD_PRELOAD also by blanks, and `$` begins
+/// what the dynamic linker puts in. Where the folder has such a name, a link to it in the cache folder has another one, also
+/// on other hosts that share that folder.
+fn nameable(folder: PathBuf) -> Result<PathBuf> {
+    let is_nameable = |path: &Path| !path.to_string_lossy().contains(|c: char| c.is_whitespace() || ":;$".contains(c));
+    if is_nameable(&folder) {
+        return Ok(folder);
+    }
+    let links = cache_folder().map(|cache| cache.join("links")).ok().filter(|links| is_nameable(links));
+    let linked = links.and_then(|links| {
+        let mut hasher = DefaultHasher::new();
+        folder.hash(&mut hasher);
+        let link = links.join(format!("{:016x}", hasher.finish()));
+        fs::create_dir_all(&links).ok()?;
+        // It may be there already; another process may make it now.
+        let _ = symlink(&folder, &link);
+        (fs::read_link(&link).ok()? == folder).then_some(link)
+    });
+    linked.with_context(|| {
+        format!(
+            "the libraries are in {}, a name that LD_PRELOAD and FI_PROVIDER_PATH cannot hold (blank, colon, semicolon or \
+             dollar), and no link to it can be made in the cache folder: move them",
+            folder.display()
+        )
+    })
 }
 
 /// A path as text.

@@ -10,6 +10,7 @@ use fishplate_sim::suite::Machine;
 use fishplate_trace::goal::{self, Program};
 use fishplate_trace::{Step, Trace, read, ti};
 
+use crate::output::text;
 use crate::trace::{self, time_independent};
 
 /// A program.
@@ -28,7 +29,15 @@ impl Source {
     /// When it is none of them, or something is wrong with it.
     pub fn open(path: &Path, flops: Option<f64>) -> Result<Source> {
         if path.is_dir() || !path.exists() {
-            return Ok(Source::Trace(Arc::new(read::folder(path)?)));
+            let (trace, spawned) = read::folder_without_spawned(path)?;
+            if spawned > 0 {
+                let ranks = text::plural(spawned as u64, "rank");
+                eprintln!(
+                    "fishplate: {ranks} that others have started (MPI_Comm_spawn) left out: what passes between several \
+                     worlds is in no trace"
+                );
+            }
+            return Ok(Source::Trace(Arc::new(trace)));
         }
         let shown = path.display();
         let bytes = std::fs::read(path).with_context(|| format!("{shown}"))?;

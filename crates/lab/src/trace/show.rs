@@ -1,6 +1,6 @@
 //! A trace call by call.
 
-use fishplate_trace::{Epoch, Operation, RankTrace, Receive, Send, Sizes, Step};
+use fishplate_trace::{Epoch, Mode, Operation, RankTrace, Receive, Send, Sizes, Step};
 
 /// Most numbers of a list that are shown.
 const MOST: usize = 8;
@@ -43,12 +43,18 @@ pub fn describe(operation: &Operation) -> String {
             Epoch::Flush(None) => format!("flush of window {window}"),
             Epoch::Flush(Some(target)) => format!("flush of window {window} at rank {target}"),
         },
+        Operation::Thread { number, .. } => format!("thread {number}"),
+        Operation::Flush => "wait for buffered sends".into(),
         Operation::End => "end".into(),
     }
 }
 
 fn send(send: &Send) -> String {
-    let how = if send.is_synchronous { "synchronous send" } else { "send" };
+    let how = match send.mode {
+        Mode::Standard => "send",
+        Mode::Buffered => "buffered send",
+        Mode::Synchronous => "synchronous send",
+    };
     let Send { communicator, to, tag, bytes, .. } = send;
     format!("{how} of {bytes} B to {to} on {communicator}, tag {tag}{}{}", gaps(send.has_gaps), request(send.request))
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::choice::reason_to_leave_out;
-use super::{DiscoverError, Interface, Network, Verdict};
+use super::{DiscoverError, Interface, Network, Verdict, is_global};
 use crate::address::{MAX_RAIL_ADDRESSES, is_link_local};
 use crate::netlink;
 use crate::sys::interface;
@@ -44,14 +44,22 @@ fn describe(name: &str, mut addresses: Vec<Network>, links: &[netlink::Link]) ->
         (Err(error), _) => Verdict::Excluded(format!("the kernel does not describe it: {error}")),
         (Ok(_), Some(owner)) if !is_wide => Verdict::Excluded(format!("it is a part of {}", owner.name)),
         (Ok(_), _) if addresses.is_empty() => Verdict::Excluded("it has no address".into()),
+        (Ok(facts), _) if facts.loopback && addresses.iter().any(|address| is_global(&address.ip)) => {
+            Verdict::Rail(addresses.iter().filter(|address| is_global(&address.ip)).copied().collect())
+        }
         (Ok(_), _) => Verdict::Rail(addresses.clone()),
+    };
+    let is_led_out = |facts: &interface::Facts| {
+        leads_out_by_a_port(facts, &link, links, |port| interface::facts(port).is_ok_and(|facts| facts.is_physical))
     };
     Interface {
         name: name.to_string(),
         index: facts.as_ref().map_or(link.index, |facts| facts.index),
-        altnames: link.altnames,
+        altnames: link.altnames.clone(),
         is_loopback: facts.as_ref().is_ok_and(|facts| facts.loopback),
-        left_out: facts.as_ref().ok().and_then(|facts| reason_to_leave_out(name, facts)),
+        left_out: (facts.as_ref().ok())
+            .filter(|facts| !is_led_out(facts))
+            .and_then(|facts| reason_to_leave_out(name, facts)),
         may_get_address: !is_wide && owner.is_none() && facts.is_ok(),
         addresses,
         speed_mbps: facts.as_ref().ok().and_then(|facts| facts.speed_mbps),
@@ -60,6 +68,26 @@ fn describe(name: &str, mut addresses: Vec<Network>, links: &[netlink::Link]) ->
         verdict,
     }
 }
+
+/// Whether it is a bridge through which a device of this host leads out, as hosts of virtual machines have it. Those of
+/// Open vSwitch are parts of one datapath, whichever bridge they are of.
+fn leads_out_by_a_port(
+    facts: &interface::Facts,
+    bridge: &netlink::Link,
+    links: &[netlink::Link],
+    is_physical: impl Fn(&str) -> bool,
+) -> bool {
+    let of_switch = links.iter().find(|link| link.name == OPEN_VSWITCH).map(|link| link.index);
+    let owner = match facts.driver.as_str() {
+        "bridge" => Some(bridge.index),
+        "openvswitch" => of_switch,
+        _ => None,
+    };
+    owner.is_some() && links.iter().any(|port| port.master == owner && is_physical(&port.name))
+}
+
+/// Its datapath, which owns all ports.
+const OPEN_VSWITCH: &str = "ovs-system";
 
 pub fn outage(facts: &interface::Facts) -> Option<&'static str> {
     match facts {
@@ -104,6 +132,35 @@ mod tests {
                      fd000000000000000000000000000002 02 40 00 01       r0\n\
                      fd000000000000000000000000000003 02 40 00 20       r0\n";
         assert_eq!(fleeting(table), ["fd00::2", "fd00::3"].map(|ip| ip.parse::<IpAddr>().unwrap()));
+    }
+
+    #[test]
+    fn a_bridge_with_a_device_as_a_port_leads_out() {
+        let link = |index, name: &str, master| netlink::Link { index, name: name.into(), altnames: Vec::new(), master };
+        let links = [
+            link(1, "br0", None),
+            link(2, "eth0", Some(1)),
+            link(3, "br1", None),
+            link(4, "veth0", Some(3)),
+            link(5, "ovs-system", None),
+            link(6, "eth1", Some(5)),
+            link(7, "br-ex", None),
+        ];
+        let facts = |driver: &str| interface::Facts {
+            index: 1,
+            up: true,
+            running: true,
+            loopback: false,
+            point_to_point: false,
+            mtu: 1500,
+            driver: driver.into(),
+            is_physical: false,
+            speed_mbps: None,
+        };
+        let leads_out =
+            |at: usize, driver| leads_out_by_a_port(&facts(driver), &links[at], &links, |port| port.starts_with("eth"));
+        assert!(leads_out(0, "bridge") && leads_out(6, "openvswitch"));
+        assert!(!leads_out(2, "bridge") && !leads_out(1, "e1000e"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Interface {
     pub altnames: Vec<String>,
     /// It leads to no other host by itself.
     pub is_loopback: bool,
-    /// Why it is no rail unless it is named, if so.
+    /// Why it is no rail unless it is named, or nothing else is left, if so.
     pub left_out: Option<String>,
     /// Its addresses, those that peers are likeliest to reach first.
     pub addresses: Vec<Network>,
@@ -44,6 +44,11 @@ impl Interface {
     /// Whether it is a rail.
     pub fn is_rail(&self) -> bool {
         matches!(self.verdict, Verdict::Rail(_))
+    }
+
+    /// Whether it leads to no other host: loopback, without an address that others may have a route to.
+    pub fn is_of_host_alone(&self) -> bool {
+        self.is_loopback && !self.addresses.iter().any(|address| is_global(&address.ip))
     }
 
     /// Whether it can carry something at present.
@@ -200,6 +205,11 @@ pub fn same_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether an address may mean this host to others.
+fn is_global(ip: &IpAddr) -> bool {
+    !ip.is_loopback() && !is_link_local(ip)
 }
 
 /// Leaves out what an endpoint has no room for: first what is not up.

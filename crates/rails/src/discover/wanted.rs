@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use crate::address::is_link_local;
 use crate::pattern::matches;
 
-use super::{DiscoverError, Interface, Network, Verdict, choice, reasons, same_network};
+use super::{DiscoverError, Interface, Network, Verdict, choice, is_global, reasons, same_network};
 
 /// One word of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,10 @@ impl Word {
         let is_meant = |address: &&Network| match self {
             Word::Address(ip) => address.ip == *ip,
             Word::Network(network) => same_network(network.ip, address.ip, network.prefix),
-            Word::Name(_) | Word::Pattern(_) => true,
+            // By its name loopback means the host's address, where it has one.
+            Word::Name(_) | Word::Pattern(_) => {
+                !interface.is_loopback || interface.is_of_host_alone() || is_global(&address.ip)
+            }
         };
         interface.addresses.iter().filter(is_meant).copied().collect()
     }

@@ -23,6 +23,8 @@ pub struct Facts {
     pub mtu: u32,
     /// Kernel driver: `veth`, `bridge`, `tun`, `mlx5_core`; empty where it does not say.
     pub driver: String,
+    /// It is a device of a bus (PCI, USB), or bundles or divides such ones.
+    pub is_physical: bool,
     /// Mbit/s, where it says, and has a reason to.
     pub speed_mbps: Option<u64>,
 }
@@ -57,8 +59,16 @@ struct EthtoolCmd {
 struct EthtoolDrvinfo {
     cmd: u32,
     driver: [c_char; 32],
-    rest: [u8; 160],
+    version: [c_char; 32],
+    fw_version: [c_char; 32],
+    bus_info: [c_char; 32],
+    rest: [u8; 64],
 }
+
+/// Drivers of what bundles or divides interfaces.
+const MADE_OF_OTHERS: [&str; 3] = ["bonding", "team", "802.1Q VLAN Support"];
+/// What drivers say of the bus of a device that is on none.
+const NO_BUS: [&str; 4] = ["", "N/A", "tap", "tun"];
 
 /// Names of all interfaces, also of those without an address. Empty where /proc is not mounted.
 pub fn names() -> Vec<String> {
@@ -71,7 +81,8 @@ pub fn names() -> Vec<String> {
 pub fn facts(name: &str) -> io::Result<Facts> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0"))?;
     let flags = i32::from(flags(&socket, name)?);
-    let driver = driver(&socket, name).unwrap_or_default();
+    let (driver, bus) = driver(&socket, name).unwrap_or_default();
+    let is_physical = !NO_BUS.contains(&bus.as_str()) || MADE_OF_OTHERS.contains(&driver.as_str());
     let speed_mbps = speed(&socket, name).ok().flatten().filter(|_| !MADE_UP.contains(&driver.as_str()));
     Ok(Facts {
         index: index(&socket, name)?,
@@ -81,6 +92,7 @@ pub fn facts(name: &str) -> io::Result<Facts> {
         point_to_point: flags & libc::IFF_POINTOPOINT != 0,
         mtu: mtu(&socket, name)?,
         driver,
+        is_physical,
         speed_mbps,
     })
 }
@@ -106,12 +118,24 @@ fn mtu(socket: &UdpSocket, name: &str) -> io::Result<u32> {
     Ok(unsafe { request.ifr_ifru.ifru_mtu }.max(0) as u32)
 }
 
-fn driver(socket: &UdpSocket, name: &str) -> io::Result<String> {
-    let mut info = EthtoolDrvinfo { cmd: ETHTOOL_GDRVINFO, driver: [0; 32], rest: [0; 160] };
+/// The driver, and where the device is.
+fn driver(socket: &UdpSocket, name: &str) -> io::Result<(String, String)> {
+    let none = [0; 32];
+    let mut info = EthtoolDrvinfo {
+        cmd: ETHTOOL_GDRVINFO,
+        driver: none,
+        version: none,
+        fw_version: none,
+        bus_info: none,
+        rest: [0; 64],
+    };
     ethtool(socket, name, (&raw mut info).cast())?;
-    info.driver[31] = 0;
-    // SAFETY: the array is owned and ends with the zero byte set above.
-    Ok(unsafe { CStr::from_ptr(info.driver.as_ptr()) }.to_string_lossy().into_owned())
+    let text = |mut field: [c_char; 32]| {
+        field[31] = 0;
+        // SAFETY: the array is owned and ends with the zero byte set above.
+        unsafe { CStr::from_ptr(field.as_ptr()) }.to_string_lossy().into_owned()
+    };
+    Ok((text(info.driver), text(info.bus_info)))
 }
 
 fn speed(socket: &UdpSocket, name: &str) -> io::Result<Option<u64>> {

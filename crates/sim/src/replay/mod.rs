@@ -167,6 +167,13 @@ fn replayed(
     wanted: Wanted,
 ) -> Result<(Outcome, Log, Vec<CallTimes>), String> {
     let ranks = trace.ranks.len() as u32;
+    if let Some(rank) = trace.ranks.iter().find(|rank| rank.has_threads_beside()) {
+        return Err(format!(
+            "rank {}: several of its threads were in MPI at once (MPI_THREAD_MULTIPLE): which call of one waited for \
+             which of another is not recorded, so this cannot be replayed",
+            rank.header.rank
+        ));
+    }
     let (mut world, unawaited) = world(machine, ranks)?;
     if wanted == Wanted::Log {
         world.begin_log();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use fishplate_trace::{Epoch, Operation, RankTrace, Receive, Send, Step};
+use fishplate_trace::{Epoch, Mode, Operation, RankTrace, Receive, Send, Step};
 
 use super::communicators::{AllMembers, Communicators, OWN_BITS};
 use super::processors::Processors;
@@ -22,7 +22,8 @@ pub async fn replay(
     (place, mut calls): (&Cell<usize>, Option<&mut CallTimes>),
 ) -> RankOutcome {
     let communicators = Communicators::new(members);
-    let mut rank = Rank { mpi: mpi.clone(), communicators, requests: Requests::default(), one_sided: BTreeMap::new() };
+    let (requests, one_sided, buffered) = (Requests::default(), BTreeMap::new(), Vec::new());
+    let mut rank = Rank { mpi: mpi.clone(), communicators, requests, one_sided, buffered };
     let mut computed = Time::default();
     for (at, step) in trace.steps.iter().enumerate() {
         place.set(at);
@@ -52,6 +53,8 @@ struct Rank {
     requests: Requests,
     /// One-sided operations that are not complete, by window, with their targets.
     one_sided: BTreeMap<u32, Vec<(u32, Request)>>,
+    /// Sends that go on by themselves.
+    buffered: Vec<Request>,
 }
 
 impl Rank {
@@ -62,7 +65,12 @@ impl Rank {
             }
             Operation::Send(send) => {
                 let request = self.send(send).await;
-                self.complete(send.request, &[request]).await;
+                if send.mode == Mode::Buffered {
+                    self.buffered.push(request);
+                    self.complete(send.request, &[]).await;
+                } else {
+                    self.complete(send.request, &[request]).await;
+                }
             }
             Operation::Receive(receive) => {
                 let request = self.receive(receive).await;
@@ -90,13 +98,17 @@ impl Rank {
                 self.one_sided((*window, *target), [*written, *read], *request).await;
             }
             Operation::Epoch { window, kind } => self.epoch(*window, *kind).await,
-            Operation::End => {}
+            Operation::Thread { .. } => {}
+            Operation::Flush | Operation::End => {
+                let buffered = std::mem::take(&mut self.buffered);
+                self.complete(None, &buffered).await;
+            }
         }
     }
 
     async fn send(&mut self, send: &Send) -> Request {
         let tag = self.communicators.get(send.communicator).tag(send.tag);
-        if send.is_synchronous {
+        if send.mode == Mode::Synchronous {
             self.mpi.isend_acknowledged(send.to, tag, send.bytes).await
         } else {
             self.mpi.isend(send.to, tag, send.bytes).await
@@ -115,6 +127,7 @@ impl Rank {
     /// A call that makes a request goes on, another one waits.
     async fn complete(&mut self, slot: Option<u32>, requests: &[Request]) {
         if let Some(slot) = slot {
+            self.requests.begin(slot);
             requests.iter().for_each(|request| self.requests.add(slot, *request));
             return;
         }

@@ -22,6 +22,11 @@ enum UnderWay {
 }
 
 impl Requests {
+    /// A new request has this number: messages of the one before go on, and nobody waits for them.
+    pub fn begin(&mut self, slot: Slot) {
+        self.slot(slot).retain(|under_way| matches!(under_way, UnderWay::Collective(_)));
+    }
+
     /// A message is a part of this request.
     pub fn add(&mut self, slot: Slot, request: Request) {
         self.slot(slot).push(UnderWay::Message(request));

@@ -1,27 +1,40 @@
-//! Receives from any rank or with any tag: what they have got is known where they were waited for.
+//! What is known of a message only where it was waited for: what a receive from any rank or with any tag has got, and
+//! that there was none, as it was cancelled.
 
 use rustc_hash::FxHashMap;
 
 use super::RankTrace;
 use crate::operation::{Operation, Receive, Slot};
 
-/// Gives receives the source and tag that they have got.
+/// Gives receives the source and tag that they have got, and takes away what was cancelled.
 pub fn resolve(trace: &mut RankTrace) {
-    if !trace.operations.iter().any(|operation| receive(operation).is_some_and(is_wild)) {
+    let is_open = |operation: &Operation| match operation {
+        Operation::Wait(completed) => completed.iter().any(|one| one.is_cancelled),
+        operation => receive(operation).is_some_and(is_wild),
+    };
+    if !trace.operations.iter().any(is_open) {
         return;
     }
     let mut found = Found { places: FxHashMap::default(), open: FxHashMap::default() };
     for at in 0..trace.steps.len() {
         match &trace.operations[trace.steps[at].operation as usize] {
             Operation::Wait(completed) => {
-                let sources = completed.iter().filter_map(|one| Some((one.request, one.source?)));
-                for (request, source) in sources.collect::<Vec<_>>() {
-                    found.resolve(trace, request, source);
+                let completed = completed.clone();
+                for one in &completed {
+                    match (found.open.remove(&one.request), one.source) {
+                        (Some(step), _) if one.is_cancelled => found.place(trace, step, Operation::Wait(Vec::new())),
+                        (Some(step), Some(source)) => found.resolve(trace, step, source),
+                        _ => {}
+                    }
+                }
+                if completed.iter().any(|one| one.is_cancelled) {
+                    let left = completed.into_iter().filter(|one| !one.is_cancelled).collect();
+                    found.place(trace, at, Operation::Wait(left));
                 }
             }
             operation => {
-                if let Some(Receive { request: Some(request), .. }) = receive(operation).filter(|one| is_wild(one)) {
-                    found.open.insert(*request, at);
+                if let Some(request) = request(operation) {
+                    found.open.insert(request, at);
                 }
             }
         }
@@ -36,12 +49,16 @@ struct Found {
 }
 
 impl Found {
-    fn resolve(&mut self, trace: &mut RankTrace, request: Slot, (from, tag): (u32, i32)) {
-        let Some(step) = self.open.remove(&request) else { return };
+    fn resolve(&mut self, trace: &mut RankTrace, step: usize, (from, tag): (u32, i32)) {
         let mut operation = trace.operations[trace.steps[step].operation as usize].clone();
         if let Operation::Receive(receive) | Operation::Exchange(_, receive) = &mut operation {
             (receive.from, receive.tag) = (Some(from), Some(tag));
         }
+        self.place(trace, step, operation);
+    }
+
+    /// A step does something else.
+    fn place(&mut self, trace: &mut RankTrace, step: usize, operation: Operation) {
         let place = *self.places.entry(operation).or_insert_with_key(|operation| {
             trace.operations.push(operation.clone());
             trace.operations.len() as u32 - 1
@@ -53,6 +70,14 @@ impl Found {
 fn receive(operation: &Operation) -> Option<&Receive> {
     match operation {
         Operation::Receive(receive) | Operation::Exchange(_, receive) => Some(receive),
+        _ => None,
+    }
+}
+
+fn request(operation: &Operation) -> Option<Slot> {
+    match operation {
+        Operation::Send(send) | Operation::Exchange(send, _) => send.request,
+        Operation::Receive(receive) => receive.request,
         _ => None,
     }
 }

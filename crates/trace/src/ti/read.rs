@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use rustc_hash::FxHashMap;
 
 use super::{TYPE_BYTES, TiError, is_left_out};
-use crate::operation::{Collective, CollectiveKind, Completed, Operation, Receive, Send, Sizes, Slot};
+use crate::operation::{Collective, CollectiveKind, Completed, Mode, Operation, Receive, Send, Sizes, Slot};
 use crate::rank_file::Header;
 use crate::read::{RankTrace, Step, Trace};
 
@@ -77,7 +77,9 @@ impl Rank {
     }
 
     fn wait(&mut self, slots: impl Iterator<Item = Slot>) {
-        self.push(Operation::Wait(slots.map(|request| Completed { request, source: None }).collect()));
+        self.push(Operation::Wait(
+            slots.map(|request| Completed { request, source: None, is_cancelled: false }).collect(),
+        ));
     }
 
     fn finish(mut self, rank: u32, ranks: u32) -> RankTrace {
@@ -148,11 +150,11 @@ impl Reader<'_> {
         let peer = self.peer(peer)?;
         let tag: i32 = tag.parse().map_err(|_| format!("\"{tag}\" is no tag"))?;
         let bytes = self.bytes(count, arguments.get(3))?;
-        let (communicator, is_synchronous, has_gaps) = (WORLD, false, false);
+        let (communicator, mode, has_gaps) = (WORLD, Mode::Standard, false);
         let own = i64::from(self.number);
         if name.ends_with("send") {
             let request = (name == "isend").then(|| self.rank.begin([own, peer.into(), tag.into()]));
-            let send = Send { communicator, to: peer, tag, bytes, is_synchronous, has_gaps, request };
+            let send = Send { communicator, to: peer, tag, bytes, mode, has_gaps, request };
             self.rank.push(Operation::Send(send));
         } else {
             let request = (name == "irecv").then(|| self.rank.begin([peer.into(), own, tag.into()]));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::operation::{Collective, CollectiveKind, Operation, Receive, Send, Sizes, Slot};
+use crate::operation::{Collective, CollectiveKind, Mode, Operation, Receive, Send, Sizes, Slot};
 use crate::read::RankTrace;
 
 /// Writes a rank; sizes are in bytes. `with_idle`: time that is no processor time is computation too.
@@ -11,7 +11,13 @@ use crate::read::RankTrace;
 /// # Errors
 /// When there is something that these traces have no words for: the call, counted from 1, and what it is.
 pub fn rank(trace: &RankTrace, with_idle: bool) -> Result<String, (usize, String)> {
-    let mut writer = Writer { trace, text: String::new(), open: BTreeMap::new(), communicators: BTreeMap::new() };
+    let mut writer = Writer {
+        trace,
+        text: String::new(),
+        open: BTreeMap::new(),
+        buffered: Vec::new(),
+        communicators: BTreeMap::new(),
+    };
     writer.line(format_args!("init"));
     for (at, step) in trace.steps.iter().enumerate() {
         let computed = step.processor_ns + if with_idle { step.idle_ns } else { 0 };
@@ -30,6 +36,8 @@ struct Writer<'a> {
     text: String,
     /// Messages under way, by request: sender, receiver, tag.
     open: BTreeMap<Slot, Vec<[i64; 3]>>,
+    /// Buffered sends.
+    buffered: Vec<[i64; 3]>,
     /// How many ranks a communicator has, and whether they are in order from 0 on.
     communicators: BTreeMap<u32, (usize, bool)>,
 }
@@ -46,7 +54,9 @@ impl Writer<'_> {
                 let is_in_order = members.iter().enumerate().all(|(at, rank)| *rank as usize == at);
                 self.communicators.insert(*number, (members.len(), is_in_order));
             }
-            Operation::End => {}
+            Operation::Thread { is_beside: true, .. } => return Err("threads that call MPI at the same time".into()),
+            Operation::Thread { .. } => {}
+            Operation::Flush | Operation::End => self.flush(),
             Operation::Send(send) => self.send(send, send.request),
             Operation::Receive(receive) => self.receive(receive, receive.request)?,
             Operation::Exchange(send, receive) => self.exchange(send, receive)?,
@@ -62,6 +72,10 @@ impl Writer<'_> {
     fn send(&mut self, send: &Send, request: Option<Slot>) {
         let Send { to, tag, bytes, .. } = send;
         match request {
+            _ if send.mode == Mode::Buffered => {
+                self.buffered.push([self.trace.header.rank.into(), (*to).into(), (*tag).into()]);
+                self.line(format_args!("isend {to} {tag} {bytes}"));
+            }
             None => self.line(format_args!("send {to} {tag} {bytes}")),
             Some(slot) => {
                 let message = [self.trace.header.rank.into(), (*to).into(), (*tag).into()];
@@ -100,10 +114,17 @@ impl Writer<'_> {
 
     fn wait(&mut self, slots: &[Slot]) {
         let messages: Vec<[i64; 3]> = slots.iter().filter_map(|slot| self.open.remove(slot)).flatten().collect();
-        if messages.len() > 1 && self.open.is_empty() {
+        if messages.len() > 1 && self.open.is_empty() && self.buffered.is_empty() {
             return self.line(format_args!("waitall"));
         }
         for [from, to, tag] in messages {
+            self.line(format_args!("wait {from} {to} {tag}"));
+        }
+    }
+
+    /// Waits for buffered sends, which the program itself does not wait for.
+    fn flush(&mut self) {
+        for [from, to, tag] in std::mem::take(&mut self.buffered) {
             self.line(format_args!("wait {from} {to} {tag}"));
         }
     }

@@ -1,6 +1,6 @@
 //! The arguments of a call, by what they are.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicPtr;
@@ -12,6 +12,7 @@ use super::enter::IN_REGISTERS;
 use crate::ffi::abi::Abi;
 use crate::ffi::handle::Handle;
 use crate::ffi::library;
+use crate::profile;
 
 /// More than any function has: 13, and what Fortran adds.
 pub const MAX_ARGUMENTS: usize = 16;
@@ -55,7 +56,7 @@ impl Arguments {
     /// Calls a function with them. (Superfluous arguments do no harm in the calling conventions of `enter`.)
     pub fn call(&self, target: *mut c_void) -> usize {
         type A = usize;
-        type Function = unsafe extern "C" fn(A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A) -> usize;
+        type Function = unsafe extern "C-unwind" fn(A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A) -> usize;
         // SAFETY: a function that takes these arguments, or fewer; see `handle` for how they are passed.
         let function: Function = unsafe { std::mem::transmute(target) };
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.values;
@@ -154,6 +155,20 @@ impl Arguments {
         }
     }
 
+    /// The handle in C of the request that an argument points to, where it can be told.
+    pub fn handle_of_request(&self, abi: &Abi) -> Option<Handle> {
+        let is_as_in_c = self.language == Language::C || !abi.is_open_mpi();
+        self.request(abi, b'q', 0).filter(|_| is_as_in_c)
+    }
+
+    /// A number for a text.
+    pub fn text(&self, argument: u8) -> Option<u64> {
+        let start = self.raw(argument).filter(|start| *start != 0 && self.language == Language::C)?;
+        // SAFETY: MPI asks for a pointer to a text that ends with a zero.
+        let text = unsafe { CStr::from_ptr(start as *const c_char) };
+        Some(profile::hash(text.to_bytes()))
+    }
+
     /// A number that MPI has written.
     pub fn written(&self, argument: u8) -> Option<c_int> {
         self.pointer::<c_int>(self.raw(argument)?)
@@ -205,7 +220,7 @@ impl Arguments {
         static CONVERTERS: [AtomicPtr<c_void>; 3] = [const { AtomicPtr::new(ptr::null_mut()) }; 3];
         let (cache, name) = match argument {
             b'c' | b'z' | b'Z' => (&CONVERTERS[0], c"PMPI_Comm_f2c"),
-            b'w' | b'W' => (&CONVERTERS[1], c"PMPI_Win_f2c"),
+            b'w' | b'W' | b'F' => (&CONVERTERS[1], c"PMPI_Win_f2c"),
             _ => (&CONVERTERS[2], c"PMPI_Type_f2c"),
         };
         let address = library::function(cache, name);

@@ -20,7 +20,7 @@ pub const IN_REGISTERS: usize = 8;
 /// It is to be jumped to from the first instruction of a function, with the number of an entry in `eax`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-pub unsafe extern "C" fn enter() {
+pub unsafe extern "C-unwind" fn enter() {
     naked_asm!(
         ".cfi_startproc",
         "push rbp",
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn enter() {
 /// It is to be jumped to from the first instruction of a function, with the number of an entry in `w9`.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
-pub unsafe extern "C" fn enter() {
+pub unsafe extern "C-unwind" fn enter() {
     naked_asm!(
         ".cfi_startproc",
         "stp x29, x30, [sp, #-80]!",
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn enter() {
 /// It is to be jumped to from the first instruction of a function, with the number of an entry in `t1`.
 #[cfg(target_arch = "riscv64")]
 #[unsafe(naked)]
-pub unsafe extern "C" fn enter() {
+pub unsafe extern "C-unwind" fn enter() {
     naked_asm!(
         ".cfi_startproc",
         "addi sp, sp, -80",

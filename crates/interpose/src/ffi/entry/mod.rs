@@ -3,10 +3,12 @@
 //! - `build.rs` writes the functions; [`enter`] lays their arguments out in memory, [`arguments`] reads them;
 //! - [`target`] is the function that a call goes on to: the next one that has the name, as a rule the MPI's, or one of
 //!   [`super::overrides`];
-//! - [`observation`] is what a profile makes of a call.
+//! - [`frames`] are the calls that a thread is in;
+//! - [`observation`] is what a profile makes of a call, [`tracing`] what a trace makes of it.
 
 mod arguments;
 mod enter;
+mod frames;
 mod narrowing;
 mod observation;
 mod statuses;
@@ -14,18 +16,19 @@ mod target;
 mod tracing;
 
 use std::arch::naked_asm;
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use fishplate_profile::calls::{self, Kind};
+use fishplate_profile::calls::{self, Call, Kind};
 
 use super::abi::Abi;
-use super::clock;
+use super::{clock, library};
 use crate::profile::{self, Session};
+use crate::sync::lock;
 use crate::trace;
 use arguments::Arguments;
 use enter::enter;
+use frames::{Doing, Frame};
 use observation::Observation;
 use target::Target;
 
@@ -69,76 +72,125 @@ impl Language {
     }
 }
 
-/// What a thread is doing.
-#[derive(Clone, Copy)]
-enum Inside {
-    /// The program.
-    Nothing,
-    /// A function for Fortran, which calls that for C; this is where the program called it.
-    Fortran(usize),
-    /// A call that is recorded: those that MPI makes for itself are not.
-    Call,
-}
-
-thread_local! {
-    static INSIDE: Cell<Inside> = const { Cell::new(Inside::Nothing) };
-}
-
 /// A call of the program. `caller` is the address that it returns to.
+///
+/// Exceptions of error handlers and callbacks, and the end of a thread in one, pass through here.
 ///
 /// # Safety
 /// `registers` has the arguments that came in registers, `stack` what is on the stack from the further arguments on.
-unsafe extern "C" fn dispatch(entry: usize, registers: *const usize, stack: *const usize, caller: usize) -> usize {
+unsafe extern "C-unwind" fn dispatch(
+    entry: usize,
+    registers: *const usize,
+    stack: *const usize,
+    caller: usize,
+) -> usize {
     let call = &calls::table()[entry / LANGUAGES];
     // SAFETY: as above.
     let mut arguments = unsafe { Arguments::read(call, Language::of(entry), registers, stack) };
     let target = target::of(entry, caller, &mut arguments);
-    let result = carry_out(&target, &mut arguments, caller);
+    let result = carry_out(&target, &mut arguments, (stack as usize, caller));
     target.release();
     result
 }
 
-fn carry_out(target: &Target, arguments: &mut Arguments, caller: usize) -> usize {
+fn carry_out(target: &Target, arguments: &mut Arguments, (stack, caller): (usize, usize)) -> usize {
     let function = target.function;
     if arguments.call.kind == Kind::Life {
         return life(function, arguments);
     }
-    match (profile::get(), INSIDE.get()) {
-        (None, _) | (Some(_), Inside::Call) => arguments.call(function),
-        (Some(_), _) if !arguments.language.is_recorded() => {
-            INSIDE.set(Inside::Fortran(caller));
-            let result = arguments.call(function);
-            INSIDE.set(Inside::Nothing);
-            result
+    let Some(session) = profile::get() else { return arguments.call(function) };
+    let outer = frames::current(stack, |left| {
+        if let Doing::Call { call, began, is_nested: false } = left.doing {
+            session.left(call, left.caller, began);
         }
-        (Some(session), inside) => {
-            let caller = if let Inside::Fortran(caller) = inside { caller } else { caller };
-            INSIDE.set(Inside::Call);
-            let result = record(session, arguments, target, caller);
-            INSIDE.set(inside);
-            result
+    });
+    if !arguments.language.is_recorded() {
+        let _entered = frames::enter(stack, caller, Doing::Fortran);
+        return arguments.call(function);
+    }
+    let (is_of_fortran, caller) = match outer {
+        Some(Frame { caller, doing: Doing::Fortran, .. }) => (true, caller),
+        _ => (false, caller),
+    };
+    let outer = if outer.is_some() { frames::call() } else { None };
+    if outer.is_some_and(|outer| !is_of_fortran && is_part_of(outer, target, arguments.call, caller)) {
+        return hand_on(session, arguments, function);
+    }
+    let (is_nested, began) = (outer.is_some(), clock::monotonic());
+    let Some(_entered) = frames::enter(stack, caller, Doing::Call { call: target.call, began, is_nested }) else {
+        return hand_on(session, arguments, function);
+    };
+    record(session, arguments, target, Began { caller, at: began, is_nested })
+}
+
+/// Whether a call within another one is a part of that: MPI makes it for itself, or another tool hands it on. Others are
+/// of the program, in a function that MPI calls.
+fn is_part_of(outer: usize, target: &Target, call: &Call, caller: usize) -> bool {
+    outer == target.call && call.kind != Kind::Manage || library::is_of_mpi(caller)
+}
+
+/// Carries a call out that is not recorded. What it frees is gone all the same.
+fn hand_on(session: &Session, arguments: &mut Arguments, function: *mut c_void) -> usize {
+    let freed = observation::forget_communicator(session, arguments);
+    let result = arguments.call(function);
+    if let (Some(freed), true) = (freed, arguments.has_failed(result)) {
+        lock(&session.recorder).communicators.keep(freed);
+    }
+    result
+}
+
+/// When a call began, and where.
+#[derive(Clone, Copy)]
+struct Began {
+    caller: usize,
+    at: u64,
+    /// In a function that MPI has called in another call.
+    is_nested: bool,
+}
+
+/// A call that is recorded. It ends when this is dropped, also where an exception passes: then it has failed.
+struct Recorded<'a> {
+    session: &'a Session,
+    call: usize,
+    began: Began,
+    has_returned: bool,
+}
+
+impl Drop for Recorded<'_> {
+    fn drop(&mut self) {
+        let Recorded { session, call, began: Began { caller, at, is_nested }, has_returned } = *self;
+        if !has_returned {
+            let moment = profile::Moment { call, caller, began: at, ended: clock::monotonic(), site: 0, is_nested };
+            session.abandoned(moment);
+        }
+        if !is_nested {
+            session.end_call();
         }
     }
 }
 
 /// Carries a call out, and records it.
-fn record(session: &Session, arguments: &mut Arguments, target: &Target, caller: usize) -> usize {
+fn record(session: &Session, arguments: &mut Arguments, target: &Target, began: Began) -> usize {
     let Target { function, call, .. } = *target;
+    let Began { caller, at, is_nested } = began;
     let computed = session.tracer.is_some().then(trace::begin_call);
-    let began = clock::monotonic();
-    session.begin_call(call, caller, began);
+    if !is_nested {
+        session.begin_call(call, caller, at);
+    }
+    let mut recorded = Recorded { session, call, began, has_returned: false };
     let observation = Observation::before(session, arguments);
     let result = arguments.call(function);
-    let moment = profile::Moment { call, caller, began, ended: clock::monotonic(), site: 0 };
-    let recorded = catch_unwind(AssertUnwindSafe(|| observation.after(session, arguments, result, moment, computed)));
-    session.end_call();
+    recorded.has_returned = true;
+    let moment = profile::Moment { call, caller, began: at, ended: clock::monotonic(), site: 0, is_nested };
+    let done = catch_unwind(AssertUnwindSafe(|| observation.after(session, arguments, result, moment, computed)));
+    drop(recorded);
     if computed.is_some() {
         trace::end_call();
     }
-    if recorded.is_err() {
+    if done.is_err() {
         // The program is not to suffer from it.
         fishplate_stderr::report("recording a profile has failed (see above); the program runs on without");
-        profile::pause();
+        profile::give_up();
     }
     result
 }
@@ -148,15 +200,19 @@ fn life(function: *mut c_void, arguments: &Arguments) -> usize {
     let is_outermost = arguments.language.is_recorded();
     match arguments.call.name.as_str() {
         "MPI_Abort" if is_outermost => profile::abort(arguments.second_int()),
-        "MPI_Finalize" if is_outermost => profile::stop(),
+        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => profile::stop(),
         "MPI_Pcontrol" if arguments.first_int() == 0 => profile::pause(),
         "MPI_Pcontrol" => profile::resume(),
         _ => {}
     }
     let result = arguments.call(function);
     match arguments.call.name.as_str() {
-        "MPI_Init" | "MPI_Init_thread" if is_outermost && !arguments.has_failed(result) => profile::start(),
-        "MPI_Finalize" if is_outermost => profile::finish(),
+        "MPI_Init" | "MPI_Init_thread" if is_outermost && !arguments.has_failed(result) => profile::start(None),
+        "MPI_Session_init" if is_outermost && !arguments.has_failed(result) => {
+            let made = Abi::get().and_then(|abi| arguments.handle_of(abi, b'j', 0));
+            profile::start(made);
+        }
+        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => profile::finish(),
         _ => {}
     }
     result

@@ -8,40 +8,85 @@ use crate::ffi::abi::Abi;
 use crate::ffi::functions as mpi;
 use crate::ffi::handle::Handle;
 use crate::ffi::objects::Comm;
-use crate::profile::{Collective, Message, Moment, Operation, Owned, Recorder, Request, Session};
+use crate::profile::{Collective, Freed, Id, Message, Moment, Operation, Origin, Owned, Recorder, Request, Session};
 use crate::sync::lock;
 use crate::trace::Stamp;
 
 /// What was seen before a call.
 pub struct Observation {
     abi: Option<&'static Abi>,
-    /// Requests, or the message of a matching probe, which MPI changes.
-    pub handles: Vec<usize>,
+    /// Requests, which MPI changes.
+    pub requests: Vec<Seen>,
+    /// The message of a matching probe, which MPI changes.
+    message: Option<usize>,
+    freed: Option<Freed>,
     statuses: Option<Statuses>,
+    /// A request that was cancelled is freed: whether there was no message.
+    is_cancelled: bool,
+}
+
+/// A request, before a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Its handle.
+    pub handle: usize,
+    /// Which it is; nothing: not known.
+    pub id: Option<Id>,
+}
+
+/// Before a call that frees a communicator: MPI may give its handle to another one before this call has returned.
+pub fn forget_communicator(session: &Session, arguments: &Arguments) -> Option<Freed> {
+    if !arguments.has(b'Z') {
+        return None;
+    }
+    let comm = arguments.handle_of(Abi::get()?, b'Z', 0)?;
+    lock(&session.recorder).communicators.forget(Comm::from_key(comm))
 }
 
 impl Observation {
     /// Looks at a call that is about to be carried out.
     pub fn before(session: &Session, arguments: &mut Arguments) -> Observation {
-        let Some(abi) = Abi::get() else { return Observation { abi: None, handles: Vec::new(), statuses: None } };
-        let handles = match (arguments.call.kind, arguments.int(b'a')) {
-            (Kind::Complete | Kind::Start, Some(count)) => {
-                (0..count.max(0) as usize).filter_map(|at| arguments.request(abi, b'Q', at)).collect()
-            }
-            (Kind::Complete | Kind::Start, None) => arguments.request(abi, b'q', 0).into_iter().collect(),
-            (Kind::Receive, _) => arguments.request(abi, b'm', 0).into_iter().collect(),
-            _ => Vec::new(),
+        let mut seen = Observation {
+            abi: Abi::get(),
+            requests: Vec::new(),
+            message: None,
+            freed: forget_communicator(session, arguments),
+            statuses: None,
+            is_cancelled: false,
         };
-        if let Some(comm) = arguments.handle_of(abi, b'Z', 0) {
-            lock(&session.recorder).communicators.forget(Comm::from_key(comm));
+        let Some(abi) = seen.abi else { return seen };
+        match (arguments.call.kind, arguments.int(b'a')) {
+            (Kind::Complete | Kind::Start, Some(count)) => {
+                let mut recorder = lock(&session.recorder);
+                let handles = (0..count.max(0) as usize).filter_map(|at| arguments.request(abi, b'Q', at));
+                seen.requests = handles.map(|handle| Seen { handle, id: recorder.handles.take(handle) }).collect();
+            }
+            (Kind::Complete | Kind::Start, None) => {
+                let mut recorder = lock(&session.recorder);
+                let handle = arguments.request(abi, b'q', 0);
+                seen.requests =
+                    handle.map(|handle| Seen { handle, id: recorder.handles.take(handle) }).into_iter().collect();
+                let request = seen.requests.first().and_then(|seen| recorder.requests.get(seen.id?)).copied();
+                drop(recorder);
+                if arguments.call.name == "MPI_Request_free" && request.is_some_and(|request| request.is_cancelled) {
+                    let ended = arguments.handle_of_request(abi).and_then(|h| Statuses::is_cancelled_request(abi, h));
+                    let is_receive =
+                        |request: Request| matches!(request.operations[0], None | Some(Operation::Receive { .. }));
+                    // A receive that was cancelled and has not ended will not.
+                    seen.is_cancelled = ended.unwrap_or(request.is_some_and(is_receive));
+                }
+            }
+            (Kind::Receive, _) => seen.message = arguments.request(abi, b'm', 0),
+            (Kind::Manage, _) if arguments.has(b'F') => seen.message = arguments.handle_of(abi, b'F', 0),
+            _ => {}
         }
-        let statuses = Statuses::of(abi, arguments, handles.len().max(1));
-        Observation { abi: Some(abi), handles, statuses }
+        seen.statuses = Statuses::of(abi, arguments, seen.requests.len().max(1));
+        seen
     }
 
     /// Records a call that has returned. `computed`: when it began, and the time before it, if there is a trace.
     pub fn after(
-        self,
+        mut self,
         session: &Session,
         arguments: &Arguments,
         result: usize,
@@ -52,25 +97,38 @@ impl Observation {
         let has_failed = arguments.has_failed(result);
         let comm = arguments.handle(abi, b'c').filter(|comm| *comm != abi.comm_null).map(Comm::from_key);
         let mut recorder = lock(&session.recorder);
+        if let (Some(freed), true) = (self.freed.take(), has_failed) {
+            recorder.communicators.keep(freed);
+        }
         // A communicator that MPI does not know is the program's error.
         recorder.end_call(&mut moment, comm.filter(|_| !has_failed), has_failed);
         let mut after = After {
             abi,
             arguments,
             seen: &self,
+            has_failed,
             moment,
             comm,
             outgoing: None,
             received_in: None,
+            request: None,
+            forgotten: None,
             recorder: &mut recorder,
         };
         if !has_failed {
             (after.outgoing, after.received_in) = (after.outgoing(), after.receiving_communicator());
+            after.identify_request();
+            if arguments.call.kind == Kind::Manage {
+                after.management();
+            }
         }
         let mut tracer = session.tracer.as_ref().map(lock);
         if let (Some(tracer), Some((began, before))) = (&mut tracer, computed) {
+            if session.has_several_threads() {
+                tracer.is_beside_others();
+            }
             tracer.begin_call(began, before);
-            after.trace(tracer, has_failed);
+            after.trace(tracer);
         }
         match (arguments.call.kind, has_failed) {
             // Some of the requests may be complete although others have failed.
@@ -80,11 +138,11 @@ impl Observation {
             (Kind::Start, _) => after.start(),
             (Kind::Probe, _) => after.probe(),
             (Kind::OneSided, _) => after.one_sided(),
-            (Kind::Manage, _) => after.management(),
             (Kind::File, _) => after.file(),
-            (Kind::Sync | Kind::Life, _) => {}
+            (Kind::Sync | Kind::Life | Kind::Manage | Kind::Buffer, _) => {}
             _ => after.collective(),
         }
+        after.keep_requests();
     }
 }
 
@@ -98,11 +156,11 @@ impl Observation {
         } else if arguments.has(b'k') {
             // MPI_UNDEFINED is negative.
             let found = usize::try_from(arguments.written(b'k').unwrap_or(0)).unwrap_or(0);
-            (found.min(self.handles.len()), |arguments, at| arguments.index(b'J', at))
+            (found.min(self.requests.len()), |arguments, at| arguments.index(b'J', at))
         } else if arguments.has(b'i') {
             (1, |arguments, at| arguments.index(b'i', at))
         } else {
-            (self.handles.len(), |_, at| Some(at))
+            (self.requests.len(), |_, at| Some(at))
         };
         (0..count).filter_map(move |at| Some((index(arguments, at)?, at)))
     }
@@ -113,12 +171,17 @@ pub struct After<'a> {
     pub abi: &'static Abi,
     pub arguments: &'a Arguments,
     pub seen: &'a Observation,
+    pub has_failed: bool,
     pub moment: Moment,
     pub comm: Option<Comm>,
     /// What the call sends.
     pub outgoing: Option<Message>,
     /// Place of the communicator of a receive.
     pub received_in: Option<usize>,
+    /// The request that the call has made.
+    pub request: Option<Id>,
+    /// A request that is known no more.
+    pub forgotten: Option<Id>,
     pub recorder: &'a mut Recorder,
 }
 
@@ -179,7 +242,7 @@ impl After<'_> {
         }
         match self.comm {
             Some(comm) => Some(self.recorder.communicators.place(comm)),
-            None => self.recorder.owner_of_message(*self.seen.handles.first()?),
+            None => self.recorder.owner_of_message(self.seen.message?),
         }
     }
 
@@ -199,33 +262,104 @@ impl After<'_> {
         self.seen.statuses.as_ref().and_then(|statuses| statuses.read(at))
     }
 
-    fn add_request(&mut self, operations: [Option<Operation>; 2]) {
+    /// Gives the request that the call has made its place among all.
+    fn identify_request(&mut self) {
         let Some(handle) = self.arguments.request(self.abi, b'r', 0) else { return };
+        let (id, forgotten) = self.recorder.handles.add(handle, self.abi.is_shared_request(handle));
+        (self.request, self.forgotten) = (Some(id), forgotten);
+        if let Some(forgotten) = forgotten {
+            self.recorder.requests.free(forgotten);
+        }
+    }
+
+    fn add_request(&mut self, operations: [Option<Operation>; 2]) {
+        let Some(id) = self.request else { return };
         let is_persistent = self.arguments.call.form == Form::Persistent;
         let started = (!is_persistent).then_some(self.moment.ended);
-        let request = Request { call: self.moment.call, site: self.moment.site, operations, is_persistent, started };
-        self.recorder.add_request(handle, request);
+        let (call, site) = (self.moment.call, self.moment.site);
+        let request = Request { call, site, operations, is_persistent, started, is_cancelled: false };
+        self.recorder.add_request(id, request);
     }
 
     fn start(&mut self) {
-        for handle in &self.seen.handles {
-            self.recorder.start_request(*handle, self.moment.began);
+        for id in self.seen.requests.iter().filter_map(|seen| seen.id) {
+            self.recorder.start_request(id, self.moment.began);
         }
     }
 
     fn completion(&mut self) {
+        let known = self.seen.requests.iter().filter_map(|seen| Some((seen.handle, seen.id?)));
         match self.arguments.call.name.as_str() {
-            "MPI_Request_free" => self.seen.handles.iter().for_each(|handle| self.recorder.requests.free(*handle)),
-            "MPI_Cancel" | "MPI_Parrived" | "MPI_Request_get_status" => {}
-            _ => self.completed(),
+            "MPI_Request_free" if !self.has_failed => {
+                for (handle, id) in known {
+                    if self.seen.is_cancelled {
+                        self.recorder.cancelled_request(id);
+                    }
+                    self.recorder.free_request(handle, id);
+                }
+            }
+            "MPI_Cancel" if !self.has_failed => {
+                for (_, id) in known {
+                    if let Some(request) = self.recorder.requests.get(id) {
+                        request.is_cancelled = true;
+                    }
+                }
+            }
+            _ if self.is_completing() => self.completed(),
+            _ => {}
         }
     }
 
+    /// Whether the call completes requests, and does not just look at them.
+    pub fn is_completing(&self) -> bool {
+        self.arguments.has(b'u') && self.arguments.has(b'q') || self.arguments.has(b'Q')
+    }
+
+    /// Requests that the call has completed: which, and the places of their statuses.
+    pub fn requests_completed(&self) -> impl Iterator<Item = (Seen, usize)> + use<'_> {
+        let completed = self.seen.completed(self.arguments);
+        let seen = completed.filter_map(|(at, status)| Some((at, *self.seen.requests.get(at)?, status)));
+        // Of requests of a call that has failed, those are complete that are there no more.
+        let is_there = |at: usize, handle: usize| {
+            let place = if self.arguments.has(b'q') { b'q' } else { b'Q' };
+            self.arguments.request(self.abi, place, at) == Some(handle)
+        };
+        seen.filter(move |(at, seen, _)| !self.has_failed || !is_there(*at, seen.handle))
+            .map(|(_, seen, at)| (seen, at))
+    }
+
+    /// Whether a request was cancelled, and so has done nothing.
+    pub fn was_cancelled(&mut self, id: Id, status: usize) -> bool {
+        let was_asked = self.recorder.requests.get(id).is_some_and(|request| request.is_cancelled);
+        was_asked && self.seen.statuses.as_ref().is_some_and(|statuses| statuses.is_cancelled(status))
+    }
+
+    /// Whether a request that was cancelled is freed with this call.
+    pub fn frees_cancelled(&self) -> bool {
+        self.seen.is_cancelled
+    }
+
     fn completed(&mut self) {
-        for (request, status) in self.seen.completed(self.arguments) {
-            let Some(handle) = self.seen.handles.get(request) else { continue };
-            let from = || self.seen.statuses.as_ref().and_then(|statuses| statuses.read(status));
-            self.recorder.complete_request(&self.moment, *handle, from);
+        for (Seen { handle, id }, status) in self.requests_completed().collect::<Vec<_>>() {
+            let Some(id) = id else { continue };
+            if self.was_cancelled(id, status) {
+                self.recorder.cancelled_request(id);
+            } else {
+                let from = || self.seen.statuses.as_ref().and_then(|statuses| statuses.read(status));
+                self.recorder.complete_request(&self.moment, id, from);
+            }
+            if self.recorder.requests.get(id).is_none() {
+                self.recorder.handles.remove(handle, id);
+            }
+        }
+    }
+
+    /// What is not complete keeps its handle.
+    fn keep_requests(&mut self) {
+        for Seen { handle, id } in self.seen.requests.iter().rev() {
+            if let Some(id) = id.filter(|id| self.recorder.requests.get(*id).is_some()) {
+                self.recorder.handles.keep(*handle, id);
+            }
         }
     }
 
@@ -337,14 +471,43 @@ impl After<'_> {
     }
 
     fn management(&mut self) {
-        if let Some(made) = self.arguments.handle_of(self.abi, b'z', 0).filter(|made| *made != self.abi.comm_null) {
-            self.recorder.communicators.place(Comm::from_key(made));
+        let parent = self.comm.map(|comm| self.recorder.communicators.place(comm));
+        if let Some(made) = self.arguments.handle_of(self.abi, b'z', 0) {
+            self.made_communicator(made, parent);
         }
-        if let (Some(window), Some(comm)) = (self.arguments.handle_of(self.abi, b'W', 0), self.comm) {
-            let place = self.recorder.communicators.place(comm);
+        if let (Some(window), Some(parent)) = (self.arguments.handle_of(self.abi, b'W', 0), parent) {
+            let place = self.recorder.communicators.of_window(parent);
+            self.recorder.disown_window(window);
             self.recorder.own(Owned::Window, window, place);
         }
+        if let (Some(window), true) = (self.seen.message, self.arguments.has(b'F')) {
+            self.recorder.disown_window(window);
+        }
+        if let (Some(comm), "MPI_Comm_set_name") = (self.comm, self.arguments.call.name.as_str()) {
+            self.recorder.communicators.name(comm);
+        }
         self.add_request([Some(Operation::Other), None]);
+    }
+
+    /// The communicator that the call has made.
+    pub fn made(&self) -> Option<Comm> {
+        let made = self.arguments.handle_of(self.abi, b'z', 0)?;
+        (made != self.abi.comm_null).then_some(Comm::from_key(made))
+    }
+
+    fn made_communicator(&mut self, made: Handle, parent: Option<usize>) {
+        let communicators = &mut self.recorder.communicators;
+        let number = self.arguments.int(b'g').map(|tag| tag as u64).or_else(|| self.arguments.text(b'S'));
+        match (number, parent) {
+            (None, Some(parent)) if made == self.abi.comm_null => communicators.made_without(parent),
+            _ if made == self.abi.comm_null => {}
+            (None, Some(parent)) if self.arguments.call.form == Form::Immediate => {
+                communicators.copied(Comm::from_key(made), parent);
+            }
+            (Some(number), _) => drop(communicators.made(Comm::from_key(made), Origin::Group(number))),
+            (None, Some(parent)) => drop(communicators.made(Comm::from_key(made), Origin::Parent(parent))),
+            (None, None) => drop(communicators.made(Comm::from_key(made), Origin::Unknown)),
+        }
     }
 
     fn file(&mut self) {
@@ -379,8 +542,7 @@ impl After<'_> {
         }
         let mut size = 0;
         // SAFETY: a datatype that the program has handed to MPI, and a place for a number.
-        let code = unsafe { mpi::type_size(datatype, &mut size) };
-        // MPI_UNDEFINED, which is negative, is the size of what does not fit in an integer.
+        let code = unsafe { mpi::type_size_x(datatype, &mut size) };
         if code == 0 { u64::try_from(size).unwrap_or(0) } else { 0 }
     }
 }

@@ -8,6 +8,7 @@ use super::Language;
 use super::arguments::Arguments;
 use crate::ffi::abi::Abi;
 use crate::ffi::functions as mpi;
+use crate::ffi::handle::Handle;
 use crate::ffi::library;
 
 /// What stands for MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE in Fortran: of Open MPI, and of MPICH's `mpi_f08`.
@@ -55,6 +56,32 @@ impl Statuses {
         // SAFETY: a status that MPI has written, a datatype of MPI's, and a place for a number.
         let code = unsafe { mpi::get_elements_x(status as mpi::Address, self.abi.byte, &mut bytes) };
         (code == 0).then(|| (integer(0), integer(1), u64::try_from(bytes).unwrap_or(0)))
+    }
+}
+
+impl Statuses {
+    /// Whether one of them says that its operation was cancelled.
+    pub fn is_cancelled(&self, at: usize) -> bool {
+        let status = self.start + at * self.abi.status_bytes;
+        let mut flag = 0;
+        // SAFETY: a status that MPI has written, and a place for a number.
+        let code = unsafe { mpi::test_cancelled(status as mpi::Address, &mut flag) };
+        code == 0 && flag != 0
+    }
+
+    /// Whether a request that is about to be freed has ended by being cancelled; nothing if it has not ended.
+    pub fn is_cancelled_request(abi: &Abi, request: Handle) -> Option<bool> {
+        let mut own = vec![0u64; abi.status_bytes.div_ceil(size_of::<u64>())];
+        let status: mpi::Address = own.as_mut_ptr().cast();
+        let (mut flag, mut cancelled) = (0, 0);
+        // SAFETY: a request of the program's, and places for a number and a status.
+        let code = unsafe { mpi::request_get_status(request, &mut flag, status) };
+        if code != 0 || flag == 0 {
+            return None;
+        }
+        // SAFETY: a status that MPI has written, and a place for a number.
+        let code = unsafe { mpi::test_cancelled(status, &mut cancelled) };
+        (code == 0).then_some(cancelled != 0)
     }
 }
 

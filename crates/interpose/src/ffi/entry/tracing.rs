@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use fishplate_profile::calls::{self, Call, Form, Kind};
-use fishplate_trace::{Collective, CollectiveKind, Completed, Epoch, Operation, Receive, Send, Sizes};
+use fishplate_trace::{Collective, CollectiveKind, Completed, Epoch, Mode, Operation, Receive, Send, Sizes};
 
 use super::observation::After;
 use crate::ffi::objects::Comm;
@@ -11,15 +11,19 @@ use crate::trace::Tracer;
 
 impl After<'_> {
     /// Adds the call to the trace.
-    pub fn trace(&mut self, tracer: &mut Tracer, has_failed: bool) {
-        match (self.arguments.call.kind, has_failed) {
+    pub fn trace(&mut self, tracer: &mut Tracer) {
+        if let Some(forgotten) = self.forgotten {
+            tracer.free(forgotten);
+        }
+        match (self.arguments.call.kind, self.has_failed) {
             (Kind::Complete, _) => self.trace_completion(tracer),
             (_, true) => tracer.computes(),
             (Kind::Send | Kind::SendInit | Kind::Receive | Kind::ReceiveInit | Kind::Exchange, _) => {
                 self.trace_messages(tracer);
             }
-            (Kind::Start, _) => self.seen.handles.iter().for_each(|handle| tracer.start(*handle)),
+            (Kind::Start, _) => self.seen.requests.iter().filter_map(|seen| seen.id).for_each(|id| tracer.start(id)),
             (Kind::Probe, _) => tracer.found_nothing(),
+            (Kind::Buffer, _) => tracer.push(&Operation::Flush),
             (Kind::OneSided, _) => self.trace_one_sided(tracer),
             (Kind::Sync, _) => self.trace_epoch(tracer),
             (Kind::File | Kind::Life, _) => tracer.computes(),
@@ -40,9 +44,9 @@ impl After<'_> {
             (None, None) => None,
         };
         let is_persistent = self.arguments.call.form == Form::Persistent;
-        if let (Some(slot), Some(handle)) = (request, self.arguments.request(self.abi, b'r', 0)) {
+        if let (Some(slot), Some(id)) = (request, self.request) {
             let persistent = is_persistent.then(|| operation.clone().unwrap_or(Operation::Wait(Vec::new())));
-            tracer.add_request(handle, slot, self.received_in.filter(|_| is_wild), persistent);
+            tracer.add_request(id, slot, self.received_in.filter(|_| is_wild), persistent);
         }
         match operation {
             Some(operation) if !is_persistent => tracer.push(&operation),
@@ -55,10 +59,15 @@ impl After<'_> {
         let communicator = self.recorder.communicators.at(message.communicator);
         tracer.know(message.communicator, communicator);
         let to = communicator.in_world(message.peer)? as u32;
-        let is_synchronous = self.arguments.call.name.contains("Ss") || self.arguments.call.name.contains("Iss");
+        let name = self.arguments.call.name.trim_start_matches("MPI_").trim_start_matches('I');
+        let mode = match name.bytes().next() {
+            Some(b'B' | b'b') => Mode::Buffered,
+            Some(b'S' | b's') if name.as_bytes().get(1) == Some(&b's') => Mode::Synchronous,
+            _ => Mode::Standard,
+        };
         let has_gaps = self.has_gaps(b't');
         let communicator = message.communicator as u32;
-        Some(Send { communicator, to, tag: message.tag, bytes: message.bytes, is_synchronous, has_gaps, request })
+        Some(Send { communicator, to, tag: message.tag, bytes: message.bytes, mode, has_gaps, request })
     }
 
     fn traced_receive(&mut self, tracer: &mut Tracer, request: Option<u32>) -> Option<Receive> {
@@ -93,22 +102,35 @@ impl After<'_> {
 
     fn trace_completion(&mut self, tracer: &mut Tracer) {
         match self.arguments.call.name.as_str() {
-            "MPI_Request_free" => return self.seen.handles.iter().for_each(|handle| tracer.free(*handle)),
-            "MPI_Cancel" | "MPI_Parrived" | "MPI_Request_get_status" => return tracer.found_nothing(),
+            "MPI_Request_free" if !self.has_failed => return self.trace_free(tracer),
+            _ if !self.is_completing() => return tracer.found_nothing(),
             _ => {}
         }
         let mut completed: Vec<Completed> = Vec::new();
-        for (request, status) in self.seen.completed(self.arguments) {
-            let Some(handle) = self.seen.handles.get(request).copied() else { continue };
+        for (seen, status) in self.requests_completed().collect::<Vec<_>>() {
+            let Some(id) = seen.id else { continue };
+            let is_cancelled = self.was_cancelled(id, status);
             let from = self.status(status);
             let source = |place: usize| {
                 let (rank, tag, _) = from?;
                 let rank = self.recorder.communicators.at(place).in_world(rank)?;
                 Some((rank as u32, tag))
             };
-            completed.extend(tracer.complete(handle, source));
+            completed.extend(tracer.complete(id, is_cancelled, source));
         }
         if completed.is_empty() { tracer.found_nothing() } else { tracer.push(&Operation::Wait(completed)) }
+    }
+
+    /// A request is freed: what it does goes on, unless it was cancelled.
+    fn trace_free(&mut self, tracer: &mut Tracer) {
+        for id in self.seen.requests.iter().filter_map(|seen| seen.id) {
+            let cancelled = if self.frees_cancelled() { tracer.complete(id, true, |_| None) } else { None };
+            match cancelled {
+                Some(cancelled) => tracer.push(&Operation::Wait(vec![cancelled])),
+                None => tracer.found_nothing(),
+            }
+            tracer.free(id);
+        }
     }
 
     fn trace_one_sided(&mut self, tracer: &mut Tracer) {
@@ -118,9 +140,9 @@ impl After<'_> {
         let communicator = self.recorder.communicators.at(place);
         tracer.know(place, communicator);
         let Some(target) = communicator.in_world(target) else { return tracer.computes() };
-        let request = self.arguments.request(self.abi, b'r', 0).and_then(|handle| {
+        let request = self.request.and_then(|id| {
             let slot = tracer.reserve_slot()?;
-            tracer.add_request(handle, slot, None, None);
+            tracer.add_request(id, slot, None, None);
             Some(slot)
         });
         let (written, read) = (written.unwrap_or(0), read.unwrap_or(0));
@@ -131,6 +153,9 @@ impl After<'_> {
         let window = self.arguments.handle(self.abi, b'w').unwrap_or(0);
         let Some(place) = self.recorder.communicator_of_window(window) else { return tracer.computes() };
         let communicator = self.recorder.communicators.at(place);
+        if communicator.has_foreign() {
+            return tracer.computes();
+        }
         let target = self.arguments.int(b'h').and_then(|rank| communicator.in_world(rank)).map(|rank| rank as u32);
         let kind = match self.arguments.call.name.as_str() {
             "MPI_Win_fence" => Epoch::Fence,
@@ -147,14 +172,21 @@ impl After<'_> {
     }
 
     fn trace_collective(&mut self, tracer: &mut Tracer) {
-        let (Some(kind), Some(comm)) = (collective_kind(self.moment.call), self.comm) else { return tracer.computes() };
+        let kind = collective_kind(self.moment.call);
+        // What a group makes is made by those alone that will be in it.
+        let is_of_group = kind == Some(CollectiveKind::Make) && (self.arguments.has(b'S') || self.arguments.has(b'g'));
+        let comm = if is_of_group { self.made() } else { self.comm };
+        let (Some(kind), Some(comm)) = (kind, comm) else { return tracer.computes() };
         let place = self.recorder.communicators.place(comm);
+        // What others do there is not in the traces of this world.
+        if self.recorder.communicators.at(place).has_foreign() {
+            return tracer.computes();
+        }
         tracer.know(place, self.recorder.communicators.at(place));
         let root = self.arguments.int(b'o').and_then(|root| u32::try_from(root).ok());
         let neighbors = if self.arguments.call.kind == Kind::Neighbor { self.neighbors(comm, place) } else { None };
         let [sent, received] = self.collective_sizes(place, neighbors.as_ref());
-        let request = self.arguments.request(self.abi, b'r', 0);
-        let slot = request.and_then(|_| tracer.reserve_slot());
+        let slot = self.request.and_then(|_| tracer.reserve_slot());
         let operation = Operation::Collective(Collective {
             kind,
             communicator: place as u32,
@@ -165,8 +197,8 @@ impl After<'_> {
             request: slot,
         });
         let is_persistent = self.arguments.call.form == Form::Persistent;
-        if let (Some(handle), Some(slot)) = (request, slot) {
-            tracer.add_request(handle, slot, None, is_persistent.then(|| operation.clone()));
+        if let (Some(id), Some(slot)) = (self.request, slot) {
+            tracer.add_request(id, slot, None, is_persistent.then(|| operation.clone()));
         }
         if !is_persistent {
             tracer.push(&operation);
@@ -211,7 +243,7 @@ fn collective_kind(call: usize) -> Option<CollectiveKind> {
 
 fn kind_of(call: &Call) -> Option<CollectiveKind> {
     if call.kind == Kind::Manage {
-        let makes = call.arguments.iter().any(|argument| b"zWr".contains(argument));
+        let makes = call.arguments.iter().any(|argument| b"zW".contains(argument));
         return makes.then_some(CollectiveKind::Make);
     }
     let name = call.name.strip_prefix("MPI_")?.to_ascii_lowercase();

@@ -27,7 +27,7 @@ macro_rules! functions {
             static CACHE: std::sync::atomic::AtomicPtr<c_void> = std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
             let address = $crate::ffi::library::function(&CACHE, $symbol);
             // SAFETY: MPI's function of this name takes these arguments; see `handle` for handles.
-            let function: unsafe extern "C" fn($($type),*) -> c_int = unsafe { std::mem::transmute(address) };
+            let function: unsafe extern "C-unwind" fn($($type),*) -> c_int = unsafe { std::mem::transmute(address) };
             // SAFETY: the caller keeps to MPI's contract.
             unsafe { function($($argument),*) }
         }
@@ -70,6 +70,10 @@ functions! {
                                                          destinations_most: Int, destinations: Out, weights_out: Out);
     get_library_version = c"PMPI_Get_library_version" (text: Address, length: Out);
     get_elements_x = c"PMPI_Get_elements_x" (status: Address, datatype: Handle, count: *mut i64);
+    comm_get_parent = c"PMPI_Comm_get_parent" (parent: Slot);
+    group_from_session_pset = c"PMPI_Group_from_session_pset" (session: Handle, name: Address, group: Slot);
+    group_rank = c"PMPI_Group_rank" (group: Handle, rank: Out);
+    group_size = c"PMPI_Group_size" (group: Handle, size: Out);
     comm_test_inter = c"PMPI_Comm_test_inter" (comm: Handle, flag: Out);
     comm_group = c"PMPI_Comm_group" (comm: Handle, group: Slot);
     comm_create = c"PMPI_Comm_create" (comm: Handle, group: Handle, attached: Slot);
@@ -93,6 +97,7 @@ functions! {
     group_free = c"PMPI_Group_free" (group: Slot);
 
     type_size = c"PMPI_Type_size" (datatype: Handle, size: Out);
+    type_size_x = c"PMPI_Type_size_x" (datatype: Handle, size: *mut i64);
     type_get_extent = c"PMPI_Type_get_extent" (datatype: Handle, lower: *mut isize, extent: *mut isize);
     type_get_envelope = c"PMPI_Type_get_envelope" (datatype: Handle, integers: Out, addresses: Out, types: Out,
                                                    combiner: Out);
@@ -109,6 +114,7 @@ functions! {
                                              request: Slot);
     grequest_complete = c"PMPI_Grequest_complete" (request: Handle);
     status_set_elements = c"PMPI_Status_set_elements" (status: Address, datatype: Handle, count: Int);
+    test_cancelled = c"PMPI_Test_cancelled" (status: Address, flag: Out);
     status_set_cancelled = c"PMPI_Status_set_cancelled" (status: Address, flag: Int);
 
     cancel = c"PMPI_Cancel" (request: Slot);

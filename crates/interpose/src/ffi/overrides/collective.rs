@@ -18,7 +18,7 @@ macro_rules! define_exports {
             ///
             /// # Safety
             /// As MPI says.
-            pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
+            pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
                 dispatch::blocking(&Call::$call { $($argument),* })
             }
 
@@ -26,7 +26,7 @@ macro_rules! define_exports {
             ///
             /// # Safety
             /// As MPI says.
-            pub unsafe extern "C" fn $ours_started($($argument: $type,)* request: Slot) -> c_int {
+            pub unsafe extern "C-unwind" fn $ours_started($($argument: $type,)* request: Slot) -> c_int {
                 // SAFETY: MPI's rules for the caller of this function.
                 unsafe { dispatch::nonblocking(&Call::$call { $($argument),* }, request) }
             }

@@ -13,7 +13,7 @@ macro_rules! waiting {
         ///
         /// # Safety
         /// As MPI says.
-        pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
+        pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
             if progress::is_empty() {
                 // SAFETY: the program's arguments, handed on.
                 return unsafe { mpi::$native_blocking($($argument),*) };
@@ -31,7 +31,7 @@ macro_rules! looking {
         ///
         /// # Safety
         /// As MPI says.
-        pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
+        pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
             progress::advance();
             // SAFETY: the program's arguments, handed on.
             unsafe { mpi::$native_blocking($($argument),*) }

@@ -10,7 +10,7 @@ use crate::{deferred_free, process_state, progress};
 ///
 /// # Safety
 /// As MPI says.
-pub unsafe extern "C" fn MPI_Init(argc: Address, argv: Address) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Init(argc: Address, argv: Address) -> c_int {
     // SAFETY: the program's arguments, handed on.
     let code = unsafe { mpi::init(argc, argv) };
     if code == 0 {
@@ -23,7 +23,7 @@ pub unsafe extern "C" fn MPI_Init(argc: Address, argv: Address) -> c_int {
 ///
 /// # Safety
 /// As MPI says.
-pub unsafe extern "C" fn MPI_Init_thread(argc: Address, argv: Address, required: Int, provided: Out) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Init_thread(argc: Address, argv: Address, required: Int, provided: Out) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::init_thread(argc, argv, required, provided) };
     if code == 0 {
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn MPI_Init_thread(argc: Address, argv: Address, required:
 ///
 /// # Safety
 /// As MPI says.
-pub unsafe extern "C" fn MPI_Finalize() -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
     process_state::stop();
     // SAFETY: the program has called it.
     unsafe { mpi::finalize() }
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn MPI_Finalize() -> c_int {
 ///
 /// # Safety
 /// As MPI says.
-pub unsafe extern "C" fn MPI_Comm_free(comm: Slot) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Comm_free(comm: Slot) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::comm_free(comm) };
     deferred_free::free_deferred();
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn MPI_Comm_free(comm: Slot) -> c_int {
 ///
 /// # Safety
 /// As MPI says.
-pub unsafe extern "C" fn MPI_Comm_disconnect(comm: Slot) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Comm_disconnect(comm: Slot) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::comm_disconnect(comm) };
     deferred_free::free_deferred();
@@ -71,7 +71,7 @@ macro_rules! finishing {
         ///
         /// # Safety
         /// As MPI says.
-        pub unsafe extern "C" fn $ours($($argument: $type),*) -> c_int {
+        pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
             progress::finish_all();
             // SAFETY: the program's arguments, handed on.
             unsafe { mpi::$native_blocking($($argument),*) }

@@ -17,7 +17,7 @@ macro_rules! waiting {
         ///
         /// # Safety
         /// As MPI says.
-        pub unsafe extern "C" fn $ours($($argument: $type,)* $($status: Address)?) -> c_int {
+        pub unsafe extern "C-unwind" fn $ours($($argument: $type,)* $($status: Address)?) -> c_int {
             if progress::is_empty() {
                 // SAFETY: the program's arguments, handed on.
                 return unsafe { mpi::$native_blocking($($argument,)* $($status)?) };
@@ -44,7 +44,7 @@ waiting! {
 ///
 /// # Safety
 /// As MPI says.
-pub unsafe extern "C" fn MPI_Sendrecv_replace(
+pub unsafe extern "C-unwind" fn MPI_Sendrecv_replace(
     buffer: Address,
     count: Int,
     datatype: Handle,
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn MPI_Sendrecv_replace(
 ///
 /// # Safety
 /// As MPI says.
-pub unsafe extern "C" fn MPI_Sendrecv(
+pub unsafe extern "C-unwind" fn MPI_Sendrecv(
     out: Address,
     out_count: Int,
     out_type: Handle,

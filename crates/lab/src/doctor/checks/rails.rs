@@ -64,7 +64,7 @@ pub fn gather(wanted: &[String]) -> (Facts, Vec<Interface>) {
     let rails = Rail::all(&interfaces);
     let facts = |interface: &Interface| InterfaceFacts {
         name: interface.name.clone(),
-        is_loopback: interface.is_loopback,
+        is_loopback: interface.is_of_host_alone(),
         addresses: interface.addresses.iter().map(|own| own.ip).collect(),
         speed_mbps: interface.speed_mbps,
         mtu: interface.mtu,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use fishplate_profile::calls;
-use fishplate_trace::{Collective, CollectiveKind, Epoch, Operation, Sizes};
+use fishplate_trace::{Collective, CollectiveKind, Epoch, Mode, Operation, Sizes};
 
 /// The number of a call among all that a profile knows; nothing where an operation is none.
 pub fn number_of(operation: &Operation) -> Option<usize> {
@@ -17,8 +17,12 @@ pub fn number_of(operation: &Operation) -> Option<usize> {
 fn name(operation: &Operation) -> Option<&'static str> {
     let immediate = |is_immediate: bool, plain, other| if is_immediate { other } else { plain };
     Some(match operation {
-        Operation::Send(send) if send.is_synchronous => immediate(send.request.is_some(), "MPI_Ssend", "MPI_Issend"),
-        Operation::Send(send) => immediate(send.request.is_some(), "MPI_Send", "MPI_Isend"),
+        Operation::Send(send) => match send.mode {
+            Mode::Standard => immediate(send.request.is_some(), "MPI_Send", "MPI_Isend"),
+            Mode::Buffered => immediate(send.request.is_some(), "MPI_Bsend", "MPI_Ibsend"),
+            Mode::Synchronous => immediate(send.request.is_some(), "MPI_Ssend", "MPI_Issend"),
+        },
+        Operation::Flush => "MPI_Buffer_flush",
         Operation::Receive(receive) => immediate(receive.request.is_some(), "MPI_Recv", "MPI_Irecv"),
         Operation::Exchange(send, _) => immediate(send.request.is_some(), "MPI_Sendrecv", "MPI_Isendrecv"),
         Operation::Wait(completed) => immediate(completed.len() > 1, "MPI_Wait", "MPI_Waitall"),
@@ -28,7 +32,7 @@ fn name(operation: &Operation) -> Option<&'static str> {
         Operation::OneSided { .. } => "MPI_Get_accumulate",
         Operation::Epoch { kind: Epoch::Fence, .. } => "MPI_Win_fence",
         Operation::Epoch { kind: Epoch::Flush(_), .. } => "MPI_Win_flush",
-        Operation::Communicator { .. } | Operation::End => return None,
+        Operation::Communicator { .. } | Operation::Thread { .. } | Operation::End => return None,
     })
 }
 

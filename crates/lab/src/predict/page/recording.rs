@@ -95,7 +95,11 @@ impl<'a> Recording<'a> {
                 (sent, received) = (*written, *read);
                 self.count_size(size::ONE_SIDED, *written + *read);
             }
-            Operation::Communicator { .. } | Operation::Epoch { .. } | Operation::End => {}
+            Operation::Communicator { .. }
+            | Operation::Thread { .. }
+            | Operation::Epoch { .. }
+            | Operation::Flush
+            | Operation::End => {}
         }
         let time_ns = ended_ns - began_ns;
         let counts = &mut self.counts.calls[number];

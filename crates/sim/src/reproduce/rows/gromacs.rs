@@ -3,7 +3,7 @@
 //! paper's reference 19). E8 tells how long messages are and which part of the run time they take.
 
 use fishplate_trace::rank_file::Header;
-use fishplate_trace::{Operation, RankTrace, Receive, Send, Step, Trace};
+use fishplate_trace::{Mode, Operation, RankTrace, Receive, Send, Step, Trace};
 
 use super::super::applications::{Iteration, run_trace};
 use super::super::experiments::{Experiments, Ranks, Setting, Values};
@@ -29,8 +29,8 @@ fn program(bytes: u64) -> Trace {
 fn rank_program(rank: u32, bytes: u64) -> RankTrace {
     let (next, before) = ((rank + 1) % PROCESSES, (rank + PROCESSES - 1) % PROCESSES);
     let exchange = |to, from, tag| {
-        let (communicator, request, has_gaps, is_synchronous) = (0, None, false, false);
-        let send = Send { communicator, to, tag, bytes, is_synchronous, has_gaps, request };
+        let (communicator, request, has_gaps, mode) = (0, None, false, Mode::Standard);
+        let send = Send { communicator, to, tag, bytes, mode, has_gaps, request };
         let receive = Receive { communicator, from: Some(from), tag: Some(tag), bytes, has_gaps, request };
         Operation::Exchange(send, receive)
     };

@@ -1,0 +1,96 @@
+//! Requests by their handles, which MPI gives out again: to the next request, and some of them to several at once.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+/// Requests that have a handle that another one got, before the call was recorded that completed them. It is recorded
+/// soon: each of the threads can be in one call.
+const MAX_DISPLACED: usize = 4096;
+/// Requests that have one handle at once.
+const MAX_SHARED: usize = 1 << 16;
+
+/// What tells a request from all others of the process.
+pub type Id = u64;
+
+/// Requests that are known.
+#[derive(Default)]
+pub struct Handles {
+    own: FxHashMap<usize, Id>,
+    /// Of handles that several requests may have: the oldest first.
+    shared: FxHashMap<usize, VecDeque<Id>>,
+    displaced: VecDeque<Id>,
+    next: Id,
+}
+
+impl Handles {
+    /// A new request; and one that is to be forgotten.
+    pub fn add(&mut self, handle: usize, is_shared: bool) -> (Id, Option<Id>) {
+        self.next += 1;
+        if is_shared {
+            let ids = self.shared.entry(handle).or_default();
+            ids.push_back(self.next);
+            let surplus = if ids.len() > MAX_SHARED { ids.pop_front() } else { None };
+            return (self.next, surplus);
+        }
+        self.displaced.extend(self.own.insert(handle, self.next));
+        let surplus = if self.displaced.len() > MAX_DISPLACED { self.displaced.pop_front() } else { None };
+        (self.next, surplus)
+    }
+
+    /// The request that a handle stands for, before a call that may complete it. To be followed by [`Handles::remove`] or
+    /// [`Handles::keep`].
+    pub fn take(&mut self, handle: usize) -> Option<Id> {
+        match self.shared.get_mut(&handle) {
+            Some(ids) => ids.pop_front(),
+            None => self.own.get(&handle).copied(),
+        }
+    }
+
+    /// It is under way as before.
+    pub fn keep(&mut self, handle: usize, id: Id) {
+        if let Some(ids) = self.shared.get_mut(&handle) {
+            ids.push_front(id);
+        }
+    }
+
+    /// It is no more.
+    pub fn remove(&mut self, handle: usize, id: Id) {
+        if self.own.get(&handle) == Some(&id) {
+            self.own.remove(&handle);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_given_out_again_before_the_call_is_recorded_that_has_freed_it() {
+        let mut handles = Handles::default();
+        let (first, _) = handles.add(7, false);
+        assert_eq!(handles.take(7), Some(first));
+        let (second, _) = handles.add(7, false);
+        handles.remove(7, first);
+        assert_eq!(handles.take(7), Some(second));
+        handles.remove(7, second);
+        assert_eq!(handles.take(7), None);
+    }
+
+    #[test]
+    fn a_handle_of_several_requests() {
+        let mut handles = Handles::default();
+        let [(first, _), (second, _)] = [handles.add(7, true), handles.add(7, true)];
+        assert_eq!([handles.take(7), handles.take(7), handles.take(7)], [Some(first), Some(second), None]);
+        handles.keep(7, second);
+        assert_eq!(handles.take(7), Some(second));
+    }
+
+    #[test]
+    fn what_nobody_completes_is_forgotten() {
+        let mut handles = Handles::default();
+        let forgotten = (0..2 * MAX_DISPLACED).filter_map(|_| handles.add(7, false).1).count();
+        assert_eq!(forgotten, MAX_DISPLACED - 1);
+    }
+}

@@ -1,0 +1,331 @@
+"""A program that calls each function of MPI that a profile knows once, legally, on two ranks; and what a profile has to say of
+it: calls, and bytes sent and received, of each function and rank."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+TABLE = Path(__file__).resolve().parents[2] / "crates" / "profile" / "src" / "calls.txt"
+# Those that have to do with other programs; `spawning` calls one.
+ELSEWHERE = {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"}
+# Those that begin and end recording.
+BEGIN_AND_END = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize", "MPI_Abort",
+                 "MPI_Pcontrol"}
+
+HEAD = r"""
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int query(void *extra, MPI_Status *status)
+{
+    (void)extra;
+    MPI_Status_set_elements(status, MPI_BYTE, 0);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+static int released(void *extra) { (void)extra; return MPI_SUCCESS; }
+static int cancelled(void *extra, int complete) { (void)extra; (void)complete; return MPI_SUCCESS; }
+
+int main(int argc, char **argv)
+{
+    static char out[4096], in[4096], room[1 << 16];
+    static int two[2] = {10, 20}, same[2] = {10, 10}, at[2] = {0, 40}, zero[2] = {0, 0}, peers[2], index[2], found, flag;
+    static int dims[1] = {2}, ones[1] = {1}, graph_index[2] = {1, 2}, graph_edges[2] = {1, 0};
+    static MPI_Count two_c[2] = {10, 20}, same_c[2] = {10, 10};
+    static MPI_Aint at_c[2] = {0, 40};
+    void *detached;
+    int detached_size;
+    MPI_Count detached_size_c;
+    MPI_Datatype types[2] = {MPI_BYTE, MPI_BYTE};
+    MPI_Request request = MPI_REQUEST_NULL, requests[2];
+    MPI_Status status, statuses[2];
+    MPI_Message message;
+    MPI_Comm world = MPI_COMM_WORLD, comm, cart, made, inter, graph;
+    MPI_Group group, own;
+    MPI_Win window;
+    MPI_File file;
+    MPI_Session session;
+    int rank, other;
+    void *memory;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(world, &rank);
+    other = 1 - rank;
+    peers[0] = peers[1] = other;
+    MPI_Comm_group(world, &group);
+    MPI_Group_incl(group, 1, &rank, &own);
+    (void)index; (void)found; (void)flag; (void)at_c; (void)two_c; (void)same_c; (void)zero; (void)ones; (void)graph_index;
+    (void)graph_edges; (void)detached; (void)detached_size; (void)detached_size_c; (void)requests; (void)status;
+    (void)statuses; (void)message; (void)inter; (void)graph; (void)session; (void)room; (void)types; (void)query;
+    (void)released; (void)cancelled; (void)peers;
+"""
+
+
+def table():
+    """All calls that a profile knows: names."""
+    names = []
+    for line in TABLE.read_text().splitlines():
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        forms = words[2]
+        plain = [f"MPI_{words[1]}"]
+        plain += [f"MPI_I{words[1].lower()}"] if "I" in forms else []
+        plain += [f"MPI_{words[1]}_init"] if "P" in forms else []
+        names += plain + ([f"{name}_c" for name in plain] if "C" in forms else [])
+    return names
+
+
+class Program:
+    """The text, and what is to be counted."""
+
+    def __init__(self, exists):
+        self.known = set(table())
+        self.exists = exists
+        self.lines = []
+        # By rank and function: calls, bytes sent, bytes received.
+        self.wanted = [defaultdict(lambda: [0, 0, 0]) for _ in range(2)]
+        self.count({0, 1}, "MPI_Init(")
+
+    def count(self, ranks, text):
+        for name in re.findall(r"\bMPI_\w+(?=\()", text):
+            if name in self.known:
+                for rank in ranks:
+                    self.wanted[rank][name][0] += 1
+
+    def do(self, text, *, rank=None, **bytes_of):
+        """Statements of both ranks, or of one; bytes of functions: (sent, received), or these for each rank."""
+        ranks = {0, 1} if rank is None else {rank}
+        self.lines.append(text if rank is None else f"if (rank == {rank}) {{ {text} }}")
+        self.count(ranks, text)
+        for name, moved in bytes_of.items():
+            for one in ranks:
+                sent, received = moved[one] if isinstance(moved[0], tuple) else moved
+                self.wanted[one][f"MPI_{name}"][1] += sent
+                self.wanted[one][f"MPI_{name}"][2] += received
+
+    def large(self, name):
+        """The function, and the one with large counts, as far as they are there."""
+        return [one for one in (name, f"{name}_c") if f"MPI_{one}" in self.exists]
+
+    def has(self, name):
+        return f"MPI_{name}" in self.exists
+
+    # A message from rank 0 to rank 1.
+
+    def sends(self):
+        for base in ["Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend", "Send_init", "Bsend_init",
+                     "Ssend_init", "Rsend_init"]:
+            for name in self.large(base):
+                self.do("MPI_Irecv(in, 10, MPI_BYTE, 0, 1, world, &request);", rank=1, Irecv=(0, 10))
+                self.do("MPI_Barrier(world);")
+                more = ", &request" if base[0] == "I" or "init" in base else ""
+                self.do(f"MPI_{name}(out, 10, MPI_BYTE, 1, 1, world{more});", rank=0, **{name: (10, 0)})
+                if "init" in base:
+                    self.do("MPI_Start(&request); MPI_Wait(&request, &status); MPI_Request_free(&request);", rank=0)
+                self.do("MPI_Wait(&request, &status);")
+
+    def receives(self):
+        for base in ["Recv", "Irecv", "Recv_init", "Mrecv", "Imrecv"]:
+            for name in self.large(base):
+                self.do("MPI_Send(out, 10, MPI_BYTE, 1, 1, world);", rank=0, Send=(10, 0))
+                end = "&request" if base[0] == "I" or "init" in base else "&status"
+                if "mrecv" in base.lower():
+                    self.do("MPI_Mprobe(0, 1, world, &message, &status);", rank=1)
+                    text = f"MPI_{name}(in, 20, MPI_BYTE, &message, {end});"
+                else:
+                    text = f"MPI_{name}(in, 20, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, world, {end});"
+                self.do(text, rank=1, **{name: (0, 10)})
+                if "init" in base:
+                    self.do("MPI_Startall(1, &request); MPI_Wait(&request, &status); MPI_Request_free(&request);", rank=1)
+                self.do("MPI_Wait(&request, &status);", rank=1)
+        self.do("MPI_Send(out, 10, MPI_BYTE, 1, 2, world);", rank=0, Send=(10, 0))
+        self.do("MPI_Probe(0, 2, world, &status); MPI_Iprobe(0, 2, world, &flag, &status); "
+                "MPI_Improbe(0, 2, world, &flag, &message, &status); MPI_Mrecv(in, 10, MPI_BYTE, &message, &status);", rank=1,
+                Mrecv=(0, 10))
+        for name in self.large("Sendrecv"):
+            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, 20, MPI_BYTE, other, 3, world, &status);", **{name: (10, 10)})
+        for name in self.large("Sendrecv_replace"):
+            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, &status);", **{name: (10, 10)})
+        for name in self.large("Isendrecv"):
+            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, 20, MPI_BYTE, other, 3, world, &request); "
+                    "MPI_Wait(&request, &status);", **{name: (10, 10)})
+        for name in self.large("Isendrecv_replace"):
+            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, &request); MPI_Wait(&request, &status);",
+                    **{name: (10, 10)})
+
+    def partitions(self):
+        for ready in ["MPI_Pready(0, request);", "MPI_Pready_range(0, 0, request);", "MPI_Pready_list(1, zero, request);"]:
+            self.do(f"MPI_Psend_init(out, 1, 10, MPI_BYTE, 1, 4, world, MPI_INFO_NULL, &request); MPI_Start(&request); {ready}",
+                    rank=0, Psend_init=(10, 0))
+            self.do("MPI_Precv_init(in, 1, 10, MPI_BYTE, 0, 4, world, MPI_INFO_NULL, &request); MPI_Start(&request); "
+                    "MPI_Parrived(request, 0, &flag);", rank=1, Precv_init=(0, 10))
+            self.do("MPI_Wait(&request, &status); MPI_Request_free(&request);")
+
+    def completions(self):
+        for text in ["MPI_Waitany(2, requests, index, &status);", "MPI_Waitall(2, requests, statuses);",
+                     "MPI_Waitsome(2, requests, &found, index, statuses);", "MPI_Test(requests, &flag, &status);",
+                     "MPI_Testany(2, requests, index, &flag, &status);", "MPI_Testall(2, requests, &flag, statuses);",
+                     "MPI_Testsome(2, requests, &found, index, statuses);",
+                     "MPI_Request_get_status(requests[0], &flag, &status);",
+                     "MPI_Request_get_status_any(2, requests, index, &flag, &status);",
+                     "MPI_Request_get_status_all(2, requests, &flag, statuses);",
+                     "MPI_Request_get_status_some(2, requests, &found, index, statuses);"]:
+            if re.match(r"\w+", text)[0] in self.exists:
+                self.do("MPI_Irecv(in, 10, MPI_BYTE, other, 5, world, &requests[0]); "
+                        "MPI_Isend(out, 10, MPI_BYTE, other, 5, world, &requests[1]); "
+                        f"{text} MPI_Waitall(2, requests, statuses);", Irecv=(0, 10), Isend=(10, 0))
+        self.do("MPI_Irecv(in, 10, MPI_BYTE, other, 6, world, &request); MPI_Cancel(&request); MPI_Wait(&request, &status);")
+        self.do("MPI_Grequest_start(query, released, cancelled, NULL, &request); MPI_Grequest_complete(request); "
+                "MPI_Wait(&request, &status);")
+        self.do("MPI_Pcontrol(1);")
+
+    def buffers(self):
+        for prefix, of, before, after in [
+            ("", "", "", ""), ("Comm_", "world, ", "", ""),
+            ("Session_", "session, ", "MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);",
+             "MPI_Session_finalize(&session);")]:
+            attach, detach = ("Buffer_attach", "Buffer_detach") if not prefix else (f"{prefix}attach_buffer", f"{prefix}detach_buffer")
+            flush, iflush = ("Buffer_flush", "Buffer_iflush") if not prefix else (f"{prefix}flush_buffer", f"{prefix}iflush_buffer")
+            if self.has(attach) or prefix == "Session_":
+                self.do(before)
+                for name, other in zip(self.large(attach), self.large(detach)):
+                    size = "detached_size_c" if name.endswith("_c") else "detached_size"
+                    flushes = f"MPI_{flush}({of.rstrip(', ')});" if self.has(flush) and size == "detached_size" else ""
+                    flushes += f"MPI_{iflush}({of}&request); MPI_Wait(&request, &status);" \
+                        if self.has(iflush) and size == "detached_size" else ""
+                    self.do(f"MPI_{name}({of}room, sizeof room); {flushes} MPI_{other}({of}&detached, &{size});")
+                self.do(after)
+        self.do("MPI_Buffer_attach(room, sizeof room);")
+
+    def collectives(self):
+        both = lambda *each: each
+        root = lambda sent, received, less_sent, less_received: ((sent, received), (less_sent, less_received))
+        for base, arguments, moved in [
+            ("Barrier", "", (0, 0)),
+            ("Bcast", "out, 10, MPI_BYTE, 0, ", root(10, 0, 0, 10)),
+            ("Gather", "out, 10, MPI_BYTE, in, 10, MPI_BYTE, 0, ", root(10, 20, 10, 0)),
+            ("Gatherv", "out, two[rank], MPI_BYTE, in, {two}, {at}, MPI_BYTE, 0, ", root(10, 30, 20, 0)),
+            ("Scatter", "out, 10, MPI_BYTE, in, 10, MPI_BYTE, 0, ", root(20, 10, 0, 10)),
+            ("Scatterv", "out, {two}, {at}, MPI_BYTE, in, two[rank], MPI_BYTE, 0, ", root(30, 10, 0, 20)),
+            ("Allgather", "out, 10, MPI_BYTE, in, 10, MPI_BYTE, ", (10, 20)),
+            ("Allgatherv", "out, two[rank], MPI_BYTE, in, {two}, {at}, MPI_BYTE, ", both((10, 30), (20, 30))),
+            ("Alltoall", "out, 10, MPI_BYTE, in, 10, MPI_BYTE, ", (20, 20)),
+            ("Alltoallv", "out, {same}, {at}, MPI_BYTE, in, {same}, {at}, MPI_BYTE, ", (20, 20)),
+            ("Alltoallw", "out, {same}, {at}, types, in, {same}, {at}, types, ", (20, 20)),
+            ("Reduce", "out, in, 10, MPI_INT, MPI_SUM, 0, ", root(40, 40, 40, 0)),
+            ("Allreduce", "out, in, 10, MPI_INT, MPI_SUM, ", (40, 40)),
+            ("Reduce_scatter", "out, in, {two}, MPI_INT, MPI_SUM, ", both((120, 40), (120, 80))),
+            ("Reduce_scatter_block", "out, in, 10, MPI_INT, MPI_SUM, ", (80, 40)),
+            ("Scan", "out, in, 10, MPI_INT, MPI_SUM, ", (40, 40)),
+            ("Exscan", "out, in, 10, MPI_INT, MPI_SUM, ", (40, 40)),
+            ("Neighbor_allgather", "out, 10, MPI_BYTE, in, 10, MPI_BYTE, ", (10, 20)),
+            ("Neighbor_allgatherv", "out, 10, MPI_BYTE, in, {same}, {at}, MPI_BYTE, ", (10, 20)),
+            ("Neighbor_alltoall", "out, 10, MPI_BYTE, in, 10, MPI_BYTE, ", (20, 20)),
+            ("Neighbor_alltoallv", "out, {same}, {at}, MPI_BYTE, in, {same}, {at}, MPI_BYTE, ", (20, 20)),
+            ("Neighbor_alltoallw", "out, {same}, at_c, types, in, {same}, at_c, types, ", (20, 20)),
+        ]:
+            comm = "cart" if base.startswith("Neighbor") else "world"
+            for form in (base, f"I{base.lower()}", f"{base}_init"):
+                for name in self.large(form):
+                    is_large = name.endswith("_c")
+                    filled = arguments.format(**{one: f"{one}_c" if is_large else one for one in ("two", "same", "at")})
+                    more = {base: "", f"{base}_init": ", MPI_INFO_NULL, &request"}.get(form, ", &request")
+                    start = "MPI_Start(&request); " if form.endswith("_init") else ""
+                    wait = "" if form == base else "MPI_Wait(&request, &status); "
+                    free = "MPI_Request_free(&request);" if start else ""
+                    self.do(f"MPI_{name}({filled}{comm}{more}); {start}{wait}{free}", **{name: moved})
+
+    def communicators(self):
+        free = " MPI_Comm_free(&{});"
+        for text in [
+            "MPI_Comm_dup(world, &comm); MPI_Comm_set_name(comm, \"x\");",
+            "MPI_Comm_dup_with_info(world, MPI_INFO_NULL, &comm);",
+            "MPI_Comm_idup(world, &comm, &request); MPI_Wait(&request, &status);",
+            "MPI_Comm_idup_with_info(world, MPI_INFO_NULL, &comm, &request); MPI_Wait(&request, &status);",
+            "MPI_Comm_create(world, group, &comm);", "MPI_Comm_create_group(world, group, 1, &comm);",
+            "MPI_Comm_create_from_group(group, \"a\", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);",
+            "MPI_Comm_split(world, 0, other, &comm);",
+            "MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);",
+            "MPI_Graph_create(world, 2, graph_index, graph_edges, 0, &comm);",
+            "MPI_Dist_graph_create(world, 1, &rank, ones, &other, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);",
+            "MPI_Dist_graph_create_adjacent(world, 1, &other, MPI_UNWEIGHTED, 1, &other, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);",
+            "MPI_Cart_sub(cart, ones, &comm);",
+        ]:
+            if re.match(r"\w+", text)[0] in self.exists:
+                # Used, so that its ranks are known.
+                self.do(f"{text} MPI_Sendrecv(out, 1, MPI_BYTE, other, 7, in, 1, MPI_BYTE, other, 7, world, &status);"
+                        + " MPI_Barrier(comm);" + free.format("comm"), Sendrecv=(1, 1))
+        self.do("MPI_Intercomm_create(MPI_COMM_SELF, 0, world, other, 8, &inter); MPI_Barrier(inter); "
+                "MPI_Intercomm_merge(inter, rank, &made); MPI_Barrier(made); MPI_Comm_free(&made); MPI_Comm_disconnect(&inter);")
+        if self.has("Intercomm_create_from_groups"):
+            self.do("MPI_Group others; MPI_Group_incl(group, 1, &other, &others); "
+                    "MPI_Intercomm_create_from_groups(own, 0, others, 0, \"b\", MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter); "
+                    "MPI_Barrier(inter); MPI_Comm_free(&inter); MPI_Group_free(&others);")
+
+    def windows(self):
+        for base, arguments in [("Win_create", "room, sizeof room, 1, MPI_INFO_NULL, world, &window"),
+                                ("Win_allocate", "4096, 1, MPI_INFO_NULL, world, &memory, &window"),
+                                ("Win_allocate_shared", "4096, 1, MPI_INFO_NULL, world, &memory, &window")]:
+            for name in self.large(base):
+                self.do(f"MPI_{name}({arguments}); MPI_Win_free(&window);")
+        self.do("MPI_Win_create_dynamic(MPI_INFO_NULL, world, &window); MPI_Win_free(&window);")
+        self.do("MPI_Win_allocate(4096, 1, MPI_INFO_NULL, world, &memory, &window); MPI_Win_fence(0, window);")
+        bytes_, ints = "10, MPI_BYTE, other, 0, 10, MPI_BYTE", "10, MPI_INT, other, 64, 10, MPI_INT"
+        moved = {"Put": (f"out, {bytes_}", (10, 0)), "Get": (f"in, {bytes_}", (0, 10)),
+                 "Accumulate": (f"out, {ints}, MPI_SUM", (40, 0)),
+                 "Get_accumulate": (f"out, 10, MPI_INT, in, {ints}, MPI_SUM", (40, 40))}
+        for base, (arguments, of) in moved.items():
+            for name in self.large(base):
+                self.do(f"MPI_{name}({arguments}, window); MPI_Win_fence(0, window);", **{name: of})
+        self.do("MPI_Fetch_and_op(out, in, MPI_INT, other, 0, MPI_SUM, window); MPI_Win_fence(0, window);", Fetch_and_op=(4, 4))
+        self.do("MPI_Compare_and_swap(out, out, in, MPI_INT, other, 0, window); MPI_Win_fence(MPI_MODE_NOSUCCEED, window);",
+                Compare_and_swap=(4, 4))
+        self.do("MPI_Win_lock_all(0, window);")
+        for base, (arguments, of) in moved.items():
+            for name in self.large(f"R{base.lower()}"):
+                self.do(f"MPI_{name}({arguments}, window, &request); MPI_Wait(&request, &status);", **{name: of})
+        self.do("MPI_Win_flush(other, window); MPI_Win_flush_all(window); MPI_Win_flush_local(other, window); "
+                "MPI_Win_flush_local_all(window); MPI_Win_sync(window); MPI_Win_unlock_all(window);")
+        self.do("MPI_Win_lock(MPI_LOCK_SHARED, other, 0, window); MPI_Win_unlock(other, window); MPI_Barrier(world);")
+        self.do("{ MPI_Group others; MPI_Group_incl(group, 1, &other, &others); MPI_Win_post(others, 0, window); "
+                "MPI_Win_start(others, 0, window); MPI_Win_complete(window); MPI_Win_wait(window); "
+                "MPI_Win_post(others, 0, window); MPI_Win_start(others, 0, window); MPI_Win_complete(window); "
+                "MPI_Win_test(window, &flag); if (!flag) PMPI_Win_wait(window); MPI_Group_free(&others); }")
+        self.do("MPI_Win_free(&window);")
+
+    def files(self):
+        self.do("MPI_File_open(world, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file); "
+                "MPI_File_set_size(file, 4096); MPI_File_preallocate(file, 4096); "
+                "MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, \"native\", MPI_INFO_NULL);")
+        for way, buffer in [("write", "out"), ("read", "in")]:
+            moved = (10, 0) if way == "write" else (0, 10)
+            self.do("MPI_File_sync(file); MPI_Barrier(world); PMPI_File_seek(file, 0, MPI_SEEK_SET); "
+                    "PMPI_File_seek_shared(file, 0, MPI_SEEK_SET);")
+            for where, offset in [("", ""), ("_all", ""), ("_at", "40 * rank, "), ("_at_all", "40 * rank, "), ("_shared", ""),
+                                  ("_ordered", "")]:
+                for name in self.large(f"File_{way}{where}"):
+                    self.do(f"MPI_{name}(file, {offset}{buffer}, 10, MPI_BYTE, &status);", **{name: moved})
+                for name in self.large(f"File_i{way}{where}"):
+                    self.do(f"MPI_{name}(file, {offset}{buffer}, 10, MPI_BYTE, &request); MPI_Wait(&request, &status);",
+                            **{name: moved})
+                for name in self.large(f"File_{way}{where}_begin"):
+                    self.do(f"MPI_{name}(file, {offset}{buffer}, 10, MPI_BYTE); "
+                            f"MPI_File_{way}{where}_end(file, {buffer}, &status);", **{name: moved})
+        self.do("MPI_File_close(&file);")
+
+    def text(self):
+        self.do("MPI_Cart_create(world, 1, dims, ones, 0, &cart);")
+        self.buffers()
+        for part in (self.sends, self.receives, self.partitions, self.completions, self.collectives, self.communicators,
+                     self.windows, self.files):
+            part()
+            self.do("MPI_Barrier(world);")
+        self.do("MPI_Comm_free(&cart); MPI_Buffer_detach(&detached, &detached_size); "
+                "if (rank == 0) puts(\"all right\"); MPI_Finalize();")
+        lines = "\n    ".join(line for line in self.lines if line)
+        return f"{HEAD}\n    {lines}\n    return 0;\n}}\n"

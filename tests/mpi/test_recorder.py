@@ -1,0 +1,167 @@
+"""What a recorder must not disturb, and must not mistake: programs do under `fishplate profile --trace` what they do without,
+and what they did is replayed."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import every_call
+from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, MpiTest, mpiexec, program, stack, tool
+
+LOOKED_UP = HERE.parent / "programs" / "looked_up.py"
+
+KINDS = ["mpich", "openmpi"]
+# Of `unusual`: the longest message; what each rank sends by buffered sends; how late the sender was, in all.
+LONG = 2300 << 20
+BUFFERED = 3 << 22
+LATE_NS = 20 * 10_000_000
+
+
+class Recorder(MpiTest):
+    def setUp(self):
+        self.begin()
+
+    def begin(self):
+        self.folder = self.temporary_folder()
+        self.trace, self.record = self.folder / "trace", self.folder / "profile.json"
+
+    def recorded(self, *command, **environment):
+        """The run of a command, recorded and traced."""
+        profile = [FISHPLATE, "profile", "--trace", self.trace, "--output", self.record, "--"]
+        return self.run_command([*profile, *command], environment=AS_ROOT | environment)
+
+    def ranks(self):
+        [world] = json.loads(self.record.read_text())["worlds"]
+        return world["ranks"]
+
+    def predicted(self):
+        """The time that a run takes at 1000 Mbit/s."""
+        ran = self.run_command([FISHPLATE, "predict", "--json", self.trace, "--ranks-per-node", 1, "one=1000"])
+        self.succeeds(ran)
+        return json.loads(ran.out)[0]["run_s"]
+
+    def test_calls_that_do_not_return_and_calls_within_calls(self):
+        for interface in KINDS:
+            with self.subTest(interface):
+                command = [*mpiexec(interface, 3), INTERFACES[interface][1] / "leaving"]
+                run = [FISHPLATE, "run", "--mpi", INTERFACES[interface][0], "--", *command]
+                self.succeeds(self.run_command(run, environment=AS_ROOT | {"FISHPLATE_RAILS": "lo"}), "all right")
+                self.succeeds(self.recorded(*command), "all right", warns="21 calls returned an error")
+                for rank in self.ranks():
+                    calls = {call["call"]: (call["count"], call["errors"]) for call in rank["calls"]}
+                    self.assertEqual({name: calls[name] for name in ("MPI_Bcast", "MPI_Send", "MPI_Sendrecv")},
+                                     {"MPI_Bcast": (5, 5), "MPI_Send": (2, 2), "MPI_Sendrecv": (7, 0)})
+                    # One of them by a function that MPI has called.
+                    self.assertEqual(calls["MPI_Comm_free"], (4 + 1, 0))
+                    names = {comm["name"]: comm["calls"] for comm in rank["communicators"]}
+                    self.assertEqual(names["in reverse"], 2)
+                    self.assertEqual((rank["late"]["unmatched"], rank["threads"]), (0, 1))
+                self.predicted()
+                self.begin()
+
+    def test_what_is_easily_taken_for_something_else(self):
+        for interface in KINDS:
+            with self.subTest(interface):
+                what = ["cancel", "buffered", "long", "communicators", "paused"]
+                ran = self.recorded(*mpiexec(interface, 3), INTERFACES[interface][1] / "unusual", *what)
+                self.succeeds(ran, "all right")
+                ranks = self.ranks()
+                sent = {call["call"]: call["sent"] for call in ranks[0]["calls"]}
+                self.assertEqual(sent["MPI_Bsend"] + sent["MPI_Ibsend"] + sent["MPI_Bsend_init"], BUFFERED)
+                self.assertEqual(sent["MPI_Send"], 300 + LONG + 20 * 10 + 50 + 20 * 10)
+                [got] = [call["received"] for call in ranks[1]["calls"] if call["call"] == "MPI_Recv"]
+                self.assertEqual(got, 300 + BUFFERED + LONG + 300 + 20 * 10 + 20 * 10)
+                # What it has received that it had asked for while recording was off.
+                self.assertEqual([peer["received_bytes"] for peer in ranks[1]["peers"] if peer["rank"] == 0],
+                                 [got + 1 + 50])
+                self.assertGreater(ranks[1]["late"]["sender_ns"], LATE_NS // 2)
+                # 1000 Mbit/s carry 2.4 GB in no less.
+                self.assertGreater(self.predicted(), LONG * 8e-9)
+                self.begin()
+
+    def calls(self, rank):
+        return {call["call"]: call["count"] for call in rank["calls"]}
+
+    def test_sessions_and_functions_that_are_looked_up(self):
+        for interface, library, world in [("mpich", "libmpi.so.12", "44000000"),
+                                          ("openmpi", "libmpi.so.40", "ompi_mpi_comm_world")]:
+            with self.subTest(interface):
+                ran = self.recorded(*mpiexec(interface, 3), program("sessions", interface))
+                self.succeeds(ran, "all right")
+                self.assertEqual([self.calls(rank)["MPI_Allreduce"] for rank in self.ranks()], [100] * 3)
+                self.assertEqual([rank["end"] for rank in self.ranks()], ["finalized"] * 3)
+                self.predicted()
+                self.begin()
+                script = [sys.executable, LOOKED_UP, stack(INTERFACES[interface][0]).parent / "lib" / library, world]
+                self.succeeds(self.recorded(*mpiexec(interface, 2), *script), "all right")
+                self.assertEqual([self.calls(rank)["MPI_Barrier"] for rank in self.ranks()], [100] * 2)
+                self.predicted()
+                self.begin()
+        ran = self.recorded(*mpiexec("mpich", 1), program("sessions"), "twice")
+        self.succeeds(ran, "MPI was begun again after its end: the profile is of what was before",
+                      warns="MPI was begun again")
+
+    def test_worlds_that_others_have_started(self):
+        for interface in KINDS:
+            with self.subTest(interface):
+                ran = self.recorded(*mpiexec(interface, 1), program("spawning", interface))
+                self.succeeds(ran, "all right", "2 MPI programs ran")
+                ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
+                self.succeeds(ran, "2 ranks that others have started (MPI_Comm_spawn) left out", warns="left out")
+                self.begin()
+
+    def test_a_program_with_an_address_sanitizer(self):
+        sanitized = [*mpiexec("mpich", 2), program("sanitized"), "fork"]
+        leaks = {"ASAN_OPTIONS": "detect_leaks=0"}
+        run = [FISHPLATE, "run", "--mpi", "mpich", "--", *sanitized]
+        self.succeeds(self.run_command(run, environment=AS_ROOT | leaks | {"FISHPLATE_RAILS": "lo"}), "all right")
+        self.succeeds(self.recorded(*sanitized, **leaks), "all right")
+        self.assertEqual([self.calls(rank)["MPI_Isend"] for rank in self.ranks()], [2, 2])
+
+    def test_a_container_a_rank(self):
+        stats = self.folder / "stats"
+        inside = ["unshare", "--pid", "--fork", program("profiled"), "counts"]
+        run = [FISHPLATE, "run", "--mpi", "mpich", "--stats", stats, "--", "mpiexec", "-n", 4, *inside]
+        ran = self.recorded(*run, FISHPLATE_RAILS="lo", MPIR_CVAR_NOLOCAL="1")
+        self.succeeds(ran, "all right", "4 processes on 1 host")
+        self.assertEqual({rank["pid"] for rank in self.ranks()}, {1})
+        self.assertEqual([rank["rank"] for rank in self.ranks()], [0, 1, 2, 3])
+        self.assertEqual(len(list(self.trace.glob("*.trace"))), 4)
+
+    def test_a_folder_whose_name_variables_cannot_hold(self):
+        for name in ["with blank", "with:colon"]:
+            with self.subTest(name):
+                installed = self.folder / name
+                shutil.copytree(FISHPLATE.parent.parent, installed, ignore=lambda folder, names:
+                                [one for one in names if Path(folder) == FISHPLATE.parent.parent and one not in ("bin", "lib", "share")])
+                cache = {"FISHPLATE_CACHE": str(self.folder / "cache")}
+                for command in (["profile", "--output", self.record, "--"], ["run", "--"]):
+                    ran = self.run_command([installed / "bin" / "fishplate", *command, *mpiexec("mpich", 2),
+                                            program("profiled"), "counts"], environment=cache | {"FISHPLATE_RAILS": "lo"})
+                    self.succeeds(ran, "all right")
+                    self.assertNotIn("cannot be preloaded", ran.err)
+                self.assertEqual([self.calls(rank)["MPI_Isend"] for rank in self.ranks()], [11, 11])
+                self.begin()
+
+    def test_every_function_once(self):
+        for interface in KINDS:
+            with self.subTest(interface):
+                mpi = stack(interface)
+                [library] = (mpi.parent / "lib").glob("libmpi.so.[1-9][0-9]")
+                symbols = self.run_command([tool("nm"), "-D", "--defined-only", library]).out.split()
+                every = every_call.Program({symbol.partition("@")[0] for symbol in symbols})
+                source, built = self.folder / "every.c", self.folder / "every"
+                source.write_text(every.text())
+                self.succeeds(self.run_command([mpi / "mpicc", "-w", "-o", built, source]))
+                self.succeeds(self.recorded(*mpiexec(interface, 2), built, self.folder / "file"), "all right")
+                # Begin and end are no calls that a profile counts.
+                counted = {name for name in every_call.table() if name in every.exists} - every_call.BEGIN_AND_END
+                called = {name for rank in every.wanted for name in rank}
+                self.assertEqual(counted - called, every_call.ELSEWHERE)
+                for rank, wanted in zip(self.ranks(), every.wanted):
+                    got = {call["call"]: [call["count"], call["sent"], call["received"]] for call in rank["calls"]}
+                    self.assertEqual(got, {name: one for name, one in wanted.items() if name in counted})
+                    self.assertEqual((rank["late"]["unmatched"], set(rank["lost"].values())), (0, {0}))
+                self.predicted()
+                self.begin()
