@@ -37,6 +37,7 @@ use crate::discover::{self, Interface};
 use crate::link::CongestionControl;
 use crate::listen::{Listener, listen};
 use crate::logger;
+use crate::open_files::OpenFiles;
 use crate::process;
 use crate::random::random;
 use crate::settings::Settings;
@@ -44,6 +45,7 @@ use crate::socket;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::{Kind, Poller};
 
+use connections::refuser::Refuser;
 use connections::seeking::SeekingPeers;
 use links::{Links, rail_names};
 use ofi::OfiState;
@@ -75,6 +77,8 @@ pub struct Endpoint {
     poller: Poller,
     listeners: Vec<Listener>,
     congestion: CongestionControl,
+    files: OpenFiles,
+    refuser: Refuser,
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
     links: Links,
@@ -175,6 +179,12 @@ impl Endpoint {
         let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).chain(ofi.names()).collect();
         log::info!("rails {}, port {port}", names.join(", "));
         log_outages(&interfaces, !settings.rails.is_empty());
+        let refuser = Refuser::begin();
+        let files = OpenFiles::begin(rails.len());
+        if files.is_short() {
+            let level = if process::is_last() { log::Level::Warn } else { log::Level::Info };
+            log::log!(level, "{files}");
+        }
         rails.iter().filter(|rail| rail.neighbour(&rails).is_some()).for_each(announce);
         Ok(Endpoint {
             listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
@@ -188,6 +198,8 @@ impl Endpoint {
             clock: Clock::start(),
             poller,
             congestion,
+            files,
+            refuser,
             accept_paused: false,
             links: Links::default(),
             shared_memory: SharedMemoryState::default(),
