@@ -1,5 +1,6 @@
 """Wrong settings, hostile peers, dying ranks: each ends in a clear error on the right side, and harms nobody else."""
 
+import re
 import shlex
 import tempfile
 from pathlib import Path
@@ -106,6 +107,27 @@ class WrongSettings(MpiTest):
         settings = {"FI_PROVIDER": "fishplate", "MPIR_CVAR_CH4_NETMOD": "ofi"}
         self.fails(self.run_command(testbed("--", "sh", "-c", line), environment=settings), "MPI_Init")
         self.assertTrue((PROVIDER / "libfishplate-fi.so").is_file())
+
+
+class FewFiles(MpiTest):
+    """64 ranks on two hosts, which may have few files open: a connection is one, and so is what launchers leave open."""
+
+    def all_to_all(self, soft, hard, size):
+        limited = f"ulimit -S -n {soft}; ulimit -H -n {hard}; exec {bench('alltoall')} --sizes {size} --iterations 2"
+        return self.mpi(64, "sh", "-c", limited)
+
+    def test_the_soft_limit_is_raised(self):
+        self.succeeds(self.all_to_all(64, 4096, 4096))
+
+    def test_one_rail_a_peer_where_two_do_not_fit(self):
+        ran = self.succeeds(self.all_to_all(128, 128, 4096), warns="each peer is connected over one rail of 2")
+        told = r"a process may have 128 files open \(`ulimit -n`\), and connections over all rails to 32 peers need 1\d\d"
+        self.assertEqual(len(re.findall(told, ran.err)), 1, str(ran))
+
+    def test_an_error_at_once_where_not_even_one_fits(self):
+        ran = self.all_to_all(64, 64, 4096)
+        self.fails(ran, rf"{ME}: {PEER} is out of reach: .*`ulimit -n`")
+        self.assertNotIn("not proven", ran.err, str(ran))
 
 
 class Disturbed(MpiTest):

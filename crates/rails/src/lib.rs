@@ -36,6 +36,7 @@ pub mod live;
 mod logger;
 pub mod netlink;
 pub mod ofi;
+mod open_files;
 pub mod pairing;
 mod pattern;
 pub mod ports;

@@ -44,6 +44,20 @@ pub fn local_ranks() -> Option<u32> {
     ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"].iter().find_map(|name| number(name))
 }
 
+/// To how many ranks of the job this one is connected in the end, as launchers tell it: those of its host have the MPI's own
+/// shared memory, but under Open MPI.
+pub fn connected_ranks() -> Option<u32> {
+    let others = |all: &str, here: &str| Some(number(all)?.saturating_sub(number(here)?));
+    let hydra = others("PMI_SIZE", "MPI_LOCALNRANKS");
+    hydra.or_else(|| Some(number("OMPI_COMM_WORLD_SIZE")?.saturating_sub(1)))
+}
+
+/// Whether this is the last rank of the job, as launchers tell it; also where they do not.
+pub fn is_last() -> bool {
+    let all = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"].iter().find_map(|name| number(name));
+    rank().zip(all).is_none_or(|(rank, all)| rank + 1 >= all)
+}
+
 fn number(name: &str) -> Option<u32> {
     std::env::var(name).ok()?.parse().ok()
 }

@@ -110,13 +110,16 @@ impl fmt::Display for AttemptError {
 }
 
 impl AttemptError {
-    /// Another try is pointless. Not so for a wrong token that was right before (`is_reconnect`): the path has corrupted it.
+    /// Another try is pointless. Not so for a wrong token that was right before (`is_reconnect`): the path has corrupted it;
+    /// nor for want of files that the peer has had.
     pub fn is_final(&self, is_reconnect: bool) -> bool {
         match self {
             AttemptError::Network(_)
             | AttemptError::TimedOut
             | AttemptError::Handshake(HandshakeError::NotFishplate | HandshakeError::Refused(Refusal::Detour)) => false,
-            AttemptError::Handshake(HandshakeError::Token | HandshakeError::Refused(Refusal::Token)) => !is_reconnect,
+            AttemptError::Handshake(
+                HandshakeError::Token | HandshakeError::Refused(Refusal::Token | Refusal::Files),
+            ) => !is_reconnect,
             AttemptError::Handshake(_) => true,
         }
     }
@@ -133,10 +136,25 @@ impl AttemptError {
         matches!(self, AttemptError::Network(error) if kinds.contains(&error.kind()))
     }
 
+    /// This process may have no more files open.
+    pub fn is_out_of_files(&self) -> bool {
+        matches!(self, AttemptError::Network(error) if is_out_of_files(error))
+    }
+
+    /// The peer may have no more open.
+    pub fn is_refused_for_files(&self) -> bool {
+        matches!(self, AttemptError::Handshake(HandshakeError::Refused(Refusal::Files)))
+    }
+
     /// The peer keeps the connection that it has set up itself.
     pub fn is_yield(&self) -> bool {
         matches!(self, AttemptError::Handshake(HandshakeError::Refused(Refusal::Yield)))
     }
+}
+
+/// Whether an error is that this process, or the system, may have no more files open.
+pub fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 /// A proven connection.

@@ -11,11 +11,12 @@ use super::incoming::Incoming;
 /// Most connections that are not proven yet. Ranks of a large job that connect to one of them all at the same time are as
 /// many.
 const MAX_UNPROVEN: usize = 1024;
-/// They, and all connections when more streams are set up while others carry, take no more than this part of the files that
-/// the process may open: it needs some itself.
-pub const PART_OF_FILES: usize = 4;
 /// How long a connection may stay unproven, in nanoseconds: several round trips of any network, with losses.
 const UNPROVEN_FOR_NS: u64 = 10_000_000_000;
+/// How long a connection keeps its place while others wait in the kernel, in nanoseconds: where there are as many places as
+/// can be, so that strangers do not keep them, and where files are few, and peers of a job that fills its processors have
+/// them. One that has named this endpoint keeps it for the longer time.
+const PATIENCE_NS: [u64; 2] = [100_000_000, 1_000_000_000];
 /// Connections taken of one listener from tick to tick (5 ms); others wait in the kernel. Whoever floods a port with them
 /// gets a few hundredths of a core; a rank to which 1000 others connect at once has them all in 0.2 s.
 const MAX_ACCEPTS_PER_TICK: u32 = 32;
@@ -45,18 +46,31 @@ impl UnprovenConnections {
         }
     }
 
+    /// Whether there is room for another one, or the one that would be closed for it has had its time.
+    pub fn has_room(&self, most: usize, now: Instant) -> bool {
+        let has_had_its_time = |(_, oldest): (usize, &Incoming)| {
+            let is_patient = most < MAX_UNPROVEN || oldest.has_named_us();
+            now.since_ns(oldest.since) >= PATIENCE_NS[usize::from(is_patient)]
+        };
+        self.incoming.len() < most.min(MAX_UNPROVEN) || self.first_to_go().is_some_and(has_had_its_time)
+    }
+
+    /// The oldest of those that have not even named this endpoint, else the oldest of all.
+    fn first_to_go(&self) -> Option<(usize, &Incoming)> {
+        self.incoming.iter().min_by_key(|(_, incoming)| (incoming.has_named_us(), incoming.since))
+    }
+
     /// Closes connections that have taken too long, and lets listeners take others.
     pub fn tick(&mut self, now: Instant) {
         self.accepted.fill(0);
         self.incoming.retain(|_, incoming| now.since_ns(incoming.since) < UNPROVEN_FOR_NS);
     }
 
-    /// Adds a connection; returns its number, and the one that was closed to make room in a process that may open so many
-    /// files: the oldest of those that have not even named this endpoint, else the oldest of all. A peer's own names it
-    /// within a round trip, which is sooner than a flood gets through `MAX_UNPROVEN` others.
-    pub fn add(&mut self, connection: Incoming, open_files: usize) -> (usize, Option<SocketAddr>) {
-        let oldest = self.incoming.iter().min_by_key(|(_, incoming)| (incoming.has_named_us(), incoming.since));
-        let oldest = oldest.map(|(at, _)| at).filter(|_| self.incoming.len() >= most_unproven(open_files));
+    /// Adds a connection; returns its number, and the one that was closed to make room for it among `most`. A peer's own
+    /// names this endpoint within a round trip, which is sooner than a flood gets through `MAX_UNPROVEN` others.
+    pub fn add(&mut self, connection: Incoming, most: usize) -> (usize, Option<SocketAddr>) {
+        let is_full = self.incoming.len() >= most.min(MAX_UNPROVEN);
+        let oldest = if is_full { self.first_to_go().map(|(at, _)| at) } else { None };
         let closed = oldest.map(|at| self.incoming.remove(at).remote);
         (self.incoming.insert(connection), closed)
     }
@@ -72,11 +86,6 @@ impl UnprovenConnections {
     }
 }
 
-/// Most connections that may be unproven in a process that may have so many files open.
-fn most_unproven(open_files: usize) -> usize {
-    MAX_UNPROVEN.min(open_files / PART_OF_FILES).max(1)
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::{TcpListener, TcpStream};
@@ -87,8 +96,7 @@ mod tests {
 
     const ME: EndpointId = EndpointId(9);
     const TOKEN: Token = Token([42; 16]);
-    /// Files of a process that may have four unproven connections.
-    const FILES: usize = 16;
+    const MOST: usize = 4;
 
     struct TestListener {
         listener: TcpListener,
@@ -113,7 +121,7 @@ mod tests {
     fn a_flood_closes_its_own_connections_and_not_that_of_a_peer() {
         use std::io::Write;
         let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(1));
-        let (peer, _) = unproven.add(listener.connect(0), FILES);
+        let (peer, _) = unproven.add(listener.connect(0), MOST);
         let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new(), has_more: false };
         let offer = Offer { rail: 0, stream: 0, grant: 0 };
         let (_, hello) = Initiator::start(EndpointId(5), &address, [1; 16], offer, false).unwrap();
@@ -123,7 +131,7 @@ mod tests {
         }
         let mut closed = Vec::new();
         for at in 1..=100 {
-            closed.extend(unproven.add(listener.connect(at), FILES).1);
+            closed.extend(unproven.add(listener.connect(at), MOST).1);
         }
         let flood: Vec<_> = listener.clients[1..].iter().map(|client| client.local_addr().unwrap()).collect();
         // In the order in which they came, but for the three newest.
@@ -134,7 +142,7 @@ mod tests {
     #[test]
     fn nobody_stays_unproven_for_long() {
         let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(1));
-        let (at, _) = unproven.add(listener.connect(7), FILES);
+        let (at, _) = unproven.add(listener.connect(7), MOST);
         unproven.tick(Instant(6 + UNPROVEN_FOR_NS));
         assert!(unproven.get_mut(at).is_some());
         unproven.tick(Instant(7 + UNPROVEN_FOR_NS));
@@ -154,7 +162,15 @@ mod tests {
     }
 
     #[test]
-    fn few_files_make_few_unproven() {
-        assert_eq!((most_unproven(1 << 20), most_unproven(200), most_unproven(1)), (1024, 50, 1));
+    fn others_wait_until_the_oldest_has_had_its_time() {
+        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(1));
+        for since in [7, 8] {
+            assert!(unproven.has_room(2, Instant(8)));
+            unproven.add(listener.connect(since), 2);
+        }
+        assert!(!unproven.has_room(2, Instant(6 + PATIENCE_NS[1])));
+        assert!(unproven.has_room(2, Instant(7 + PATIENCE_NS[1])));
+        assert!(unproven.add(listener.connect(9), 2).1.is_some());
+        assert!(!unproven.has_room(2, Instant(7 + PATIENCE_NS[1])));
     }
 }

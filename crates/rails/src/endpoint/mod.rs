@@ -39,6 +39,7 @@ use crate::discover::{self, Interface};
 use crate::link::CongestionControl;
 use crate::listen::{Listener, listen};
 use crate::logger;
+use crate::open_files::OpenFiles;
 use crate::process;
 use crate::processor_time::ProcessorTime;
 use crate::random::random;
@@ -47,6 +48,7 @@ use crate::socket;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::{Kind, Poller};
 
+use connections::refuser::Refuser;
 use connections::seeking::SeekingPeers;
 use links::{Links, rail_names};
 use ofi::OfiState;
@@ -85,6 +87,8 @@ pub struct Endpoint {
     poller: Poller,
     listeners: Vec<Listener>,
     congestion: CongestionControl,
+    files: OpenFiles,
+    refuser: Refuser,
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
     links: Links,
@@ -196,6 +200,12 @@ impl Endpoint {
         let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).chain(ofi.names()).collect();
         log::info!("rails {}, port {port}", names.join(", "));
         log_outages(&interfaces, !settings.rails.is_empty());
+        let refuser = Refuser::begin();
+        let files = OpenFiles::begin(rails.len());
+        if files.is_short() {
+            let level = if process::is_last() { log::Level::Warn } else { log::Level::Info };
+            log::log!(level, "{files}");
+        }
         rails.iter().filter(|rail| rail.neighbour(&rails).is_some()).for_each(announce);
         Ok(Endpoint {
             listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
@@ -212,6 +222,8 @@ impl Endpoint {
             processor_time: ProcessorTime::new(),
             poller,
             congestion,
+            files,
+            refuser,
             accept_paused: false,
             links: Links::default(),
             shared_memory: SharedMemoryState::default(),

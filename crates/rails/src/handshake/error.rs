@@ -21,6 +21,8 @@ pub enum Refusal {
     Encryption(bool),
     /// It came over another interface of the acceptor's than that of the address that was meant.
     Detour,
+    /// The acceptor may have no more files open.
+    Files,
 }
 
 /// Why a handshake failed.
@@ -65,6 +67,9 @@ impl fmt::Display for HandshakeError {
             HandshakeError::Refused(Refusal::Yield) => f.write_str("the peer prefers its own connection"),
             HandshakeError::Refused(Refusal::Detour) => {
                 f.write_str("it reaches the peer over another interface than that of the address")
+            }
+            HandshakeError::Refused(Refusal::Files) => {
+                f.write_str("the peer may have no more files open (raise `ulimit -n` on its host)")
             }
             HandshakeError::Refused(Refusal::Closed) => f.write_str("the peer has closed its endpoint"),
             HandshakeError::Token => f.write_str("the peer does not know the token of the endpoint"),

@@ -67,6 +67,7 @@ pub fn refuse(refusal: Refusal) -> Vec<u8> {
         Refusal::Encryption(false) => 6,
         Refusal::Encryption(true) => 7,
         Refusal::Detour => 8,
+        Refusal::Files => 9,
     };
     preamble(kind::REFUSE, code).to_vec()
 }
@@ -94,6 +95,7 @@ pub(super) fn check_preamble(received: &[u8]) -> Result<Option<u8>, HandshakeErr
         (kind::REFUSE, 6) => Err(HandshakeError::Refused(Refusal::Encryption(false))),
         (kind::REFUSE, 7) => Err(HandshakeError::Refused(Refusal::Encryption(true))),
         (kind::REFUSE, 8) => Err(HandshakeError::Refused(Refusal::Detour)),
+        (kind::REFUSE, 9) => Err(HandshakeError::Refused(Refusal::Files)),
         (kind::REFUSE, _) => Err(HandshakeError::Refused(Refusal::Closed)),
         _ if version != VERSION => Err(HandshakeError::Version(version)),
         // Not under any proof: whatever is not fixed there could be changed on the way.

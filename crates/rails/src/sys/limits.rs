@@ -1,10 +1,36 @@
 //! What the system lets this process have.
 
+use std::fs;
+
 /// Files and sockets that this process may have open.
 pub fn open_files() -> usize {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is valid for the call.
-    let result = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
     // POSIX promises 20; the call fails for no reason that it documents.
-    if result == 0 { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { 20 }
+    limits().map_or(20, |limits| usize::try_from(limits.rlim_cur).unwrap_or(usize::MAX))
+}
+
+/// Has this process have as many open as it may at all (the hard limit); how many that is.
+pub fn raise_open_files() -> usize {
+    if let Some(limits) = limits().filter(|limits| limits.rlim_cur < limits.rlim_max) {
+        let raised = libc::rlimit { rlim_cur: limits.rlim_max, ..limits };
+        // SAFETY: `raised` is valid for the call. If it fails, the limit stays as it is.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) };
+    }
+    open_files()
+}
+
+/// How many are open whose numbers count against a limit: others were opened before it was set.
+pub fn count_open_files(limit: usize) -> usize {
+    let numbers = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let counted = numbers.filter(|entry| {
+        let number = entry.file_name().to_str().and_then(|name| name.parse::<usize>().ok());
+        number.is_some_and(|number| number < limit)
+    });
+    counted.count()
+}
+
+fn limits() -> Option<libc::rlimit> {
+    let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limits` is valid for the call.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limits) };
+    (result == 0).then_some(limits)
 }

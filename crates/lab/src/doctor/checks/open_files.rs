@@ -12,9 +12,7 @@ const OTHERS: u64 = 200;
 /// What a host allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Files that a process may have open, unless it asks for more.
-    pub soft: Option<u64>,
-    /// The most that it may ask for.
+    /// Files that a process may have open at most: ranks raise the soft limit to it by themselves.
     pub hard: Option<u64>,
     /// Its cores.
     pub cores: u64,
@@ -26,7 +24,6 @@ pub struct Facts {
 pub fn gather(rails: usize) -> Facts {
     let limit = getrlimit(Resource::RLIMIT_NOFILE).ok();
     Facts {
-        soft: limit.map(|(soft, _)| soft),
         hard: limit.map(|(_, hard)| hard),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64),
         rails: rails as u64,
@@ -37,24 +34,19 @@ pub fn gather(rails: usize) -> Facts {
 pub fn judge(hosts: &[(&str, &Facts)]) -> Vec<Finding> {
     let ranks: u64 = hosts.iter().map(|(_, facts)| facts.cores).sum();
     let judge_one = |(host, facts): &(&str, &Facts)| {
-        let soft = facts.soft?;
+        let hard = facts.hard?;
         let needed = ranks * facts.rails.max(1) + OTHERS;
-        let what = format!("a process may have {soft} files open");
-        if soft >= needed {
+        let what = format!("a process may have {hard} files open");
+        if hard >= needed {
             return Some(Finding::fine(CHECK, host, what));
         }
         let found = format!(
             "{what}, and needs about {needed} in a job with a rank for each of the {ranks} cores: a connection for each \
-             rank and rail"
+             rank and rail; where these do not fit, each rank is connected over one rail"
         );
-        let to_do = match facts.hard {
-            Some(hard) if hard < needed => {
-                format!(
-                    "raise the hard limit in /etc/security/limits.conf, or LimitNOFILE of what starts jobs, then `ulimit -n {needed}`"
-                )
-            }
-            _ => format!("`ulimit -n {needed}` where ranks are started (~/.bashrc, or the batch script)"),
-        };
+        let to_do = format!(
+            "raise the hard limit (`ulimit -H -n`) to {needed} in /etc/security/limits.conf, or by LimitNOFILE of what starts jobs"
+        );
         Some(Finding::warning(CHECK, host, found, to_do))
     };
     hosts.iter().filter_map(judge_one).collect()
@@ -64,22 +56,21 @@ pub fn judge(hosts: &[(&str, &Facts)]) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    fn judged(soft: u64, hard: u64, cores: u64) -> Finding {
-        let facts = Facts { soft: Some(soft), hard: Some(hard), cores, rails: 4 };
+    fn judged(hard: u64, cores: u64) -> Finding {
+        let facts = Facts { hard: Some(hard), cores, rails: 4 };
         judge(&[("a", &facts), ("b", &facts)]).remove(0)
     }
 
     #[test]
     fn limits_are_held_against_a_rank_for_each_core() {
-        assert_eq!(judged(1024, 4096, 4).to_do, None);
-        let soft = judged(1024, 1 << 20, 128);
-        assert!(soft.found.contains("needs about 1224 in a job with a rank for each of the 256 cores"), "{soft:?}");
-        assert!(soft.to_do.unwrap().starts_with("`ulimit -n 1224`"));
-        assert!(judged(1024, 1024, 128).to_do.unwrap().contains("limits.conf"));
+        assert_eq!(judged(4096, 4).to_do, None);
+        let few = judged(1024, 128);
+        assert!(few.found.contains("needs about 1224 in a job with a rank for each of the 256 cores"), "{few:?}");
+        assert!(few.to_do.unwrap().contains("`ulimit -H -n`) to 1224 in /etc/security/limits.conf"));
     }
 
     #[test]
     fn this_host_tells() {
-        assert!(gather(2).soft.is_some());
+        assert!(gather(2).hard.is_some());
     }
 }

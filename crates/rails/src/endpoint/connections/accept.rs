@@ -16,7 +16,6 @@ use crate::handshake::{Acceptor, Proven, Refusal};
 use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
 use crate::random::random;
-use crate::sys::limits::open_files;
 use crate::sys::poll::Kind;
 
 /// How often each rail's connections of a peer are refused because they have come over another one. The first time the peer
@@ -28,18 +27,23 @@ impl Endpoint {
     pub(in crate::endpoint) fn accept_all(&mut self, at: usize, now: Instant) -> bool {
         let mut any = false;
         loop {
-            if !self.unproven.may_accept(at) {
+            let most = self.most_unproven();
+            if !self.unproven.has_room(most, now) || !self.unproven.may_accept(at) {
                 self.accept_paused = true;
                 return any;
             }
             match self.listeners.get(at).map(|listener| listener.socket.accept()) {
                 Some(Ok((stream, remote))) => {
                     any = true;
+                    self.refuser.accepted();
                     self.admit(stream, remote, self.listeners[at].rail, now);
                 }
                 Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
                     // Out of files or memory, mostly. The poll set reports waiting connections only once.
                     self.accept_paused = true;
+                    if self.refuser.failed(&error, &self.listeners[at].socket, now) {
+                        log::error!("a connection was refused: {}", self.files.exhausted());
+                    }
                     return any;
                 }
                 _ => return any,
@@ -50,7 +54,8 @@ impl Endpoint {
     fn admit(&mut self, stream: TcpStream, remote: SocketAddr, rail: Option<u8>, now: Instant) {
         let (Ok(()), Ok(nonce)) = (stream.set_nonblocking(true), random()) else { return };
         let acceptor = Acceptor::new(self.address.id, self.address.token, nonce, self.settings.encryption);
-        let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), open_files());
+        let most = self.most_unproven();
+        let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), most);
         if let Some(closed) = closed {
             log::warn!("a connection from {closed} was closed: too many others are not proven yet");
         }
@@ -61,6 +66,10 @@ impl Endpoint {
         if !matches!(watched, Some(Ok(()))) {
             self.unproven.remove(at);
         }
+    }
+
+    fn most_unproven(&self) -> usize {
+        self.files.most_unproven(self.links.streams.len() + self.attempts.len())
     }
 
     /// Times out unproven connections, and accepts those that could not be accepted before.

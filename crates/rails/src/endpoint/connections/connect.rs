@@ -11,6 +11,7 @@ use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
 use crate::discover::outage;
 use crate::endpoint::Endpoint;
+use crate::endpoint::connections::refuser::PATIENCE_NS;
 use crate::endpoint::peer::{KnownPath, Role};
 use crate::endpoint::progress::token::Token;
 use crate::endpoint::tuning::sampling::path;
@@ -51,9 +52,14 @@ impl Endpoint {
         let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return false };
         let yields = address.id < self.address.id;
         let asks = address.has_more && !is_complete(&self.rails, &address.rails);
-        let (pairs, port) = (pair(&self.rails, &address.rails), address.port);
+        let (mut pairs, port) = (pair(&self.rails, &address.rails), address.port);
         let most = MAX_SUBCHANNELS / pairs.len().max(1);
-        let streams = usize::from(self.settings.streams.first()).min(most) as u8;
+        let mut streams = usize::from(self.settings.streams.first()).min(most) as u8;
+        let finds_way = !pairs.is_empty();
+        if self.files.is_short() {
+            streams = 1;
+            self.keep_one_way(vc, &mut pairs);
+        }
         // The first answer to a question ends all others.
         let streams = if asks { ASKS..=ASKS } else { 0..=streams - 1 };
         for Pair { local, remotes } in &pairs {
@@ -66,7 +72,34 @@ impl Endpoint {
                 self.attempts.insert(if is_crowded { attempt.among_others(yields) } else { attempt });
             }
         }
-        !pairs.is_empty()
+        finds_way
+    }
+
+    /// Files are short: of the ways to a peer, that over the rail with the fewest connections; once that has failed, all that
+    /// are not being tried.
+    fn keep_one_way(&self, vc: VcId, pairs: &mut Vec<Pair>) {
+        let tried = |rail: usize| {
+            self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && usize::from(attempt.rail) == rail)
+        };
+        pairs.retain(|pair| !tried(pair.local));
+        let has_failed = !self.peers[vc.0 as usize].known_paths.is_empty()
+            || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
+        if !has_failed {
+            let connections = |rail: usize| {
+                let links = self.links.streams.iter().filter(|(_, link)| usize::from(link.common.rail.0) == rail);
+                let attempts = self.attempts.iter().filter(|(_, attempt)| usize::from(attempt.rail) == rail);
+                links.count() + attempts.count()
+            };
+            pairs.sort_by_key(|pair| connections(pair.local));
+            pairs.truncate(1);
+        }
+    }
+
+    /// The only way to a peer that is in use has failed, as files are short: others are tried beside it.
+    pub(in crate::endpoint) fn try_other_ways(&mut self, vc: VcId, now: Instant) {
+        if self.files.is_short() && self.peers[vc.0 as usize].role == Role::Initiator {
+            self.begin_attempts(vc, now);
+        }
     }
 
     /// The same to a peer whose links have all failed, over the ways by which it was connected: the routes may be gone.
@@ -181,6 +214,15 @@ impl Endpoint {
             self.attempts.retain(|_, attempt| attempt.vc != vc);
             return;
         }
+        if error.is_out_of_files() && (peer.is_connected() || now.since_ns(peer.since) >= PATIENCE_NS) {
+            self.attempts.remove(at);
+            if !self.peers[vc.0 as usize].is_connected() {
+                let why =
+                    format!("{} is out of reach: {}", self.peers[vc.0 as usize].describe(), self.files.exhausted());
+                self.lose_all_peers(&why);
+            }
+            return;
+        }
         let late = self.is_late(vc, now);
         let attempt = &mut self.attempts[at];
         let peer = &mut self.peers[vc.0 as usize];
@@ -194,15 +236,25 @@ impl Endpoint {
                 self.rails[usize::from(attempt.rail)].name,
                 attempt.remote
             );
+            let is_reached = error.is_out_of_files() || attempt.is_reconnect;
             attempt.pause(error, now);
+            if !is_reached && !self.peers[vc.0 as usize].is_connected() {
+                self.try_other_ways(vc, now);
+            }
             self.tell_unreachable(vc);
             self.lose_if_gone(vc);
             return;
         }
+        let is_short_of_files = error.is_refused_for_files() && peer.known_paths.is_empty();
         let rail = &self.rails[usize::from(attempt.rail)];
         let own = rail.source_for(attempt.remote.ip()).unwrap_or(rail.ip());
         peer.attempt_errors.push(format!("rail {} ({own} to {})", rail.name, attempt.errors(&error)));
         self.attempts.remove(at);
+        let peer = &self.peers[vc.0 as usize];
+        if is_short_of_files && !peer.is_connected() {
+            let why = format!("{} is out of reach: {}", peer.describe(), peer.attempt_errors.join("; "));
+            return self.lose_all_peers(&why);
+        }
         self.lose_if_out_of_reach(vc);
     }
 
@@ -224,6 +276,16 @@ impl Endpoint {
             peer.rails_down_at = now;
         }
         !are_down
+    }
+
+    /// A peer cannot be reached for want of files. What was sent to it, and has completed as it was copied, is lost, and the
+    /// user may wait for what others send once they have that: all that is under way ends, at once.
+    fn lose_all_peers(&mut self, why: &str) {
+        for at in 0..self.peers.len() {
+            if !matches!(self.peers[at].role, Role::Itself | Role::Lost) {
+                self.lose_peer(VcId(at as u32), why);
+            }
+        }
     }
 
     /// Tells the user, once, that there is no way to a peer over any rail so far.
@@ -313,6 +375,9 @@ impl Endpoint {
         entry.insert(StreamLink { probes_often, sampled: info, ..link });
         let peer = &mut self.peers[vc.0 as usize];
         peer.set_link(subchannel.index, LinkId::Stream(at));
+        if self.files.is_short() {
+            self.attempts.retain(|_, attempt| attempt.vc != vc);
+        }
         if !name.is_additional() {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, remote: remote.ip() });
         }

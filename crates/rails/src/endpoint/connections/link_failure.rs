@@ -179,8 +179,12 @@ impl Endpoint {
             Role::Initiator => {
                 let attempts = self.attempts.iter_mut().map(|(_, attempt)| attempt);
                 attempts.filter(|attempt| attempt.vc == vc).for_each(|attempt| attempt.retry_now(now));
+                self.try_other_ways(vc, now);
             }
-            Role::Acceptor if peer.address.is_some() && !peer.is_closing => self.reconnect(vc, now),
+            Role::Acceptor if peer.address.is_some() && !peer.is_closing => {
+                self.reconnect(vc, now);
+                self.try_other_ways(vc, now);
+            }
             // The side that has set the links up tries again; if it does not, the peer is lost.
             _ => {
                 peer.since = now;

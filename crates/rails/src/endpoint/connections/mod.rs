@@ -1,8 +1,9 @@
 //! Connections: how links to peers come up, fail, come back and end.
 //!
 //! `connect` sets up those that this endpoint begins, `accept` takes those of peers. `link_failure` handles links that fail
-//! or are shut, and peers that are lost; `flap_damping` says how long a failed rail is kept out. `retire` takes one link out
-//! of use in good order, `close` the whole endpoint. `names` has what messages call peers. `seeking` has the peers to which there is no way yet.
+//! or are shut, and peers that are lost; `flap_damping` says how long a failed rail is kept out. `refuser` answers those
+//! for whom there is no file. `retire` takes one link out of use in good order, `close` the whole endpoint. `names` has what
+//! messages call peers. `seeking` has the peers to which there is no way yet.
 //!
 //! Called by the progress loop, by the two paths when a socket fails, and by the user (`close`).
 
@@ -12,5 +13,6 @@ mod connect;
 pub(in crate::endpoint) mod flap_damping;
 mod link_failure;
 mod names;
+pub(in crate::endpoint) mod refuser;
 mod retire;
 pub(in crate::endpoint) mod seeking;

@@ -13,12 +13,10 @@ use fishplate_engine::{Instant, RailId, VcId};
 
 use crate::ablation::Mechanism;
 use crate::connect::outgoing::Attempt;
-use crate::connect::unproven::PART_OF_FILES;
 use crate::endpoint::Endpoint;
 use crate::link::StreamLink;
 use crate::link_name::{ASKS, FIRST_ADDITIONAL};
 use crate::streams::{Sample, StreamCount, Streams};
-use crate::sys::limits::open_files;
 
 /// The streams between a rail and one address of a peer.
 pub struct StreamGroup {
@@ -152,7 +150,7 @@ impl Endpoint {
     fn has_room_for(&self, vc: VcId, count: usize) -> bool {
         let of_peer = self.peers[vc.0 as usize].streams().count() + count;
         let all = self.links.streams.len() + self.attempts.len() + count;
-        of_peer <= MAX_TO_A_PEER && all <= open_files() / PART_OF_FILES
+        of_peer <= MAX_TO_A_PEER && self.files.has_room_for_streams(all)
     }
 
     /// Whether the peer may set up another stream beside a connection of its.

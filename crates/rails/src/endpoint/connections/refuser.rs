@@ -1,0 +1,61 @@
+//! Refuses connections that this process may have no file for: those who wait for an answer would wait long.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use fishplate_engine::Instant;
+
+use crate::connect::outgoing::is_out_of_files;
+use crate::handshake::{MAX_MESSAGE_LEN, Refusal, refuse};
+
+/// How long files may be short before anybody is refused, or gives up, in nanoseconds: connections that are being proven may
+/// have them.
+pub const PATIENCE_NS: u64 = 1_000_000_000;
+
+/// A file that is kept, to be closed for a connection that is refused.
+#[derive(Debug)]
+pub struct Refuser {
+    spare: Option<File>,
+    /// Since when there is no file for a connection.
+    since: Option<Instant>,
+}
+
+impl Refuser {
+    /// Keeps a file.
+    pub fn begin() -> Refuser {
+        Refuser { spare: spare(), since: None }
+    }
+
+    /// A connection was taken.
+    pub fn accepted(&mut self) {
+        self.since = None;
+    }
+
+    /// None could be taken, as `error` says: refuses one, if that has been so for long. True if it has been refused.
+    pub fn failed(&mut self, error: &io::Error, listener: &TcpListener, now: Instant) -> bool {
+        if !is_out_of_files(error) || now.since_ns(*self.since.get_or_insert(now)) < PATIENCE_NS {
+            return false;
+        }
+        self.spare = None;
+        let accepted = listener.accept().ok();
+        let is_refused = accepted.is_some();
+        if let Some((stream, _)) = accepted {
+            tell(&stream);
+        }
+        self.spare = spare();
+        is_refused
+    }
+}
+
+/// Tells a stranger or a peer. Whether that arrives does not matter: a peer tries again.
+fn tell(mut stream: &TcpStream) {
+    let _ = stream.set_nonblocking(true);
+    // What has not been read when it is closed would have the kernel drop the refusal.
+    let _ = stream.read(&mut [0; MAX_MESSAGE_LEN]);
+    let _ = stream.write_all(&refuse(Refusal::Files));
+}
+
+fn spare() -> Option<File> {
+    File::open("/dev/null").ok()
+}

@@ -1,0 +1,114 @@
+//! Open files: how many the process may have, and what that means for connections.
+
+use std::fmt;
+
+use crate::process;
+use crate::sys::limits;
+
+/// Files that are left to the program and its MPI.
+const LEFT_TO_THE_PROGRAM: usize = 6;
+
+/// All connections, when more streams are set up while others carry, take no more than this part of the files that the
+/// process may open.
+const PART_OF_FILES: usize = 4;
+
+/// What a process may have open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFiles {
+    /// `ulimit -n`.
+    limit: usize,
+    /// Connections that there is room for beside all that was open at the start.
+    room: usize,
+    /// Peers that connections lead to in the end, if all of the job talk to each other; `None`: not known.
+    peers: Option<usize>,
+    rails: usize,
+}
+
+impl OpenFiles {
+    /// Raises the limit as far as the process may, and looks what is open beside `rails` rails and all that they need.
+    pub fn begin(rails: usize) -> OpenFiles {
+        let limit = limits::raise_open_files();
+        OpenFiles::new(limit, limits::count_open_files(limit), process::connected_ranks(), rails)
+    }
+
+    fn new(limit: usize, open: usize, peers: Option<u32>, rails: usize) -> OpenFiles {
+        let room = limit.saturating_sub(open + LEFT_TO_THE_PROGRAM);
+        OpenFiles { limit, room, peers: peers.map(|peers| peers as usize), rails }
+    }
+
+    /// Whether there is too little room for a connection over every rail to each peer, so that each gets one.
+    pub fn is_short(&self) -> bool {
+        self.rails > 1 && self.peers.is_some_and(|peers| peers * self.rails > self.room)
+    }
+
+    /// Whether there may be so many connections with another stream beside one that carries.
+    pub fn has_room_for_streams(&self, connections: usize) -> bool {
+        !self.is_short() && connections <= self.limit / PART_OF_FILES
+    }
+
+    /// Connections that may be there unproven, beside `others`.
+    pub fn most_unproven(&self, others: usize) -> usize {
+        (self.room.saturating_sub(others) / 2).max(1)
+    }
+
+    /// The limit with which every peer gets so many connections.
+    fn wanted(&self, connections: usize) -> Option<usize> {
+        Some(self.limit - self.room.min(self.limit) + self.peers? * connections)
+    }
+
+    /// Why a connection cannot be had at all.
+    pub fn exhausted(&self) -> String {
+        let more = match self.wanted(1) {
+            Some(wanted) if wanted > self.limit => format!("raise it to {wanted} or more"),
+            _ => "raise it".into(),
+        };
+        format!("no file is left for the connection: this process may have {} open (`ulimit -n`); {more}", self.limit)
+    }
+}
+
+impl fmt::Display for OpenFiles {
+    /// That it is short.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (limit, peers) = (self.limit, self.peers.unwrap_or_default());
+        let wanted = self.wanted(self.rails).unwrap_or_default();
+        write!(
+            f,
+            "each peer is connected over one rail of {}, a different one each: a process may have {limit} files open \
+             (`ulimit -n`), and connections over all rails to {peers} peers need {wanted}",
+            self.rails
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_all_rails_of_all_peers_do_not_fit_each_peer_gets_one() {
+        let files = |limit, rails| OpenFiles::new(limit, 30, Some(32), rails);
+        assert!(!files(64, 1).is_short(), "there is nothing to leave out");
+        assert!(files(99, 2).is_short() && !files(100, 2).is_short());
+        assert!(files(163, 4).is_short() && !files(164, 4).is_short());
+        assert!(!OpenFiles::new(64, 30, None, 2).is_short(), "nobody knows how many peers there are");
+        let told = files(64, 2).to_string();
+        assert!(
+            told.contains("one rail of 2") && told.contains("64 files") && told.contains("32 peers need 100"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn who_has_no_file_left_is_told_the_limit_that_would_do() {
+        let told = OpenFiles::new(64, 60, Some(32), 2).exhausted();
+        assert!(told.contains("may have 64 open (`ulimit -n`); raise it to 96 or more"), "{told}");
+        let told = OpenFiles::new(64, 60, None, 2).exhausted();
+        assert!(told.ends_with("(`ulimit -n`); raise it"), "{told}");
+    }
+
+    #[test]
+    fn connections_that_are_not_proven_leave_room_for_others() {
+        let files = OpenFiles::new(64, 28, Some(32), 2);
+        assert_eq!((files.most_unproven(0), files.most_unproven(20), files.most_unproven(1000)), (15, 5, 1));
+    }
+}
