@@ -15,7 +15,7 @@ use super::rank_file::Header;
 use super::read::{RankTrace, Step, Trace};
 
 /// How a file begins, before compression; the last byte is the format's version.
-const MAGIC: [u8; 8] = *b"FPCYCLE\x01";
+const MAGIC: [u8; 8] = *b"FPCYCLE\x02";
 /// Files are written once and kept.
 const LEVEL: i32 = 19;
 /// Largest file before compression, in bytes.

@@ -35,14 +35,6 @@ const WITHOUT_PACING: &str = "reno";
 const AT_A_DISTANCE: &str = "bbr";
 /// Longest round trip of a near link, in nanoseconds: within a cluster, not beyond.
 pub const NEAR_RTT_NS: u64 = 300_000;
-/// A round trip that shows a queue has to last for so many acknowledged bytes,
-const QUEUED_BYTES: u64 = 256 << 10;
-/// of which only those count that come with so many others from one look to the next, or before so many segments that
-/// are on their way: an end that has nothing to send acknowledges a lone segment only after 40 ms, which stays in the
-/// smoothed round trip until some dozens have followed.
-const LEAST_QUEUED_SEGMENTS: u32 = 32;
-/// The same in bytes.
-const LEAST_QUEUED_BYTES: u64 = LEAST_QUEUED_SEGMENTS as u64 * 1448;
 /// What BBR sends in a round trip before it knows the rate, in windows: 2 / ln 2.
 const FIRST_GAIN: f64 = 2.885;
 /// An open window is no longer than this, in bytes: what a path of unknown rate is given at once at most.
@@ -98,7 +90,7 @@ impl CongestionControl {
     pub fn phase_of(&self, socket: &TcpStream, info: &TcpInfo, speed: Option<f64>) -> CongestionPhase {
         let CongestionControl::ByDistance { system, distant } = self else { return CongestionPhase::Settled };
         if info.rtt_ns <= NEAR_RTT_NS {
-            return CongestionPhase::Near { then: system.clone(), queued: 0 };
+            return CongestionPhase::Near { then: system.clone() };
         }
         let round_trip_bytes = speed.unwrap_or(ASSUMED_RATE) * info.rtt_ns as f64 / 1e9;
         let _ = set_unsent_limit(socket, round_trip_bytes);
@@ -128,8 +120,6 @@ pub enum CongestionPhase {
     Near {
         /// What comes then.
         then: String,
-        /// Bytes acknowledged while the round trip was long: there is a queue once they are [`QUEUED_BYTES`].
-        queued: u64,
     },
     /// Without pacing, until the window is open.
     Distant {
@@ -148,10 +138,7 @@ impl CongestionPhase {
     pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo, sent: u64) -> u32 {
         let (over, then) = match self {
             CongestionPhase::Settled => return 0,
-            CongestionPhase::Near { then, queued } => {
-                look_for_queue(queued, before, info);
-                (has_lost(before, info), then)
-            }
+            CongestionPhase::Near { then } => (has_lost(before, info), then),
             CongestionPhase::Distant { then, open, .. } => {
                 (has_lost(before, info) || info.window_bytes() >= *open, then)
             }
@@ -169,11 +156,6 @@ impl CongestionPhase {
         segments
     }
 
-    /// Whether it is near, and neither loss nor queue has shown.
-    pub fn is_uncongested(&self) -> bool {
-        matches!(self, CongestionPhase::Near { queued, .. } if *queued < QUEUED_BYTES)
-    }
-
     /// Whether to sample it although the link has sent nothing.
     pub fn is_opening_window(&self) -> bool {
         matches!(self, CongestionPhase::Distant { padding, .. } if (1..MOST_PADDING).contains(padding))
@@ -186,19 +168,6 @@ fn has_lost(before: &TcpInfo, info: &TcpInfo) -> bool {
     before.retransmitted > info.duplicates
 }
 
-/// Takes another look whether there is a queue; `queued`: bytes acknowledged while the round trip was long.
-fn look_for_queue(queued: &mut u64, before: &TcpInfo, info: &TcpInfo) {
-    let bytes = info.acknowledged_bytes.saturating_sub(before.acknowledged_bytes);
-    if *queued >= QUEUED_BYTES {
-        return;
-    }
-    if !info.shows_queue() {
-        *queued = 0;
-    } else if bytes >= LEAST_QUEUED_BYTES || info.unacknowledged >= LEAST_QUEUED_SEGMENTS {
-        *queued += bytes;
-    }
-}
-
 fn switch_to(socket: &TcpStream, name: &str) {
     let _ = SockRef::from(socket).set_tcp_congestion(name.as_bytes());
 }
@@ -206,7 +175,6 @@ fn switch_to(socket: &TcpStream, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::tcp_info::QUEUE_NS;
 
     #[test]
     fn a_segment_that_the_peer_had_twice_was_not_lost() {
@@ -215,37 +183,5 @@ mod tests {
         assert!(!has_lost(&look(1, 0), &look(1, 1)));
         assert!(has_lost(&look(1, 0), &look(1, 0)));
         assert!(has_lost(&look(2, 1), &look(2, 1)));
-    }
-
-    /// Looks at a link of which so many bytes are acknowledged and so many segments are on their way each time. What tells
-    /// whether a queue has shown.
-    fn looks() -> impl FnMut(u64, u64, u32) -> bool {
-        let (mut phase, mut before) = (CongestionPhase::Near { then: "reno".into(), queued: 0 }, TcpInfo::default());
-        move |rtt_ns, bytes, unacknowledged| {
-            let acknowledged_bytes = before.acknowledged_bytes + bytes;
-            let info = TcpInfo { rtt_ns, acknowledged_bytes, unacknowledged, ..TcpInfo::default() };
-            let CongestionPhase::Near { queued, .. } = &mut phase else { return true };
-            look_for_queue(queued, &std::mem::replace(&mut before, info), &info);
-            !phase.is_uncongested()
-        }
-    }
-
-    #[test]
-    fn a_lone_segment_that_was_acknowledged_late_is_no_queue() {
-        let mut look = looks();
-        assert!((0..1000).all(|_| !look(5 * QUEUE_NS, LEAST_QUEUED_BYTES - 1, 2)));
-        assert!(!look(2 * QUEUE_NS, QUEUED_BYTES - 1, 2));
-        assert!(!look(QUEUE_NS, QUEUED_BYTES, 2), "others have followed");
-        assert!(!look(2 * QUEUE_NS, LEAST_QUEUED_BYTES, 2));
-        assert!(look(2 * QUEUE_NS, QUEUED_BYTES, 2));
-        assert!(look(QUEUE_NS, QUEUED_BYTES, 2), "it is known from now on");
-    }
-
-    #[test]
-    fn a_slow_link_shows_its_queue_by_what_is_on_its_way() {
-        let mut look = looks();
-        // 50 Mbit/s, looked at every millisecond.
-        let shown = (0..1000).position(|_| look(40 * QUEUE_NS, 6000, 200));
-        assert_eq!(shown, Some((QUEUED_BYTES / 6000) as usize));
     }
 }
