@@ -6,20 +6,20 @@ use crate::time::Instant;
 /// Less than this is not late, in nanoseconds: estimates may be wrong, and processes descheduled, by as much.
 const NOISE_NS: u64 = 1_000_000;
 /// The mean is that of so many acknowledgements at most,
-const MAX_SAMPLES: f64 = 1024.0;
+const MAX_SAMPLES: f32 = 1024.0;
 /// and counts as that of so many at least: the first one may have been bad luck.
-const MIN_SAMPLES: f64 = 64.0;
+const MIN_SAMPLES: f32 = 64.0;
 /// A shorter mean counts as none, in nanoseconds.
-const MIN_MEAN_NS: f64 = 1_000.0;
+const MIN_MEAN_NS: f32 = 1_000.0;
 /// What was seen so long ago, in nanoseconds, counts half: a subchannel that is avoided must get another chance.
 const HALF_LIFE_NS: u64 = 1_000_000_000;
 
 /// What is known of it.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
-    mean_ns: f64,
+    mean_ns: f32,
     /// Of how many.
-    samples: f64,
+    samples: f32,
     /// When the mean was that.
     sampled_at: Instant,
 }
@@ -38,14 +38,14 @@ impl Lateness {
             return;
         }
         let before_ns = self.decayed_ns(now);
-        let late_ns = if is_late { late_ns as f64 } else { 0.0 };
+        let late_ns = if is_late { late_ns as f32 } else { 0.0 };
         let mean_ns = before_ns + (late_ns - before_ns) / self.samples.max(MIN_SAMPLES);
         self.mean_ns = if mean_ns < MIN_MEAN_NS { 0.0 } else { mean_ns };
         self.sampled_at = now;
     }
 
-    fn decayed_ns(&self, now: Instant) -> f64 {
-        self.mean_ns * now.decay_since(self.sampled_at, HALF_LIFE_NS)
+    fn decayed_ns(&self, now: Instant) -> f32 {
+        self.mean_ns * now.decay_since(self.sampled_at, HALF_LIFE_NS) as f32
     }
 }
 

@@ -34,8 +34,11 @@ const HALF_LIFE_NS: u64 = 100_000_000;
 /// A train that follows a pause may begin with so many bytes that pass at once, in bytes: a shaper lets the largest segment of
 /// a kernel pass, and makes up for it later. They do not show that a path is faster.
 const MAX_FREE_BYTES: u64 = 64 << 10;
-/// A train that is no longer than that, and faster than expected, raises the rate by this part.
-const FREE_INCREASE: f64 = 1.0 / 64.0;
+/// A train that is no longer than that, and faster than expected, raises the rate by this part, and one behind it by twice as
+/// much, until one is slower than expected.
+const FREE_INCREASE: f32 = 1.0 / 64.0;
+/// But by no more than this.
+const MAX_FREE_INCREASE: f32 = 0.5;
 /// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path is given as much to show
 /// that it is fast.
 pub const MAX_EAGER_SIZE: u64 = 64 << 10;
@@ -44,7 +47,7 @@ pub const MAX_EAGER_SIZE: u64 = 64 << 10;
 #[derive(Clone, Debug)]
 pub struct Rate {
     /// By driver or assumption.
-    nominal: f64,
+    nominal: f32,
     measured: f64,
     last_measured: Instant,
     /// Bytes by which it was measured, the older the less.
@@ -54,6 +57,8 @@ pub struct Rate {
     /// What was known before that: the rate, and by how many bytes.
     known_rate: f64,
     known_bytes: f32,
+    /// By which part the next train raises the rate that may have passed at once.
+    increase: f32,
 }
 
 impl Rate {
@@ -62,19 +67,20 @@ impl Rate {
         let nominal = speed.unwrap_or(ASSUMED_RATE).max(MIN_RATE);
         let (last_measured, train) = (Instant(0), PacketTrain::default());
         Rate {
-            nominal,
+            nominal: nominal as f32,
             measured: nominal,
             last_measured,
             measured_bytes: 0.0,
             train,
             known_rate: nominal,
             known_bytes: 0.0,
+            increase: FREE_INCREASE,
         }
     }
 
     /// What driver or assumption say.
     pub fn nominal(&self) -> f64 {
-        self.nominal
+        self.nominal.into()
     }
 
     /// When it was measured; the origin of time: never.
@@ -167,7 +173,7 @@ impl Rate {
             // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send. What may
             // be faster is taken to be so, little by little: else one that is given little would never show what it can.
             if expected_ns > (min_ns + max_ns) / 2.0 {
-                self.measured = (rate * (1.0 + FREE_INCREASE)).min(self.nominal.max(rate));
+                self.measured = (rate * f64::from(1.0 + FREE_INCREASE)).min(self.nominal().max(rate));
             }
             return;
         }
@@ -175,9 +181,13 @@ impl Rate {
         // What passed at once may have been all.
         let surely = took.bytes.saturating_sub(MAX_FREE_BYTES) as f64 / took.bytes as f64;
         if expected_ns > max_ns && expected_ns * surely <= max_ns {
-            self.measured = rate * (1.0 + FREE_INCREASE);
+            if self.measured <= rate {
+                self.measured = rate * f64::from(1.0 + self.increase);
+                self.increase = (2.0 * self.increase).min(MAX_FREE_INCREASE);
+            }
             return;
         }
+        self.increase = FREE_INCREASE;
         let most_ns = if expected_ns > max_ns { max_ns / surely } else { max_ns };
         self.update(took.bytes as f64, expected_ns.clamp(min_ns.min(most_ns), most_ns));
     }
