@@ -35,7 +35,7 @@ impl CallCost {
             return true;
         }
         self.short_calls = self.short_calls.wrapping_add(1);
-        self.short_calls % SHORT_EACH == 0
+        self.short_calls.is_multiple_of(SHORT_EACH)
     }
 
     /// One call has carried `bytes` and took `ns`.
