@@ -26,7 +26,7 @@ const RARE_NS: u64 = 2_000;
 pub struct Looks {
     /// Since when nothing has come and nothing was posted while the user called. `None`: something has.
     waiting_since: Option<Instant>,
-    /// When the last look began.
+    /// When the last look ended, if it found nothing, else when it began.
     last: Instant,
     /// From its end to the next.
     pause: Span,
@@ -56,8 +56,10 @@ impl Looks {
         self.pause_ns >= RARE_NS
     }
 
-    /// A look that began at `now` has found nothing. `is_expected`: somebody is connected who may send something.
+    /// A look that ended at `now` has found nothing. `is_expected`: somebody is connected who may send something.
     pub fn nothing_came(&mut self, now: Instant, is_expected: bool) {
+        // A look that took long, as under a tracer, is no absence of the user.
+        self.last = now;
         let waited_ns = self.waiting_since.map_or(0, |since| now.since_ns(since));
         let longest_ns = if is_expected { LONGEST_NS } else { LONGEST_UNEXPECTED_NS };
         self.pause_ns = (waited_ns / PART).min(longest_ns);
@@ -111,6 +113,18 @@ mod tests {
         assert_eq!(looks.pause_ns, LONGEST_NS);
         looks.nothing_came(Instant(1_000_000_000), false);
         assert_eq!(looks.pause_ns, LONGEST_UNEXPECTED_NS);
+    }
+
+    #[test]
+    fn looks_that_take_long_become_rare_as_others_do() {
+        let mut looks = Looks::default();
+        let mut now = 0;
+        for _ in 0..100 {
+            looks.begin(Instant(now));
+            looks.nothing_came(Instant(now + 500_000), true);
+            now += 500_000 + looks.pause_ns.max(200);
+        }
+        assert_eq!(looks.pause_ns, LONGEST_NS);
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Endpoint {
         moved = moved || self.buffer_sends(now);
         match moved {
             true => self.looks.expect(),
-            false => self.looks.nothing_came(now, self.expects_news()),
+            false => self.looks.nothing_came(self.clock.now(), self.expects_news()),
         }
         moved
     }
