@@ -124,9 +124,12 @@ impl Node {
     }
 
     fn gather(&self, source: &Source) -> Vec<u8> {
-        let Source::User(payload) = source else { panic!("nothing was buffered") };
         let bytes = |extent: &Extent| &self.memory[extent.offset as usize..][..extent.len as usize];
-        payload.extents().iter().flat_map(bytes).copied().collect()
+        match source {
+            Source::User(payload) => payload.extents().iter().flat_map(bytes).copied().collect(),
+            Source::Padding { len } => vec![0; *len as usize],
+            _ => panic!("nothing was buffered"),
+        }
     }
 }
 
