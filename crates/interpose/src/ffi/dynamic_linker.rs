@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use super::lookup;
+use super::next_dlsym;
 
 /// A library that is loaded. It is never closed, so it stays until the process ends.
 pub struct Library(*mut c_void);
@@ -51,7 +51,7 @@ pub fn global(name: &CStr) -> Option<*mut c_void> {
 /// The handle is open, or one of those with a meaning of their own.
 unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: as the caller says; the name ends with a zero.
-    let address = unsafe { lookup::next(handle, name.as_ptr()) };
+    let address = unsafe { next_dlsym::next(handle, name.as_ptr()) };
     (!address.is_null()).then_some(address)
 }
 

@@ -8,18 +8,11 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::naked_asm;
 use std::ffi::{CStr, c_char, c_void};
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::dynamic_linker::{Library, module_of};
-
-/// The next `dlsym`, once it is known.
-static NEXT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-
-/// Versions of `dlsym` in the C libraries of the machines that this library is for, the latest first.
-const VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.17"];
-
-type Function = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+use super::next_dlsym::next;
+#[cfg(target_arch = "x86_64")]
+use super::next_dlsym::{NEXT, find};
 
 /// In front of the C library's.
 ///
@@ -64,34 +57,6 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
         next = sym NEXT,
         find = sym find,
     )
-}
-
-/// The next `dlsym`.
-extern "C" fn find() -> *mut c_void {
-    let version = |version: &&CStr| {
-        // SAFETY: texts that end with zeros; RTLD_NEXT is allowed in a library.
-        let found = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) };
-        (!found.is_null()).then_some(found)
-    };
-    let found = VERSIONS.iter().find_map(version).unwrap_or(ptr::null_mut());
-    NEXT.store(found, Ordering::Release);
-    found
-}
-
-/// What `dlsym` gives, without a look at who asks.
-///
-/// # Safety
-/// The handle is open, or one of those with a meaning of their own; the name ends with a zero.
-pub unsafe fn next(handle: *mut c_void, name: *const c_char) -> *mut c_void {
-    let known = NEXT.load(Ordering::Acquire);
-    let found = if known.is_null() { find() } else { known };
-    if found.is_null() {
-        return found;
-    }
-    // SAFETY: it is a function of this type.
-    let function: Function = unsafe { std::mem::transmute(found) };
-    // SAFETY: the caller's promise.
-    unsafe { function(handle, name) }
 }
 
 /// A function of MPI's that a module asks a library for.

@@ -12,7 +12,7 @@ use super::enter::IN_REGISTERS;
 use crate::ffi::abi::Abi;
 use crate::ffi::handle::Handle;
 use crate::ffi::library;
-use crate::profile;
+use crate::profile::hash;
 
 /// More than any function has: 13, and what Fortran adds.
 pub const MAX_ARGUMENTS: usize = 16;
@@ -166,7 +166,7 @@ impl Arguments {
         let start = self.raw(argument).filter(|start| *start != 0 && self.language == Language::C)?;
         // SAFETY: MPI asks for a pointer to a text that ends with a zero.
         let text = unsafe { CStr::from_ptr(start as *const c_char) };
-        Some(profile::hash(text.to_bytes()))
+        Some(hash(text.to_bytes()))
     }
 
     /// A number that MPI has written.
