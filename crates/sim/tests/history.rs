@@ -46,7 +46,7 @@ fn a_rail_alone_takes_as_long_after_every_history() {
 }
 
 /// Cells of those below that miss at most: to be lowered with each model that does better, until there are none.
-const MOST_MISSES: usize = 7;
+const MOST_MISSES: usize = 3;
 
 #[test]
 fn patterns_take_as_long_after_every_history() {

@@ -34,11 +34,9 @@ const HALF_LIFE_NS: u64 = 100_000_000;
 /// A train that follows a pause may begin with so many bytes that pass at once, in bytes: a shaper lets the largest segment of
 /// a kernel pass, and makes up for it later. They do not show that a path is faster.
 const MAX_FREE_BYTES: u64 = 64 << 10;
-/// A train that is no longer than that, and faster than expected, raises the rate by this part, and one behind it by twice as
-/// much, until one is slower than expected.
-const FREE_INCREASE: f32 = 1.0 / 64.0;
-/// But by no more than this.
-const MAX_FREE_INCREASE: f32 = 0.5;
+/// A train that is no longer than that, and faster than expected, raises the rate by this part. Not by more: where messages leave
+/// a shaper time to rest, all of them pass at once.
+const FREE_INCREASE: f64 = 1.0 / 64.0;
 /// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path is given as much to show
 /// that it is fast.
 pub const MAX_EAGER_SIZE: u64 = 64 << 10;
@@ -57,8 +55,6 @@ pub struct Rate {
     /// What was known before that: the rate, and by how many bytes.
     known_rate: f64,
     known_bytes: f32,
-    /// By which part the next train raises the rate that may have passed at once.
-    increase: f32,
 }
 
 impl Rate {
@@ -74,7 +70,6 @@ impl Rate {
             train,
             known_rate: nominal,
             known_bytes: 0.0,
-            increase: FREE_INCREASE,
         }
     }
 
@@ -173,7 +168,7 @@ impl Rate {
             // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send. What may
             // be faster is taken to be so, little by little: else one that is given little would never show what it can.
             if expected_ns > (min_ns + max_ns) / 2.0 {
-                self.measured = (rate * f64::from(1.0 + FREE_INCREASE)).min(self.nominal().max(rate));
+                self.measured = (rate * (1.0 + FREE_INCREASE)).min(self.nominal().max(rate));
             }
             return;
         }
@@ -181,13 +176,9 @@ impl Rate {
         // What passed at once may have been all.
         let surely = took.bytes.saturating_sub(MAX_FREE_BYTES) as f64 / took.bytes as f64;
         if expected_ns > max_ns && expected_ns * surely <= max_ns {
-            if self.measured <= rate {
-                self.measured = rate * f64::from(1.0 + self.increase);
-                self.increase = (2.0 * self.increase).min(MAX_FREE_INCREASE);
-            }
+            self.measured = rate * (1.0 + FREE_INCREASE);
             return;
         }
-        self.increase = FREE_INCREASE;
         let most_ns = if expected_ns > max_ns { max_ns / surely } else { max_ns };
         self.update(took.bytes as f64, expected_ns.clamp(min_ns.min(most_ns), most_ns));
     }
