@@ -333,7 +333,7 @@ class Wrong(Suite):
         self.refuses(odd, "exchange: started with 3 ranks; allowed: an even number of ranks with --neighbours")
 
     def test_values(self):
-        self.refuses(f"{bench('nhop')} --window 4", "nhop: unknown option '--window'; allowed: --sizes, --iterations")
+        self.refuses(f"{bench('nhop')} --window 4", "nhop: unknown option '--window'; allowed: --sizes, --shuffle, --iterations")
         self.refuses(f"{bench('put_latency')} --sync post", "--sync: 'post'; allowed: fence.pscw.lock")
         self.refuses(f"{bench('latency_mt')} --threads 0", "--threads: '0'; allowed: a whole number from 1 to 256")
         self.refuses(f"{bench('allreduce')} --sizes 4,6", "--sizes: 6; allowed: multiples of 4 bytes")
