@@ -10,9 +10,9 @@ from support import (
 )
 
 # How a rank begins what it tells of its peers.
-ME = r"fishplate: rank \d on node\d"
+ME = r"fishplate: rank \d+ on node\d"
 # What every endpoint that is told of calls itself: id, addresses, port.
-PEER = r"peer [0-9a-f]{16}@10\.77\.\d\.\d(\+10\.77\.1\.\d)?:\d+( \(rank \d on node\d\))?"
+PEER = r"peer [0-9a-f]{16}@10\.77\.\d\.\d(\+10\.77\.1\.\d)?:\d+( \(rank \d+ on node\d\))?"
 
 
 class WrongSettings(MpiTest):
