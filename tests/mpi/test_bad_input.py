@@ -152,7 +152,7 @@ class Disturbed(MpiTest):
     def test_garbage_on_the_port(self):
         ran = self.survives(
             self.disturbed("garbage"),
-            r"fishplate: warn \+\d+\.\d+s rank \d on node\d: a connection from 10\.77\.\d\.\d:\d+ was refused: the other side does not speak Fishplate",
+            r"fishplate: warn \+\d+\.\d+s rank \d+ on node\d: a connection from 10\.77\.\d\.\d:\d+ was refused: the other side does not speak Fishplate",
         )
         self.assertEqual(ran.out.count("were answered with 0 bytes"), 6, str(ran))
 
