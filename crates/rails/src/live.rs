@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::iter::once;
 use std::net::IpAddr;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,6 +50,18 @@ pub struct Page {
     pub waits: Option<Wait>,
     /// Its rails.
     pub rails: Vec<Rail>,
+}
+
+impl Page {
+    /// What a terminal takes for commands is not shown.
+    fn printable(mut self) -> Page {
+        let names = self.rails.iter_mut().map(|rail| &mut rail.name);
+        let waits = self.waits.iter_mut().map(|wait| &mut wait.peer);
+        for text in [&mut self.host, &mut self.program].into_iter().chain(names).chain(waits) {
+            *text = text.replace(char::is_control, "?");
+        }
+        self
+    }
 }
 
 /// A wait of a process for one that does not answer.
@@ -170,8 +182,8 @@ fn remove_abandoned(folder: &Path) {
         let written = entry.metadata().and_then(|data| data.modified()).ok()?;
         written.elapsed().ok().filter(|age| *age >= ABANDONED_AFTER)
     };
-    let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
-    ours.filter(|entry| is_old(entry).is_some()).for_each(|entry| drop(page(&entry.path())));
+    let pages = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+    pages.filter(|entry| is_old(entry).is_some()).for_each(|entry| drop(page(&entry.path())));
 }
 
 /// The root of each other mount namespace in which this user has a process: testbeds, labs, containers.
@@ -183,8 +195,13 @@ fn other_roots() -> impl Iterator<Item = PathBuf> {
         .map(|process| process.join("root"))
 }
 
-/// The page in a file, unless its process has ended or the file has none.
+/// The page in a file, unless its process has ended, the file has none, or it is of another user, who may write there what he
+/// wants. Root is told of all users' processes.
 fn page(path: &Path) -> Option<Page> {
+    let user = rustix::process::geteuid();
+    if !user.is_root() && fs::symlink_metadata(path).ok()?.uid() != user.as_raw() {
+        return None;
+    }
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
     if file.try_lock_shared().is_ok() {
         let _ = fs::remove_file(path);
@@ -197,7 +214,7 @@ fn page(path: &Path) -> Option<Page> {
         bytes.truncate(len);
         if bytes == before {
             let page: Page = serde_json::from_slice(&bytes).ok()?;
-            return (page.schema == SCHEMA).then_some(page);
+            return (page.schema == SCHEMA).then(|| page.printable());
         }
         before = bytes;
     }
@@ -266,6 +283,18 @@ mod tests {
         assert!(path.exists());
         drop(again);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_terminal_takes_for_commands_is_not_shown() {
+        let mut page = shown(1);
+        (page.host, page.program) = ("a\u{1b}[2J".into(), "b\r\nc\u{9b}31m".into());
+        page.rails.truncate(1);
+        page.rails[0].name = "\u{7}r0".into();
+        page.waits = Some(Wait { peer: "\u{1b}]0;x".into(), seconds: 1.0 });
+        let page = page.printable();
+        let texts = [&page.host, &page.program, &page.rails[0].name, &page.waits.unwrap().peer];
+        assert_eq!(texts, ["a?[2J", "b??c?31m", "?r0", "?]0;x"]);
     }
 
     #[test]

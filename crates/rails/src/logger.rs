@@ -11,7 +11,10 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::process;
 
-/// Rate limit of warnings: lines in a burst. Whoever floods a port must not flood a log.
+/// The target of what is said of those who connect and have not proven who they are. They have a limit of their own: a flood of a
+/// port must not keep other warnings out of the log.
+pub const STRANGERS: &str = "fishplate::strangers";
+/// Rate limit of warnings: lines in a burst.
 const BURST: u32 = 20;
 /// After a burst, one more line in this time.
 const REFILL_INTERVAL: Duration = Duration::from_secs(1);
@@ -25,6 +28,7 @@ pub fn start(level: LevelFilter) {
     let logger = LOGGER.get_or_init(|| Logger {
         started: Instant::now(),
         warnings: Mutex::new(RateLimit::new(BURST, REFILL_INTERVAL)),
+        strangers: Mutex::new(RateLimit::new(BURST, REFILL_INTERVAL)),
         details: Mutex::new(RateLimit::new(DETAILS_BURST, DETAILS_REFILL_INTERVAL)),
     });
     // Refused the second time, and where the process has a logger of its own in the same library.
@@ -35,6 +39,7 @@ pub fn start(level: LevelFilter) {
 struct Logger {
     started: Instant,
     warnings: Mutex<RateLimit>,
+    strangers: Mutex<RateLimit>,
     details: Mutex<RateLimit>,
 }
 
@@ -47,7 +52,11 @@ impl Log for Logger {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let limit = if record.level() <= Level::Warn { &self.warnings } else { &self.details };
+        let limit = match record.level() {
+            _ if record.target() == STRANGERS => &self.strangers,
+            Level::Error | Level::Warn => &self.warnings,
+            Level::Info | Level::Debug | Level::Trace => &self.details,
+        };
         let now = Instant::now();
         let note = match limit.lock().unwrap_or_else(PoisonError::into_inner).admit(now) {
             Decision::Write(suppressed) => suppressed,

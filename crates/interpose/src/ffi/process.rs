@@ -18,12 +18,18 @@ pub fn in_forked_children(forget: fn()) {
     }
 }
 
+/// What a thread does itself. The program may handle these signals; blocked, they would end the process.
+const FAULTS: [libc::c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+
 /// Calls `spawn` so that the threads that it starts get no signals.
 pub fn with_signals_blocked<T>(spawn: impl FnOnce() -> T) -> T {
     let (mut all, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::<libc::sigset_t>::uninit());
     // SAFETY: places for sets of signals; the first is filled before it is read.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
+        for fault in FAULTS {
+            libc::sigdelset(all.as_mut_ptr(), fault);
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
     }
     let result = spawn();

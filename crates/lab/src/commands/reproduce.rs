@@ -13,6 +13,7 @@ use crate::record::write::Writer;
 use crate::record::{self, Line};
 use crate::report::{self, Report};
 use crate::simulation::{print, record as simulated};
+use crate::system::private_folder;
 
 /// Runs the papers' microbenchmarks on models of their machines, with the engine that carries real MPI.
 ///
@@ -97,7 +98,7 @@ fn write(rows: &[Judged], curves: &[Curve], args: &Args) -> Result<()> {
     if args.record.is_none() && args.output.is_none() {
         return Ok(());
     }
-    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let folder = private_folder::make("fishplate-reproduce-").context("cannot make a temporary folder")?;
     let file = args.record.clone().unwrap_or_else(|| folder.path().join("reproduce.jsonl"));
     let samples = simulated::samples(curves);
     let manifest = simulated::manifest("Papers against simulation", &samples, args.seed);

@@ -13,6 +13,7 @@ use crate::mpi::environment::Options;
 use crate::mpi::{command_line, stacks};
 use crate::output::text;
 use crate::system::child_process::{self, Signals};
+use crate::system::private_folder;
 
 /// Runs an MPI program over all rails, then shows what each rail carried.
 ///
@@ -91,7 +92,7 @@ impl Counters {
             let skip = fs::metadata(&file).map_or(0, |metadata| metadata.len());
             return Ok(Counters { file, skip, _temporary: None });
         }
-        let folder = tempfile::Builder::new().prefix("fishplate-run-").tempdir();
+        let folder = private_folder::make("fishplate-run-");
         let folder = folder.context("cannot make a temporary folder")?;
         let file = folder.path().join("stats.jsonl");
         options.stats = Some(file.to_str().context("the temporary folder's name is not UTF-8")?.to_string());

@@ -22,12 +22,12 @@ pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<S
     println!("{}: about {} MB to download. Licence: {}", packages.title, packages.download_mb, packages.licence);
     let progress = Progress::start(packages.name);
     progress.step("making a Python environment");
-    let mut venv = Command::new(python);
+    let mut venv = isolated(Path::new(python));
     venv.args(["-m", "venv"]).arg(&folder);
     progress.run(venv).with_context(|| format!("cannot make a Python environment in {}", folder.display()))?;
 
     progress.step(&format!("fetching {}", packages.requirements.join(", ")));
-    let mut pip = Command::new(folder.join("bin/python"));
+    let mut pip = isolated(&folder.join("bin/python"));
     pip.args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]);
     pip.args(packages.without_dependencies.then_some("--no-deps")).args(packages.requirements);
     progress.run(pip).context("cannot install from PyPI (is there a network, and does pip need a proxy?)")?;
@@ -47,15 +47,23 @@ pub fn clear(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Python that imports nothing of the current folder, of the user's own or of PYTHONPATH: whoever may write there is not to have
+/// a part in what is installed.
+fn isolated(python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.arg("-I");
+    command
+}
+
 fn check_python(python: &str) -> Result<()> {
     let path = if python.contains('/') { Some(PathBuf::from(python)) } else { programs::find(python) };
     let path = path.filter(|path| path.is_file());
     let Some(path) = path else { bail!("{python} was not found: install Python 3.10 or later, or give --python") };
-    let mut probe = Command::new(&path);
+    let mut probe = isolated(&path);
     probe.args(["-c", "import sys; sys.exit(sys.version_info < (3, 10))"]);
     let new_enough = probe.status().with_context(|| format!("cannot run {}", path.display()))?.success();
     ensure!(new_enough, "{} is older than 3.10: give --python a later one", path.display());
-    let mut probe = Command::new(&path);
+    let mut probe = isolated(&path);
     probe.args(["-c", "import venv, ensurepip"]).stderr(Stdio::null());
     let complete = probe.status().with_context(|| format!("cannot run {}", path.display()))?.success();
     ensure!(complete, "{} lacks the module venv or ensurepip: install the package python3-venv", path.display());

@@ -1,5 +1,7 @@
-//! Programs of the system as children of this one, and files that are written whole. Any folder may call this.
+//! Programs of the system as children of this one, files that are written whole, and folders of the user's alone. Any folder may
+//! call this.
 
 pub mod child_process;
+pub mod private_folder;
 pub mod programs;
 pub mod whole_file;

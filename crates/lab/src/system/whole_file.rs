@@ -1,7 +1,7 @@
 //! Files that are put in their place once all of them has been written.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -13,7 +13,8 @@ use anyhow::{Context, Result};
 pub fn write(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let problem = || format!("cannot write {}", file.display());
     if fs::symlink_metadata(file).is_ok_and(|known| !known.is_file()) {
-        return write_to(file, write).with_context(problem).map(drop);
+        let written = File::create(file).map_err(Into::into).and_then(|file| write_to(file, write));
+        return written.with_context(problem).map(drop);
     }
     let name = file.file_name().context("it has no name").with_context(problem)?;
     write_by(&file.with_file_name(format!("{}.part", name.display())), file, write)
@@ -25,7 +26,7 @@ pub fn write(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
 /// When it cannot be written, with the reason.
 pub fn write_by(part: &Path, file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let put = || -> Result<()> {
-        write_to(part, write)?.sync_all()?;
+        write_to(create_part(part)?, write)?.sync_all()?;
         Ok(fs::rename(part, file)?)
     };
     // A part is of no use, and the disk may be full.
@@ -33,8 +34,14 @@ pub fn write_by(part: &Path, file: &Path, write: impl FnOnce(&mut dyn Write) -> 
     put.with_context(|| format!("cannot write {}", file.display()))
 }
 
-fn write_to(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<File> {
-    let mut writer = BufWriter::new(File::create(file)?);
+/// A new file, never what somebody has put in its place: a link would lead elsewhere.
+fn create_part(part: &Path) -> io::Result<File> {
+    let _ = fs::remove_file(part);
+    File::create_new(part)
+}
+
+fn write_to(file: File, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<File> {
+    let mut writer = BufWriter::new(file);
     write(&mut writer)?;
     Ok(writer.into_inner().map_err(|error| error.into_error())?)
 }

@@ -17,6 +17,7 @@ use nix::unistd::{Uid, getgid, getuid};
 use tempfile::TempDir;
 
 use crate::system::child_process::Signals;
+use crate::system::private_folder;
 use crate::system::programs;
 
 /// How the folder of a testbed begins.
@@ -38,7 +39,7 @@ pub fn run_again_inside() -> Result<ExitCode> {
     programs::iproute2("ip")?;
     programs::iproute2("tc")?;
     remove_leftovers();
-    let folder = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir_in(temporary());
+    let folder = private_folder::make_in(&temporary(), FOLDER_PREFIX);
     let folder = folder.context("cannot make a temporary folder")?;
     let _lock = lock(&folder)?;
 

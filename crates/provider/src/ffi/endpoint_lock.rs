@@ -4,6 +4,7 @@
 //! rare, as calls are short and few programs make them in several threads, spins and then yields.
 
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -22,6 +23,9 @@ pub struct EndpointLock<T> {
 // SAFETY: one guard at a time gives access to the value, and it may be used by any thread that can own a `T`.
 unsafe impl<T: Send> Sync for EndpointLock<T> {}
 
+// SAFETY: a shared guard gives no more than a shared value.
+unsafe impl<T: Sync> Sync for Guard<'_, T> {}
+
 /// A panic has left the value half changed.
 #[derive(Debug)]
 pub struct Poisoned;
@@ -30,6 +34,8 @@ pub struct Poisoned;
 pub struct Guard<'a, T> {
     lock: &'a EndpointLock<T>,
     was_panicking: bool,
+    /// Without it a guard could be shared where its value cannot, as the lock can.
+    value: PhantomData<*mut T>,
 }
 
 impl<T> EndpointLock<T> {
@@ -75,7 +81,7 @@ impl<T> EndpointLock<T> {
     /// Whoever calls has just taken it.
     #[inline]
     fn guard(&self) -> Guard<'_, T> {
-        Guard { lock: self, was_panicking: std::thread::panicking() }
+        Guard { lock: self, was_panicking: std::thread::panicking(), value: PhantomData }
     }
 
     #[cold]

@@ -91,6 +91,8 @@ pub struct Endpoint {
     refuser: Refuser,
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
+    /// Which listener is looked at first when that is over.
+    first_listener: usize,
     links: Links,
     /// Rails by providers of the libfabric, and how links over them come about.
     ofi: OfiState,
@@ -225,11 +227,12 @@ impl Endpoint {
             files,
             refuser,
             accept_paused: false,
+            first_listener: 0,
             links: Links::default(),
             shared_memory: SharedMemoryState::default(),
             attempts: Slab::new(),
             seeking: SeekingPeers::default(),
-            unproven: UnprovenConnections::new(listeners.len()),
+            unproven: UnprovenConnections::default(),
             listeners,
             stream_groups: Vec::new(),
             peers: Vec::new(),

@@ -61,12 +61,12 @@ impl Listener {
         self.socket.as_fd()
     }
 
-    /// A connection of a process of the same user. [`io::ErrorKind::WouldBlock`]: there is none.
-    pub fn accept(&self, now: Instant) -> io::Result<Arriving> {
+    /// A connection of a process of the same user; `None`: of another one. [`io::ErrorKind::WouldBlock`]: there is none.
+    pub fn accept(&self, now: Instant) -> io::Result<Option<Arriving>> {
         let (socket, _) = self.socket.accept()?;
         socket.set_nonblocking(true)?;
-        let peer = same_user(&socket)?;
-        Ok(Arriving { socket, peer, since: now })
+        let peer = peer_process(socket.as_fd())?;
+        Ok(is_same_user(&peer).then_some(Arriving { socket, peer, since: now }))
     }
 }
 
@@ -180,7 +180,11 @@ fn write_address(memory: &SharedMemory, side: Side) {
 /// The process at the other end, if it is of the same user.
 fn same_user(socket: &UnixStream) -> io::Result<PeerProcess> {
     let peer = peer_process(socket.as_fd())?;
-    if peer.uid == rustix::process::geteuid().as_raw() { Ok(peer) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+    if is_same_user(&peer) { Ok(peer) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+fn is_same_user(peer: &PeerProcess) -> bool {
+    peer.uid == rustix::process::geteuid().as_raw()
 }
 
 fn path(name: u64) -> String {

@@ -15,6 +15,7 @@ use crate::endpoint::progress::token::Token;
 use crate::handshake::{Acceptor, Proven, Refusal};
 use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
+use crate::logger::STRANGERS;
 use crate::random::random;
 use crate::sys::poll::Kind;
 
@@ -28,13 +29,14 @@ impl Endpoint {
         let mut any = false;
         loop {
             let most = self.most_unproven();
-            if !self.unproven.has_room(most, now) || !self.unproven.may_accept(at) {
+            if !self.unproven.has_room(most, now) || !self.unproven.may_accept() {
                 self.accept_paused = true;
                 return any;
             }
             match self.listeners.get(at).map(|listener| listener.socket.accept()) {
                 Some(Ok((stream, remote))) => {
                     any = true;
+                    self.unproven.accepted();
                     self.refuser.accepted();
                     self.admit(stream, remote, self.listeners[at].rail, now);
                 }
@@ -57,7 +59,7 @@ impl Endpoint {
         let most = self.most_unproven();
         let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), most);
         if let Some(closed) = closed {
-            log::warn!("a connection from {closed} was closed: too many others are not proven yet");
+            log::warn!(target: STRANGERS, "a connection from {closed} was closed: too many others are not proven yet");
         }
         let watched = self
             .unproven
@@ -76,9 +78,13 @@ impl Endpoint {
     pub(in crate::endpoint) fn service_unproven(&mut self, now: Instant) {
         self.unproven.tick(now);
         if std::mem::take(&mut self.accept_paused) {
-            (0..self.listeners.len()).for_each(|at| {
+            // The listener that comes first may use all that may be taken.
+            let first = self.first_listener;
+            self.first_listener = (first + 1) % self.listeners.len().max(1);
+            for at in (first..self.listeners.len()).chain(0..first) {
                 self.accept_all(at, now);
-            });
+            }
+            self.accept_shared_memory(now);
         }
     }
 
@@ -95,7 +101,7 @@ impl Endpoint {
             // Mostly that of a peer that takes ours instead.
             Err(AcceptError::Gone) => log::debug!("a connection from {} was shut before its proof", incoming.remote),
             Err(AcceptError::Handshake(error)) => {
-                log::warn!("a connection from {} was refused: {error}", incoming.remote);
+                log::warn!(target: STRANGERS, "a connection from {} was refused: {error}", incoming.remote);
             }
         }
         true

@@ -12,6 +12,7 @@ use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::Token;
 use crate::endpoint::send::BUDGET;
 use crate::link_kind::LinkId;
+use crate::logger::STRANGERS;
 use crate::random::random;
 use crate::shared_memory::SharedMemoryLink;
 use crate::shared_memory::setup::{Arriving, Listener, MOST_NS, Offered, Shared};
@@ -84,8 +85,17 @@ impl Endpoint {
     pub(in crate::endpoint) fn accept_shared_memory(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(listener) = &self.shared_memory.listener {
-            match listener.accept(now) {
-                Ok(arriving) if self.shared_memory.arriving.len() < MOST_ARRIVING => {
+            // Any user of the host can connect.
+            if !self.unproven.may_accept() {
+                self.accept_paused = true;
+                return any;
+            }
+            let accepted = listener.accept(now);
+            if !accepted.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+                self.unproven.accepted();
+            }
+            match accepted {
+                Ok(Some(arriving)) if self.shared_memory.arriving.len() < MOST_ARRIVING => {
                     any = true;
                     let at = self.shared_memory.arriving.insert(arriving);
                     let socket = self.shared_memory.arriving[at].socket();
@@ -93,13 +103,18 @@ impl Endpoint {
                         self.shared_memory.arriving.remove(at);
                     }
                 }
-                Ok(_) => {
-                    log::warn!("memory that a process would share is refused: too many others have not shown theirs")
+                Ok(Some(_)) => log::warn!(
+                    target: STRANGERS,
+                    "memory that a process would share is refused: too many others have not shown theirs"
+                ),
+                Ok(None) => {
+                    log::warn!(target: STRANGERS, "memory that a process of another user would share is refused");
                 }
-                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                    log::warn!("memory that a process of another user would share is refused");
+                Err(error) => {
+                    // Out of files, mostly. The poll set reports waiting connections only once.
+                    self.accept_paused |= error.kind() != ErrorKind::WouldBlock;
+                    return any;
                 }
-                Err(_) => return any,
             }
         }
         any

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Wanted;
 use crate::system::child_process;
+use crate::system::private_folder;
 
 /// How long an MPI may take to start and to end. Most take a second.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,7 +64,7 @@ pub fn run(wanted: &Wanted) -> Outcome {
 }
 
 fn try_run(wanted: &Wanted) -> Result<Outcome> {
-    let folder = tempfile::Builder::new().prefix("fishplate-doctor-").tempdir();
+    let folder = private_folder::make("fishplate-doctor-");
     let folder = folder.context("cannot make a temporary folder (TMPDIR names another place)")?;
     let counters = folder.path().join("counters");
     let program = std::env::current_exe().context("cannot find this program's own file")?;

@@ -1,0 +1,35 @@
+//! Temporary folders that nobody else can write to or look into, whatever the user's umask: what is run lies there.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+/// Makes one in `place`, with a name that begins with `prefix`.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_in(place: &Path, prefix: &str) -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir_in(place)
+}
+
+/// Makes one where temporary files belong.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make(prefix: &str) -> io::Result<TempDir> {
+    make_in(&std::env::temp_dir(), prefix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_users_alone() {
+        let folder = make("fishplate-test-").unwrap();
+        assert_eq!(folder.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
+}
