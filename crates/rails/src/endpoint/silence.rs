@@ -14,7 +14,7 @@ const TOLD_AFTER_NS: u64 = 10_000_000_000;
 const LOOK_NS: u64 = 500_000_000;
 /// A process that has not looked for so long, in nanoseconds, was away itself: it was stopped, as a paused virtual machine is,
 /// or did not call MPI. What peers have said meanwhile it has not heard.
-const AWAY_NS: u64 = 4 * LOOK_NS;
+const AWAY_NS: u64 = 2_000_000_000;
 
 /// Peers that are silent, of which the user knows.
 #[derive(Debug, Default)]
