@@ -86,3 +86,54 @@ impl Endpoint {
         self.peers[vc.0 as usize].since = since;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::test_pair::Pair;
+    use crate::link_kind::LinkId;
+
+    const S: u64 = 1_000_000_000;
+
+    /// A pair, and a third endpoint's name at the first one, which has turned to it after so many seconds.
+    fn with_stranger(seconds: u64) -> (Pair, Pair, VcId) {
+        let (mut pair, others) = (Pair::open(), Pair::open());
+        let address = others.ends[0].address().clone();
+        let vc = pair.ends[0].peer(&address);
+        let peer = &mut pair.ends[0].peers[vc.0 as usize];
+        (peer.role, peer.since) = (Role::Initiator, Instant(seconds * S));
+        (pair, others, vc)
+    }
+
+    #[test]
+    fn a_process_waits_for_a_stranger_as_long_as_it_has_run() {
+        for (ran, waits) in [(0, 30), (29, 30), (100, 100), (4000, 900)] {
+            let (mut pair, others, vc) = with_stranger(ran);
+            let end = &mut pair.ends[0];
+            let late = |end: &mut Endpoint, seconds| end.is_late(vc, Instant((ran + seconds) * S));
+            assert_eq!([waits - 1, waits].map(|seconds| late(end, seconds)), [false, true], "after {ran} s");
+            end.peers[vc.0 as usize].is_reached = true;
+            assert_eq!([899, 900].map(|seconds| late(end, seconds)), [false, true], "after {ran} s, reached");
+            pair.ends[0].peers[vc.0 as usize].role = Role::Idle;
+            pair.close();
+            others.close();
+        }
+    }
+
+    #[test]
+    fn time_without_any_peer_of_those_that_were_reached_does_not_count() {
+        let (mut pair, others, vc) = with_stranger(1);
+        let end = &mut pair.ends[0];
+        // The other one counts as one of another host.
+        end.own_addresses.clear();
+        assert!(end.is_late(vc, Instant(31 * S)));
+        let links: Vec<usize> = end.links.streams.iter().map(|(at, _)| at).collect();
+        links.into_iter().for_each(|at| end.link_failed(LinkId::Stream(at), "as the test has it"));
+        assert!(!end.is_late(vc, Instant(31 * S)));
+        pair.exchange();
+        assert!(!pair.ends[0].is_late(vc, Instant(60 * S)) && pair.ends[0].is_late(vc, Instant(61 * S)));
+        pair.ends[0].peers[vc.0 as usize].role = Role::Idle;
+        pair.close();
+        others.close();
+    }
+}
