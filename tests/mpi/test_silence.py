@@ -30,7 +30,7 @@ def environment_of(number):
 
 def launcher_of(job):
     """The process of mpiexec."""
-    return next((number for number, line in marked(job.mark) if line.split(" ")[0].endswith("/mpiexec")), None)
+    return next(number for number, line in marked(job.mark) if line.split(" ")[0].split("/")[-1] == "mpiexec")
 
 
 def process_of(job, name, rank):

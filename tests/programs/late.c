@@ -1,4 +1,5 @@
-// late HOW SECONDS SIZE... : rank 0 sends messages of these sizes to every other rank and ends; these sleep, and receive.
+// late HOW SECONDS SIZE... : rank 0 sends messages of these sizes to every other rank and ends; these sleep, and receive. (It
+// begins a second later, so that they sleep by then.)
 // HOW: met, if ranks have met before; strangers, if not; exits: as met, and the sender leaves without MPI_Finalize; session:
 // without MPI_Init; spawned: a process that the only rank spawns sends to it, and disconnects.
 #include "common.h"
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
                                           : in_world(MPI_COMM_WORLD);
     if (strcmp(how, "strangers") != 0)
         MPI_Barrier(parties.comm);
-    for (unsigned left = parties.is_sender ? 0 : (unsigned)strtoul(argv[2], NULL, 10); left > 0;)
+    for (unsigned left = parties.is_sender ? 1 : (unsigned)strtoul(argv[2], NULL, 10); left > 0;)
         left = sleep(left);
     for (int at = 3; at < argc; at++)
         exchange(&parties, strtoull(argv[at], NULL, 10), (uint64_t)at * 1000);
