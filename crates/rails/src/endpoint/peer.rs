@@ -31,8 +31,8 @@ pub struct Peer {
     pub shared_memory_secret: Option<u128>,
     /// When connecting started.
     pub since: Instant,
-    /// When this host's rails were last seen to be down.
-    pub rails_down_at: Instant,
+    /// When this host was last seen to be cut off, as it was to be given up.
+    pub cut_off_at: Instant,
     /// It has said that it closes.
     pub said_goodbye: bool,
     /// It has closed, or takes leave: what fails now is not set up again.
@@ -94,7 +94,7 @@ impl Peer {
             shared_memory: None,
             shared_memory_secret: None,
             since: Instant(0),
-            rails_down_at: Instant(0),
+            cut_off_at: Instant(0),
             said_goodbye: false,
             is_closing: false,
             known_paths: Vec::new(),

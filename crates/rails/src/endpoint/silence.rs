@@ -5,18 +5,43 @@ use fishplate_engine::{Instant, VcId};
 use super::Endpoint;
 use super::links::rail_names;
 use super::peer::Role;
+use crate::shared_memory::Sender;
 
 /// After so long without an answer the user is told, in nanoseconds: rails that fail have been replaced by then, and come
 /// back if they do soon.
 const TOLD_AFTER_NS: u64 = 10_000_000_000;
 /// How often to look, in nanoseconds.
 const LOOK_NS: u64 = 500_000_000;
+/// A process that has not looked for so long, in nanoseconds, was away itself: it was stopped, as a paused virtual machine is,
+/// or did not call MPI. What peers have said meanwhile it has not heard.
+const AWAY_NS: u64 = 2_000_000_000;
 
 /// Peers that are silent, of which the user knows.
 #[derive(Debug, Default)]
 pub struct Silences {
     told: Vec<(VcId, Instant)>,
-    next_look: Instant,
+    attention: Attention,
+}
+
+/// When this process looks.
+#[derive(Debug, Default)]
+struct Attention {
+    last: Instant,
+    /// Since when it has looked without being away.
+    since: Instant,
+}
+
+impl Attention {
+    fn is_due(&self, now: Instant) -> bool {
+        now.since_ns(self.last) >= LOOK_NS
+    }
+
+    fn look(&mut self, now: Instant) {
+        if now.since_ns(self.last) >= AWAY_NS {
+            self.since = now;
+        }
+        self.last = now;
+    }
 }
 
 /// A peer for which something waits.
@@ -26,23 +51,24 @@ struct Wait {
 }
 
 impl Endpoint {
-    /// The same at once: there will be no other look.
-    pub(in crate::endpoint) fn end_silences(&mut self) {
-        let now = self.clock.now();
-        self.silences.next_look = now;
-        self.service_silences(now);
-    }
-
     /// Tells of peers that have begun to answer nothing, or go on.
     pub(in crate::endpoint) fn service_silences(&mut self, now: Instant) {
-        if now < self.silences.next_look {
-            return;
+        if self.silences.attention.is_due(now) {
+            self.look_for_silences(now);
         }
-        self.silences.next_look = now.plus_ns(LOOK_NS);
+    }
+
+    /// The same at once.
+    pub(in crate::endpoint) fn look_for_silences(&mut self, now: Instant) {
+        self.silences.attention.look(now);
+        self.poll_taken_of_shared(now, Sender::has_untaken);
+        let here_since = self.silences.attention.since;
         for at in 0..self.peers.len() {
             let vc = VcId(at as u32);
             let told = self.silences.told.iter().position(|(told, _)| *told == vc);
-            let waits = self.wait_for(vc).filter(|wait| now.since_ns(wait.since) >= TOLD_AFTER_NS);
+            let heard_since = if told.is_none() { here_since } else { Instant(0) };
+            let waits = self.wait_for(vc).map(|wait| Wait { since: wait.since.max(heard_since), ..wait });
+            let waits = waits.filter(|wait| now.since_ns(wait.since) >= TOLD_AFTER_NS);
             match (waits, told) {
                 (Some(wait), None) => {
                     let seconds = now.since_ns(wait.since) / 1_000_000_000;
@@ -82,9 +108,11 @@ impl Endpoint {
         if !peer.is_connected() {
             let is_connecting = matches!(peer.role, Role::Initiator | Role::Acceptor) && peer.known_paths.is_empty();
             let waits = is_connecting && !self.engine.is_quiet_with(vc);
-            let what =
+            let why =
                 if peer.is_reached { "it has not accepted a connection" } else { "no connection to it has come about" };
-            return waits.then(|| Wait { since: peer.since, what: what.into() });
+            let seconds = self.patience_ns(vc) / 1_000_000_000;
+            let what = format!("{why}; it is given up after {seconds} s");
+            return waits.then_some(Wait { since: peer.since, what });
         }
         let unanswered = self.engine.unanswered(vc)?;
         let names = rail_names(&self.rails, &self.ofi);
@@ -95,5 +123,26 @@ impl Endpoint {
         let (frames, bytes) = (unanswered.frames, unanswered.bytes);
         let what = format!("{frames} frames, {bytes} B, over {} are not acknowledged", rails.join(", "));
         Some(Wait { since: unanswered.since, what })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_was_away_itself_has_heard_nobody_meanwhile() {
+        let mut attention = Attention::default();
+        let look = |attention: &mut Attention, at_ns| {
+            attention.look(Instant(at_ns));
+            attention.since
+        };
+        let late = LOOK_NS + LOOK_NS / 2;
+        assert!((1..10).all(|at| look(&mut attention, at * late) == Instant(0)));
+        let back = 20_000_000_000;
+        assert_eq!([back, back + late].map(|at| look(&mut attention, at)), [Instant(back); 2]);
+        assert!(
+            !attention.is_due(Instant(back + late + LOOK_NS - 1)) && attention.is_due(Instant(back + late + LOOK_NS))
+        );
     }
 }

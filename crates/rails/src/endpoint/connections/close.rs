@@ -29,7 +29,7 @@ impl Endpoint {
     pub fn close(mut self) {
         self.is_closing = true;
         self.drain();
-        self.end_silences();
+        self.look_for_silences(self.clock.now());
         self.part();
         self.finish();
     }

@@ -29,9 +29,6 @@ use crate::sys::tcp_info::tcp_info;
 /// Budget of a link that has just come up, in bytes.
 const FIRST_BUDGET: u64 = 64 << 10;
 
-/// How long to wait for a peer that prefers its own connection, in nanoseconds: it would have it by now.
-const YIELD_NS: u64 = 3_000_000_000;
-
 impl Endpoint {
     /// Starts to set up connections to the peer of `vc`.
     pub(in crate::endpoint) fn connect(&mut self, vc: VcId, now: Instant) {
@@ -258,26 +255,6 @@ impl Endpoint {
         self.lose_if_out_of_reach(vc);
     }
 
-    /// Whether a peer that was never connected has had its time. Where somebody listens, its process is stopped or computes: what
-    /// else may listen there is rare. And where the rails of this host have gone down since it began, they may come back.
-    fn is_late(&mut self, vc: VcId, now: Instant) -> bool {
-        let (timeout, start_timeout) = (self.settings.timeout, self.settings.start_timeout);
-        let peer = &mut self.peers[vc.0 as usize];
-        let waited_ns = |since: Instant| u128::from(now.since_ns(since));
-        let patience = if peer.is_reached { timeout } else { start_timeout };
-        if waited_ns(peer.since) >= timeout.as_nanos() {
-            return true;
-        }
-        if waited_ns(peer.since.max(peer.rails_down_at)) < patience.as_nanos() {
-            return false;
-        }
-        let are_down = self.rails_were_up && self.rails.iter().all(|rail| outage(&rail.name).is_some());
-        if are_down {
-            peer.rails_down_at = now;
-        }
-        !are_down
-    }
-
     /// A peer cannot be reached for want of files. What was sent to it, and has completed as it was copied, is lost, and the
     /// user may wait for what others send once they have that: all that is under way ends, at once.
     fn lose_all_peers(&mut self, why: &str) {
@@ -302,7 +279,7 @@ impl Endpoint {
         let outage = |rail: &Rail| Some(format!("rail {} {}", rail.name, outage(&rail.name)?));
         let outages: Vec<String> = self.rails.iter().filter_map(outage).collect();
         let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
-        let seconds = self.settings.start_timeout.as_secs();
+        let seconds = self.patience_ns(vc) / 1_000_000_000;
         log::warn!("waits for the network, up to {seconds} s: {} is out of reach: {why}", peer.describe());
         self.peers[vc.0 as usize].is_told_unreachable = true;
     }
@@ -315,37 +292,6 @@ impl Endpoint {
             let why = format!("{} is out of reach: {}", peer.describe(), peer.attempt_errors.join("; "));
             self.lose_peer(vc, &why);
         }
-    }
-
-    /// Gives up peers that were to set up the connections themselves, and have not.
-    fn lose_silent_initiators(&mut self, now: Instant) {
-        let timeout_ns = self.settings.start_timeout.as_nanos() as u64;
-        for at in 0..self.peers.len() {
-            let peer = &self.peers[at];
-            let waiting = peer.role == Role::Acceptor && !peer.is_connected();
-            if waiting && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= YIELD_NS) {
-                self.try_again(VcId(at as u32), now);
-                continue;
-            }
-            // How long to go on after a failure is the engine's to say.
-            if waiting && peer.known_paths.is_empty() && now.since_ns(peer.since) >= timeout_ns {
-                let why = format!("{} is out of reach: it did not set up its connection", peer.describe());
-                self.lose_peer(VcId(at as u32), &why);
-            }
-        }
-    }
-
-    /// The peer has not set up the connections that were left to it: perhaps only this side finds a way.
-    fn try_again(&mut self, vc: VcId, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
-        let since = peer.since;
-        peer.left_to_it_at = None;
-        if peer.known_paths.is_empty() {
-            self.connect(vc, now);
-        } else {
-            self.reconnect(vc, now);
-        }
-        self.peers[vc.0 as usize].since = since;
     }
 
     pub(in crate::endpoint) fn link_up(

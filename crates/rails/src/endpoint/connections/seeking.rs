@@ -31,13 +31,12 @@ impl Endpoint {
         } else {
             None
         };
-        let peer = peer.describe();
+        let (peer, seconds) = (peer.describe(), self.patience_ns(vc) / 1_000_000_000);
         if let Some(why) = why {
             return self.lose_peer(vc, &format!("{peer} is out of reach: {why}"));
         }
         // Where this side does not know all addresses, the other one mostly connects.
         let level = if address.has_more { log::Level::Debug } else { log::Level::Warn };
-        let seconds = self.settings.start_timeout.as_secs();
         log::log!(level, "waits for the network, up to {seconds} s: no rail of this node has a route to {peer}");
         self.seeking.peers.push((vc, 0));
         self.seeking.next_look = now.plus_ns(LOOK_NS);
@@ -74,11 +73,11 @@ impl Endpoint {
             if ways > 0 && ways == before && self.begin_attempts(vc, now) {
                 continue;
             }
-            let peer = &self.peers[vc.0 as usize];
-            if ways > 0 || now.since_ns(peer.since) < self.settings.start_timeout.as_nanos() as u64 {
+            if ways > 0 || !self.is_late(vc, now) {
                 self.seeking.peers.push((vc, ways));
                 continue;
             }
+            let peer = &self.peers[vc.0 as usize];
             let own: Vec<String> = self.rails.iter().map(describe).collect();
             let why = format!(
                 "{} is out of reach: no rail of this node has a route to it: {}; no rails: {}",

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use crate::endpoint::Endpoint;
 use crate::link_kind::LinkKind;
+use crate::shared_memory::Sender;
 
 impl Endpoint {
     /// Number of progress calls so far: if it stays the same, the application is not in MPI.
@@ -45,7 +46,7 @@ impl Endpoint {
             self.unblock(at);
         }
         self.query_kernel_acks(now);
-        self.poll_taken_of_shared(now);
+        self.poll_taken_of_shared(now, Sender::is_blocked);
         self.poll_ofi(now);
         self.pump(now);
         self.ring_bells(true);

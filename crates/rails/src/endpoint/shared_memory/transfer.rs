@@ -6,7 +6,7 @@ use fishplate_engine::{Instant, Payload, SendRequest, Transmit};
 use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
 use crate::link_kind::{LinkId, LinkKind, Places};
-use crate::shared_memory::{BadRecord, Placed, Record, SharedMemoryLink, kind};
+use crate::shared_memory::{BadRecord, Placed, Record, Sender, SharedMemoryLink, kind};
 use crate::sys::process_memory::Known;
 
 /// Records of one link that are taken in one call, so that one busy peer does not keep the others, or the user, waiting.
@@ -62,12 +62,12 @@ impl Endpoint {
         moved
     }
 
-    /// Looks what peers have taken of what waits for room.
-    pub(in crate::endpoint) fn poll_taken_of_shared(&mut self, now: Instant) {
+    /// Looks what peers have taken over links where `is_asked` of what was sent.
+    pub(in crate::endpoint) fn poll_taken_of_shared(&mut self, now: Instant, is_asked: impl Fn(&Sender) -> bool) {
         let mut position = 0;
         while let Some(&at) = self.shared_memory.keys.get(position) {
             position += 1;
-            if self.links.memory[at].sender.is_blocked() {
+            if is_asked(&self.links.memory[at].sender) {
                 self.look_at_shared(at, now);
             }
         }

@@ -1,0 +1,139 @@
+//! How long a peer is waited for to which no connection has come about.
+//!
+//! A start is short: whoever has started a job wrongly wants to know. A process that has worked for an hour would lose more
+//! than it saves by giving up as early; so it waits for as long as it has worked. A peer whose kernel was reached is there.
+
+use fishplate_engine::{Instant, VcId};
+
+use crate::connect::outgoing::Attempt;
+use crate::discover::outage;
+use crate::endpoint::Endpoint;
+use crate::endpoint::peer::{Peer, Role};
+
+/// How long to wait for a peer that prefers its own connection, in nanoseconds: it would have it by now.
+const YIELD_NS: u64 = 3_000_000_000;
+
+impl Endpoint {
+    /// For how long, in nanoseconds. (Time counts from the opening of the endpoint.) Where somebody listens, its process is
+    /// stopped or computes: what else may listen there is rare. Where nobody does, that is an answer.
+    pub(in crate::endpoint) fn patience_ns(&self, vc: VcId) -> u64 {
+        let [most, least] = [self.settings.timeout, self.settings.start_timeout].map(|time| time.as_nanos() as u64);
+        let peer = &self.peers[vc.0 as usize];
+        let mut attempts =
+            self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc).peekable();
+        if peer.is_reached {
+            most
+        } else if attempts.peek().is_some() && attempts.all(Attempt::is_refused) {
+            least
+        } else {
+            peer.since.0.max(least).min(most)
+        }
+    }
+
+    /// Whether a peer that was never connected has had its time, of which none counts in which this host is cut off.
+    pub(in crate::endpoint) fn is_late(&mut self, vc: VcId, now: Instant) -> bool {
+        let peer = &self.peers[vc.0 as usize];
+        if now.since_ns(peer.since) >= self.settings.timeout.as_nanos() as u64 {
+            return true;
+        }
+        if now.since_ns(peer.since.max(peer.cut_off_at)) < self.patience_ns(vc) {
+            return false;
+        }
+        let is_cut_off = self.is_cut_off();
+        if is_cut_off {
+            self.peers[vc.0 as usize].cut_off_at = now;
+        }
+        !is_cut_off
+    }
+
+    /// Whether it is this host, or the network next to it, that is away: its rails have gone down, or it had peers on other hosts
+    /// and reaches none of them.
+    fn is_cut_off(&self) -> bool {
+        let are_down = self.rails_were_up && self.rails.iter().all(|rail| outage(&rail.name).is_some());
+        let is_elsewhere = |peer: &Peer| peer.known_paths.iter().any(|way| !self.own_addresses.contains(&way.remote));
+        let is_there = |peer: &Peer| matches!(peer.role, Role::Initiator | Role::Acceptor) && !peer.is_closing;
+        let mut others = self.peers.iter().filter(|peer| is_there(peer) && is_elsewhere(peer)).peekable();
+        are_down || (others.peek().is_some() && !others.any(Peer::is_connected))
+    }
+
+    /// Gives up peers that were to set up the connections themselves, and have not.
+    pub(super) fn lose_silent_initiators(&mut self, now: Instant) {
+        for at in 0..self.peers.len() {
+            let (vc, peer) = (VcId(at as u32), &self.peers[at]);
+            let waits = peer.role == Role::Acceptor && !peer.is_connected();
+            if waits && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= YIELD_NS) {
+                self.try_again(vc, now);
+                continue;
+            }
+            // How long to go on after a failure is the engine's to say.
+            if waits && peer.known_paths.is_empty() && self.is_late(vc, now) {
+                let why = format!("{} is out of reach: it did not set up its connection", self.peers[at].describe());
+                self.lose_peer(vc, &why);
+            }
+        }
+    }
+
+    /// The peer has not set up the connections that were left to it: perhaps only this side finds a way.
+    fn try_again(&mut self, vc: VcId, now: Instant) {
+        let peer = &mut self.peers[vc.0 as usize];
+        let since = peer.since;
+        peer.left_to_it_at = None;
+        if peer.known_paths.is_empty() {
+            self.connect(vc, now);
+        } else {
+            self.reconnect(vc, now);
+        }
+        self.peers[vc.0 as usize].since = since;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::test_pair::Pair;
+    use crate::link_kind::LinkId;
+
+    const S: u64 = 1_000_000_000;
+
+    /// A pair, and a third endpoint's name at the first one, which has turned to it after so many seconds.
+    fn with_stranger(seconds: u64) -> (Pair, Pair, VcId) {
+        let (mut pair, others) = (Pair::open(), Pair::open());
+        let address = others.ends[0].address().clone();
+        let vc = pair.ends[0].peer(&address);
+        let peer = &mut pair.ends[0].peers[vc.0 as usize];
+        (peer.role, peer.since) = (Role::Initiator, Instant(seconds * S));
+        (pair, others, vc)
+    }
+
+    #[test]
+    fn a_process_waits_for_a_stranger_as_long_as_it_has_run() {
+        for (ran, waits) in [(0, 30), (29, 30), (100, 100), (4000, 900)] {
+            let (mut pair, others, vc) = with_stranger(ran);
+            let end = &mut pair.ends[0];
+            let late = |end: &mut Endpoint, seconds| end.is_late(vc, Instant((ran + seconds) * S));
+            assert_eq!([waits - 1, waits].map(|seconds| late(end, seconds)), [false, true], "after {ran} s");
+            end.peers[vc.0 as usize].is_reached = true;
+            assert_eq!([899, 900].map(|seconds| late(end, seconds)), [false, true], "after {ran} s, reached");
+            pair.ends[0].peers[vc.0 as usize].role = Role::Idle;
+            pair.close();
+            others.close();
+        }
+    }
+
+    #[test]
+    fn time_without_any_peer_of_those_that_were_reached_does_not_count() {
+        let (mut pair, others, vc) = with_stranger(1);
+        let end = &mut pair.ends[0];
+        // The other one counts as one of another host.
+        end.own_addresses.clear();
+        assert!(end.is_late(vc, Instant(31 * S)));
+        let links: Vec<usize> = end.links.streams.iter().map(|(at, _)| at).collect();
+        links.into_iter().for_each(|at| end.link_failed(LinkId::Stream(at), "as the test has it"));
+        assert!(!end.is_late(vc, Instant(31 * S)));
+        pair.exchange();
+        assert!(!pair.ends[0].is_late(vc, Instant(60 * S)) && pair.ends[0].is_late(vc, Instant(61 * S)));
+        pair.ends[0].peers[vc.0 as usize].role = Role::Idle;
+        pair.close();
+        others.close();
+    }
+}
