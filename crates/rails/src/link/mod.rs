@@ -5,7 +5,6 @@ mod datagrams;
 mod sequence;
 mod stream;
 
-pub use congestion::probe_rtt::ProbeRttAvoidance;
 pub use congestion::startup_pacing::StartupPacing;
 pub use congestion::{CongestionControl, CongestionPhase, NEAR_RTT_NS};
 pub use datagrams::{DatagramKind, Datagrams};
@@ -82,8 +81,6 @@ pub struct StreamLink {
     pub sampled: TcpInfo,
     /// Bounds the pacing of BBR's Startup.
     pub startup_pacing: StartupPacing,
-    /// Pauses it before BBR's ProbeRTT.
-    pub probe_rtt: ProbeRttAvoidance,
     /// Its window has limited it of late.
     pub is_window_limited: bool,
     /// The kernel retransmits at least every second.
@@ -198,7 +195,6 @@ impl StreamLink {
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
             startup_pacing: StartupPacing::default(),
-            probe_rtt: ProbeRttAvoidance::default(),
             is_window_limited: false,
             probes_often: false,
             unanswered_since: None,

@@ -36,9 +36,6 @@ pub const ACK_EVERY_FRAMES: u32 = 512;
 /// twice by then. Who is silent for longer was stopped, or cut off, and what takes its time from that measures no path.
 const INTERRUPTION_NS: u64 = 1_000_000_000;
 
-/// About how long a pause takes, in nanoseconds.
-const PAUSE_NS: u64 = 60_000_000;
-
 /// What a frame in flight belongs to: who is told of its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameOwner {
@@ -107,8 +104,6 @@ pub struct Subchannel {
     pub live: bool,
     /// It is memory that both sides see: nothing of its path is measured, and the driver tells what was delivered.
     pub is_in_memory: bool,
-    /// It takes nothing for a while.
-    pub is_paused: bool,
     /// Whether it makes progress.
     pub liveness: Liveness,
 }
@@ -166,7 +161,6 @@ impl Subchannel {
             refusals: Rare::new(),
             live: true,
             is_in_memory: false,
-            is_paused: false,
             liveness: Liveness::default(),
         }
     }
@@ -429,15 +423,9 @@ impl Subchannel {
         self.is_quiet() && self.ack_due.get().is_none() && self.refusals.is_empty()
     }
 
-    /// Additional delay of what it is given now, as it is paused or quarantined, in nanoseconds.
+    /// Additional delay of what it is given now, as it is quarantined, in nanoseconds.
     pub fn extra_delay_ns(&self) -> u64 {
-        if self.liveness.is_quarantined {
-            LAST_RESORT_NS
-        } else if self.is_paused {
-            PAUSE_NS
-        } else {
-            0
-        }
+        if self.liveness.is_quarantined { LAST_RESORT_NS } else { 0 }
     }
 
     /// The oldest frame that is not acknowledged.

@@ -93,16 +93,16 @@ impl Endpoint {
         Some(self.clock.now().since_ns(since))
     }
 
-    /// Whether anything is held back, may have to be retransmitted, or waits for a link that is paused.
+    /// Whether anything is held back, or may have to be retransmitted.
     #[inline]
     pub fn has_deferred_work(&self) -> bool {
-        !self.held.links.is_empty() || !self.unacknowledged_datagrams.is_empty() || !self.paused_links.is_empty()
+        !self.held.links.is_empty() || !self.unacknowledged_datagrams.is_empty()
     }
 
-    /// Retransmits datagrams that may have been lost, and resumes paused links, while the user makes no progress calls.
+    /// Retransmits datagrams that may have been lost, while the user makes no progress calls.
     pub fn service_deferred(&mut self) {
         let now = self.clock.now();
-        if self.retransmit_datagrams(now) | self.service_paused_links(now) {
+        if self.retransmit_datagrams(now) {
             self.pump(now);
         }
     }

@@ -1,4 +1,4 @@
-//! Samples `TCP_INFO` of the links: for the engine, and for window warm-up, pacing and streams.
+//! Samples `TCP_INFO` of the links: for the engine, and for congestion control, pacing and streams.
 
 use std::os::fd::AsFd;
 
@@ -34,12 +34,9 @@ impl Endpoint {
             self.engine.probe_if_overdue(now, link.common.subchannel);
         }
         self.counters.touch(link.common.rail, &link.common.counts, now);
-        let is_idle = link.transmit.taken() == link.sampled_at_bytes
-            && !link.sampled.is_waiting()
-            && !link.blocked
-            && !link.probe_rtt.needs_sampling(now);
+        let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
         link.is_window_limited = false;
-        if is_idle && !link.congestion_phase.is_opening_window() {
+        if is_idle {
             return;
         }
         link.sampled_at_bytes = link.transmit.taken();
@@ -59,25 +56,11 @@ impl Endpoint {
         }
         link.common.counts.retransmitted = u64::from(info.retransmitted);
         self.engine.path_measured(now, link.common.subchannel, path(&info));
-        let segments = link.congestion_phase.advance(&link.socket, &before, &info, link.common.counts.tx_bytes);
-        if !self.settings.ablation.is_off(Mechanism::WindowWarmUp) {
-            self.warm_up_windows(at, segments, now);
-        }
-        self.apply_bbr_state(at, &before, &info, now);
-    }
-
-    /// What BBR knows bounds the start of link `at`, if it has BBR, and may have it rest.
-    fn apply_bbr_state(&mut self, at: usize, before: &TcpInfo, info: &TcpInfo, now: Instant) {
-        // Padding may have ended it.
-        let Some(link) = self.links.streams.get_mut(at) else { return };
-        let Some(bbr) = link.bbr() else { return };
-        let is_paced = !self.settings.ablation.is_off(Mechanism::StartupPacing);
-        if let Some(most) = link.startup_pacing.update(&bbr, before, info).filter(|_| is_paced) {
+        link.congestion_phase.advance(&link.socket, &before, &info);
+        let Some(bbr) = link.bbr().filter(|_| !self.settings.ablation.is_off(Mechanism::StartupPacing)) else { return };
+        if let Some(most) = link.startup_pacing.update(&bbr, &before, &info) {
             // Without, the start goes as BBR has it.
             let _ = set_max_pacing_rate(link.socket.as_fd(), most);
-        }
-        if !self.settings.ablation.is_off(Mechanism::ProbeRttAvoidance) {
-            self.update_probe_rtt(at, &bbr, info, now);
         }
     }
 }
