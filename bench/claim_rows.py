@@ -177,7 +177,8 @@ def ablation_rows():
         # BBR needs no other stream.
         row("stream-doubling", "bandwidth", [1048576], "1000", lab=lossy, seconds=8,
             variables={"FISHPLATE_CONGESTION": "cubic"}),
-        row("tail-loss-probe", "latency", [65536], "1000", lab=lossy, seconds=8),
+        # Messages of a few segments: most that are lost are among the last.
+        row("tail-loss-probe", "latency", [8, 4096], "1000", lab=["--delay", "1ms", "--loss", "0.01"], seconds=4),
         row("tail-loss-probe", "exchange", [32768], "1000,1000", lab=["--delay", "0.1ms", "--loss", "0.001"], options=six,
             seconds=5),
     ]

@@ -163,11 +163,6 @@ impl Engine {
         self.vcs[vc.0 as usize].peer_grant.requested()
     }
 
-    /// Whether a peer is distant: a handshake with it costs more than copying what comes without one.
-    pub fn is_far(&self, vc: VcId) -> bool {
-        self.vcs[vc.0 as usize].is_far()
-    }
-
     /// What is estimated of the path of a subchannel; `None` if there is none.
     pub fn path(&self, subchannel: SubchannelId) -> Option<PathEstimate> {
         let found = self.vcs.get(subchannel.vc.0 as usize)?.subchannels.get(usize::from(subchannel.index))?;

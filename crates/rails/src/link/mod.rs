@@ -19,7 +19,7 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::retire::Retirement;
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{Instant, Payload, RailId, SubchannelId};
+use fishplate_engine::{INTERRUPTION_NS, Instant, Payload, RailId, SubchannelId};
 
 use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Keys;
@@ -93,10 +93,6 @@ pub struct StreamLink {
     pub described: Vec<u8>,
 }
 
-/// A link does not deliver if nothing that was sent is acknowledged for so long, in nanoseconds: the kernel has retransmitted
-/// after 0.2 and 0.6 s.
-const STUCK_NS: u64 = 1_000_000_000;
-
 /// A link that has carried so many bytes has carried long packets.
 const HAS_LONG_PACKETS: u64 = 1 << 20;
 
@@ -106,10 +102,10 @@ impl StreamLink {
         self.retirement.receive_leave(self.name.is_additional(), !self.name.by_peer)
     }
 
-    /// Whether frames reach the peer, as far as is known. Frames from the peer do not show that: paths may fail in one
-    /// direction.
+    /// Whether frames reach the peer, as far as is known: the peer's kernel has acknowledged something of late. Frames from the
+    /// peer do not show that: paths may fail in one direction.
     pub fn is_delivering(&self, now: Instant) -> bool {
-        self.stuck_since.is_none_or(|since| now.since_ns(since) < STUCK_NS)
+        self.stuck_since.is_none_or(|since| now.since_ns(since) < INTERRUPTION_NS)
     }
 
     /// Sends nothing more.

@@ -14,7 +14,6 @@ use super::path::estimate::Estimate;
 use super::path::peer_clock::PeerClock;
 use super::path::sent_frames::{AckedFrames, SentFrame};
 use crate::ids::RailId;
-use crate::policy::LAST_RESORT_NS;
 use crate::rare::Rare;
 use crate::time::{Instant, MaybeInstant};
 use crate::wire::{Body, Header, Refusal, SendRef, Urgency};
@@ -34,7 +33,7 @@ pub const ACK_EVERY_FRAMES: u32 = 512;
 
 /// Nothing is acknowledged for so long, in nanoseconds, over a path that only loses packets: its kernel has repeated them
 /// twice by then. Who is silent for longer was stopped, or cut off, and what takes its time from that measures no path.
-const INTERRUPTION_NS: u64 = 1_000_000_000;
+pub const INTERRUPTION_NS: u64 = 1_000_000_000;
 
 /// What a frame in flight belongs to: who is told of its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -421,11 +420,6 @@ impl Subchannel {
     /// Whether everything is acknowledged both ways.
     pub fn is_drained(&self) -> bool {
         self.is_quiet() && self.ack_due.get().is_none() && self.refusals.is_empty()
-    }
-
-    /// Additional delay of what it is given now, as it is quarantined, in nanoseconds.
-    pub fn extra_delay_ns(&self) -> u64 {
-        if self.liveness.is_quarantined { LAST_RESORT_NS } else { 0 }
     }
 
     /// The oldest frame that is not acknowledged.

@@ -22,15 +22,12 @@ use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete, pair};
 use crate::rail::Rail;
 use crate::random::random;
-use crate::socket;
+use crate::socket::{self, SILENT_FOR_NS};
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::tcp_info;
 
 /// Budget of a link that has just come up, in bytes.
 const FIRST_BUDGET: u64 = 64 << 10;
-
-/// How long to wait for a peer that prefers its own connection, in nanoseconds: it would have it by now.
-const YIELD_NS: u64 = 3_000_000_000;
 
 impl Endpoint {
     /// Starts to set up connections to the peer of `vc`.
@@ -323,7 +320,8 @@ impl Endpoint {
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
             let waiting = peer.role == Role::Acceptor && !peer.is_connected();
-            if waiting && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= YIELD_NS) {
+            // It would have its own connection by now.
+            if waiting && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= SILENT_FOR_NS) {
                 self.try_again(VcId(at as u32), now);
                 continue;
             }

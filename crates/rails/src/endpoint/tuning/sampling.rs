@@ -7,13 +7,10 @@ use fishplate_engine::{Instant, Path};
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::link_kind::LinkId;
+use crate::socket::SILENT_FOR_NS;
 use crate::streams;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
-
-/// A link has failed when the peer's kernel does not answer for so long, in nanoseconds: longer than a
-/// few repetitions of what was lost. A peer that computes does answer, its kernel does.
-const SILENT_FOR_NS: u64 = 3_000_000_000;
 
 impl Endpoint {
     /// Looks at all links that were in use since the last time.
@@ -51,6 +48,7 @@ impl Endpoint {
         let is_stuck = info.unacknowledged > 0 && info.acknowledged_bytes == before.acknowledged_bytes;
         link.stuck_since = is_stuck.then(|| link.stuck_since.unwrap_or(now));
         let waited_ns = link.unanswered_since.map_or(0, |since| now.since_ns(since));
+        // A peer that computes does answer, its kernel does.
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
             return self.link_failed(LinkId::Stream(at), "the other side has not answered for 3 s");
         }

@@ -18,7 +18,7 @@ use std::os::fd::AsFd;
 use fishplate_engine::ASSUMED_RATE;
 use socket2::SockRef;
 
-use crate::socket::set_unsent_limit;
+use crate::socket::{MOST_UNSENT, set_unsent_limit};
 use crate::sys::option::reserve_receive_window;
 use crate::sys::tcp_info::TcpInfo;
 
@@ -31,9 +31,9 @@ pub const NEAR_RTT_NS: u64 = 300_000;
 /// What BBR sends in a round trip before it knows the rate, in windows: 2 / ln 2.
 const FIRST_GAIN: f64 = 2.885;
 /// An open window is no longer than this, in bytes: what a path of unknown rate is given at once at most.
-const MOST_OPEN: f64 = 1024.0 * 1024.0;
+const MOST_OPEN: u64 = MOST_UNSENT;
 /// What a peer that opens its window may send before it was read, in bytes: the window is opened by whole doublings.
-const MOST_OPEN_AT_PEER: u32 = 2 << 20;
+const MOST_OPEN_AT_PEER: u32 = 2 * MOST_OPEN as u32;
 
 /// The choice of algorithm for the links of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl CongestionControl {
             switch_to(socket, distant);
             return CongestionPhase::Settled;
         }
-        let open = (round_trip_bytes / FIRST_GAIN).min(MOST_OPEN) as u64;
+        let open = ((round_trip_bytes / FIRST_GAIN) as u64).min(MOST_OPEN);
         CongestionPhase::Distant { then: distant.clone(), open }
     }
 }
