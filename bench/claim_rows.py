@@ -6,6 +6,8 @@ SIZES_DISTANT = [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
 # Of each 1538 bytes on the wire TCP can use 1448.
 PAYLOAD_SHARE = 1448 / 1538
 WINDOW = 64
+# A rail that is down for a half of the time.
+FLAPS = "ip link set r1 down; sleep 0.5; ip link set r1 up; sleep 0.5"
 SIZES_ALL = [1, 64, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
 
 
@@ -33,6 +35,8 @@ class Row:
         # What the rails of a testbed let pass at once: docs/testbed.md, "Bursts".
         self.burst = more.get("burst", "default")
 
+        # A shell line that is repeated on the first host meanwhile.
+        self.meanwhile = more.get("meanwhile", "")
         # Each size is measured after several histories (claim_histories.py), and held against the best of them.
         self.histories = more.get("histories", False)
 
@@ -166,14 +170,15 @@ def ablation_rows():
         row("kernel-acknowledgements", "bandwidth", [65536, 1048576], "1000,250"),
         row("congestion-switching", "latency", [8, 65536, 1048576], "1000", lab=far),
         row("congestion-switching", "exchange", [1024, 65536], "1000,1000", options=pair),
-        # It is for the first messages of a connection.
-        row("window-warm-up", "latency", [65536], "1000", lab=far, options=["--warmup", "1", "--iterations", "4"]),
         row("startup-pacing", "latency", [1048576, 4194304], "1000", lab=far),
-        row("probe-rtt-avoidance", "bandwidth", [1048576], "1000", lab=far, seconds=25),
+        # Each time the rail is missed for a fifth of a second. The first pauses are short.
+        row("flap-damping", "exchange", [32768], "1000,1000", options=pair, seconds=20, meanwhile=FLAPS),
+        row("flap-damping", "bandwidth", [1048576], "1000,1000", seconds=20, meanwhile=FLAPS),
         # BBR needs no other stream.
         row("stream-doubling", "bandwidth", [1048576], "1000", lab=lossy, seconds=8,
             variables={"FISHPLATE_CONGESTION": "cubic"}),
-        row("tail-loss-probe", "latency", [65536], "1000", lab=lossy, seconds=8),
+        # Messages of a few segments: most that are lost are among the last.
+        row("tail-loss-probe", "latency", [8, 4096], "1000", lab=["--delay", "1ms", "--loss", "0.01"], seconds=4),
         row("tail-loss-probe", "exchange", [32768], "1000,1000", lab=["--delay", "0.1ms", "--loss", "0.001"], options=six,
             seconds=5),
     ]

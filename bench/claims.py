@@ -14,6 +14,7 @@ whatever sizes came before it. Ratios are medians over the rounds, with the leas
 greatest beside them. Run it on an idle machine."""
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 
 # Nothing is to be left beside the sources.
 sys.dont_write_bytecode = True
@@ -69,12 +71,30 @@ class Testbed:
         time = [] if "--iterations" in self.row.options else ["--seconds", str(seconds)]
         program += [*sizes, *time, *self.row.options]
         command = [f"{self.where[library]}/mpiexec", *layout, *options, *program]
-        done = subprocess.run(command, env=os.environ | variables, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=600)
+        with self.meanwhile():
+            done = subprocess.run(command, env=os.environ | variables, stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, timeout=600)
         if done.returncode:
             sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         return [line for line in lines if line["kind"] == "result"]
+
+    @contextlib.contextmanager
+    def meanwhile(self):
+        """What the row does to its hosts while a program runs; what it has begun is done to its end."""
+        ended = threading.Event()
+
+        def repeat():
+            while self.row.meanwhile and not ended.is_set():
+                subprocess.run(["sh", "-c", self.row.meanwhile], stdin=subprocess.DEVNULL, check=True)
+
+        thread = threading.Thread(target=repeat)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     def layout(self, library):
         """Ranks on hosts, as mpiexec of that library takes it."""

@@ -69,9 +69,9 @@ pub mod retire;
 pub mod time;
 pub mod wire;
 
-pub use channel::ASSUMED_RATE;
 pub use channel::path::{Path, PathEstimate};
 pub use channel::transmit::Source;
+pub use channel::{ASSUMED_RATE, INTERRUPTION_NS};
 pub use config::Config;
 pub use engine::{Engine, PostError, ProtocolViolation, Refused, SendKey, Transmit, Unanswered};
 pub use envelope::Envelope;

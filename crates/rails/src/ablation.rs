@@ -23,21 +23,17 @@ pub enum Mechanism {
     FlapDamping,
     /// The kernel is asked what the peer's kernel has.
     KernelAcknowledgements,
-    /// Busy links are paused before BBR's ProbeRTT.
-    ProbeRttAvoidance,
     /// BBR's Startup phase is bounded.
     StartupPacing,
     /// More streams where one is limited.
     StreamDoubling,
     /// A PING behind a frame whose acknowledgement is overdue.
     TailLossProbe,
-    /// Padding opens windows.
-    WindowWarmUp,
 }
 
 use Mechanism::*;
 
-const NAMES: [(&str, Mechanism); 12] = [
+const NAMES: [(&str, Mechanism); 10] = [
     ("batching", Batching),
     ("buffered-sends", BufferedSends),
     ("congestion-switching", CongestionSwitching),
@@ -45,11 +41,9 @@ const NAMES: [(&str, Mechanism); 12] = [
     ("early-data", EarlyData),
     ("flap-damping", FlapDamping),
     ("kernel-acknowledgements", KernelAcknowledgements),
-    ("probe-rtt-avoidance", ProbeRttAvoidance),
     ("startup-pacing", StartupPacing),
     ("stream-doubling", StreamDoubling),
     ("tail-loss-probe", TailLossProbe),
-    ("window-warm-up", WindowWarmUp),
 ];
 
 /// Those that are off.
@@ -87,9 +81,9 @@ mod tests {
 
     #[test]
     fn what_is_named_is_off_and_nothing_else() {
-        let off: Ablation = "datagrams,window-warm-up".parse().unwrap();
+        let off: Ablation = "datagrams,early-data".parse().unwrap();
         let names = NAMES.iter().filter(|(_, mechanism)| off.is_off(*mechanism)).map(|(name, _)| *name);
-        assert_eq!(names.collect::<Vec<_>>(), ["datagrams", "window-warm-up"]);
+        assert_eq!(names.collect::<Vec<_>>(), ["datagrams", "early-data"]);
         assert!(NAMES.iter().all(|(_, mechanism)| !Ablation::default().is_off(*mechanism)));
         assert_eq!("datagrams,magic".parse::<Ablation>(), Err(()));
     }

@@ -14,7 +14,7 @@ use crate::sys::option::set_max_rto;
 /// does something else for a moment, little enough that a slow rail binds little (late binding).
 const LEAST_UNSENT: u64 = 128 << 10;
 /// The same for far peers, at most.
-const MOST_UNSENT: u64 = 1 << 20;
+pub const MOST_UNSENT: u64 = 1 << 20;
 /// What counts as little: this part of what a round trip holds. A far path must not run dry either: BBR would take that
 /// for the path's rate.
 const UNSENT_PART: f64 = 0.25;
@@ -23,8 +23,8 @@ const UNSENT_PART: f64 = 0.25;
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(1);
 /// So often without an answer, and the connection has failed.
 const KEEPALIVE_PROBES: u32 = 3;
-/// What is lost is sent again at least so often: so a path that heals carries soon.
-const MAX_RTO: Duration = Duration::from_secs(1);
+/// So it has when what was sent is not answered for as long, in nanoseconds.
+pub const SILENT_FOR_NS: u64 = KEEPALIVE_AFTER.as_nanos() as u64 * KEEPALIVE_PROBES as u64;
 /// Bytes of a short segment, options included: it fits the least MTU of IPv6 (RFC 8200, section 5).
 pub const SHORT_SEGMENT: u32 = 1280 - 60;
 
@@ -107,7 +107,8 @@ pub fn tune(stream: &TcpStream) -> io::Result<bool> {
     let asked =
         TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_AFTER).with_retries(KEEPALIVE_PROBES);
     socket.set_tcp_keepalive(&asked)?;
-    Ok(set_max_rto(stream.as_fd(), MAX_RTO).is_ok())
+    // What is lost is sent again as often: so a path that heals carries soon.
+    Ok(set_max_rto(stream.as_fd(), KEEPALIVE_AFTER).is_ok())
 }
 
 /// Has the closing of a connection tell the peer at once, and drop what was not sent.

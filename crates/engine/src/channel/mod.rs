@@ -17,6 +17,7 @@ pub mod transmit;
 pub use failures::{InterruptedMessage, LeftBehind};
 pub use path::rate::ASSUMED_RATE;
 pub use scheduler::Stripes;
+pub use subchannel::INTERRUPTION_NS;
 pub use transmit::Transmit;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -163,11 +163,6 @@ impl Engine {
         self.vcs[vc.0 as usize].peer_grant.requested()
     }
 
-    /// Whether a peer is distant: a handshake with it costs more than copying what comes without one.
-    pub fn is_far(&self, vc: VcId) -> bool {
-        self.vcs[vc.0 as usize].is_far()
-    }
-
     /// What is estimated of the path of a subchannel; `None` if there is none.
     pub fn path(&self, subchannel: SubchannelId) -> Option<PathEstimate> {
         let found = self.vcs.get(subchannel.vc.0 as usize)?.subchannels.get(usize::from(subchannel.index))?;
@@ -178,19 +173,10 @@ impl Engine {
     pub fn writable(&mut self, subchannel: SubchannelId, budget: u64) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
-        state.budget = if state.live && !state.is_paused { budget } else { 0 };
+        state.budget = if state.live { budget } else { 0 };
         if !channel.is_idle() || channel.owes_acknowledgement() {
             self.make_ready(subchannel.vc);
         }
-    }
-
-    /// Pauses a subchannel: it takes nothing, acknowledgements included, and policies that look at delay use others
-    /// meanwhile. With `is_paused` false: resumes it, once it is [`Engine::writable`].
-    pub fn set_paused(&mut self, subchannel: SubchannelId, is_paused: bool) {
-        let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
-        (state.is_paused, state.budget) = (is_paused, 0);
-        self.make_ready(subchannel.vc);
     }
 
     /// The next frame to send.

@@ -372,27 +372,6 @@ fn one_that_comes_up_while_another_is_silent_is_asked_although_nothing_is_left_t
 }
 
 #[test]
-fn a_subchannel_that_rests_takes_nothing_while_the_other_carries_all_and_then_goes_on() {
-    let (mut engine, [one, two]) = over_two_rails(Config::default());
-    let ping = Header { ack: 0, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ping };
-    engine.handle_header(Instant(0), one, &ping).unwrap();
-    engine.set_paused(one, true);
-    engine.writable(one, 1 << 20);
-    let later = Instant(100 * MS);
-    let mut over = Vec::new();
-    for _ in 0..200 {
-        send(&mut engine);
-        over.extend(sent(&mut engine, later).into_iter().map(|(subchannel, _)| subchannel));
-        // As the driver says after each time that it has sent.
-        [one, two].into_iter().for_each(|subchannel| engine.writable(subchannel, 1 << 20));
-    }
-    assert_eq!(over, [two; 200]);
-    engine.set_paused(one, false);
-    engine.writable(one, 1 << 20);
-    assert_eq!(sent(&mut engine, later), [(one, Body::Ack)]);
-}
-
-#[test]
 fn a_subchannel_that_falls_silent_after_it_has_retired_is_found_out() {
     let (mut engine, _) = over_two_rails(Config::default());
     send(&mut engine);

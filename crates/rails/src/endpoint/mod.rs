@@ -117,8 +117,6 @@ pub struct Endpoint {
     next_kernel_ack_query: Instant,
     /// Links with sockets that were full.
     stalled: Vec<usize>,
-    /// Links that take nothing new, to spare them BBR's ProbeRTT.
-    paused_links: Vec<usize>,
     /// The link that was read with success most recently.
     active_link: Option<usize>,
     /// What the clock said last, for what goes through shared memory: by a progress call, or when something was posted.
@@ -243,7 +241,6 @@ impl Endpoint {
             awaiting_kernel_acks: Vec::new(),
             next_kernel_ack_query: Instant(0),
             stalled: Vec::new(),
-            paused_links: Vec::new(),
             active_link: None,
             now: Instant(0),
             calls: 0,

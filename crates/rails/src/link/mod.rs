@@ -5,7 +5,6 @@ mod datagrams;
 mod sequence;
 mod stream;
 
-pub use congestion::probe_rtt::ProbeRttAvoidance;
 pub use congestion::startup_pacing::StartupPacing;
 pub use congestion::{CongestionControl, CongestionPhase, NEAR_RTT_NS};
 pub use datagrams::{DatagramKind, Datagrams};
@@ -20,7 +19,7 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::retire::Retirement;
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{Instant, Payload, RailId, SubchannelId};
+use fishplate_engine::{INTERRUPTION_NS, Instant, Payload, RailId, SubchannelId};
 
 use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Keys;
@@ -82,8 +81,6 @@ pub struct StreamLink {
     pub sampled: TcpInfo,
     /// Bounds the pacing of BBR's Startup.
     pub startup_pacing: StartupPacing,
-    /// Pauses it before BBR's ProbeRTT.
-    pub probe_rtt: ProbeRttAvoidance,
     /// Its window has limited it of late.
     pub is_window_limited: bool,
     /// The kernel retransmits at least every second.
@@ -96,10 +93,6 @@ pub struct StreamLink {
     pub described: Vec<u8>,
 }
 
-/// A link does not deliver if nothing that was sent is acknowledged for so long, in nanoseconds: the kernel has retransmitted
-/// after 0.2 and 0.6 s.
-const STUCK_NS: u64 = 1_000_000_000;
-
 /// A link that has carried so many bytes has carried long packets.
 const HAS_LONG_PACKETS: u64 = 1 << 20;
 
@@ -109,10 +102,10 @@ impl StreamLink {
         self.retirement.receive_leave(self.name.is_additional(), !self.name.by_peer)
     }
 
-    /// Whether frames reach the peer, as far as is known. Frames from the peer do not show that: paths may fail in one
-    /// direction.
+    /// Whether frames reach the peer, as far as is known: the peer's kernel has acknowledged something of late. Frames from the
+    /// peer do not show that: paths may fail in one direction.
     pub fn is_delivering(&self, now: Instant) -> bool {
-        self.stuck_since.is_none_or(|since| now.since_ns(since) < STUCK_NS)
+        self.stuck_since.is_none_or(|since| now.since_ns(since) < INTERRUPTION_NS)
     }
 
     /// Sends nothing more.
@@ -198,7 +191,6 @@ impl StreamLink {
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
             startup_pacing: StartupPacing::default(),
-            probe_rtt: ProbeRttAvoidance::default(),
             is_window_limited: false,
             probes_often: false,
             unanswered_since: None,

@@ -27,12 +27,13 @@ use super::{CreditReturn, Reply, State, VirtualChannel};
 use crate::envelope::Envelope;
 use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
-use crate::policy::{MAX_PIECE, View, Views};
+use crate::policy::{LAST_RESORT_NS, MAX_PIECE, View, Views};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, SendRef};
 
-/// Additional delay of a subchannel that may be much slower than assumed, in nanoseconds: less than that of one that is paused.
+/// Additional delay of a subchannel that may be much slower than assumed, in nanoseconds: more than a queue is let grow to over
+/// one that is known.
 const UNKNOWN_NS: u64 = 50_000_000;
 
 impl VirtualChannel {
@@ -86,11 +87,14 @@ impl VirtualChannel {
             self.live.iter().map(|index| &self.subchannels[usize::from(*index)]).filter(|near| near.estimate.is_near())
         };
         let first = near().find(|near| near.estimate.is_known()).or(near().next()).map(|near| near.rail);
-        let unknown_ns =
-            |subchannel: &super::Subchannel| match subchannel.estimate.is_known() || first == Some(subchannel.rail) {
-                true => 0,
-                false => UNKNOWN_NS,
-            };
+        let extra_delay_ns = |subchannel: &super::Subchannel| {
+            let is_known = subchannel.estimate.is_known() || first == Some(subchannel.rail);
+            match (subchannel.liveness.is_quarantined, is_known) {
+                (true, _) => LAST_RESORT_NS,
+                (false, false) => UNKNOWN_NS,
+                (false, true) => 0,
+            }
+        };
         let view = |(index, subchannel): (u8, &super::Subchannel)| View {
             rail: subchannel.rail.0,
             streams: streams[usize::from(subchannel.rail.0) % MAX_SUBCHANNELS],
@@ -98,7 +102,7 @@ impl VirtualChannel {
             in_flight: subchannel.estimate.queued_ahead(now),
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(),
-            delay_ns: subchannel.estimate.delay_ns() + subchannel.extra_delay_ns() + unknown_ns(subchannel),
+            delay_ns: subchannel.estimate.delay_ns() + extra_delay_ns(subchannel),
             late_ns: subchannel.estimate.late_ns(now),
             window: subchannel.estimate.window(),
             processor: self.processor,

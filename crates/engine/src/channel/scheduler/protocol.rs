@@ -1,16 +1,14 @@
 //! The choice of the protocol: eager, or rendezvous with early data.
 
 use crate::channel::VirtualChannel;
-use crate::channel::path::estimate::FAR_NS;
 use crate::channel::path::rate::MAX_EAGER_SIZE;
 use crate::channel::subchannel::Subchannel;
 use crate::time::Instant;
 
 /// No policy is asked about messages up to so many bytes: a rail below 5 Gbit/s takes as long for them as a piece costs the
-/// processors, and over a slower one they are mostly ahead of a wait for their answer.
+/// processors, and over a slower one they are mostly ahead of a wait for their answer. Nor has a message less early data,
+/// unless that is all of it.
 const MIN_CUT_SIZE: u64 = 4 << 10;
-/// Least early data of a message, in bytes, unless it is the whole message.
-const MIN_EARLY_DATA: u64 = 4 << 10;
 /// Early data of one message take at most this part of the credit that is left, 1/2: messages behind it need some too.
 const PART_OF_CREDIT: u64 = 2;
 
@@ -74,17 +72,7 @@ impl VirtualChannel {
             return len;
         }
         let early = limit.min(self.credit.available_for_payload() / PART_OF_CREDIT).min(u64::from(u32::MAX));
-        if early == len || early >= MIN_EARLY_DATA { early } else { 0 }
-    }
-
-    /// Whether the peer is distant, by whatever subchannel is the nearest: handshakes take that one.
-    pub fn is_far(&self) -> bool {
-        self.min_rtt_ns() >= FAR_NS
-    }
-
-    /// The shortest round trip of a subchannel, in nanoseconds; 0 without any.
-    pub fn min_rtt_ns(&self) -> u64 {
-        self.live().map(|subchannel| subchannel.estimate.min_rtt_ns()).min().unwrap_or(0)
+        if early == len || early >= MIN_CUT_SIZE { early } else { 0 }
     }
 
     fn live(&self) -> impl Iterator<Item = &Subchannel> {

@@ -14,7 +14,6 @@ use super::path::estimate::Estimate;
 use super::path::peer_clock::PeerClock;
 use super::path::sent_frames::{AckedFrames, SentFrame};
 use crate::ids::RailId;
-use crate::policy::LAST_RESORT_NS;
 use crate::rare::Rare;
 use crate::time::{Instant, MaybeInstant};
 use crate::wire::{Body, Header, Refusal, SendRef, Urgency};
@@ -34,10 +33,7 @@ pub const ACK_EVERY_FRAMES: u32 = 512;
 
 /// Nothing is acknowledged for so long, in nanoseconds, over a path that only loses packets: its kernel has repeated them
 /// twice by then. Who is silent for longer was stopped, or cut off, and what takes its time from that measures no path.
-const INTERRUPTION_NS: u64 = 1_000_000_000;
-
-/// About how long a pause takes, in nanoseconds.
-const PAUSE_NS: u64 = 60_000_000;
+pub const INTERRUPTION_NS: u64 = 1_000_000_000;
 
 /// What a frame in flight belongs to: who is told of its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,8 +103,6 @@ pub struct Subchannel {
     pub live: bool,
     /// It is memory that both sides see: nothing of its path is measured, and the driver tells what was delivered.
     pub is_in_memory: bool,
-    /// It takes nothing for a while.
-    pub is_paused: bool,
     /// Whether it makes progress.
     pub liveness: Liveness,
 }
@@ -166,7 +160,6 @@ impl Subchannel {
             refusals: Rare::new(),
             live: true,
             is_in_memory: false,
-            is_paused: false,
             liveness: Liveness::default(),
         }
     }
@@ -427,17 +420,6 @@ impl Subchannel {
     /// Whether everything is acknowledged both ways.
     pub fn is_drained(&self) -> bool {
         self.is_quiet() && self.ack_due.get().is_none() && self.refusals.is_empty()
-    }
-
-    /// Additional delay of what it is given now, as it is paused or quarantined, in nanoseconds.
-    pub fn extra_delay_ns(&self) -> u64 {
-        if self.liveness.is_quarantined {
-            LAST_RESORT_NS
-        } else if self.is_paused {
-            PAUSE_NS
-        } else {
-            0
-        }
     }
 
     /// The oldest frame that is not acknowledged.

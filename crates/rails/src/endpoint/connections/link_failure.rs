@@ -266,7 +266,6 @@ impl Endpoint {
     fn remove_stream(&mut self, at: usize) -> StreamLink {
         self.held.remove(at);
         self.unacknowledged_datagrams.retain(|other| *other != at);
-        self.paused_links.retain(|other| *other != at);
         self.stalled.retain(|other| *other != at);
         self.awaiting_kernel_acks.retain(|other| *other != at);
         if self.active_link == Some(at) {

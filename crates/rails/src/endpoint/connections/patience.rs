@@ -9,9 +9,7 @@ use crate::connect::outgoing::Attempt;
 use crate::discover::outage;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::{Peer, Role};
-
-/// How long to wait for a peer that prefers its own connection, in nanoseconds: it would have it by now.
-const YIELD_NS: u64 = 3_000_000_000;
+use crate::socket::SILENT_FOR_NS;
 
 impl Endpoint {
     /// For how long, in nanoseconds. (Time counts from the opening of the endpoint.) Where somebody listens, its process is
@@ -61,7 +59,8 @@ impl Endpoint {
         for at in 0..self.peers.len() {
             let (vc, peer) = (VcId(at as u32), &self.peers[at]);
             let waits = peer.role == Role::Acceptor && !peer.is_connected();
-            if waits && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= YIELD_NS) {
+            // It would have its own connection by now.
+            if waits && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= SILENT_FOR_NS) {
                 self.try_again(vc, now);
                 continue;
             }

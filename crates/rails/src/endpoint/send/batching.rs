@@ -12,9 +12,6 @@ use crate::endpoint::Endpoint;
 
 /// Sends in a row that are transmitted at once: the rail is busy with them when later ones are held back.
 const AT_ONCE: u32 = 4;
-/// The same to a distant peer: what a system call takes longer is little against the way, and short frames cost all that
-/// pass them on.
-const AT_ONCE_FAR: u32 = 2;
 /// Longest time from the end of one send to the next in a burst, in nanoseconds: a few times what posting takes.
 const LONGEST_GAP_NS: u64 = 20_000;
 /// Held bytes that are worth a system call: what the kernel hands to a network card at a time.
@@ -42,9 +39,9 @@ impl Burst {
         self.last = now;
     }
 
-    /// Whether what is sent now is likely to be followed by more. `is_far` is asked only where that makes a difference.
-    pub fn is_active(&self, calls: u64, is_far: impl FnOnce() -> bool) -> bool {
-        calls == self.calls && (self.length >= AT_ONCE || self.length >= AT_ONCE_FAR && is_far())
+    /// Whether what is sent now is likely to be followed by more.
+    pub fn is_active(&self, calls: u64) -> bool {
+        calls == self.calls && self.length >= AT_ONCE
     }
 }
 
@@ -93,16 +90,16 @@ impl Endpoint {
         Some(self.clock.now().since_ns(since))
     }
 
-    /// Whether anything is held back, may have to be retransmitted, or waits for a link that is paused.
+    /// Whether anything is held back, or may have to be retransmitted.
     #[inline]
     pub fn has_deferred_work(&self) -> bool {
-        !self.held.links.is_empty() || !self.unacknowledged_datagrams.is_empty() || !self.paused_links.is_empty()
+        !self.held.links.is_empty() || !self.unacknowledged_datagrams.is_empty()
     }
 
-    /// Retransmits datagrams that may have been lost, and resumes paused links, while the user makes no progress calls.
+    /// Retransmits datagrams that may have been lost, while the user makes no progress calls.
     pub fn service_deferred(&mut self) {
         let now = self.clock.now();
-        if self.retransmit_datagrams(now) | self.service_paused_links(now) {
+        if self.retransmit_datagrams(now) {
             self.pump(now);
         }
     }
@@ -128,11 +125,11 @@ impl Endpoint {
         if self.settings.ablation.is_off(Mechanism::Batching) {
             return false;
         }
-        let Endpoint { held, links, peers, engine, .. } = self;
+        let Endpoint { held, links, peers, .. } = self;
         let Some(link) = links.streams.get(at).filter(|_| held.enabled) else { return false };
         let vc = link.common.subchannel.vc;
         let burst = &peers[vc.0 as usize].burst;
-        if !burst.is_active(self.calls, || engine.is_far(vc)) || link.transmit.len() >= WORTH_A_CALL {
+        if !burst.is_active(self.calls) || link.transmit.len() >= WORTH_A_CALL {
             self.end_hold(at, now);
             return false;
         }
@@ -148,30 +145,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bursts_to_a_distant_peer_begin_earlier() {
-        let mut burst = Burst::default();
-        for _ in 0..=AT_ONCE_FAR {
-            assert!(!burst.is_active(7, || true));
-            burst.posted(Instant(1_000_000), 7);
-        }
-        assert!(burst.is_active(7, || true) && !burst.is_active(7, || false));
-    }
-
-    #[test]
     fn only_what_follows_close_behind_others_is_a_burst() {
         let mut burst = Burst::default();
         for at in 1..=u64::from(AT_ONCE) {
-            assert!(!burst.is_active(7, || false));
+            assert!(!burst.is_active(7));
             burst.posted(Instant(1_000_000 + at * LONGEST_GAP_NS), 7);
         }
         burst.posted(Instant(1_000_000 + u64::from(AT_ONCE + 1) * LONGEST_GAP_NS), 7);
-        assert!(burst.is_active(7, || false));
-        assert!(!burst.is_active(8, || false), "the user has looked");
+        assert!(burst.is_active(7));
+        assert!(!burst.is_active(8), "the user has looked");
         let late = Instant(1_000_000 + u64::from(AT_ONCE + 3) * LONGEST_GAP_NS);
         burst.transmitted(late);
         burst.posted(late, 7);
-        assert!(burst.is_active(7, || false), "it was kept from posting");
+        assert!(burst.is_active(7), "it was kept from posting");
         burst.posted(Instant(late.0 + 2 * LONGEST_GAP_NS), 7);
-        assert!(!burst.is_active(7, || false), "it has paused");
+        assert!(!burst.is_active(7), "it has paused");
     }
 }

@@ -27,7 +27,6 @@ impl Endpoint {
     /// Sends what the engine has to send and the links take. True if that was anything.
     pub(in crate::endpoint) fn pump(&mut self, now: Instant) -> bool {
         let mut moved = false;
-        self.resume_overdue_links(now);
         for _ in 0..MOST_ROUNDS {
             while let Some(transmit) = self.engine.poll_transmit(now) {
                 if let Some(link) = self.link_of(transmit.subchannel) {

@@ -1,4 +1,4 @@
-//! Samples `TCP_INFO` of the links: for the engine, and for window warm-up, pacing and streams.
+//! Samples `TCP_INFO` of the links: for the engine, and for congestion control, pacing and streams.
 
 use std::os::fd::AsFd;
 
@@ -7,13 +7,10 @@ use fishplate_engine::{Instant, Path};
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::link_kind::LinkId;
+use crate::socket::SILENT_FOR_NS;
 use crate::streams;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
-
-/// A link has failed when the peer's kernel does not answer for so long, in nanoseconds: longer than a
-/// few repetitions of what was lost. A peer that computes does answer, its kernel does.
-const SILENT_FOR_NS: u64 = 3_000_000_000;
 
 impl Endpoint {
     /// Looks at all links that were in use since the last time.
@@ -34,12 +31,9 @@ impl Endpoint {
             self.engine.probe_if_overdue(now, link.common.subchannel);
         }
         self.counters.touch(link.common.rail, &link.common.counts, now);
-        let is_idle = link.transmit.taken() == link.sampled_at_bytes
-            && !link.sampled.is_waiting()
-            && !link.blocked
-            && !link.probe_rtt.needs_sampling(now);
+        let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
         link.is_window_limited = false;
-        if is_idle && !link.congestion_phase.is_opening_window() {
+        if is_idle {
             return;
         }
         link.sampled_at_bytes = link.transmit.taken();
@@ -54,30 +48,17 @@ impl Endpoint {
         let is_stuck = info.unacknowledged > 0 && info.acknowledged_bytes == before.acknowledged_bytes;
         link.stuck_since = is_stuck.then(|| link.stuck_since.unwrap_or(now));
         let waited_ns = link.unanswered_since.map_or(0, |since| now.since_ns(since));
+        // A peer that computes does answer, its kernel does.
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
             return self.link_failed(LinkId::Stream(at), "the other side has not answered for 3 s");
         }
         link.common.counts.retransmitted = u64::from(info.retransmitted);
         self.engine.path_measured(now, link.common.subchannel, path(&info));
-        let segments = link.congestion_phase.advance(&link.socket, &before, &info, link.common.counts.tx_bytes);
-        if !self.settings.ablation.is_off(Mechanism::WindowWarmUp) {
-            self.warm_up_windows(at, segments, now);
-        }
-        self.apply_bbr_state(at, &before, &info, now);
-    }
-
-    /// What BBR knows bounds the start of link `at`, if it has BBR, and may have it rest.
-    fn apply_bbr_state(&mut self, at: usize, before: &TcpInfo, info: &TcpInfo, now: Instant) {
-        // Padding may have ended it.
-        let Some(link) = self.links.streams.get_mut(at) else { return };
-        let Some(bbr) = link.bbr() else { return };
-        let is_paced = !self.settings.ablation.is_off(Mechanism::StartupPacing);
-        if let Some(most) = link.startup_pacing.update(&bbr, before, info).filter(|_| is_paced) {
+        link.congestion_phase.advance(&link.socket, &before, &info);
+        let Some(bbr) = link.bbr().filter(|_| !self.settings.ablation.is_off(Mechanism::StartupPacing)) else { return };
+        if let Some(most) = link.startup_pacing.update(&bbr, &before, &info) {
             // Without, the start goes as BBR has it.
             let _ = set_max_pacing_rate(link.socket.as_fd(), most);
-        }
-        if !self.settings.ablation.is_off(Mechanism::ProbeRttAvoidance) {
-            self.update_probe_rtt(at, &bbr, info, now);
         }
     }
 }

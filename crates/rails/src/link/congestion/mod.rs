@@ -1,4 +1,4 @@
-//! Which congestion control algorithm a link uses when the user does not say, and how its window is opened.
+//! Which congestion control algorithm a link uses when the user does not say.
 //!
 //! The system's may pace what it sends (BBR does). Between near hosts with nothing in between that queues, a timer of the
 //! kernel for every packet costs more than the packet itself. Far away, a connection that sends a message now and then
@@ -9,14 +9,7 @@
 //!   a link or its shaper lets pass for the link's rate, and lets short exchanges wait for its pace.
 //! - A *distant* link goes over to BBR for good once its window is open, or a segment is lost. BBR takes pace and window
 //!   over from it, forgets neither while the link idles, and does not take a lost segment for a queue.
-//!
-//! The kernel counts a congestion window in segments, however short. Hence window warm-up: once a distant link has sent more
-//! than an initial window, padding (short frames without content) fills the window while the link has nothing else to send, and
-//! doubles it with each round trip, until it is open. The receiver's window, of 64 KiB to begin with, opens by two full segments with
-//! each of these that is long enough for the memory that it takes (net/ipv4/tcp_input.c of Linux, `tcp_grow_window`), as
-//! far as there is room.
 
-pub mod probe_rtt;
 pub mod startup_pacing;
 
 use std::net::TcpStream;
@@ -25,7 +18,7 @@ use std::os::fd::AsFd;
 use fishplate_engine::ASSUMED_RATE;
 use socket2::SockRef;
 
-use crate::socket::set_unsent_limit;
+use crate::socket::{MOST_UNSENT, set_unsent_limit};
 use crate::sys::option::reserve_receive_window;
 use crate::sys::tcp_info::TcpInfo;
 
@@ -38,13 +31,9 @@ pub const NEAR_RTT_NS: u64 = 300_000;
 /// What BBR sends in a round trip before it knows the rate, in windows: 2 / ln 2.
 const FIRST_GAIN: f64 = 2.885;
 /// An open window is no longer than this, in bytes: what a path of unknown rate is given at once at most.
-const MOST_OPEN: f64 = 1024.0 * 1024.0;
+const MOST_OPEN: u64 = MOST_UNSENT;
 /// What a peer that opens its window may send before it was read, in bytes: the window is opened by whole doublings.
-const MOST_OPEN_AT_PEER: u32 = 2 << 20;
-/// Segments of padding in the life of a link: 2^10 open the longest window, as many may be acknowledged in part.
-const MOST_PADDING: u32 = 2048;
-/// Bytes that leave a fresh connection at once: ten segments (RFC 6928).
-const FIRST_WINDOW: u64 = 10 * 1448;
+const MOST_OPEN_AT_PEER: u32 = 2 * MOST_OPEN as u32;
 
 /// The choice of algorithm for the links of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,8 +88,8 @@ impl CongestionControl {
             switch_to(socket, distant);
             return CongestionPhase::Settled;
         }
-        let open = (round_trip_bytes / FIRST_GAIN).min(MOST_OPEN) as u64;
-        CongestionPhase::Distant { then: distant.clone(), open, padding: MOST_PADDING }
+        let open = ((round_trip_bytes / FIRST_GAIN) as u64).min(MOST_OPEN);
+        CongestionPhase::Distant { then: distant.clone(), open }
     }
 }
 
@@ -127,38 +116,21 @@ pub enum CongestionPhase {
         then: String,
         /// An open window, in bytes.
         open: u64,
-        /// Segments of padding that may still be sent.
-        padding: u32,
     },
 }
 
 impl CongestionPhase {
-    /// Looks at what the kernel says after `sent` bytes of messages; `before`: what it said at the last look. Returns how
-    /// many segments of padding are to be sent now if the link has nothing else to send.
-    pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo, sent: u64) -> u32 {
+    /// Looks at what the kernel says; `before`: what it said at the last look.
+    pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo) {
         let (over, then) = match self {
-            CongestionPhase::Settled => return 0,
+            CongestionPhase::Settled => return,
             CongestionPhase::Near { then } => (has_lost(before, info), then),
-            CongestionPhase::Distant { then, open, .. } => {
-                (has_lost(before, info) || info.window_bytes() >= *open, then)
-            }
+            CongestionPhase::Distant { then, open } => (has_lost(before, info) || info.window_bytes() >= *open, then),
         };
         if over {
             switch_to(socket, then);
             *self = CongestionPhase::Settled;
         }
-        let CongestionPhase::Distant { padding, .. } = self else { return 0 };
-        if sent < FIRST_WINDOW {
-            return 0;
-        }
-        let segments = info.window.saturating_sub(info.unacknowledged).min(*padding);
-        *padding -= segments;
-        segments
-    }
-
-    /// Whether to sample it although the link has sent nothing.
-    pub fn is_opening_window(&self) -> bool {
-        matches!(self, CongestionPhase::Distant { padding, .. } if (1..MOST_PADDING).contains(padding))
     }
 }
 

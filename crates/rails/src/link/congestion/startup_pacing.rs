@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    const STARTING: Bbr = Bbr { bandwidth: 100_000_000, min_rtt_us: 20_000, is_startup: true, is_probe_rtt: false };
+    const STARTING: Bbr = Bbr { bandwidth: 100_000_000, is_startup: true };
 
     /// What the kernel says when so many segments have been acknowledged.
     fn info(rtt_ms: u64, acknowledged: u64) -> TcpInfo {

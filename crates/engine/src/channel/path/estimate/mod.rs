@@ -16,9 +16,9 @@ use crate::time::Instant;
 
 /// With so few bytes in flight, a frame measures the round trip, and padding the rate.
 const MAX_FOR_ROUND_TRIP: u64 = 4 << 10;
-/// A round trip, in nanoseconds, from which on a peer is distant: a handshake costs more there than copying what comes
-/// without one, and lets the path idle. Rails within a room are below, by a factor of three.
-pub const FAR_NS: u64 = 100_000;
+/// A round trip, in nanoseconds, from which on a path is distant: its kernel's own measurements of the rate count, and its clock
+/// is its own. Rails within a room are below, by a factor of three.
+const FAR_NS: u64 = 100_000;
 
 /// Where there are others, a subchannel is given no more than what it carries in so many nanoseconds and a round trip: what
 /// is bound to it cannot go over another that turns out to be faster, and what its peer sends meanwhile waits as long for
