@@ -171,7 +171,7 @@ def ablation_rows():
         row("startup-pacing", "latency", [1048576, 4194304], "1000", lab=far),
         row("probe-rtt-avoidance", "bandwidth", [1048576], "1000", lab=far, seconds=25),
         # BBR needs no other stream.
-        row("stream-doubling", "bandwidth", [1048576], "1000", lab=lossy, seconds=8,
+        row("parallel-streams", "bandwidth", [1048576], "1000", lab=lossy, seconds=8,
             variables={"FISHPLATE_CONGESTION": "cubic"}),
         row("tail-loss-probe", "latency", [65536], "1000", lab=lossy, seconds=8),
         row("tail-loss-probe", "exchange", [32768], "1000,1000", lab=["--delay", "0.1ms", "--loss", "0.001"], options=six,

@@ -23,12 +23,12 @@ pub enum Mechanism {
     FlapDamping,
     /// The kernel is asked what the peer's kernel has.
     KernelAcknowledgements,
+    /// More streams where they carry more.
+    ParallelStreams,
     /// Busy links are paused before BBR's ProbeRTT.
     ProbeRttAvoidance,
     /// BBR's Startup phase is bounded.
     StartupPacing,
-    /// More streams where one is limited.
-    StreamDoubling,
     /// A PING behind a frame whose acknowledgement is overdue.
     TailLossProbe,
     /// Padding opens windows.
@@ -45,9 +45,9 @@ const NAMES: [(&str, Mechanism); 12] = [
     ("early-data", EarlyData),
     ("flap-damping", FlapDamping),
     ("kernel-acknowledgements", KernelAcknowledgements),
+    ("parallel-streams", ParallelStreams),
     ("probe-rtt-avoidance", ProbeRttAvoidance),
     ("startup-pacing", StartupPacing),
-    ("stream-doubling", StreamDoubling),
     ("tail-loss-probe", TailLossProbe),
     ("window-warm-up", WindowWarmUp),
 ];

@@ -84,8 +84,6 @@ pub struct StreamLink {
     pub startup_pacing: StartupPacing,
     /// Pauses it before BBR's ProbeRTT.
     pub probe_rtt: ProbeRttAvoidance,
-    /// Its window has limited it of late.
-    pub is_window_limited: bool,
     /// The kernel retransmits at least every second.
     pub probes_often: bool,
     /// Since when the kernel has been waiting for an answer of the peer's kernel.
@@ -199,7 +197,6 @@ impl StreamLink {
             sampled: TcpInfo::default(),
             startup_pacing: StartupPacing::default(),
             probe_rtt: ProbeRttAvoidance::default(),
-            is_window_limited: false,
             probes_often: false,
             unanswered_since: None,
             stuck_since: None,

@@ -7,7 +7,6 @@ use fishplate_engine::{Instant, Path};
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::link_kind::LinkId;
-use crate::streams;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
@@ -38,7 +37,6 @@ impl Endpoint {
             && !link.sampled.is_waiting()
             && !link.blocked
             && !link.probe_rtt.needs_sampling(now);
-        link.is_window_limited = false;
         if is_idle && !link.congestion_phase.is_opening_window() {
             return;
         }
@@ -47,7 +45,6 @@ impl Endpoint {
         if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
             self.engine.made_progress(now, link.common.subchannel);
         }
-        link.is_window_limited = streams::limits(&link.sampled, &info);
         self.counters.measured(link.common.rail, &info);
         let before = std::mem::replace(&mut link.sampled, info);
         link.unanswered_since = info.is_unanswered(link.probes_often).then(|| link.unanswered_since.unwrap_or(now));
