@@ -175,7 +175,7 @@ def ablation_rows():
         row("flap-damping", "exchange", [32768], "1000,1000", options=pair, seconds=20, meanwhile=FLAPS),
         row("flap-damping", "bandwidth", [1048576], "1000,1000", seconds=20, meanwhile=FLAPS),
         # BBR needs no other stream.
-        row("stream-doubling", "bandwidth", [1048576], "1000", lab=lossy, seconds=8,
+        row("parallel-streams", "bandwidth", [1048576], "1000", lab=lossy, seconds=8,
             variables={"FISHPLATE_CONGESTION": "cubic"}),
         # Messages of a few segments: most that are lost are among the last.
         row("tail-loss-probe", "latency", [8, 4096], "1000", lab=["--delay", "1ms", "--loss", "0.01"], seconds=4),

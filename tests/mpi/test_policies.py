@@ -88,6 +88,21 @@ class Policies(MpiTest):
         self.succeeds(ran, "all contents right", "4 processes on 2 hosts")
 
 
+class Streams(MpiTest):
+    """How many connections a rail gets by itself."""
+
+    def streams(self, *on):
+        """The most that either rank had over the rail at a time, in traffic that always waits for it."""
+        options = ["--sizes", "1M", "--interval", 1, "--duration", 6]
+        ran = self.succeeds(self.mpi(2, bench("bandwidth"), *options, on=["--rails", "200", *on]))
+        return max(line["streams"] for line in ran.counters)
+
+    def test_flows_that_are_limited_become_many_and_others_do_not(self):
+        # Of a trial that fails there are four.
+        self.assertLessEqual(self.streams(), 4)
+        self.assertEqual(self.streams("--flow-limit", "10"), 16)
+
+
 class Shares(MpiTest):
     """Which rails carry long messages under each policy."""
 

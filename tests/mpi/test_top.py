@@ -60,7 +60,10 @@ class Top(MpiTest):
             rails = [seen[rank, rail] for rail in ["r0", "r1"]]
             self.assertAlmostEqual(sum(rail["share"] for rail in rails), 1)
             for rail in rails:
-                self.assertEqual((rail["host"], rail["peers"], rail["links"]), (host, 1, 1))
+                self.assertEqual((rail["host"], rail["peers"]), (host, 1))
+                # More are on trial now and then.
+                self.assertEqual(rail["links"], rail["streams"])
+                self.assertIn(rail["links"], [1, 4])
                 self.assertGreater(rail["rtt_us"], 0)
 
         def failed(seen):

@@ -23,10 +23,10 @@ pub enum Mechanism {
     FlapDamping,
     /// The kernel is asked what the peer's kernel has.
     KernelAcknowledgements,
+    /// More streams where they carry more.
+    ParallelStreams,
     /// BBR's Startup phase is bounded.
     StartupPacing,
-    /// More streams where one is limited.
-    StreamDoubling,
     /// A PING behind a frame whose acknowledgement is overdue.
     TailLossProbe,
 }
@@ -41,8 +41,8 @@ const NAMES: [(&str, Mechanism); 10] = [
     ("early-data", EarlyData),
     ("flap-damping", FlapDamping),
     ("kernel-acknowledgements", KernelAcknowledgements),
+    ("parallel-streams", ParallelStreams),
     ("startup-pacing", StartupPacing),
-    ("stream-doubling", StreamDoubling),
     ("tail-loss-probe", TailLossProbe),
 ];
 

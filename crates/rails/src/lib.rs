@@ -35,6 +35,7 @@ mod listen;
 pub mod live;
 mod logger;
 pub mod netlink;
+pub mod numa;
 pub mod ofi;
 mod open_files;
 pub mod pairing;

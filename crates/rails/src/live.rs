@@ -84,6 +84,15 @@ pub struct Rail {
     pub state: State,
     /// Connections over it.
     pub links: u32,
+    /// Those to one peer, at most.
+    #[serde(default)]
+    pub streams: u32,
+    /// Bytes a second that one connection gets, where several get clearly more.
+    #[serde(default)]
+    pub flow_rate: Option<u64>,
+    /// Bytes a second that its port has sent, whoever had it sent, while messages waited.
+    #[serde(default)]
+    pub port_rate: Option<u64>,
     /// Bytes of messages sent.
     pub tx_bytes: u64,
     /// Bytes of messages received.
@@ -240,6 +249,9 @@ mod tests {
             address: "fd00:1111:2222:3333:4444:5555:6666:7777".parse().ok(),
             state: State::Connecting,
             links: u32::MAX,
+            streams: u32::MAX,
+            flow_rate: Some(u64::MAX),
+            port_rate: Some(u64::MAX),
             tx_bytes: u64::MAX,
             rx_bytes: u64::MAX,
             tx_messages: u64::MAX,

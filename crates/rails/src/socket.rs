@@ -33,7 +33,7 @@ pub fn may_bind_to(device: &str) -> io::Result<()> {
     unconnected(Ipv4Addr::UNSPECIFIED.into())?.bind_device(Some(device.as_bytes()))
 }
 
-/// Starts to connect from `local` to `remote`; the socket becomes writable when that has succeeded or failed.
+/// Starts to connect from `local`, or another port if that is taken, to `remote`; the socket becomes writable when that has succeeded or failed.
 /// `device` is set where the peer is not on this node, so that two rails in one network stay two; `congestion` is the
 /// congestion control that it starts with. With `short` segments neither side sends longer ones than [`SHORT_SEGMENT`].
 pub fn connect(
@@ -47,7 +47,14 @@ pub fn connect(
     if short {
         socket.set_tcp_mss(SHORT_SEGMENT)?;
     }
-    bind(&socket, local, device)?;
+    match bind(&socket, local, device) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && local.port() != 0 => {
+            let mut any = local;
+            any.set_port(0);
+            socket.bind(&any.into())?;
+        }
+        bound => bound?,
+    }
     match socket.connect(&remote.into()) {
         Ok(()) => {}
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}

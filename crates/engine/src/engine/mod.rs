@@ -301,6 +301,11 @@ impl Engine {
         channel.state != State::Open || channel.is_quiet() && !owes()
     }
 
+    /// Whether something waits until a subchannel to the peer of `vc` can take it.
+    pub fn has_backlog(&self, vc: VcId) -> bool {
+        !self.vcs[vc.0 as usize].is_idle()
+    }
+
     /// Why the peer of `vc` is lost, if it is.
     pub fn loss(&self, vc: VcId) -> Option<&str> {
         match &self.vcs[vc.0 as usize].state {

@@ -13,7 +13,7 @@ use crate::lab::measure::Measured;
 use crate::lab::registry::Slot;
 use crate::lab::{Choice, Delay, LossSetting, Rail, Size, Topology, enter, print, start};
 use crate::storage::Asked;
-use crate::testbed::Rate;
+use crate::testbed::{FlowLimit, Rate};
 
 /// Clusters of hosts on this machine, whose rails have rates, delays, queues and loss.
 ///
@@ -68,7 +68,7 @@ struct Which {
 #[derive(clap::Args)]
 struct Up {
     /// What to build, in TOML; instead of the options below.
-    #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "path_mtu", "queue"])]
+    #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "path_mtu", "queue", "flow_limit"])]
     file: Option<PathBuf>,
 
     /// What to call it.
@@ -111,6 +111,10 @@ struct Up {
     /// What may wait to be sent, in bytes.
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
     queue: Vec<Size>,
+
+    /// What one flow gets, in Mbit/s, and in how many classes flows are told apart (16): 500:2 is a bond of two ports.
+    #[arg(long, value_name = "RATE[:CLASSES],...", value_delimiter = ',')]
+    flow_limit: Vec<FlowLimit>,
 
     /// Storage, which the last hosts serve: tmpfs, nfs, nfs3, glusterfs, moosefs, path:FOLDER.
     #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp]", value_parser = Asked::from_str)]
@@ -219,6 +223,7 @@ impl Up {
         each(&mut outer, "--loss", &self.loss, |rail, loss| rail.loss = loss)?;
         each(&mut outer, "--path-mtu", &self.path_mtu, |rail, mtu| rail.path_mtu = Some(mtu))?;
         each(&mut outer, "--queue", &self.queue, |rail, queue| rail.queue = Some(queue))?;
+        each(&mut outer, "--flow-limit", &self.flow_limit, |rail, limit| rail.flow_limit = Some(limit))?;
         if !several {
             return Ok(Topology::cluster(hosts, outer));
         }

@@ -9,9 +9,10 @@ use fishplate_rails::discover::{self, Interface, Verdict};
 use fishplate_rails::ofi::adapters::{Adapter, SYSFS};
 use fishplate_rails::ofi::wanted;
 use fishplate_rails::rail::Rail;
-use fishplate_rails::{Settings, hints, netlink, pairing, probe};
+use fishplate_rails::{Settings, hints, netlink, numa, pairing, probe, process};
 use serde::Serialize;
 
+use crate::counters::live::Flows;
 use crate::output::text;
 
 /// Shows the rails that would be used, and why other interfaces would not.
@@ -49,6 +50,12 @@ struct Row {
     addresses: Vec<IpAddr>,
     speed_mbps: Option<u64>,
     mtu: u32,
+    /// Of its device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numa_node: Option<u32>,
+    /// What running programs know of its connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flows: Option<Flows>,
     /// Why it carries nothing at present.
     #[serde(skip_serializing_if = "Option::is_none")]
     outage: Option<&'static str>,
@@ -99,8 +106,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let own: Vec<IpAddr> = interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
     let used = pairing::pair(&rails, &args.peer.iter().map(|ip| vec![*ip]).collect::<Vec<_>>());
     let mut rows: Vec<Row> = interfaces.iter().map(Row::new).collect();
+    let known = Flows::of_host(process::host());
     for (at, (rail, row)) in rails.iter().zip(&mut rows).enumerate() {
         row.hints = hints::hints(rail, &rails);
+        row.flows = known.get(&rail.name).copied();
         if row.outage.is_some() {
             continue;
         }
@@ -191,6 +200,8 @@ impl Row {
             addresses: interface.addresses.iter().map(|address| address.ip).collect(),
             speed_mbps: interface.speed_mbps,
             mtu: interface.mtu,
+            numa_node: numa::node(&interface.name, interface.index),
+            flows: None,
             outage: interface.outage,
             reason,
             hints: Vec::new(),
@@ -224,6 +235,12 @@ fn print(rows: &[Row]) {
     println!("{table}");
     let rails = rows.iter().filter(|row| row.rail).count();
     println!("{rails} of {} interfaces would be rails (FISHPLATE_RAILS chooses others)", rows.len());
+    for (row, node) in rows.iter().filter_map(|row| Some((row, row.numa_node?))) {
+        println!("{} is at NUMA node {node}", row.name);
+    }
+    for (row, flows) in rows.iter().filter_map(|row| Some((row, row.flows?))) {
+        println!("{}: {flows}", row.name);
+    }
     for (row, hint) in rows.iter().flat_map(|row| row.hints.iter().map(move |hint| (row, hint))) {
         println!("{}: {hint}", row.name);
     }

@@ -12,7 +12,7 @@ use crate::lab::schedule::{Entry, Schedule};
 use crate::lab::{Lab, Rail, Topology};
 use crate::storage::Asked;
 use crate::system::child_process::{self, Signals};
-use crate::testbed::{Burst, MAX_RAILS, Rate, isolate, rail_names};
+use crate::testbed::{Burst, FlowLimit, MAX_RAILS, Rate, isolate, rail_names};
 
 /// Runs a command on hosts and rails that exist only for it.
 ///
@@ -30,6 +30,11 @@ pub struct Args {
     /// What a shaped rail that has idled lets pass at once: 200 us at its rate, or a packet as network interfaces do.
     #[arg(long, value_enum, default_value_t)]
     burst: Burst,
+
+    /// What one flow gets of each shaped rail, in Mbit/s, and in how many classes flows are told apart (16): 500:2 is a bond
+    /// of two ports.
+    #[arg(long, value_name = "RATE[:CLASSES]")]
+    flow_limit: Option<FlowLimit>,
 
     /// Number of hosts; with more than two, each rail is a switch.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
@@ -54,6 +59,7 @@ Examples:
   fishplate testbed --rails unshaped -- fishplate run -- mpiexec -n 2 ./program
   fishplate testbed --rails 1000,1000 --schedule '3s r0=250; 6s r0=1000' -- mpiexec -n 2 ./program
   fishplate testbed --rails 1000,250 --burst packet -- mpiexec -n 2 ./program
+  fishplate testbed --rails 1000,1000 --flow-limit 250 -- mpiexec -n 2 ./program
   fishplate testbed --hosts 5 --storage glusterfs:servers=4 -- sh -c 'df $FISHPLATE_STORAGE'
   fishplate testbed --hosts 4 -- sh -c '$FISHPLATE_TESTBED_LAUNCH node3 ip address'
 
@@ -81,7 +87,8 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
 
     let signals = Signals::take()?;
     isolate::settle()?;
-    let rail = |rate: &Rate| Rail { burst: args.burst, ..Rail::of_rate(*rate) };
+    let flow_limit = |rate: &Rate| args.flow_limit.filter(|_| !rate.is_unshaped());
+    let rail = |rate: &Rate| Rail { burst: args.burst, flow_limit: flow_limit(rate), ..Rail::of_rate(*rate) };
     let rails = args.rails.iter().map(rail).collect();
     let topology = Topology { storage: args.storage.clone(), ..Topology::cluster(args.hosts.into(), rails) };
     let mut lab = Lab::build(&topology, &folder)?;

@@ -128,7 +128,8 @@ fn text(rows: &[Row]) -> String {
     if rows.is_empty() {
         return "no MPI program with Fishplate is running here (FISHPLATE_TOP=off hides one)".into();
     }
-    let numbers = ["rank", "peers", "sent/s", "received/s", "share", "round trip", "resent"];
+    let numbers =
+        ["rank", "peers", "sent/s", "received/s", "share", "streams", "a flow", "port", "round trip", "resent"];
     let waits = rows.iter().any(|row| row.waits_for.is_some());
     let titles = ["host", "program", "rail", "state"].into_iter().chain(numbers).chain(waits.then_some("waits"));
     let titles: Vec<&str> = titles.collect();
@@ -149,6 +150,9 @@ fn text(rows: &[Row]) -> String {
             rate(row.tx_rate),
             rate(row.rx_rate),
             row.share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0)),
+            row.streams.to_string(),
+            rate(row.flow_rate.map(|rate| rate as f64)),
+            rate(row.port_rate.map(|rate| rate as f64)),
             row.rtt_us.map_or("-".into(), |rtt| format!("{} us", text::thousands(rtt))),
             text::thousands(row.retransmitted_segments),
         ];

@@ -1,9 +1,12 @@
 //! Counters of running processes: rates of their rails, from two readings of the pages that they publish.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use fishplate_rails::live::{self, Page, State};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::output::text;
 
 /// One rail of one process, now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,6 +27,12 @@ pub struct Row {
     pub state: State,
     /// Connections over it.
     pub links: u32,
+    /// Those to one peer, at most.
+    pub streams: u32,
+    /// Bytes a second that one connection gets, where several get clearly more.
+    pub flow_rate: Option<u64>,
+    /// Bytes a second that the port has sent while messages waited.
+    pub port_rate: Option<u64>,
     /// Bytes a second sent since the look before; null where the process has not called its MPI since.
     pub tx_rate: Option<f64>,
     /// Bytes a second received.
@@ -38,6 +47,51 @@ pub struct Row {
     pub waits_for: Option<String>,
     /// For how many seconds.
     pub waits_s: Option<f64>,
+}
+
+/// What running processes know of the connections of a rail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flows {
+    /// Most connections to one peer.
+    pub streams: u32,
+    /// Bytes a second that one connection gets, where several get clearly more.
+    pub flow_rate: Option<u64>,
+    /// Bytes a second that the port has sent while messages waited.
+    pub port_rate: Option<u64>,
+}
+
+impl Flows {
+    /// Those of a host's rails by the rails' names, as far as its processes know what ports carry.
+    pub fn of_host(host: &str) -> BTreeMap<String, Flows> {
+        let pages = live::pages().into_iter().map(|(_, page)| page).filter(|page| page.host == host);
+        Flows::of_rails(pages.flat_map(|page| page.rails))
+    }
+
+    fn of_rails(rails: impl Iterator<Item = live::Rail>) -> BTreeMap<String, Flows> {
+        let mut all = BTreeMap::new();
+        for rail in rails.filter(|rail| rail.port_rate.is_some()) {
+            let flows: &mut Flows = all.entry(rail.name).or_default();
+            flows.streams = flows.streams.max(rail.streams);
+            flows.flow_rate = flows.flow_rate.max(rail.flow_rate);
+            flows.port_rate = flows.port_rate.max(rail.port_rate);
+        }
+        all
+    }
+}
+
+impl fmt::Display for Flows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let port = text::bytes(self.port_rate.unwrap_or(0));
+        match self.flow_rate {
+            None => write!(f, "its port gives running programs {port}/s"),
+            Some(flow) => write!(
+                f,
+                "a connection gets {}/s, its port gives {port}/s over the {} of running programs",
+                text::bytes(flow),
+                text::plural(self.streams.into(), "connection")
+            ),
+        }
+    }
 }
 
 /// Looks at the pages of processes again and again.
@@ -81,6 +135,9 @@ fn rows(page: &Page, before: Option<&Page>) -> Vec<Row> {
         rail: rail.name.clone(),
         state: rail.state,
         links: rail.links,
+        streams: rail.streams,
+        flow_rate: rail.flow_rate,
+        port_rate: rail.port_rate,
         tx_rate: seconds.map(|seconds| sent as f64 / seconds),
         rx_rate: seconds.map(|seconds| received as f64 / seconds),
         share: (total > 0).then(|| (sent + received) as f64 / total as f64),
@@ -102,6 +159,9 @@ mod tests {
             address: "10.0.0.1".parse().ok(),
             state: State::Up,
             links: 1,
+            streams: 1,
+            flow_rate: None,
+            port_rate: None,
             tx_bytes,
             rx_bytes,
             tx_messages: 0,
@@ -112,6 +172,19 @@ mod tests {
         let rails = bytes.into_iter().enumerate().map(rail).collect();
         let (schema, host, program) = (live::SCHEMA.into(), "a".into(), "x".into());
         ("one".into(), Page { schema, host, pid: 1, rank: Some(0), program, seconds, peers: 1, waits: None, rails })
+    }
+
+    #[test]
+    fn what_several_processes_know_of_a_rail_is_the_most_that_one_of_them_does() {
+        let rail = |streams, flow_rate, port_rate| {
+            let (_, page) = page(1.0, [(0, 0), (0, 0)]);
+            live::Rail { streams, flow_rate, port_rate, ..page.rails[0].clone() }
+        };
+        let all = [rail(9, None, None), rail(4, Some(31_000_000), Some(1)), rail(1, None, Some(125_000_000))];
+        let flows = Flows::of_rails(all.into_iter())["r0"];
+        assert_eq!(flows, Flows { streams: 4, flow_rate: Some(31_000_000), port_rate: Some(125_000_000) });
+        let told = "a connection gets 31.0 MB/s, its port gives 125 MB/s over the 4 connections of running programs";
+        assert_eq!(flows.to_string(), told);
     }
 
     #[test]

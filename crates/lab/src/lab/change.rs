@@ -52,6 +52,7 @@ impl Update {
             path_mtu: self.path_mtu.unwrap_or(rail.path_mtu),
             queue: self.queue.unwrap_or(rail.queue),
             burst: rail.burst,
+            flow_limit: rail.flow_limit,
         }
     }
 

@@ -6,7 +6,7 @@ use fishplate_longbow::link::{self, Loss, Settings};
 use serde::{Deserialize, Serialize};
 
 use super::units::{Delay, Size};
-use crate::testbed::{Burst, Rate};
+use crate::testbed::{Burst, FlowLimit, Rate};
 
 /// One rail, the same in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Rail {
     /// What the kernel's shaper lets pass at once.
     #[serde(skip_serializing_if = "Burst::is_default")]
     pub burst: Burst,
+    /// What one flow gets of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_limit: Option<FlowLimit>,
 }
 
 /// Loss of packets: a probability, or bursts.
@@ -67,7 +70,7 @@ impl Rail {
 
     /// Whether the kernel's shaper can do it.
     pub fn is_rate_alone(&self) -> bool {
-        *self == Rail { burst: self.burst, ..Rail::of_rate(self.rate_mbit) }
+        *self == Rail { burst: self.burst, flow_limit: self.flow_limit, ..Rail::of_rate(self.rate_mbit) }
     }
 
     /// Whether nothing is asked of it.
@@ -151,6 +154,9 @@ impl fmt::Display for Rail {
         }
         if let Some(queue) = self.queue {
             write!(f, ", queue {queue}")?;
+        }
+        if let Some(limit) = self.flow_limit {
+            write!(f, ", {limit}")?;
         }
         f.write_str(if self.burst.is_default() { "" } else { ", bursts of a packet" })
     }

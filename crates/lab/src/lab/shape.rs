@@ -8,8 +8,8 @@ use fishplate_longbow::{check, link::Settings, offload_limit_bytes};
 
 use super::Lab;
 use super::link::{At, End, Kind, Link};
+use super::rail::Rail;
 use super::topology::Choice;
-use crate::testbed::{Burst, Rate};
 
 /// An emulator and what it serves.
 pub struct Emulation {
@@ -82,11 +82,13 @@ impl Lab {
             emulation.emulator.set(&link.name, Direction::Ab, &link.asked.settings())?;
             emulation.emulator.set(&link.name, Direction::Ba, &backward(&link))?;
         }
-        if !emulated {
-            self.shape(&link.a, link.asked.rate_mbit, link.asked.burst)?;
+        // The emulator does not know flows.
+        let is_kernels = !emulated || link.asked.flow_limit.is_some();
+        if is_kernels {
+            self.shape(&link.a, &link.asked)?;
         }
-        if !emulated || matches!(link.kind, Kind::Port(_)) {
-            self.shape(&link.b, link.asked.rate_mbit, link.asked.burst)?;
+        if is_kernels || matches!(link.kind, Kind::Port(_)) {
+            self.shape(&link.b, &link.asked)?;
         }
         self.limit_offload(link.rail)
     }
@@ -105,8 +107,9 @@ impl Lab {
         }
         self.start_emulator(Backend::Nfqueue, links.clone())?;
         for link in self.links.clone().iter().filter(|link| links.contains(&link.name)) {
-            self.shape(&link.a, Rate::Unshaped, Burst::Default)?;
-            self.shape(&link.b, Rate::Unshaped, Burst::Default)?;
+            let asked = if link.asked.flow_limit.is_some() { link.asked } else { Rail::default() };
+            self.shape(&link.a, &asked)?;
+            self.shape(&link.b, &asked)?;
         }
         Ok(())
     }
@@ -116,14 +119,15 @@ impl Lab {
         self.emulation.as_ref().is_some_and(|emulation| emulation.links.contains(&link.name))
     }
 
-    /// Gives an interface a rate at which it sends, and bursts.
-    fn shape(&self, end: &End, rate: Rate, burst: Burst) -> Result<()> {
-        let device = &end.interface;
-        if self.batch(end.at, "tc", &rate.tc_lines(device, burst)).is_ok() {
+    /// Gives an interface a rate at which it sends, bursts, and a limit of its flows.
+    fn shape(&self, end: &End, asked: &Rail) -> Result<()> {
+        let (device, rate) = (&end.interface, asked.rate_mbit);
+        if self.batch(end.at, "tc", &rate.tc_lines(device, asked.burst, asked.flow_limit)).is_ok() {
             return Ok(());
         }
         let problem = || format!("cannot give {device} a rate of {rate}");
-        self.batch(end.at, "tc", &rate.tc_install_lines(device, burst)).with_context(problem)
+        let lines = rate.tc_install_lines(device, asked.burst, asked.flow_limit);
+        self.batch(end.at, "tc", &lines).with_context(problem)
     }
 
     /// Keeps offload frames as short as the slowest link that they pass wants them.

@@ -173,15 +173,22 @@ impl Topology {
             check_rails(&cluster.rails, rails).with_context(|| format!("cluster {}", cluster.name))?;
         }
         self.check_wans(rails)?;
-        self.check_bursts()
+        self.check_bursts()?;
+        let is_limited = |rail: &&Rail| rail.flow_limit.is_none() || !rail.rate_mbit.is_unshaped();
+        ensure!(self.all_rails().all(|rail| is_limited(&rail)), "`flow_limit` is for rails that have a rate");
+        Ok(())
+    }
+
+    /// Of clusters, then of what joins them.
+    fn all_rails(&self) -> impl Iterator<Item = &Rail> {
+        let inner = self.clusters.iter().flat_map(|cluster| &cluster.rails);
+        inner.chain(self.wans.iter().flat_map(|wan| &wan.rails))
     }
 
     /// The emulator lets packets pass one by one, whatever was asked.
     fn check_bursts(&self) -> Result<()> {
-        let inner = self.clusters.iter().flat_map(|cluster| &cluster.rails);
-        let rails: Vec<&Rail> = inner.chain(self.wans.iter().flat_map(|wan| &wan.rails)).collect();
-        let shaped = self.emulator == Choice::Auto && rails.iter().all(|rail| rail.is_rate_alone());
-        let asked = rails.iter().any(|rail| !rail.burst.is_default());
+        let shaped = self.emulator == Choice::Auto && self.all_rails().all(Rail::is_rate_alone);
+        let asked = self.all_rails().any(|rail| !rail.burst.is_default());
         ensure!(shaped || !asked, "`burst` is for the kernel's shaper, which is used where all rails have rates alone");
         Ok(())
     }
@@ -293,6 +300,8 @@ mod tests {
             ("name = \"west\"", "name = \"w-t\"", "no name of a cluster"),
             ("rate_mbit = 1000 }", "rate_mbit = 1000, burst = \"packet\" }", "where all rails have rates alone"),
             ("rate_mbit = 1000 }", "rate_mbit = 1000, burst = 2048 }", "burst"),
+            ("rate_mbit = 1000 }", "rate_mbit = 1000, flow_limit = \"500:3\" }", "no limit of flows"),
+            ("rate_mbit = 1000 }", "flow_limit = \"500:2\" }", "`flow_limit` is for rails that have a rate"),
             (", { delay = \"1ms\", queue = \"1M\" }", "", "wan east-west: 1 rails, where others have 2"),
         ] {
             let found = refusal(from, to);

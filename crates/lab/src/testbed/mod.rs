@@ -4,6 +4,7 @@
 //! removes every process, link and mount when it ends, even by SIGKILL. In there each host is a process that holds a
 //! network and a host name ([`host`]).
 
+pub mod flow_limit;
 pub mod host;
 pub mod isolate;
 pub mod multipath;
@@ -11,6 +12,7 @@ pub mod orphans;
 pub mod rate;
 pub mod shaper_burst;
 
+pub use flow_limit::FlowLimit;
 pub use rate::Rate;
 pub use shaper_burst::Burst;
 

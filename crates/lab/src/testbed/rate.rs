@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Burst;
+use super::{Burst, FlowLimit};
 
 /// Highest rate in Mbit/s; beyond it a single core cannot follow anyway.
 const MAX_MBIT: u32 = 100_000;
@@ -39,7 +39,7 @@ impl Rate {
     }
 
     /// Lines for `tc -batch` that give `device` this rate, whatever it had.
-    pub fn tc_lines(self, device: &str, burst: Burst) -> String {
+    pub fn tc_lines(self, device: &str, burst: Burst, flow_limit: Option<FlowLimit>) -> String {
         match self {
             Rate::Unshaped => format!("qdisc replace dev {device} root noqueue\n"),
             Rate::Mbit(mbit) => {
@@ -47,22 +47,25 @@ impl Rate {
                 // Replacing the class of an existing shaper keeps what is queued.
                 format!(
                     "class replace dev {device} parent 1: classid 1:1 htb \
-                     rate {mbit}mbit ceil {mbit}mbit burst {bucket} cburst {bucket} quantum 65536\n"
+                     rate {mbit}mbit ceil {mbit}mbit burst {bucket} cburst {bucket} quantum 65536\n{}",
+                    flow_limit.map_or(String::new(), |limit| limit.tc_lines(device, mbit, burst))
                 )
             }
         }
     }
 
     /// Lines for `tc -batch` that put a shaper on `device`, which has none.
-    pub fn tc_install_lines(self, device: &str, burst: Burst) -> String {
-        match self {
-            Rate::Unshaped => String::new(),
-            Rate::Mbit(_) => format!(
-                "qdisc replace dev {device} root handle 1: htb default 1\n{}\
-                 qdisc replace dev {device} parent 1:1 handle 10: bfifo limit {QUEUE}\n",
-                self.tc_lines(device, burst)
-            ),
+    pub fn tc_install_lines(self, device: &str, burst: Burst, flow_limit: Option<FlowLimit>) -> String {
+        if self.is_unshaped() {
+            return String::new();
         }
+        let default_class = flow_limit.map_or("1", |_| FlowLimit::default_class());
+        let queues = match flow_limit {
+            Some(limit) => limit.tc_install_lines(device),
+            None => format!("qdisc replace dev {device} parent 1:1 handle 10: bfifo limit {QUEUE}\n"),
+        };
+        let classes = self.tc_lines(device, burst, flow_limit);
+        format!("qdisc replace dev {device} root handle 1: htb default {default_class}\n{classes}{queues}")
     }
 }
 
@@ -119,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_bucket_is_that_of_the_burst() {
-        let lines = |burst| Rate::Mbit(1000).tc_lines("r0", burst);
+        let lines = |burst| Rate::Mbit(1000).tc_lines("r0", burst, None);
         assert!(lines(Burst::Default).contains("burst 25000 cburst 25000 "));
         assert!(lines(Burst::Packet).contains("burst 2048 cburst 2048 "));
     }

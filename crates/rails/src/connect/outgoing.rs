@@ -48,6 +48,8 @@ pub struct Attempt {
     pub rail: u8,
     /// Which of the rail's streams.
     pub stream: u8,
+    /// Our port, if it matters; the kernel chooses another one where it is taken.
+    pub local_port: u16,
     /// The peer's end in the present try.
     pub remote: SocketAddr,
     /// Other addresses where it may be, to be tried in turn.
@@ -179,6 +181,7 @@ impl Attempt {
             vc,
             rail,
             stream,
+            local_port: 0,
             remote,
             others: VecDeque::new(),
             is_reconnect: false,
@@ -218,6 +221,11 @@ impl Attempt {
             deadline: self.deadline.plus_ns(backoff_ns),
             ..self
         }
+    }
+
+    /// The same from this port, if it is free.
+    pub fn with_local_port(self, local_port: u16) -> Self {
+        Attempt { local_port, ..self }
     }
 
     /// Its next try is for a connection with short segments, if `is_short`.

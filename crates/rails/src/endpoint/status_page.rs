@@ -4,6 +4,7 @@ use fishplate_engine::{Instant, RailId};
 
 use super::Endpoint;
 use super::links::SHARED_MEMORY;
+use super::tuning::parallel_streams::StreamsOfRail;
 use crate::link_kind::Counts;
 use crate::live::{self, Page, State, StatusFile};
 use crate::ofi::OfiLink;
@@ -81,8 +82,12 @@ impl Endpoint {
             rtt_ns = rtt_ns.max(Some(link.sampled.rtt_ns));
         }
         let state = if links > 0 { State::Up } else { self.state_without_links(at) };
+        let StreamsOfRail { streams, estimate } = self.streams_of(RailId(at as u8));
         live::Rail {
             address: Some(self.rails[at].ip()),
+            streams: streams as u32,
+            flow_rate: estimate.flow.map(|rate| rate as u64),
+            port_rate: estimate.port.map(|rate| rate as u64),
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
             retransmitted_segments: sum.retransmitted,
             ..rail_without_address(&self.rails[at].name, (state, links), sum)
@@ -139,6 +144,9 @@ fn rail_without_address(name: &str, (state, links): (State, u32), sum: &Counts) 
         address: None,
         state,
         links,
+        streams: links.min(1),
+        flow_rate: None,
+        port_rate: None,
         tx_bytes: sum.tx_bytes,
         rx_bytes: sum.rx_bytes,
         tx_messages: sum.tx_messages,

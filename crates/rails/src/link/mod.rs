@@ -81,8 +81,6 @@ pub struct StreamLink {
     pub sampled: TcpInfo,
     /// Bounds the pacing of BBR's Startup.
     pub startup_pacing: StartupPacing,
-    /// Its window has limited it of late.
-    pub is_window_limited: bool,
     /// The kernel retransmits at least every second.
     pub probes_often: bool,
     /// Since when the kernel has been waiting for an answer of the peer's kernel.
@@ -191,7 +189,6 @@ impl StreamLink {
             sampled_at_bytes: 0,
             sampled: TcpInfo::default(),
             startup_pacing: StartupPacing::default(),
-            is_window_limited: false,
             probes_often: false,
             unanswered_since: None,
             stuck_since: None,

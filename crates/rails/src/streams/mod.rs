@@ -1,45 +1,41 @@
 //! How many TCP connections a rail has to a peer: as many as the user says, or more when one is not enough.
 //!
-//! One is not enough where its window is shorter than the path's bandwidth-delay product (due to losses or small buffers)
-//! and messages wait. Then the number is doubled, on trial. If the rate does not rise, it is set back, and the next trial
-//! comes later. Streams that are not needed are retired after a while, which grows whenever they turn out to be needed.
+//! A flow is not a port. One connection may get less than the rail's port gives: a cloud limits each, a bond or a fabric
+//! gives it one of several paths, a window is shorter than the path. Which of these it is does not show in what the kernel
+//! says of the connection, so it is tried: while messages wait, four times as many streams deliver clearly more, or they do
+//! not. What others lose by it does not count as more: the port has to send more as well. In the same way a quarter of the
+//! streams is tried after long. Streams that no message waits for are retired.
 //!
 //! Free of I/O and clocks: measurements come as [`Sample`]s.
 
-mod limit;
+mod observation;
 mod setting;
 #[cfg(test)]
 mod tests;
 
 use fishplate_engine::Instant;
 
-use crate::link::NEAR_RTT_NS;
-
-pub use limit::limits;
+use observation::{Deciding, Observation, Rates};
 pub use setting::Streams;
 
-/// How long one observation takes, in nanoseconds, counting only while messages wait: programs send in bursts. Two are
-/// longer than BBR's search for the least round trip (200 ms), which looks like a short window.
-const OBSERVATION_NS: u64 = 200_000_000;
-/// And at least so many round trips.
-const OBSERVATION_ROUND_TRIPS: u64 = 8;
-/// Longest time between samples, in nanoseconds, that counts: after more, the process was not in MPI.
-const MAX_SAMPLE_GAP_NS: u64 = 50_000_000;
-/// So many observations decide.
-const DECIDING_OBSERVATIONS: u32 = 2;
-/// Streams are limited when they were for this part of an observation, and not needed when they were for less than its
-/// complement.
-const LIMITED_PART: f64 = 0.75;
-/// A rail that carries this part of what its driver says is full; so is a window: the kernel sends in lumps.
-const FULL: f64 = 0.9;
-/// Twice the streams have to deliver so much more. A rate that is lower by as much than in the observation before still
+/// A trial is with so many times the streams, or with so many times fewer. With twice as many, every second trial over a bond
+/// of two would have both streams on one port.
+const FACTOR: u8 = 4;
+/// More streams have to deliver so much more. A rate that is lower by as much than in the observation before still
 /// falls: a window that has opened without a loss shrinks with the first ones. What comes after could not be compared.
 const WORTHWHILE_RATIO: f64 = 1.25;
-/// Pause after a trial that failed, and how long streams are kept that are not needed, in nanoseconds. The one doubles with
-/// each failed trial, the other with each that succeeded,
-const FIRST_PAUSE_NS: u64 = 10_000_000_000;
-/// up to this.
-const LONGEST_PAUSE_NS: u64 = 320_000_000_000;
+/// At least this part of what more streams win has to be new to the port, not taken from other flows.
+const NEW_PART: f64 = 0.5;
+/// A rail that carries this part of what its driver says is full.
+const FULL: f64 = 0.9;
+/// Pause after a trial that failed, in nanoseconds; it grows by this factor with each, as the next one does not say more,
+const FIRST_PAUSE_NS: u64 = 2_000_000_000;
+const PAUSE_FACTOR: u64 = 4;
+/// How long streams are kept that no message waits for, and after which fewer are tried; doubled each time that they turn
+/// out to be worth it,
+const FIRST_KEEP_NS: u64 = 10_000_000_000;
+/// both up to this.
+const LONGEST_NS: u64 = 320_000_000_000;
 
 /// Measurements of a rail's streams to one peer at one time.
 #[derive(Clone, Copy, Debug)]
@@ -52,12 +48,8 @@ pub struct Sample {
     pub is_changing: bool,
     /// Messages wait to be sent.
     pub has_backlog: bool,
-    /// The windows of most streams limit them, not the path.
-    pub is_limited: bool,
     /// Bytes acknowledged on these streams so far.
     pub acknowledged: u64,
-    /// The same on all links of the rail, whoever the peer is.
-    pub rail_acknowledged: u64,
     /// Least round trip, in nanoseconds.
     pub min_rtt_ns: u64,
     /// Bytes per second that the rail can carry, where its driver says.
@@ -69,41 +61,33 @@ pub struct Sample {
 pub struct StreamCount {
     most: u8,
     observation: Observation,
-    /// When the last sample was taken, and at how many acknowledged bytes of the streams and the rail.
-    before: (Instant, u64, u64),
-    /// Rates of the observations that will decide.
-    rates: Rates,
+    deciding: Deciding,
     trial: Option<Trial>,
     pause_ns: u64,
     paused_until: Instant,
-    /// When the streams were limited last, or changed.
-    limited_at: Instant,
     keep_ns: u64,
+    /// When messages have waited last.
+    needed_at: Instant,
+    /// When the number has proven worth it last.
+    proven_at: Instant,
+    estimate: Estimate,
 }
 
-/// An observation.
-#[derive(Debug, Default)]
-struct Observation {
-    streams: u8,
-    bytes: u64,
-    rail_bytes: u64,
-    duration_ns: u64,
-    limited_ns: u64,
+/// What is known of a rail, in bytes per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// What one connection gets, where several get clearly more.
+    pub flow: Option<f64>,
+    /// What the port has sent while messages waited, when that was seen last.
+    pub port: Option<f64>,
 }
 
-/// The rates of observations, in bytes per second.
-#[derive(Debug, Default)]
-struct Rates {
-    sum: f64,
-    observations: u32,
-}
-
-/// More streams whose rate has not been evaluated yet.
+/// Another number of streams, which has not been judged yet.
 #[derive(Debug)]
 struct Trial {
     from: u8,
-    rate: f64,
-    /// New streams are given one observation to open their windows.
+    before: Rates,
+    /// Streams are given one observation to open their windows.
     is_settled: bool,
 }
 
@@ -113,95 +97,79 @@ impl StreamCount {
         StreamCount {
             most,
             observation: Observation::default(),
-            before: (Instant(0), 0, 0),
-            rates: Rates::default(),
+            deciding: Deciding::default(),
             trial: None,
             pause_ns: FIRST_PAUSE_NS,
             paused_until: Instant(0),
-            limited_at: Instant(0),
-            keep_ns: FIRST_PAUSE_NS,
+            keep_ns: FIRST_KEEP_NS,
+            needed_at: Instant(0),
+            proven_at: Instant(0),
+            estimate: Estimate::default(),
         }
     }
 
-    /// Takes a sample. Returns the new number of streams, if it changes.
-    pub fn decide(&mut self, sample: &Sample) -> Option<u8> {
-        // Within a cluster the processor limits.
-        if sample.min_rtt_ns <= NEAR_RTT_NS {
+    /// What is known so far.
+    pub fn estimate(&self) -> Estimate {
+        self.estimate
+    }
+
+    /// Takes a sample; `port_bytes` says how much the rail's port has sent so far, whoever had it sent. Returns the new number
+    /// of streams, if it changes.
+    pub fn decide(&mut self, sample: &Sample, port_bytes: impl Fn() -> u64) -> Option<u8> {
+        let Ok(observed) = self.observation.add(sample, port_bytes) else {
+            self.deciding.clear();
+            self.needed_at = sample.now;
+            return None;
+        };
+        let Some(rates) = observed else { return self.let_go(sample) };
+        self.needed_at = sample.now;
+        if rates.waited == 0.0 {
+            // The peer does not read. That says nothing of the path, and invalidates the observations before.
+            self.deciding.clear();
             return None;
         }
-        let Some(observation) = self.observe(sample) else { return self.shrink(sample) };
-        let limited = observation.limited_ns as f64 / observation.duration_ns as f64;
-        if limited >= 1.0 - LIMITED_PART {
-            self.limited_at = sample.now;
-        }
-        let is_full = sample.speed.is_some_and(|speed| observation.rail_rate() >= FULL * speed);
+        self.estimate.port = Some(rates.port.max(rates.waited));
         match self.trial.take() {
-            Some(trial) => self.evaluate_trial(trial, &observation, sample.now),
-            None if limited >= LIMITED_PART && !is_full => self.grow(&observation, sample.now),
-            None => {
-                self.rates = Rates::default();
-                self.shrink(sample)
-            }
+            Some(trial) => self.judge(trial, rates, sample),
+            None => self.begin_trial(rates, sample),
         }
     }
 
     /// Some streams could not be set up; there are `streams` of them now.
     pub fn failed(&mut self, streams: u8, now: Instant) {
-        // Those that have been set up are evaluated.
+        // Those that have been set up are judged.
         if self.trial.as_ref().is_none_or(|trial| streams <= trial.from) {
             self.trial = None;
             self.pause(now);
         }
     }
 
-    /// Adds a sample to the observation, which is returned when it is over.
-    fn observe(&mut self, sample: &Sample) -> Option<Observation> {
-        let seen = (sample.now, sample.acknowledged, sample.rail_acknowledged);
-        let (before, acknowledged, rail_acknowledged) = std::mem::replace(&mut self.before, seen);
-        if sample.is_changing || sample.streams != self.observation.streams {
-            self.rates = Rates::default();
-            self.observation = Observation { streams: sample.streams, ..Observation::default() };
-            self.limited_at = sample.now;
+    /// After a second observation that is no worse than the first, another number may be tried.
+    fn begin_trial(&mut self, rates: Rates, sample: &Sample) -> Option<u8> {
+        if rates.waited * WORTHWHILE_RATIO < self.deciding.waited() {
+            self.deciding.clear();
+        }
+        let before = self.deciding.add(rates)?;
+        let (now, from) = (sample.now, sample.streams);
+        let is_full = || sample.speed.is_some_and(|speed| before.port >= FULL * speed);
+        let wanted = if from > 1 && now.since_ns(self.proven_at) >= self.keep_ns {
+            fewer(from)
+        } else if from < self.most && now >= self.paused_until && !is_full() {
+            from.saturating_mul(FACTOR).min(self.most)
+        } else {
             return None;
-        }
-        let since_ns = sample.now.since_ns(before);
-        if sample.has_backlog && since_ns <= MAX_SAMPLE_GAP_NS {
-            self.observation.duration_ns += since_ns;
-            self.observation.limited_ns += if sample.is_limited { since_ns } else { 0 };
-            self.observation.bytes += sample.acknowledged.saturating_sub(acknowledged);
-            self.observation.rail_bytes += sample.rail_acknowledged.saturating_sub(rail_acknowledged);
-        }
-        if self.observation.duration_ns < OBSERVATION_NS.max(OBSERVATION_ROUND_TRIPS * sample.min_rtt_ns) {
-            return None;
-        }
-        let observation =
-            std::mem::replace(&mut self.observation, Observation { streams: sample.streams, ..Observation::default() });
-        if observation.bytes == 0 {
-            // The peer does not read. That says nothing of the path, and invalidates the observations before.
-            self.rates = Rates::default();
-            return None;
-        }
-        Some(observation)
+        };
+        self.trial = Some(Trial { from, before, is_settled: false });
+        Some(wanted)
     }
 
-    /// The streams are limited: after a second observation, a trial with twice as many begins.
-    fn grow(&mut self, observation: &Observation, now: Instant) -> Option<u8> {
-        if observation.rate() * WORTHWHILE_RATIO < self.rates.sum {
-            self.rates = Rates::default();
-        }
-        let rate = self.rates.add(observation.rate())?;
-        if observation.streams >= self.most || now < self.paused_until {
-            return None;
-        }
-        self.trial = Some(Trial { from: observation.streams, rate, is_settled: false });
-        Some(observation.streams.saturating_mul(2).min(self.most))
-    }
-
-    /// Whether the streams of the trial deliver more.
-    fn evaluate_trial(&mut self, mut trial: Trial, observation: &Observation, now: Instant) -> Option<u8> {
-        if observation.streams <= trial.from {
-            // The additional streams have failed meanwhile.
+    /// Whether the number of the trial is better.
+    fn judge(&mut self, mut trial: Trial, rates: Rates, sample: &Sample) -> Option<u8> {
+        let (now, from, streams) = (sample.now, trial.from, sample.streams);
+        if streams == from {
+            // The additional streams have failed meanwhile, or only the peer can retire them.
             self.pause(now);
+            self.is_proven(now);
             return None;
         }
         if !trial.is_settled {
@@ -209,56 +177,58 @@ impl StreamCount {
             self.trial = Some(trial);
             return None;
         }
-        let Some(rate) = self.rates.add(observation.rate()) else {
+        let Some(after) = self.deciding.add(rates) else {
             self.trial = Some(trial);
             return None;
         };
-        if rate < trial.rate * WORTHWHILE_RATIO {
+        let are_more = streams > from;
+        let (few, many) = if are_more { (trial.before, after) } else { (after, trial.before) };
+        let is_worthwhile = many.is_worth_more_than(&few);
+        let fewest = streams.min(from);
+        if is_worthwhile {
+            self.estimate.flow = Some(few.waited / f64::from(fewest));
+            self.pause_ns = FIRST_PAUSE_NS;
+            self.is_proven(now);
+        } else {
             self.pause(now);
-            return Some(trial.from);
+            if fewest == 1 {
+                self.estimate.flow = None;
+                self.keep_ns = FIRST_KEEP_NS;
+            }
         }
-        self.pause_ns = FIRST_PAUSE_NS;
-        self.keep_ns = (self.keep_ns * 2).min(LONGEST_PAUSE_NS);
-        None
+        (is_worthwhile != are_more).then_some(from)
     }
 
-    /// Retires half of the streams when they have not been needed for long.
-    fn shrink(&mut self, sample: &Sample) -> Option<u8> {
-        if sample.streams < 2 || sample.is_changing || sample.now.since_ns(self.limited_at) < self.keep_ns {
+    /// Retires streams when no message has waited for them for long.
+    fn let_go(&mut self, sample: &Sample) -> Option<u8> {
+        if sample.streams < 2 || sample.now.since_ns(self.needed_at) < self.keep_ns {
             return None;
         }
-        self.limited_at = sample.now;
+        self.needed_at = sample.now;
         self.trial = None;
-        Some(sample.streams / 2)
+        Some(fewer(sample.streams))
+    }
+
+    fn is_proven(&mut self, now: Instant) {
+        self.proven_at = now;
+        self.keep_ns = (self.keep_ns * 2).min(LONGEST_NS);
     }
 
     fn pause(&mut self, now: Instant) {
         self.paused_until = now.plus_ns(self.pause_ns);
-        self.pause_ns = (self.pause_ns * 2).min(LONGEST_PAUSE_NS);
-    }
-}
-
-impl Observation {
-    /// Bytes per second.
-    fn rate(&self) -> f64 {
-        self.bytes as f64 * 1e9 / self.duration_ns as f64
-    }
-
-    /// The same of all that the rail carries.
-    fn rail_rate(&self) -> f64 {
-        self.rail_bytes as f64 * 1e9 / self.duration_ns as f64
+        self.pause_ns = (self.pause_ns * PAUSE_FACTOR).min(LONGEST_NS);
     }
 }
 
 impl Rates {
-    /// Adds the rate of one more observation. Their mean, once there are enough.
-    fn add(&mut self, rate: f64) -> Option<f64> {
-        self.sum += rate;
-        self.observations += 1;
-        if self.observations < DECIDING_OBSERVATIONS {
-            return None;
-        }
-        let all = std::mem::take(self);
-        Some(all.sum / f64::from(all.observations))
+    /// Whether these of more streams are clearly higher, and not at the cost of other flows of the port.
+    fn is_worth_more_than(&self, few: &Rates) -> bool {
+        let won = self.part - few.part;
+        let taken = won - (self.port - few.port);
+        self.waited >= few.waited * WORTHWHILE_RATIO && taken <= won.abs() * (1.0 - NEW_PART)
     }
+}
+
+fn fewer(streams: u8) -> u8 {
+    (streams / FACTOR).max(1)
 }

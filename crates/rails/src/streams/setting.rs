@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use fishplate_engine::limits::MAX_STREAMS;
 
-/// Most streams that grow by themselves, unless the user says otherwise.
-const MOST_BY_DEFAULT: u8 = 8;
+/// Most streams that grow by themselves, unless the user says otherwise: ports of which a flow gets a tenth are in use.
+const MOST_BY_DEFAULT: u8 = MAX_STREAMS;
 
 /// TCP connections a rail and peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_number_auto_and_auto_with_a_bound_are_read() {
         assert_eq!("3".parse(), Ok(Streams::Fixed(3)));
-        assert_eq!("auto".parse(), Ok(Streams::Automatic { most: 8 }));
+        assert_eq!("auto".parse(), Ok(Streams::Automatic { most: 16 }));
         assert_eq!("auto:16".parse(), Ok(Streams::Automatic { most: 16 }));
         for wrong in ["0", "17", "auto:1", "auto:17", "auto:", "Auto", "4:auto", "-1", "auto:+x"] {
             assert_eq!(wrong.parse::<Streams>(), Err(NoStreams), "{wrong}");

@@ -34,6 +34,9 @@ const ETHTOOL_GDRVINFO: u32 = 0x3;
 /// `SPEED_UNKNOWN` of linux/ethtool.h, in the width that `ethtool_cmd` holds it.
 const SPEED_UNKNOWN: u32 = u32::MAX;
 
+/// Column of /proc/net/dev, after the name.
+const SENT_BYTES: usize = 8;
+
 /// Drivers that always say the same, 10 Gbit/s and 10 Mbit/s, whatever their interfaces carry.
 const MADE_UP: [&str; 2] = ["veth", "tun"];
 
@@ -75,6 +78,14 @@ pub fn names() -> Vec<String> {
     // Unlike /sys, it is always that of this process's namespace.
     let table = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     table.lines().filter_map(|line| Some(line.split_once(':')?.0.trim().to_string())).collect()
+}
+
+/// Bytes that an interface has sent, whoever had it sent.
+pub fn sent_bytes(name: &str) -> Option<u64> {
+    let table = std::fs::read_to_string("/proc/self/net/dev").ok()?;
+    let mut rows = table.lines().filter_map(|line| line.split_once(':'));
+    let (_, counts) = rows.find(|(row, _)| row.trim() == name)?;
+    counts.split_whitespace().nth(SENT_BYTES)?.parse().ok()
 }
 
 /// Asks the kernel about interface `name`.
@@ -179,6 +190,16 @@ mod tests {
         let facts = facts("lo").unwrap();
         assert!(facts.loopback && facts.mtu > 0);
         assert!(names().contains(&"lo".to_string()));
+    }
+
+    #[test]
+    fn what_an_interface_sends_is_counted() {
+        let sent = || sent_bytes("lo").unwrap();
+        let before = sent();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.send_to(&[0; 1000], socket.local_addr().unwrap()).unwrap();
+        assert!(sent() >= before + 1000);
+        assert_eq!(sent_bytes("no-such-if"), None);
     }
 
     #[test]

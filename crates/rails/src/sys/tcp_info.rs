@@ -72,10 +72,6 @@ pub struct TcpInfo {
     pub delivery_rate: u64,
     /// That was measured while the kernel had less to send than the path could take.
     pub app_limited: bool,
-    /// For how long there was something to send so far, in microseconds.
-    pub busy_us: u64,
-    /// For how long of that the peer's receive buffer or the own send buffer held it back.
-    pub held_by_buffers_us: u64,
 }
 
 impl TcpInfo {
@@ -107,7 +103,6 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     // SAFETY: it has numbers only.
     unsafe { tcp_option(socket, libc::TCP_INFO, &mut raw) }?;
     let words = &raw.rto_to_total_retrans;
-    let [busy_us, by_peer_us, by_own_us] = raw.busy_to_sndbuf_limited;
     Ok(TcpInfo {
         // The kernel says ~0 before the first measurement.
         min_rtt_ns: if raw.min_rtt_us == u32::MAX { 0 } else { u64::from(raw.min_rtt_us) * 1000 },
@@ -123,8 +118,6 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
         unsent_bytes: raw.notsent_bytes,
         delivery_rate: raw.delivery_rate,
         app_limited: raw.app_limited & 1 != 0,
-        busy_us,
-        held_by_buffers_us: by_peer_us.saturating_add(by_own_us),
     })
 }
 

@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 
 use fishplate_rails::discover::{self, Interface, Verdict};
-use fishplate_rails::hints;
 use fishplate_rails::rail::Rail;
+use fishplate_rails::{hints, numa, process};
 use serde::{Deserialize, Serialize};
 
 use super::last_number;
+use crate::counters::live::Flows;
 use crate::doctor::finding::Finding;
 
 const CHECK: &str = "rails";
@@ -34,6 +35,10 @@ pub struct InterfaceFacts {
     pub speed_mbps: Option<u64>,
     /// Bytes.
     pub mtu: u32,
+    /// Of its device.
+    pub numa_node: Option<u32>,
+    /// What running programs know of its connections.
+    pub flows: Option<Flows>,
     /// Why it is no rail, if so.
     pub reason: Option<String>,
     /// Why it carries nothing at present, if so.
@@ -62,12 +67,15 @@ pub fn gather(wanted: &[String]) -> (Facts, Vec<Interface>) {
     let error = found.as_ref().err().map(ToString::to_string);
     let interfaces = found.or_else(|_| discover::survey(&[])).unwrap_or_default();
     let rails = Rail::all(&interfaces);
+    let known = Flows::of_host(process::host());
     let facts = |interface: &Interface| InterfaceFacts {
         name: interface.name.clone(),
         is_loopback: interface.is_of_host_alone(),
         addresses: interface.addresses.iter().map(|own| own.ip).collect(),
         speed_mbps: interface.speed_mbps,
         mtu: interface.mtu,
+        numa_node: numa::node(&interface.name, interface.index),
+        flows: known.get(&interface.name).copied(),
         reason: match &interface.verdict {
             Verdict::Rail(_) => None,
             Verdict::Excluded(reason) => Some(reason.clone()),
@@ -117,13 +125,17 @@ pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
     let shown: Vec<String> = rails.iter().filter(leads_out).map(|rail| shown(rail)).collect();
     let others = if others.is_empty() { String::new() } else { format!("; not used: {others}") };
     findings.push(Finding::fine(CHECK, host, format!("{}{others}", shown.join(", "))));
+    for (rail, flows) in rails.iter().filter_map(|rail| Some((rail, rail.flows?))) {
+        findings.push(Finding::fine(CHECK, host, format!("{}: {flows}", rail.name)));
+    }
     findings
 }
 
 fn shown(rail: &InterfaceFacts) -> String {
     let address = rail.addresses.first().map_or("no address".into(), ToString::to_string);
     let speed = rail.speed_mbps.map_or(String::new(), |mbps| format!(", {mbps} Mbit/s"));
-    format!("{} ({address}{speed})", rail.name)
+    let node = rail.numa_node.map_or(String::new(), |node| format!(", NUMA node {node}"));
+    format!("{} ({address}{speed}{node})", rail.name)
 }
 
 #[cfg(test)]
@@ -149,6 +161,14 @@ mod tests {
     fn rails_are_shown_with_what_is_none() {
         let all = judged(vec![interface("eth0", None), interface("docker0", Some("a bridge of this machine"))], true);
         assert_eq!(all, ["Fine: eth0 (10.0.0.1); not used: docker0: a bridge of this machine -> None"]);
+    }
+
+    #[test]
+    fn the_node_of_a_rail_and_what_a_flow_gets_are_told_where_they_are_known() {
+        let flows = Some(Flows { streams: 4, flow_rate: Some(62_500_000), port_rate: Some(125_000_000) });
+        let all = judged(vec![InterfaceFacts { numa_node: Some(1), flows, ..interface("eth0", None) }], true);
+        assert_eq!(all[0], "Fine: eth0 (10.0.0.1, NUMA node 1) -> None");
+        assert!(all[1].starts_with("Fine: eth0: a connection gets 62.5 MB/s, its port gives 125 MB/s"), "{all:?}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::endpoint::peer::{KnownPath, Role};
 use crate::endpoint::progress::token::Token;
 use crate::endpoint::tuning::sampling::path;
 use crate::handshake::{Initiator, Offer};
-use crate::link::{NEAR_RTT_NS, StreamLink};
+use crate::link::StreamLink;
 use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete, pair};
@@ -24,7 +24,7 @@ use crate::rail::Rail;
 use crate::random::random;
 use crate::socket;
 use crate::sys::poll::Kind;
-use crate::sys::tcp_info::tcp_info;
+use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 /// Budget of a link that has just come up, in bytes.
 const FIRST_BUDGET: u64 = 64 << 10;
@@ -135,7 +135,7 @@ impl Endpoint {
         }
         let is_loose = attempt.is_loose() && !self.peers[attempt.vc.0 as usize].is_connected();
         let device = self.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
-        let source = rail.source_for(attempt.remote.ip()).map(|ip| rail.at(ip, 0));
+        let source = rail.source_for(attempt.remote.ip()).map(|ip| rail.at(ip, attempt.local_port));
         let Some(source) = source else {
             return self.attempt_failed(at, AttemptError::Network(ErrorKind::AddrNotAvailable.into()), now);
         };
@@ -294,6 +294,15 @@ impl Endpoint {
         }
     }
 
+    /// What the kernel says of a new connection, with the least round trip of others over the same way: its own may have
+    /// waited behind what these have sent, which makes no distance.
+    fn with_known_distance(&self, rail: RailId, remote: IpAddr, info: TcpInfo) -> TcpInfo {
+        let others = self.links.streams.iter().map(|(_, link)| link);
+        let same = others.filter(|link| link.common.rail == rail && link.remote.ip() == remote);
+        let least = same.map(|link| link.sampled.min_rtt_ns).filter(|rtt_ns| *rtt_ns > 0).min().unwrap_or(u64::MAX);
+        TcpInfo { rtt_ns: info.rtt_ns.min(least), min_rtt_ns: info.min_rtt_ns.min(least), ..info }
+    }
+
     pub(in crate::endpoint) fn link_up(
         &mut self,
         vc: VcId,
@@ -310,10 +319,10 @@ impl Endpoint {
         });
         let speed = self.rails[usize::from(rail.0)].speed;
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
+        let info = self.with_known_distance(rail, remote.ip(), tcp_info(stream.as_fd()).unwrap_or_default());
         let entry = self.links.streams.vacant_entry();
         let at = entry.key();
         let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, Token::Link(at).number());
-        let info = tcp_info(stream.as_fd()).unwrap_or_default();
         self.engine.path_measured(now, subchannel, path(&info));
         let course = self.congestion.phase_of(&stream, &info, speed);
         let mut link = StreamLink::new(stream, keys, subchannel, rail, remote, name, course);
@@ -328,7 +337,8 @@ impl Endpoint {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, remote: remote.ip() });
         }
         self.counters.connected(rail, self.links_over(vc, rail), &info);
-        if info.rtt_ns > NEAR_RTT_NS {
+        // Of a path within this host only the processors are the limit.
+        if !self.own_addresses.contains(&remote.ip()) {
             self.manage_streams_of(at);
         }
         if let Err(error) = renamed {

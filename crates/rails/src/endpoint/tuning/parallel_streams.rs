@@ -2,11 +2,15 @@
 //!
 //! The sender knows whether one is enough. So each side sets up what it needs, whoever set up the first ones, and retires
 //! only what it has set up.
+//!
+//! Bonds and fabrics tell flows apart by their ports, mostly by the low bits of both of them. So the ports of additional
+//! streams are chosen: together with that of the first one they differ in these bits.
 
 #[cfg(test)]
 mod tests;
 
 use std::net::IpAddr;
+use std::ops::Range;
 
 use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
 use fishplate_engine::{Instant, RailId, VcId};
@@ -14,9 +18,28 @@ use fishplate_engine::{Instant, RailId, VcId};
 use crate::ablation::Mechanism;
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
+use crate::endpoint::links::Links;
 use crate::link::StreamLink;
 use crate::link_name::{ASKS, FIRST_ADDITIONAL};
-use crate::streams::{Sample, StreamCount, Streams};
+use crate::random::random;
+use crate::streams::{Estimate, Sample, StreamCount, Streams};
+use crate::sys::interface;
+
+/// Where the kernel takes ports from, too, unless the system says otherwise (ip_local_port_range).
+const PORTS: Range<u16> = 32_768..60_992;
+/// The lowest bit is left out: kernels give even ports to those who connect, and odd ones to others.
+const PORT_STEP: u16 = 2;
+/// So many ports have other low bits.
+const PORTS_APART: u16 = MAX_STREAMS as u16 * PORT_STEP;
+
+/// Streams of a rail as they are told to users.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StreamsOfRail {
+    /// The most to one peer.
+    pub streams: usize,
+    /// What is known of the rail.
+    pub estimate: Estimate,
+}
 
 /// The streams between a rail and one address of a peer.
 pub struct StreamGroup {
@@ -55,21 +78,20 @@ impl Endpoint {
 
     /// Sets up and retires streams, depending on the samples.
     pub(in crate::endpoint) fn adjust_streams(&mut self, now: Instant) {
-        if !self.stream_groups.is_empty() && !self.settings.ablation.is_off(Mechanism::StreamDoubling) {
+        if !self.stream_groups.is_empty() && !self.settings.ablation.is_off(Mechanism::ParallelStreams) {
             self.adjust_stream_groups(now);
         }
         self.service_retiring_links();
     }
 
     fn adjust_stream_groups(&mut self, now: Instant) {
-        let mut acknowledged = vec![0; self.rails.len()];
-        for (_, link) in &self.links.streams {
-            acknowledged[usize::from(link.common.rail.0)] += link.sampled.acknowledged_bytes;
-        }
         for at in 0..self.stream_groups.len() {
-            let rail = usize::from(self.stream_groups[at].rail.0);
-            let Some(sample) = self.sample_streams(at, acknowledged[rail], now) else { continue };
-            match self.stream_groups[at].stream_count.decide(&sample) {
+            let Some(sample) = self.sample_streams(at, now) else { continue };
+            let Endpoint { stream_groups, rails, links, .. } = self;
+            let StreamGroup { rail, stream_count, .. } = &mut stream_groups[at];
+            let name = &rails[usize::from(rail.0)].name;
+            let port_bytes = || interface::sent_bytes(name).unwrap_or_else(|| acknowledged_over(links, *rail));
+            match stream_count.decide(&sample, port_bytes) {
                 Some(wanted) if wanted > sample.streams => self.add_streams(at, wanted - sample.streams, now),
                 Some(wanted) => self.retire_streams(at, sample.streams - wanted, now),
                 None => {}
@@ -77,33 +99,43 @@ impl Endpoint {
         }
     }
 
-    fn sample_streams(&self, at: usize, rail_acknowledged: u64, now: Instant) -> Option<Sample> {
+    fn sample_streams(&self, at: usize, now: Instant) -> Option<Sample> {
         let group = &self.stream_groups[at];
         let mut sample = Sample {
             now,
             streams: 0,
             is_changing: self.attempts.iter().any(|(_, attempt)| group.is_tried_by(attempt)),
             has_backlog: false,
-            is_limited: false,
             acknowledged: 0,
-            rail_acknowledged,
             min_rtt_ns: u64::MAX,
             speed: self.rails[usize::from(group.rail.0)].speed,
         };
-        let mut limited = 0;
+        let has_backlog = self.engine.has_backlog(group.vc);
         for link in self.links_of(group) {
             if link.retirement.has_begun() {
                 sample.is_changing = true;
                 continue;
             }
             sample.streams += 1;
-            sample.has_backlog |= link.blocked || link.sampled.unsent_bytes > 0;
-            limited += u8::from(link.is_window_limited);
+            // Of what is sent to a peer that does not read, nothing is in flight.
+            let is_waiting = has_backlog || link.blocked || link.sampled.unsent_bytes > 0;
+            sample.has_backlog |= is_waiting && link.sampled.unacknowledged > 0;
             sample.acknowledged += link.sampled.acknowledged_bytes;
             sample.min_rtt_ns = sample.min_rtt_ns.min(link.sampled.min_rtt_ns);
         }
-        sample.is_limited = limited * 2 >= sample.streams;
         (sample.streams > 0).then_some(sample)
+    }
+
+    /// What is known of the streams of a rail.
+    pub(in crate::endpoint) fn streams_of(&self, rail: RailId) -> StreamsOfRail {
+        let to_each = (0..self.peers.len()).map(|vc| self.links_over(VcId(vc as u32), rail));
+        let mut all = StreamsOfRail { streams: to_each.max().unwrap_or(0), estimate: Estimate::default() };
+        for group in self.stream_groups.iter().filter(|group| group.rail == rail) {
+            let Estimate { flow, port } = group.stream_count.estimate();
+            all.estimate.flow = greater(all.estimate.flow, flow);
+            all.estimate.port = greater(all.estimate.port, port);
+        }
+        all
     }
 
     /// Starts to set up `count` more streams.
@@ -118,13 +150,24 @@ impl Endpoint {
         let own = self.links_of(group).filter(|link| link.name.is_additional() && !link.name.by_peer);
         let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
         let is_short = self.links_of(group).all(StreamLink::has_short_segments);
+        // Those of before may not be used again soon.
+        let chosen = u16::from_le_bytes(random().unwrap_or_default()) % (PORTS.len() as u16 / PORTS_APART);
+        let ports = PORTS.start + chosen * PORTS_APART;
+        // From this port it would be to a switch as the first one is.
+        let like_first = self.links_of(group).find(|link| !link.name.is_additional()).map_or(0, |link| {
+            let local_port = link.socket.local_addr().map_or(0, |local| local.port());
+            local_port ^ link.remote.port() ^ port
+        });
         for _ in 0..count {
             let Some(stream) = (FIRST_ADDITIONAL..ASKS).find(|stream| !taken.contains(stream)) else { return };
             taken.push(stream);
-            self.attempts.insert(Attempt::new(vc, rail.0, stream, remote, now).with_short_segments(is_short));
+            let low = like_first.wrapping_add((u16::from(stream - FIRST_ADDITIONAL) + 1) * PORT_STEP);
+            let local_port = ports + low % PORTS_APART;
+            let attempt = Attempt::new(vc, rail.0, stream, remote, now).with_local_port(local_port);
+            self.attempts.insert(attempt.with_short_segments(is_short));
         }
         let name = &self.rails[usize::from(rail.0)].name;
-        log::info!("rail {name} to {remote}: {count} more connections, as one does not fill the path");
+        log::info!("rail {name} to {remote}: {count} more connections, to see whether they carry more");
     }
 
     /// An additional stream could not be set up: it is not tried again soon.
@@ -181,4 +224,14 @@ impl Endpoint {
             self.retire_link(at, now);
         }
     }
+}
+
+/// Bytes acknowledged on all links of a rail, whoever the peer is.
+fn acknowledged_over(links: &Links, rail: RailId) -> u64 {
+    let links = links.streams.iter().map(|(_, link)| link).filter(|link| link.common.rail == rail);
+    links.map(|link| link.sampled.acknowledged_bytes).sum()
+}
+
+fn greater(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.into_iter().chain(b).reduce(f64::max)
 }

@@ -8,7 +8,6 @@ use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
-use crate::streams;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
@@ -32,7 +31,6 @@ impl Endpoint {
         }
         self.counters.touch(link.common.rail, &link.common.counts, now);
         let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
-        link.is_window_limited = false;
         if is_idle {
             return;
         }
@@ -41,7 +39,6 @@ impl Endpoint {
         if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
             self.engine.made_progress(now, link.common.subchannel);
         }
-        link.is_window_limited = streams::limits(&link.sampled, &info);
         self.counters.measured(link.common.rail, &info);
         let before = std::mem::replace(&mut link.sampled, info);
         link.unanswered_since = info.is_unanswered(link.probes_often).then(|| link.unanswered_since.unwrap_or(now));
