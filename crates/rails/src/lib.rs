@@ -11,7 +11,7 @@
 //! ```
 //! // What the user may set, and to what: the table of docs/settings.md.
 //! let timeout = fishplate_rails::settings::VARIABLES.iter().find(|variable| variable.name == "FISHPLATE_TIMEOUT");
-//! assert_eq!(timeout.unwrap().default, "900; 30 for one that has not been reached yet");
+//! assert_eq!(timeout.unwrap().default, "900; for one that has not been reached yet 30, or as long as the process has run");
 //! ```
 #![deny(unsafe_code)]
 

@@ -127,7 +127,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_TIMEOUT",
         meaning: "how long a peer may be out of reach before its operations fail",
         allowed: "seconds, 1 to 86400",
-        default: "900; 30 for one that has not been reached yet",
+        default: "900; for one that has not been reached yet 30, or as long as the process has run",
     },
     Variable {
         name: "FISHPLATE_CONGESTION",
