@@ -51,6 +51,7 @@ static void cancel(void)
     // One that is waited for later.
     MPI_Irecv(buffer, sizeof buffer, MPI_BYTE, other, 9, MPI_COMM_WORLD, &requests[0]);
     MPI_Cancel(&requests[0]);
+    MPI_Barrier(MPI_COMM_WORLD);
     to_other(100, 9, MPI_COMM_WORLD);
     to_other(200, 9, MPI_COMM_WORLD);
     MPI_Wait(&requests[0], &status);
@@ -183,6 +184,9 @@ static void paused(void)
     MPI_Comm_free(&copy);
 }
 
+// Where nothing is, also for the compiler.
+static int *volatile nowhere = (int *)16;
+
 // What does not count on a rank is anything: only the root needs places and sizes of all.
 static void ignored(void)
 {
@@ -196,8 +200,8 @@ static void ignored(void)
         places[i] = PART * i;
     }
     bool is_root = rank == 0;
-    void *in_all = is_root ? (void *)all : (void *)16;
-    int *in_counts = is_root ? counts : (int *)16, *in_places = is_root ? places : (int *)16;
+    void *in_all = is_root ? (void *)all : nowhere;
+    int *in_counts = is_root ? counts : nowhere, *in_places = is_root ? places : nowhere;
     MPI_Datatype in_type = is_root ? MPI_BYTE : nonsense;
     MPI_Gatherv(one, PART, MPI_BYTE, in_all, in_counts, in_places, in_type, 0, MPI_COMM_WORLD);
     MPI_Scatterv(in_all, in_counts, in_places, in_type, one, PART, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -208,7 +212,7 @@ static void ignored(void)
     MPI_Gatherv(own, own_count, own_type, in_all, in_counts, in_places, in_type, 0, MPI_COMM_WORLD);
     MPI_Scatterv(in_all, in_counts, in_places, in_type, own, own_count, own_type, 0, MPI_COMM_WORLD);
     MPI_Allgatherv(MPI_IN_PLACE, 77, nonsense, all, counts, places, MPI_BYTE, MPI_COMM_WORLD);
-    MPI_Alltoallv(MPI_IN_PLACE, (int *)16, (int *)16, nonsense, all, counts, places, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Alltoallv(MPI_IN_PLACE, nowhere, nowhere, nonsense, all, counts, places, MPI_BYTE, MPI_COMM_WORLD);
 }
 
 // Between rank 0 and all others.

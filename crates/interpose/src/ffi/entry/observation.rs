@@ -159,8 +159,10 @@ impl Observation {
     /// waits for it, that counts at once. (Sends may end in either way later.)
     fn has_cancelled_receive(&self, abi: &Abi, arguments: &Arguments, recorder: &mut Recorder) -> bool {
         let request = self.requests.first().and_then(|seen| recorder.requests.get(seen.id?));
-        let is_receive =
-            request.is_some_and(|request| matches!(request.operations[1], Some(Operation::Receive { .. })));
+        // (MPICH forgets that a persistent one was cancelled when it is asked.)
+        let is_receive = request.is_some_and(|request| {
+            !request.is_persistent && matches!(request.operations[1], Some(Operation::Receive { .. }))
+        });
         let ended = || Statuses::is_cancelled_request(abi, arguments.handle_of_request(abi)?);
         is_receive && ended() == Some(true)
     }
