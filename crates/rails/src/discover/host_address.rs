@@ -22,6 +22,8 @@ pub fn spread(interfaces: &mut [Interface], is_routed: impl Fn(&Interface, bool)
         if names.contains(&interface.name) {
             let reached = addresses.iter().filter(|address| reaches(interface, address));
             interface.verdict = Verdict::Rail(reached.copied().collect());
+            // Nobody has to wait for one of its own.
+            interface.may_get_address = false;
         } else if interface.is_loopback && interface.is_rail() {
             let reason = format!("the host's address on it is reached over {}", names.join(", "));
             interface.verdict = Verdict::Excluded(reason);
